@@ -1,4 +1,5 @@
-import { Command, Help, type HelpConfiguration, Option } from "commander";
+import { Command, type ErrorOptions, Help, type HelpConfiguration, Option } from "commander";
+import { renamedCommand, renamedOption } from "../base/text/renamed.ts";
 import { coloured } from "./terminal/style.ts";
 
 /** Options that most commands share. In the help they follow the command's own. */
@@ -37,6 +38,18 @@ export const helpStyle: HelpConfiguration = {
 type Example = string | readonly [line: string, meaning: string];
 
 export class SluiceCommand extends Command {
+  /** Commander calls it for every misuse. */
+  override error(message: string, options?: ErrorOptions): never {
+    const [, kind, name = ""] = /unknown (option|command) '([^']+)'/.exec(message) ?? [];
+    const renamed = kind === "option" ? renamedOption(name) : kind === "command" ? this.#renamed(name) : null;
+    return super.error(renamed === null ? message : `error: ${renamed}`, options);
+  }
+
+  #renamed(name: string): string | null {
+    const groups = this.parent === null ? [] : [this.name()];
+    return renamedCommand([...groups, name].join(" "));
+  }
+
   examples(...list: readonly Example[]): this {
     const pairs = list.map((each) => (typeof each === "string" ? ([each, ""] as const) : each));
     const width = Math.max(...pairs.map(([line, meaning]) => (meaning === "" ? 0 : line.length)));
@@ -101,7 +114,7 @@ export interface DataOptions extends ConfigOptions {
 }
 
 export function group(name: string, summary: string, commands: readonly Command[]): Command {
-  const parent = new Command(name).description(summary).helpOption("-h, --help", "show this help");
+  const parent = new SluiceCommand(name).description(summary).helpOption("-h, --help", "show this help");
   for (const command of commands) parent.addCommand(command);
   return parent.helpCommand(false);
 }

@@ -2,6 +2,7 @@ import { type Command, CommanderError } from "commander";
 import { OperationRefusal } from "../admin/operations/context.ts";
 import { CannotListen } from "../base/system/open-port.ts";
 import { systemCode } from "../base/system/system-code.ts";
+import { renamedCommand } from "../base/text/renamed.ts";
 import { ConfigError } from "../config/problems.ts";
 import { didYouMean } from "../config/suggest.ts";
 import { StoreRefusal } from "../store/store.ts";
@@ -99,6 +100,8 @@ function refuseUnknown(names: readonly string[], program: Command): void {
     if (found.commands.length === 0) return;
     const next = found.commands.find((command) => command.name() === name);
     if (next === undefined) {
+      const renamed = renamedCommand(names.join(" "));
+      if (renamed !== null) throw new Misuse(renamed);
       const known = found.commands.map((command) => command.name());
       throw new Misuse(`there is no command "${names.join(" ")}"${didYouMean(name, known)}`);
     }

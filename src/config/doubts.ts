@@ -50,14 +50,14 @@ export function warnOfLimits(config: ConfigFile, models: readonly ModelSettings[
   const warnings = models.flatMap((model) =>
     model.deployments.map(({ provider, timeouts: { totalMs } }) => {
       const stated = written.get(model.id)?.timeouts;
-      if (totalMs === 0 || totalMs === model.maxExchangeMs) return "";
+      if (totalMs === 0 || totalMs === model.requestTimeoutMs) return "";
       const own = `${places.pathOfModel(model.id)}.timeouts`;
       const totalPath = stated?.total === undefined ? `providers.${provider}.timeouts.total` : `${own}.total`;
-      const limitPath = stated?.exchange === undefined ? "server.max_exchange" : `${own}.exchange`;
-      const isStated = stated?.exchange !== undefined || config.server?.max_exchange !== undefined;
+      const limitPath = stated?.request === undefined ? "server.request_timeout" : `${own}.request`;
+      const isStated = stated?.request !== undefined || config.server?.request_timeout !== undefined;
       const total = `${places.describe(totalPath)} is ${durationText(totalMs)}`;
-      const limit = `${isStated ? places.describe(limitPath) : limitPath}, ${durationText(model.maxExchangeMs)}`;
-      if (totalMs > model.maxExchangeMs) return `${total}, and has no effect beyond ${limit}`;
+      const limit = `${isStated ? places.describe(limitPath) : limitPath}, ${durationText(model.requestTimeoutMs)}`;
+      if (totalMs > model.requestTimeoutMs) return `${total}, and has no effect beyond ${limit}`;
       return isStated ? `${total}, so calls end before ${limit}` : "";
     }),
   );

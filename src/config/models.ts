@@ -27,7 +27,7 @@ export function buildModels(
 ): ModelSettings[] {
   const { places } = context;
   const models = (config.models ?? []).flatMap((model) =>
-    buildModel(model, config, providers, server.maxExchangeMs).map((built) =>
+    buildModel(model, config, providers, server.requestTimeoutMs).map((built) =>
       catalogIds.has(built.id) && built.priceSource !== null
         ? { ...built, priceSource: "catalog" as const }
         : built,
@@ -55,7 +55,7 @@ export function buildModels(
 
 interface ModelContext {
   readonly providers: Providers;
-  readonly server: Pick<ServerSettings, "maxExchangeMs">;
+  readonly server: Pick<ServerSettings, "requestTimeoutMs">;
   readonly context: LoadContext;
 }
 
@@ -94,9 +94,9 @@ function buildModel(
   model: ModelConfig,
   config: ConfigFile,
   providers: Providers,
-  usualExchangeMs: number,
+  usualTimeoutMs: number,
 ): ModelSettings[] {
-  const ownLimit = model.timeouts?.exchange;
+  const ownLimit = model.timeouts?.request;
   const price = buildPrice(model.price);
   const deployments = deploymentsOf(model).flatMap((deployment) =>
     buildDeployment(deployment, { model, price, config, providers }),
@@ -126,7 +126,7 @@ function buildModel(
       cache: model.cache ?? defaults.cache,
       affinity: model.affinity ?? defaults.affinity,
       content: model.content ?? null,
-      maxExchangeMs: ownLimit === undefined ? usualExchangeMs : milliseconds(ownLimit),
+      requestTimeoutMs: ownLimit === undefined ? usualTimeoutMs : milliseconds(ownLimit),
       deployments,
       fallbacks: model.fallbacks ?? [],
     },

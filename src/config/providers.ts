@@ -176,7 +176,7 @@ const defaultTimeouts: Timeouts = {
   connectMs: milliseconds(defaults.timeouts.connect),
   firstByteMs: 0,
   streamFirstByteMs: milliseconds(defaults.timeouts.streamFirstByte),
-  gapMs: milliseconds(defaults.timeouts.gap),
+  idleMs: milliseconds(defaults.timeouts.idle),
   totalMs: 0,
 };
 
@@ -187,7 +187,7 @@ export function overrideTimeouts(base: Timeouts, asked: TimeoutsConfig = {}): Ti
     connectMs: or(asked.connect, base.connectMs),
     firstByteMs: or(asked.first_byte, base.firstByteMs),
     streamFirstByteMs: or(asked.stream_first_byte, base.streamFirstByteMs),
-    gapMs: or(asked.gap, base.gapMs),
+    idleMs: or(asked.idle, base.idleMs),
     totalMs: or(asked.total, base.totalMs),
   };
 }

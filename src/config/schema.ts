@@ -7,10 +7,10 @@ import { type deploymentSchema, modelSchema } from "./schema/model.ts";
 import {
   choice,
   closed,
-  exchangeLimit,
   flag,
   list,
   named,
+  requestTimeout,
   secret,
   section,
   table,
@@ -84,11 +84,14 @@ export const configSchema = table({
       defaults.shutdownGrace,
       { minimum: 0, maximum: 300 },
     ),
-    max_exchange: exchangeLimit(
-      "The longest that a generation may take in all, streams too.",
-      defaults.maxExchange,
+    request_timeout: requestTimeout(
+      "Time limit of a generation, streaming or not, with all attempts and waiting.",
+      defaults.requestTimeout,
     ),
-    stalled_reader: time("A client that reads nothing for so long is closed.", defaults.stalledReader),
+    client_idle_timeout: time(
+      "A client that reads nothing for this long is disconnected.",
+      defaults.clientIdleTimeout,
+    ),
     max_concurrent: whole("Requests under way at once; more get 503.", {
       minimum: 1,
       default: defaults.maxConcurrent,
@@ -125,16 +128,19 @@ export const configSchema = table({
     ),
   }),
   retention: section({
-    exchange_days: whole("How long it is kept why exchanges were refused, failed or were cancelled.", {
+    request_days: whole("Days that rejected, failed and cancelled requests stay in the request log.", {
       minimum: 1,
       maximum: 3_650,
-      default: defaults.exchangeDays,
+      default: defaults.requestDays,
     }),
-    exchange_rows: whole("At most so many of them, the newest. The ledger is kept for ever.", {
-      minimum: 1,
-      maximum: 100_000_000,
-      default: defaults.exchangeRows,
-    }),
+    request_rows: whole(
+      "Maximum number of these requests; the oldest are deleted first. The ledger is never pruned.",
+      {
+        minimum: 1,
+        maximum: 100_000_000,
+        default: defaults.requestRows,
+      },
+    ),
     response_hours: whole("How long responses are kept for clients that continue them; 0: not at all.", {
       minimum: 0,
       maximum: 720,
@@ -167,18 +173,17 @@ export const configSchema = table({
     }),
   }),
   websocket: section({
-    max_per_key: socketLimit(
-      webSocket.maxPerKey,
-      "WebSockets that a key can have open at once; each can take 8 MiB. Default: fewer if `max_body_memory` is below 512 MiB.",
+    max_connections_per_key: socketLimit(
+      webSocket.maxConnectionsPerKey,
+      "Open WebSockets of one key; each can take 8 MiB. Default: fewer if `max_body_memory` is below 512 MiB.",
     ),
-    max_minutes: whole("How long one may be open.", {
-      minimum: 1,
-      maximum: 10_080,
-      default: webSocket.maxMinutes,
+    max_duration: time("How long a WebSocket can stay open.", webSocket.maxDuration, {
+      minimum: 60,
+      maximum: 604_800,
     }),
-    max_active: socketLimit(webSocket.maxActive, "Responses at once on one of them."),
-    max_lanes: socketLimit(webSocket.maxLanes, "Names for `stream_id` on one of them.", 0),
-    max_queued: socketLimit(webSocket.maxQueued, "Requests that wait on one of them for others to end.", 0),
+    max_concurrent: socketLimit(webSocket.maxConcurrent, "Concurrent responses on one WebSocket; more wait."),
+    max_streams: socketLimit(webSocket.maxStreams, "Named streams (`stream_id`) on one WebSocket.", 0),
+    max_queued: socketLimit(webSocket.maxQueued, "Requests that can wait on one WebSocket.", 0),
   }),
   content: contentSchema,
   admin: adminSchema,

@@ -2,7 +2,7 @@ import { isIP } from "node:net";
 import { hostname, totalmem } from "node:os";
 import { resolve } from "node:path";
 import { assert } from "../base/assert.ts";
-import { msPerDay, msPerHour, msPerMinute } from "../base/clock.ts";
+import { msPerDay, msPerHour } from "../base/clock.ts";
 import { mapSwitches } from "../base/requests/route-switches.ts";
 import type { Environment } from "../base/system/environment.ts";
 import { defaults, logLevels } from "./defaults.ts";
@@ -61,8 +61,8 @@ export function serverSettings(
     },
     heartbeatMs: milliseconds(server.heartbeat ?? defaults.heartbeat),
     shutdownGraceMs: milliseconds(server.shutdown_grace ?? defaults.shutdownGrace),
-    maxExchangeMs: milliseconds(server.max_exchange ?? defaults.maxExchange),
-    stalledReaderMs: milliseconds(server.stalled_reader ?? defaults.stalledReader),
+    requestTimeoutMs: milliseconds(server.request_timeout ?? defaults.requestTimeout),
+    clientIdleTimeoutMs: milliseconds(server.client_idle_timeout ?? defaults.clientIdleTimeout),
     maxConcurrent: server.max_concurrent ?? defaults.maxConcurrent,
     maxConcurrentPerKey: server.max_concurrent_per_key ?? null,
     anonymousRpm: server.anonymous_rpm ?? defaults.anonymousRpm,
@@ -177,8 +177,8 @@ export function microUsdPerCredit(config: ConfigFile, { problems }: LoadContext)
 export function retentionSettings(config: ConfigFile, { problems }: LoadContext): Settings["retention"] {
   const retention = validFields(config.retention, "retention", problems);
   return {
-    exchangesMs: (retention.exchange_days ?? defaults.exchangeDays) * msPerDay,
-    exchangeRows: retention.exchange_rows ?? defaults.exchangeRows,
+    requestsMs: (retention.request_days ?? defaults.requestDays) * msPerDay,
+    requestRows: retention.request_rows ?? defaults.requestRows,
     responsesMs: (retention.response_hours ?? defaults.responseHours) * msPerHour,
     responseBytesPerKey: retention.response_bytes_per_key ?? defaults.responseBytesPerKey,
   };
@@ -208,7 +208,7 @@ const maxMessageBytes = 8 * 1024 * 1024;
  */
 function socketsPerKey({ maxBodyMemoryBytes }: ServerSettings, messageBytes: number): number {
   const fitting = Math.floor(maxBodyMemoryBytes / 2 / messageBytes);
-  return Math.max(1, Math.min(defaults.webSocket.maxPerKey, fitting));
+  return Math.max(1, Math.min(defaults.webSocket.maxConnectionsPerKey, fitting));
 }
 
 export function webSocketSettings(
@@ -219,11 +219,11 @@ export function webSocketSettings(
   const given = validFields(config.websocket, "websocket", problems);
   const messageBytes = Math.min(maxMessageBytes, server.maxBodyBytes);
   return {
-    maxPerKey: given.max_per_key ?? socketsPerKey(server, messageBytes),
+    maxConnectionsPerKey: given.max_connections_per_key ?? socketsPerKey(server, messageBytes),
     maxMessageBytes: messageBytes,
-    maxMs: (given.max_minutes ?? defaults.webSocket.maxMinutes) * msPerMinute,
-    maxActive: given.max_active ?? defaults.webSocket.maxActive,
-    maxLanes: given.max_lanes ?? defaults.webSocket.maxLanes,
+    maxMs: milliseconds(given.max_duration ?? defaults.webSocket.maxDuration),
+    maxConcurrent: given.max_concurrent ?? defaults.webSocket.maxConcurrent,
+    maxStreams: given.max_streams ?? defaults.webSocket.maxStreams,
     maxQueued: given.max_queued ?? defaults.webSocket.maxQueued,
   };
 }

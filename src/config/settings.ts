@@ -22,8 +22,8 @@ export interface Settings {
   readonly microUsdPerCredit: number;
   /** How long exchanges are kept, and how many at most. The ledger is kept for ever. */
   readonly retention: {
-    readonly exchangesMs: number;
-    readonly exchangeRows: number;
+    readonly requestsMs: number;
+    readonly requestRows: number;
     /** 0 keeps no responses. */
     readonly responsesMs: number;
     readonly responseBytesPerKey: number;
@@ -88,13 +88,13 @@ export interface ContentSettings {
 
 export interface WebSocketSettings {
   /** Open at once. */
-  readonly maxPerKey: number;
+  readonly maxConnectionsPerKey: number;
   /** The longest message, which is the most that the runtime collects for a socket. */
   readonly maxMessageBytes: number;
   readonly maxMs: number;
   /** Responses at once on one of them; more of them wait. */
-  readonly maxActive: number;
-  readonly maxLanes: number;
+  readonly maxConcurrent: number;
+  readonly maxStreams: number;
   readonly maxQueued: number;
 }
 
@@ -158,8 +158,8 @@ export interface ServerSettings {
   readonly heartbeatMs: number;
   readonly shutdownGraceMs: number;
   /** The longest that a generation may take; a model may have its own. */
-  readonly maxExchangeMs: number;
-  readonly stalledReaderMs: number;
+  readonly requestTimeoutMs: number;
+  readonly clientIdleTimeoutMs: number;
   readonly maxConcurrent: number;
   readonly maxConcurrentPerKey: number | null;
   readonly anonymousRpm: number;
@@ -228,7 +228,7 @@ export interface ModelSettings {
   /** What may be recorded of its requests at most; null leaves that to `[content]`. */
   readonly content: ContentLevel | null;
   /** The longest that an exchange with it may take: its own limit, or the server's. */
-  readonly maxExchangeMs: number;
+  readonly requestTimeoutMs: number;
   /** At least one. The first one's provider is shown as the model's `provider`. */
   readonly deployments: readonly DeploymentSettings[];
   readonly fallbacks: readonly string[];

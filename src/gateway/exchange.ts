@@ -158,7 +158,7 @@ export class Exchange {
   /** No generation outlives it. */
   get deadlineMs(): number {
     assert(this.model !== null, "a generation has a model");
-    return this.startedMs + this.model.maxExchangeMs;
+    return this.startedMs + this.model.requestTimeoutMs;
   }
 
   elapsedMs(): number {

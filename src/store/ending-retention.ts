@@ -3,8 +3,8 @@ import { Repeating } from "../base/loop/repeating.ts";
 import type { Store } from "./store.ts";
 
 export interface RetentionLimits {
-  readonly exchangesMs: number;
-  readonly exchangeRows: number;
+  readonly requestsMs: number;
+  readonly requestRows: number;
 }
 
 export interface EndingRetentionOptions {
@@ -50,8 +50,8 @@ export class EndingRetention {
   async #pruneCallerIds(): Promise<void> {
     const { store, clock, limits } = this.#options;
     while (!this.#isStopped) {
-      const { exchangesMs, exchangeRows: keep } = limits();
-      const beforeMs = clock.wallMs() - exchangesMs;
+      const { requestsMs, requestRows: keep } = limits();
+      const beforeMs = clock.wallMs() - requestsMs;
       if ((await store.pruneCallerIds({ beforeMs, keep, limit: prunedAtOnce })) < prunedAtOnce) return;
       await Bun.sleep(pauseMs);
     }
@@ -61,8 +61,8 @@ export class EndingRetention {
     const { store, clock, limits } = this.#options;
     let [firstId, endId]: (number | null)[] = [null, null];
     while (!this.#isStopped) {
-      const { exchangesMs, exchangeRows: keep } = limits();
-      const beforeMs = clock.wallMs() - exchangesMs;
+      const { requestsMs, requestRows: keep } = limits();
+      const beforeMs = clock.wallMs() - requestsMs;
       const kept = await store.reports.endingsKept();
       firstId ??= kept.firstId;
       // Where none is left, it was the last of them.

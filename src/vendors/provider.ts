@@ -11,7 +11,7 @@ export interface Timeouts {
   readonly connectMs: number;
   readonly firstByteMs: number;
   readonly streamFirstByteMs: number;
-  readonly gapMs: number;
+  readonly idleMs: number;
   readonly totalMs: number;
 }
 

@@ -6,7 +6,7 @@ const timeouts: Timeouts = {
   connectMs: 1000,
   firstByteMs: 1000,
   streamFirstByteMs: 1000,
-  gapMs: 1000,
+  idleMs: 1000,
   totalMs: 1000,
 };
 
@@ -60,7 +60,7 @@ export function model(id: string, changes: Partial<ModelSettings> = {}): ModelSe
     cache: "auto",
     affinity: "conversation",
     content: null,
-    maxExchangeMs: 300_000,
+    requestTimeoutMs: 300_000,
     fallbacks: [],
     ...changes,
   };

@@ -24,7 +24,7 @@ let key: TestKey;
 
 beforeAll(async () => {
   provider = startProvider();
-  const head = "[server]\nstalled_reader = 600\nmax_concurrent = 5000";
+  const head = "[server]\nclient_idle_timeout = 600\nmax_concurrent = 5000";
   sluice = await startSluice({
     config: configFor({ url: provider.url, head }),
     // Memory is measured as in production.

@@ -65,7 +65,7 @@ describe("config import litellm", () => {
     const args = (prices: string) => ["config", "import", "litellm", "priced.yaml", "--prices", prices];
     const { code, stdout, stderr } = await run(args("prices.json"), where);
     expect(code).toBe(0);
-    expect(stdout).toStartWith("[server]\nmax_exchange = 600\n");
+    expect(stdout).toStartWith("[server]\nrequest_timeout = 600\n");
     expect(stdout).toContain("timeouts = { total = 600 }");
     expect(stdout).toContain("price = { input = 2.0, output = 10.0, web_search = 10.0 }");
     expect(stderr).not.toContain("not carried over");

@@ -155,7 +155,7 @@ test("what is kept is told as the gateway of the data folder has it, wherever it
   const dir = join(place.folder, "sluice-data");
   await sluice(place, "keys", "create", "--mode", "credit");
   const file = join(service.folder, "sluice.toml");
-  writeFileSync(file, "[retention]\nexchange_rows = 50");
+  writeFileSync(file, "[retention]\nrequest_rows = 50");
   const { settings } = loadSettings({ file, env: {}, cwd: service.folder, flags: { data: dir } });
   writeFilesForCommands(settings, { env: {}, cwd: service.folder }, "http://127.0.0.1:8787");
   expect((await sluice(place, "store", "size")).stdout).toContain("kept for 30 days, at most 50\n");

@@ -18,10 +18,10 @@ describe("a duration", () => {
     ['"0s"', 0],
   ])("%s is a number of seconds, or has a unit", (text, ms) => {
     const { settings } = load(
-      `${server(`heartbeat = ${text}\nstalled_reader = ${text}`)}timeouts = { connect = ${text}, gap = ${text} }`,
+      `${server(`heartbeat = ${text}\nclient_idle_timeout = ${text}`)}timeouts = { connect = ${text}, idle = ${text} }`,
     );
-    expect([settings.server.heartbeatMs, settings.server.stalledReaderMs]).toEqual([ms, ms]);
-    expect(settings.models[0]?.deployments[0]?.timeouts).toMatchObject({ connectMs: ms, gapMs: ms });
+    expect([settings.server.heartbeatMs, settings.server.clientIdleTimeoutMs]).toEqual([ms, ms]);
+    expect(settings.models[0]?.deployments[0]?.timeouts).toMatchObject({ connectMs: ms, idleMs: ms });
   });
 
   test.each([
@@ -56,7 +56,7 @@ describe("a duration", () => {
   });
 
   test("is in the schema for editors as what it may be, and with its default", () => {
-    const { max_exchange: limit } = JSON.parse(JSON.stringify(configSchema)).properties.server.properties;
+    const { request_timeout: limit } = JSON.parse(JSON.stringify(configSchema)).properties.server.properties;
     expect(limit).toEqual({
       description: expect.any(String),
       default: "5m",
@@ -68,21 +68,21 @@ describe("a duration", () => {
   });
 });
 
-describe("server.max_exchange", () => {
+describe("server.request_timeout", () => {
   const limits = (toml: string) => {
     const { settings } = load(toml);
-    return [settings.server.maxExchangeMs, settings.models[0]?.maxExchangeMs];
+    return [settings.server.requestTimeoutMs, settings.models[0]?.requestTimeoutMs];
   };
 
   test("is five minutes unless it is said, and a model may have its own", () => {
     expect(limits(demoModel)).toEqual([300_000, 300_000]);
-    expect(limits(server('max_exchange = "1h"'))).toEqual([3_600_000, 3_600_000]);
-    const own = `${server("max_exchange = 600")}timeouts = { exchange = "20m" }`;
+    expect(limits(server('request_timeout = "1h"'))).toEqual([3_600_000, 3_600_000]);
+    const own = `${server("request_timeout = 600")}timeouts = { request = "20m" }`;
     expect(limits(own)).toEqual([600_000, 1_200_000]);
   });
 
   test.each(['"0s"', "0", "0.0001", '"61m"', "3601", '"2h"'])("%s is refused, of a model too", (text) => {
-    const toml = `${server(`max_exchange = ${text}`)}timeouts = { exchange = ${text} }`;
+    const toml = `${server(`request_timeout = ${text}`)}timeouts = { request = ${text} }`;
     const expected = `must be ${written}, above 0s to 1h`;
     const problems = problemsOf(toml);
     expect(problems).toHaveLength(2);
@@ -90,8 +90,8 @@ describe("server.max_exchange", () => {
   });
 
   test("is no limit of a provider", () => {
-    const toml = '[providers.demo]\nkind = "demo"\ntimeouts = { exchange = "1m" }\n';
-    expect(problemsOf(toml)).toEqual(["providers.demo.timeouts.exchange: unknown name"]);
+    const toml = '[providers.demo]\nkind = "demo"\ntimeouts = { request = "1m" }\n';
+    expect(problemsOf(toml)).toEqual(["providers.demo.timeouts.request: unknown name"]);
   });
 });
 
@@ -102,28 +102,28 @@ describe("of two limits the smaller holds, and the other is warned of", () => {
      [[models]]\nid = "n"\nprovider = "demo"\nfree = true\n`;
 
   test("once, where a provider ends calls before the exchange would", () => {
-    expect(warningsOf(toml('max_exchange = "10m"', 'timeouts = { total = "5m" }'))).toEqual([
-      "providers.demo.timeouts.total is 5m, so calls end before server.max_exchange, 10m",
+    expect(warningsOf(toml('request_timeout = "10m"', 'timeouts = { total = "5m" }'))).toEqual([
+      "providers.demo.timeouts.total is 5m, so calls end before server.request_timeout, 10m",
     ]);
   });
 
   test("where a provider's limit is above that of the exchange", () => {
     expect(warningsOf(toml("", "timeouts = { total = 600 }"))).toEqual([
-      "providers.demo.timeouts.total is 10m, and has no effect beyond server.max_exchange, 5m",
+      "providers.demo.timeouts.total is 10m, and has no effect beyond server.request_timeout, 5m",
     ]);
   });
 
   test("by the model, where it is the model's", () => {
-    const own = 'timeouts = { exchange = "10m", total = "7m" }';
+    const own = 'timeouts = { request = "10m", total = "7m" }';
     expect(warningsOf(toml("", "", own))).toEqual([
-      'model "m", timeouts.total is 7m, so calls end before model "m", timeouts.exchange, 10m',
+      'model "m", timeouts.total is 7m, so calls end before model "m", timeouts.request, 10m',
     ]);
   });
 
   test.each([
     ["a provider that is quicker than the default", "", "timeouts = { total = 60 }"],
-    ["a provider without a limit", 'max_exchange = "10m"', "timeouts = { total = 0 }"],
-    ["two that are the same", 'max_exchange = "10m"', "timeouts = { total = 600 }"],
+    ["a provider without a limit", 'request_timeout = "10m"', "timeouts = { total = 0 }"],
+    ["two that are the same", 'request_timeout = "10m"', "timeouts = { total = 600 }"],
   ])("but not of %s", (_, serverLine, total) => {
     expect(warningsOf(toml(serverLine, total))).toEqual([]);
   });

@@ -129,14 +129,14 @@ describe("defaults", () => {
 
   test("a model's timeouts take precedence over its provider's, and those over the defaults", () => {
     const { settings } = load(
-      `[providers.demo]\nkind = "demo"\ntimeouts = { connect = 1.5, gap = 7 }
-       [[models]]\nid = "m"\nprovider = "demo"\nfree = true\ntimeouts = { gap = 9 }`,
+      `[providers.demo]\nkind = "demo"\ntimeouts = { connect = 1.5, idle = 7 }
+       [[models]]\nid = "m"\nprovider = "demo"\nfree = true\ntimeouts = { idle = 9 }`,
     );
     expect(settings.models[0]?.deployments[0]?.timeouts).toEqual({
       connectMs: 1_500,
       firstByteMs: 0,
       streamFirstByteMs: 120_000,
-      gapMs: 9_000,
+      idleMs: 9_000,
       totalMs: 0,
     });
   });

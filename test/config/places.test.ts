@@ -67,9 +67,9 @@ price."out put" = 2
 [[models]]
   id = "b"
   [models.timeouts]
-  gap = 1
+  idle = 1
 [providers.x.timeouts]
-gap = 2
+idle = 2
 `;
   const places = placesIn(text);
 
@@ -92,9 +92,9 @@ gap = 2
     ["models[0].deployments[0].price.input", 23],
     ["models[0].deployments[1].provider", 25],
     ["models[1].id", 27],
-    ["models[1].timeouts.gap", 29],
+    ["models[1].timeouts.idle", 29],
     ["models[1].nothing.here", 26],
-    ["providers.x.timeouts.gap", 31],
+    ["providers.x.timeouts.idle", 31],
   ])("%s is %i", (path, line) => {
     expect(places.lineOf(path)).toBe(line);
   });

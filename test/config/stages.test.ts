@@ -24,7 +24,7 @@ test("one wrong field hides no other of its section, of whichever kind", () => {
     kind = "openai"
     api_key = "sk-in-the-file"
     base_url = "https://user@host/v1"
-    timeouts = { gap = "soon" }
+    timeouts = { idle = "soon" }
     stream_usage = 1
     [providers.b]
     kind = "bedrock"
@@ -43,7 +43,7 @@ test("one wrong field hides no other of its section, of whichever kind", () => {
     "providers.a.api_key",
     "providers.a.base_url",
     "providers.a.stream_usage",
-    "providers.a.timeouts.gap",
+    "providers.a.timeouts.idle",
     "providers.b.api_key",
     "providers.b.region",
     "server.host",

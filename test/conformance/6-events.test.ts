@@ -99,7 +99,7 @@ describe("6.1 Streaming (chat completions)", () => {
   });
 
   test("6.1.10 a stream ends after 5 minutes in all, with an error inside the stream", async () => {
-    expect(defaults.maxExchange).toBe("5m");
+    expect(defaults.requestTimeout).toBe("5m");
     world.provider.script(
       drip(sse(fixture("chat/text.sse").repeat(20).replaceAll("data: [DONE]\n\n", "")), 100),
     );

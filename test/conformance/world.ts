@@ -41,7 +41,7 @@ max_output_tokens = 4096
 free = true
 `;
   const patient = "connect = 10";
-  const impatient = "first_byte = 0.3, stream_first_byte = 0.3, gap = 0.3";
+  const impatient = "first_byte = 0.3, stream_first_byte = 0.3, idle = 0.3";
   const spares = Array.from({ length: hasSpares ? spareCount : 0 }, (_, index) => [
     add(`odd-${index + 1}`, `${url}/odd/v1`, patient),
     add(`slow-${index + 1}`, `${url}/slow/v1`, impatient),

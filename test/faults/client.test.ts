@@ -17,7 +17,7 @@ beforeAll(async () => {
   sluice = await startSluice({
     config: configFor({
       url: provider.url,
-      head: "[server]\nmax_body_bytes = 100000\nstalled_reader = 1",
+      head: "[server]\nmax_body_bytes = 100000\nclient_idle_timeout = 1",
       tail: '[providers.demo]\nkind = "demo"\n[[models]]\nid = "demo"\nprovider = "demo"\nprice = { input = 1.0, output = 2.0 }\n',
     }),
   });

@@ -29,8 +29,8 @@ afterAll(async () => {
 
 function config(): string {
   const limit = limitSeconds;
-  const head = `[server]\nheartbeat = ${limit}\nstalled_reader = ${limit}`;
-  const timeouts = `timeouts = { first_byte = ${limit}, stream_first_byte = ${limit}, gap = ${limit} }`;
+  const head = `[server]\nheartbeat = ${limit}\nclient_idle_timeout = ${limit}`;
+  const timeouts = `timeouts = { first_byte = ${limit}, stream_first_byte = ${limit}, idle = ${limit} }`;
   const tail = `
 [[models]]
 id = "brief-test"

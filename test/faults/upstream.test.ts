@@ -70,7 +70,7 @@ kind = "${isMessages ? "anthropic" : "openai"}"
 base_url = "${base}/${id}${isMessages ? "" : "/v1"}"
 api_key = "env:PROVIDER_KEY"
 dialects = ["${dialect}"]
-timeouts = { first_byte = 0.5, stream_first_byte = 0.5, gap = 0.6, total = 2 }
+timeouts = { first_byte = 0.5, stream_first_byte = 0.5, idle = 0.6, total = 2 }
 [[models]]
 id = "${id}"
 provider = "${id}"

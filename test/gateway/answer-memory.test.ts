@@ -130,7 +130,7 @@ describe("a large answer", () => {
   });
 
   test("is given up with a client that stops reading", async () => {
-    await world.reload((config) => config.replace("[server]", "[server]\nstalled_reader = 1"));
+    await world.reload((config) => config.replace("[server]", "[server]\nclient_idle_timeout = 1"));
     caller = await world.creditCaller();
     world.provider.script(answerOf(40 * mebibyte));
     await askWithoutReading();

@@ -49,7 +49,7 @@ async function silentStream(world: World) {
   return { caller, reader, silence };
 }
 
-const head = "[server]\nheartbeat = 0.2\nstalled_reader = 1\n";
+const head = "[server]\nheartbeat = 0.2\nclient_idle_timeout = 1\n";
 
 test("a heartbeat that the client does not take counts as a reader that has stalled, and none follows it", async () => {
   let heartbeats = 0;

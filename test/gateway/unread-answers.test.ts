@@ -23,7 +23,7 @@ let body: Uint8Array[] = [];
 let underWay = 0;
 const timeout = spyOn(HttpCall.prototype, "disconnect");
 beforeAll(async () => {
-  world = await World.start({ head: "[server]\nstalled_reader = 7" });
+  world = await World.start({ head: "[server]\nclient_idle_timeout = 7" });
   server = Bun.serve({
     unix: path,
     fetch(request, served) {

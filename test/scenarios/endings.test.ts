@@ -123,7 +123,7 @@ describe("an exchange is explained", () => {
 
   test("that took longer than it may, by what says how long that is", async () => {
     provider.script(silence());
-    const config = configFor({ url: provider.url, head: '[server]\nmax_exchange = "1s"' });
+    const config = configFor({ url: provider.url, head: '[server]\nrequest_timeout = "1s"' });
     await using hasty = await startSluice({ config });
     const response = await hasty.request("/v1/chat/completions", { key: await hasty.createKey(), body: ask });
     const id = response.headers.get("x-request-id") ?? "";
@@ -131,7 +131,7 @@ describe("an exchange is explained", () => {
     provider.script(null);
     const { explanation } = await hasty.cliJson<Shown>("requests", "show", id);
     expect(explanation).toContain("gave no answer (timeout)");
-    expect(explanation).toContain("`server.max_exchange`");
+    expect(explanation).toContain("`server.request_timeout`");
     expect(explanation).not.toContain("base_url");
   });
 

@@ -70,7 +70,7 @@ for (const seed of [1, 2, 3]) {
     for (const provider of providers) {
       provider.script(() => random.pick(behaviours));
     }
-    const timeouts = { firstByteMs: 80, streamFirstByteMs: 80, gapMs: 80, connectMs: 5000 };
+    const timeouts = { firstByteMs: 80, streamFirstByteMs: 80, idleMs: 80, connectMs: 5000 };
     const places = providers.map(({ url }) => ({ url, timeouts, apiKeys: ["a", "b"], maxConcurrent: 8 }));
     const { upstream, plan } = setUp(places, { random: draw, heartbeatMs: 40 });
     const exchange = async () => {

@@ -16,7 +16,7 @@ export const patient: Timeouts = {
   connectMs: 10_000,
   firstByteMs: 30_000,
   streamFirstByteMs: 30_000,
-  gapMs: 30_000,
+  idleMs: 30_000,
   totalMs: 300_000,
 };
 
@@ -178,7 +178,7 @@ export function modelsAt(places: readonly Place[], fallbacks: readonly string[])
     cache: "auto",
     affinity: "conversation",
     content: null,
-    maxExchangeMs: 300_000,
+    requestTimeoutMs: 300_000,
     deployments: places.flatMap((place, index) =>
       (place.model ?? "m") === id ? [deploymentAt(place, nameOf(place, index))] : [],
     ),

@@ -72,7 +72,7 @@ describe("a stream", () => {
 
   test("that falls silent fails by its gap, in the words of the dialect", async () => {
     provider.script(cutAfter(chat, 800, [{ stall: true }]));
-    const { upstream, plan } = setUp([{ url: provider.url, timeouts: { gapMs: 50 } }]);
+    const { upstream, plan } = setUp([{ url: provider.url, timeouts: { idleMs: 50 } }]);
     const told = async (clientDialect: "chat" | "messages") =>
       (await failureOf(await upstream.open(plan({ stream: true, clientDialect })))).code;
     expect(await told("chat")).toBe("upstream_error");
@@ -94,7 +94,7 @@ describe("a stream", () => {
 
   test("may rest as long as its reader likes: the gap counts only while somebody waits", async () => {
     provider.script(chat);
-    const timeouts = { gapMs: 200, streamFirstByteMs: 300 };
+    const timeouts = { idleMs: 200, streamFirstByteMs: 300 };
     const { upstream, plan } = setUp([{ url: provider.url, timeouts }], { heartbeatMs: 30 });
     const opened = await upstream.open(plan({ stream: true }));
     await Bun.sleep(600);

@@ -94,7 +94,7 @@ describe("while its reader waits, a queue", () => {
 });
 
 describe("a stream whose pieces are taken", () => {
-  const gapMs = 50_000;
+  const idleMs = 50_000;
   const frames = ["data: {}\n\n", "data: 1\n\n", "data: 2\n\n", "data: 3\n\n", "data: 4\n\n"];
   let provider: ScriptedProvider;
   beforeAll(() => {
@@ -120,7 +120,7 @@ describe("a stream whose pieces are taken", () => {
       { write },
     ]);
     provider.script({ ...sse(""), steps: [...steps, { stall: true }] });
-    const { upstream, plan } = setUp([{ url: provider.url, timeouts: { gapMs } }], { clock });
+    const { upstream, plan } = setUp([{ url: provider.url, timeouts: { idleMs } }], { clock });
     const opened = await upstream.open(plan({ stream: true, deadlineMs: Number.POSITIVE_INFINITY }));
     return {
       opened,
@@ -146,12 +146,12 @@ describe("a stream whose pieces are taken", () => {
     take((await opened.read()) ?? piece(""));
     const reading = Promise.resolve(opened.read(take)).catch((error: GatewayError) => error.code);
     for (let index = 1; index < frames.length; index += 1) {
-      pass(0.8 * gapMs);
+      pass(0.8 * idleMs);
       next(index);
       await waitFor(() => text === frames.slice(0, index + 1).join(""), "the piece to be taken");
       await awaitTick();
     }
-    pass(1.1 * gapMs);
+    pass(1.1 * idleMs);
     expect(await reading).toBe("upstream_error");
     expect(text).toBe(frames.join(""));
   });
@@ -163,7 +163,7 @@ describe("a stream whose pieces are taken", () => {
     next(1);
     expect(textOf(await woken)).toBe("");
     await awaitTick();
-    pass(3 * gapMs);
+    pass(3 * idleMs);
     await awaitTick();
     next(2);
     expect(textOf(await opened.read())).toBe(frames[2] ?? "");

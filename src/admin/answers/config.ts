@@ -1,4 +1,4 @@
-import { msPerDay, msPerMinute } from "../../base/clock.ts";
+import { msPerDay } from "../../base/clock.ts";
 import type { ContentSettings, OidcSettings, Settings } from "../../config/settings.ts";
 import { withoutCredentials } from "../../config/written.ts";
 import type { ProviderSettings } from "../../vendors/provider.ts";
@@ -28,8 +28,8 @@ export function configInForce(settings: Settings): object {
       max_list_items: server.structure.maxListItems,
       heartbeat_ms: server.heartbeatMs,
       shutdown_grace_ms: server.shutdownGraceMs,
-      max_exchange_ms: server.maxExchangeMs,
-      stalled_reader_ms: server.stalledReaderMs,
+      request_timeout_ms: server.requestTimeoutMs,
+      client_idle_timeout_ms: server.clientIdleTimeoutMs,
       max_concurrent: server.maxConcurrent,
       max_concurrent_per_key: server.maxConcurrentPerKey,
       anonymous_rpm: server.anonymousRpm,
@@ -48,10 +48,10 @@ export function configInForce(settings: Settings): object {
     },
     content: contentInForce(settings.content),
     websocket: {
-      max_per_key: settings.webSocket.maxPerKey,
-      max_minutes: settings.webSocket.maxMs / msPerMinute,
-      max_active: settings.webSocket.maxActive,
-      max_lanes: settings.webSocket.maxLanes,
+      max_connections_per_key: settings.webSocket.maxConnectionsPerKey,
+      max_duration_ms: settings.webSocket.maxMs,
+      max_concurrent: settings.webSocket.maxConcurrent,
+      max_streams: settings.webSocket.maxStreams,
       max_queued: settings.webSocket.maxQueued,
     },
     routes: settings.routes,

@@ -63,7 +63,7 @@ const byMessage: Readonly<Record<string, string>> = {
   [shuttingDown]:
     "The client may send it again; `server.shutdown_grace` says how long a stop waits for what is under way.",
   [tookTooLong]:
-    "`timeouts` of the provider and `server.max_exchange` say how long it may take; `sluice models check` tries each provider.",
+    "`timeouts` of the provider and `server.request_timeout` say how long it may take; `sluice models check` tries each provider.",
 };
 
 /** What an attempt failed for, whatever its status. */

@@ -28,8 +28,8 @@ export async function readStorage(store: Store, retention: Settings["retention"]
 
 export function retentionDocument(retention: Settings["retention"]): StorageView["retention"] {
   return {
-    exchange_days: retention.exchangesMs / msPerDay,
-    exchange_rows: retention.exchangeRows,
+    request_days: retention.requestsMs / msPerDay,
+    request_rows: retention.requestRows,
     response_hours: retention.responsesMs / msPerHour,
     response_bytes_per_key: retention.responseBytesPerKey,
   };

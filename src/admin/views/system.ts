@@ -67,8 +67,8 @@ export const storageView = Type.Object({
     audit_log: count,
   }),
   retention: Type.Object({
-    exchange_days: Type.Number(),
-    exchange_rows: count,
+    request_days: Type.Number(),
+    request_rows: count,
     response_hours: Type.Number(),
     response_bytes_per_key: count,
   }),

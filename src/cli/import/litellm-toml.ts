@@ -29,16 +29,16 @@ export interface ConvertedModel {
 }
 
 /**
- * Formats a configuration as if written by hand: providers first, then models with their deployments. `maxExchange` is
+ * Formats a configuration as if written by hand: providers first, then models with their deployments. `requestTimeout` is
  * in seconds; null for the default.
  */
 export function configToml(
-  maxExchange: number | null,
+  requestTimeout: number | null,
   providers: readonly ConvertedProvider[],
   models: readonly ConvertedModel[],
 ): string {
   return [
-    ...(maxExchange === null ? [] : [tableText("[server]", { max_exchange: maxExchange })]),
+    ...(requestTimeout === null ? [] : [tableText("[server]", { request_timeout: requestTimeout })]),
     ...providers.map(({ name, kind, settings, timeouts: { streamFirstByte, total }, ...provider }) => {
       const timeouts = { stream_first_byte: streamFirstByte, total };
       return tableText(`[providers.${name}]`, { kind, ...settings, ...catalogOf(kind, provider), timeouts });

@@ -58,22 +58,22 @@ export const secret = Type.String({
 const timeouts = {
   connect: time("Until the provider has accepted the connection.", defaults.timeouts.connect),
   first_byte: time(
-    "Until the provider's first byte, for whole responses; default: as long as the exchange may take.",
+    "Until the provider's first byte, for non-streaming responses; default: no limit but `server.request_timeout`.",
   ),
   stream_first_byte: time("Until the provider's first byte, for streams.", defaults.timeouts.streamFirstByte),
-  gap: time("The longest silence within a stream.", defaults.timeouts.gap),
-  total: time("A call from its beginning to its end; default: as long as the exchange may take."),
+  idle: time("The longest silence within a stream.", defaults.timeouts.idle),
+  total: time("One call from start to end; default: no limit but `server.request_timeout`."),
 };
 
 export const timeoutsSchema = table(timeouts);
 
-/** How long an exchange may take. An hour is enough for any answer, and bounds a stuck one. */
-export const exchangeLimit = (description: string, fallback?: Duration) =>
+/** An hour is enough for any response, and limits a stuck one. */
+export const requestTimeout = (description: string, fallback?: Duration) =>
   time(description, fallback, { exclusiveMinimum: 0, maximum: 3600 });
 
 export const modelTimeouts = section({
   ...timeouts,
-  exchange: exchangeLimit("In place of server.max_exchange, for this model."),
+  request: requestTimeout("Replaces server.request_timeout for this model."),
 });
 
 export const maxTokensField = Type.Optional(

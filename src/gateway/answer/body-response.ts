@@ -51,7 +51,7 @@ function writtenResponse(
     release(body);
     // It keeps that for as long as the connection lasts. After the end, a server that stops would drop it.
     if (written.some((bytes) => bytes instanceof Promise)) {
-      call.disconnect(configured.settings.server.stalledReaderMs);
+      call.disconnect(configured.settings.server.clientIdleTimeoutMs);
       await Promise.all(written);
     }
     controller.end();
@@ -71,7 +71,7 @@ function largeResponse(exchange: Exchange, pieces: readonly Uint8Array[], init: 
   const { call, memory, configured } = exchange;
   exchange.memory = null;
   memory?.shrinkTo(lengthOf(pieces));
-  call.disconnect(configured.settings.server.stalledReaderMs);
+  call.disconnect(configured.settings.server.clientIdleTimeoutMs);
   let isOver = false;
   const end = () => {
     isOver = true;

@@ -231,7 +231,7 @@ export class StreamPump implements Guarded, StreamSource {
 
   #lookAfter(nowMs: number): void {
     const { call, configured } = this.#exchange;
-    const { heartbeatMs, stalledReaderMs } = configured.settings.server;
+    const { heartbeatMs, clientIdleTimeoutMs } = configured.settings.server;
     const client = this.#client;
     if (nowMs > this.#trailingUntilMs) this.#opened.abort();
     if (this.#state === "left") this.#bill.journalIfDue(nowMs);
@@ -239,7 +239,7 @@ export class StreamPump implements Guarded, StreamSource {
     client.noteWrites(nowMs);
     // Bun reports a client that leaves while it reads. If it left before, the stream is never pulled.
     if (!client.isOpen && call.request.signal.aborted) this.cancel();
-    if (client.isBlockedLongerThan(stalledReaderMs, nowMs)) {
+    if (client.isBlockedLongerThan(clientIdleTimeoutMs, nowMs)) {
       this.cancel();
       call.disconnect();
       return;

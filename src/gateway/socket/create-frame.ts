@@ -7,7 +7,7 @@ import { patchMembers } from "../../dialects/json/patch.ts";
 /** A frame that asks for a response. */
 export interface CreateFrame {
   readonly kind: "create";
-  /** Null for the default lane. */
+  /** Null for the default stream. */
   readonly streamId: string | null;
   /** The response that it continues, if any. */
   readonly parentId: string | null;
@@ -17,7 +17,7 @@ export interface CreateFrame {
   readonly body: Uint8Array;
 }
 
-const laneNames = /^[\w.-]{1,256}$/;
+const streamNames = /^[\w.-]{1,256}$/;
 
 /** What a socket adds to the body of a request, and what means nothing on one. */
 const socketChanges = {
@@ -43,7 +43,7 @@ export interface OtherEvent {
 export interface FrameProblem {
   readonly kind: "problem";
   readonly error: Pick<GatewayError, "code" | "message" | "param">;
-  /** The lane that the frame names, valid or not. */
+  /** The stream that the frame names, valid or not. */
   readonly streamId: string | null;
 }
 
@@ -68,15 +68,15 @@ export function readText(bytes: Buffer): SocketFrame {
       const text = textOf(name);
       return text === undefined ? undefined : JSON.parse(text);
     };
-    const lane = read("stream_id") ?? null;
-    if (typeof lane === "string") streamId = shortened(lane);
+    const stream = read("stream_id") ?? null;
+    if (typeof stream === "string") streamId = shortened(stream);
     const type = read("type");
     if (type === "response.steer") {
       const answer = steerFailed(read("previous_response_id"), returnable(textOf("input")));
       return { kind: "other", answer, streamId };
     }
     if (type !== "response.create") throw unknownType(type);
-    if (lane !== null && !(typeof lane === "string" && laneNames.test(lane))) throw invalidStreamId();
+    if (stream !== null && !(typeof stream === "string" && streamNames.test(stream))) throw invalidStreamId();
     const parentId = read("previous_response_id");
     const body = patchMembers(bytes, socketChanges, spans);
     return {

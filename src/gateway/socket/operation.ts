@@ -44,10 +44,10 @@ async function openSocket(gateway: Gateway, exchange: Exchange): Promise<Respons
   if (gateway.ongoing.isDraining) {
     throw new GatewayError("service_unavailable", "The gateway is shutting down; try again shortly.");
   }
-  if (gateway.sockets.countOf(key.id) >= webSocket.maxPerKey) {
+  if (gateway.sockets.countOf(key.id) >= webSocket.maxConnectionsPerKey) {
     throw new GatewayError(
       "rate_limit_exceeded",
-      `This key has ${webSocket.maxPerKey} WebSockets open, which is its limit. Close one, or use lanes (\`stream_id\`).`,
+      `This key has ${webSocket.maxConnectionsPerKey} WebSockets open, which is its limit. Close one, or use streams (\`stream_id\`).`,
     );
   }
   if (call.upgrade?.(key.id) === true) return new Response(null, { status: 101 });

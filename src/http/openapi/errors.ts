@@ -19,8 +19,8 @@ const conditions: Readonly<Record<ErrorCode, string>> = {
   conversation_locked: "Another request is changing the conversation.",
   invalid_encrypted_content:
     "A summary that the gateway has sealed was not sealed for this key, or was changed.",
-  invalid_stream_id: "`stream_id` is not a name of a lane.",
-  websocket_stream_limit_reached: "The WebSocket has as many lanes as it may have.",
+  invalid_stream_id: "`stream_id` is not a valid name.",
+  websocket_stream_limit_reached: "The WebSocket already has the maximum number of streams.",
   websocket_connection_limit_reached: "The WebSocket has been open for as long as it may be.",
   context_length_exceeded: "Combined input exceeds the model's context window.",
   idempotency_conflict: "The idempotency key was used with another request.",

@@ -21,8 +21,8 @@ import { warmUp } from "../../gateway/socket/warm-up.ts";
 import type { BodyReservation } from "../../limits/body-budget.ts";
 import { respond } from "../respond.ts";
 import { type Carrier, CreateCall } from "./create-call.ts";
-import { errorFrame, onLane } from "./event-frames.ts";
-import { Lanes } from "./lanes.ts";
+import { errorFrame, onStream } from "./event-frames.ts";
+import { SocketStreams } from "./streams.ts";
 
 /** With more than this unread, providers are not read either. */
 const pauseBytes = 256 * 1024;
@@ -60,7 +60,7 @@ const handshakeOnly = ["connection", "upgrade", "transfer-encoding", "x-request-
 
 /**
  * A client's WebSocket. Frames are taken synchronously or wait in line, because the runtime hands over the next one while the last
- * is awaited; each request among them is an exchange of its own, and begins when its lane is free (lanes.ts).
+ * is awaited; each request among them is an exchange of its own, and begins when its stream is free (streams.ts).
  */
 export class ClientSocket implements OpenSocket, Carrier {
   readonly url: string;
@@ -70,7 +70,7 @@ export class ClientSocket implements OpenSocket, Carrier {
   readonly route: ServedRoute;
   readonly #gateway: Gateway;
   readonly #keyId: string;
-  readonly #lanes: Lanes;
+  readonly #streams: SocketStreams;
   readonly #running = new Bag<CreateCall>();
   #connection: ServerWebSocket<unknown> | null = null;
   #lifetime: ReturnType<typeof setTimeout> | null = null;
@@ -92,7 +92,7 @@ export class ClientSocket implements OpenSocket, Carrier {
     this.isCompressed = this.headers.get(extensionsHeader)?.includes("permessage-deflate") ?? false;
     for (const name of handshakeOnly) this.headers.delete(name);
     this.route = createRoute(route);
-    this.#lanes = new Lanes({
+    this.#streams = new SocketStreams({
       settings: () => gateway.configured.settings,
       reserve: () => this.#reserve(),
       begin: (create) => void this.#run(create),
@@ -171,10 +171,10 @@ export class ClientSocket implements OpenSocket, Carrier {
     if (event.kind === "problem") {
       const { code, message, param } = event.error;
       this.#refuse(new GatewayError(code, message, { param }), event.streamId);
-    } else if (event.kind === "other") this.#reply(onLane(event.answer, event.streamId));
+    } else if (event.kind === "other") this.#reply(onStream(event.answer, event.streamId));
     else if (this.#isExpired) this.#refuse(connectionLimit(), event.streamId);
     else {
-      const problem = this.#lanes.take(event);
+      const problem = this.#streams.take(event);
       if (problem !== null) this.#refuse(problem, event.streamId);
     }
   }
@@ -188,7 +188,7 @@ export class ClientSocket implements OpenSocket, Carrier {
     clearTimeout(this.#stalled);
     this.#gateway.sockets.remove(this.#keyId, this);
     if (this.#lifetime !== null) clearTimeout(this.#lifetime);
-    this.#lanes.clear();
+    this.#streams.clear();
     for (const call of this.#running) call.leave();
     this.#resume();
   }
@@ -201,7 +201,7 @@ export class ClientSocket implements OpenSocket, Carrier {
   send(frames: readonly string[]): number | Promise<number> {
     const connection = this.#connection;
     if (connection === null) return 0;
-    // The lanes of a socket would fill it together, although each of them waits after what it has sent.
+    // The streams of a socket would fill it together, although each of them waits after what it has sent.
     if (this.#unread.length > 0) return this.#untilRead().then(() => this.send(frames));
     connection.cork(() => {
       for (const frame of frames) {
@@ -223,8 +223,8 @@ export class ClientSocket implements OpenSocket, Carrier {
   #watchReader(connection: ServerWebSocket<unknown>): number {
     const buffered = connection.getBufferedAmount();
     clearTimeout(this.#stalled);
-    const { stalledReaderMs } = this.#gateway.configured.settings.server;
-    if (buffered > pauseBytes) this.#stalled = setTimeout(() => connection.terminate(), stalledReaderMs);
+    const { clientIdleTimeoutMs } = this.#gateway.configured.settings.server;
+    if (buffered > pauseBytes) this.#stalled = setTimeout(() => connection.terminate(), clientIdleTimeoutMs);
     return buffered;
   }
 
@@ -238,7 +238,7 @@ export class ClientSocket implements OpenSocket, Carrier {
   }
 
   chain(id: string): readonly Turn[] | null {
-    return this.#lanes.chain(id);
+    return this.#streams.chain(id);
   }
 
   #reserve(): BodyReservation {
@@ -254,7 +254,7 @@ export class ClientSocket implements OpenSocket, Carrier {
       if (call.isKeyRefused) this.closeWhenIdle(closeCodes.keyInvalid, "The key is no longer valid.");
     } finally {
       this.#running.delete(call);
-      if (this.#connection !== null) this.#lanes.ended(create, call.answered);
+      if (this.#connection !== null) this.#streams.ended(create, call.answered);
       this.#closeIfIdle();
     }
   }
@@ -279,7 +279,7 @@ export class ClientSocket implements OpenSocket, Carrier {
     this.#reply(errorFrame(renderError("openai", error, newId("req_")), streamId));
   }
 
-  /** What runs may end, as an error without a lane would end it for its client. */
+  /** What runs may end, as an error without a stream would end it for its client. */
   #expire(): void {
     this.#isExpired = true;
     this.closeWhenIdle(closeCodes.goingAway, "The WebSocket has been open for as long as it may be.");
@@ -288,7 +288,7 @@ export class ClientSocket implements OpenSocket, Carrier {
   #closeIfIdle(): void {
     const connection = this.#connection;
     if (this.#closing === null || connection === null) return;
-    if (!this.#lanes.isIdle || this.#reading !== null) return;
+    if (!this.#streams.isIdle || this.#reading !== null) return;
     if (this.#isExpired) this.#refuse(connectionLimit(), null);
     connection.close(this.#closing.code, this.#closing.reason);
   }

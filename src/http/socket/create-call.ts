@@ -7,7 +7,7 @@ import { largeTurns } from "../../gateway/body-worker/large-body-pacer.ts";
 import type { ClientCall, ReadableRequest, Route } from "../../gateway/client-call.ts";
 import type { RememberedTurns, Turn } from "../../gateway/conversations/turn-body.ts";
 import type { CreateFrame } from "../../gateway/socket/create-frame.ts";
-import { eachEvent, errorFrame, onLane, textOf } from "./event-frames.ts";
+import { eachEvent, errorFrame, onStream, textOf } from "./event-frames.ts";
 
 /** The socket, as a request on it sees it. */
 export interface Carrier {
@@ -127,7 +127,7 @@ export class CreateCall implements ClientCall, DirectController {
   #framesOf(piece: Piece): readonly string[] {
     const frames: string[] = [];
     eachEvent(textOf(piece), (event, isOutput) => {
-      frames.push(onLane(event, this.#streamId));
+      frames.push(onStream(event, this.#streamId));
       if (!isOutput && ends.includes(eventType(event))) this.answered = this.#conversation;
     });
     return frames;

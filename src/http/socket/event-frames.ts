@@ -69,8 +69,8 @@ function eachOddEvent(text: string, take: EventTaker): void {
   }
 }
 
-/** The event on its lane. */
-export function onLane(event: string, streamId: string | null): string {
+/** The event on its stream. */
+export function onStream(event: string, streamId: string | null): string {
   return streamId === null ? event : `{"stream_id":${JSON.stringify(streamId)},${event.slice(1)}`;
 }
 
@@ -81,5 +81,5 @@ const notShown: ReadonlySet<string> = new Set(["content-type", "cache-control", 
 export function errorFrame({ status, headers, body }: RenderedError, streamId: string | null): string {
   const { error } = JSON.parse(body);
   const shown = Object.fromEntries(Object.entries(headers).filter(([name]) => !notShown.has(name)));
-  return onLane(JSON.stringify({ type: "error", status, error, headers: shown }), streamId);
+  return onStream(JSON.stringify({ type: "error", status, error, headers: shown }), streamId);
 }

@@ -207,7 +207,7 @@ export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
   #restartGap(nowMs: number): void {
     if (!this.#hasHeard) return;
     this.#hasHeard = false;
-    if (this.#queue.isAwaited) this.#deadlines.expectWithin(nowMs, this.deployment.timeouts.gapMs);
+    if (this.#queue.isAwaited) this.#deadlines.expectWithin(nowMs, this.deployment.timeouts.idleMs);
     else this.#deadlines.expectOnlyEnd();
   }
 
@@ -222,7 +222,7 @@ export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
 
   read(taker?: PieceTaker): Uint8Array | null | Promise<Uint8Array | null> {
     if (this.#state === "streaming" && this.#queue.isEmpty) {
-      this.#deadlines.expectWithin(this.#nowMs(), this.deployment.timeouts.gapMs);
+      this.#deadlines.expectWithin(this.#nowMs(), this.deployment.timeouts.idleMs);
     }
     const piece = this.#queue.take(taker);
     if (this.#isPaused && this.#queue.isEmpty) {

@@ -332,7 +332,8 @@ describe("timeouts", () => {
   ])("of %i seconds raise what an exchange may take, to an hour at most", (timeout, limit) => {
     const { toml, dropped } = of({ timeout });
     expect(toml.startsWith("[server]")).toBe(limit !== null);
-    if (limit !== null) expect(toml).toStartWith(`[server]\nmax_exchange = ${limit}\n\n[providers.openai]\n`);
+    if (limit !== null)
+      expect(toml).toStartWith(`[server]\nrequest_timeout = ${limit}\n\n[providers.openai]\n`);
     expect(dropped).toEqual(
       timeout > 3600 ? [`a timeout of ${timeout} s: an exchange may take an hour at most`] : [],
     );

@@ -49,7 +49,7 @@ describe("a client that does not read", () => {
   });
 
   test("stops its providers, is cut off after the time for stalled readers, and pays for what it left", async () => {
-    await using world = await World.start({ head: "[server]\nstalled_reader = 1\n" });
+    await using world = await World.start({ head: "[server]\nclient_idle_timeout = 1\n" });
     const caller = await world.creditCaller();
     world.provider.script(longAnswer(megabytes));
     using socket = await RawSocket.open(world.running.url, caller.secret);
@@ -150,7 +150,7 @@ describe("a long answer that comes in one piece", () => {
   const text = "x".repeat(10 * 1024 * 1024);
   const whole = wholeAnswer("chat", { text, usage: usageOf("chat", 1, 1) });
 
-  test("is sent event by event as its client reads, on several lanes at once", async () => {
+  test("is sent event by event as its client reads, on several streams at once", async () => {
     const sockets = await SocketWorld.start();
     await using world = sockets.world;
     world.provider.script(whole);
@@ -166,7 +166,7 @@ describe("a long answer that comes in one piece", () => {
   }, 60_000);
 
   test("is cut off once its client has read nothing for the time for stalled readers", async () => {
-    const sockets = await SocketWorld.start("[server]\nstalled_reader = 1\n");
+    const sockets = await SocketWorld.start("[server]\nclient_idle_timeout = 1\n");
     await using world = sockets.world;
     const { caller } = sockets.turns;
     world.provider.script(whole);
@@ -259,7 +259,7 @@ test("a socket that has been open for long enough is told so once it is idle, an
 });
 
 test("200 sockets at once are each served and charged for all they ask", async () => {
-  const sockets = await SocketWorld.start("[websocket]\nmax_per_key = 200\n");
+  const sockets = await SocketWorld.start("[websocket]\nmax_connections_per_key = 200\n");
   await using world = sockets.world;
   sockets.turns.reset();
   const caller = await world.creditCaller(100);
@@ -343,7 +343,7 @@ test("what is inflated counts in bytes, not in characters", async () => {
 });
 
 test("1,000 idle sockets take little memory each, are all kept, and are closed at the end", async () => {
-  const sockets = await SocketWorld.start("[websocket]\nmax_per_key = 1001\n");
+  const sockets = await SocketWorld.start("[websocket]\nmax_connections_per_key = 1001\n");
   await using world = sockets.world;
   sockets.turns.reset();
   const { caller } = sockets.turns;

@@ -69,7 +69,7 @@ describe("a turn of a conversation", () => {
     expect(await world.chargesOf(caller)).toMatchObject([{ outcome: "cancelled" }, { outcome: "completed" }]);
   });
 
-  test("runs alone, whoever else asks: sockets, lanes and HTTP", async () => {
+  test("runs alone, whoever else asks: sockets, streams and HTTP", async () => {
     const caller = await world.creditCaller();
     const id = await begin(caller);
     const { release } = sockets.halt();
@@ -79,7 +79,7 @@ describe("a turn of a conversation", () => {
     await asked(1);
     const locked = [
       (await other.ask({ conversation: id, input: "Three" })).error.code,
-      (await one.ask({ conversation: id, input: "Three", stream_id: "lane" })).error.code,
+      (await one.ask({ conversation: id, input: "Three", stream_id: "stream" })).error.code,
       codeOf(await create(caller, { conversation: id, input: "Three" })),
       (await conversations.call("POST", `/${id}/items`, { items: [say("x")] }, caller)).body.error.code,
       (await conversations.call("POST", `/${id}`, { metadata: {} }, caller)).body.error.code,

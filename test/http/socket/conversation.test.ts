@@ -44,8 +44,8 @@ test("a conversation that is kept goes on on a socket, and is added to unless th
   await socket.ask({ conversation: { id }, input: "Two", store: false });
   expect(sockets.turns.lastText()).toContain("One");
   expect(await count()).toBe(2);
-  const lanes = ["a", "b"].map((stream_id) => socket.ask({ conversation: id, input: "Three", stream_id }));
-  const ended = (await Promise.all(lanes)).map(({ type, error }) => error?.code ?? type);
+  const streams = ["a", "b"].map((stream_id) => socket.ask({ conversation: id, input: "Three", stream_id }));
+  const ended = (await Promise.all(streams)).map(({ type, error }) => error?.code ?? type);
   expect(ended.toSorted()).toEqual(["conversation_locked", "response.completed"]);
   const unknown = await socket.ask({ conversation: "conv_unknown", input: "Four" });
   expect([unknown.status, unknown.error.code]).toEqual([404, "not_found"]);
@@ -145,7 +145,7 @@ describe("a conversation on a socket", () => {
     expect((await other.ask({ input: "One, two", store: false })).type).toBe("response.completed");
   });
 
-  test("remembers the latest response of a lane alone, and stored ones by their ids", async () => {
+  test("remembers the latest response of a stream alone, and stored ones by their ids", async () => {
     using socket = await open();
     const first = await socket.ask({ input: "One", store: false });
     const stored = await socket.ask({ input: "Other", store: true });
@@ -158,7 +158,7 @@ describe("a conversation on a socket", () => {
     }
   });
 
-  test("that fails to go on on its own lane forgets what it would have continued; a fork does not", async () => {
+  test("that fails to go on on its own stream forgets what it would have continued; a fork does not", async () => {
     using socket = await open();
     const { response } = await socket.ask({ input: "One", store: false });
     const orphan = { type: "function_call_output", call_id: "call_none", output: "{}" };

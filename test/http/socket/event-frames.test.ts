@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { keepaliveComment } from "../../../src/dialects/sse/sse.ts";
-import { eachEvent, onLane, textOf } from "../../../src/http/socket/event-frames.ts";
+import { eachEvent, onStream, textOf } from "../../../src/http/socket/event-frames.ts";
 
 function eventsIn(text: string): string[] {
   const events: string[] = [];
@@ -45,9 +45,9 @@ test("a byte order mark hides no event", () => {
   expect(eventsIn(textOf(new TextEncoder().encode(marked.repeat(3))))).toEqual([event, event, event]);
 });
 
-test("a heartbeat before the first event is a keepalive, and a lane's name stands in every event", () => {
+test("a heartbeat before the first event is a keepalive, and a stream's name stands in every event", () => {
   expect(eventsIn(keepaliveComment)).toEqual(['{"type":"keepalive","sequence_number":0}']);
-  expect(JSON.parse(onLane(event, "a"))).toEqual({ stream_id: "a", ...JSON.parse(event) });
+  expect(JSON.parse(onStream(event, "a"))).toEqual({ stream_id: "a", ...JSON.parse(event) });
 });
 
 test("only events that may end a response are looked at more closely", () => {

@@ -135,7 +135,7 @@ describe("a socket that is closed", () => {
     const caller = await world.creditCaller();
     halt(2);
     const socket = await open(caller);
-    for (const lane of ["a", "b"]) socket.create({ input: "Hi", stream_id: lane });
+    for (const stream of ["a", "b"]) socket.create({ input: "Hi", stream_id: stream });
     await waitFor(() => socket.frames.length === 4, "two responses to begin");
     world.observed.length = 0;
     socket.close();
@@ -189,7 +189,7 @@ describe("the handshake", () => {
   });
 
   test("is refused with 429 beyond the sockets that a key may have, until one is closed", async () => {
-    await world.reload((config) => `[websocket]\nmax_per_key = 1\n${config}`);
+    await world.reload((config) => `[websocket]\nmax_connections_per_key = 1\n${config}`);
     const caller = await world.creditCaller();
     const socket = await open(caller);
     const expected = { status: 429, code: "rate_limit_exceeded", param: null };
@@ -346,7 +346,9 @@ describe("a frame", () => {
   test("that there is no memory for is answered with an error, and the socket goes on", async () => {
     const mebibyte = 1024 * 1024;
     const limits = `max_body_bytes = ${4 * mebibyte}\nmax_body_memory = ${4 * mebibyte}`;
-    await world.reload((config) => `[server]\n${limits}\n[websocket]\nmax_per_key = 2\n${config}`);
+    await world.reload(
+      (config) => `[server]\n${limits}\n[websocket]\nmax_connections_per_key = 2\n${config}`,
+    );
     const { largeBodies } = world.gateway;
     const runRequest = largeBodies.runRequest.bind(largeBodies);
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
@@ -412,13 +414,13 @@ describe("a frame", () => {
       type: "response.steer",
       previous_response_id: "resp_1",
       input: "Left!",
-      stream_id: "lane",
+      stream_id: "stream",
     });
     await waitFor(() => socket.frames.length === 1, "an answer");
     expect(socket.frames[0]).toMatchObject({
       type: "response.steer.failed",
       error: { code: "steering_not_supported" },
-      stream_id: "lane",
+      stream_id: "stream",
       steer: { previous_response_id: "resp_1", input: "Left!" },
     } as object);
   });

@@ -57,7 +57,7 @@ kind = "${isMessages ? "anthropic" : "openai"}"
 base_url = "${url}/${dialect}${isMessages ? "" : "/v1"}"
 api_key = "env:TEST_OPENAI_KEY"
 dialects = ["${dialect}"]
-timeouts = { first_byte = 5, stream_first_byte = 5, gap = 2, total = 10 }
+timeouts = { first_byte = 5, stream_first_byte = 5, idle = 2, total = 10 }
 [[models]]
 id = "${dialect}-${index}"
 provider = "${dialect}${index}"

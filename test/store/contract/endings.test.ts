@@ -309,7 +309,7 @@ describe("retention", () => {
           );
           await store.recordEndings(endings);
         }
-        let limits = { exchangesMs: 30 * dayMs, exchangeRows: 1_000_000 };
+        let limits = { requestsMs: 30 * dayMs, requestRows: 1_000_000 };
         const onError = (error: unknown) => {
           throw error;
         };
@@ -319,7 +319,7 @@ describe("retention", () => {
           oldestAtMs: clock.wallMs() - 30 * dayMs,
           count: 31 * 20,
         });
-        limits = { ...limits, exchangeRows: 50 };
+        limits = { ...limits, requestRows: 50 };
         await retention.prune();
         const { rows } = await store.reports.exchanges({ limit: 500 });
         expect(rows).toHaveLength(50);

@@ -21,11 +21,11 @@ testEachStore("operators are told how much there is, and what retention deleted 
   });
   const { databaseBytes, journalBytes } = await store.storage();
   expect(databaseBytes + (journalBytes ?? 0)).toBeGreaterThan(10_000);
-  let exchangesMs = 3_600_000;
+  let requestsMs = 3_600_000;
   const retention = new EndingRetention({
     store,
     clock: systemClock,
-    limits: () => ({ exchangesMs, exchangeRows: 1000 }),
+    limits: () => ({ requestsMs, requestRows: 1000 }),
     onError: (error) => {
       throw error;
     },
@@ -34,7 +34,7 @@ testEachStore("operators are told how much there is, and what retention deleted 
   const { endings, prunings, entries } = await store.storage();
   expect([endings, prunings]).toMatchObject([1, [{ what: "exchanges", pruned: 3 }]]);
   expect(entries).toBe(2);
-  exchangesMs = -1000;
+  requestsMs = -1000;
   await retention.prune();
   expect(await store.storage()).toMatchObject({ endings: 0, prunings: [{ pruned: 1 }] });
   await store.close();

@@ -40,7 +40,7 @@ function factsOf({ records, retention, pruned, ...sizes }: StorageView): (readon
       ? ""
       : `; ${count(found.count)} deleted at ${moment(Date.parse(found.at))} UTC`;
   };
-  const { exchange_days: days, exchange_rows: rows, response_hours: hours } = retention;
+  const { request_days: days, request_rows: rows, response_hours: hours } = retention;
   return [
     ["database", size(sizes.database_bytes)],
     ...(journal === null ? [] : [["journal", size(journal)] as const]),

@@ -35,7 +35,7 @@ function kinds({ records, retention, pruned, ...sizes }: StorageView): readonly 
     {
       what: "Exchanges that cost nothing",
       records: records.free_exchanges,
-      retention: `${plural(retention.exchange_days, "day")}, at most ${count(retention.exchange_rows)}`,
+      retention: `${plural(retention.request_days, "day")}, at most ${count(retention.request_rows)}`,
       pruned: last("exchanges"),
     },
     {

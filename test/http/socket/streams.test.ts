@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { Lanes } from "../../../src/http/socket/lanes.ts";
+import { SocketStreams } from "../../../src/http/socket/streams.ts";
 import type { World } from "../../gateway/world.ts";
 import { waitFor } from "../../support/wait.ts";
 import { SocketWorld } from "./socket-world.ts";
@@ -16,7 +16,7 @@ beforeAll(async () => {
 beforeEach(() => sockets.turns.reset());
 afterAll(() => world[Symbol.asyncDispose]());
 
-describe("lanes", () => {
+describe("streams", () => {
   test("run side by side, each in its order, with their name on every event", async () => {
     const { release } = halt();
     using socket = await open();
@@ -33,9 +33,9 @@ describe("lanes", () => {
       "four responses to end",
     );
     expect(sockets.turns.lastText()).toContain("Two");
-    const lanes = Map.groupBy(socket.frames, ({ stream_id }) => stream_id);
-    expect([...lanes.keys()].toSorted()).toEqual(["a", "b.1-_", undefined]);
-    expect(lanes.get("a")?.map(({ sequence_number }) => sequence_number)).toEqual([0, 1, 2, 0, 1, 2]);
+    const streams = Map.groupBy(socket.frames, ({ stream_id }) => stream_id);
+    expect([...streams.keys()].toSorted()).toEqual(["a", "b.1-_", undefined]);
+    expect(streams.get("a")?.map(({ sequence_number }) => sequence_number)).toEqual([0, 1, 2, 0, 1, 2]);
   });
 
   test("have names of letters, digits, _ - and .", async () => {
@@ -51,7 +51,7 @@ describe("lanes", () => {
   });
 
   test("are as many as the settings say, the default one not counted", async () => {
-    await world.reload((config) => `[websocket]\nmax_lanes = 2\n${config}`);
+    await world.reload((config) => `[websocket]\nmax_streams = 2\n${config}`);
     using socket = await open();
     for (const fields of [{ stream_id: "a" }, {}, { stream_id: "b" }, { stream_id: "a" }]) {
       expect((await socket.ask({ input: "Hi", ...fields })).type).toBe("response.completed");
@@ -62,14 +62,14 @@ describe("lanes", () => {
   });
 
   test("wait beyond the active ones, and are refused with 429 beyond those that may wait", async () => {
-    await world.reload((config) => `[websocket]\nmax_active = 2\nmax_queued = 1\n${config}`);
+    await world.reload((config) => `[websocket]\nmax_concurrent = 2\nmax_queued = 1\n${config}`);
     const { release } = halt();
     using socket = await open();
-    for (const lane of ["a", "b", "c", "d"]) socket.create({ input: "Hi", stream_id: lane });
+    for (const stream of ["a", "b", "c", "d"]) socket.create({ input: "Hi", stream_id: stream });
     expect(await socket.end("d")).toMatchObject({ status: 429, error: { code: "rate_limit_exceeded" } });
     await waitFor(() => world.provider.requests.length === 2, "two providers to be asked");
     release();
-    for (const lane of ["a", "b", "c"]) expect((await socket.end(lane)).type).toBe("response.completed");
+    for (const stream of ["a", "b", "c"]) expect((await socket.end(stream)).type).toBe("response.completed");
     expect(world.provider.requests).toHaveLength(3);
     await world.reload((config) => config);
   });
@@ -91,21 +91,21 @@ describe("lanes", () => {
     const { settings } = world.gateway.configured;
     const limited = { ...settings, server: { ...settings.server, maxBodyBytes: 100 } };
     const { bodies } = world.gateway;
-    const lanes = new Lanes({
+    const streams = new SocketStreams({
       settings: () => limited,
-      reserve: () => bodies.reserve("lanes"),
+      reserve: () => bodies.reserve("streams"),
       begin: () => {},
     });
     const create = { kind: "create", streamId: null, parentId: null, isWarmUp: false } as const;
     const answered = (id: string, bytes: number) => {
       const item = { raw: new Uint8Array(bytes), id: null, type: "message", callId: null, isLeftOut: false };
       const turn = { id, parentId: null, head: new Uint8Array(), input: [item], output: [], isStored: false };
-      lanes.take({ ...create, body: new Uint8Array() });
-      lanes.ended({ ...create, body: new Uint8Array() }, [turn]);
+      streams.take({ ...create, body: new Uint8Array() });
+      streams.ended({ ...create, body: new Uint8Array() }, [turn]);
     };
     answered("resp_1", 100);
-    expect([lanes.chain("resp_1")?.length, bodies.takenBytes]).toEqual([1, 100]);
+    expect([streams.chain("resp_1")?.length, bodies.takenBytes]).toEqual([1, 100]);
     answered("resp_2", 101);
-    expect([lanes.chain("resp_2"), bodies.takenBytes]).toEqual([null, 0]);
+    expect([streams.chain("resp_2"), bodies.takenBytes]).toEqual([null, 0]);
   });
 });

@@ -18,7 +18,7 @@ const ticks = () => Bun.sleep(250);
 
 const minuteMs = 60_000;
 /** Only the limit of the exchange is looked at. */
-const provider = "timeouts = { gap = 0, stream_first_byte = 0 }";
+const provider = "timeouts = { idle = 0, stream_first_byte = 0 }";
 
 const longer = `
 [[models]]
@@ -27,7 +27,7 @@ provider = "openai"
 upstream_model = "gpt-upstream"
 max_output_tokens = 4096
 price = { input = 1.0, output = 2.0 }
-timeouts = { exchange = "10m" }
+timeouts = { request = "10m" }
 `;
 
 interface Case {
@@ -39,10 +39,10 @@ interface Case {
 
 const cases: readonly Case[] = [
   { name: "five minutes by default", server: "", model: "gpt-test", limitMinutes: 5 },
-  { name: "server.max_exchange", server: 'max_exchange = "7m"', model: "gpt-test", limitMinutes: 7 },
-  { name: "a number of seconds", server: "max_exchange = 60", model: "gpt-test", limitMinutes: 1 },
-  { name: "an hour", server: 'max_exchange = "1h"', model: "gpt-test", limitMinutes: 60 },
-  { name: "the model's own limit", server: 'max_exchange = "2m"', model: "patient", limitMinutes: 10 },
+  { name: "server.request_timeout", server: 'request_timeout = "7m"', model: "gpt-test", limitMinutes: 7 },
+  { name: "a number of seconds", server: "request_timeout = 60", model: "gpt-test", limitMinutes: 1 },
+  { name: "an hour", server: 'request_timeout = "1h"', model: "gpt-test", limitMinutes: 60 },
+  { name: "the model's own limit", server: 'request_timeout = "2m"', model: "patient", limitMinutes: 10 },
 ];
 
 describe.each([...cases])("a generation may take $name", ({ server, model, limitMinutes }) => {

@@ -9,7 +9,7 @@ import type { BodyReservation } from "../../limits/body-budget.ts";
 /** What a socket may keep in memory: requests that wait, and conversations. */
 const mostBytes = 32 * 1024 * 1024;
 
-interface Lane {
+interface SocketStream {
   isBusy: boolean;
   /** The conversation up to its latest response. */
   latest: Remembered | null;
@@ -22,7 +22,7 @@ interface Remembered {
 
 interface Waiting {
   readonly create: CreateFrame;
-  readonly lane: Lane;
+  readonly stream: SocketStream;
   readonly memory: Memory;
 }
 
@@ -39,13 +39,13 @@ export interface LanesOptions {
 }
 
 /**
- * The requests of one socket: one at a time on each lane, in their order, and several lanes at once. A lane remembers its
+ * The requests of one socket: one at a time on each stream, in their order, and several streams at once. A stream remembers its
  * latest response, so that it can be continued although it is not stored.
  */
-export class Lanes {
+export class SocketStreams {
   readonly #options: LanesOptions;
-  /** The default lane has no name. */
-  readonly #lanes = new Map<string | null, Lane>();
+  /** The default stream has no name. */
+  readonly #streams = new Map<string | null, SocketStream>();
   readonly #waiting: Waiting[] = [];
   #active = 0;
   #bytes = 0;
@@ -60,83 +60,84 @@ export class Lanes {
 
   /** Begins a request, or lets it wait. Returns why neither is possible, or null. */
   take(create: CreateFrame): GatewayError | null {
-    const { maxLanes, maxQueued } = this.#options.settings().webSocket;
-    const lane = this.#laneOf(create.streamId, maxLanes);
-    if (lane === null) return tooManyLanes(maxLanes);
-    if (!lane.isBusy && this.#hasRoom && !this.#waiting.some((other) => other.lane === lane)) {
-      this.#begin(create, lane);
+    const { maxStreams, maxQueued } = this.#options.settings().webSocket;
+    const stream = this.#streamOf(create.streamId, maxStreams);
+    if (stream === null) return tooManyStreams(maxStreams);
+    if (!stream.isBusy && this.#hasRoom && !this.#waiting.some((other) => other.stream === stream)) {
+      this.#begin(create, stream);
       return null;
     }
     const memory = this.#waiting.length < maxQueued ? this.#allocate(create.body.length) : null;
     if (memory === null) return tooManyWaiting();
-    this.#waiting.push({ create, lane, memory });
+    this.#waiting.push({ create, stream, memory });
     return null;
   }
 
   /** A request has ended, with this conversation or with none. A response that could not be continued is forgotten. */
   ended({ streamId, parentId }: CreateFrame, chain: readonly Turn[] | null): void {
-    const lane = this.#lanes.get(streamId);
-    assert(lane !== undefined, "a request is on a lane");
-    lane.isBusy = false;
+    const stream = this.#streams.get(streamId);
+    assert(stream !== undefined, "a request is on a stream");
+    stream.isBusy = false;
     this.#active -= 1;
-    if (chain !== null || latestId(lane) === parentId) this.#forget(lane);
-    if (chain !== null) this.#remember(lane, chain);
+    if (chain !== null || latestId(stream) === parentId) this.#forget(stream);
+    if (chain !== null) this.#remember(stream, chain);
     this.#beginWaiting();
   }
 
-  /** The conversation up to a response, if that is the latest of a lane. */
+  /** The conversation up to a response, if that is the latest of a stream. */
   chain(id: string): readonly Turn[] | null {
-    for (const lane of this.#lanes.values()) if (latestId(lane) === id) return lane.latest?.chain ?? null;
+    for (const stream of this.#streams.values())
+      if (latestId(stream) === id) return stream.latest?.chain ?? null;
     return null;
   }
 
   /** The socket is closed. */
   clear(): void {
     for (const { memory } of this.#waiting.splice(0)) this.#free(memory);
-    for (const lane of this.#lanes.values()) this.#forget(lane);
+    for (const stream of this.#streams.values()) this.#forget(stream);
   }
 
   get #hasRoom(): boolean {
-    return this.#active < this.#options.settings().webSocket.maxActive;
+    return this.#active < this.#options.settings().webSocket.maxConcurrent;
   }
 
-  #laneOf(streamId: string | null, maxLanes: number): Lane | null {
-    const known = this.#lanes.get(streamId);
+  #streamOf(streamId: string | null, maxStreams: number): SocketStream | null {
+    const known = this.#streams.get(streamId);
     if (known !== undefined) return known;
-    const named = this.#lanes.size - (this.#lanes.has(null) ? 1 : 0);
-    if (streamId !== null && named >= maxLanes) return null;
-    const lane = { isBusy: false, latest: null };
-    this.#lanes.set(streamId, lane);
-    return lane;
+    const named = this.#streams.size - (this.#streams.has(null) ? 1 : 0);
+    if (streamId !== null && named >= maxStreams) return null;
+    const stream = { isBusy: false, latest: null };
+    this.#streams.set(streamId, stream);
+    return stream;
   }
 
-  #begin(create: CreateFrame, lane: Lane): void {
-    lane.isBusy = true;
+  #begin(create: CreateFrame, stream: SocketStream): void {
+    stream.isBusy = true;
     this.#active += 1;
     this.#options.begin(create);
   }
 
   #beginWaiting(): void {
     while (this.#hasRoom) {
-      const index = this.#waiting.findIndex(({ lane }) => !lane.isBusy);
+      const index = this.#waiting.findIndex(({ stream }) => !stream.isBusy);
       const [next] = index === -1 ? [] : this.#waiting.splice(index, 1);
       if (next === undefined) return;
       this.#free(next.memory);
-      this.#begin(next.create, next.lane);
+      this.#begin(next.create, next.stream);
     }
   }
 
-  #remember(lane: Lane, chain: readonly Turn[]): void {
+  #remember(stream: SocketStream, chain: readonly Turn[]): void {
     const items = chain.flatMap(({ input, output }) => [...input, ...output]);
     const bytes = sizeOf(items);
     if (bytes > this.#options.settings().server.maxBodyBytes) return;
     const memory = this.#allocate(bytes);
-    if (memory !== null) lane.latest = { chain, memory };
+    if (memory !== null) stream.latest = { chain, memory };
   }
 
-  #forget(lane: Lane): void {
-    if (lane.latest !== null) this.#free(lane.latest.memory);
-    lane.latest = null;
+  #forget(stream: SocketStream): void {
+    if (stream.latest !== null) this.#free(stream.latest.memory);
+    stream.latest = null;
   }
 
   #allocate(bytes: number): Memory | null {
@@ -152,12 +153,12 @@ export class Lanes {
   }
 }
 
-function latestId({ latest }: Lane): string | null {
+function latestId({ latest }: SocketStream): string | null {
   return latest?.chain.at(-1)?.id ?? null;
 }
 
-function tooManyLanes(maxLanes: number): GatewayError {
-  const message = `This WebSocket has ${maxLanes} lanes already; use one of them, or open another WebSocket.`;
+function tooManyStreams(maxStreams: number): GatewayError {
+  const message = `This WebSocket has ${maxStreams} streams already; use one of them, or open another WebSocket.`;
   return new GatewayError("websocket_stream_limit_reached", message, { param: "stream_id" });
 }
 

@@ -1,0 +1,39 @@
+/**
+ * What was called otherwise before 0.1.0. The old names do not work; whoever uses one is shown the new one.
+ * The tables go after 0.2.
+ */
+
+/** Settings by the end of their path, without the names of providers and the numbers of models. */
+const settings: ReadonlyMap<string, string> = new Map([
+  ["server.max_exchange", "request_timeout"],
+  ["server.stalled_reader", "client_idle_timeout"],
+  ["timeouts.exchange", "request"],
+  ["timeouts.gap", "idle"],
+  ["retention.exchange_days", "request_days"],
+  ["retention.exchange_rows", "request_rows"],
+  ["websocket.max_per_key", "max_connections_per_key"],
+  ["websocket.max_active", "max_concurrent"],
+  ["websocket.max_lanes", "max_streams"],
+  ["websocket.max_minutes", 'max_duration, such as "60m"'],
+]);
+
+/** What to say about a setting such as `server.max_exchange` or `models[2].timeouts.gap`; null if its name is not an old one. */
+export function renamedSetting(path: string): string | null {
+  const name = settings.get(path.split(".").slice(-2).join("."));
+  return name === undefined ? null : `was renamed to ${name}`;
+}
+
+/** Commands as they are typed after `sluice`. */
+const commands: ReadonlyMap<string, string> = new Map([["exchanges", "requests"]]);
+
+export function renamedCommand(name: string): string | null {
+  const renamed = commands.get(name);
+  return renamed === undefined ? null : `\`sluice ${name}\` was renamed to \`sluice ${renamed}\``;
+}
+
+const options: ReadonlyMap<string, string> = new Map();
+
+export function renamedOption(name: string): string | null {
+  const renamed = options.get(name);
+  return renamed === undefined ? null : `${name} was renamed to ${renamed}`;
+}
