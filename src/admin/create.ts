@@ -9,6 +9,7 @@ import { RateLimiter } from "../limits/rate-limiter.ts";
 import type { CallerIdQueue } from "../store/caller-id-queue.ts";
 import type { EndingQueue } from "../store/ending-queue.ts";
 import { isToken, loadAdminToken } from "./auth/admin-token.ts";
+import { endLostSignIns } from "./auth/device/device-keys.ts";
 import type { Guard } from "./auth/guard.ts";
 import { Lockout } from "./auth/lockout.ts";
 import { ReportLimits } from "./auth/report-limits.ts";
@@ -16,9 +17,8 @@ import { Sessions } from "./auth/sessions.ts";
 import type { AdminDeps } from "./deps.ts";
 import type { Live } from "./live/live.ts";
 import { OtherNodes } from "./live/other-nodes.ts";
-import { openMetricsListener } from "./metrics-listener.ts";
-import { endLostSignIns } from "./operations/device-keys.ts";
 import { type AdminMount, adminRoutes, holderRoutes } from "./routes/admin.ts";
+import { openMetricsListener } from "./system/metrics-listener.ts";
 import type { InFlightView } from "./views.ts";
 
 interface AdminParts {

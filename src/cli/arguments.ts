@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from "commander";
-import { durationMs, isoMs, momentWords, pastMoment } from "../admin/operations/moments.ts";
+import { durationMs, isoMs, momentWords, pastMoment } from "../admin/moments.ts";
 import { maxCredits, nanoFromCredits } from "../base/money/money.ts";
 import { commaInCredits, wholeFromText } from "../base/text/typed-number.ts";
 import { isHost } from "../config/server.ts";

@@ -1,5 +1,5 @@
 import { InvalidArgumentError, Option } from "commander";
-import { capFromText, type WrittenCap } from "../admin/operations/cap-text.ts";
+import { capFromText, type WrittenCap } from "../admin/keys/cap-text.ts";
 
 /** May be given several times; `none` takes all caps away. */
 export function capOption(name: "cap" | "key-cap", help: string): Option {

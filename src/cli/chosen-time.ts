@@ -1,4 +1,4 @@
-import { type ChosenRange, chosenRange } from "../admin/operations/moments.ts";
+import { type ChosenRange, chosenRange } from "../admin/moments.ts";
 import { Misuse, moment } from "./terminal/terminal.ts";
 
 /** What `--since` and `--until` say, and nothing else may be written for. */

@@ -1,5 +1,5 @@
-import type { UpdatedKey } from "../admin/operations/change-key.ts";
-import type { KeySummary } from "../admin/operations/key-summary.ts";
+import type { UpdatedKey } from "../admin/keys/change-key.ts";
+import type { KeySummary } from "../admin/keys/key-summary.ts";
 import { modeOrigins } from "../base/key-attributes.ts";
 import { count, plural } from "../base/text/plural.ts";
 import type { KeyRecord } from "../store/store.ts";
@@ -51,7 +51,7 @@ export async function showKey(
   output: KeyOutput,
   terminal: Terminal,
 ): Promise<void> {
-  const { readKeySummary } = await import("../admin/operations/key-summary.ts");
+  const { readKeySummary } = await import("../admin/keys/key-summary.ts");
   const view = await readKeySummary(context, key);
   if (output.json) {
     const { id, ...rest } = view;

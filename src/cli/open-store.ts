@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { userInfo } from "node:os";
 import { relative } from "node:path";
-import type { OperationContext } from "../admin/operations/context.ts";
+import type { OperationContext } from "../admin/context.ts";
 import { systemClock } from "../base/clock.ts";
 import { locateData } from "../config/locate-data.ts";
 import { locateStore } from "../config/store.ts";

@@ -1,5 +1,5 @@
 import { type Command, CommanderError } from "commander";
-import { OperationRefusal } from "../admin/operations/context.ts";
+import { OperationRefusal } from "../admin/context.ts";
 import { CannotListen } from "../base/system/open-port.ts";
 import { systemCode } from "../base/system/system-code.ts";
 import { renamedCommand } from "../base/text/renamed.ts";

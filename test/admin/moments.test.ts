@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { chosenRange, pastMoment } from "../../src/admin/operations/moments.ts";
+import { chosenRange, pastMoment } from "../../src/admin/moments.ts";
 
 const nowMs = Date.UTC(2026, 10, 16, 13, 27, 31, 500);
 const at = (text: string) => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import type { AdminTokenView, IssuedAdminTokenView } from "../../src/admin/views/system.ts";
+import type { AdminTokenView, IssuedAdminTokenView } from "../../src/admin/system/schema.ts";
 import type { AuditView, Page } from "../../src/admin/views.ts";
 import { type Sluice, startSluice } from "../support/sluice.ts";
 

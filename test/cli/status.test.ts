@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { findingDocument } from "../../src/admin/operations/attention.ts";
+import { findingDocument } from "../../src/admin/system/list-alerts.ts";
 import type { FindingView, KeyView } from "../../src/admin/views.ts";
 import { type Finding, type FindingKind, findingKindNames } from "../../src/alerts/finding.ts";
 import { newPlace, sluice, sluiceJson } from "./fixtures.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { configInForce } from "../../src/admin/answers/config.ts";
+import { configInForce } from "../../src/admin/config/running-config.ts";
 import { load, problemsOf, warningsOf } from "./fixtures.ts";
 
 const section = '[alerts]\nurl = "env:HOOK"\nsecret = "env:SIGNING"\n';

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { configInForce } from "../../src/admin/answers/config.ts";
+import { configInForce } from "../../src/admin/config/running-config.ts";
 import { contentLevels, strictestContent } from "../../src/base/requests/content-level.ts";
 import { reloadable } from "../../src/config/reload.ts";
 import { load, problemsOf } from "./fixtures.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { configInForce } from "../../src/admin/answers/config.ts";
+import { configInForce } from "../../src/admin/config/running-config.ts";
 import { reloadable } from "../../src/config/reload.ts";
 import { configSchema } from "../../src/config/schema.ts";
 import type { Settings } from "../../src/config/settings.ts";

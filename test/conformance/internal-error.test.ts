@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createKey } from "../../src/admin/operations/create-key.ts";
+import { createKey } from "../../src/admin/keys/create-key.ts";
 import { type RunningGateway, startGateway } from "../../src/app/start.ts";
 import { systemClock } from "../../src/base/clock.ts";
 import { loadSettings } from "../../src/config/load.ts";

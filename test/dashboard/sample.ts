@@ -1,4 +1,4 @@
-import { createAccount } from "../../src/admin/operations/accounts.ts";
+import { createAccount } from "../../src/admin/accounts/accounts.ts";
 import { systemClock } from "../../src/base/clock.ts";
 import { newId } from "../../src/base/id.ts";
 import { nanoPerCredit } from "../../src/base/money/money.ts";

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
-import { createKey } from "../../src/admin/operations/create-key.ts";
+import { createKey } from "../../src/admin/keys/create-key.ts";
 import { systemClock } from "../../src/base/clock.ts";
 import type { JsonObject } from "../../src/base/json.ts";
 import { costNano, readRates } from "../../src/base/money/rates.ts";

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, setSystemTime, spyOn
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { backUp } from "../../src/admin/operations/back-up.ts";
+import { backUp } from "../../src/admin/system/back-up.ts";
 import { systemClock } from "../../src/base/clock.ts";
 import type { JsonObject } from "../../src/base/json.ts";
 import { json, sse } from "../support/answers.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { createKey } from "../../src/admin/operations/create-key.ts";
+import { createKey } from "../../src/admin/keys/create-key.ts";
 import { systemClock } from "../../src/base/clock.ts";
 import { nanoPerCredit } from "../../src/base/money/money.ts";
 import type { KeySpec } from "../../src/keys/issue.ts";

@@ -1,5 +1,5 @@
 import { describe, expect } from "bun:test";
-import { createAccount } from "../../src/admin/operations/accounts.ts";
+import { createAccount } from "../../src/admin/accounts/accounts.ts";
 import { issueKey } from "../../src/keys/issue.ts";
 import { KeyRing } from "../../src/keys/keyring.ts";
 import { testEachStore } from "../store/each-store.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { statementOf } from "../../src/admin/operations/statement.ts";
+import { statementOf } from "../../src/admin/accounts/statement.ts";
 import { GatewayError } from "../../src/base/errors.ts";
 import { audit } from "../../src/ledger/audit.ts";
 import { Hold } from "../../src/ledger/hold.ts";

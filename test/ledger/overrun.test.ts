@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { statementOf } from "../../src/admin/operations/statement.ts";
+import { statementOf } from "../../src/admin/accounts/statement.ts";
 import { readFindings } from "../../src/alerts/read-findings.ts";
 import { msPerDay } from "../../src/base/clock.ts";
 import { GatewayError } from "../../src/base/errors.ts";

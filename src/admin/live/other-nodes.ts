@@ -2,7 +2,7 @@ import { Repeating } from "../../base/loop/repeating.ts";
 import { noUsage, totalInput } from "../../base/usage/usage.ts";
 import type { KeyRing } from "../../keys/keyring.ts";
 import type { ListedExchange, Store } from "../../store/store.ts";
-import { exchangeDocument } from "../operations/exchange-document.ts";
+import { exchangeDocument } from "../requests/exchange-document.ts";
 import type { TailView } from "../views.ts";
 import type { ExchangeFeed } from "./feed.ts";
 

@@ -2,7 +2,7 @@ import { IdleThread } from "../../base/threads/idle-thread.ts";
 import { startThread, threadSource } from "../../base/threads/start-thread.ts";
 import { Gate } from "../../limits/concurrency.ts";
 import type { AttemptSums } from "../../store/store.ts";
-import { invalidInput, OperationRefusal } from "../operations/context.ts";
+import { invalidInput, OperationRefusal } from "../context.ts";
 import { AdminError, clientGone } from "../routes/refusal.ts";
 import type { LedgerSide } from "./reconciliation.ts";
 import type { Asked, Compared, ReconcileMessage, ReconcileReply } from "./thread-messages.ts";

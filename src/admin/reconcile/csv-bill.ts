@@ -1,7 +1,7 @@
 import { msPerDay } from "../../base/clock.ts";
 import { wholeFromDigits } from "../../base/text/typed-number.ts";
 import { type BillFigure, type BillLine, billFigures, nanoUsd, UnreadableBill } from "../../vendors/bill.ts";
-import { isoMs } from "../operations/moments.ts";
+import { isoMs } from "../moments.ts";
 
 type Column = BillFigure | "date" | "model";
 

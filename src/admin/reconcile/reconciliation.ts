@@ -2,7 +2,7 @@ import { dateOfDay } from "../../base/clock.ts";
 import { count, plural } from "../../base/text/plural.ts";
 import type { AttemptSums } from "../../store/store.ts";
 import { type BillFigure, type BillFigures, billFigures } from "../../vendors/bill.ts";
-import { invalidInput, type OperationRefusal } from "../operations/context.ts";
+import { invalidInput, type OperationRefusal } from "../context.ts";
 import type { ComparedFigureView, ReconciliationView } from "../views.ts";
 import { compare, type LedgerFigures } from "./compare.ts";
 import type { FetchedDays } from "./fetch-bill.ts";

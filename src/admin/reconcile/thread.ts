@@ -1,9 +1,9 @@
 import type { AttemptSums } from "../../store/store.ts";
-import { billIn, comparedDays, defaultTolerance } from "../operations/reconcile.ts";
 import { checkedBytes } from "../routes/check.ts";
 import { expectedError } from "../routes/refusal.ts";
-import { type ReconcileBody, reconcileBody } from "../views/reconcile.ts";
+import { billIn, comparedDays, defaultTolerance } from "./reconcile.ts";
 import { type AskedReconciliation, reconciliation } from "./reconciliation.ts";
+import { type ReconcileBody, reconcileBody } from "./schema.ts";
 import type { Asked, Compared, ReconcileMessage, ReconcileReply } from "./thread-messages.ts";
 
 declare const self: Worker;

@@ -1,25 +1,25 @@
 import { Elysia } from "elysia";
 import { newId } from "../../base/id.ts";
 import { once } from "../../base/once.ts";
+import { accountRoutes } from "../accounts/routes.ts";
+import { adminTokenRoutes } from "../auth/admin-token-routes.ts";
+import { mountDeviceFlow } from "../auth/device/device-flow.ts";
+import { deviceRoutes } from "../auth/device/routes.ts";
 import { admit } from "../auth/guard.ts";
+import { mountOidc, mountSession } from "../auth/session-routes.ts";
+import { configRoutes } from "../config/routes.ts";
+import { contentRoutes } from "../content/routes.ts";
 import type { AdminDeps } from "../deps.ts";
-import { metricsResponse } from "../metrics-response.ts";
-import { accountRoutes } from "./accounts.ts";
-import { adminTokenRoutes } from "./admin-tokens.ts";
-import { configRoutes } from "./config.ts";
-import { contentRoutes } from "./content.ts";
-import { deviceRoutes } from "./device.ts";
-import { mountDeviceFlow } from "./device-flow.ts";
-import { keyRoutes } from "./keys.ts";
-import { modelRoutes } from "./models.ts";
+import { keyRoutes } from "../keys/routes.ts";
+import { modelRoutes } from "../models/routes.ts";
+import { reconcileRoutes } from "../reconcile/routes.ts";
+import { reportRoutes } from "../reports/routes.ts";
+import { metricsResponse } from "../system/metrics-response.ts";
+import { systemRoutes } from "../system/routes.ts";
 import { mountRoute } from "./mount.ts";
 import { adminOpenApi } from "./openapi.ts";
-import { reconcileRoutes } from "./reconcile.ts";
 import { AdminError, accessError, answerHeaders, refusalResponse } from "./refusal.ts";
-import { reportRoutes } from "./reports.ts";
 import { type AdminRoute, roleFor } from "./route.ts";
-import { mountOidc, mountSession } from "./session.ts";
-import { systemRoutes } from "./system.ts";
 
 export const adminBase = "/admin/api/v1";
 /** Where holders ask about a key by presenting it, instead of signing in. */

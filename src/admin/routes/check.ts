@@ -6,7 +6,7 @@ import { type DescribedSchema, expectation } from "../../base/text/schema-words.
 import { wholeFromDigits } from "../../base/text/typed-number.ts";
 import { didYouMean } from "../../config/suggest.ts";
 import { readBody } from "../../gateway/request/read-body.ts";
-import { isoMs } from "../operations/moments.ts";
+import { isoMs } from "../moments.ts";
 import { AdminError, sentence } from "./refusal.ts";
 
 FormatRegistry.Set("date-time", (text) => /^\d{4}-\d\d-\d\d/.test(text) && isoMs(text) !== null);

@@ -2,7 +2,7 @@ import type { Elysia } from "elysia";
 import { admit, admitKey } from "../auth/guard.ts";
 import type { Caller } from "../auth/identity.ts";
 import type { AdminDeps } from "../deps.ts";
-import { unknownKey } from "../operations/find-key.ts";
+import { unknownKey } from "../keys/find-key.ts";
 import { bodyBytes, checkedBody, checkedQuery } from "./check.ts";
 import { AdminError, accessError, expectedError, json, refusalResponse } from "./refusal.ts";
 import { type AdminCall, type AdminRoute, type Change, roleFor } from "./route.ts";

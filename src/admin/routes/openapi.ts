@@ -1,5 +1,5 @@
 import type { TObject, TSchema } from "@sinclair/typebox";
-import { errorView, sessionView, signInBody } from "../views/system.ts";
+import { errorView, sessionView, signInBody } from "../system/schema.ts";
 import { type AdminRoute, roleFor } from "./route.ts";
 
 interface ServedRoutes {

@@ -3,7 +3,7 @@ import { ConfigError } from "../../config/problems.ts";
 import { StoreRefusal } from "../../store/store.ts";
 import type { RefusedAccess } from "../auth/guard.ts";
 import type { Lockout } from "../auth/lockout.ts";
-import { OperationRefusal } from "../operations/context.ts";
+import { OperationRefusal } from "../context.ts";
 import type { ErrorView } from "../views.ts";
 import { isLong, jsonStream } from "./json-parts.ts";
 

@@ -3,7 +3,7 @@ import type { Settings } from "../../config/settings.ts";
 import type { Caller } from "../auth/identity.ts";
 import type { Role } from "../auth/roles.ts";
 import type { AdminDeps } from "../deps.ts";
-import { nothing } from "../views/shapes.ts";
+import { nothing } from "./shapes.ts";
 
 /** An authenticated call with a validated query and body. */
 export interface AdminCall<Query = unknown, Body = unknown> {

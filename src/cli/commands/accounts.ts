@@ -1,6 +1,6 @@
 import type { Command } from "commander";
-import type { ChangedAccount } from "../../admin/operations/accounts.ts";
-import type { WrittenCap } from "../../admin/operations/cap-text.ts";
+import type { ChangedAccount } from "../../admin/accounts/accounts.ts";
+import type { WrittenCap } from "../../admin/keys/cap-text.ts";
 import type { AccountView } from "../../admin/views.ts";
 import { type BudgetPeriod, budgetPeriods, keyModes } from "../../base/key-attributes.ts";
 import { creditsFromNano } from "../../base/money/money.ts";
@@ -41,8 +41,8 @@ function newAccountCommand(name: string, summary: string): SluiceCommand {
   return newDataCommand(name, summary).argument("<account>", "its id or label");
 }
 
-const operations = () => import("../../admin/operations/accounts.ts");
-const views = () => import("../../admin/operations/account-view.ts");
+const operations = () => import("../../admin/accounts/accounts.ts");
+const views = () => import("../../admin/accounts/account-view.ts");
 
 const done = { create: "created", update: "updated", close: "closed" };
 
@@ -173,7 +173,7 @@ function showCommand(terminal: Terminal): Command {
 const enterCredit =
   (terminal: Terminal): EnterCredit =>
   async (kind, name, amountNano, options) => {
-    const { enterAccountCredit } = await import("../../admin/operations/enter-credit.ts");
+    const { enterAccountCredit } = await import("../../admin/accounts/enter-credit.ts");
     const { readAccountView } = await views();
     await withStore(terminal, options, { writes: true }, async (context) => {
       const { reference, note } = options;

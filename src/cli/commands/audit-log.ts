@@ -29,7 +29,7 @@ export function auditLogCommand(terminal: Terminal): Command {
     )
     .addHelpText("after", "\nWhether the books are right is another matter: `sluice ledger audit`.")
     .action(async (options: Options) => {
-      const { listAudit } = await import("../../admin/operations/list-audit.ts");
+      const { listAudit } = await import("../../admin/system/list-audit.ts");
       const { search, since: sinceMs, until: untilMs, limit = defaultLimit } = options;
       await withStore(terminal, options, {}, async ({ store }) => {
         const rows = await listAudit(store, { search, sinceMs, untilMs, limit });

@@ -15,7 +15,7 @@ export function backupCommand(terminal: Terminal): Command {
     .option("--content", "also recorded content, into a second file beside it, encrypted as it is")
     .examples("sluice backup sluice-$(date +%F).db")
     .action(async (name: string, options: DataOptions & { readonly content?: true }) => {
-      const { backUp } = await import("../../admin/operations/back-up.ts");
+      const { backUp } = await import("../../admin/system/back-up.ts");
       const { backUpContent } = await import("../../store/open-content.ts");
       const file = resolve(terminal.cwd, name);
       await withStore(terminal, options, {}, async (context) => {
@@ -63,7 +63,7 @@ export function restoreCommand(terminal: Terminal): Command {
       }
       const dir = locateData({ file: options.config, data: options.data, env, cwd });
       await confirm(`Everything in ${dir} is replaced by ${file}. Restore it?`, options, terminal);
-      const { restore } = await import("../../admin/operations/restore.ts");
+      const { restore } = await import("../../admin/system/restore.ts");
       const onWaiting = () =>
         terminal.note("the gateway finishes what it is doing, then takes the copy over");
       const { replaced } = await restore({ dir, file, timeoutMs, onWaiting }, systemClock);

@@ -13,7 +13,7 @@ export function nodesCommand(terminal: Terminal): Command {
       ["sluice nodes --json", "the same for programs"],
     )
     .action(async (options: DataOptions & CsvOption) => {
-      const { listNodes } = await import("../../admin/operations/list-nodes.ts");
+      const { listNodes } = await import("../../admin/system/list-nodes.ts");
       await withStore(terminal, options, {}, async ({ store, clock }) => {
         if (store.nodes === null) throw new Refused(inAFolder);
         const nodes = await listNodes(store);

@@ -63,7 +63,7 @@ async function compared(
   options: Options,
   terminal: Terminal,
 ): Promise<ReconciliationView> {
-  const operations = await import("../../admin/operations/reconcile.ts");
+  const operations = await import("../../admin/reconcile/reconcile.ts");
   const { loadSettings } = await import("../../config/load.ts");
   if (options.fetch ? files.length > 0 : files.length === 0) {
     throw new Misuse("name the files of the bill, or say --fetch to ask the provider itself");

@@ -21,7 +21,7 @@ export function responsesListCommand(terminal: Terminal): Command {
     .requiredOption("--key <key>", "the key, by id, prefix or label")
     .examples(["sluice responses list --key slu_8fK2mQ0x", "never their content"])
     .action(async (options: DataOptions & CsvOption & KeyOption) => {
-      const { findKey } = await import("../../admin/operations/find-key.ts");
+      const { findKey } = await import("../../admin/keys/find-key.ts");
       await withStore(terminal, options, {}, async (context) => {
         const { id, prefix } = await findKey(context, options.key);
         const kept = await context.store.turns.sums(id, Math.floor(context.clock.wallMs()));
@@ -60,7 +60,7 @@ export function responsesDeleteCommand(terminal: Terminal): Command {
     .option("--yes", "do not ask")
     .examples(["sluice responses delete --key slu_8fK2mQ0x --yes", "in scripts"])
     .action(async (options: DataOptions & YesOption & KeyOption) => {
-      const { findKey } = await import("../../admin/operations/find-key.ts");
+      const { findKey } = await import("../../admin/keys/find-key.ts");
       await withStore(terminal, options, {}, async (context) => {
         const key = await findKey(context, options.key);
         await confirm(`Clients of ${key.prefix} cannot continue from them. Delete them?`, options, terminal);

@@ -27,7 +27,7 @@ export function statementCommand(terminal: Terminal): Command {
       "\nThe lines of an account add up to its entries of that month in the ledger. What a call cost above a\nprepaid balance was not charged, and is not a line. What it cost above the caps of a postpaid account is a line of\nits own.",
     )
     .action(async ({ month, account, ...options }: Options) => {
-      const { statementOf } = await import("../../admin/operations/statement.ts");
+      const { statementOf } = await import("../../admin/accounts/statement.ts");
       await withStore(terminal, options, {}, async (context) => {
         const chosen = month ?? lastMonth(context.clock.wallMs());
         const document = await statementOf(context, { month: chosen, account });

@@ -19,7 +19,7 @@ export function statusCommand(terminal: Terminal): Command {
       ["sluice status --check || page-somebody", "exit status 1 if anything is more than information"],
     )
     .action(async (options: Options) => {
-      const { readAttention } = await import("../../admin/operations/attention.ts");
+      const { readAttention } = await import("../../admin/system/list-alerts.ts");
       await withStore(terminal, options, {}, async (context) => {
         const findings = await readAttention(context);
         const nothing = `${terminal.style.good("✓")} nothing needs attention`;

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import type { ChosenRange } from "../../admin/operations/moments.ts";
-import { dimensionWords, readDimensions } from "../../admin/operations/usage-report.ts";
+import type { ChosenRange } from "../../admin/moments.ts";
+import { dimensionWords, readDimensions } from "../../admin/reports/usage-report.ts";
 import type { FiguresView, UsageRowView, UsageView } from "../../admin/views.ts";
 import { count, plural, shortCredits } from "../../base/text/plural.ts";
 import { printable } from "../../base/text/printable.ts";
@@ -41,7 +41,7 @@ export function usageCommand(terminal: Terminal): Command {
       ["sluice usage --by hour --since 24h --key slu_8fK2mQ0x", "one key's last day"],
     )
     .action(async (options: Options) => {
-      const { readNames, usageReport } = await import("../../admin/operations/usage-report.ts");
+      const { readNames, usageReport } = await import("../../admin/reports/usage-report.ts");
       await withStore(terminal, options, {}, async (context) => {
         const { by, key, account } = options;
         const range = chosenTime(options, context.clock.wallMs());

@@ -1,4 +1,4 @@
-import type { KnownNames } from "../../admin/operations/known-names.ts";
+import type { KnownNames } from "../../admin/keys/known-names.ts";
 import { addressFor, type ClientId } from "../../base/models/client-snippets.ts";
 import type { IssuedKey } from "../../keys/issue.ts";
 import { servedAddress } from "../serve/files-for-commands.ts";

@@ -1,6 +1,6 @@
 import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { KnownNames } from "../../admin/operations/known-names.ts";
+import type { KnownNames } from "../../admin/keys/known-names.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
 import { configuredDataDir, pointerFile } from "../../config/locate-data.ts";
 import type { Settings } from "../../config/settings.ts";

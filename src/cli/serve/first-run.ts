@@ -1,5 +1,5 @@
-import type { OperationContext } from "../../admin/operations/context.ts";
-import { createKey } from "../../admin/operations/create-key.ts";
+import type { OperationContext } from "../../admin/context.ts";
+import { createKey } from "../../admin/keys/create-key.ts";
 import { nanoPerCredit } from "../../base/money/money.ts";
 import { count } from "../../base/text/plural.ts";
 import type { ModelSettings, Settings } from "../../config/settings.ts";

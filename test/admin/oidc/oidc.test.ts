@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import type { SessionView } from "../../../src/admin/views/system.ts";
+import type { SessionView } from "../../../src/admin/system/schema.ts";
 import type { AuditView, Page } from "../../../src/admin/views.ts";
 import { rawExchange } from "../../support/raw.ts";
 import { type Sluice, startSluice } from "../../support/sluice.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { createAccount } from "../../../src/admin/operations/accounts.ts";
+import { createAccount } from "../../../src/admin/accounts/accounts.ts";
 import type {
   AccountList,
   AccountView,

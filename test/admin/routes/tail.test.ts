@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { isStillAdmitted } from "../../../src/admin/auth/guard.ts";
-import { tailResponse } from "../../../src/admin/routes/tail.ts";
+import { tailResponse } from "../../../src/admin/live/tail.ts";
 import type { ErrorView } from "../../../src/admin/views.ts";
 import { exchangeFacts } from "../../observe/fixtures.ts";
 import { waitFor } from "../../support/wait.ts";

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
-import { explainCharge } from "../../../src/admin/operations/explain-charge.ts";
+import { explainCharge } from "../../../src/admin/requests/explain-charge.ts";
 import type { JsonObject } from "../../../src/base/json.ts";
 import { json, openAiError, sse, text } from "../../support/answers.ts";
 import { type Caller, World } from "../world.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { changeStatus, rotateKey } from "../../../src/admin/operations/change-key.ts";
+import { changeStatus, rotateKey } from "../../../src/admin/keys/change-key.ts";
 import { systemClock } from "../../../src/base/clock.ts";
 import type { Claim } from "../../../src/idempotency/claims.ts";
 import { ConversationWorld, textOf } from "../../gateway/conversation-world.ts";

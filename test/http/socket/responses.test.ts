@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { changeStatus } from "../../../src/admin/operations/change-key.ts";
-import { createKey } from "../../../src/admin/operations/create-key.ts";
+import { changeStatus } from "../../../src/admin/keys/change-key.ts";
+import { createKey } from "../../../src/admin/keys/create-key.ts";
 import { systemClock } from "../../../src/base/clock.ts";
 import type { JsonObject } from "../../../src/base/json.ts";
 import { nanoPerCredit } from "../../../src/base/money/money.ts";

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { AdminTokenView } from "../../../admin/views/system.ts";
+import type { AdminTokenView } from "../../../admin/system/schema.ts";
 import type { AdminTokenRecord } from "../../../store/store.ts";
 import { confirm, type YesOption } from "../../confirm.ts";
 import {
@@ -36,7 +36,7 @@ function createCommand(terminal: Terminal): Command {
     )
     .examples(["sluice admin-tokens create --label grafana --role viewer", "for a program that reads"])
     .action(async ({ label, role, ...options }: CreateOptions) => {
-      const { createAdminToken } = await import("../../../admin/operations/admin-tokens.ts");
+      const { createAdminToken } = await import("../../../admin/auth/admin-tokens.ts");
       await withStore(terminal, options, { create: true }, async (context) => {
         const token = await createAdminToken(context, { label, role });
         await auditChange(context, "admin-token.create", { prefix: label }, role);
@@ -50,7 +50,7 @@ function createCommand(terminal: Terminal): Command {
 function listCommand(terminal: Terminal): Command {
   return withCsv(newDataCommand("list", "List the tokens, without their secrets")).action(
     async (options: DataOptions & CsvOption) => {
-      const { listAdminTokens } = await import("../../../admin/operations/admin-tokens.ts");
+      const { listAdminTokens } = await import("../../../admin/auth/admin-tokens.ts");
       await withStore(terminal, options, {}, async (context) => {
         const rows = await listAdminTokens(context);
         printList({ rows, columns, nothing: "No tokens." }, options, terminal);
@@ -78,7 +78,7 @@ function revokeCommand(terminal: Terminal): Command {
       ["sluice admin-tokens revoke grafana --yes", "in scripts"],
     )
     .action(async (name: string, options: DataOptions & YesOption) => {
-      const { revokeAdminToken } = await import("../../../admin/operations/admin-tokens.ts");
+      const { revokeAdminToken } = await import("../../../admin/auth/admin-tokens.ts");
       await withStore(terminal, options, { writes: true }, async (context) => {
         await confirm(`${name} can never be used again. Revoke it?`, options, terminal);
         const token = await revokeAdminToken(context, name);

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { OperationRefusal } from "../../../admin/operations/context.ts";
+import { OperationRefusal } from "../../../admin/context.ts";
 import { plural } from "../../../base/text/plural.ts";
 import type { CheckedConfig } from "../../../config/on-disk.ts";
 import type { ConfigProblem } from "../../../config/problems.ts";
@@ -50,7 +50,7 @@ async function withStoreWarnings(
   const account = checked.settings?.admin.holdersMayCreate?.account;
   if (account === undefined || checked.file === null) return checked;
   const { withStore } = await import("../../open-store.ts");
-  const { findAccount } = await import("../../../admin/operations/accounts.ts");
+  const { findAccount } = await import("../../../admin/accounts/accounts.ts");
   try {
     await withStore(terminal, { ...options, config: checked.file }, {}, (store) =>
       findAccount(store, account),

@@ -52,7 +52,7 @@ export function configDiffCommand(terminal: Terminal): Command {
     )
     .action(async (file: string | undefined, options: DataOptions & CsvOption) => {
       const { checkConfig } = await import("../../check-config.ts");
-      const { configCheckDocument } = await import("../../../admin/operations/config-check.ts");
+      const { configCheckDocument } = await import("../../../admin/config/config-check.ts");
       const running = configInForce(options, terminal);
       const { env, cwd } = terminal;
       const checked = checkConfig({ file: file ?? options.config ?? running.file ?? undefined, env, cwd });
@@ -95,7 +95,7 @@ export function configReloadCommand(terminal: Terminal): Command {
     )
     .action(async (options: DataOptions) => {
       const { wantReload } = await import("../../serve/wanted-reload.ts");
-      const { changesInWords } = await import("../../../admin/operations/config-check.ts");
+      const { changesInWords } = await import("../../../admin/config/config-check.ts");
       const { configDifferences } = await import("../../../config/differences.ts");
       await withStore(terminal, options, {}, async (context) => {
         const before = servedConfig(context.dir)?.written ?? {};

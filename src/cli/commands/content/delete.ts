@@ -25,7 +25,7 @@ export function contentDeleteCommand(terminal: Terminal): Command {
       ["sluice content delete --owner ada@example.com", "all that a person's keys have said"],
     )
     .action(async (ids: string[], options: DeleteOptions) => {
-      const { deleteContent, filterText } = await import("../../../admin/operations/content.ts");
+      const { deleteContent, filterText } = await import("../../../admin/content/content.ts");
       const { openContentStore } = await import("../../../store/open-content.ts");
       await withStore(terminal, options, {}, async (context) => {
         const { key, owner, before: beforeMs } = options;

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import type { WrittenCap } from "../../../admin/operations/cap-text.ts";
+import type { WrittenCap } from "../../../admin/keys/cap-text.ts";
 import { keyModes } from "../../../base/key-attributes.ts";
 import { type ClientId, clientIds } from "../../../base/models/client-snippets.ts";
 import type { KeyMode } from "../../../store/store.ts";
@@ -46,8 +46,8 @@ export function keysCreateCommand(terminal: Terminal): Command {
       checkMode(options);
       const { mode, account, open, cap, credit: creditNano } = options;
       const spec = { creditNano, isOpen: open, ...attributesFromOptions(options) };
-      const { createKeyOn } = await import("../../../admin/operations/create-key.ts");
-      const { creationDetail } = await import("../../../admin/operations/change-detail.ts");
+      const { createKeyOn } = await import("../../../admin/keys/create-key.ts");
+      const { creationDetail } = await import("../../../admin/keys/change-detail.ts");
       await changeKey(terminal, options, ["key.create", "created"], async (context) => {
         const known = knownNames(options, context.dir, terminal);
         const issued = await createKeyOn(context, { ...spec, mode, account, caps: cap }, known);
@@ -72,7 +72,7 @@ function checkMode(options: Options): void {
   }
 }
 
-const operations = () => import("../../../admin/operations/change-key.ts");
+const operations = () => import("../../../admin/keys/change-key.ts");
 
 export function keysUpdateCommand(terminal: Terminal): Command {
   const command = newKeyCommand("update", "Change a key's label, limits, scope or expiry")
@@ -145,7 +145,7 @@ export function keysRotateCommand(terminal: Terminal): Command {
       "a day to bring the new secret to every client",
     ])
     .action(async (name: string, options: DataOptions & YesOption & { readonly grace: number }) => {
-      const { findKey } = await import("../../../admin/operations/find-key.ts");
+      const { findKey } = await import("../../../admin/keys/find-key.ts");
       const { rotateKey } = await operations();
       await changeKey(terminal, options, ["key.rotate", "rotated"], async (context) => {
         const { id, prefix } = await findKey(context, name);

@@ -43,7 +43,7 @@ function keysShowCommand(terminal: Terminal): Command {
   return newKeyCommand("show", "Show one key with its balance and limits")
     .examples("sluice keys show slu_8fK2mQ0x")
     .action(async (name: string, options: DataOptions) => {
-      const { findKey } = await import("../../../admin/operations/find-key.ts");
+      const { findKey } = await import("../../../admin/keys/find-key.ts");
       await withStore(terminal, options, {}, async (context) => {
         await showKey(context, await findKey(context, name), options, terminal);
       });
@@ -68,8 +68,8 @@ export function keysAdjustCommand(terminal: Terminal): Command {
 const enterCredit =
   (terminal: Terminal): EnterCredit =>
   async (kind, name, amountNano, options) => {
-    const { enterKeyCredit } = await import("../../../admin/operations/enter-credit.ts");
-    const { readKeySummary } = await import("../../../admin/operations/key-summary.ts");
+    const { enterKeyCredit } = await import("../../../admin/accounts/enter-credit.ts");
+    const { readKeySummary } = await import("../../../admin/keys/key-summary.ts");
     await withStore(terminal, options, { writes: true }, async (context) => {
       const { reference, note } = options;
       const entered = await enterKeyCredit(context, name, kind, { amountNano, reference, note });

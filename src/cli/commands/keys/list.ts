@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { KeySummary } from "../../../admin/operations/key-summary.ts";
+import type { KeySummary } from "../../../admin/keys/key-summary.ts";
 import type { CapView } from "../../../admin/views.ts";
 import { utcDay } from "../../../base/clock.ts";
 import { leftOfCap, tightestCap } from "../../../base/money/tightest-cap.ts";
@@ -25,8 +25,8 @@ export function keysListCommand(terminal: Terminal): Command {
       "sluice keys list --json | jq -r '.[] | select(.status == \"expired\") | .id'",
     )
     .action(async (options: Options) => {
-      const { allAccounts } = await import("../../../admin/operations/accounts.ts");
-      const { listKeys } = await import("../../../admin/operations/key-summary.ts");
+      const { allAccounts } = await import("../../../admin/accounts/accounts.ts");
+      const { listKeys } = await import("../../../admin/keys/key-summary.ts");
       await withStore(terminal, options, {}, async (context) => {
         const views = await listKeys(context, options.search);
         const names = new Map((await allAccounts(context.store)).map(({ id, label }) => [id, label]));

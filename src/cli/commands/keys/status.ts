@@ -46,9 +46,9 @@ async function setStatus(
   terminal: Terminal,
   ask: (key: KeyRecord) => Promise<void> = async () => {},
 ): Promise<void> {
-  const { findKey } = await import("../../../admin/operations/find-key.ts");
-  const { changeStatus } = await import("../../../admin/operations/change-key.ts");
-  const { readKeySummary } = await import("../../../admin/operations/key-summary.ts");
+  const { findKey } = await import("../../../admin/keys/find-key.ts");
+  const { changeStatus } = await import("../../../admin/keys/change-key.ts");
+  const { readKeySummary } = await import("../../../admin/keys/key-summary.ts");
   await withStore(terminal, options, { writes: true }, async (context) => {
     const found = await findKey(context, name);
     await ask(found);

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { differenceDocument } from "../../../admin/operations/audit-ledger.ts";
+import type { differenceDocument } from "../../../admin/reports/audit-ledger.ts";
 import { plural } from "../../../base/text/plural.ts";
 import { size } from "../../../base/text/size.ts";
 import { since } from "../../arguments.ts";
@@ -19,7 +19,7 @@ export function ledgerAuditCommand(terminal: Terminal): Command {
       "\nEvery charge is computed from the rates that it was made at, every sum from its entries. --deep also tells of charges\nwhose time does not fit the call: a clock that was set meanwhile does that.",
     )
     .action(async (options: DataOptions & CsvOption & { readonly deep?: true }) => {
-      const { auditLedger, differenceDocument } = await import("../../../admin/operations/audit-ledger.ts");
+      const { auditLedger, differenceDocument } = await import("../../../admin/reports/audit-ledger.ts");
       await withStore(terminal, options, {}, async (context) => {
         const { accounts, entries, differences } = await auditLedger(context, options.deep === true);
         const ok = differences.length === 0;
@@ -71,7 +71,7 @@ export function ledgerExportCommand(terminal: Terminal): Command {
         "`unit` says; `credits` is in credits. A charge has the `rates` that it was made at, and its `sum`.",
     )
     .action(async (options: Options) => {
-      const { exportLedger } = await import("../../../admin/operations/export-ledger.ts");
+      const { exportLedger } = await import("../../../admin/reports/export-ledger.ts");
       const format = options.format ?? (options.json && !options.csv ? "jsonl" : "csv");
       const { key, since: sinceMs, until: untilMs } = options;
       if (sinceMs !== undefined && untilMs !== undefined) chosenTime(options, untilMs);

@@ -18,7 +18,7 @@ export function modelsCheckCommand(terminal: Terminal): Command {
     )
     .addHelpText("after", "\nA provider with several keys is asked with each of them.")
     .action(async (id: string | undefined, options: ConfigOptions & CsvOption) => {
-      const { checkProviders } = await import("../../../admin/operations/check-providers.ts");
+      const { checkProviders } = await import("../../../admin/models/check-providers.ts");
       const settings = await loadAndWarn(options, terminal);
       const model = id === undefined ? undefined : modelNamed(id, settings);
       const asked =

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { DiscoveredModel, Discovery } from "../../../admin/operations/discover-models.ts";
+import type { DiscoveredModel, Discovery } from "../../../admin/models/discover-models.ts";
 import { isObject } from "../../../base/json.ts";
 import { plural } from "../../../base/text/plural.ts";
 import type { LoadedSettings } from "../../../config/load.ts";
@@ -27,7 +27,7 @@ export function modelsDiscoverCommand(terminal: Terminal): Command {
     .addHelpText("after", "\nIf a provider fails, the exit status is 1 and nothing is written.")
     .action(async (name: string | undefined, options: Options) => {
       const { loadSettings } = await import("../../../config/load.ts");
-      const { discoverModels } = await import("../../../admin/operations/discover-models.ts");
+      const { discoverModels } = await import("../../../admin/models/discover-models.ts");
       const { env, cwd } = terminal;
       const loaded = loadSettings({ file: options.config, env, cwd });
       if (options.write && loaded.source.file === null)

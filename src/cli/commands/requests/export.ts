@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { askedLabels } from "../../../admin/operations/find-exchanges.ts";
+import { askedLabels } from "../../../admin/requests/find-exchanges.ts";
 import { plural } from "../../../base/text/plural.ts";
 import { chosenTime } from "../../chosen-time.ts";
 import { type DataOptions, newDataCommand } from "../../help.ts";
@@ -22,8 +22,8 @@ export function requestsExportCommand(terminal: Terminal): Command {
     .action(async (options: ExportOptions) => {
       if (options.content !== true)
         throw new Refused("say --content; the list itself is exported by `sluice requests list --csv`");
-      const { findKey } = await import("../../../admin/operations/find-key.ts");
-      const { exportContent, filterText } = await import("../../../admin/operations/content.ts");
+      const { findKey } = await import("../../../admin/keys/find-key.ts");
+      const { exportContent, filterText } = await import("../../../admin/content/content.ts");
       await withStore(terminal, options, {}, async (context) => {
         const { search, outcome, code, model, provider, route } = options;
         const keyId = options.key === undefined ? undefined : (await findKey(context, options.key)).id;

@@ -1,4 +1,4 @@
-import type { AskedLabels } from "../../../admin/operations/find-exchanges.ts";
+import type { AskedLabels } from "../../../admin/requests/find-exchanges.ts";
 import type { ExchangeQuery } from "../../../store/store.ts";
 import { since } from "../../arguments.ts";
 import { sinceHelp, type TimeOptions, untilHelp } from "../../chosen-time.ts";

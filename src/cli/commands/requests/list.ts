@@ -1,6 +1,6 @@
 import type { Command } from "commander";
-import type { OperationContext } from "../../../admin/operations/context.ts";
-import { askedLabels, searchExchanges } from "../../../admin/operations/find-exchanges.ts";
+import type { OperationContext } from "../../../admin/context.ts";
+import { askedLabels, searchExchanges } from "../../../admin/requests/find-exchanges.ts";
 import type { ExchangeView } from "../../../admin/views.ts";
 import { count, shortCredits } from "../../../base/text/plural.ts";
 import { printable } from "../../../base/text/printable.ts";
@@ -33,8 +33,8 @@ export function requestsListCommand(terminal: Terminal): Command {
       ["sluice requests show req_0f3K9xTz", "why one of them ended as it did"],
     )
     .action(async (options: Options) => {
-      const { findKey } = await import("../../../admin/operations/find-key.ts");
-      const { exchangeDocument } = await import("../../../admin/operations/exchange-document.ts");
+      const { findKey } = await import("../../../admin/keys/find-key.ts");
+      const { exchangeDocument } = await import("../../../admin/requests/exchange-document.ts");
       await withStore(terminal, options, {}, async (context) => {
         const keyId = options.key === undefined ? undefined : (await findKey(context, options.key)).id;
         const { sinceMs, untilMs } = chosenTime(options, context.clock.wallMs());

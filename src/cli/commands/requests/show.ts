@@ -16,9 +16,9 @@ export function requestsShowCommand(terminal: Terminal): Command {
     .examples("sluice requests show req_0f3K9xTz", "sluice requests show req_0f3K9xTz --content")
     .action(async (id: string, options: DataOptions & { readonly content?: true }) => {
       if (options.content === true) return showContent(id, options, terminal);
-      const { exchangeDetailDocument } = await import("../../../admin/operations/exchange-document.ts");
-      const { findExchange } = await import("../../../admin/operations/find-exchanges.ts");
-      const { readKeySummary } = await import("../../../admin/operations/key-summary.ts");
+      const { exchangeDetailDocument } = await import("../../../admin/requests/exchange-document.ts");
+      const { findExchange } = await import("../../../admin/requests/find-exchanges.ts");
+      const { readKeySummary } = await import("../../../admin/keys/key-summary.ts");
       await withStore(terminal, options, {}, async (context) => {
         const { store } = context;
         const found = await findExchange(store, id, null);

@@ -35,7 +35,7 @@ export function storeCheckCommand(terminal: Terminal): Command {
 }
 
 async function documentOf(checked: DatabaseCheck, isUpToDate: boolean): Promise<object> {
-  const { listNodes } = await import("../../../admin/operations/list-nodes.ts");
+  const { listNodes } = await import("../../../admin/system/list-nodes.ts");
   const { nodes, schema } = checked;
   return {
     store: checked.name,

@@ -14,7 +14,7 @@ export function storeSizeCommand(terminal: Terminal): Command {
     .examples(["sluice store size", "the database, its records, and the room that is left"])
     .action(async (options: DataOptions) => {
       const { examineSettings } = await import("../../../config/load.ts");
-      const { readStorage } = await import("../../../admin/operations/storage.ts");
+      const { readStorage } = await import("../../../admin/system/storage.ts");
       const { env, cwd } = terminal;
       await withStore(terminal, options, {}, async ({ store, dir }) => {
         const file = options.config ?? servedFile(dir);

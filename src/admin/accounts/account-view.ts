@@ -1,0 +1,109 @@
+import type { Clock } from "../../base/clock.ts";
+import { nextTurn } from "../../base/loop/next-iteration.ts";
+import { creditsFromNano } from "../../base/money/money.ts";
+import { nextPeriodStart, periodStart } from "../../base/money/period.ts";
+import { effectiveStatus } from "../../keys/status.ts";
+import type { AccountKeys, AccountRecord, AccountStanding } from "../../store/store.ts";
+import { type OperationContext, OperationRefusal } from "../context.ts";
+import { budgetDocument, byNumber, capDocument, capStates, creditDocument } from "../keys/cap-document.ts";
+import { type AccountView, iso } from "../views.ts";
+import { allAccounts } from "./accounts.ts";
+
+const accountsPerRead = 100;
+/** With the accounts, in one statement. Where there are more, they are read in pages: about 5 ms each. */
+const keysWithAccount = 5;
+const keysPerRead = 500;
+
+export async function readAccountView(
+  context: OperationContext,
+  account: AccountRecord,
+): Promise<AccountView> {
+  const [view] = await viewAccounts(context, [account]);
+  if (view === undefined) throw new OperationRefusal("unknown_account", `there is no account ${account.id}`);
+  return view;
+}
+
+export async function listAccountViews(context: OperationContext): Promise<AccountView[]> {
+  return viewAccounts(context, await allAccounts(context.store));
+}
+
+/** Some accounts at a time, and some keys of each: an account may have ten thousand. */
+export async function viewAccounts(
+  context: OperationContext,
+  accounts: readonly AccountRecord[],
+  withKeys = true,
+): Promise<AccountView[]> {
+  const { store, clock } = context;
+  const views: AccountView[] = [];
+  for (let first = 0; first < accounts.length; first += accountsPerRead) {
+    const some = accounts.slice(first, first + accountsPerRead);
+    const ids = some.map(({ id }) => id);
+    const standings = await store.readAccounts(ids, withKeys ? keysWithAccount : 0);
+    for (const [place, standing] of standings.entries()) {
+      // One for each that was asked for.
+      const account = some[place] as AccountRecord;
+      const isLong = withKeys && standing.hasMoreKeys;
+      const keys = isLong ? await keyViews(context, account) : keyPage(standing, account, clock);
+      views.push({ ...accountView(account, standing, clock), keys });
+    }
+    await nextTurn();
+  }
+  return views;
+}
+
+async function keyViews({ store, clock }: OperationContext, account: AccountRecord): Promise<KeyOfAccount[]> {
+  const views: KeyOfAccount[] = [];
+  for (let after: number | null = 0; after !== null; ) {
+    const page: AccountKeys = await store.accountKeys(account.id, after, keysPerRead);
+    views.push(...keyPage(page, account, clock));
+    after = page.next;
+    if (after !== null) await nextTurn();
+  }
+  return views;
+}
+
+function keyPage(
+  { keys, caps }: Pick<AccountKeys, "keys" | "caps">,
+  { mode }: AccountRecord,
+  clock: Clock,
+): KeyOfAccount[] {
+  const counted = byNumber(caps);
+  const nowMs = clock.wallMs();
+  return keys.map((key) => {
+    const { id, prefix, label, owner } = key;
+    const states = capStates(key.caps, counted, "key_cap", nowMs).map((cap) => capDocument(cap, mode));
+    return { id, prefix, label, owner, status: effectiveStatus(key, nowMs), caps: states };
+  });
+}
+
+type KeyOfAccount = AccountView["keys"][number];
+
+function accountView(
+  account: AccountRecord,
+  standing: AccountStanding,
+  clock: Clock,
+): Omit<AccountView, "keys"> {
+  const { mode, period } = account;
+  const { totals } = standing;
+  const counted = byNumber(standing.caps);
+  const nowMs = clock.wallMs();
+  const isCurrent = totals.periodStartMs >= periodStart(period, nowMs);
+  const used = isCurrent ? totals.periodUsed : 0;
+  return {
+    id: account.id,
+    mode,
+    label: account.label,
+    open: account.isOpen,
+    status: account.closedAtMs === null ? "active" : "closed",
+    created_at: iso(account.createdAtMs),
+    credit: mode === "credit" ? creditDocument(totals) : null,
+    budget: mode === "credit" ? null : budgetDocument(account, used, nextPeriodStart(period, nowMs)),
+    caps: capStates(account.caps, counted, "account_cap", nowMs).map((cap) => capDocument(cap, mode)),
+    key_caps: account.keyCaps.map(({ limit, ...rest }) => ({
+      limit: mode === "credit" ? creditsFromNano(limit) : limit,
+      period: rest.period,
+      models: rest.models,
+    })),
+    content: account.content,
+  };
+}

@@ -1,0 +1,126 @@
+import { newId } from "../../base/id.ts";
+import type { BudgetPeriod } from "../../base/key-attributes.ts";
+import type { ContentLevel } from "../../base/requests/content-level.ts";
+import type { AccountRecord, KeyMode } from "../../store/store.ts";
+import { invalidInput, type OperationContext, OperationRefusal } from "../context.ts";
+import { capLimits, type WrittenCap } from "../keys/cap-text.ts";
+import { accountCreationDetail, accountUpdateDetail } from "../keys/change-detail.ts";
+import { checkKeyFields } from "../keys/key-fields.ts";
+
+export interface AccountSpec {
+  readonly mode: KeyMode;
+  readonly label?: string | null | undefined;
+  readonly creditNano?: number | undefined;
+  readonly budgetTokens?: number | null | undefined;
+  readonly period?: BudgetPeriod | undefined;
+  readonly isOpen?: boolean | undefined;
+  readonly caps?: readonly WrittenCap[] | undefined;
+  readonly keyCaps?: readonly WrittenCap[] | undefined;
+  readonly content?: ContentLevel | null | undefined;
+}
+
+export type AccountUpdate = Omit<AccountSpec, "mode" | "creditNano">;
+
+export interface ChangedAccount {
+  readonly account: AccountRecord;
+  /** For the audit log. */
+  readonly detail: string;
+}
+
+export async function createAccount(context: OperationContext, spec: AccountSpec): Promise<ChangedAccount> {
+  const { store, clock } = context;
+  const { mode, creditNano } = spec;
+  const account: AccountRecord = {
+    id: newId("acc_"),
+    mode,
+    label: spec.label ?? null,
+    isOpen: spec.isOpen ?? false,
+    closedAtMs: null,
+    budgetTokens: spec.budgetTokens ?? null,
+    period: spec.period ?? (mode === "token_budget" ? "month" : "none"),
+    createdAtMs: clock.wallMs(),
+    caps: capLimits(spec.caps ?? [], mode).map((cap) => ({ ...cap, no: 0, extra: 0, extraPeriodMs: 0 })),
+    keyCaps: capLimits(spec.keyCaps ?? [], mode),
+    content: spec.content ?? null,
+  };
+  checkTerms(context, account);
+  await refuseTakenLabel(context, account);
+  if (mode === "token_budget" && creditNano !== undefined) {
+    throw invalidInput("a token budget has no credit; give it a budget instead");
+  }
+  await store.insertAccount(account, creditNano ?? 0);
+  return { account, detail: accountCreationDetail(account, creditNano ?? 0) };
+}
+
+function checkTerms({ clock }: OperationContext, account: AccountRecord): void {
+  const { mode, isOpen, budgetTokens, period, label, content } = account;
+  if (mode === "credit" && (budgetTokens !== null || period !== "none")) {
+    const why = "a credit account has no token budget; give it credit instead";
+    throw invalidInput(why);
+  }
+  if (mode === "token_budget" && isOpen) {
+    const why = "an open account is billed in credits; a token budget without a limit needs no more";
+    throw invalidInput(why);
+  }
+  checkKeyFields({ label, budgetTokens, period, content }, clock.wallMs());
+}
+
+/** By its id, or by its label where that fits one alone. */
+export async function findAccount({ store }: OperationContext, name: string): Promise<AccountRecord> {
+  const exact = await store.findAccount(name);
+  if (exact !== null) return exact;
+  const [only, ...others] = await store.accountsLabelled(name);
+  if (only !== undefined && others.length === 0) return only;
+  const why = only === undefined ? `there is no account "${name}"` : `"${name}" fits several accounts`;
+  throw new OperationRefusal("unknown_account", `${why}; list them to see their ids`);
+}
+
+/** Changes only what is given. */
+export async function updateAccount(
+  context: OperationContext,
+  name: string,
+  { caps, keyCaps, ...terms }: AccountUpdate,
+): Promise<ChangedAccount> {
+  const { store, clock } = context;
+  const before = await findAccount(context, name);
+  const { id, mode } = before;
+  const given = Object.fromEntries(Object.entries(terms).filter(([, value]) => value !== undefined));
+  const changes = { ...given, ...(keyCaps && { keyCaps: capLimits(keyCaps, mode) }) };
+  if (Object.keys(changes).length === 0 && caps === undefined) {
+    throw invalidInput("nothing to change was named");
+  }
+  checkTerms(context, { ...before, ...changes });
+  await refuseTakenLabel(context, { ...before, ...changes });
+  const limits = caps && capLimits(caps, mode);
+  if (Object.keys(changes).length > 0) await store.updateAccount(id, changes);
+  if (limits !== undefined) await store.setCaps({ accountId: id }, limits, clock.wallMs());
+  const account = await findAccount(context, id);
+  return { account, detail: accountUpdateDetail(before, account) };
+}
+
+/** Commands and the configuration name accounts by their labels, so two cannot have the same one. */
+async function refuseTakenLabel({ store }: OperationContext, { id, label }: AccountRecord): Promise<void> {
+  if (label === null) return;
+  if (label.trim() === "") throw invalidInput("a label has at least one character");
+  const taken = (await store.accountsLabelled(label)).find((other) => other.id !== id);
+  if (taken === undefined) return;
+  throw invalidInput(`the account ${taken.id} has the label "${label}"; choose another`);
+}
+
+/** Its keys are refused from now on; its entries stay. */
+export async function closeAccount(context: OperationContext, name: string): Promise<AccountRecord> {
+  const account = await findAccount(context, name);
+  if (account.closedAtMs !== null) return account;
+  return context.store.updateAccount(account.id, { closedAtMs: context.clock.wallMs() });
+}
+
+const pageSize = 500;
+
+export async function allAccounts(store: OperationContext["store"]): Promise<AccountRecord[]> {
+  const accounts: AccountRecord[] = [];
+  for (;;) {
+    const page = await store.listAccounts({ limit: pageSize, after: accounts.at(-1)?.id });
+    accounts.push(...page);
+    if (page.length < pageSize) return accounts;
+  }
+}

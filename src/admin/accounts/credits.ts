@@ -1,0 +1,13 @@
+import { maxCredits, nanoFromCredits } from "../../base/money/money.ts";
+import { AdminError } from "../routes/refusal.ts";
+
+export function nano(credits: number, param: string): number {
+  const amount = nanoFromCredits(credits);
+  if (amount !== null) return amount;
+  const message = `An amount is at most ${maxCredits}, and has at most nine decimals.`;
+  throw new AdminError(400, "invalid_request", message, { param });
+}
+
+export function signedNano(amount: number): number {
+  return Math.sign(amount) * nano(Math.abs(amount), "amount");
+}

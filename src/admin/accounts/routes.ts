@@ -1,0 +1,102 @@
+import type { AccountRecord } from "../../store/store.ts";
+import type { AdminDeps } from "../deps.ts";
+import { capsFromBody } from "../keys/key-document.ts";
+import { adjustBody, topUpBody, withRepeated } from "../keys/schema.ts";
+import { type AdminCall, type AdminRoute, type Changed, get, patch, post } from "../routes/route.ts";
+import { listAccountViews, readAccountView } from "./account-view.ts";
+import { type AccountUpdate, closeAccount, createAccount, findAccount, updateAccount } from "./accounts.ts";
+import { nano, signedNano } from "./credits.ts";
+import { enterAccountCredit } from "./enter-credit.ts";
+import {
+  type AccountChangesBody,
+  accountChangesBody,
+  accountList,
+  accountView,
+  newAccountBody,
+} from "./schema.ts";
+
+export const accountRoutes: readonly AdminRoute[] = [
+  get("/accounts", "List accounts", { answers: accountList }, async ({ deps }) => ({
+    data: await listAccountViews(deps),
+  })),
+  get("/accounts/:account", "Show an account", { answers: accountView }, async (call) =>
+    readAccountView(call.deps, await findAccount(call.deps, accountName(call))),
+  ),
+  post("/accounts", "Create an account", { body: newAccountBody, answers: accountView }, async (call) => {
+    const { mode, credit } = call.body;
+    const creditNano = credit === undefined ? undefined : nano(credit, "credit");
+    const spec = { ...updateFrom(call.body), mode, creditNano };
+    return changed(call, "account.create", await createAccount(call.deps, spec));
+  }),
+  patch(
+    "/accounts/:account",
+    "Change an account",
+    { body: accountChangesBody, answers: accountView },
+    async (call) => {
+      const updated = await updateAccount(call.deps, accountName(call), updateFrom(call.body));
+      return changed(call, "account.update", updated);
+    },
+  ),
+  post(
+    "/accounts/:account/topup",
+    "Add credit; on an open account it lowers what is owed",
+    { body: topUpBody, answers: withRepeated(accountView) },
+    async (call) => {
+      const entry = { ...call.body, amountNano: nano(call.body.amount, "amount") };
+      const entered = await enterAccountCredit(call.deps, accountName(call), "topup", entry);
+      return changed(call, "account.topup", entered, { repeated: entered.repeated });
+    },
+  ),
+  post(
+    "/accounts/:account/adjust",
+    "Correct the balance by an entry of its own",
+    { body: adjustBody, answers: withRepeated(accountView) },
+    async (call) => {
+      const entry = { ...call.body, amountNano: signedNano(call.body.amount) };
+      const held = (accountId: string) => heldOf(call.deps, accountId);
+      const entered = await enterAccountCredit(call.deps, accountName(call), "adjustment", entry, held);
+      return changed(call, "account.adjust", entered, { repeated: entered.repeated });
+    },
+  ),
+  post(
+    "/accounts/:account/close",
+    "Close an account for good: its keys are refused, its entries stay",
+    { answers: accountView },
+    async (call) =>
+      changed(call, "account.close", { account: await closeAccount(call.deps, accountName(call)) }),
+  ),
+];
+
+function accountName(call: AdminCall): string {
+  return call.params["account"] ?? "";
+}
+
+function updateFrom(body: AccountChangesBody): AccountUpdate {
+  return {
+    label: body.label,
+    budgetTokens: body.budget_tokens,
+    period: body.period,
+    isOpen: body.open,
+    caps: capsFromBody(body.caps),
+    keyCaps: capsFromBody(body.key_caps),
+    content: body.content,
+  };
+}
+
+/** Every key that draws on an account tells what is held of it. */
+async function heldOf({ keys, accounts }: AdminDeps, accountId: string): Promise<number> {
+  const key = Array.from(keys.all()).find((one) => one.accountId === accountId);
+  return key === undefined ? 0 : ((await accounts.summaries([key.id]))[0]?.held ?? 0);
+}
+
+/** Loads the change into memory before the answer says that it is done. */
+async function changed(
+  call: AdminCall,
+  action: string,
+  { account, detail = null }: { readonly account: AccountRecord; readonly detail?: string | null },
+  more: object = {},
+): Promise<Changed> {
+  await call.deps.applyChanges();
+  const answer = { ...(await readAccountView(call.deps, account)), ...more };
+  return { answer, change: { action, target: account.id, detail } };
+}

@@ -1,0 +1,68 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { keyModes } from "../../base/key-attributes.ts";
+import {
+  accountStatuses,
+  accountTerms,
+  billedAfterwards,
+  budgetStanding,
+  capsBody,
+  capView,
+  contentLevel,
+  creditStanding,
+  keyStatuses,
+  openingCredit,
+} from "../keys/schema.ts";
+import { body, moment, nullable, oneOf } from "../routes/shapes.ts";
+
+const accountKeyView = Type.Object({
+  id: Type.String(),
+  prefix: Type.String(),
+  label: nullable(Type.String()),
+  owner: nullable(Type.String()),
+  status: oneOf(keyStatuses),
+  caps: Type.Array(capView),
+});
+
+export const accountView = Type.Object({
+  id: Type.String(),
+  mode: oneOf(keyModes),
+  label: nullable(Type.String()),
+  open: billedAfterwards,
+  status: oneOf(accountStatuses),
+  created_at: moment,
+  credit: nullable(creditStanding),
+  budget: nullable(budgetStanding),
+  caps: Type.Array(capView),
+  key_caps: Type.Array(Type.Pick(capView, ["limit", "period", "models"]), {
+    description: "What new keys get.",
+  }),
+  content: contentLevel,
+  keys: Type.Array(accountKeyView),
+});
+export type AccountView = Static<typeof accountView>;
+
+export const accountList = Type.Object({ data: Type.Array(accountView) });
+export type AccountList = Static<typeof accountList>;
+
+const closed = { additionalProperties: false } as const;
+const label = Type.String({ minLength: 1, description: "A name for people." });
+
+export const accountChangesBody = Type.Partial(
+  Type.Object({
+    label,
+    ...accountTerms,
+    open: billedAfterwards,
+    caps: capsBody,
+    key_caps: capsBody,
+    content: contentLevel,
+  }),
+  closed,
+);
+export type AccountChangesBody = Static<typeof accountChangesBody>;
+
+export const newAccountBody = body({
+  ...accountChangesBody.properties,
+  mode: oneOf(keyModes),
+  label,
+  credit: Type.Optional(openingCredit),
+});

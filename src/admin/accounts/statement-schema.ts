@@ -1,0 +1,68 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { keyModes } from "../../base/key-attributes.ts";
+import { count, figure, flag, moment, nullable, oneOf } from "../routes/shapes.ts";
+
+const amount = figure("Credits or tokens, as `unit` says; what was charged is below 0.");
+const name = nullable(Type.String());
+const nano = nullable(
+  Type.Integer({
+    description:
+      "The same in whole nano-credits; null for tokens. Above 9 million credits the nearest number that a double has.",
+  }),
+);
+
+const statementLine = Type.Object({
+  kind: oneOf(["charge", "overrun", "topup", "adjustment"]),
+  at: nullable(moment),
+  key_id: name,
+  key_prefix: name,
+  key_label: name,
+  owner: name,
+  model: name,
+  requests: count,
+  cancelled_calls: Type.Integer({
+    minimum: 0,
+    description:
+      "Cancelled or interrupted calls that are part of the amount, and not of `requests` and tokens.",
+  }),
+  input_tokens: count,
+  cached_input_tokens: count,
+  output_tokens: count,
+  amount,
+  amount_nano: nano,
+  reference: name,
+  note: name,
+});
+export type StatementLineView = Static<typeof statementLine>;
+
+const accountStatement = Type.Object({
+  account: Type.String(),
+  label: name,
+  mode: oneOf(keyModes),
+  open: Type.Boolean(),
+  unit: oneOf(["credits", "tokens"]),
+  opening: nullable(amount),
+  charged: amount,
+  topped_up: amount,
+  adjusted: amount,
+  total: amount,
+  total_nano: nano,
+  closing: nullable(amount),
+  owed: nullable(
+    Type.Number({
+      minimum: 0,
+      description: "What is due at the end; null where nothing is billed afterwards.",
+    }),
+  ),
+  lines: Type.Array(statementLine),
+});
+export type AccountStatementView = Static<typeof accountStatement>;
+
+export const statementView = Type.Object({
+  month: Type.String(),
+  since: moment,
+  until: moment,
+  unfinished: flag("The month is not over, and its figures may still change."),
+  accounts: Type.Array(accountStatement),
+});
+export type StatementView = Static<typeof statementView>;

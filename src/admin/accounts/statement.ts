@@ -1,0 +1,80 @@
+import { mapInTurns } from "../../base/loop/in-turns.ts";
+import { creditsFromNano } from "../../base/money/money.ts";
+import type { AccountStatement, StatementLine } from "../../store/store.ts";
+import { invalidInput, type OperationContext } from "../context.ts";
+import { type AccountStatementView, iso, type StatementView } from "../views.ts";
+import { findAccount } from "./accounts.ts";
+
+export interface StatementRequest {
+  /** Such as `2026-10`, UTC. */
+  readonly month: string;
+  /** An id or label; absent means all that had an entry. */
+  readonly account?: string | undefined;
+}
+
+/** What customers are sent: an account's lines add up, with what it had before, to what it has at the end. */
+export async function statementOf(
+  context: OperationContext,
+  { month, account }: StatementRequest,
+): Promise<StatementView> {
+  const range = rangeOf(month);
+  const accountId = account === undefined ? undefined : (await findAccount(context, account)).id;
+  const statements = await context.store.reports.statements({ ...range, accountId });
+  return {
+    month,
+    since: iso(range.sinceMs),
+    until: iso(range.untilMs),
+    unfinished: range.untilMs > context.clock.wallMs(),
+    accounts: await mapInTurns(statements, accountDocument, 100),
+  };
+}
+
+function rangeOf(month: string) {
+  const [, year, ofYear] = /^(\d{4})-(0[1-9]|1[0-2])$/.exec(month) ?? [];
+  if (year === undefined) throw invalidInput("a month is written as 2026-10");
+  const at = (offset: number) => Date.UTC(Number(year), Number(ofYear) - 1 + offset);
+  return { sinceMs: at(0), untilMs: at(1) };
+}
+
+function accountDocument(statement: AccountStatement): AccountStatementView {
+  const { accountId, label, mode, isOpen, opening, lines } = statement;
+  const isCredit = mode === "credit";
+  const amount = (value: bigint) => (isCredit ? creditsFromNano(value) : Number(value));
+  const sumOf = (kind: StatementLine["kind"]) =>
+    lines.reduce((sum, line) => (line.kind === kind ? sum + line.amount : sum), 0n);
+  const total = lines.reduce((sum, line) => sum + line.amount, 0n);
+  const closing = opening + total;
+  return {
+    account: accountId,
+    label,
+    mode,
+    open: isOpen,
+    unit: isCredit ? "credits" : "tokens",
+    opening: isCredit ? amount(opening) : null,
+    charged: amount(sumOf("charge") + sumOf("overrun")),
+    topped_up: amount(sumOf("topup")),
+    adjusted: amount(sumOf("adjustment")),
+    total: amount(total),
+    total_nano: isCredit ? Number(total) : null,
+    closing: isCredit ? amount(closing) : null,
+    owed: isCredit && isOpen ? amount(closing < 0n ? -closing : 0n) : null,
+    lines: lines.map((line) => ({
+      kind: line.kind,
+      at: line.atMs === null ? null : iso(line.atMs),
+      key_id: line.keyId,
+      key_prefix: line.keyPrefix,
+      key_label: line.keyLabel,
+      owner: line.owner,
+      model: line.model,
+      requests: line.requests,
+      cancelled_calls: line.cancelledCalls,
+      input_tokens: line.inputTokens,
+      cached_input_tokens: line.cachedInputTokens,
+      output_tokens: line.outputTokens,
+      amount: amount(line.amount),
+      amount_nano: isCredit ? Number(line.amount) : null,
+      reference: line.reference,
+      note: line.note,
+    })),
+  };
+}

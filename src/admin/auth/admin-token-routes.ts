@@ -1,0 +1,34 @@
+import { type AdminRoute, get, post } from "../routes/route.ts";
+import { listOf } from "../routes/shapes.ts";
+import { adminTokenView, issuedAdminTokenView, newAdminTokenBody } from "../system/schema.ts";
+import { createAdminToken, listAdminTokens, revokeAdminToken } from "./admin-tokens.ts";
+
+export const adminTokenRoutes: readonly AdminRoute[] = [
+  get(
+    "/admin-tokens",
+    "Tokens of the admin API, without their secrets",
+    { answers: listOf(adminTokenView) },
+    async ({ deps }) => ({ data: await listAdminTokens(deps) }),
+  ),
+  post(
+    "/admin-tokens",
+    "Make a token of the admin API",
+    { body: newAdminTokenBody, answers: issuedAdminTokenView },
+    async ({ deps, body }) => {
+      const token = await createAdminToken(deps, body);
+      return {
+        answer: token,
+        change: { action: "admin-token.create", target: token.label, detail: token.role },
+      };
+    },
+  ),
+  post(
+    "/admin-tokens/:token/revoke",
+    "Revoke a token for good",
+    { answers: adminTokenView },
+    async ({ deps, params }) => {
+      const token = await revokeAdminToken(deps, params["token"] ?? "");
+      return { answer: token, change: { action: "admin-token.revoke", target: token.label, detail: null } };
+    },
+  ),
+];

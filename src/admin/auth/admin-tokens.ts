@@ -1,0 +1,73 @@
+import { newId } from "../../base/id.ts";
+import { hashSecret } from "../../keys/hash.ts";
+import type { AdminTokenRecord } from "../../store/store.ts";
+import { invalidInput, type OperationContext, OperationRefusal } from "../context.ts";
+import { checkKeyFields } from "../keys/key-fields.ts";
+import type { AdminTokenView, IssuedAdminTokenView } from "../system/schema.ts";
+import { iso } from "../views.ts";
+import { newToken } from "./admin-token.ts";
+
+/** The token of the configuration, or of the first start, which has no record. */
+const first: AdminTokenView = {
+  id: "admin",
+  label: "admin",
+  role: "admin",
+  created_at: null,
+  revoked_at: null,
+};
+
+export async function listAdminTokens({ store }: OperationContext): Promise<AdminTokenView[]> {
+  return [first, ...(await store.admin.listTokens()).map(viewOf)];
+}
+
+export async function createAdminToken(
+  { store, clock }: OperationContext,
+  { label, role }: Pick<AdminTokenRecord, "label" | "role">,
+): Promise<IssuedAdminTokenView> {
+  const taken = (await listAdminTokens({ store, clock })).some(
+    (token) => token.label === label && token.revoked_at === null,
+  );
+  if (taken) throw invalidInput(`there is a token "${label}"; choose another label`);
+  checkKeyFields({ label }, clock.wallMs());
+  const token = newToken();
+  const id = newId("adm_");
+  const record = {
+    id,
+    label,
+    role,
+    hash: hashSecret(token),
+    createdAtMs: clock.wallMs(),
+    revokedAtMs: null,
+  };
+  await store.admin.insertToken(record);
+  return { ...viewOf(record), token };
+}
+
+/** By its id or its label. Sessions that were started with it end. */
+export async function revokeAdminToken(
+  { store, clock }: OperationContext,
+  name: string,
+): Promise<AdminTokenView> {
+  if (name === first.id) {
+    const how = "set another one with SLUICE_ADMIN_TOKEN or admin.token, and reload";
+    throw invalidInput(`the first token cannot be revoked; ${how}`);
+  }
+  const tokens = await store.admin.listTokens();
+  const token = tokens.find(({ id }) => id === name) ?? tokens.findLast(({ label }) => label === name);
+  if (token === undefined) {
+    throw new OperationRefusal("unknown_token", `there is no token "${name}"; list them to see their ids`);
+  }
+  const revokedAtMs = token.revokedAtMs ?? clock.wallMs();
+  await store.admin.revokeToken(token.id, revokedAtMs);
+  return viewOf({ ...token, revokedAtMs });
+}
+
+function viewOf({ id, label, role, createdAtMs, revokedAtMs }: AdminTokenRecord): AdminTokenView {
+  return {
+    id,
+    label,
+    role,
+    created_at: iso(createdAtMs),
+    revoked_at: revokedAtMs === null ? null : iso(revokedAtMs),
+  };
+}

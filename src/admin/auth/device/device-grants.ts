@@ -1,0 +1,104 @@
+import { mintSecret } from "../../../base/secrets/mint-secret.ts";
+import type { AdminSettings } from "../../../config/settings.ts";
+import { hashSecret } from "../../../keys/hash.ts";
+import type { DeviceGrant } from "../../../store/device-records.ts";
+import { OperationRefusal } from "../../context.ts";
+import type { AdminDeps } from "../../deps.ts";
+import { holdersKey } from "../../keys/holders-key.ts";
+import type { Caller } from "../identity.ts";
+import { ownCaller } from "./device-keys.ts";
+
+/** RFC 8628: a terminal shows a code, a signed-in person approves it on a page, and the terminal receives a key. */
+
+export const codeSeconds = 900;
+export const pollSeconds = 5;
+/** Codes that were asked for in the last half hour. */
+const maxGrants = 1000;
+/** No vowels, so that no code is a word, and nothing that looks like another letter. */
+const letters = "BCDFGHJKLMNPQRSTVWXZ";
+const codeLength = 8;
+const codeAttempts = 3;
+
+export function isSignInConfigured({ oidc, userHeader }: AdminSettings): boolean {
+  return oidc !== null || userHeader !== null;
+}
+
+type Deps = Pick<AdminDeps, "store" | "clock" | "settings" | "keys">;
+
+interface BegunGrant {
+  readonly deviceCode: string;
+  readonly userCode: string;
+}
+
+/** Null if too many are open. */
+export async function beginGrant(
+  { store, clock }: Deps,
+  asked: Pick<DeviceGrant, "address" | "device">,
+): Promise<BegunGrant | null> {
+  const createdAtMs = clock.wallMs();
+  const times = { createdAtMs, endsAtMs: createdAtMs + codeSeconds * 1000 };
+  // What has ended is kept for a while, so that a late poll is answered with why.
+  const forgetBeforeMs = createdAtMs - codeSeconds * 1000;
+  const terms = { intervalMs: pollSeconds * 1000, max: maxGrants, forgetBeforeMs };
+  for (let attempt = 0; attempt < codeAttempts; attempt += 1) {
+    const [deviceCode, userCode] = [mintSecret(43), newUserCode()];
+    const grant = { ...asked, ...times, deviceHash: hashSecret(deviceCode), userCode };
+    if (await store.admin.devices.begin(grant, terms)) return { deviceCode, userCode };
+  }
+  return null;
+}
+
+function newUserCode(): string {
+  // Uniform: bytes from 240 on are not used, and 240 is a multiple of 20.
+  const random: number[] = [];
+  while (random.length < codeLength) {
+    random.push(...crypto.getRandomValues(new Uint8Array(codeLength)).filter((byte) => byte < 240));
+  }
+  const code = random.slice(0, codeLength).map((byte) => letters.charAt(byte % letters.length));
+  return `${code.slice(0, 4).join("")}-${code.slice(4).join("")}`;
+}
+
+/** As a person types it: without the dash, in lower case, with blanks. */
+function asUserCode(typed: string): string {
+  const code = typed.toUpperCase().replaceAll(/[^A-Z]/g, "");
+  return `${code.slice(0, 4)}-${code.slice(4)}`;
+}
+
+/** The request behind a code. Each wrong code counts; the caller has made sure that they may try one. */
+export async function findGrant(deps: AdminDeps, caller: Caller, typed: string): Promise<DeviceGrant> {
+  const { deviceGuesses } = deps.guard;
+  const grant = await deps.store.admin.devices.findPending(asUserCode(typed), deps.clock.wallMs());
+  if (grant !== null) return grant;
+  deviceGuesses.failed(caller.name);
+  throw new OperationRefusal(
+    "unknown_code",
+    "no terminal waits for this code; it may be mistyped, used or older than 15 minutes. Run sluice login again",
+  );
+}
+
+/** Records what the person has decided. What they may not have is refused here, where they read it. */
+export async function decideGrant(
+  deps: AdminDeps,
+  caller: Caller,
+  typed: string,
+  state: "approved" | "denied",
+): Promise<DeviceGrant> {
+  const { person } = caller;
+  if (person === null) {
+    throw new OperationRefusal(
+      "not_allowed",
+      "a token is no person; sign in as yourself to get a key of your own",
+    );
+  }
+  const grant = await findGrant(deps, caller, typed);
+  if (state === "approved") holdersKey(deps, ownCaller(person), {});
+  const decision = { state, identity: JSON.stringify(person), nowMs: deps.clock.wallMs() };
+  if (!(await deps.store.admin.devices.decide(grant.userCode, decision))) {
+    throw new OperationRefusal(
+      "unknown_code",
+      "this code was just used or has expired; run sluice login again",
+    );
+  }
+  deps.guard.deviceGuesses.succeeded(caller.name);
+  return grant;
+}

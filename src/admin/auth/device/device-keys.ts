@@ -1,0 +1,154 @@
+import { asCompared } from "../../../config/admin.ts";
+import type { AdminSettings } from "../../../config/settings.ts";
+import { hashSecret } from "../../../keys/hash.ts";
+import type { IssuedKey } from "../../../keys/issue.ts";
+import { OperationRefusal } from "../../context.ts";
+import type { AdminDeps } from "../../deps.ts";
+import { creationDetail } from "../../keys/change-detail.ts";
+import { changeStatus } from "../../keys/change-key.ts";
+import { createKeyOn } from "../../keys/create-key.ts";
+import { holdersKey, inTurn } from "../../keys/holders-key.ts";
+import { holderOf, isIssuerAsked } from "../guard.ts";
+import type { Caller, PersonIdentity } from "../identity.ts";
+import { roleOf } from "../person.ts";
+
+/** Whatever their role, what they get here is a key of their own. */
+export function ownCaller(person: PersonIdentity): Caller {
+  return { role: "holder", name: person.user, person, ...holderOf(person.user) };
+}
+
+/** The errors of RFC 8628 and RFC 6749 that a poll can be answered with. */
+export type PollError =
+  | "authorization_pending"
+  | "slow_down"
+  | "access_denied"
+  | "expired_token"
+  | "invalid_grant";
+
+interface RefusedPoll {
+  readonly error: PollError;
+  readonly description: string;
+  /** The code was never issued, or is long forgotten: somebody may be guessing. */
+  readonly isUnknown: boolean;
+}
+
+export type Polled = IssuedKey | RefusedPoll;
+
+/** Answers a terminal's question about its code: the key, once, or why there is none. */
+export async function pollGrant(deps: AdminDeps, deviceCode: string, address: string): Promise<Polled> {
+  const { devices } = deps.store.admin;
+  const deviceHash = hashSecret(deviceCode);
+  const nowMs = deps.clock.wallMs();
+  const grant = await devices.findByDevice(deviceHash);
+  if (grant === null) return refusedPoll("invalid_grant", "There is no such device code.", true);
+  if (grant.state === "used") return refusedPoll("invalid_grant", "This device code was used already.");
+  if (grant.endsAtMs <= nowMs) {
+    return refusedPoll("expired_token", "The code has expired. Run sluice login again.");
+  }
+  if (grant.state === "denied") return refusedPoll("access_denied", "The request was denied on the page.");
+  if (grant.state === "pending") {
+    const isEarly = grant.polledAtMs !== null && nowMs - grant.polledAtMs < grant.intervalMs;
+    await devices.recordPoll(deviceHash, nowMs, grant.intervalMs + (isEarly ? slowerByMs : 0));
+    return isEarly
+      ? refusedPoll("slow_down", "Wait 5 more seconds between polls.")
+      : refusedPoll("authorization_pending", "The code has not been approved yet.");
+  }
+  const identity = await devices.claim(deviceHash, nowMs);
+  if (identity === null) return refusedPoll("invalid_grant", "This device code was used already.");
+  // Written when it was approved.
+  const person = JSON.parse(identity) as PersonIdentity;
+  try {
+    return await issueTo(deps, person, { label: grant.device, address });
+  } catch (error) {
+    if (!(error instanceof OperationRefusal)) throw error;
+    return refusedPoll("access_denied", error.message);
+  }
+}
+
+/** RFC 8628: the interval of a terminal that polls too often grows by this. */
+const slowerByMs = 5000;
+
+function refusedPoll(error: PollError, description: string, isUnknown = false): Polled {
+  return { error, description, isUnknown };
+}
+
+interface IssueTerms {
+  readonly label: string | null;
+  readonly address: string;
+}
+
+async function issueTo(
+  deps: AdminDeps,
+  person: PersonIdentity,
+  { label, address }: IssueTerms,
+): Promise<IssuedKey> {
+  if (!mayHoldKeys(person, deps.settings().admin)) {
+    throw new OperationRefusal(
+      "not_allowed",
+      `${person.user} cannot have a key here any more; ask an operator`,
+    );
+  }
+  const caller = ownCaller(person);
+  const issued = await inTurn(async () => {
+    const sinceRevision = await deps.store.currentRevision();
+    await deps.applyChanges();
+    const spec = holdersKey(deps, caller, label === null ? {} : { label });
+    return createKeyOn(deps, { ...spec, sinceRevision }, deps.settings().named);
+  });
+  const { key } = issued;
+  await deps.store.admin.devices.bindKey({
+    keyId: key.id,
+    person: personName(person),
+    identity: JSON.stringify(person),
+  });
+  await deps.applyChanges();
+  const detail = [creationDetail(key, 0), "by sluice login"].filter(Boolean).join(", ");
+  const change = { action: "key.create", target: key.prefix, detail };
+  await deps.store.admin.appendAudit({ atMs: deps.clock.wallMs(), actor: person.user, address, ...change });
+  return issued;
+}
+
+function personName({ issuer, user }: PersonIdentity): string {
+  return `${issuer ?? "proxy"} ${asCompared(user)}`;
+}
+
+/** Viewers spend nothing. */
+function mayHoldKeys(person: PersonIdentity, settings: AdminSettings): boolean {
+  const role = isIssuerAsked(person, settings) ? roleOf(person, settings) : null;
+  return role === "holder" || role === "admin";
+}
+
+type EndingDeps = Pick<AdminDeps, "store" | "clock" | "applyChanges">;
+
+/**
+ * Revokes the keys whose owner could not sign in any more: taken off the lists, or signed in by a provider that is no longer
+ * configured. Keys that an operator created are not among them. Called at the start, at every reload and at every sign-in.
+ */
+export async function endLostSignIns(deps: EndingDeps, settings: AdminSettings): Promise<void> {
+  const { devices } = deps.store.admin;
+  let ended = 0;
+  for (const { keyId, identity } of await devices.listBoundKeys()) {
+    const person = JSON.parse(identity) as PersonIdentity;
+    if (mayHoldKeys(person, settings)) continue;
+    const { key, changed } = await changeStatus(deps, keyId, "revoked");
+    await devices.unbindKey(keyId);
+    if (!changed) continue;
+    ended += 1;
+    const detail = `the sign-in of ${person.user} has ended`;
+    await deps.store.admin.appendAudit({
+      ...{ atMs: deps.clock.wallMs(), actor: "sign-in", address: "" },
+      ...{ action: "key.revoke", target: key.prefix, detail },
+    });
+  }
+  if (ended > 0) await deps.applyChanges();
+}
+
+/** At a sign-in: groups may have changed since the key was approved. */
+export async function refreshSignIn(
+  deps: EndingDeps,
+  person: PersonIdentity,
+  settings: AdminSettings,
+): Promise<void> {
+  await deps.store.admin.devices.updateIdentity(personName(person), JSON.stringify(person));
+  await endLostSignIns(deps, settings);
+}

@@ -1,0 +1,58 @@
+import type { DeviceGrant } from "../../../store/device-records.ts";
+import { AdminError, notFound } from "../../routes/refusal.ts";
+import { type AdminCall, type AdminRoute, get, post } from "../../routes/route.ts";
+import { decideGrant, findGrant, isSignInConfigured } from "./device-grants.ts";
+import { type DeviceView, deviceBody, deviceQuery, deviceView } from "./schema.ts";
+
+/** What the signed-in person sees and decides about a terminal that asks for a key of theirs. */
+export const deviceRoutes: readonly AdminRoute[] = [
+  get(
+    "/device",
+    "Show the terminal that waits for this code",
+    { role: "holder", query: deviceQuery, answers: deviceView },
+    async (call) => {
+      expectAllowed(call);
+      return view(call, await findGrant(call.deps, call.caller, call.query.user_code));
+    },
+  ),
+  decision("approve", "approved", "Let a terminal have a key of your own"),
+  decision("deny", "denied", "Deny a terminal a key"),
+];
+
+function decision(verb: "approve" | "deny", state: "approved" | "denied", summary: string): AdminRoute {
+  return post(
+    `/device/${verb}`,
+    summary,
+    { role: "holder", body: deviceBody, answers: deviceView },
+    async (call) => {
+      expectAllowed(call);
+      const grant = await decideGrant(call.deps, call.caller, call.body.user_code, state);
+      const detail = `for ${grant.address}${grant.device === null ? "" : `, ${grant.device}`}`;
+      return {
+        answer: view(call, { ...grant, state }),
+        change: { action: `device.${verb}`, target: null, detail },
+      };
+    },
+  );
+}
+
+/** Refused unless people can sign in here, and this person has not tried too many wrong codes. */
+function expectAllowed({ deps, caller }: AdminCall): void {
+  if (!isSignInConfigured(deps.settings().admin)) throw notFound("sign-in configured here");
+  const waitSeconds = deps.guard.deviceGuesses.waitSeconds(caller.name);
+  if (waitSeconds === 0) return;
+  const message = `Too many wrong codes. Try again in ${waitSeconds} s, with the code that your terminal shows.`;
+  throw new AdminError(429, "too_many_guesses", message, { headers: { "retry-after": String(waitSeconds) } });
+}
+
+function view({ address }: AdminCall, grant: DeviceGrant): DeviceView {
+  return {
+    user_code: grant.userCode,
+    state: grant.state === "used" ? "approved" : grant.state,
+    address: grant.address,
+    is_own_address: grant.address === address,
+    device: grant.device,
+    requested_at: new Date(grant.createdAtMs).toISOString(),
+    expires_at: new Date(grant.endsAtMs).toISOString(),
+  };
+}

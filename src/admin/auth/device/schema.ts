@@ -1,0 +1,18 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { body, flag, moment, nullable, oneOf, text } from "../../routes/shapes.ts";
+
+const userCode = Type.String({ minLength: 1, maxLength: 32, description: "As the terminal shows it." });
+
+export const deviceQuery = Type.Object({ user_code: userCode });
+export const deviceBody = body({ user_code: userCode });
+
+export const deviceView = Type.Object({
+  user_code: Type.String(),
+  state: oneOf(["pending", "approved", "denied"]),
+  address: text("The address that the terminal asked from."),
+  is_own_address: flag("Whether that is also the address of this call."),
+  device: nullable(text("What the terminal calls itself. This is not verified.")),
+  requested_at: moment,
+  expires_at: moment,
+});
+export type DeviceView = Static<typeof deviceView>;

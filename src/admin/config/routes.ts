@@ -1,0 +1,64 @@
+import { Type } from "@sinclair/typebox";
+import type { AdminDeps } from "../deps.ts";
+import { AdminError, sentence } from "../routes/refusal.ts";
+import { type AdminRoute, get, post } from "../routes/route.ts";
+import type { ConfigCheckView } from "../views.ts";
+import { changesInWords, configCheckDocument } from "./config-check.ts";
+import { configInForce } from "./running-config.ts";
+import { configCheckView, configReloadBody, configReloadView, configTextView } from "./schema.ts";
+
+export const configRoutes: readonly AdminRoute[] = [
+  get(
+    "/config",
+    "The settings in force with all defaults, secrets masked",
+    { answers: Type.Object({}, { additionalProperties: true }) },
+    ({ deps }) => configInForce(deps.settings()),
+  ),
+  get(
+    "/config/toml",
+    "The configuration in force as it is written, without secrets",
+    { answers: configTextView },
+    ({ deps }) => {
+      const { source, written } = deps.settings();
+      return { file: source?.file ?? null, toml: Bun.TOML.stringify(written) };
+    },
+  ),
+  get(
+    "/config/check",
+    "What is wrong with the configuration on disk, and how it differs from what is in force",
+    { answers: configCheckView },
+    async ({ deps }) => (await checked(deps)).document,
+  ),
+  post(
+    "/config/reload",
+    "Put the configuration on disk in force",
+    { body: configReloadBody, answers: configReloadView },
+    async ({ deps, body: { digest } }) => {
+      const { document, onDisk } = await checked(deps);
+      const { file, changes, problems } = document;
+      const [first] = problems;
+      if (first !== undefined) {
+        throw new AdminError(409, "invalid_configuration", sentence(`${first.where}: ${first.message}`));
+      }
+      if (digest !== undefined && digest !== document.digest) {
+        throw new AdminError(
+          409,
+          "config_changed",
+          "The file has changed since it was checked, or another gateway has checked it; check it again.",
+        );
+      }
+      const notInForce = await onDisk.reload();
+      return {
+        answer: { file, not_in_force: notInForce, changes },
+        change: { action: "config.reload", target: file, detail: changesInWords(changes) },
+      };
+    },
+  ),
+];
+
+async function checked({ configOnDisk: onDisk, settings }: AdminDeps) {
+  if (onDisk === null)
+    throw new AdminError(409, "no_file", "This gateway was started without a file to reload.");
+  const document: ConfigCheckView = configCheckDocument(await onDisk.check(), settings().written);
+  return { document, onDisk };
+}

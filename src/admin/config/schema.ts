@@ -1,0 +1,42 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { body, flag, nullable, oneOf, text } from "../routes/shapes.ts";
+
+const plain = Type.String();
+
+export const configTextView = Type.Object({
+  file: nullable(text("Null for the built-in configuration.")),
+  toml: text("References to secrets as they are written, never their values."),
+});
+export type ConfigTextView = Static<typeof configTextView>;
+
+export const configChangeView = Type.Object({
+  change: oneOf(["added", "changed", "removed"]),
+  where: text('Such as `server.port` or `model "gpt-5.6", price.input`.'),
+  before: nullable(text("As TOML.")),
+  after: nullable(text("As TOML.")),
+  needs_restart: flag("A reload leaves it as it is."),
+});
+export type ConfigChangeView = Static<typeof configChangeView>;
+
+export const configCheckView = Type.Object({
+  ok: flag("Whether a reload would take it."),
+  file: nullable(text("Null for the built-in configuration.")),
+  digest: nullable(text("Of the file, for a reload of what was checked and nothing else.")),
+  problems: Type.Array(Type.Object({ where: plain, line: nullable(Type.Integer()), message: plain })),
+  warnings: Type.Array(plain),
+  changes: Type.Array(configChangeView, { description: "How it differs from what is in force." }),
+});
+export type ConfigCheckView = Static<typeof configCheckView>;
+
+export const configReloadBody = body({
+  digest: Type.Optional(text("That of the check; a file that has changed since is refused.")),
+});
+
+export const configReloadView = Type.Object({
+  file: nullable(plain),
+  not_in_force: Type.Array(plain, {
+    description: "What takes a restart, and models that are not served, in sentences.",
+  }),
+  changes: Type.Array(configChangeView, { description: "What has changed." }),
+});
+export type ConfigReloadView = Static<typeof configReloadView>;

@@ -1,0 +1,126 @@
+import type { ExportedPage } from "../../content/archive.ts";
+import type { ArchiveCalls } from "../../content/thread-messages.ts";
+import type { ContentFilter, ContentPlace, ListedContent } from "../../store/content-store.ts";
+import type { ExchangeQuery, KeyRecord } from "../../store/store.ts";
+import { invalidInput, type OperationContext } from "../context.ts";
+import { findKey } from "../keys/find-key.ts";
+import { searchExchanges } from "../requests/find-exchanges.ts";
+import { iso } from "../views.ts";
+import type { ListedContentView } from "./schema.ts";
+
+/** A document in memory may have some megabytes. */
+const documentsPerPage = 10;
+const rowsPerPage = 500;
+
+/** What is asked for by the filters of the list of requests. */
+export type ContentExport = Omit<ExchangeQuery, "limit" | "cursor">;
+
+/** Pages of JSON lines, the newest first, for evaluations and fine-tuning. */
+export async function* exportContent(
+  { store }: OperationContext,
+  archive: Pick<ArchiveCalls, "exportLines">,
+  asked: ContentExport,
+): AsyncGenerator<ExportedPage> {
+  if (isKnownToContent(asked)) {
+    yield* exportPages(archive, contentFilter(asked));
+    return;
+  }
+  // The request log knows the rest: who was asked for, labels and errors.
+  for (let cursor: string | undefined; ; ) {
+    const { rows, next } = await searchExchanges(store, { ...asked, limit: rowsPerPage, cursor });
+    const ids = rows.map(({ exchangeId }) => exchangeId);
+    if (ids.length > 0) yield* exportPages(archive, { ids });
+    if (next === null) return;
+    cursor = next;
+  }
+}
+
+/** Whether what is kept with the content is enough to find it. */
+function isKnownToContent({ search, code, provider, route, labels = {} }: ContentExport): boolean {
+  return (
+    [search, code, provider, route].every((each) => each === undefined) && Object.keys(labels).length === 0
+  );
+}
+
+function contentFilter({ keyId, model, outcome, sinceMs, untilMs }: ContentExport): ContentFilter {
+  return { ...(keyId === undefined ? {} : { keyIds: [keyId] }), model, outcome, sinceMs, beforeMs: untilMs };
+}
+
+async function* exportPages(
+  archive: Pick<ArchiveCalls, "exportLines">,
+  filter: ContentFilter,
+): AsyncGenerator<ExportedPage> {
+  for (let after: ContentPlace | undefined; ; ) {
+    const page = await archive.exportLines({ ...filter, limit: documentsPerPage, after });
+    if (page.count > 0) yield page;
+    if (page.next === null) return;
+    after = page.next;
+  }
+}
+
+export function listedDocument(
+  row: ListedContent,
+  keyOf: (id: string) => KeyRecord | null,
+): ListedContentView {
+  const { id, atMs, keyId, owner, model, outcome, bytes } = row;
+  const key = keyOf(keyId)?.prefix ?? keyId;
+  return { id, time: iso(atMs), model: model || null, key, owner, outcome, bytes };
+}
+
+/** What an operator names to be deleted. */
+export interface NamedContent {
+  readonly ids?: readonly string[] | undefined;
+  readonly key?: string | undefined;
+  readonly owner?: string | undefined;
+  readonly beforeMs?: number | undefined;
+}
+
+/** Returns how many there were. Something has to be named, and an id has to be known. */
+export async function deleteContent(
+  context: OperationContext,
+  archive: Pick<ArchiveCalls, "delete" | "list">,
+  { ids = [], key, owner, beforeMs }: NamedContent,
+): Promise<number> {
+  if (ids.length === 0 && key === undefined && owner === undefined && beforeMs === undefined)
+    throw invalidInput("nothing was named; name a key, an owner, a time or the ids of requests");
+  if (ids.length > 0) await refuseUnknown(archive, ids);
+  const common: ContentFilter = { ...(ids.length === 0 ? {} : { ids }), beforeMs };
+  const keyIds = key === undefined ? undefined : [(await findKey(context, key)).id];
+  if (owner === undefined) return archive.delete({ ...common, keyIds });
+  const asRecorded = await archive.delete({ ...common, keyIds, owner });
+  // A key may have got its owner later.
+  const owned = await keysOf(context, owner);
+  const others = keyIds === undefined ? owned : owned.filter((id) => keyIds.includes(id));
+  return asRecorded + (others.length === 0 ? 0 : await archive.delete({ ...common, keyIds: others }));
+}
+
+async function refuseUnknown(archive: Pick<ArchiveCalls, "list">, ids: readonly string[]): Promise<void> {
+  const found = new Set((await archive.list({ ids, limit: ids.length })).map(({ id }) => id));
+  const unknown = ids.filter((id) => !found.has(id));
+  if (unknown.length > 0)
+    throw invalidInput(`nothing is recorded of ${unknown.slice(0, 5).join(", ")}; nothing was deleted`);
+}
+
+async function keysOf({ store }: OperationContext, owner: string): Promise<string[]> {
+  const found: string[] = [];
+  for (let cursor: string | undefined; ; ) {
+    const { keys, nextCursor } = await store.listKeys({ search: owner, limit: rowsPerPage, cursor });
+    found.push(...keys.filter((key) => key.owner === owner).map(({ id }) => id));
+    if (nextCursor === null) return found;
+    cursor = nextCursor;
+  }
+}
+
+/** For the audit log: what was asked for, as far as it was named. */
+export function filterText(named: object): string {
+  const parts = Object.entries(named).flatMap(([name, value]) => {
+    if (value === undefined || (typeof value === "object" && Object.keys(value).length === 0)) return [];
+    const text = /Ms$/.test(name) ? new Date(Number(value)).toISOString() : valueText(value);
+    return [`${name.replace(/Ms$/, "")} ${text}`];
+  });
+  return parts.join(", ").slice(0, 500) || "all";
+}
+
+function valueText(value: unknown): string {
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
+}

@@ -1,0 +1,192 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { newId } from "../../base/id.ts";
+import { plural } from "../../base/text/plural.ts";
+import type { ContentPlace } from "../../store/content-store.ts";
+import type { AdminDeps } from "../deps.ts";
+import { findKey } from "../keys/find-key.ts";
+import { momentOf } from "../moments.ts";
+import { askedLabels } from "../requests/find-exchanges.ts";
+import { endings } from "../requests/schema.ts";
+import { writeAudit } from "../routes/mount.ts";
+import { AdminError, answerHeaders, notFound } from "../routes/refusal.ts";
+import { type AdminCall, type AdminRoute, get, remove } from "../routes/route.ts";
+import { oneOf, pageOf, text, when } from "../routes/shapes.ts";
+import { type ContentExport, deleteContent, exportContent, filterText, listedDocument } from "./content.ts";
+import { contentExportView, contentView, deletedContentView, listedContentView } from "./schema.ts";
+
+const key = Type.Optional(text("A key's id, prefix or unique label."));
+const owner = Type.Optional(text("Who its key belongs to."));
+
+const filters = {
+  key,
+  model: Type.Optional(Type.String()),
+  outcome: Type.Optional(oneOf(endings)),
+  since: Type.Optional(when),
+  until: Type.Optional(when),
+};
+
+const listQuery = Type.Object({
+  ...filters,
+  owner,
+  cursor: Type.Optional(
+    Type.String({ pattern: "^\\d{1,15}\\.\\w{1,40}$", description: "`next_cursor` of the page before." }),
+  ),
+  limit: Type.Integer({ minimum: 1, maximum: 500, default: 50 }),
+});
+
+const exportQuery = Type.Object({
+  ...filters,
+  search: Type.Optional(Type.String({ maxLength: 200 })),
+  provider: Type.Optional(Type.String()),
+  route: Type.Optional(Type.String()),
+  code: Type.Optional(text("The error's code, such as `upstream_error`.")),
+  user: Type.Optional(Type.String()),
+  session: Type.Optional(Type.String()),
+  tag: Type.Optional(text("A tag and its value, such as `project=atlas`.")),
+});
+
+const deleteQuery = Type.Object({ key, owner, before: Type.Optional(when) });
+
+/** What requests and responses say, where that is recorded. Every reading is a line of the audit log. */
+export const contentRoutes: readonly AdminRoute[] = [
+  get(
+    "/requests/:id/content",
+    "What a request and its response say",
+    {
+      role: "admin",
+      roleIn: ({ content }) => (content?.membersSeeOwn === true ? "holder" : null),
+      answers: contentView,
+    },
+    async (call) => {
+      const { deps, caller } = call;
+      const id = call.params["id"] ?? "";
+      if (caller.role === "viewer")
+        throw new AdminError(403, "role_needed", "Viewers do not see content; this needs the role `admin`.");
+      if (caller.role === "holder" && !(await isOwn(call, id))) throw nothingRecorded();
+      const document = await recorded(deps).readJson(id);
+      if (document === null) throw nothingRecorded();
+      await writeAudit(call, { action: "content.read", target: id, detail: null });
+      return new Response((await withConversation(deps, id, document)) as Uint8Array<ArrayBuffer>, {
+        headers: { ...answerHeaders, "content-type": "application/json", "x-request-id": newId("req_") },
+      });
+    },
+  ),
+  remove(
+    "/requests/:id/content",
+    "Delete what was recorded of a request",
+    { answers: deletedContentView },
+    async ({ deps, params }) => {
+      const id = params["id"] ?? "";
+      const deleted = await recorded(deps).delete({ ids: [id] });
+      if (deleted === 0) throw nothingRecorded();
+      return { answer: { deleted }, change: { action: "content.delete", target: id, detail: "1 request" } };
+    },
+  ),
+  get(
+    "/content",
+    "Requests whose content was recorded, newest first",
+    { role: "admin", query: listQuery, answers: pageOf(listedContentView) },
+    async ({ deps, query: { cursor, limit, key: named, since, until, ...rest } }) => {
+      const nowMs = deps.clock.wallMs();
+      const [sinceMs, beforeMs] = [momentOf(since, nowMs), momentOf(until, nowMs)];
+      const keyIds = named === undefined ? undefined : [(await findKey(deps, named)).id];
+      const page = { ...rest, keyIds, sinceMs, beforeMs, limit, after: placeOf(cursor) };
+      const rows = await recorded(deps).list(page);
+      const last = rows.length < limit ? undefined : rows.at(-1);
+      return {
+        data: rows.map((row) => listedDocument(row, (id) => deps.keys.byId(id) ?? null)),
+        next_cursor: last === undefined ? null : `${last.atMs}.${last.id}`,
+      };
+    },
+  ),
+  get(
+    "/content/export",
+    "The content of many requests, newest first: a stream of JSON lines",
+    { role: "admin", query: exportQuery, answers: contentExportView },
+    async (call) => {
+      const { deps, query } = call;
+      const { key: named, since, until, user, session, tag, ...rest } = query;
+      const nowMs = deps.clock.wallMs();
+      const keyId = named === undefined ? undefined : (await findKey(deps, named)).id;
+      const labels = askedLabels({ user, session, tag });
+      const [sinceMs, untilMs] = [momentOf(since, nowMs), momentOf(until, nowMs)];
+      return exportResponse(call, { ...rest, keyId, labels, sinceMs, untilMs });
+    },
+  ),
+  remove(
+    "/content",
+    "Delete what was recorded of a key, an owner or a time",
+    { query: deleteQuery, answers: deletedContentView },
+    async ({ deps, query }) => {
+      // The schema above has checked it.
+      const { before, ...named } = query as Static<typeof deleteQuery>;
+      const asked = { ...named, beforeMs: momentOf(before, deps.clock.wallMs()) };
+      const deleted = await deleteContent(deps, recorded(deps), asked);
+      const detail = `${plural(deleted, "request")}: ${filterText(asked)}`;
+      return { answer: { deleted }, change: { action: "content.delete", target: null, detail } };
+    },
+  ),
+];
+
+function recorded({ content }: AdminDeps): NonNullable<AdminDeps["content"]> {
+  if (content === null) throw notFound("recorded content: the configuration has no [content]");
+  return content;
+}
+
+function nothingRecorded(): AdminError {
+  return notFound("content of such a request: it was not recorded, or was deleted");
+}
+
+/** A member sees the requests of their own keys; any other is as unknown as one that is not there. */
+async function isOwn({ deps, caller }: AdminCall, id: string): Promise<boolean> {
+  const [row] = await recorded(deps).list({ ids: [id], limit: 1 });
+  const of = row === undefined ? null : deps.keys.byId(row.keyId);
+  return of !== null && caller.owns(of);
+}
+
+/** The document, with the stored conversation that its request continued as its last member. */
+async function withConversation(deps: AdminDeps, id: string, document: Uint8Array): Promise<Uint8Array> {
+  const text = Buffer.from(document).toString();
+  if (!/"(?:previous_response_id|conversation)":/.test(text)) return document;
+  const [row] = await recorded(deps).list({ ids: [id], limit: 1 });
+  const json = row === undefined ? null : await deps.storedBefore(row.keyId, JSON.parse(text));
+  if (json === null) return document;
+  const maxBytes = deps.settings().content?.maxRequestBytes ?? 0;
+  const items = await recorded(deps).clean({ json, maxBytes });
+  return Buffer.from(`${text.slice(0, text.lastIndexOf("}"))},"conversation":${items}}`);
+}
+
+function placeOf(cursor: string | undefined): ContentPlace | undefined {
+  const [, atMs, id] = /^(\d+)\.(\w+)$/.exec(cursor ?? "") ?? [];
+  return atMs === undefined || id === undefined ? undefined : { atMs: Number(atMs), id };
+}
+
+/** One line of the audit log tells what was asked for, and how much of it was sent. */
+function exportResponse(call: AdminCall, asked: ContentExport): Response {
+  const pages = exportContent(call.deps, recorded(call.deps), asked);
+  let exported = 0;
+  const audit = () => {
+    const detail = `${plural(exported, "request")}: ${filterText(asked)}`;
+    return writeAudit(call, { action: "content.export", target: null, detail });
+  };
+  const body = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const next = await pages.next();
+      if (next.done === true) {
+        await audit();
+        controller.close();
+        return;
+      }
+      exported += next.value.count;
+      controller.enqueue(next.value.lines);
+    },
+    async cancel() {
+      await pages.return(undefined);
+      await audit();
+    },
+  });
+  const type = "application/jsonl; charset=utf-8";
+  return new Response(body, {
+    headers: { ...answerHeaders, "content-type": type, "x-request-id": newId("req_") },
+  });
+}

@@ -1,0 +1,37 @@
+import type { Clock } from "../base/clock.ts";
+import type { Store } from "../store/store.ts";
+
+/**
+ * What an operation works with. Operations are plain functions over the store, so that the command line and the
+ * admin API behave alike, whether or not a gateway is running.
+ */
+export interface OperationContext {
+  readonly store: Store;
+  readonly clock: Clock;
+}
+
+/** An operation was rejected and nothing has changed. The message says what to do instead. */
+export class OperationRefusal extends Error {
+  override readonly name = "OperationRefusal";
+  readonly reason: OperationRefusalReason;
+
+  constructor(reason: OperationRefusalReason, message: string) {
+    super(message);
+    this.reason = reason;
+  }
+}
+
+export function invalidInput(message: string): OperationRefusal {
+  return new OperationRefusal("invalid_input", message);
+}
+
+type OperationRefusalReason =
+  | "unknown_key"
+  | "ambiguous_key"
+  | "unknown_account"
+  | "unknown_token"
+  | "unknown_code"
+  | "invalid_input"
+  | "not_allowed"
+  | "wrong_status"
+  | "gateway_busy";

@@ -1,0 +1,59 @@
+import { modelPatternForm } from "../../base/models/model-pattern.ts";
+import { creditsFromNano, maxCredits, nanoFromCredits } from "../../base/money/money.ts";
+import type { CapLimit, KeyMode } from "../../store/store.ts";
+import { invalidInput } from "../context.ts";
+
+/** A cap as an operator writes it: `5/day`, `20/week:claude-opus-*`. The amount is in credits or tokens. */
+export interface WrittenCap extends Omit<CapLimit, "limit"> {
+  readonly amount: number;
+}
+
+const form = /^(\d+(?:\.\d{1,9})?)\/(day|week|month)(?::(.+))?$/;
+
+/** Null if it is not written like one. */
+export function capFromText(text: string): WrittenCap | null {
+  const [, amount, period, models] = form.exec(text) ?? [];
+  if (amount === undefined || period === undefined) return null;
+  if (models !== undefined && !modelPatternForm.test(models)) return null;
+  return { amount: Number(amount), period: period as CapLimit["period"], models: models ?? null };
+}
+
+/** Every request is checked against each of them. */
+const mostCaps = 20;
+
+/** What is kept of them for an account of this mode. */
+export function capLimits(caps: readonly WrittenCap[], mode: KeyMode): CapLimit[] {
+  if (caps.length > mostCaps) {
+    throw invalidInput(`there are at most ${mostCaps} caps of one key or account`);
+  }
+  const named = new Set(caps.map(capName));
+  if (named.size < caps.length) {
+    throw invalidInput("two caps are for the same period and models; name one of them");
+  }
+  return caps.map(({ amount, period, models }) => {
+    if (models !== null && !modelPatternForm.test(models)) {
+      throw invalidInput("a cap's models are a name, in which * stands for anything");
+    }
+    const limit = mode === "credit" ? nanoFromCredits(amount) : amount;
+    if (limit !== null && Number.isSafeInteger(limit)) return { limit, period, models };
+    throw invalidInput(rules[mode]);
+  });
+}
+
+const rules: Readonly<Record<KeyMode, string>> = {
+  credit: `a cap is at most ${maxCredits} credits, with at most nine decimals`,
+  token_budget: "a cap of a token budget is a whole number of tokens",
+};
+
+/** As an operator writes them, in credits or tokens. */
+export function capsText(caps: readonly CapLimit[], mode: KeyMode): string {
+  const amounts = caps.map(
+    (cap) => `${mode === "credit" ? creditsFromNano(cap.limit) : cap.limit}/${capName(cap)}`,
+  );
+  return amounts.join(", ") || "none";
+}
+
+/** `month`, or `week:claude-opus-*`: a key or an account has one of each. */
+export function capName({ period, models }: Omit<CapLimit, "limit">): string {
+  return models === null ? period : `${period}:${models}`;
+}

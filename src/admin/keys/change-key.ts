@@ -1,0 +1,119 @@
+import { attributesOf, type KeyUpdate } from "../../base/key-attributes.ts";
+import { ownAccountId } from "../../base/own-account.ts";
+import { rotateKey as giveNewSecret, type IssuedKey } from "../../keys/issue.ts";
+import { mayBecome } from "../../keys/status.ts";
+import type { CapRecord, KeyRecord, StoredKeyStatus } from "../../store/store.ts";
+import { findAccount } from "../accounts/accounts.ts";
+import { checkEntryText } from "../accounts/enter-credit.ts";
+import { invalidInput, type OperationContext, OperationRefusal } from "../context.ts";
+import type { ExtendBody } from "../views.ts";
+import { capLimits, capName, type WrittenCap } from "./cap-text.ts";
+import { updateDetail } from "./change-detail.ts";
+import { findKey } from "./find-key.ts";
+import { rotationDetail } from "./former-prefix.ts";
+import { checkKeyFields } from "./key-fields.ts";
+import { type KnownNames, refuseUnknownNames } from "./known-names.ts";
+
+export interface UpdatedKey {
+  readonly key: KeyRecord;
+  /** For the audit log. */
+  readonly detail: string;
+}
+
+/**
+ * Changes only what is given; null removes a limit, and a new expiry reactivates an expired key. Caps take the place of all
+ * that the key has.
+ */
+export async function updateKey(
+  context: OperationContext,
+  idOrPrefix: string,
+  { caps, ...update }: KeyUpdate & { readonly caps?: readonly WrittenCap[] | undefined },
+  known: KnownNames | null = null,
+): Promise<UpdatedKey> {
+  const key = await findKey(context, idOrPrefix);
+  if (key.status === "revoked") throw revoked(key);
+  if (key.mode === "credit" && (update.budgetTokens != null || update.period !== undefined)) {
+    throw invalidInput(`${key.prefix} is a credit key: it has no token budget; top it up`);
+  }
+  const ofAccount = update.budgetTokens !== undefined || update.period !== undefined;
+  if (ofAccount && key.accountId !== ownAccountId(key.id)) {
+    throw invalidInput(`the budget is that of ${key.accountId}; change it there`);
+  }
+  checkKeyFields(update, context.clock.wallMs());
+  if (known !== null) refuseUnknownNames(update, known, key);
+  const changes = attributesOf(update);
+  const limits = caps && capLimits(caps, key.mode);
+  const isNamed = Object.keys(changes).length > 0;
+  if (!isNamed && limits === undefined) {
+    throw invalidInput("nothing to change was named");
+  }
+  if (isNamed) await context.store.updateKey(key.id, changes);
+  if (limits !== undefined) await context.store.setCaps({ keyId: key.id }, limits, context.clock.wallMs());
+  const updated = await findKey(context, key.id);
+  return { key: updated, detail: updateDetail(key, updated) };
+}
+
+/** Disables, enables, suspends or revokes a key, where the transition is allowed. `changed` is false if it had that status already. */
+export async function changeStatus(
+  context: OperationContext,
+  idOrPrefix: string,
+  status: StoredKeyStatus,
+): Promise<{ readonly key: KeyRecord; readonly changed: boolean }> {
+  const key = await findKey(context, idOrPrefix);
+  if (key.status === status) return { key, changed: false };
+  if (!mayBecome(key.status, status)) {
+    if (key.status === "revoked") throw revoked(key);
+    const why = `${key.prefix} is ${key.status}; enable it before it can be ${status}`;
+    throw new OperationRefusal("wrong_status", why);
+  }
+  return { key: await context.store.updateKey(key.id, { status }), changed: true };
+}
+
+/** Issues a new secret for a key. The old one stays valid for the grace period. */
+export async function rotateKey(
+  context: OperationContext,
+  idOrPrefix: string,
+  graceMs: number,
+): Promise<IssuedKey & UpdatedKey> {
+  const key = await findKey(context, idOrPrefix);
+  if (key.status === "revoked") throw revoked(key);
+  const issued = await giveNewSecret(context.store, context.clock, key, graceMs);
+  // The prefix that the key had is found again by this.
+  return { ...issued, detail: rotationDetail(key.prefix, graceMs) };
+}
+
+/** From now on the key draws on another account of its mode. */
+export async function moveKey(context: OperationContext, name: string, account: string): Promise<UpdatedKey> {
+  const { id, accountId } = await findKey(context, name);
+  const to = await findAccount(context, account);
+  return {
+    key: await context.store.moveKey(id, to.id, context.clock.wallMs()),
+    detail: `${accountId} → ${to.id}`,
+  };
+}
+
+/** Raises one of the key's caps for its running period alone. */
+export async function extendKey(
+  context: OperationContext,
+  name: string,
+  { amount, cap: which, note }: ExtendBody,
+): Promise<UpdatedKey> {
+  const { id, mode, prefix, caps } = await findKey(context, name);
+  checkEntryText(note);
+  const cap = capNamed(caps, which, prefix);
+  const [limit] = capLimits([{ ...cap, amount }], mode);
+  await context.store.extendCap({ keyId: id }, cap.no, limit?.limit ?? 0, context.clock.wallMs());
+  return { key: await findKey(context, id), detail: `+${amount}/${capName(cap)}: ${note}` };
+}
+
+function capNamed(caps: readonly CapRecord[], which: string | undefined, prefix: string): CapRecord {
+  const [only, ...others] = caps.filter((cap) => which === undefined || capName(cap) === which);
+  if (only !== undefined && others.length === 0) return only;
+  const names = caps.map(capName).join(", ");
+  const why = caps.length === 0 ? `${prefix} has no cap` : `name one of its caps: ${names}`;
+  throw invalidInput(why);
+}
+
+function revoked({ prefix }: KeyRecord): OperationRefusal {
+  return new OperationRefusal("wrong_status", `${prefix} is revoked, and stays so; create a new key instead`);
+}

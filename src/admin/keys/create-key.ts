@@ -1,0 +1,63 @@
+import { type IssuedKey, issueKey, type KeySpec } from "../../keys/issue.ts";
+import { findAccount } from "../accounts/accounts.ts";
+import { invalidInput, type OperationContext } from "../context.ts";
+import { capLimits, type WrittenCap } from "./cap-text.ts";
+import { checkKeyFields } from "./key-fields.ts";
+import { type KnownNames, refuseUnknownNames } from "./known-names.ts";
+
+/** `known`: the names that scope and models are checked against; null if unknown. */
+export async function createKey(
+  { store, clock }: OperationContext,
+  spec: KeySpec,
+  known: KnownNames | null = null,
+): Promise<IssuedKey> {
+  checkModeFields(spec);
+  checkKeyFields(spec, clock.wallMs());
+  if (known !== null) refuseUnknownNames(spec, known);
+  return issueKey(store, clock, spec);
+}
+
+export interface PaidKeySpec extends Omit<KeySpec, "mode" | "accountId" | "caps"> {
+  /** May be absent if an account is named: it is the account's. */
+  readonly mode?: KeySpec["mode"] | undefined;
+  /** The id or label of the account that it draws on; it gets one of its own if this is absent. */
+  readonly account?: string | undefined;
+  /** Instead of those that the account gives to new keys. */
+  readonly caps?: readonly WrittenCap[] | undefined;
+}
+
+/** A key on an account that there is, or on one of its own. */
+export async function createKeyOn(
+  context: OperationContext,
+  { account: name, caps, mode: wanted, ...spec }: PaidKeySpec,
+  known: KnownNames | null = null,
+): Promise<IssuedKey> {
+  const account = name === undefined ? null : await findAccount(context, name);
+  const mode = account?.mode ?? wanted;
+  if (mode === undefined || (wanted !== undefined && wanted !== mode)) {
+    throw invalidInput(`the mode of a key is its account's: ${mode ?? "name one"}`);
+  }
+  const { creditNano, budgetTokens, period, isOpen } = spec;
+  const isPaidItself = creditNano !== undefined || budgetTokens != null || period !== undefined || isOpen;
+  if (account !== null && isPaidItself) {
+    throw invalidInput("balance and budget are the account's; change them there");
+  }
+  const limits = caps === undefined ? account?.keyCaps : capLimits(caps, mode);
+  return createKey(context, { ...spec, mode, accountId: account?.id, caps: limits }, known);
+}
+
+function checkModeFields(spec: KeySpec): void {
+  if (spec.mode === "token_budget") {
+    if (spec.isOpen) {
+      throw invalidInput("an open key is billed in credits; its mode is credit");
+    }
+    if (spec.creditNano === undefined) return;
+    throw invalidInput("a token-budget key has no credit; give it a budget instead");
+  }
+  if (spec.budgetTokens != null) {
+    throw invalidInput("a credit key has no token budget; give it credit instead");
+  }
+  if (spec.period !== undefined && spec.period !== "none") {
+    throw invalidInput("a credit key has no budget period");
+  }
+}

@@ -1,0 +1,52 @@
+import type { KeyRecord } from "../../store/store.ts";
+import { invalidInput, type OperationContext, OperationRefusal } from "../context.ts";
+import { keyFormerlyNamed } from "./former-prefix.ts";
+
+const prefixLength = 12;
+const pageSize = 500;
+
+/**
+ * Finds a key by id or prefix, by the beginning of either, or by its label. Whatever fits several keys is rejected, so
+ * that nothing happens to the wrong one.
+ */
+export async function findKey({ store }: OperationContext, name: string): Promise<KeyRecord> {
+  if (name.startsWith("slu_") && name.length > prefixLength) {
+    const prefix = name.slice(0, prefixLength);
+    throw invalidInput(`that is a whole key, which is a secret; name it by its prefix instead: ${prefix}`);
+  }
+  const exact = await store.findKey(name);
+  if (exact !== null) return exact;
+  const fitting = await store.keysNamed(name, mostNamed + 1);
+  const [only, ...others] = fitting;
+  if (only === undefined) {
+    const rotated = await keyFormerlyNamed(store, name);
+    if (rotated === null) throw unknownKey(name);
+    throw new OperationRefusal("unknown_key", `${name} has been rotated; its key is ${rotated.prefix} now`);
+  }
+  if (others.length > 0) throw new OperationRefusal("ambiguous_key", ambiguous(name, fitting));
+  return only;
+}
+
+export function unknownKey(name: string): OperationRefusal {
+  return new OperationRefusal("unknown_key", `there is no key "${name}"; list them to see their ids`);
+}
+
+/** All keys, or those that match the search, so many at a time. */
+export async function* keyPages(
+  store: OperationContext["store"],
+  search?: string,
+): AsyncGenerator<readonly KeyRecord[]> {
+  let cursor: string | undefined;
+  do {
+    const page = await store.listKeys({ search, limit: pageSize, cursor });
+    yield page.keys;
+    cursor = page.nextCursor ?? undefined;
+  } while (cursor !== undefined);
+}
+
+const mostNamed = 5;
+
+function ambiguous(name: string, fitting: readonly KeyRecord[]): string {
+  const ids = fitting.slice(0, mostNamed).map(({ id }) => id);
+  return `"${name}" fits several keys; name one by its id: ${ids.join(", ")}${fitting.length > mostNamed ? ", …" : ""}`;
+}

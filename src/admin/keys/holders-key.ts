@@ -1,0 +1,57 @@
+import { effectiveStatus } from "../../keys/status.ts";
+import { StoreRefusal } from "../../store/store.ts";
+import type { Caller } from "../auth/identity.ts";
+import { invalidInput, OperationRefusal } from "../context.ts";
+import type { AdminDeps } from "../deps.ts";
+import { capFromText } from "./cap-text.ts";
+import type { PaidKeySpec } from "./create-key.ts";
+import type { NewKeyBody } from "./schema.ts";
+
+/** Each has a cap of its own, so their number bounds what a person can spend. */
+const mostKeys = 5;
+
+let last: Promise<unknown> = Promise.resolve();
+
+/**
+ * One holder's key is made after the other: made at once, each would be counted without the others. Where another gateway has changed
+ * something since `make` has counted, it counts again.
+ */
+export function inTurn<Made>(make: () => Promise<Made>): Promise<Made> {
+  const made = last.then(() => unchanged(make));
+  last = made.catch(() => undefined);
+  return made;
+}
+
+async function unchanged<Made>(make: () => Promise<Made>): Promise<Made> {
+  for (;;) {
+    try {
+      return await make();
+    } catch (error) {
+      if (!(error instanceof StoreRefusal) || error.reason !== "changed") throw error;
+    }
+  }
+}
+
+/** The key that a holder may make: their own, on the account and with the cap that the operator has chosen. */
+export function holdersKey(
+  { keys, clock, settings }: Pick<AdminDeps, "keys" | "clock" | "settings">,
+  { owner, owns }: Caller,
+  { label, ...others }: NewKeyBody,
+): PaidKeySpec {
+  const allowed = settings().admin.holdersMayCreate;
+  if (allowed === null || owner === null) {
+    throw new OperationRefusal("not_allowed", "you may not make keys here; ask an operator for one");
+  }
+  const [other] = Object.keys(others);
+  if (other !== undefined) {
+    throw invalidInput(`your own key has a label and nothing else; leave out \`${other}\``);
+  }
+  const nowMs = clock.wallMs();
+  const active = [...keys.all()].filter((key) => owns(key) && effectiveStatus(key, nowMs) === "active");
+  if (active.length >= mostKeys) {
+    throw new OperationRefusal("not_allowed", `you have ${mostKeys} keys; rotate one of them instead`);
+  }
+  const cap = allowed.cap === undefined ? null : capFromText(allowed.cap);
+  const caps = cap === null ? {} : { caps: [cap] };
+  return { label: label ?? null, owner, account: allowed.account, ...caps };
+}

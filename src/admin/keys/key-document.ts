@@ -1,0 +1,35 @@
+import {
+  type KeyAttributes,
+  type KeyUpdate,
+  keyAttributeNames,
+  keyAttributes,
+} from "../../base/key-attributes.ts";
+import { isoMs } from "../moments.ts";
+import { type CapsBody, iso, type KeyChangesBody, type ShownAttributes } from "../views.ts";
+import type { WrittenCap } from "./cap-text.ts";
+
+/** A key's own attributes as the wire has them; those of its account are shown with the account. */
+export function attributeDocument(attributes: KeyAttributes): ShownAttributes {
+  const shown = keyAttributeNames.flatMap((name) => {
+    const { field, kind, table } = keyAttributes[name];
+    const value = attributes[field];
+    if (table === "accounts") return [];
+    return [[name, kind === "moment" && value !== null ? iso(Number(value)) : value] as const];
+  });
+  // Each has the value that the schema of its kind describes.
+  return Object.fromEntries(shown) as unknown as ShownAttributes;
+}
+
+export function attributesFromBody(body: KeyChangesBody): KeyUpdate {
+  const named = keyAttributeNames.map((name) => {
+    const { field, kind } = keyAttributes[name];
+    const value = body[name];
+    return [field, kind === "moment" && typeof value === "string" ? isoMs(value) : value];
+  });
+  return Object.fromEntries(named);
+}
+
+/** Undefined leaves them as they are. */
+export function capsFromBody(caps: CapsBody | undefined): readonly WrittenCap[] | undefined {
+  return caps?.map(({ limit, period, models = null }) => ({ amount: limit, period, models }));
+}

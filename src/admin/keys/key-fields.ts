@@ -1,0 +1,41 @@
+import {
+  type AttributeKind,
+  budgetPeriods,
+  type KeyUpdate,
+  keyAttributeList,
+} from "../../base/key-attributes.ts";
+import { contentLevels } from "../../base/requests/content-level.ts";
+import { directionControls } from "../../base/text/printable.ts";
+import { invalidInput } from "../context.ts";
+
+const maxTextLength = 200;
+const maxNameLength = 128;
+
+/** Whether a value may be given to an attribute; null is never asked about. */
+const isValid: Readonly<Record<AttributeKind, (value: unknown, nowMs: number) => boolean>> = {
+  text: (value) => isLine(value, maxTextLength),
+  name: (value) => isLine(value, maxNameLength),
+  provider: (value) => /^[a-z0-9][a-z0-9_-]*$/.test(String(value)),
+  models: (value) => Array.isArray(value) && value.length > 0 && !value.includes(""),
+  positive: (value) => isWhole(value, 1),
+  count: (value) => isWhole(value, 0),
+  period: (value) => budgetPeriods.some((period) => period === value),
+  moment: (value, nowMs) => isWhole(value, nowMs + 1),
+  content: (value) => contentLevels.some((level) => level === value),
+};
+
+function isLine(value: unknown, most: number): boolean {
+  const text = String(value);
+  return text.length <= most && !/[\p{Cc}\u2028\u2029]/u.test(text) && !directionControls.test(text);
+}
+
+function isWhole(value: unknown, least: number): boolean {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= least;
+}
+
+export function checkKeyFields(update: KeyUpdate, nowMs: number): void {
+  for (const { field, kind, rule } of keyAttributeList) {
+    const value = update[field];
+    if (value != null && !isValid[kind](value, nowMs)) throw invalidInput(rule);
+  }
+}

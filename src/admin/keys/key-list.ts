@@ -1,0 +1,107 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { assert } from "../../base/assert.ts";
+import { utcDay } from "../../base/clock.ts";
+import { keyModes } from "../../base/key-attributes.ts";
+import { filterInTurns, sortInTurns } from "../../base/loop/in-turns.ts";
+import { creditsFromNano } from "../../base/money/money.ts";
+import { effectiveStatus } from "../../keys/status.ts";
+import type { KeyRecord } from "../../store/store.ts";
+import type { Caller } from "../auth/identity.ts";
+import type { AdminDeps } from "../deps.ts";
+import { oneOf, text } from "../routes/shapes.ts";
+import type { KeyList, KeyView, ListedKeyView } from "../views.ts";
+import { summarizeKey } from "./key-summary.ts";
+import { keyStatuses } from "./schema.ts";
+
+export const keyListQuery = Type.Object({
+  search: Type.Optional(text("A part of the label or the owner, or the beginning of the id or prefix.")),
+  status: Type.Optional(oneOf(keyStatuses)),
+  mode: Type.Optional(oneOf(keyModes)),
+  account: Type.Optional(text("Only those that draw on this account, by its id.")),
+  sort: oneOf(["newest", "label", "owner", "expires"], "newest"),
+  cursor: Type.Optional(Type.String()),
+  limit: Type.Integer({ minimum: 1, maximum: 200, default: 50 }),
+});
+type KeyListQuery = Static<typeof keyListQuery>;
+type KeyOrder = KeyListQuery["sort"];
+
+/** What a list is sorted by; keys that have none come last. */
+const orderOf: Readonly<Record<Exclude<KeyOrder, "newest">, (key: KeyRecord) => string | number | null>> = {
+  label: ({ label }) => label?.toLowerCase() ?? null,
+  owner: ({ owner }) => owner?.toLowerCase() ?? null,
+  expires: ({ expiresAtMs }) => expiresAtMs,
+};
+
+async function sorted(keys: readonly KeyRecord[], order: KeyOrder): Promise<readonly KeyRecord[]> {
+  if (order === "newest") return keys.toReversed();
+  return sortInTurns(keys, (one, other) => {
+    const [a, b] = [orderOf[order](one), orderOf[order](other)];
+    if (a === null || b === null) return Number(a === null) - Number(b === null);
+    return a < b ? -1 : Number(a > b);
+  });
+}
+
+const sparkDays = 14;
+
+/** Searched in memory, which has every key, some thousand in each turn of the event loop. */
+export async function keyList(
+  deps: AdminDeps,
+  query: KeyListQuery,
+  caller: Pick<Caller, "owns">,
+): Promise<KeyList> {
+  const isFound = (key: KeyRecord) => caller.owns(key) && matches(deps, key, query);
+  const found = await sorted(await filterInTurns(deps.keys.all(), isFound), query.sort);
+  const after = query.cursor === undefined ? -1 : found.findIndex((key) => key.id === query.cursor);
+  const page = found.slice(after + 1, after + 1 + query.limit);
+  const last = page.at(-1);
+  const more = last !== undefined && after + 1 + query.limit < found.length;
+  return { data: await withRecentDays(deps, page), next_cursor: more ? last.id : null, total: found.length };
+}
+
+function matches(deps: AdminDeps, key: KeyRecord, { search, status, mode, account }: KeyListQuery): boolean {
+  if (account !== undefined && key.accountId !== account) return false;
+  if (mode !== undefined && key.mode !== mode) return false;
+  if (status !== undefined && effectiveStatus(key, deps.clock.wallMs()) !== status) return false;
+  if (search === undefined || search === "") return true;
+  const text = search.toLowerCase();
+  if (key.label?.toLowerCase().includes(text) || key.owner?.toLowerCase().includes(text)) return true;
+  // A whole secret finds its key too: it begins with the key's prefix.
+  return key.id.startsWith(search) || key.prefix.startsWith(search) || search.startsWith(key.prefix);
+}
+
+async function withRecentDays(deps: AdminDeps, keys: readonly KeyRecord[]): Promise<ListedKeyView[]> {
+  const today = utcDay(deps.clock.wallMs());
+  const firstDay = today - sparkDays + 1;
+  const ids = keys.map((key) => key.id);
+  const days = ids.length === 0 ? [] : await deps.store.reports.keyDays(ids, firstDay, today);
+  const views = await keyViews(deps, keys);
+  const spent = new Map(days.map((day) => [`${day.keyId} ${day.day}`, day]));
+  return views.map((view) => {
+    const recent = Array.from({ length: sparkDays }, (_, index) => {
+      const day = spent.get(`${view.id} ${firstDay + index}`);
+      return view.mode === "credit" ? creditsFromNano(day?.spendNano ?? 0) : (day?.spendTokens ?? 0);
+    });
+    return { ...view, recent };
+  });
+}
+
+export async function keyView(deps: AdminDeps, key: KeyRecord): Promise<KeyView> {
+  const [view] = await keyViews(deps, [key]);
+  assert(view !== undefined, "every key has a view");
+  return view;
+}
+
+async function keyViews(
+  { clock, accounts, store }: AdminDeps,
+  keys: readonly KeyRecord[],
+): Promise<readonly KeyView[]> {
+  const ids = keys.map(({ id }) => id);
+  const summaries = await accounts.summaries(ids);
+  const lastDays = await store.reports.keyLastDays(ids);
+  return keys.map((key, place) => {
+    const account = summaries[place];
+    assert(account !== undefined, `key ${key.id} has no account`);
+    const held = key.mode === "credit" ? creditsFromNano(account.held) : account.budgetHeld;
+    return { ...summarizeKey(key, account, clock.wallMs(), lastDays.get(key.id) ?? null), held };
+  });
+}

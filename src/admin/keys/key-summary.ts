@@ -1,0 +1,117 @@
+import { assert } from "../../base/assert.ts";
+import { dateOfDay } from "../../base/clock.ts";
+import { creditsFromNano } from "../../base/money/money.ts";
+import { nextPeriodStart, periodStart } from "../../base/money/period.ts";
+import { effectiveStatus } from "../../keys/status.ts";
+import type { AccountSummary, BoundState } from "../../ledger/accounts.ts";
+import { emptyAccount, emptyKey, type KeyRecord } from "../../store/store.ts";
+import type { OperationContext } from "../context.ts";
+import { iso, isoOrNull, type KeyView } from "../views.ts";
+import { capDocument, creditDocument, readCaps } from "./cap-document.ts";
+import { keyPages } from "./find-key.ts";
+import { attributeDocument } from "./key-document.ts";
+
+/**
+ * A key under the names that the admin API, the dashboard and `--json` share: its derived status and its account, never its
+ * hash. Only a running gateway knows what is held.
+ */
+export type KeySummary = Omit<KeyView, "held">;
+
+type KeyAccount = Pick<
+  AccountSummary,
+  | "purchased"
+  | "used"
+  | "posted"
+  | "budgetTokens"
+  | "budgetUsed"
+  | "budgetRemaining"
+  | "periodEndsMs"
+  | "caps"
+  | "lifetimeSpend"
+  | "requests"
+  | "inputTokens"
+  | "outputTokens"
+>;
+
+export function summarizeKey(
+  key: KeyRecord,
+  account: KeyAccount,
+  nowMs: number,
+  lastUsedDay: number | null,
+): KeySummary {
+  const isCredit = key.mode === "credit";
+  const capsOf = (whose: BoundState["bound"]) =>
+    account.caps.filter(({ bound }) => bound === whose).map((cap) => capDocument(cap, key.mode));
+  const graceLasts = key.previousUntilMs !== null && key.previousUntilMs > nowMs;
+  return {
+    id: key.id,
+    account: key.accountId,
+    prefix: key.prefix,
+    mode: key.mode,
+    status: effectiveStatus(key, nowMs),
+    ...attributeDocument(key),
+    created_at: iso(key.createdAtMs),
+    previous_secret_until: graceLasts ? isoOrNull(key.previousUntilMs) : null,
+    caps: capsOf("key_cap"),
+    open: key.isOpen,
+    account_status: key.isClosed ? "closed" : "active",
+    account_caps: capsOf("account_cap"),
+    credit: isCredit ? creditDocument(account) : null,
+    budget: isCredit
+      ? null
+      : {
+          tokens: account.budgetTokens,
+          period: key.period,
+          used: account.budgetUsed,
+          remaining: account.budgetRemaining,
+          resets_at: isoOrNull(account.periodEndsMs),
+        },
+    lifetime_spend: creditsFromNano(account.lifetimeSpend),
+    requests: account.requests,
+    input_tokens: account.inputTokens,
+    output_tokens: account.outputTokens,
+    last_used_on: lastUsedDay === null ? null : dateOfDay(lastUsedDay),
+  };
+}
+
+/** Summarizes a key from the store, for callers that have no ledger in memory. */
+export async function readKeySummary(context: OperationContext, key: KeyRecord): Promise<KeySummary> {
+  const [summary] = await readKeySummaries(context, [key]);
+  assert(summary !== undefined, "every key has a summary");
+  return summary;
+}
+
+export async function readKeySummaries(
+  context: OperationContext,
+  keys: readonly KeyRecord[],
+): Promise<KeySummary[]> {
+  const lastDays = await context.store.reports.keyLastDays(keys.map(({ id }) => id));
+  return Array.fromAsync(keys, (key) => summaryFrom(context, key, lastDays.get(key.id) ?? null));
+}
+
+async function summaryFrom(
+  { store, clock }: OperationContext,
+  key: KeyRecord,
+  lastUsedDay: number | null,
+): Promise<KeySummary> {
+  const totals = (await store.readTotals(key.id)) ?? { ...emptyAccount(key.accountId), ...emptyKey(key.id) };
+  const nowMs = clock.wallMs();
+  // The account remembers its latest period with a charge; in a newer one nothing has been used yet. A period that was made
+  // longer since began before that, and what was used counts on.
+  const budgetUsed = totals.periodStartMs >= periodStart(key.period, nowMs) ? totals.periodUsed : 0;
+  const account = {
+    ...totals,
+    caps: await readCaps(store, key, nowMs),
+    lifetimeSpend: key.mode === "credit" ? totals.spent : 0,
+    budgetTokens: key.budgetTokens,
+    budgetUsed,
+    budgetRemaining: key.budgetTokens === null ? null : Math.max(0, key.budgetTokens - budgetUsed),
+    periodEndsMs: nextPeriodStart(key.period, nowMs),
+  };
+  return summarizeKey(key, account, nowMs, lastUsedDay);
+}
+
+export async function listKeys(context: OperationContext, search?: string): Promise<KeySummary[]> {
+  const pages = keyPages(context.store, search);
+  return (await Array.fromAsync(pages, (keys) => readKeySummaries(context, keys))).flat();
+}

@@ -1,0 +1,26 @@
+import type { KeyUpdate } from "../../base/key-attributes.ts";
+import { didYouMean } from "../../config/suggest.ts";
+import { invalidInput } from "../context.ts";
+
+/** The providers and models that the configuration names, usable now or not. */
+export interface KnownNames {
+  readonly providers: readonly string[];
+  readonly models: readonly string[];
+}
+
+/**
+ * A key for a model or provider that does not exist would only fail at its first request, far from the typing error.
+ * Names that the key already has are not checked, since a model may have been removed meanwhile.
+ */
+export function refuseUnknownNames(named: KeyUpdate, known: KnownNames, has: KeyUpdate = {}): void {
+  const { scope } = named;
+  if (scope !== undefined && scope !== "all" && scope !== has.scope && !known.providers.includes(scope)) {
+    throw invalidInput(`there is no provider "${scope}"${didYouMean(scope, known.providers)}`);
+  }
+  for (const model of named.models ?? []) {
+    if (known.models.includes(model) || has.models?.includes(model)) continue;
+    throw invalidInput(
+      `there is no model "${model}"${didYouMean(model, known.models) || "; `sluice models list` shows them"}`,
+    );
+  }
+}

@@ -1,0 +1,141 @@
+import type { KeyRecord, StoredKeyStatus } from "../../store/store.ts";
+import { nano, signedNano } from "../accounts/credits.ts";
+import { enterKeyCredit } from "../accounts/enter-credit.ts";
+import { type AdminCall, type AdminRoute, type Changed, get, patch, post } from "../routes/route.ts";
+import { creationDetail } from "./change-detail.ts";
+import { changeStatus, extendKey, moveKey, rotateKey, updateKey } from "./change-key.ts";
+import { createKeyOn, type PaidKeySpec } from "./create-key.ts";
+import { findKey } from "./find-key.ts";
+import { holdersKey, inTurn } from "./holders-key.ts";
+import { attributesFromBody, capsFromBody } from "./key-document.ts";
+import { keyList, keyListQuery, keyView } from "./key-list.ts";
+import {
+  adjustBody,
+  extendBody,
+  issuedKeyView,
+  keyChangesBody,
+  keyList as keyListSchema,
+  keyView as keyViewSchema,
+  moveBody,
+  type NewKeyBody,
+  newKeyBody,
+  rotateBody,
+  topUpBody,
+  withRepeated,
+} from "./schema.ts";
+
+export const keyRoutes: readonly AdminRoute[] = [
+  get(
+    "/keys",
+    "List keys",
+    { role: "holder", query: keyListQuery, answers: keyListSchema },
+    ({ deps, query, caller }) => keyList(deps, query, caller),
+  ),
+  get("/keys/:key", "Show a key", { role: "holder", answers: keyViewSchema }, async (call) =>
+    keyView(call.deps, await findKey(call.deps, keyName(call))),
+  ),
+  post("/keys", "Create a key", { role: "holder", body: newKeyBody, answers: issuedKeyView }, createdKey),
+  patch("/keys/:key", "Change a key", { body: keyChangesBody, answers: keyViewSchema }, async (call) => {
+    const { named } = call.deps.settings();
+    const update = { ...attributesFromBody(call.body), caps: capsFromBody(call.body.caps) };
+    return changed(call, "key.update", await updateKey(call.deps, keyName(call), update, named));
+  }),
+  post(
+    "/keys/:key/topup",
+    "Add credit",
+    { body: topUpBody, answers: withRepeated(keyViewSchema) },
+    async (call) => {
+      const entry = { ...call.body, amountNano: nano(call.body.amount, "amount") };
+      const entered = await enterKeyCredit(call.deps, keyName(call), "topup", entry);
+      return changed(call, "key.topup", entered, { repeated: entered.repeated });
+    },
+  ),
+  post(
+    "/keys/:key/adjust",
+    "Correct the balance by an entry of its own",
+    { body: adjustBody, answers: withRepeated(keyViewSchema) },
+    async (call) => {
+      const entry = { ...call.body, amountNano: signedNano(call.body.amount) };
+      const held = async (keyId: string) => (await call.deps.accounts.summaries([keyId]))[0]?.held ?? 0;
+      const entered = await enterKeyCredit(call.deps, keyName(call), "adjustment", entry, held);
+      return changed(call, "key.adjust", entered, { repeated: entered.repeated });
+    },
+  ),
+  post(
+    "/keys/:key/move",
+    "Let a key draw on another account",
+    { body: moveBody, answers: keyViewSchema },
+    async (call) => changed(call, "key.move", await moveKey(call.deps, keyName(call), call.body.account)),
+  ),
+  post(
+    "/keys/:key/extend",
+    "Raise a cap for its running period alone",
+    { body: extendBody, answers: keyViewSchema },
+    async (call) => changed(call, "key.extend", await extendKey(call.deps, keyName(call), call.body)),
+  ),
+  post(
+    "/keys/:key/rotate",
+    "Issue a new secret",
+    { role: "holder", body: rotateBody, answers: issuedKeyView },
+    async (call) => {
+      const graceSeconds = call.body.grace_seconds ?? 0;
+      const rotated = await rotateKey(call.deps, keyName(call), graceSeconds * 1000);
+      return changed(call, "key.rotate", rotated, { key: rotated.secret });
+    },
+  ),
+  statusRoute("enable", "active", "Make a disabled or suspended key active again"),
+  statusRoute("disable", "disabled", "Disable a key"),
+  statusRoute("suspend", "suspended", "Suspend a key"),
+  statusRoute("revoke", "revoked", "Revoke a key for good"),
+];
+
+function statusRoute(verb: string, status: StoredKeyStatus, summary: string): AdminRoute {
+  return post(`/keys/:key/${verb}`, summary, { answers: keyViewSchema }, async (call) =>
+    changed(call, `key.${verb}`, await changeStatus(call.deps, keyName(call), status)),
+  );
+}
+
+function createdKey(call: AdminCall<unknown, NewKeyBody>): Promise<Changed> {
+  const { deps, caller, body } = call;
+  if (caller.role !== "holder") return createdFrom(call, specOf(body));
+  return inTurn(async () => {
+    const sinceRevision = await deps.store.currentRevision();
+    await deps.applyChanges();
+    return createdFrom(call, { ...holdersKey(deps, caller, body), sinceRevision });
+  });
+}
+
+async function createdFrom(call: AdminCall, spec: PaidKeySpec): Promise<Changed> {
+  const { deps } = call;
+  const { key, secret } = await createKeyOn(deps, spec, deps.settings().named);
+  const detail = creationDetail(key, spec.creditNano ?? 0);
+  return changed(call, "key.create", { key, detail }, { key: secret });
+}
+
+function specOf({ mode, account, open, credit, caps, ...attributes }: NewKeyBody): PaidKeySpec {
+  const creditNano = credit === undefined ? undefined : nano(credit, "credit");
+  return {
+    ...attributesFromBody(attributes),
+    mode,
+    account,
+    creditNano,
+    isOpen: open,
+    caps: capsFromBody(caps),
+  };
+}
+
+/** Loads the change into memory before the answer says that it is done. */
+async function changed(
+  call: AdminCall,
+  action: string,
+  { key, detail = null }: { readonly key: KeyRecord; readonly detail?: string | null },
+  more: object = {},
+): Promise<Changed> {
+  await call.deps.applyChanges();
+  const answer = { ...(await keyView(call.deps, key)), ...more };
+  return { answer, change: { action, target: key.prefix, detail } };
+}
+
+function keyName(call: AdminCall): string {
+  return call.params["key"] ?? "";
+}

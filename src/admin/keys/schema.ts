@@ -1,0 +1,172 @@
+import { type Static, type TObject, type TProperties, Type } from "@sinclair/typebox";
+import {
+  budgetPeriods,
+  type KeyAttributeName,
+  keyAttributeNames,
+  keyAttributes,
+  keyModes,
+} from "../../base/key-attributes.ts";
+import { contentLevels } from "../../base/requests/content-level.ts";
+import { body, count, credits, figure, flag, moment, nullable, oneOf, text } from "../routes/shapes.ts";
+
+export const keyStatuses = ["active", "disabled", "suspended", "revoked", "expired"] as const;
+export const accountStatuses = ["active", "closed"] as const;
+export const capPeriods = ["day", "week", "month"] as const;
+
+export const contentLevel = nullable(oneOf(contentLevels));
+
+/** How each kind of attribute is written. */
+const attributeKinds = {
+  text: nullable(Type.String()),
+  name: nullable(Type.String()),
+  provider: text("A provider's name, or `all`."),
+  models: nullable(Type.Array(Type.String())),
+  positive: nullable(Type.Integer({ minimum: 1 })),
+  count: nullable(count),
+  period: oneOf(budgetPeriods),
+  moment: nullable(moment),
+  content: contentLevel,
+};
+
+/** The schema of every attribute of a key, under its name. */
+const attributes = Object.fromEntries(
+  keyAttributeNames.map((name) => [name, attributeKinds[keyAttributes[name].kind]]),
+) as { [Name in KeyAttributeName]: (typeof attributeKinds)[(typeof keyAttributes)[Name]["kind"]] };
+
+/** An account's terms are shown as its `budget`. */
+const { budget_tokens, period, ...shownAttributes } = attributes;
+export const accountTerms = { budget_tokens, period };
+export type ShownAttributes = Static<TObject<typeof shownAttributes>>;
+
+export const creditStanding = Type.Object({ purchased: credits, used: credits, balance: credits });
+
+export const budgetStanding = Type.Object({
+  tokens: nullable(count),
+  period: oneOf(budgetPeriods),
+  used: count,
+  remaining: nullable(count),
+  resets_at: nullable(moment),
+});
+
+export const capView = Type.Object({
+  limit: figure("Credits or tokens; with what it is raised by in this period."),
+  raised_by: figure("The part of the limit that is for the running period alone."),
+  period: oneOf(capPeriods),
+  models: nullable(text("A pattern, in which * stands for anything.")),
+  used: Type.Number(),
+  resets_at: nullable(moment),
+});
+export type CapView = Static<typeof capView>;
+
+const closed = { additionalProperties: false } as const;
+
+export const capsBody = Type.Array(
+  body({
+    limit: Type.Number({ minimum: 0, description: "Credits or tokens." }),
+    period: oneOf(capPeriods),
+    models: Type.Optional(capView.properties.models),
+  }),
+  { description: "Takes the place of all caps; empty takes them away." },
+);
+export type CapsBody = Static<typeof capsBody>;
+
+const keyFields = {
+  id: Type.String(),
+  account: text("The id of the account that it draws on."),
+  prefix: text("The first characters of the key; not secret."),
+  mode: oneOf(keyModes),
+  status: oneOf(keyStatuses),
+  ...shownAttributes,
+  caps: Type.Array(capView),
+  open: flag("Its account is billed afterwards: caps are the only bound."),
+  account_status: oneOf(accountStatuses),
+  account_caps: Type.Array(capView, {
+    description: "Of its account: for all keys together that draw on it.",
+  }),
+  created_at: moment,
+  previous_secret_until: nullable(moment),
+  credit: nullable(creditStanding),
+  budget: nullable(budgetStanding),
+  held: figure("Set aside by open requests: credits, or tokens of a budget."),
+  lifetime_spend: figure("Credits that it has spent itself, whichever account paid."),
+  requests: count,
+  input_tokens: count,
+  output_tokens: count,
+  last_used_on: nullable(
+    Type.String({ format: "date", description: "The last day (UTC) with a call, refused ones included." }),
+  ),
+};
+
+export const keyView = Type.Object(keyFields);
+export type KeyView = Static<typeof keyView>;
+
+const listedKeyView = Type.Object({
+  ...keyFields,
+  recent: Type.Array(Type.Number(), {
+    description: "What it spent on each of the last 14 days, oldest first: credits, or tokens of a budget.",
+  }),
+});
+export type ListedKeyView = Static<typeof listedKeyView>;
+
+export const keyList = Type.Object({
+  data: Type.Array(listedKeyView),
+  next_cursor: nullable(Type.String()),
+  total: count,
+});
+export type KeyList = Static<typeof keyList>;
+
+export const issuedKeyView = Type.Object({
+  ...keyFields,
+  key: text("The secret. This answer is the only one that ever carries it."),
+});
+export type IssuedKeyView = Static<typeof issuedKeyView>;
+
+export const keyChangesBody = Type.Partial(Type.Object({ ...attributes, caps: capsBody }), closed);
+export type KeyChangesBody = Static<typeof keyChangesBody>;
+
+export const openingCredit = Type.Number({ minimum: 0, description: "Opening balance, in credits." });
+export const billedAfterwards = flag("Billed afterwards: no balance is needed.");
+
+export const newKeyBody = body({
+  mode: Type.Optional(oneOf(keyModes)),
+  account: Type.Optional(text("The id or label of the account that it draws on; absent: one of its own.")),
+  credit: Type.Optional(openingCredit),
+  open: Type.Optional(billedAfterwards),
+  ...keyChangesBody.properties,
+});
+export type NewKeyBody = Static<typeof newKeyBody>;
+
+export const moveBody = body({
+  account: Type.String({ minLength: 1, description: "The other account's id or label." }),
+});
+
+export const extendBody = body({
+  amount: Type.Number({ exclusiveMinimum: 0, description: "Credits or tokens, for the running period." }),
+  cap: Type.Optional(text("Which cap, where it has several: `month`, `week:claude-opus-*`.")),
+  note: Type.String({ minLength: 1, description: "Why; kept in the audit log." }),
+});
+export type ExtendBody = Static<typeof extendBody>;
+
+/** What a view becomes in the answer to a credit entry. */
+export function withRepeated<Properties extends TProperties>(view: TObject<Properties>) {
+  return Type.Object({
+    ...view.properties,
+    repeated: flag("The reference was used before, and nothing was changed."),
+  });
+}
+
+export const topUpBody = body({
+  amount: Type.Number({ exclusiveMinimum: 0, description: "Credits." }),
+  reference: Type.Optional(nullable(text("The same reference again adds nothing: a retry is safe."))),
+  note: Type.Optional(nullable(Type.String())),
+});
+
+export const adjustBody = body({
+  amount: figure("Credits: above 0 adds, below 0 takes away."),
+  note: Type.String({ minLength: 1, description: "Why; kept with the ledger entry." }),
+  reference: Type.Optional(nullable(text("The same reference again changes nothing: a retry is safe."))),
+});
+
+export const rotateBody = body({
+  grace_seconds: Type.Optional(Type.Integer({ minimum: 0, maximum: 2_592_000, default: 0 })),
+});

@@ -1,0 +1,116 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { modelUses } from "../../base/models/model-uses.ts";
+import { forEachTool } from "../../base/usage/hosted-tools.ts";
+import { body, count, counted, moment, nullable, oneOf, text } from "../routes/shapes.ts";
+
+const usdPerMillion = Type.Number({ minimum: 0, description: "USD per million tokens." });
+
+const tokenRates = {
+  input: usdPerMillion,
+  output: usdPerMillion,
+  cached_input: usdPerMillion,
+  cache_write: usdPerMillion,
+  cache_write_1h: Type.Optional(usdPerMillion),
+};
+
+const longContext = Type.Object({
+  above: Type.Integer({ minimum: 1, description: "Input tokens. Calls with more cost these prices." }),
+  ...tokenRates,
+});
+
+const tokenPrices = { ...tokenRates, long_context: Type.Optional(longContext) };
+
+const usdPerThousandCalls = Type.Optional(Type.Number({ minimum: 0, description: "USD per 1,000 calls." }));
+
+/** By a unit's name; images may differ by quality and size. */
+const usdPerUnit = Type.Optional(
+  Type.Union([Type.Number({ minimum: 0 }), Type.Record(Type.String(), Type.Number({ minimum: 0 }))]),
+);
+export const priceView = Type.Object({
+  ...tokenPrices,
+  audio_input: Type.Optional(usdPerMillion),
+  audio_output: Type.Optional(usdPerMillion),
+  image_input: Type.Optional(usdPerMillion),
+  image_output: Type.Optional(usdPerMillion),
+  images: usdPerUnit,
+  characters: usdPerUnit,
+  audio_minutes: usdPerUnit,
+  speech_minutes: usdPerUnit,
+  search_units: usdPerUnit,
+  requests: usdPerUnit,
+  ...forEachTool(usdPerThousandCalls),
+  tiers: Type.Optional(Type.Record(Type.String(), Type.Object(tokenPrices))),
+});
+export type PriceView = Static<typeof priceView>;
+
+const healthView = Type.Object({
+  state: oneOf(["closed", "open", "half_open", "cooling"]),
+  wait_ms: Type.Number({ minimum: 0, description: "Until it is asked again; 0 when now." }),
+  in_flight: count,
+  alarm: nullable(text("What needs attention, e.g. `unpaid`; null once it has answered again.")),
+  failing: nullable(
+    Type.Object(
+      {
+        since: moment,
+        at: moment,
+        failure: text("What its last call failed with, such as `status_500`."),
+        last_words: nullable(text("What the provider said last.")),
+      },
+      { description: "Its last error; null once it has answered again." },
+    ),
+  ),
+  recent_attempts: counted("Within the last 30 seconds."),
+  recent_failures: count,
+  keys: count,
+  keys_ready: counted("Credentials that are not resting."),
+});
+
+const deploymentView = Type.Object({
+  name: text("`provider/upstream_model`."),
+  provider: Type.String(),
+  upstream_model: Type.String(),
+  dialects: Type.Array(Type.String(), {
+    description: "What it is spoken to in: the client's own dialect if it is among them, else the richest.",
+  }),
+  priority: Type.Integer(),
+  weight: Type.Integer(),
+  price: nullable(priceView),
+  health: healthView,
+});
+export type DeploymentView = Static<typeof deploymentView>;
+
+export const modelView = Type.Object({
+  id: Type.String(),
+  aliases: Type.Array(Type.String()),
+  display_name: nullable(Type.String()),
+  tagline: nullable(Type.String()),
+  provider: Type.String(),
+  public: Type.Boolean(),
+  free: Type.Boolean(),
+  serves: Type.Array(oneOf(modelUses), { description: "What it may be asked for." }),
+  context_window: nullable(count),
+  max_output_tokens: nullable(count),
+  price: nullable(priceView),
+  price_source: nullable(oneOf(["config", "catalog"] as const)),
+  price_checked: nullable(Type.String({ description: "The day on which the price was last checked." })),
+  capabilities: Type.Record(Type.String(), Type.Unknown()),
+  fallbacks: Type.Array(Type.String()),
+  deployments: Type.Array(deploymentView),
+});
+export type ModelView = Static<typeof modelView>;
+
+export const modelCheckBody = body({ model: Type.Optional(text("Ask every deployment of this model.")) });
+
+export const modelCheckView = Type.Object({
+  provider: Type.String(),
+  dialect: nullable(Type.String()),
+  upstream_model: nullable(Type.String()),
+  key: nullable(
+    Type.Integer({ minimum: 1, description: "Which key of the provider's pool; null without one." }),
+  ),
+  ok: Type.Boolean(),
+  status: nullable(Type.Integer({ description: "Null if no answer came." })),
+  took_ms: count,
+  problem: nullable(text("What is wrong, and what to do.")),
+});
+export type ModelCheckView = Static<typeof modelCheckView>;

@@ -1,0 +1,90 @@
+import { msPerDay, msPerHour, msPerMinute } from "../base/clock.ts";
+
+/**
+ * How operators write times, at the command line and in the admin API, and what a range of time is: exact to the minute,
+ * with a beginning, and an end that is not part of it.
+ */
+
+const unitMs: Readonly<Record<string, number>> = {
+  s: 1000,
+  m: msPerMinute,
+  h: msPerHour,
+  d: msPerDay,
+  w: 7 * msPerDay,
+};
+
+export const momentWords =
+  "a duration such as 7d or 24h, `yesterday`, `today`, a month such as 2026-10, a date such as 2026-10-31, or a time in UTC such as 2026-10-31T15:00";
+
+/** `7d`, `12h`, `30m`, `90s`, `2w` in milliseconds; null if it is nothing like that. */
+export function durationMs(text: string): number | null {
+  const [, digits, unit] = /^(\d{1,6})([smhdw])$/.exec(text) ?? [];
+  return digits === undefined || unit === undefined ? null : Number(digits) * (unitMs[unit] ?? 0);
+}
+
+/** Now, as ranges know it: the end of the running minute, so that what has just ended is part of them. */
+function endOfMinute(nowMs: number): number {
+  return (Math.floor(nowMs / msPerMinute) + 1) * msPerMinute;
+}
+
+/** A moment of the past, in whole minutes; null if it cannot be read. A day or a month stands for its beginning. */
+export function pastMoment(text: string, nowMs: number): number | null {
+  const today = Math.floor(nowMs / msPerDay) * msPerDay;
+  const agoMs = durationMs(text);
+  if (agoMs !== null) return wholeMinute(Math.max(0, endOfMinute(nowMs) - agoMs));
+  switch (text) {
+    case "now":
+      return endOfMinute(nowMs);
+    case "today":
+      return today;
+    case "yesterday":
+      return today - msPerDay;
+    default: {
+      const atMs = isoMs(text);
+      return atMs === null || atMs < 0 ? null : wholeMinute(atMs);
+    }
+  }
+}
+
+/** The same for a text that was checked, or is absent. */
+export function momentOf(text: string | undefined, nowMs: number): number | undefined {
+  return text === undefined ? undefined : (pastMoment(text, nowMs) ?? undefined);
+}
+
+/** An ISO month, date or time; without a zone it is UTC. Null if it is none, or of a day that its month does not have. */
+export function isoMs(text: string): number | null {
+  if (!/^\d{4}-\d{2}(-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})?)?)?$/.test(text))
+    return null;
+  const hasZone = /(Z|[+-]\d{2}:\d{2})$/.test(text) || !text.includes("T");
+  const ms = Date.parse(hasZone ? text : `${text}Z`);
+  return Number.isNaN(ms) || !isDayOfMonth(text.slice(0, 10)) ? null : ms;
+}
+
+/** `Date.parse` takes the thirtieth of February for the second of March. */
+function isDayOfMonth(date: string): boolean {
+  return new Date(date).toISOString().startsWith(date);
+}
+
+function wholeMinute(ms: number): number {
+  return Math.floor(ms / msPerMinute) * msPerMinute;
+}
+
+export interface ChosenRange {
+  readonly sinceMs: number;
+  /** Not included. */
+  readonly untilMs: number;
+}
+
+const weekMs = 7 * msPerDay;
+
+/** What was asked for, in whole minutes; without a beginning a week, without an end up to now. Null if it ends before it begins. */
+export function chosenRange(
+  since: number | undefined,
+  until: number | undefined,
+  nowMs: number,
+): ChosenRange | null {
+  // What begins later has not happened yet, and is no mistake.
+  const untilMs = until ?? Math.max(endOfMinute(nowMs), (since ?? 0) + msPerMinute);
+  const sinceMs = since ?? Math.max(0, untilMs - weekMs);
+  return sinceMs < untilMs ? { sinceMs, untilMs } : null;
+}

@@ -1,0 +1,76 @@
+import { msPerDay } from "../../base/clock.ts";
+import type { Settings } from "../../config/settings.ts";
+import { type BillLine, nanoUsd, UnreadableBill } from "../../vendors/bill.ts";
+import type { ProviderSettings } from "../../vendors/provider.ts";
+import { invalidInput, type OperationContext } from "../context.ts";
+import { isoMs } from "../moments.ts";
+import type { BilledFiguresView, ReconciliationView } from "../views.ts";
+import { type FetchedDays, fetchBill } from "./fetch-bill.ts";
+import { type BillFile, type ProviderBill, readBill } from "./read-bill.ts";
+import { type AskedReconciliation, reconciliation } from "./reconciliation.ts";
+
+/** Percent. Calls around midnight may be billed on the other day. */
+export const defaultTolerance = 1;
+
+const mostDays = 366;
+
+/** Two dates (UTC), both included. */
+export function comparedDays(from: string, to: string): FetchedDays {
+  const [fromMs, toMs] = [from, to].map((date) => (date.length === 10 ? isoMs(date) : null));
+  if (fromMs == null || toMs == null) throw invalidInput("Write days such as 2026-10-01 and 2026-10-31.");
+  const [fromDay, throughDay] = [fromMs / msPerDay, toMs / msPerDay];
+  if (throughDay < fromDay) throw invalidInput(`${to} is before ${from}.`);
+  if (throughDay - fromDay >= mostDays) throw invalidInput(`At most ${mostDays} days can be compared.`);
+  return { fromDay, throughDay };
+}
+
+/** Saved reports and tables, each recognised by its content, and figures as they are. */
+export function billIn(files: readonly BillFile[], figures: readonly BilledFiguresView[] = []): ProviderBill {
+  try {
+    return readBill(files, figures.map(lineOf));
+  } catch (error) {
+    throw asRefusal(error);
+  }
+}
+
+function lineOf({ date, model, cost, ...counts }: BilledFiguresView): BillLine {
+  const { fromDay: day } = comparedDays(date, date);
+  return {
+    day,
+    model: model ?? null,
+    figures: { ...counts, cost: cost === undefined ? undefined : nanoUsd(cost) },
+  };
+}
+
+/** What the provider answers, asked with an admin key. */
+export async function billOf(
+  provider: ProviderSettings,
+  adminKey: string,
+  days: FetchedDays,
+  onPage: (report: string, page: number) => void,
+): Promise<ProviderBill> {
+  try {
+    return await fetchBill(provider, adminKey, days, onPage);
+  } catch (error) {
+    throw asRefusal(error);
+  }
+}
+
+function asRefusal(error: unknown): unknown {
+  return error instanceof UnreadableBill ? invalidInput(error.message) : error;
+}
+
+export interface ReconcileRequest extends AskedReconciliation {
+  readonly settings: Pick<Settings, "microUsdPerCredit" | "providers">;
+}
+
+/** Reads what the ledger has of the provider, and compares. */
+export async function reconcile(
+  { store }: OperationContext,
+  { settings, ...asked }: ReconcileRequest,
+): Promise<ReconciliationView> {
+  const { provider, fromDay, throughDay } = asked;
+  const attempts = await store.reports.attemptSums(provider, fromDay, throughDay);
+  const { microUsdPerCredit, providers } = settings;
+  return reconciliation(asked, { attempts, microUsdPerCredit, providers: [...providers.keys()] });
+}

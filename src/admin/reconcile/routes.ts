@@ -1,0 +1,37 @@
+import { type AdminRoute, postBytes } from "../routes/route.ts";
+import { BillThread } from "./bill-thread.ts";
+import { reconcileBody, reconciliationView } from "./schema.ts";
+
+/** Reports of a month are far shorter, unless they tell every key and project apart. */
+const maxBytes = 4 * 1024 * 1024;
+
+export function reconcileRoutes(thread = new BillThread()): readonly AdminRoute[] {
+  return [
+    postBytes(
+      "/reconcile",
+      "Hold what a provider has billed against the ledger",
+      {
+        // It changes nothing.
+        role: "viewer",
+        body: reconcileBody,
+        answers: reconciliationView,
+        maxBytes,
+        isReport: true,
+      },
+      async ({ deps, body, request: { signal } }) => {
+        await deps.flushEndings();
+        const { microUsdPerCredit, providers } = deps.settings();
+        const { asked, json, rows, differing } = await thread.reconcile({
+          body,
+          signal,
+          microUsdPerCredit,
+          providers: [...providers.keys()],
+          attempts: ({ provider, fromDay, throughDay }) =>
+            deps.store.reports.attemptPages(provider, fromDay, throughDay),
+        });
+        const detail = `${asked.from} to ${asked.to}: ${differing} of ${rows} differ`;
+        return { answer: json, change: { action: "reconcile", target: asked.provider, detail } };
+      },
+    ),
+  ];
+}

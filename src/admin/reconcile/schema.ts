@@ -1,0 +1,75 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { body, count, counted, figure, nullable, oneOf, text } from "../routes/shapes.ts";
+import { reasonKinds } from "./reason-kinds.ts";
+
+const date = Type.String({ pattern: "^\\d{4}-\\d{2}-\\d{2}$", description: "A day (UTC)." });
+
+const billed = Type.Optional(count);
+
+const billedFigures = body({
+  date,
+  model: Type.Optional(Type.String({ minLength: 1, description: "Missing: all models of the day." })),
+  requests: billed,
+  input: billed,
+  cached: billed,
+  cache_writes: billed,
+  output: billed,
+  cost: Type.Optional(figure("USD.")),
+});
+export type BilledFiguresView = Static<typeof billedFigures>;
+
+export const reconcileBody = body({
+  provider: Type.String({ minLength: 1, description: "The provider's name in the configuration." }),
+  from: date,
+  to: Type.String({ pattern: "^\\d{4}-\\d{2}-\\d{2}$", description: "A day (UTC), included." }),
+  tolerance: Type.Optional(Type.Number({ minimum: 0, maximum: 100, description: "Percent; by default 1." })),
+  files: Type.Optional(
+    Type.Array(Type.String(), {
+      maxItems: 100,
+      description: "The texts of saved reports of OpenAI or Anthropic, page by page, and of CSV tables.",
+    }),
+  ),
+  figures: Type.Optional(Type.Array(billedFigures, { description: "What was billed, in place of files." })),
+});
+export type ReconcileBody = Static<typeof reconcileBody>;
+
+const comparedFigure = Type.Object({
+  billed: nullable(figure("Null if the bill does not tell it.")),
+  ledger: Type.Number(),
+  difference: nullable(figure("What was billed without what the ledger has.")),
+});
+export type ComparedFigureView = Static<typeof comparedFigure>;
+
+const figures = {
+  requests: comparedFigure,
+  input: comparedFigure,
+  cached: comparedFigure,
+  cache_writes: comparedFigure,
+  output: comparedFigure,
+  cost: Type.Object(comparedFigure.properties, { description: "USD." }),
+};
+
+const reconciledRowView = Type.Object({
+  date,
+  model: nullable(text("Null where the bill does not tell models apart.")),
+  ...figures,
+  differing: Type.Array(Type.String(), {
+    description: "The figures that differ by more than the tolerance.",
+  }),
+  reasons: Type.Array(
+    Type.Object({ reason: oneOf(reasonKinds), calls: nullable(count), text: Type.String() }),
+    { description: "The likely ones." },
+  ),
+});
+export type ReconciledRowView = Static<typeof reconciledRowView>;
+
+export const reconciliationView = Type.Object({
+  provider: Type.String(),
+  from: date,
+  to: date,
+  tolerance: figure("Percent."),
+  differing: counted("Rows that differ by more than the tolerance."),
+  data: Type.Array(reconciledRowView),
+  total: Type.Object(figures),
+});
+export type ReconciliationView = Static<typeof reconciliationView>;

@@ -1,0 +1,187 @@
+import { Type } from "@sinclair/typebox";
+import { dimensionNames, type FiledExchange } from "../../store/store.ts";
+import { findAccount } from "../accounts/accounts.ts";
+import { statementOf } from "../accounts/statement.ts";
+import { statementView } from "../accounts/statement-schema.ts";
+import type { AdminDeps } from "../deps.ts";
+import { findKey } from "../keys/find-key.ts";
+import { keyView } from "../keys/key-list.ts";
+import { modelViews } from "../models/model-views.ts";
+import { modelView } from "../models/schema.ts";
+import { chosenRange, momentOf } from "../moments.ts";
+import { entryDocument, exchangeDetailDocument, exchangeDocument } from "../requests/exchange-document.ts";
+import { askedLabels, findExchange, searchExchanges } from "../requests/find-exchanges.ts";
+import { endings, entryKinds, entryView, exchangeDetailView, exchangeView } from "../requests/schema.ts";
+import { AdminError, notFound } from "../routes/refusal.ts";
+import { type AdminRoute, get } from "../routes/route.ts";
+import { listOf, oneOf, pageOf, text, when } from "../routes/shapes.ts";
+import { setupSteps } from "../system/setup.ts";
+import { setupStepView } from "../system/setup-schema.ts";
+import { overviews } from "./overview.ts";
+import { overviewRanges, overviewView, usageView } from "./schema.ts";
+import { dimensionWords, namesOfGroups, readDimensions, usageReport } from "./usage-report.ts";
+
+const maxGroups = 1_000;
+
+const limit = Type.Integer({ minimum: 1, maximum: 500, default: 50 });
+const cursor = Type.Optional(Type.Integer({ minimum: 1, description: "`next_cursor` of the page before." }));
+const key = Type.Optional(text("A key's id, prefix or unique label."));
+
+const exchangeQuery = Type.Object({
+  search: Type.Optional(
+    Type.String({
+      maxLength: 200,
+      description:
+        "A request's id, ours or the client's; a key by its id, prefix, label or owner; an error's code; or a tag such as `project=atlas`.",
+    }),
+  ),
+  key,
+  model: Type.Optional(Type.String()),
+  provider: Type.Optional(Type.String()),
+  route: Type.Optional(Type.String()),
+  outcome: Type.Optional(oneOf(endings)),
+  code: Type.Optional(text("The error's code, such as `upstream_error`.")),
+  user: Type.Optional(Type.String()),
+  session: Type.Optional(Type.String()),
+  tag: Type.Optional(text("A tag and its value, such as `project=atlas`.")),
+  since: Type.Optional(when),
+  until: Type.Optional(when),
+  cursor: Type.Optional(
+    Type.String({ pattern: "^\\d{1,15}\\.\\d{1,15}$", description: "`next_cursor` of the page before." }),
+  ),
+  limit,
+});
+
+const account = Type.Optional(text("An account's id or unique label."));
+
+const entryQuery = Type.Object({ key, account, kind: Type.Optional(oneOf(entryKinds)), cursor, limit });
+
+const usageQuery = Type.Object({
+  by: Type.String({
+    default: "day",
+    description: `One of ${dimensionNames.join(", ")}; or several of them with commas between, such as \`key,model\`.`,
+  }),
+  since: Type.Optional(when),
+  until: Type.Optional(when),
+  key,
+  account: Type.Optional(text("Only what this account paid for, by its id.")),
+  cursor: Type.Optional(Type.Integer({ minimum: 1, description: "`next_cursor` of the page before." })),
+  limit: Type.Integer({ minimum: 1, maximum: maxGroups, default: maxGroups }),
+});
+
+const statementQuery = Type.Object({
+  month: Type.String({ pattern: "^\\d{4}-(0[1-9]|1[0-2])$", description: "Such as `2026-10`, UTC." }),
+  account,
+});
+
+const overviewQuery = Type.Object({
+  range: oneOf(overviewRanges, "24h"),
+});
+
+export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
+  const overviewOf = overviews(deps);
+  const stepsOfSetup = setupSteps(deps);
+  const keyOf = (id: string) => deps.keys.byId(id) ?? null;
+  return [
+    get(
+      "/overview",
+      "Figures and charts of a time",
+      { query: overviewQuery, answers: overviewView },
+      async ({ query }) => {
+        await deps.flushEndings();
+        return overviewOf(query.range);
+      },
+    ),
+    get(
+      "/setup",
+      "What is left to set up on a new gateway, with the command for each",
+      { answers: listOf(setupStepView) },
+      async () => ({ data: await stepsOfSetup() }),
+    ),
+    get(
+      "/usage",
+      "Usage added up",
+      { role: "holder", query: usageQuery, answers: usageView, isReport: true },
+      async ({ query: { by, since, until, key, account, cursor: skip, limit }, request: { signal } }) => {
+        await deps.flushEndings();
+        const nowMs = deps.clock.wallMs();
+        const range = chosenRange(momentOf(since, nowMs), momentOf(until, nowMs), nowMs);
+        if (range === null)
+          throw new AdminError(400, "invalid_request", "`until` must be after `since`.", { param: "until" });
+        const dimensions = readDimensions(by);
+        if (dimensions === null)
+          throw new AdminError(400, "invalid_request", `\`by\` is ${dimensionWords}.`, { param: "by" });
+        const asked = { by: dimensions, ...range, key, account, skip, limit, signal };
+        return usageReport(deps, asked, (groups) => namesOfGroups(deps, dimensions, groups));
+      },
+    ),
+    get(
+      "/requests",
+      "Exchanges, newest first",
+      { role: "holder", query: exchangeQuery, answers: pageOf(exchangeView) },
+      async ({ query: { key, since, until, user, session, tag, ...filters } }) => {
+        await deps.flushEndings();
+        const nowMs = deps.clock.wallMs();
+        const [sinceMs, untilMs] = [momentOf(since, nowMs), momentOf(until, nowMs)];
+        const labels = askedLabels({ user, session, tag });
+        const asked = { ...filters, labels, sinceMs, untilMs, keyId: await keyIdOf(deps, key) };
+        const { rows, next } = await searchExchanges(deps.store, asked);
+        return { data: rows.map((row) => exchangeDocument(row, keyOf)), next_cursor: next };
+      },
+    ),
+    get(
+      "/requests/:id",
+      "An exchange: why it ended as it did, its attempts and its ledger entries",
+      {
+        role: "holder",
+        query: Type.Object({
+          entry: Type.Optional(Type.Integer({ minimum: 1, description: "Where to look; makes it instant." })),
+        }),
+        answers: exchangeDetailView,
+      },
+      async ({ params, query, caller }) => {
+        await deps.flushEndings();
+        const isShown = ({ exchange, entries }: FiledExchange) => {
+          const of = keyOf(exchange?.keyId ?? entries[0]?.keyId ?? "");
+          return caller.role !== "holder" || (of !== null && caller.owns(of));
+        };
+        const found = await findExchange(deps.store, params["id"] ?? "", query.entry ?? null, isShown);
+        if (found === null) throw notFound("such exchange: it is unknown, or was pruned");
+        const key = keyOf(found.filed.exchange?.keyId ?? "");
+        const view = key && (await keyView(deps, key));
+        return exchangeDetailDocument(
+          found.filed,
+          keyOf,
+          view,
+          deps.live.feed.durationMs(params["id"] ?? ""),
+        );
+      },
+    ),
+    get(
+      "/entries",
+      "Ledger entries, newest first",
+      { role: "holder", query: entryQuery, answers: pageOf(entryView) },
+      async ({ query: { key, account, cursor, ...filters } }) => {
+        const accountId = account === undefined ? undefined : (await findAccount(deps, account)).id;
+        const asked = { ...filters, accountId, keyId: await keyIdOf(deps, key), beforeId: cursor };
+        const { rows, next } = await deps.store.reports.entries(asked);
+        const data = rows.map((row) => entryDocument(row, keyOf));
+        return { data, next_cursor: next === null ? null : String(next) };
+      },
+    ),
+    get(
+      "/statement",
+      "What a month was charged and paid, to the last digit",
+      { query: statementQuery, answers: statementView, isReport: true },
+      ({ query }) => statementOf(deps, query),
+    ),
+    get("/models", "Models and the health of their deployments", { answers: pageOf(modelView) }, () => ({
+      data: modelViews(deps),
+      next_cursor: null,
+    })),
+  ];
+}
+
+async function keyIdOf(deps: AdminDeps, key: string | undefined): Promise<string | undefined> {
+  return key === undefined ? undefined : (await findKey(deps, key)).id;
+}

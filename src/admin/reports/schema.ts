@@ -1,0 +1,109 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { count, counted, durationMs, figure, moment, nullable, oneOf, text } from "../routes/shapes.ts";
+
+/** One definition of each figure, wherever it is shown. The table in docs/admin.md matches it. */
+const sums = {
+  requests: counted("Usage records: what completed, and what failed after content had begun."),
+  completed: count,
+  failed: counted("Answered with a 5xx, or broken off after the answer had begun."),
+  errors: counted("The same as `failed`, under its older name."),
+  refused: counted("Answered with a 4xx."),
+  cancelled: counted("The client left."),
+  interrupted: counted("The process ended; charged at the next start."),
+  error_rate: nullable(
+    Type.Number({ minimum: 0, maximum: 1, description: "`failed` among `completed` and `failed`." }),
+  ),
+  input_tokens: count,
+  cached_input_tokens: count,
+  cached_input_share: nullable(
+    Type.Number({ minimum: 0, maximum: 1, description: "`cached_input_tokens` among `input_tokens`." }),
+  ),
+  output_tokens: count,
+  spend: figure("Credits: the sum of the ledger's charges, cancelled calls included."),
+  cancelled_spend: figure("The part of `spend` that cancelled calls were charged."),
+  interrupted_spend: figure("The part of `spend` that interrupted calls were charged."),
+  spend_tokens: figure("Tokens charged to budgets; the same sum for token-budget keys."),
+  list_cost: figure("Credits that the use of token-budget keys would have cost. It is not part of `spend`."),
+  cache_savings: figure(
+    "Credits that the same use would have cost more without the providers' caches, at list prices for token-budget keys.",
+  ),
+  overrun: figure(
+    "Credits that calls cost above what was held, and that were not charged, because a prepaid balance or a cap had no more.",
+  ),
+  overrun_tokens: figure("The same for token budgets."),
+  covered_attempts: counted(
+    "Attempts that failed before a call completed: a retry or failover covered them. By provider, of the one that failed.",
+  ),
+  average_first_byte_ms: nullable(durationMs),
+  average_total_ms: nullable(durationMs),
+};
+export type FiguresView = Static<ReturnType<typeof Type.Object<typeof sums>>>;
+
+const percentiles = {
+  first_byte_p50_ms: nullable(durationMs),
+  first_byte_p95_ms: nullable(durationMs),
+  total_p50_ms: nullable(durationMs),
+  total_p95_ms: nullable(durationMs),
+};
+
+const sumsView = Type.Object({ ...sums, ...percentiles });
+export type SumsView = Static<typeof sumsView>;
+
+const usageRowView = Type.Object({
+  group: nullable(
+    text(
+      "A time, an id, a model or whatever it is grouped by; null where there is none, or for several at once.",
+    ),
+  ),
+  name: text("What people call it: for keys and accounts the label."),
+  groups: Type.Optional(
+    Type.Record(Type.String(), nullable(Type.String()), { description: "The value of each dimension." }),
+  ),
+  ...sums,
+});
+export type UsageRowView = Static<typeof usageRowView>;
+
+export const usageView = Type.Object({
+  by: text("The dimensions, with commas between them."),
+  since: moment,
+  until: moment,
+  data: Type.Array(usageRowView),
+  total: Type.Object(sums, { description: "Of all groups, also those on other pages." }),
+  next_cursor: nullable(text("Where the next page begins; null on the last.")),
+});
+export type UsageView = Static<typeof usageView>;
+
+export const overviewRanges = ["1h", "24h", "7d", "30d"] as const;
+export type OverviewRange = (typeof overviewRanges)[number];
+
+const overviewPointView = Type.Object({
+  at: Type.Integer({ description: "Start of the step, Unix seconds." }),
+  ...sums,
+  ...percentiles,
+});
+export type OverviewPointView = Static<typeof overviewPointView>;
+
+const inFlightView = Type.Object({
+  id: Type.String(),
+  key_prefix: Type.String(),
+  model: Type.String(),
+  route: Type.String(),
+  stream: Type.Boolean(),
+  age_ms: durationMs,
+});
+export type InFlightView = Static<typeof inFlightView>;
+
+export const overviewView = Type.Object({
+  range: oneOf(overviewRanges),
+  since: moment,
+  until: moment,
+  step_seconds: Type.Integer(),
+  points: Type.Array(overviewPointView),
+  totals: sumsView,
+  before: Type.Object(sums, { description: "The same length of time before, to compare with." }),
+  top_models: Type.Array(usageRowView),
+  top_keys: Type.Array(usageRowView),
+  in_flight: count,
+  oldest_in_flight: Type.Array(inFlightView),
+});
+export type OverviewView = Static<typeof overviewView>;

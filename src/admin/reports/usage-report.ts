@@ -1,0 +1,129 @@
+import { mapInTurns } from "../../base/loop/in-turns.ts";
+import type { KeyRing } from "../../keys/keyring.ts";
+import { dimensionNames, dimensionOf, type GroupedFigures } from "../../store/store.ts";
+import { allAccounts, findAccount } from "../accounts/accounts.ts";
+import type { OperationContext } from "../context.ts";
+import { findKey, keyPages } from "../keys/find-key.ts";
+import type { ChosenRange } from "../moments.ts";
+import { iso, type UsageRowView, type UsageView } from "../views.ts";
+import { figuresDocument, usageRow } from "./figures-document.ts";
+
+export interface UsageReportRequest extends ChosenRange {
+  /** Names of dimensions. */
+  readonly by: readonly string[];
+  /** An id, prefix or label; absent means all keys. */
+  readonly key?: string | undefined;
+  /** An account's id; absent means all accounts. */
+  readonly account?: string | undefined;
+  /** How many groups to return at most; all of them are in the total. By default all. */
+  readonly limit?: number | undefined;
+  /** How many groups the pages before had. */
+  readonly skip?: number | undefined;
+  /** Fires when nobody waits for the report any longer. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** The only source of usage figures: `sluice usage`, the admin API and the dashboard all call this. */
+export async function usageReport(
+  context: OperationContext,
+  {
+    by,
+    key,
+    account,
+    sinceMs,
+    untilMs,
+    limit = Number.POSITIVE_INFINITY,
+    skip = 0,
+    signal,
+  }: UsageReportRequest,
+  namesOf: (groups: readonly GroupedFigures[]) => Promise<Names>,
+): Promise<UsageView> {
+  const keyId = key === undefined ? undefined : (await findKey(context, key)).id;
+  const accountId = account === undefined ? undefined : (await findAccount(context, account)).id;
+  const range = { sinceMs, untilMs, nowMs: context.clock.wallMs() };
+  // Times stay in order; everything else is sorted by cost plus list cost.
+  const order = ["hour", "day", "month"].includes(by[0] ?? "") ? "name" : "worth";
+  const asked = { ...range, keyId, accountId, signal, order, skip, limit } as const;
+  const { groups, count, total } = await context.store.reports.usagePage(by, asked);
+  const names = await namesOf(groups);
+  return {
+    by: by.join(","),
+    since: iso(sinceMs),
+    until: iso(untilMs),
+    data: await mapInTurns(groups, (group) => rowDocument(by, group, names)),
+    total: figuresDocument(total),
+    next_cursor: skip + groups.length < count ? String(skip + groups.length) : null,
+  };
+}
+
+function rowDocument(
+  by: readonly string[],
+  { groups: values, ...figures }: GroupedFigures,
+  names: Names,
+): UsageRowView {
+  const [first = null] = values;
+  const isMoment = by[0] === "day" || by[0] === "hour";
+  const group = by.length > 1 ? null : isMoment && first !== null ? iso(Date.parse(first)) : first;
+  const groups = Object.fromEntries(by.map((dimension, place) => [dimension, values[place] ?? null]));
+  return { ...usageRow(group, values.map(names.short).join(", "), figures), groups };
+}
+
+const mostDimensions = 3;
+
+export const dimensionWords = `one of ${dimensionNames.join(", ")}, or up to ${mostDimensions} of them with commas between`;
+
+/** `key,model`; null if it is none of these. */
+export function readDimensions(text: string): readonly string[] | null {
+  const names = text.split(",").map((name) => name.trim());
+  const isValid = new Set(names).size === names.length && names.length <= mostDimensions;
+  return isValid && names.every((name) => dimensionOf(name) !== null) ? names : null;
+}
+
+/** What people call keys and accounts; everything else is called what it is. */
+export interface Names {
+  short(value: string | null): string;
+  /** With the prefix of a key that has a label. */
+  full(value: string | null): string;
+}
+
+/** Of everything that there is, for a command: in a gateway they may be a hundred thousand. */
+export async function readNames({ store }: OperationContext, by: readonly string[]): Promise<Names> {
+  const [short, full] = [new Map<string, string>(), new Map<string, string>()];
+  if (by.includes("account")) {
+    for (const { id, label } of await allAccounts(store)) if (label !== null) short.set(id, label);
+  }
+  for await (const keys of by.includes("key") ? keyPages(store) : []) {
+    for (const { id, label, prefix } of keys) {
+      short.set(id, label ?? prefix);
+      full.set(id, label === null ? prefix : `${prefix} ${label}`);
+    }
+  }
+  return namesIn(short, full);
+}
+
+/** Of the groups that are shown alone. */
+export async function namesOfGroups(
+  { store, keys }: OperationContext & { readonly keys: Pick<KeyRing, "byId"> },
+  by: readonly string[],
+  groups: readonly GroupedFigures[],
+): Promise<Names> {
+  const short = new Map<string, string>();
+  const [ofKeys, ofAccounts] = ["key", "account"].map((dimension) => {
+    const place = by.indexOf(dimension);
+    return new Set(place === -1 ? [] : groups.flatMap((group) => group.groups[place] ?? []));
+  });
+  for (const id of ofKeys ?? []) {
+    const key = keys.byId(id);
+    if (key !== null) short.set(id, key.label ?? key.prefix);
+  }
+  for (const id of ofAccounts ?? []) {
+    const label = (await store.findAccount(id))?.label;
+    if (label != null) short.set(id, label);
+  }
+  return namesIn(short, new Map());
+}
+
+function namesIn(short: ReadonlyMap<string, string>, full: ReadonlyMap<string, string>): Names {
+  const shortName = (value: string | null) => (value === null ? "none" : (short.get(value) ?? value));
+  return { short: shortName, full: (value) => full.get(value ?? "") ?? shortName(value) };
+}

@@ -1,0 +1,115 @@
+import { unknownModelIn } from "../../base/models/unknown-model.ts";
+import { creditsFromNano } from "../../base/money/money.ts";
+import type { AttemptRecord } from "../../base/requests/attempt.ts";
+import { noUsage } from "../../base/usage/usage.ts";
+import type { Entry, FiledExchange, KeyRecord, ListedExchange } from "../../store/store.ts";
+import type { KeySummary } from "../keys/key-summary.ts";
+import {
+  type AttemptView,
+  type EntryView,
+  type ExchangeDetailView,
+  type ExchangeView,
+  iso,
+} from "../views.ts";
+import { explainCharge } from "./explain-charge.ts";
+import { explainExchange } from "./explain-exchange.ts";
+
+/** Null if the key is unknown. */
+type KeyOf = (id: string) => Pick<KeyRecord, "prefix" | "label" | "mode"> | null;
+
+/** An exchange under the names that the admin API, the dashboard and `--json` share. */
+export function exchangeDocument(exchange: ListedExchange, keyOf: KeyOf): ExchangeView {
+  const key = keyOf(exchange.keyId);
+  const isCredit = key?.mode !== "token_budget";
+  const usage = exchange.usage ?? noUsage;
+  const credits = isCredit ? creditsFromNano(exchange.charged) : 0;
+  return {
+    id: exchange.exchangeId,
+    entry: exchange.entryId,
+    at: iso(exchange.startedAtMs),
+    ended_at: iso(exchange.endedAtMs),
+    key_id: exchange.keyId,
+    key_prefix: key?.prefix ?? "",
+    key_label: key?.label ?? null,
+    route: exchange.route,
+    model: exchange.model,
+    unknown_model: unknownModelIn(exchange.message),
+    provider: exchange.provider,
+    upstream_model: exchange.upstreamModel,
+    stream: exchange.stream,
+    outcome: exchange.outcome,
+    status: exchange.status,
+    code: exchange.code,
+    message: exchange.message,
+    alike: exchange.alike,
+    input_tokens: usage.inputTokens,
+    cached_input_tokens: usage.cachedInputTokens,
+    cache_write_tokens: usage.cacheWriteTokens,
+    output_tokens: usage.outputTokens,
+    reasoning_tokens: usage.reasoningTokens,
+    units: exchange.units,
+    basis: exchange.basis,
+    charged: isCredit ? credits : exchange.charged,
+    unit: isCredit ? "credits" : "tokens",
+    cost: credits,
+    list_cost: exchange.listCostNano === null ? null : creditsFromNano(exchange.listCostNano),
+    first_byte_ms: exchange.firstByteMs,
+    total_ms: exchange.totalMs,
+    attempts: exchange.attempts,
+    ...exchange.labels,
+  };
+}
+
+/** `key` is the state of its key now; null if that is unknown. */
+export function exchangeDetailDocument(
+  filed: FiledExchange,
+  keyOf: KeyOf,
+  key: KeySummary | null,
+  /** With the charge, which the record does not know; null if it is not known any more. */
+  durationMs: number | null,
+): ExchangeDetailView {
+  const { exchange } = filed;
+  const totalMs = exchange?.totalMs ?? null;
+  return {
+    exchange: exchange && exchangeDocument(exchange, keyOf),
+    explanation: explainExchange(filed, key),
+    attempts: filed.attempts.map(attemptDocument),
+    settle_ms: durationMs === null || totalMs === null ? null : Math.max(0, durationMs - totalMs),
+    entries: filed.entries.map((entry) => entryDocument(entry, keyOf)),
+  };
+}
+
+export function entryDocument(entry: Entry, keyOf: KeyOf): EntryView {
+  // What concerns an account alone is credit, and no key's.
+  const key = entry.keyId === null ? null : keyOf(entry.keyId);
+  const isCredit = key?.mode !== "token_budget";
+  return {
+    id: entry.id,
+    at: iso(entry.atMs),
+    account_id: entry.accountId,
+    key_id: entry.keyId ?? "",
+    key_prefix: key?.prefix ?? "",
+    key_label: key?.label ?? null,
+    kind: entry.kind,
+    amount: isCredit ? creditsFromNano(entry.amount) : entry.amount,
+    unit: isCredit ? "credits" : "tokens",
+    credits: isCredit ? creditsFromNano(entry.amount) : null,
+    exchange_id: entry.exchangeId,
+    basis: entry.basis,
+    outcome: entry.outcome,
+    period_start: entry.periodStartMs === 0 ? null : iso(entry.periodStartMs),
+    reference: entry.reference,
+    note: entry.note,
+    model: entry.model,
+    asked_model: entry.askedModel ?? entry.model,
+    provider: entry.provider,
+    list_cost: entry.listCostNano === null ? null : creditsFromNano(entry.listCostNano),
+    ...explainCharge(entry, isCredit),
+  };
+}
+
+function attemptDocument(attempt: AttemptRecord): AttemptView {
+  const { deployment, status, failure, cause, said, durationMs, left } = attempt;
+  const next = left === "ended" ? null : left;
+  return { deployment, status, failure, cause, said, duration_ms: Math.round(durationMs), next };
+}

@@ -1,0 +1,120 @@
+import { outputTokensOf } from "../../base/money/rates.ts";
+import type { AttemptRecord } from "../../base/requests/attempt.ts";
+import type { Entry, FiledExchange, ListedExchange } from "../../store/store.ts";
+import type { KeySummary } from "../keys/key-summary.ts";
+import { adviceFor } from "./exchange-advice.ts";
+
+/** Explains in sentences why an exchange ended as it did, and what to do about it by the state of its key now. */
+export function explainExchange(
+  { exchange, attempts, entries }: FiledExchange,
+  key: KeySummary | null,
+): string {
+  if (exchange === null) return explainEntry(entries[0]?.outcome ?? null);
+  const sentences = [ending(exchange, attempts, entries), ...attempts.map(attemptSentence)];
+  if (exchange.alike > 0) {
+    sentences.push(
+      `${exchange.alike} more like it ended within the same second; they are counted, but not kept one by one.`,
+    );
+  }
+  const advice = adviceFor(exchange, attempts, key);
+  if (advice !== null) sentences.push(advice);
+  return sentences.filter((sentence) => sentence !== "").join(" ");
+}
+
+/** What the ledger still knows once the ending has been pruned. */
+function explainEntry(outcome: string | null): string {
+  if (outcome === "cancelled") return "The client left; what had been produced by then was charged.";
+  if (outcome === "interrupted") return interrupted;
+  return "Only its ledger entries are left.";
+}
+
+const allowance =
+  "Such calls are free up to 0.10 credits (10,000 tokens) of input, or 1% of the account's charges of the last 24 hours.";
+const allowanceUsedUp =
+  "Its input was charged, because the account had used up its allowance for such calls: 0.10 credits (10,000 tokens), or 1% of its charges of the last 24 hours.";
+
+function isChargeOfInput({ kind, basis, quantities }: Entry): boolean {
+  return (
+    kind === "charge" && basis === "estimated" && quantities !== null && outputTokensOf(quantities) === 0
+  );
+}
+
+const interrupted =
+  "The gateway's process ended while it ran. What it had produced by then was charged at the next start.";
+
+function ending(
+  exchange: ListedExchange,
+  attempts: readonly AttemptRecord[],
+  entries: readonly Entry[],
+): string {
+  const { outcome, entryId, totalMs } = exchange;
+  switch (outcome) {
+    case "completed":
+      return attempts.length > 1 ? `It completed at attempt ${attempts.length}.` : "It completed.";
+    case "interrupted":
+      return interrupted;
+    case "cancelled": {
+      const after = totalMs === null ? "" : ` after ${spanText(totalMs)}`;
+      const isInputAlone = entries.some(isChargeOfInput);
+      if (isInputAlone) return `The client disconnected${after}, before any output. ${allowanceUsedUp}`;
+      if (entryId !== null) return `The client left${after}; what had been produced by then was charged.`;
+      const nothing = `The client left${after}, before anything had been produced, so nothing was charged.`;
+      return attempts.length === 0 ? nothing : `${nothing} ${allowance}`;
+    }
+    case "refused":
+      return `It was refused with ${reason(exchange)}${asked(attempts)} Nothing was charged.`;
+    case "failed":
+      return failure(exchange, attempts);
+  }
+}
+
+function failure(exchange: ListedExchange, attempts: readonly AttemptRecord[]): string {
+  const { status, code, message, entryId } = exchange;
+  const hadBegun = status !== null && status < 400;
+  if (!hadBegun) return `It failed with ${reason(exchange)}${asked(attempts)} Nothing was charged.`;
+  const why = code === null ? "" : ` (${code}${message === null ? "" : `: ${withoutStop(message)}`})`;
+  return entryId === null
+    ? `The answer broke off${why} before any content had come, so nothing was charged.`
+    : `The answer broke off after it had begun${why}; what had been produced was charged.`;
+}
+
+/** `429 rate_limit_exceeded: The key's limit …`, ending in a full stop. */
+function reason({ status, code, message }: ListedExchange): string {
+  const name = [status, code].filter((part) => part !== null).join(" ");
+  if (message === null) return `${name}.`;
+  return `${name}: ${message}${/[.!?]$/.test(message) ? "" : "."}`;
+}
+
+function asked(attempts: readonly AttemptRecord[]): string {
+  return attempts.length === 0 ? " No provider was asked." : "";
+}
+
+const nextSteps = {
+  retry: "It was tried again.",
+  other_key: "It was tried again with another credential of the provider.",
+  next_deployment: "The next deployment was tried.",
+  ended: "",
+} as const;
+
+function attemptSentence(attempt: AttemptRecord): string {
+  const { deployment, status, failure, cause, said, durationMs, left } = attempt;
+  const took = spanText(durationMs);
+  if (failure === null) return `${deployment} answered after ${took}.`;
+  const quoted = said === null ? "" : `, saying “${withoutStop(said)}”`;
+  const what =
+    failure === "answer_failed"
+      ? `began to answer after ${took}`
+      : status === null
+        ? `gave no answer (${failure}${cause === null ? "" : `, ${cause}`}) within ${took}`
+        : `answered ${status} after ${took}${quoted}`;
+  return `${deployment} ${what}. ${nextSteps[left]}`.trimEnd();
+}
+
+/** For a sentence inside another one. */
+function withoutStop(sentence: string): string {
+  return sentence.replace(/\.$/, "");
+}
+
+function spanText(ms: number): string {
+  return ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
+}

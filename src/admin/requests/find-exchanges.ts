@@ -1,0 +1,63 @@
+import type { Cut, ExchangeQuery, FiledExchange, ListedExchange, Store } from "../../store/store.ts";
+import { invalidInput } from "../context.ts";
+
+interface FoundExchange {
+  readonly id: string;
+  readonly filed: FiledExchange;
+  /** More exchanges that the client gave the same id, newest first. */
+  readonly others: readonly string[];
+}
+
+const mostShown = 20;
+
+/** Finds an exchange by its own id, or by the one that its client gave it, which another's client may have given too. */
+export async function findExchange(
+  { reports }: Pick<Store, "reports">,
+  id: string,
+  entryId: number | null,
+  isShown: (filed: FiledExchange) => boolean = () => true,
+): Promise<FoundExchange | null> {
+  const own = await reports.exchange(id, entryId);
+  if (own !== null) return isShown(own) ? { id, filed: own, others: [] } : null;
+  const called = await reports.exchangesCalled(id, mostShown);
+  for (const [place, exchangeId] of called.entries()) {
+    const filed = await reports.exchange(exchangeId, null);
+    if (filed !== null && isShown(filed))
+      return { id: exchangeId, filed, others: called.toSpliced(place, 1) };
+  }
+  return null;
+}
+
+/**
+ * A page of exchanges. A search for an id finds those that are called so, by us or by their client, whatever the other
+ * filters say; any other text is looked for by the store.
+ */
+export async function searchExchanges(
+  { reports }: Pick<Store, "reports">,
+  query: ExchangeQuery,
+): Promise<Cut<ListedExchange, string>> {
+  const { search, cursor, keyId, limit } = query;
+  if (search !== undefined && cursor === undefined) {
+    const ids = search.startsWith("req_") ? [search] : await reports.exchangesCalled(search, limit);
+    const filed = await Promise.all(ids.map((id) => reports.exchange(id, null)));
+    const rows = filed
+      .flatMap((found) => found?.exchange ?? [])
+      .filter((found) => keyId === undefined || found.keyId === keyId);
+    if (rows.length > 0) return { rows, next: null };
+  }
+  return reports.exchanges(query);
+}
+
+export type AskedLabels = { readonly [Name in "user" | "session" | "tag"]?: string | undefined };
+
+/** What an operator looks for, by the names that labels are kept under. A tag is written as `project=atlas`. */
+export function askedLabels({ user, session, tag }: AskedLabels): Readonly<Record<string, string>> {
+  const [name = "", ...value] = tag?.split("=") ?? [];
+  if (tag !== undefined && (name === "" || value.length === 0))
+    throw invalidInput(`a tag is a name and a value, such as project=atlas; not "${tag}"`);
+  return {
+    ...(user === undefined ? {} : { user }),
+    ...(session === undefined ? {} : { session }),
+    ...(tag === undefined ? {} : { [`tag:${name}`]: value.join("=") }),
+  };
+}

@@ -1,0 +1,158 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { count, counted, durationMs, figure, flag, moment, nullable, oneOf, text } from "../routes/shapes.ts";
+
+const outcomes = ["completed", "failed", "cancelled", "interrupted"] as const;
+export const endings = [...outcomes, "refused"] as const;
+const bases = ["measured", "estimated"] as const;
+export const entryKinds = ["topup", "adjustment", "charge", "overrun"] as const;
+
+const chargedUnits = nullable(
+  Type.Object(
+    { kind: Type.String(), amount: Type.Number() },
+    {
+      description: "What was charged beside tokens: images, minutes, characters, search units or requests.",
+    },
+  ),
+);
+
+export const exchangeView = Type.Object({
+  id: text("The `x-request-id` of its response."),
+  entry: nullable(
+    Type.Integer({ description: "Its place in the ledger; finding an old exchange by it is instant." }),
+  ),
+  at: Type.String({ format: "date-time", description: "When it began, ISO 8601 in UTC." }),
+  ended_at: Type.String({
+    format: "date-time",
+    description: "When it ended, which is when reports count it.",
+  }),
+  key_id: Type.String(),
+  key_prefix: Type.String(),
+  key_label: nullable(Type.String()),
+  route: Type.String(),
+  model: Type.String(),
+  unknown_model: nullable(text("What was asked for, if there is no such model.")),
+  provider: Type.String(),
+  upstream_model: Type.String(),
+  stream: Type.Boolean(),
+  outcome: oneOf(endings),
+  status: nullable(Type.Integer({ description: "What the client was answered; null if the process ended." })),
+  code: nullable(text("The error's code.")),
+  message: nullable(text("What the client was told.")),
+  alike: counted("How many more of the same kind ended within that second and are counted with this one."),
+  input_tokens: count,
+  cached_input_tokens: count,
+  cache_write_tokens: count,
+  output_tokens: count,
+  reasoning_tokens: count,
+  units: chargedUnits,
+  basis: nullable(oneOf(bases)),
+  charged: figure("What was charged, in `unit`."),
+  unit: oneOf(["credits", "tokens"]),
+  cost: figure("`charged` of a credit key; 0 for a token-budget key."),
+  list_cost: nullable(figure("Credits that the use of a token-budget key would have cost.")),
+  first_byte_ms: nullable(durationMs),
+  total_ms: nullable(durationMs),
+  attempts: count,
+  user: nullable(text("Whom the client asked for.")),
+  session: nullable(text("The client's name for the conversation.")),
+  tags: Type.Record(Type.String(), Type.String(), { description: "Of the header `x-sluice-tags`." }),
+  affinity: oneOf(["conversation", "none"]),
+});
+export type ExchangeView = Static<typeof exchangeView>;
+
+const ratesView = Type.Object(
+  {
+    usd_per_credit: Type.Number(),
+    tiers: Type.Optional(Type.Array(Type.String(), { description: "The service tiers that they are for." })),
+    input_above: Type.Optional(Type.Integer({ description: "They are for calls with more input." })),
+  },
+  {
+    additionalProperties: true,
+    description:
+      "The price at that time, under the configuration's names: USD per million tokens, and per thousand calls.",
+  },
+);
+
+export const entryView = Type.Object({
+  id: Type.Integer(),
+  at: moment,
+  account_id: Type.String(),
+  key_id: Type.String(),
+  key_prefix: Type.String(),
+  key_label: nullable(Type.String()),
+  kind: oneOf(entryKinds),
+  amount: figure("Signed as it changes the balance, in `unit`."),
+  unit: oneOf(["credits", "tokens", "nano_credits"]),
+  credits: nullable(figure("The amount in credits; null for a token budget.")),
+  exchange_id: nullable(Type.String()),
+  basis: nullable(oneOf(bases)),
+  outcome: nullable(oneOf(outcomes)),
+  period_start: nullable(
+    Type.String({ format: "date-time", description: "Start of the budget period that it counts in." }),
+  ),
+  reference: nullable(Type.String()),
+  note: nullable(Type.String()),
+  model: nullable(Type.String()),
+  asked_model: nullable(text("The name that the client asked for the model by.")),
+  provider: nullable(Type.String()),
+  list_cost: nullable(figure("Credits that the use of a token-budget key would have cost.")),
+  rates: nullable(ratesView),
+  quantities: nullable(
+    Type.Record(Type.String(), Type.Number(), {
+      description: "What was charged for, under the same names.",
+    }),
+  ),
+  units: chargedUnits,
+  sum: nullable(text("How it comes to its cost, such as `120 × 5.00/M + 40 × 30.00/M = 0.0018`.")),
+});
+export type EntryView = Static<typeof entryView>;
+
+const attemptView = Type.Object({
+  deployment: text("`provider/upstream_model`."),
+  status: nullable(Type.Integer({ description: "The provider's status; null if none came." })),
+  failure: nullable(text("Such as `status_500` or `timeout`; null if it answered well.")),
+  cause: nullable(text("The system's code, such as `ECONNREFUSED`.")),
+  said: nullable(text("The provider's own message, at most 500 characters.")),
+  duration_ms: durationMs,
+  next: nullable(oneOf(["retry", "other_key", "next_deployment"])),
+});
+export type AttemptView = Static<typeof attemptView>;
+
+export const exchangeDetailView = Type.Object({
+  exchange: Type.Union([exchangeView, Type.Null()], {
+    description: "Null for an old cancelled or interrupted exchange, of which only the ledger still knows.",
+  }),
+  explanation: text("Why it ended as it did, and what may be done."),
+  attempts: Type.Array(attemptView),
+  settle_ms: nullable(
+    Type.Number({
+      description: "From the end of the response until the charge was written; null once forgotten.",
+    }),
+  ),
+  entries: Type.Array(entryView),
+});
+export type ExchangeDetailView = Static<typeof exchangeDetailView>;
+
+/** One line of the live tail: an exchange that has just ended, rejected ones included. */
+const tailView = Type.Object({
+  id: Type.String(),
+  at: moment,
+  key_prefix: nullable(Type.String()),
+  key_label: nullable(Type.String()),
+  route: Type.String(),
+  model: nullable(Type.String()),
+  provider: nullable(Type.String()),
+  stream: Type.Boolean(),
+  status: Type.Integer(),
+  error_code: nullable(Type.String()),
+  outcome: Type.String(),
+  kept: flag("Whether it can be looked up: exchanges of keys are kept."),
+  input_tokens: count,
+  output_tokens: count,
+  charged: Type.Number(),
+  unit: oneOf(["credits", "tokens"]),
+  first_byte_ms: nullable(durationMs),
+  total_ms: durationMs,
+  attempts: count,
+});
+export type TailView = Static<typeof tailView>;

@@ -1,0 +1,63 @@
+import { FormatRegistry, type TProperties, type TSchema, Type } from "@sinclair/typebox";
+import { inWords } from "../../base/text/schema-words.ts";
+import { momentWords, pastMoment } from "../moments.ts";
+
+FormatRegistry.Set("past-moment", (text) => pastMoment(text, 0) !== null);
+
+/** Schemas that the views of the admin API share. */
+export const nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()]);
+
+export const oneOf = <const Names extends readonly string[]>(names: Names, fallback?: Names[number]) =>
+  Type.Unsafe<Names[number]>(
+    Type.Union(
+      names.map((name) => Type.Literal(name)),
+      fallback === undefined ? {} : { default: fallback },
+    ),
+  );
+
+/** What is sent: unknown fields are refused. */
+export const body = <Fields extends TProperties>(fields: Fields) =>
+  Type.Object(fields, { additionalProperties: false });
+
+export const nothing = body({});
+
+export const count = Type.Integer({ minimum: 0 });
+
+export const counted = (description: string) => Type.Integer({ minimum: 0, description });
+
+export const figure = (description: string) => Type.Number({ description });
+
+export const flag = (description: string) => Type.Boolean({ description });
+
+export const text = (description: string) => Type.String({ description });
+
+export const moment = Type.String({ format: "date-time", description: "ISO 8601 in UTC." });
+
+/** A moment of the past, as the command line takes it too. */
+export const when = Type.String({
+  format: "past-moment",
+  description: `${momentWords[0]?.toUpperCase()}${momentWords.slice(1)}.`,
+  [inWords]: momentWords,
+});
+
+export const credits = Type.Number({
+  description: "Credits; a fraction for people, while the ledger keeps whole nano-credits.",
+});
+
+export const durationMs = Type.Number({ minimum: 0, description: "Milliseconds." });
+
+export const listOf = <Row extends TSchema>(row: Row) => Type.Object({ data: Type.Array(row) });
+
+export const pageOf = <Row extends TSchema>(row: Row) =>
+  Type.Object({
+    data: Type.Array(row),
+    next_cursor: nullable(
+      Type.String({ description: "Pass it back as `cursor` for what follows; null at the end." }),
+    ),
+  });
+
+/** The type of `pageOf`. */
+export interface Page<Row> {
+  readonly data: readonly Row[];
+  readonly next_cursor: string | null;
+}

@@ -1,0 +1,20 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { findingKindNames } from "../../alerts/finding.ts";
+import { moment, nullable, oneOf, text } from "../routes/shapes.ts";
+
+export const findingView = Type.Object({
+  kind: oneOf(findingKindNames),
+  severity: oneOf(["critical", "warning", "info"] as const),
+  subject: Type.Object({
+    type: text("`provider`, `key`, `account`, `model`, `store`, `node`, `ledger` or `configuration`."),
+    id: Type.String(),
+    label: text("What people call it."),
+  }),
+  level: nullable(Type.Integer({ description: "80, 95 or 100 % of a balance, budget or cap." })),
+  since: nullable(moment),
+  text: text("One sentence."),
+  details: Type.Record(Type.String(), Type.Union([Type.String(), Type.Number(), Type.Null()])),
+  last_words: nullable(text("What the provider said with the failure that is named; it is never sent.")),
+  next: text("The command that says more, or mends it."),
+});
+export type FindingView = Static<typeof findingView>;

@@ -1,0 +1,46 @@
+import type { Clock } from "../../base/clock.ts";
+import { maintainFolder } from "../../store/open.ts";
+import { type Restored, StoreRefusal } from "../../store/store.ts";
+import { OperationRefusal } from "../context.ts";
+
+const lookEveryMs = 100;
+
+interface RestoreRequest {
+  readonly dir: string;
+  readonly file: string;
+  /** How long a running gateway may take to drain. */
+  readonly timeoutMs: number;
+  /** Called if a running gateway has to be waited for. */
+  onWaiting(): void;
+}
+
+/**
+ * Replaces the data with a backup; what is replaced is kept aside. A gateway that runs on the folder drains, swaps
+ * the data and continues with the copy.
+ */
+export async function restore(request: RestoreRequest, clock: Clock): Promise<Restored> {
+  const { dir, file } = request;
+  const folder = await maintainFolder(dir);
+  const nowMs = clock.wallMs();
+  try {
+    return await folder.restore(file, nowMs);
+  } catch (error) {
+    if (!(error instanceof StoreRefusal) || error.reason !== "in_use") throw error;
+  }
+  await folder.stageRestore(file, nowMs);
+  request.onWaiting();
+  const untilMs = clock.monotonicMs() + request.timeoutMs;
+  while (folder.hasStagedRestore() && clock.monotonicMs() < untilMs) await Bun.sleep(lookEveryMs);
+  if (folder.hasStagedRestore()) {
+    throw new OperationRefusal(
+      "gateway_busy",
+      "The gateway is still busy; it will put the copy in place when it has finished what it is doing.",
+    );
+  }
+  const outcome = await folder.stagedOutcome(nowMs);
+  if (!("refusal" in outcome)) return outcome;
+  throw new OperationRefusal(
+    "gateway_busy",
+    `The gateway could not put the copy in place, and goes on with the data it had: ${outcome.refusal}`,
+  );
+}

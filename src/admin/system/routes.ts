@@ -1,0 +1,98 @@
+import { Type } from "@sinclair/typebox";
+import { residentBytes } from "../../base/system/resident-bytes.ts";
+import { routes } from "../../gateway/operations.ts";
+import type { ServedRoute } from "../../gateway/served-operation.ts";
+import { isStillAdmitted } from "../auth/guard.ts";
+import type { AdminDeps } from "../deps.ts";
+import { tailResponse } from "../live/tail.ts";
+import { momentOf } from "../moments.ts";
+import { AdminError } from "../routes/refusal.ts";
+import { type AdminRoute, get } from "../routes/route.ts";
+import { listOf, pageOf, text, when } from "../routes/shapes.ts";
+import type { HealthView, RouteView } from "../views.ts";
+import { findingView } from "./alert-schema.ts";
+import { findingDocument } from "./list-alerts.ts";
+import { listAudit } from "./list-audit.ts";
+import { listNodes } from "./list-nodes.ts";
+import { auditView, healthView, nodeView, routeView, storageView } from "./schema.ts";
+import { readStorage } from "./storage.ts";
+
+const auditQuery = Type.Object({
+  search: Type.Optional(
+    Type.String({ maxLength: 200, description: "A part of who did it, from where, what, to what, or how." }),
+  ),
+  since: Type.Optional(when),
+  until: Type.Optional(when),
+  cursor: Type.Optional(Type.Integer({ minimum: 1 })),
+  limit: Type.Integer({ minimum: 1, maximum: 500, default: 50 }),
+});
+
+export const systemRoutes: readonly AdminRoute[] = [
+  get("/health", "How the gateway is doing", { answers: healthView }, ({ deps }) => health(deps)),
+  get(
+    "/attention",
+    "What needs attention, the most urgent first",
+    { answers: listOf(findingView) },
+    ({ deps }) => ({ data: deps.attention().map(findingDocument) }),
+  ),
+  get(
+    "/nodes",
+    "The gateways that share the database; none if the data is in a folder",
+    { answers: listOf(nodeView) },
+    async ({ deps }) => ({ data: await listNodes(deps.store) }),
+  ),
+  get(
+    "/storage",
+    "How much is kept, for how long, and what was deleted last",
+    { answers: storageView },
+    ({ deps }) => readStorage(deps.store, deps.settings().retention),
+  ),
+  get("/routes", "The routes that clients call", { answers: listOf(routeView) }, ({ deps }) => ({
+    data: routes.flatMap((route) => routeDocument(route, deps)),
+  })),
+  get(
+    "/audit",
+    "Changes, newest first",
+    { query: auditQuery, answers: pageOf(auditView) },
+    async ({ deps, query: { limit, cursor, since, until, search } }) => {
+      const nowMs = deps.clock.wallMs();
+      const [sinceMs, untilMs] = [momentOf(since, nowMs), momentOf(until, nowMs)];
+      const data = await listAudit(deps.store, { limit, beforeId: cursor, sinceMs, untilMs, search });
+      const last = data.at(-1);
+      return { data, next_cursor: data.length === limit && last !== undefined ? String(last.id) : null };
+    },
+  ),
+  get(
+    "/tail",
+    "Every exchange as it ends, as server-sent events",
+    { answers: text("text/event-stream; the data of each event is one exchange.") },
+    ({ deps, request, caller: { name } }) => {
+      const { feed, tails } = deps.live;
+      if (!tails.tryEnter(name)) {
+        throw new AdminError(429, "too_many_tails", "You have 10 live tails open. Close one of them first.");
+      }
+      const mayStay = () => isStillAdmitted(deps.guard, request, deps.originOf(request), "viewer");
+      return tailResponse(feed, mayStay, { onLeave: () => tails.leave(name) });
+    },
+  ),
+];
+
+/** Nothing for a route that is switched off. */
+function routeDocument(route: ServedRoute, deps: AdminDeps): RouteView[] {
+  const { method, path, mode, dialect, use = null, switchedBy } = route;
+  if (switchedBy !== undefined && !deps.settings().routes[switchedBy]) return [];
+  return [{ method, path, mode, dialect, operation: route.description.operationId, use }];
+}
+
+function health(deps: AdminDeps): HealthView {
+  const trouble = deps.trouble();
+  return {
+    status: deps.isDraining() ? "draining" : trouble === null ? "ok" : "unhealthy",
+    trouble: trouble && { reason: trouble.reason, advice: trouble.advice },
+    version: deps.version,
+    uptime_seconds: deps.live.uptimeMs / 1000,
+    in_flight: deps.inFlight(),
+    event_loop_lag_ms: deps.live.lag.longestMs,
+    memory_bytes: residentBytes(),
+  };
+}

@@ -1,0 +1,12 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { oneOf, text } from "../routes/shapes.ts";
+
+export const setupSteps = ["provider", "key", "request", "reachable", "backup"] as const;
+
+export const setupStepView = Type.Object({
+  step: oneOf(setupSteps),
+  done: Type.Boolean(),
+  text: text("What is to be done, in a few words."),
+  command: text("The command that does it."),
+});
+export type SetupStepView = Static<typeof setupStepView>;

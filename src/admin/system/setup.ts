@@ -1,0 +1,107 @@
+import { msPerDay, msPerHour } from "../../base/clock.ts";
+import type { Settings } from "../../config/settings.ts";
+import { isLoopback } from "../../wire/proxy.ts";
+import type { AdminDeps } from "../deps.ts";
+import { searchExchanges } from "../requests/find-exchanges.ts";
+import type { SetupStepView } from "../views.ts";
+
+type Step = SetupStepView["step"];
+
+/** How far back an answer of a provider counts. */
+const recentDays = 30;
+
+/**
+ * The check list of a new gateway: what is done, and the command for what is not. A step that was done once stays done while the
+ * process runs, so that a busy gateway is not searched again.
+ */
+export function setupSteps(deps: AdminDeps): () => Promise<SetupStepView[]> {
+  const finished = new Set<Step>();
+
+  async function isDone(step: Step, look: () => boolean | Promise<boolean>): Promise<boolean> {
+    if (finished.has(step)) return true;
+    const done = await look();
+    if (done && step !== "reachable") finished.add(step);
+    return done;
+  }
+
+  return async () => {
+    await deps.flushEndings();
+    const settings = deps.settings();
+    const steps: SetupStepView[] = [
+      {
+        step: "provider",
+        done: await isDone("provider", () => hasAnswered(deps)),
+        text: "A provider has answered",
+        command: realProviders(settings).length === 0 ? "sluice config init" : "sluice models check",
+      },
+      {
+        step: "key",
+        done: await isDone("key", async () => (await deps.store.listKeys({ limit: 1 })).keys.length > 0),
+        text: "A key has been created",
+        command: "sluice keys create --mode credit --credit 5 --label laptop",
+      },
+      {
+        step: "request",
+        done: await isDone(
+          "request",
+          async () => (await searchExchanges(deps.store, { limit: 1 })).rows.length > 0,
+        ),
+        text: "A request has been seen",
+        command: "sluice connect curl",
+      },
+      {
+        step: "reachable",
+        done: await isDone("reachable", () => isReachable(settings)),
+        text: "The gateway can be reached from other machines",
+        command: "sluice serve --host 0.0.0.0",
+      },
+    ];
+    // A database is backed up by its own means.
+    if (settings.store !== null) return steps;
+    const done = await isDone("backup", () => hasBackup(deps));
+    return [
+      ...steps,
+      {
+        step: "backup",
+        done,
+        text: "The data has been backed up",
+        command: "sluice backup sluice-backup.db",
+      },
+    ];
+  };
+}
+
+function realProviders({ providers }: Settings): string[] {
+  return [...providers.values()].filter(({ kind }) => kind !== "demo").map(({ name }) => name);
+}
+
+/** The demo needs no set-up, so that it does not count. */
+async function hasAnswered({ settings, deploymentHealth, store, clock }: AdminDeps): Promise<boolean> {
+  const real = realProviders(settings());
+  if (real.length === 0) return false;
+  if (
+    deploymentHealth().some(({ provider, answeredAtMs }) => real.includes(provider) && answeredAtMs !== null)
+  )
+    return true;
+  const nowMs = clock.wallMs();
+  const range = { sinceMs: nowMs - recentDays * msPerDay, untilMs: nowMs + msPerHour, nowMs };
+  const used = await store.reports.usageBy("provider", range);
+  return used.some(({ group }) => real.includes(group));
+}
+
+function isReachable({ server, admin }: Settings): boolean {
+  return (
+    admin.publicUrl !== null ||
+    server.trustedProxies.length > 0 ||
+    !isLoopback(`http://${hostIn(server.host)}`)
+  );
+}
+
+function hostIn(host: string): string {
+  return host.includes(":") ? `[${host}]` : host;
+}
+
+async function hasBackup({ store }: AdminDeps): Promise<boolean> {
+  const found = await store.admin.listAudit({ limit: 1, search: "data.backup" });
+  return found.length > 0;
+}
