@@ -17,9 +17,9 @@ import { Sessions } from "./auth/sessions.ts";
 import type { AdminDeps } from "./deps.ts";
 import type { Live } from "./live/live.ts";
 import { OtherNodes } from "./live/other-nodes.ts";
+import type { InFlightView } from "./reports/schema.ts";
 import { type AdminMount, adminRoutes, holderRoutes } from "./routes/admin.ts";
 import { openMetricsListener } from "./system/metrics-listener.ts";
-import type { InFlightView } from "./views.ts";
 
 interface AdminParts {
   readonly gateway: Gateway;

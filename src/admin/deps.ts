@@ -10,7 +10,7 @@ import type { Store, StoreStats, Trouble } from "../store/store.ts";
 import type { DeploymentHealth } from "../upstream/upstream.ts";
 import type { Guard, Origin } from "./auth/guard.ts";
 import type { Live } from "./live/live.ts";
-import type { InFlightView } from "./views.ts";
+import type { InFlightView } from "./reports/schema.ts";
 
 export interface AdminDeps {
   readonly store: Store;

@@ -88,3 +88,11 @@ export function chosenRange(
   const sinceMs = since ?? Math.max(0, untilMs - weekMs);
   return sinceMs < untilMs ? { sinceMs, untilMs } : null;
 }
+
+export function iso(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+export function isoOrNull(ms: number | null): string | null {
+  return ms === null ? null : iso(ms);
+}

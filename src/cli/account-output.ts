@@ -1,4 +1,5 @@
-import type { AccountView, CapView } from "../admin/views.ts";
+import type { AccountView } from "../admin/accounts/schema.ts";
+import type { CapView } from "../admin/keys/schema.ts";
 import { billedUnit, count, shortCredits } from "../base/text/plural.ts";
 import type { StorePlace } from "./open-store.ts";
 import { facts } from "./terminal/list.ts";

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from "bun:test";
-import type { IssuedKeyView } from "../../src/admin/views.ts";
+import type { IssuedKeyView } from "../../src/admin/keys/schema.ts";
 import { Sluice } from "../support/sluice.ts";
 
 const token = "the-operators-token";

@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
 import { createHmac } from "node:crypto";
+import { iso } from "../../src/admin/moments.ts";
 import { auditLedger } from "../../src/admin/reports/audit-ledger.ts";
 import { readAttention } from "../../src/admin/system/list-alerts.ts";
-import { iso } from "../../src/admin/views.ts";
 import { AttentionMonitor, type MonitorOptions } from "../../src/alerts/monitor.ts";
 import { msPerDay } from "../../src/base/clock.ts";
 import { loadSettings } from "../../src/config/load.ts";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import type { AdminTokenView, IssuedAdminTokenView } from "../../src/admin/system/schema.ts";
-import type { AuditView, Page } from "../../src/admin/views.ts";
+import type { Page } from "../../src/admin/routes/shapes.ts";
+import type { AdminTokenView, AuditView, IssuedAdminTokenView } from "../../src/admin/system/schema.ts";
 import { type Sluice, startSluice } from "../support/sluice.ts";
 
 let sluice: Sluice;

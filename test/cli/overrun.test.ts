@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import type { FindingView, UsageView } from "../../src/admin/views.ts";
+import type { UsageView } from "../../src/admin/reports/schema.ts";
+import type { FindingView } from "../../src/admin/system/alert-schema.ts";
 import { systemClock } from "../../src/base/clock.ts";
 import { openStore } from "../../src/store/open.ts";
 import { settleItem } from "../store/fixtures.ts";

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { ReconciliationView } from "../../src/admin/views.ts";
+import type { ReconciliationView } from "../../src/admin/reconcile/schema.ts";
 import { systemClock } from "../../src/base/clock.ts";
 import { openStore } from "../../src/store/open.ts";
 import { attempt } from "../store/attempts.ts";

@@ -1,8 +1,9 @@
 import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { KeyView } from "../../src/admin/keys/schema.ts";
+import type { FindingView } from "../../src/admin/system/alert-schema.ts";
 import { findingDocument } from "../../src/admin/system/list-alerts.ts";
-import type { FindingView, KeyView } from "../../src/admin/views.ts";
 import { type Finding, type FindingKind, findingKindNames } from "../../src/alerts/finding.ts";
 import { newPlace, sluice, sluiceJson } from "./fixtures.ts";
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import type { ContentView } from "../../src/admin/views.ts";
+import type { ContentView } from "../../src/admin/content/schema.ts";
 import { startSluice, type TestKey } from "../support/sluice.ts";
 
 const token = "the-operators-token";

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
-import type { StorageView, UsageView } from "../../src/admin/views.ts";
+import type { UsageView } from "../../src/admin/reports/schema.ts";
+import type { StorageView } from "../../src/admin/system/schema.ts";
 import type { Sluice, TestKey } from "../support/sluice.ts";
 import { waitFor } from "../support/wait.ts";
 import { type Browsing, browse, findBrowser } from "./browser.ts";

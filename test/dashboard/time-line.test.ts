@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import type { AttemptView } from "../../src/admin/views.ts";
+import type { AttemptView } from "../../src/admin/requests/schema.ts";
 import { phasesOf } from "../../src/dashboard/page/pages/time-line.ts";
 
 const times = {

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import type { ReconciliationView } from "../../src/admin/views.ts";
+import type { ReconciliationView } from "../../src/admin/reconcile/schema.ts";
 import { configFor } from "../support/config.ts";
 import { startSluice } from "../support/sluice.ts";
 

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { AttemptView, ExchangeDetailView, ExchangeView, FiguresView } from "../../src/admin/views.ts";
+import type { FiguresView } from "../../src/admin/reports/schema.ts";
+import type { AttemptView, ExchangeDetailView, ExchangeView } from "../../src/admin/requests/schema.ts";
 import { openAiError, silence } from "../support/answers.ts";
 import { configFor, upstreamKeys } from "../support/config.ts";
 import { type ScriptedProvider, startProvider } from "../support/provider.ts";

@@ -1,7 +1,7 @@
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import type { EntryView, ExchangeDetailView } from "../../src/admin/views.ts";
+import type { EntryView, ExchangeDetailView } from "../../src/admin/requests/schema.ts";
 import { clientOf, migratedDatabase } from "../store/postgres/fixtures.ts";
 import { configFor } from "../support/config.ts";
 import { hasPostgres } from "../support/postgres.ts";

@@ -1,7 +1,9 @@
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import type { ExchangeView, FiguresView, KeyView, OverviewView, UsageView } from "../../src/admin/views.ts";
+import type { KeyView } from "../../src/admin/keys/schema.ts";
+import type { FiguresView, OverviewView, UsageView } from "../../src/admin/reports/schema.ts";
+import type { ExchangeView } from "../../src/admin/requests/schema.ts";
 import type { Entry } from "../../src/store/store.ts";
 import { configFor } from "../support/config.ts";
 import { type ScriptedProvider, startProvider } from "../support/provider.ts";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
-import type { ExchangeView } from "../../src/admin/views.ts";
+import type { ExchangeView } from "../../src/admin/requests/schema.ts";
 import { nanoPerCredit } from "../../src/base/money/money.ts";
 import { type MeteredCase, meteredCases, meteredModels } from "../gateway/metered/routes.ts";
 import { streamedModels, streamedRoutes } from "../gateway/metered/streamed-routes.ts";

@@ -6,8 +6,9 @@ import { effectiveStatus } from "../../keys/status.ts";
 import type { AccountKeys, AccountRecord, AccountStanding } from "../../store/store.ts";
 import { type OperationContext, OperationRefusal } from "../context.ts";
 import { budgetDocument, byNumber, capDocument, capStates, creditDocument } from "../keys/cap-document.ts";
-import { type AccountView, iso } from "../views.ts";
+import { iso } from "../moments.ts";
 import { allAccounts } from "./accounts.ts";
+import type { AccountView } from "./schema.ts";
 
 const accountsPerRead = 100;
 /** With the accounts, in one statement. Where there are more, they are read in pages: about 5 ms each. */

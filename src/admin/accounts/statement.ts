@@ -2,8 +2,9 @@ import { mapInTurns } from "../../base/loop/in-turns.ts";
 import { creditsFromNano } from "../../base/money/money.ts";
 import type { AccountStatement, StatementLine } from "../../store/store.ts";
 import { invalidInput, type OperationContext } from "../context.ts";
-import { type AccountStatementView, iso, type StatementView } from "../views.ts";
+import { iso } from "../moments.ts";
 import { findAccount } from "./accounts.ts";
+import type { AccountStatementView, StatementView } from "./statement-schema.ts";
 
 export interface StatementRequest {
   /** Such as `2026-10`, UTC. */

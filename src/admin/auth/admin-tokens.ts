@@ -3,8 +3,8 @@ import { hashSecret } from "../../keys/hash.ts";
 import type { AdminTokenRecord } from "../../store/store.ts";
 import { invalidInput, type OperationContext, OperationRefusal } from "../context.ts";
 import { checkKeyFields } from "../keys/key-fields.ts";
+import { iso } from "../moments.ts";
 import type { AdminTokenView, IssuedAdminTokenView } from "../system/schema.ts";
-import { iso } from "../views.ts";
 import { newToken } from "./admin-token.ts";
 
 /** The token of the configuration, or of the first start, which has no record. */

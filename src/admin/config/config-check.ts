@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../base/json.ts";
 import { configDifferences } from "../../config/differences.ts";
 import type { CheckedConfig } from "../../config/on-disk.ts";
-import type { ConfigCheckView } from "../views.ts";
+import type { ConfigCheckView } from "./schema.ts";
 
 /** What is wrong with the file, and what would be different with it, under the names that the admin API and `--json` share. */
 export function configCheckDocument(checked: CheckedConfig, running: JsonObject): ConfigCheckView {

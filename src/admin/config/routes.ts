@@ -2,10 +2,15 @@ import { Type } from "@sinclair/typebox";
 import type { AdminDeps } from "../deps.ts";
 import { AdminError, sentence } from "../routes/refusal.ts";
 import { type AdminRoute, get, post } from "../routes/route.ts";
-import type { ConfigCheckView } from "../views.ts";
 import { changesInWords, configCheckDocument } from "./config-check.ts";
 import { configInForce } from "./running-config.ts";
-import { configCheckView, configReloadBody, configReloadView, configTextView } from "./schema.ts";
+import {
+  type ConfigCheckView,
+  configCheckView,
+  configReloadBody,
+  configReloadView,
+  configTextView,
+} from "./schema.ts";
 
 export const configRoutes: readonly AdminRoute[] = [
   get(

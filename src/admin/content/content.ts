@@ -4,8 +4,8 @@ import type { ContentFilter, ContentPlace, ListedContent } from "../../store/con
 import type { ExchangeQuery, KeyRecord } from "../../store/store.ts";
 import { invalidInput, type OperationContext } from "../context.ts";
 import { findKey } from "../keys/find-key.ts";
+import { iso } from "../moments.ts";
 import { searchExchanges } from "../requests/find-exchanges.ts";
-import { iso } from "../views.ts";
 import type { ListedContentView } from "./schema.ts";
 
 /** A document in memory may have some megabytes. */

@@ -2,7 +2,8 @@ import { creditsFromNano } from "../../base/money/money.ts";
 import type { AccountSummary, BoundState } from "../../ledger/accounts.ts";
 import { Cap } from "../../ledger/cap.ts";
 import type { AccountRecord, CapRecord, CapTotals, KeyMode, KeyRecord, Store } from "../../store/store.ts";
-import { type CapView, isoOrNull } from "../views.ts";
+import { isoOrNull } from "../moments.ts";
+import type { CapView } from "./schema.ts";
 
 export function creditDocument({
   purchased,

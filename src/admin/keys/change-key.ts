@@ -6,13 +6,13 @@ import type { CapRecord, KeyRecord, StoredKeyStatus } from "../../store/store.ts
 import { findAccount } from "../accounts/accounts.ts";
 import { checkEntryText } from "../accounts/enter-credit.ts";
 import { invalidInput, type OperationContext, OperationRefusal } from "../context.ts";
-import type { ExtendBody } from "../views.ts";
 import { capLimits, capName, type WrittenCap } from "./cap-text.ts";
 import { updateDetail } from "./change-detail.ts";
 import { findKey } from "./find-key.ts";
 import { rotationDetail } from "./former-prefix.ts";
 import { checkKeyFields } from "./key-fields.ts";
 import { type KnownNames, refuseUnknownNames } from "./known-names.ts";
+import type { ExtendBody } from "./schema.ts";
 
 export interface UpdatedKey {
   readonly key: KeyRecord;

@@ -4,9 +4,9 @@ import {
   keyAttributeNames,
   keyAttributes,
 } from "../../base/key-attributes.ts";
-import { isoMs } from "../moments.ts";
-import { type CapsBody, iso, type KeyChangesBody, type ShownAttributes } from "../views.ts";
+import { iso, isoMs } from "../moments.ts";
 import type { WrittenCap } from "./cap-text.ts";
+import type { CapsBody, KeyChangesBody, ShownAttributes } from "./schema.ts";
 
 /** A key's own attributes as the wire has them; those of its account are shown with the account. */
 export function attributeDocument(attributes: KeyAttributes): ShownAttributes {

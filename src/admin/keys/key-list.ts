@@ -9,9 +9,8 @@ import type { KeyRecord } from "../../store/store.ts";
 import type { Caller } from "../auth/identity.ts";
 import type { AdminDeps } from "../deps.ts";
 import { oneOf, text } from "../routes/shapes.ts";
-import type { KeyList, KeyView, ListedKeyView } from "../views.ts";
 import { summarizeKey } from "./key-summary.ts";
-import { keyStatuses } from "./schema.ts";
+import { type KeyList, type KeyView, keyStatuses, type ListedKeyView } from "./schema.ts";
 
 export const keyListQuery = Type.Object({
   search: Type.Optional(text("A part of the label or the owner, or the beginning of the id or prefix.")),

@@ -6,10 +6,11 @@ import { effectiveStatus } from "../../keys/status.ts";
 import type { AccountSummary, BoundState } from "../../ledger/accounts.ts";
 import { emptyAccount, emptyKey, type KeyRecord } from "../../store/store.ts";
 import type { OperationContext } from "../context.ts";
-import { iso, isoOrNull, type KeyView } from "../views.ts";
+import { iso, isoOrNull } from "../moments.ts";
 import { capDocument, creditDocument, readCaps } from "./cap-document.ts";
 import { keyPages } from "./find-key.ts";
 import { attributeDocument } from "./key-document.ts";
+import type { KeyView } from "./schema.ts";
 
 /**
  * A key under the names that the admin API, the dashboard and `--json` share: its derived status and its account, never its

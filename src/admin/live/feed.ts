@@ -1,7 +1,8 @@
 import { creditsFromNano } from "../../base/money/money.ts";
 import { totalInput } from "../../base/usage/usage.ts";
 import { countsInReports, type ExchangeFacts } from "../../observe/exchange.ts";
-import { iso, type TailView } from "../views.ts";
+import { iso } from "../moments.ts";
+import type { TailView } from "../requests/schema.ts";
 
 const remembered = 50;
 /** Of so many requests the whole duration is known, with the charge; their records are written before it ends. */

@@ -3,7 +3,7 @@ import { noUsage, totalInput } from "../../base/usage/usage.ts";
 import type { KeyRing } from "../../keys/keyring.ts";
 import type { ListedExchange, Store } from "../../store/store.ts";
 import { exchangeDocument } from "../requests/exchange-document.ts";
-import type { TailView } from "../views.ts";
+import type { TailView } from "../requests/schema.ts";
 import type { ExchangeFeed } from "./feed.ts";
 
 export interface OtherNodesOptions {

@@ -13,7 +13,7 @@ import type { Prepared, Provider, ProviderSettings, RefusalSubject } from "../..
 import { createProvider } from "../../vendors/registry.ts";
 import { certificateProblem } from "../../wire/certificate-problem.ts";
 import { type CollectedAnswer, collectAnswer } from "../../wire/collect.ts";
-import type { ModelCheckView } from "../views.ts";
+import type { ModelCheckView } from "./schema.ts";
 
 /** Less than the 30 s after which the gateway closes a connection on which nothing happens. */
 const timeoutMs = 25_000;

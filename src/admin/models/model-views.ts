@@ -3,7 +3,8 @@ import { priceInUsd } from "../../catalog/price-view.ts";
 import type { DeploymentSettings, ModelSettings, Price } from "../../config/settings.ts";
 import type { DeploymentHealth, FailingCalls } from "../../upstream/upstream.ts";
 import type { AdminDeps } from "../deps.ts";
-import { type DeploymentView, iso, type ModelView, type PriceView } from "../views.ts";
+import { iso } from "../moments.ts";
+import type { DeploymentView, ModelView, PriceView } from "./schema.ts";
 
 export function modelViews(deps: AdminDeps): ModelView[] {
   const health = new Map(deps.deploymentHealth().map((one) => [one.name, one]));

@@ -4,10 +4,10 @@ import { type BillLine, nanoUsd, UnreadableBill } from "../../vendors/bill.ts";
 import type { ProviderSettings } from "../../vendors/provider.ts";
 import { invalidInput, type OperationContext } from "../context.ts";
 import { isoMs } from "../moments.ts";
-import type { BilledFiguresView, ReconciliationView } from "../views.ts";
 import { type FetchedDays, fetchBill } from "./fetch-bill.ts";
 import { type BillFile, type ProviderBill, readBill } from "./read-bill.ts";
 import { type AskedReconciliation, reconciliation } from "./reconciliation.ts";
+import type { BilledFiguresView, ReconciliationView } from "./schema.ts";
 
 /** Percent. Calls around midnight may be billed on the other day. */
 export const defaultTolerance = 1;

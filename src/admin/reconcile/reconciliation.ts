@@ -3,10 +3,10 @@ import { count, plural } from "../../base/text/plural.ts";
 import type { AttemptSums } from "../../store/store.ts";
 import { type BillFigure, type BillFigures, billFigures } from "../../vendors/bill.ts";
 import { invalidInput, type OperationRefusal } from "../context.ts";
-import type { ComparedFigureView, ReconciliationView } from "../views.ts";
 import { compare, type LedgerFigures } from "./compare.ts";
 import type { FetchedDays } from "./fetch-bill.ts";
 import type { ProviderBill } from "./read-bill.ts";
+import type { ComparedFigureView, ReconciliationView } from "./schema.ts";
 
 export interface AskedReconciliation extends FetchedDays {
   readonly provider: string;

@@ -4,7 +4,7 @@ import type { Entry, KeyRecord } from "../../store/store.ts";
 import type { OperationContext } from "../context.ts";
 import { findKey } from "../keys/find-key.ts";
 import { entryDocument } from "../requests/exchange-document.ts";
-import type { EntryView } from "../views.ts";
+import type { EntryView } from "../requests/schema.ts";
 
 export type ExportFormat = "csv" | "jsonl";
 

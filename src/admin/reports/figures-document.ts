@@ -1,6 +1,6 @@
 import { creditsFromNano } from "../../base/money/money.ts";
 import { cachedInputShare, errorRate, type Figures } from "../../store/store.ts";
-import type { FiguresView, UsageRowView } from "../views.ts";
+import type { FiguresView, UsageRowView } from "./schema.ts";
 
 /** The figures under the names that the admin API, the dashboard and `--json` share. */
 export function figuresDocument(figures: Figures): FiguresView {

@@ -3,9 +3,9 @@ import { msPerHour, msPerMinute } from "../../base/clock.ts";
 import { quantileMs } from "../../observe/histogram.ts";
 import { type LatencyBand, type StepQuery, sumFigures, type TimeRange } from "../../store/store.ts";
 import type { AdminDeps } from "../deps.ts";
-import { chosenRange, pastMoment } from "../moments.ts";
-import { iso, type OverviewRange, type OverviewView, type SumsView, type UsageRowView } from "../views.ts";
+import { chosenRange, iso, pastMoment } from "../moments.ts";
 import { figuresDocument, usageRow } from "./figures-document.ts";
+import type { OverviewRange, OverviewView, SumsView, UsageRowView } from "./schema.ts";
 
 const topCount = 5;
 const oldestCount = 5;

@@ -4,9 +4,9 @@ import { dimensionNames, dimensionOf, type GroupedFigures } from "../../store/st
 import { allAccounts, findAccount } from "../accounts/accounts.ts";
 import type { OperationContext } from "../context.ts";
 import { findKey, keyPages } from "../keys/find-key.ts";
-import type { ChosenRange } from "../moments.ts";
-import { iso, type UsageRowView, type UsageView } from "../views.ts";
+import { type ChosenRange, iso } from "../moments.ts";
 import { figuresDocument, usageRow } from "./figures-document.ts";
+import type { UsageRowView, UsageView } from "./schema.ts";
 
 export interface UsageReportRequest extends ChosenRange {
   /** Names of dimensions. */

@@ -4,15 +4,10 @@ import type { AttemptRecord } from "../../base/requests/attempt.ts";
 import { noUsage } from "../../base/usage/usage.ts";
 import type { Entry, FiledExchange, KeyRecord, ListedExchange } from "../../store/store.ts";
 import type { KeySummary } from "../keys/key-summary.ts";
-import {
-  type AttemptView,
-  type EntryView,
-  type ExchangeDetailView,
-  type ExchangeView,
-  iso,
-} from "../views.ts";
+import { iso } from "../moments.ts";
 import { explainCharge } from "./explain-charge.ts";
 import { explainExchange } from "./explain-exchange.ts";
+import type { AttemptView, EntryView, ExchangeDetailView, ExchangeView } from "./schema.ts";
 
 /** Null if the key is unknown. */
 type KeyOf = (id: string) => Pick<KeyRecord, "prefix" | "label" | "mode"> | null;

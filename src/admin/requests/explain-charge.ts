@@ -9,7 +9,7 @@ import {
 } from "../../base/money/rates.ts";
 import { meteredUnits, unitOf, unitsOf } from "../../base/usage/metered-units.ts";
 import type { Entry } from "../../store/store.ts";
-import type { EntryView } from "../views.ts";
+import type { EntryView } from "./schema.ts";
 
 const picoPerMillionth = 1_000_000;
 const picoPerThousandth = 1_000_000_000;

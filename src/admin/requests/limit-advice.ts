@@ -4,7 +4,7 @@ import { ownAccountId } from "../../base/own-account.ts";
 import type { KeyMode, ListedExchange } from "../../store/store.ts";
 import { capName } from "../keys/cap-text.ts";
 import type { KeySummary } from "../keys/key-summary.ts";
-import type { CapView } from "../views.ts";
+import type { CapView } from "../keys/schema.ts";
 
 type DeniedExchange = Pick<ListedExchange, "exchangeId" | "model" | "needed">;
 

@@ -4,7 +4,7 @@ import { StoreRefusal } from "../../store/store.ts";
 import type { RefusedAccess } from "../auth/guard.ts";
 import type { Lockout } from "../auth/lockout.ts";
 import { OperationRefusal } from "../context.ts";
-import type { ErrorView } from "../views.ts";
+import type { ErrorView } from "../system/schema.ts";
 import { isLong, jsonStream } from "./json-parts.ts";
 
 export class AdminError extends Error {

@@ -4,7 +4,11 @@ import { momentWords, pastMoment } from "../moments.ts";
 
 FormatRegistry.Set("past-moment", (text) => pastMoment(text, 0) !== null);
 
-/** Schemas that the views of the admin API share. */
+/**
+ * Schemas that all resources of the admin API share. The schema of a resource (`schema.ts`) produces the OpenAPI document
+ * and the type of the response; the routes return it and the dashboard reads it, so a field renamed on one side fails to compile
+ * on the other.
+ */
 export const nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()]);
 
 export const oneOf = <const Names extends readonly string[]>(names: Names, fallback?: Names[number]) =>

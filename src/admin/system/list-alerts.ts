@@ -1,7 +1,8 @@
 import { type Finding, kindOf, severityOf } from "../../alerts/finding.ts";
 import { readFindings } from "../../alerts/read-findings.ts";
 import type { OperationContext } from "../context.ts";
-import { type FindingView, isoOrNull } from "../views.ts";
+import { isoOrNull } from "../moments.ts";
+import type { FindingView } from "./alert-schema.ts";
 
 /** What needs attention, under the names that the admin API, the dashboard and `--json` share. */
 export async function readAttention({ store, clock }: OperationContext): Promise<FindingView[]> {

@@ -1,5 +1,6 @@
 import type { AuditQuery, Store } from "../../store/store.ts";
-import { type AuditView, iso } from "../views.ts";
+import { iso } from "../moments.ts";
+import type { AuditView } from "./schema.ts";
 
 type AuditStore = Pick<Store, "admin" | "findKey" | "findAccount">;
 

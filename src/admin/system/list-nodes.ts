@@ -1,5 +1,6 @@
 import type { NodeRecord, Store } from "../../store/store.ts";
-import { iso, type NodeView } from "../views.ts";
+import { iso } from "../moments.ts";
+import type { NodeView } from "./schema.ts";
 
 /** The gateways of a shared database under the names that the admin API, the dashboard and `--json` share. */
 export async function listNodes({ nodes }: Pick<Store, "nodes">): Promise<readonly NodeView[]> {

@@ -9,12 +9,19 @@ import { momentOf } from "../moments.ts";
 import { AdminError } from "../routes/refusal.ts";
 import { type AdminRoute, get } from "../routes/route.ts";
 import { listOf, pageOf, text, when } from "../routes/shapes.ts";
-import type { HealthView, RouteView } from "../views.ts";
 import { findingView } from "./alert-schema.ts";
 import { findingDocument } from "./list-alerts.ts";
 import { listAudit } from "./list-audit.ts";
 import { listNodes } from "./list-nodes.ts";
-import { auditView, healthView, nodeView, routeView, storageView } from "./schema.ts";
+import {
+  auditView,
+  type HealthView,
+  healthView,
+  nodeView,
+  type RouteView,
+  routeView,
+  storageView,
+} from "./schema.ts";
 import { readStorage } from "./storage.ts";
 
 const auditQuery = Type.Object({

@@ -3,7 +3,7 @@ import type { Settings } from "../../config/settings.ts";
 import { isLoopback } from "../../wire/proxy.ts";
 import type { AdminDeps } from "../deps.ts";
 import { searchExchanges } from "../requests/find-exchanges.ts";
-import type { SetupStepView } from "../views.ts";
+import type { SetupStepView } from "./setup-schema.ts";
 
 type Step = SetupStepView["step"];
 

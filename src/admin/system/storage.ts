@@ -1,7 +1,8 @@
 import { msPerDay, msPerHour } from "../../base/clock.ts";
 import type { Settings } from "../../config/settings.ts";
 import type { Store } from "../../store/store.ts";
-import { iso, type StorageView } from "../views.ts";
+import { iso } from "../moments.ts";
+import type { StorageView } from "./schema.ts";
 
 /** How much is kept, for how long, and what was deleted last, under the names that the admin API and `--json` share. */
 export async function readStorage(store: Store, retention: Settings["retention"]): Promise<StorageView> {

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { ChangedAccount } from "../../admin/accounts/accounts.ts";
+import type { AccountView } from "../../admin/accounts/schema.ts";
 import type { WrittenCap } from "../../admin/keys/cap-text.ts";
-import type { AccountView } from "../../admin/views.ts";
 import { type BudgetPeriod, budgetPeriods, keyModes } from "../../base/key-attributes.ts";
 import { creditsFromNano } from "../../base/money/money.ts";
 import { type ContentLevel, contentLevels } from "../../base/requests/content-level.ts";

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { AuditView } from "../../admin/views.ts";
+import type { AuditView } from "../../admin/system/schema.ts";
 import { printable } from "../../base/text/printable.ts";
 import { atLeastOne, since } from "../arguments.ts";
 import type { TimeOptions } from "../chosen-time.ts";

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { NodeView } from "../../admin/views.ts";
+import type { NodeView } from "../../admin/system/schema.ts";
 import { count } from "../../base/text/plural.ts";
 import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../help.ts";
 import { withStore } from "../open-store.ts";

@@ -1,7 +1,11 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { type Command, InvalidArgumentError } from "commander";
-import type { ComparedFigureView, ReconciledRowView, ReconciliationView } from "../../admin/views.ts";
+import type {
+  ComparedFigureView,
+  ReconciledRowView,
+  ReconciliationView,
+} from "../../admin/reconcile/schema.ts";
 import { dateOfDay, utcDay } from "../../base/clock.ts";
 import { csvLine } from "../../base/text/csv.ts";
 import { count, plural } from "../../base/text/plural.ts";

@@ -1,5 +1,9 @@
 import type { Command } from "commander";
-import type { AccountStatementView, StatementLineView, StatementView } from "../../admin/views.ts";
+import type {
+  AccountStatementView,
+  StatementLineView,
+  StatementView,
+} from "../../admin/accounts/statement-schema.ts";
 import { ownAccountId } from "../../base/own-account.ts";
 import { count, plural } from "../../base/text/plural.ts";
 import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../help.ts";

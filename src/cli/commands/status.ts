@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { FindingView } from "../../admin/views.ts";
+import type { FindingView } from "../../admin/system/alert-schema.ts";
 import { printable } from "../../base/text/printable.ts";
 import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../help.ts";
 import { withStore } from "../open-store.ts";

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { ChosenRange } from "../../admin/moments.ts";
+import type { FiguresView, UsageRowView, UsageView } from "../../admin/reports/schema.ts";
 import { dimensionWords, readDimensions } from "../../admin/reports/usage-report.ts";
-import type { FiguresView, UsageRowView, UsageView } from "../../admin/views.ts";
 import { count, plural, shortCredits } from "../../base/text/plural.ts";
 import { printable } from "../../base/text/printable.ts";
 import { dimensionNames } from "../../store/store.ts";

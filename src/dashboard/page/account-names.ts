@@ -1,4 +1,4 @@
-import type { AccountList } from "../../admin/views.ts";
+import type { AccountList } from "../../admin/accounts/schema.ts";
 import { useAnswer } from "./api.ts";
 
 /** What accounts are called: by their labels, as far as they are loaded and have one. */

@@ -1,6 +1,6 @@
 import { signal } from "@preact/signals";
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import type { ErrorView, SessionView } from "../../admin/views.ts";
+import type { ErrorView, SessionView } from "../../admin/system/schema.ts";
 
 export const adminBase = "/admin/api/v1";
 const holderBase = "/usage/api/v1";

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import type { HealthView } from "../../admin/views.ts";
+import type { HealthView } from "../../admin/system/schema.ts";
 import { askWhoIsSignedIn, session, signOut, useAnswer } from "./api.ts";
 import { zoneWord } from "./format.ts";
 import { Holder } from "./holder/holder.tsx";

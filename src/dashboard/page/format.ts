@@ -1,4 +1,4 @@
-import type { ExchangeView } from "../../admin/views.ts";
+import type { ExchangeView } from "../../admin/requests/schema.ts";
 import { plural, shortCredits, unitsText } from "../../base/text/plural.ts";
 import { type Zone, zone } from "./zone.ts";
 

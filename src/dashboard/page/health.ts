@@ -1,4 +1,4 @@
-import type { DeploymentView } from "../../admin/views.ts";
+import type { DeploymentView } from "../../admin/models/schema.ts";
 
 const stateWords = {
   half_open: { tone: "warn", text: "trying again" },

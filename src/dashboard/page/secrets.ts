@@ -1,5 +1,5 @@
 import { signal } from "@preact/signals";
-import type { IssuedKeyView } from "../../admin/views.ts";
+import type { IssuedKeyView } from "../../admin/keys/schema.ts";
 
 /**
  * Secrets that this tab has seen being made, so that the playground can use them without a paste. They

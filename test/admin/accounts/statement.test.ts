@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
-import type { IssuedKeyView, StatementView } from "../../../src/admin/views.ts";
+import type { StatementView } from "../../../src/admin/accounts/statement-schema.ts";
+import type { IssuedKeyView } from "../../../src/admin/keys/schema.ts";
 import { settleItem } from "../../store/fixtures.ts";
 import { startAdmin } from "../routes/fixtures.ts";
 

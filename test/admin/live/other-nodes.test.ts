@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { ExchangeFeed } from "../../../src/admin/live/feed.ts";
 import { OtherNodes } from "../../../src/admin/live/other-nodes.ts";
-import type { TailView } from "../../../src/admin/views.ts";
+import type { TailView } from "../../../src/admin/requests/schema.ts";
 import { readLabels } from "../../../src/base/requests/labels.ts";
 import { noUsage } from "../../../src/base/usage/usage.ts";
 import type { ListedExchange, Store } from "../../../src/store/store.ts";

@@ -3,7 +3,7 @@ import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { checkProviders } from "../../../src/admin/models/check-providers.ts";
-import type { ModelCheckView } from "../../../src/admin/views.ts";
+import type { ModelCheckView } from "../../../src/admin/models/schema.ts";
 import { loadSettings } from "../../../src/config/load.ts";
 import { json, openAiError, redirect, text } from "../../support/answers.ts";
 import { usualAnswer } from "../../support/fixtures.ts";

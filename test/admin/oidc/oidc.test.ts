@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import type { SessionView } from "../../../src/admin/system/schema.ts";
-import type { AuditView, Page } from "../../../src/admin/views.ts";
+import type { Page } from "../../../src/admin/routes/shapes.ts";
+import type { AuditView, SessionView } from "../../../src/admin/system/schema.ts";
 import { rawExchange } from "../../support/raw.ts";
 import { type Sluice, startSluice } from "../../support/sluice.ts";
 import { Browser } from "./browser.ts";

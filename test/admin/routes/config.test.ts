@@ -1,12 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
-import type {
-  AuditView,
-  ConfigCheckView,
-  ConfigReloadView,
-  ConfigTextView,
-  Page,
-} from "../../../src/admin/views.ts";
+import type { ConfigCheckView, ConfigReloadView, ConfigTextView } from "../../../src/admin/config/schema.ts";
+import type { Page } from "../../../src/admin/routes/shapes.ts";
+import type { AuditView } from "../../../src/admin/system/schema.ts";
 import { type AdminServer, startAdmin, tracingSecret } from "./fixtures.ts";
 
 let admin: AdminServer;

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { endLostSignIns, refreshSignIn } from "../../../src/admin/auth/device/device-keys.ts";
-import type { IssuedKeyView, KeyList, KeyView } from "../../../src/admin/views.ts";
+import type { IssuedKeyView, KeyList, KeyView } from "../../../src/admin/keys/schema.ts";
 import { type AdminServer, startAdmin } from "./fixtures.ts";
 
 const settings = `

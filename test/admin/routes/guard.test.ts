@@ -1,6 +1,7 @@
 import { describe, expect, spyOn, test } from "bun:test";
 import { adminBase } from "../../../src/admin/routes/admin.ts";
-import type { AuditView, Page } from "../../../src/admin/views.ts";
+import type { Page } from "../../../src/admin/routes/shapes.ts";
+import type { AuditView } from "../../../src/admin/system/schema.ts";
 import { signIn, startAdmin, token } from "./fixtures.ts";
 
 interface Document {

@@ -1,11 +1,8 @@
 import { expect, test } from "bun:test";
-import type {
-  AuditView,
-  ErrorView,
-  IssuedKeyView,
-  Page,
-  ReconciliationView,
-} from "../../../src/admin/views.ts";
+import type { IssuedKeyView } from "../../../src/admin/keys/schema.ts";
+import type { ReconciliationView } from "../../../src/admin/reconcile/schema.ts";
+import type { Page } from "../../../src/admin/routes/shapes.ts";
+import type { AuditView, ErrorView } from "../../../src/admin/system/schema.ts";
 import { attempt } from "../../store/attempts.ts";
 import { settleItem } from "../../store/fixtures.ts";
 import { anthropicUsagePage, openAiUsagePages } from "../reconcile/saved-answers.ts";

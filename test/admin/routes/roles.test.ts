@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, spyOn, test } from "bun:test";
-import type { IssuedKeyView, KeyList } from "../../../src/admin/views.ts";
+import type { IssuedKeyView, KeyList } from "../../../src/admin/keys/schema.ts";
 import { keyRecord } from "../../store/fixtures.ts";
 import { type AdminServer, startAdmin } from "./fixtures.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import type { SetupStepView } from "../../../src/admin/views.ts";
+import type { SetupStepView } from "../../../src/admin/system/setup-schema.ts";
 import { builtInConfig } from "../../../src/config/source.ts";
 import { startProvider } from "../../support/provider.ts";
 import { Sluice } from "../../support/sluice.ts";

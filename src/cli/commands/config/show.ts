@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { ConfigChangeView } from "../../../admin/views.ts";
+import type { ConfigChangeView } from "../../../admin/config/schema.ts";
 import { locateData } from "../../../config/locate-data.ts";
 import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../../help.ts";
 import { auditChange, withStore } from "../../open-store.ts";

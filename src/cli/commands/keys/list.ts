@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { KeySummary } from "../../../admin/keys/key-summary.ts";
-import type { CapView } from "../../../admin/views.ts";
+import type { CapView } from "../../../admin/keys/schema.ts";
 import { utcDay } from "../../../base/clock.ts";
 import { leftOfCap, tightestCap } from "../../../base/money/tightest-cap.ts";
 import { ownAccountId } from "../../../base/own-account.ts";

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { ModelCheckView } from "../../../admin/views.ts";
+import type { ModelCheckView } from "../../../admin/models/schema.ts";
 import { plural } from "../../../base/text/plural.ts";
 import type { ModelSettings, Settings } from "../../../config/settings.ts";
 import { didYouMean } from "../../../config/suggest.ts";

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { OperationContext } from "../../../admin/context.ts";
 import { askedLabels, searchExchanges } from "../../../admin/requests/find-exchanges.ts";
-import type { ExchangeView } from "../../../admin/views.ts";
+import type { ExchangeView } from "../../../admin/requests/schema.ts";
 import { count, shortCredits } from "../../../base/text/plural.ts";
 import { printable } from "../../../base/text/printable.ts";
 import type { Ending, ExchangeQuery, ListedExchange } from "../../../store/store.ts";

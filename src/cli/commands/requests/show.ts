@@ -1,5 +1,10 @@
 import type { Command } from "commander";
-import type { AttemptView, EntryView, ExchangeDetailView, ExchangeView } from "../../../admin/views.ts";
+import type {
+  AttemptView,
+  EntryView,
+  ExchangeDetailView,
+  ExchangeView,
+} from "../../../admin/requests/schema.ts";
 import { count, unitsText } from "../../../base/text/plural.ts";
 import { printable } from "../../../base/text/printable.ts";
 import type { KeyRecord } from "../../../store/store.ts";

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import type { Command } from "commander";
-import type { StorageView } from "../../../admin/views.ts";
+import type { StorageView } from "../../../admin/system/schema.ts";
 import { count, plural } from "../../../base/text/plural.ts";
 import { size } from "../../../base/text/size.ts";
 import { type DataOptions, newDataCommand } from "../../help.ts";

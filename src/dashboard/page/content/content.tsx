@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import type { ContentView } from "../../../admin/views.ts";
+import type { ContentView } from "../../../admin/content/schema.ts";
 import type { Json } from "../../../base/json.ts";
 import { api, session, shownKey, useLoaded } from "../api.ts";
 import { count } from "../format.ts";

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import type { DeviceView } from "../../../admin/views.ts";
+import type { DeviceView } from "../../../admin/auth/device/schema.ts";
 import { api, session } from "../api.ts";
 import { moment } from "../format.ts";
 import { Button } from "../parts/button.tsx";

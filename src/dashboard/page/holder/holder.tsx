@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import type { IssuedKeyView, KeyList } from "../../../admin/views.ts";
+import type { IssuedKeyView, KeyList } from "../../../admin/keys/schema.ts";
 import { api, session, showKey, shownKey, signOut, useAnswer } from "../api.ts";
 import { Entrance } from "../pages/sign-in.tsx";
 import { Ask } from "../parts/ask.tsx";

@@ -1,4 +1,6 @@
-import type { ExchangeView, KeyView, Page } from "../../../admin/views.ts";
+import type { KeyView } from "../../../admin/keys/schema.ts";
+import type { ExchangeView } from "../../../admin/requests/schema.ts";
+import type { Page } from "../../../admin/routes/shapes.ts";
 import { shownKey, useAnswer } from "../api.ts";
 import { OpenExchange } from "../pages/exchange-detail.tsx";
 import { ExchangeTable } from "../pages/exchange-table.tsx";

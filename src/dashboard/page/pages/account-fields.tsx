@@ -1,4 +1,5 @@
-import type { AccountView, KeyView } from "../../../admin/views.ts";
+import type { AccountView } from "../../../admin/accounts/schema.ts";
+import type { KeyView } from "../../../admin/keys/schema.ts";
 import { choicesOf } from "../parts/choose.tsx";
 import { fieldOf, SelectField, type State, TextField } from "../parts/field.tsx";
 import { Segmented } from "../parts/segmented.tsx";

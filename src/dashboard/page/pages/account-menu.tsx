@@ -1,4 +1,4 @@
-import type { AccountView } from "../../../admin/views.ts";
+import type { AccountView } from "../../../admin/accounts/schema.ts";
 import { Button } from "../parts/button.tsx";
 import { useDialogs } from "../parts/dialogs.tsx";
 import { ForAdmins } from "../parts/for-admins.tsx";

@@ -1,4 +1,4 @@
-import type { AccountList, AccountView } from "../../../admin/views.ts";
+import type { AccountList, AccountView } from "../../../admin/accounts/schema.ts";
 import { useAnswer } from "../api.ts";
 import { count } from "../format.ts";
 import { KeyStatus } from "../parts/badge.tsx";

@@ -1,4 +1,4 @@
-import type { FindingView } from "../../../admin/views.ts";
+import type { FindingView } from "../../../admin/system/alert-schema.ts";
 import { useAnswer } from "../api.ts";
 import { count, moment } from "../format.ts";
 import { Icon } from "../parts/icon.tsx";

@@ -1,5 +1,7 @@
 import { useState } from "preact/hooks";
-import type { ModelView, Page, ReconciledRowView, ReconciliationView } from "../../../admin/views.ts";
+import type { ModelView } from "../../../admin/models/schema.ts";
+import type { ReconciledRowView, ReconciliationView } from "../../../admin/reconcile/schema.ts";
+import type { Page } from "../../../admin/routes/shapes.ts";
 import { plural } from "../../../base/text/plural.ts";
 import { api, useAnswer } from "../api.ts";
 import { count, price, shortCount } from "../format.ts";

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import type { ConfigChangeView, ConfigCheckView, ConfigReloadView } from "../../../admin/views.ts";
+import type { ConfigChangeView, ConfigCheckView, ConfigReloadView } from "../../../admin/config/schema.ts";
 import { plural } from "../../../base/text/plural.ts";
 import { api, useAnswer } from "../api.ts";
 import { Ask } from "../parts/ask.tsx";

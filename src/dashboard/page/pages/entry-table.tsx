@@ -1,4 +1,4 @@
-import type { EntryView } from "../../../admin/views.ts";
+import type { EntryView } from "../../../admin/requests/schema.ts";
 import { count, moment } from "../format.ts";
 import { Money } from "../parts/money.tsx";
 import { type Column, Table } from "../parts/table.tsx";

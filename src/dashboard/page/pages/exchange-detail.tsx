@@ -1,4 +1,4 @@
-import type { AttemptView, ExchangeDetailView, ExchangeView } from "../../../admin/views.ts";
+import type { AttemptView, ExchangeDetailView, ExchangeView } from "../../../admin/requests/schema.ts";
 import { useAnswer } from "../api.ts";
 import { RequestContent } from "../content/content.tsx";
 import { count, duration, exactCredits, moment, shortUnits } from "../format.ts";

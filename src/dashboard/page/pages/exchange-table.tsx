@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import type { ExchangeView } from "../../../admin/views.ts";
+import type { ExchangeView } from "../../../admin/requests/schema.ts";
 import { count, credits, duration, metered, moment, routeName } from "../format.ts";
 import { OutcomeBadge } from "../parts/badge.tsx";
 import { Money } from "../parts/money.tsx";

@@ -1,4 +1,7 @@
-import type { ExchangeView, ModelView, Page, RouteView } from "../../../admin/views.ts";
+import type { ModelView } from "../../../admin/models/schema.ts";
+import type { ExchangeView } from "../../../admin/requests/schema.ts";
+import type { Page } from "../../../admin/routes/shapes.ts";
+import type { RouteView } from "../../../admin/system/schema.ts";
 import { useAnswer } from "../api.ts";
 import { routeName } from "../format.ts";
 import { Choose, plainChoices } from "../parts/choose.tsx";

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import type { AccountList, AccountView, IssuedKeyView, KeyView } from "../../../admin/views.ts";
+import type { AccountList, AccountView } from "../../../admin/accounts/schema.ts";
+import type { IssuedKeyView, KeyView } from "../../../admin/keys/schema.ts";
 import { api, useAnswer } from "../api.ts";
 import { Ask } from "../parts/ask.tsx";
 import { keyStanding } from "../parts/balance.tsx";

@@ -1,4 +1,6 @@
-import type { KeyView, ModelView, Page } from "../../../admin/views.ts";
+import type { KeyView } from "../../../admin/keys/schema.ts";
+import type { ModelView } from "../../../admin/models/schema.ts";
+import type { Page } from "../../../admin/routes/shapes.ts";
 import { useAnswer } from "../api.ts";
 import { fieldOf, type LabelProps, SelectField, type SelectProps, TextField } from "../parts/field.tsx";
 import {

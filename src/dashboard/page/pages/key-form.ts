@@ -1,4 +1,4 @@
-import type { KeyView } from "../../../admin/views.ts";
+import type { KeyView } from "../../../admin/keys/schema.ts";
 import {
   type AttributeKind,
   type KeyAttributeName,

@@ -1,4 +1,5 @@
-import type { FiguresView, KeyView, UsageRowView, UsageView } from "../../../admin/views.ts";
+import type { KeyView } from "../../../admin/keys/schema.ts";
+import type { FiguresView, UsageRowView, UsageView } from "../../../admin/reports/schema.ts";
 import { plural } from "../../../base/text/plural.ts";
 import { useAnswer } from "../api.ts";
 import { count, credits, date, rate, shortCount, shortPlural } from "../format.ts";

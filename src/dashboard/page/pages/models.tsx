@@ -1,13 +1,7 @@
 import { useState } from "preact/hooks";
-import type {
-  DeploymentView,
-  ModelCheckView,
-  ModelView,
-  Page,
-  PriceView,
-  UsageRowView,
-  UsageView,
-} from "../../../admin/views.ts";
+import type { DeploymentView, ModelCheckView, ModelView, PriceView } from "../../../admin/models/schema.ts";
+import type { UsageRowView, UsageView } from "../../../admin/reports/schema.ts";
+import type { Page } from "../../../admin/routes/shapes.ts";
 import { abilitiesOf, showsTokenPrice } from "../../../base/models/model-uses.ts";
 import { plural } from "../../../base/text/plural.ts";
 import { api, useAnswer } from "../api.ts";

@@ -1,4 +1,5 @@
-import type { ExchangeView, OverviewView, UsageRowView } from "../../../admin/views.ts";
+import type { OverviewView, UsageRowView } from "../../../admin/reports/schema.ts";
+import type { ExchangeView } from "../../../admin/requests/schema.ts";
 import { change, count, credits, duration, moment, rate, shortCount, shortPlural } from "../format.ts";
 import { Card } from "../parts/card.tsx";
 import { type Fact, FactTiles } from "../parts/fact-tiles.tsx";

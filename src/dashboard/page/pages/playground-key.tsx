@@ -1,4 +1,4 @@
-import type { KeyList, KeyView } from "../../../admin/views.ts";
+import type { KeyList, KeyView } from "../../../admin/keys/schema.ts";
 import { api, useLoaded } from "../api.ts";
 import { keyStanding } from "../parts/balance.tsx";
 import { fieldOf, SelectField, TextField } from "../parts/field.tsx";

@@ -1,5 +1,5 @@
 import { useEffect, useRef } from "preact/hooks";
-import type { EntryView } from "../../../admin/views.ts";
+import type { EntryView } from "../../../admin/requests/schema.ts";
 import { plural } from "../../../base/text/plural.ts";
 import { count, duration, exactCredits, percent } from "../format.ts";
 import { Badge, StatusCode } from "../parts/badge.tsx";

@@ -1,5 +1,8 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { KeyView, ModelView, Page, RouteView } from "../../../admin/views.ts";
+import type { KeyView } from "../../../admin/keys/schema.ts";
+import type { ModelView } from "../../../admin/models/schema.ts";
+import type { Page } from "../../../admin/routes/shapes.ts";
+import type { RouteView } from "../../../admin/system/schema.ts";
 import { useAnswer } from "../api.ts";
 import { Button } from "../parts/button.tsx";
 import { plainChoices } from "../parts/choose.tsx";

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import type { SetupStepView } from "../../../admin/views.ts";
+import type { SetupStepView } from "../../../admin/system/setup-schema.ts";
 import { useAnswer } from "../api.ts";
 import { Badge } from "../parts/badge.tsx";
 import { Button } from "../parts/button.tsx";

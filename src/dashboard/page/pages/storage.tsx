@@ -1,4 +1,4 @@
-import type { StorageView } from "../../../admin/views.ts";
+import type { StorageView } from "../../../admin/system/schema.ts";
 import { plural } from "../../../base/text/plural.ts";
 import { size } from "../../../base/text/size.ts";
 import { useAnswer } from "../api.ts";

@@ -1,5 +1,7 @@
 import { useState } from "preact/hooks";
-import type { AuditView, ConfigTextView, HealthView, NodeView, Page } from "../../../admin/views.ts";
+import type { ConfigTextView } from "../../../admin/config/schema.ts";
+import type { Page } from "../../../admin/routes/shapes.ts";
+import type { AuditView, HealthView, NodeView } from "../../../admin/system/schema.ts";
 import { size } from "../../../base/text/size.ts";
 import { useAnswer } from "../api.ts";
 import { count, duration, moment, uptime } from "../format.ts";

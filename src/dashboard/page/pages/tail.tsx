@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { TailView } from "../../../admin/views.ts";
+import type { TailView } from "../../../admin/requests/schema.ts";
 import { adminBase } from "../api.ts";
 import { count, duration, metered, routeName, time } from "../format.ts";
 import { Badge, StatusCode } from "../parts/badge.tsx";

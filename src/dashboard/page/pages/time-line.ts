@@ -1,4 +1,4 @@
-import type { AttemptView, ExchangeView } from "../../../admin/views.ts";
+import type { AttemptView, ExchangeView } from "../../../admin/requests/schema.ts";
 
 /** A part of the time that a request took. */
 export interface Phase {

@@ -1,4 +1,5 @@
-import type { AccountList, UsageRowView, UsageView } from "../../../admin/views.ts";
+import type { AccountList } from "../../../admin/accounts/schema.ts";
+import type { UsageRowView, UsageView } from "../../../admin/reports/schema.ts";
 import { useAnswer } from "../api.ts";
 import { count, credits, rate, shortCount, timeRange } from "../format.ts";
 import { Choose } from "../parts/choose.tsx";

@@ -1,4 +1,5 @@
-import type { AccountView, KeyView } from "../../../admin/views.ts";
+import type { AccountView } from "../../../admin/accounts/schema.ts";
+import type { KeyView } from "../../../admin/keys/schema.ts";
 import { leftOfCap, tightestCap } from "../../../base/money/tightest-cap.ts";
 import { credits, exactCredits, shortCount } from "../format.ts";
 import { capWords } from "./cap-bars.tsx";

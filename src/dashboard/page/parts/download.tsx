@@ -1,4 +1,4 @@
-import type { Page } from "../../../admin/views.ts";
+import type { Page } from "../../../admin/routes/shapes.ts";
 import { csvLine } from "../../../base/text/csv.ts";
 import { api, patiently, type Query } from "../api.ts";
 import { Button } from "./button.tsx";

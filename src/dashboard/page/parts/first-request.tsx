@@ -1,4 +1,6 @@
-import type { KeyView, ModelView, Page } from "../../../admin/views.ts";
+import type { KeyView } from "../../../admin/keys/schema.ts";
+import type { ModelView } from "../../../admin/models/schema.ts";
+import type { Page } from "../../../admin/routes/shapes.ts";
 import { addressFor, snippetOf } from "../../../base/models/client-snippets.ts";
 import { useAnswer } from "../api.ts";
 import { hrefOf } from "../router.ts";

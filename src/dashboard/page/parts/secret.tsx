@@ -1,4 +1,4 @@
-import type { IssuedKeyView } from "../../../admin/views.ts";
+import type { IssuedKeyView } from "../../../admin/keys/schema.ts";
 import { Snippets } from "../holder/snippets.tsx";
 import { goTo, hrefOf } from "../router.ts";
 import { Button } from "./button.tsx";

@@ -1,4 +1,4 @@
-import type { ContentView } from "../../../admin/views.ts";
+import type { ContentView } from "../../../admin/content/schema.ts";
 import { goTo, hrefOf } from "../router.ts";
 
 /** A recorded request that is to be sent again, as it was. */

@@ -1,4 +1,4 @@
-import type { ExchangeDetailView } from "../../../admin/views.ts";
+import type { ExchangeDetailView } from "../../../admin/requests/schema.ts";
 import { isObject, tryParse } from "../../../base/json.ts";
 import { api } from "../api.ts";
 import { type Answer, addressOf, noAnswer } from "./answer.ts";
