@@ -66,6 +66,10 @@ export function createGateway(settings: Settings, services: Services): Gateway {
       lagMs: () => live.lag.overloadMs,
     }),
     sockets: new OpenSockets(),
+    socketSlots: new BodyBudget({
+      totalBytes: () => gateway.configured.settings.webSocket.maxConnections,
+      largestBytes: () => 1,
+    }),
     endings: services.endings,
     callerIds: services.callerIds,
     observe: (facts) => {

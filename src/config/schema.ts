@@ -173,9 +173,17 @@ export const configSchema = table({
     }),
   }),
   websocket: section({
+    max_connections: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 100_000,
+        description:
+          "WebSockets of all keys at once; each can take 8 MiB. Default: as many as fit `max_body_memory`, or a quarter of the memory without it.",
+      }),
+    ),
     max_connections_per_key: socketLimit(
       webSocket.maxConnectionsPerKey,
-      "Open WebSockets of one key; each can take 8 MiB. Default: fewer if `max_body_memory` is below 512 MiB.",
+      "WebSockets that a key can have open at once. A key can have as many as it leaves to the others: half of `max_connections` if it is the only one.",
     ),
     max_duration: time("How long a WebSocket can stay open.", webSocket.maxDuration, {
       minimum: 60,

@@ -69,11 +69,16 @@ export function serverSettings(
   };
 }
 
-/** By default a quarter of the memory of the machine or container, within bounds. */
+/** Of the machine or the container. */
+function quarterOfMemory(): number {
+  const memory = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
+  return Math.floor(memory / 4);
+}
+
+/** By default a quarter of the memory, within bounds. */
 function bodyMemory(configured: number | undefined, maxBodyBytes: number, { problems }: LoadContext): number {
   if (configured === undefined) {
-    const memory = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
-    return Math.max(maxBodyBytes, Math.min(defaults.maxBodyMemoryBytes, Math.floor(memory / 4)));
+    return Math.max(maxBodyBytes, Math.min(defaults.maxBodyMemoryBytes, quarterOfMemory()));
   }
   if (configured < maxBodyBytes) {
     problems.add("server.max_body_memory", `must hold at least one body, so ${maxBodyBytes} or more`);
@@ -202,13 +207,10 @@ export function responsesSettings(config: ConfigFile, context: LoadContext): Set
  */
 const maxMessageBytes = 8 * 1024 * 1024;
 
-/**
- * The runtime does not report unfinished messages. So a key has by default only as many sockets as half of the memory for bodies,
- * which a key has that is alone, has room for a message of each.
- */
-function socketsPerKey({ maxBodyMemoryBytes }: ServerSettings, messageBytes: number): number {
-  const fitting = Math.floor(maxBodyMemoryBytes / 2 / messageBytes);
-  return Math.max(1, Math.min(defaults.webSocket.maxConnectionsPerKey, fitting));
+/** The runtime does not report unfinished messages. So there are by default only as many sockets as have room for one each. */
+function socketsInAll(config: ConfigFile, messageBytes: number): number {
+  const bytes = config.server?.max_body_memory ?? quarterOfMemory();
+  return Math.max(1, Math.floor(bytes / messageBytes));
 }
 
 export function webSocketSettings(
@@ -219,7 +221,8 @@ export function webSocketSettings(
   const given = validFields(config.websocket, "websocket", problems);
   const messageBytes = Math.min(maxMessageBytes, server.maxBodyBytes);
   return {
-    maxConnectionsPerKey: given.max_connections_per_key ?? socketsPerKey(server, messageBytes),
+    maxConnections: given.max_connections ?? socketsInAll(config, messageBytes),
+    maxConnectionsPerKey: given.max_connections_per_key ?? defaults.webSocket.maxConnectionsPerKey,
     maxMessageBytes: messageBytes,
     maxMs: milliseconds(given.max_duration ?? defaults.webSocket.maxDuration),
     maxConcurrent: given.max_concurrent ?? defaults.webSocket.maxConcurrent,

@@ -87,7 +87,8 @@ export interface ContentSettings {
 }
 
 export interface WebSocketSettings {
-  /** Open at once. */
+  /** Open at once, of all keys. */
+  readonly maxConnections: number;
   readonly maxConnectionsPerKey: number;
   /** The longest message, which is the most that the runtime collects for a socket. */
   readonly maxMessageBytes: number;

@@ -4,6 +4,7 @@ import type { RouteSwitch } from "../base/requests/route-switches.ts";
 import type { ClientOperation, ClientRoute } from "../dialects/client-dialect.ts";
 import type { ErrorFormat } from "../dialects/errors/envelope.ts";
 import type { ClientDialectName } from "../dialects/registry.ts";
+import type { BodyReservation } from "../limits/body-budget.ts";
 import type { KeyMode } from "../store/store.ts";
 import type { StreamSource } from "./answer/client-stream.ts";
 import type { RememberedTurns } from "./conversations/turn-body.ts";
@@ -58,7 +59,7 @@ export interface ClientCall {
   /** Closes a connection whose reader has stalled, or once it has stalled for this long. */
   disconnect(stalledMs?: number): void;
   /** Turns the connection into a WebSocket of this key; false if the request is no valid handshake. */
-  upgrade?(keyId: string): boolean;
+  upgrade?(keyId: string, slot: BodyReservation): boolean;
   /** Takes a stream that would else be the body of the response. */
   takeStream?(source: StreamSource): void;
   /** The body, if the connection has brought it as a whole. It is no part of the request then. */

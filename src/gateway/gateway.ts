@@ -55,6 +55,8 @@ export interface Gateway {
   readonly watchdog: Watchdog;
   readonly ongoing: Ongoing;
   readonly sockets: OpenSockets;
+  /** Counts WebSockets: what the runtime collects for one is as much as its longest message. */
+  readonly socketSlots: BodyBudget;
   readonly observe: ExchangeObserver;
   /** Stores endings of exchanges that were not charged. */
   readonly endings: { take(ending: ExchangeEnding, attempts: readonly AttemptCount[]): void };

@@ -55,6 +55,7 @@ export const onReload = {
   "routes.moderations": "follows",
   "routes.images": "follows",
   "routes.audio": "follows",
+  "websocket.max_connections": "follows",
   "websocket.max_connections_per_key": "follows",
   "websocket.max_duration": "follows",
   "websocket.max_concurrent": "follows",

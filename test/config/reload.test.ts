@@ -80,6 +80,7 @@ const changed: Readonly<Record<Setting, string>> = {
   "routes.moderations": "[routes]\nmoderations = false",
   "routes.images": "[routes]\nimages = false",
   "routes.audio": "[routes]\naudio = false",
+  "websocket.max_connections": "[websocket]\nmax_connections = 1",
   "websocket.max_connections_per_key": "[websocket]\nmax_connections_per_key = 1",
   "websocket.max_duration": "[websocket]\nmax_duration = 60",
   "websocket.max_concurrent": "[websocket]\nmax_concurrent = 1",

@@ -15,7 +15,10 @@ const megabytes = isSoak ? 300 : 80;
 test(`${count} idle WebSockets take less than ${megabytes} MB, and the last one is answered`, async () => {
   const provider = startProvider();
   await using sluice = await startSluice({
-    config: configFor({ url: provider.url, tail: `[websocket]\nmax_connections_per_key = ${count}\n` }),
+    config: configFor({
+      url: provider.url,
+      tail: `[websocket]\nmax_connections_per_key = ${count}\nmax_connections = ${2 * count}\n`,
+    }),
   });
   const { key } = await sluice.createKey();
   const idle: RawSocket[] = [];

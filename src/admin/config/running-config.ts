@@ -48,6 +48,7 @@ export function configInForce(settings: Settings): object {
     },
     content: contentInForce(settings.content),
     websocket: {
+      max_connections: settings.webSocket.maxConnections,
       max_connections_per_key: settings.webSocket.maxConnectionsPerKey,
       max_duration_ms: settings.webSocket.maxMs,
       max_concurrent: settings.webSocket.maxConcurrent,

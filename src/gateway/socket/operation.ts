@@ -1,5 +1,6 @@
 import { assert } from "../../base/assert.ts";
 import { GatewayError, invalidRequest } from "../../base/errors.ts";
+import type { WebSocketSettings } from "../../config/settings.ts";
 import { clientDialect } from "../../dialects/registry.ts";
 import { authenticate } from "../admission/authenticate.ts";
 import type { Exchange } from "../exchange.ts";
@@ -50,8 +51,16 @@ async function openSocket(gateway: Gateway, exchange: Exchange): Promise<Respons
       `This key has ${webSocket.maxConnectionsPerKey} WebSockets open, which is its limit. Close one, or use streams (\`stream_id\`).`,
     );
   }
-  if (call.upgrade?.(key.id) === true) return new Response(null, { status: 101 });
+  const slot = gateway.socketSlots.reserve(key.id);
+  if (!slot.grow(1)) throw tooManySockets(webSocket);
+  if (call.upgrade?.(key.id, slot) === true) return new Response(null, { status: 101 });
+  slot.release();
   throw invalidRequest("This is not a valid WebSocket handshake.");
+}
+
+function tooManySockets({ maxConnections }: WebSocketSettings): GatewayError {
+  const message = `The gateway has no WebSocket left for this key; it can have ${maxConnections} in all, shared by all keys. Use HTTP, or retry later.`;
+  return new GatewayError("service_unavailable", message);
 }
 
 /** Browsers let any page open a WebSocket, and say which page it was. */

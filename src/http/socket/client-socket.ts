@@ -50,6 +50,7 @@ export interface Handshake {
   readonly route: Route;
   readonly address: string;
   readonly keyId: string;
+  readonly slot: BodyReservation;
 }
 
 /** A client that can compress says so here. The runtime accepts it unless the header is taken away. */
@@ -70,6 +71,7 @@ export class ClientSocket implements OpenSocket, Carrier {
   readonly route: ServedRoute;
   readonly #gateway: Gateway;
   readonly #keyId: string;
+  readonly #slot: BodyReservation;
   readonly #streams: SocketStreams;
   readonly #running = new Bag<CreateCall>();
   #connection: ServerWebSocket<unknown> | null = null;
@@ -83,9 +85,10 @@ export class ClientSocket implements OpenSocket, Carrier {
   #closing: { readonly code: number; readonly reason: string } | null = null;
   #isExpired = false;
 
-  constructor(gateway: Gateway, { request, route, address, keyId }: Handshake) {
+  constructor(gateway: Gateway, { request, route, address, keyId, slot }: Handshake) {
     this.#gateway = gateway;
     this.#keyId = keyId;
+    this.#slot = slot;
     this.url = request.url;
     this.address = address;
     this.headers = new Headers(request.headers);
@@ -187,6 +190,7 @@ export class ClientSocket implements OpenSocket, Carrier {
     this.#connection = null;
     clearTimeout(this.#stalled);
     this.#gateway.sockets.remove(this.#keyId, this);
+    this.#slot.release();
     if (this.#lifetime !== null) clearTimeout(this.#lifetime);
     this.#streams.clear();
     for (const call of this.#running) call.leave();

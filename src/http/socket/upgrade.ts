@@ -3,6 +3,7 @@ import type { WebSocketSettings } from "../../config/settings.ts";
 import type { Route } from "../../gateway/client-call.ts";
 import type { Gateway } from "../../gateway/gateway.ts";
 import type { TrustedProxies } from "../../limits/address.ts";
+import type { BodyReservation } from "../../limits/body-budget.ts";
 import { HttpCall } from "../call.ts";
 import { ClientSocket, extensionsHeader } from "./client-socket.ts";
 
@@ -40,10 +41,10 @@ export class UpgradeCall extends HttpCall {
   }
 
   /** Elysia hands a connection's events to the handlers in its data. Its own `ws` would parse the frames. */
-  upgrade(keyId: string): boolean {
+  upgrade(keyId: string, slot: BodyReservation): boolean {
     const { request, route, address } = this;
     if (!this.#gateway.inflateLimiter.allows(keyId)) request.headers.delete(extensionsHeader);
-    const socket = new ClientSocket(this.#gateway, { request, route, address, keyId });
+    const socket = new ClientSocket(this.#gateway, { request, route, address, keyId, slot });
     const isUpgraded = this.server.upgrade(request, { data: socket });
     if (!isUpgraded) socket.close();
     return isUpgraded;

@@ -259,7 +259,9 @@ test("a socket that has been open for long enough is told so once it is idle, an
 });
 
 test("200 sockets at once are each served and charged for all they ask", async () => {
-  const sockets = await SocketWorld.start("[websocket]\nmax_connections_per_key = 200\n");
+  const sockets = await SocketWorld.start(
+    "[websocket]\nmax_connections_per_key = 200\nmax_connections = 400\n",
+  );
   await using world = sockets.world;
   sockets.turns.reset();
   const caller = await world.creditCaller(100);
@@ -343,7 +345,9 @@ test("what is inflated counts in bytes, not in characters", async () => {
 });
 
 test("1,000 idle sockets take little memory each, are all kept, and are closed at the end", async () => {
-  const sockets = await SocketWorld.start("[websocket]\nmax_connections_per_key = 1001\n");
+  const sockets = await SocketWorld.start(
+    "[websocket]\nmax_connections_per_key = 1001\nmax_connections = 2002\n",
+  );
   await using world = sockets.world;
   sockets.turns.reset();
   const { caller } = sockets.turns;

@@ -202,15 +202,23 @@ describe("the handshake", () => {
     await world.reload((config) => config);
   });
 
-  test("is refused with 429 where the memory for bodies has no room for another unfinished message", async () => {
+  test("is rejected with 503 where the memory for bodies has no room for an unfinished message of each", async () => {
     const mebibyte = 1024 * 1024;
     const limits = `max_body_bytes = ${4 * mebibyte}\nmax_body_memory = ${16 * mebibyte}`;
+    await waitFor(() => world.gateway.socketSlots.takenBytes === 0, "earlier sockets to be closed");
     await world.reload((config) => `[server]\n${limits}\n${config}`);
     const caller = await world.creditCaller();
-    using _first = await open(caller);
+    const other = await world.creditCaller();
+    const third = await world.creditCaller();
+    const first = await open(caller);
     using _second = await open(caller);
-    const refused = await refusal(url, "/v1/responses", bearer(caller));
-    expect(refused).toEqual({ status: 429, code: "rate_limit_exceeded", param: null });
+    const full = { status: 503, code: "service_unavailable", param: null };
+    expect(await refusal(url, "/v1/responses", bearer(caller))).toEqual(full);
+    using _others = await open(other);
+    expect(await refusal(url, "/v1/responses", bearer(third))).toEqual(full);
+    first.close();
+    await waitFor(() => world.gateway.socketSlots.takenBytes === 2, "the socket to be closed");
+    using _another = await open(third);
     await world.reload((config) => config);
   });
 
@@ -346,9 +354,7 @@ describe("a frame", () => {
   test("that there is no memory for is answered with an error, and the socket goes on", async () => {
     const mebibyte = 1024 * 1024;
     const limits = `max_body_bytes = ${4 * mebibyte}\nmax_body_memory = ${4 * mebibyte}`;
-    await world.reload(
-      (config) => `[server]\n${limits}\n[websocket]\nmax_connections_per_key = 2\n${config}`,
-    );
+    await world.reload((config) => `[server]\n${limits}\n[websocket]\nmax_connections = 4\n${config}`);
     const { largeBodies } = world.gateway;
     const runRequest = largeBodies.runRequest.bind(largeBodies);
     const { promise: released, resolve: release } = Promise.withResolvers<void>();

@@ -51,7 +51,8 @@ export function connected(world: World, as: Caller, headers: Record<string, stri
   const request = new Request(`${world.running.url}${route?.path}`, {
     headers: { ...bearer(as), ...headers },
   });
-  const handshake = { request, route: route as Route, address: "127.0.0.1", keyId: as.key.id };
+  const slot = world.gateway.socketSlots.reserve(as.key.id);
+  const handshake = { request, route: route as Route, address: "127.0.0.1", keyId: as.key.id, slot };
   const socket = new ClientSocket(world.gateway, handshake);
   const sent: string[] = [];
   const state = { isCutOff: false, isDropping: false, buffered: 0 };
