@@ -33,6 +33,7 @@ import twentyThird from "./migrations/023.sql" with { type: "text" };
 import twentyFourth from "./migrations/024.sql" with { type: "text" };
 import twentyFifth from "./migrations/025.sql" with { type: "text" };
 import twentySixth from "./migrations/026.sql" with { type: "text" };
+import twentySeventh from "./migrations/027.sql" with { type: "text" };
 
 /** The schema's version is the number of migrations that have run; it is kept in `user_version`. */
 export const migrations: readonly string[] = [
@@ -62,6 +63,7 @@ export const migrations: readonly string[] = [
   twentyFourth,
   twentyFifth,
   twentySixth,
+  twentySeventh,
 ];
 
 export interface MigrationOptions {

@@ -4,7 +4,7 @@ import { patiently } from "./connection.ts";
 import { ReadTurns } from "./read-turns.ts";
 
 /** Every statement runs on the thread that relays streams, so each reads what takes about 5 ms. */
-const pace = { rowsPerPiece: 20_000, searchMs: 60, rowsPerSum: 1_500, keysMs: 5 };
+const pace = { rowsPerPiece: 20_000, searchMs: 60, rowsPerSum: 750, keysMs: 5 };
 
 export function sqliteQueries(database: Database, timeoutMs: number): Queries {
   const turns = new ReadTurns();

@@ -25,6 +25,8 @@ interface TurnLink {
 /** Takes a few milliseconds where the database is read on the event loop. */
 const mostReadBytes = 2 * 1024 * 1024;
 const mostPrunedBytes = 8 * 1024 * 1024;
+/** While they are deleted, nothing else is written to SQLite. */
+const deletedAtOnce = 200;
 
 export class StoredTurns implements TurnRecords {
   readonly #queries: Queries;
@@ -83,9 +85,11 @@ export class StoredTurns implements TurnRecords {
   }
 
   async deleteAll(keyId: string): Promise<number> {
+    const { read, change } = this.#queries;
+    const some = deletion(`no IN (SELECT no FROM turns WHERE key_no = ${keyNo} LIMIT ${deletedAtOnce})`);
     let count = 0;
-    do count += (await this.#queries.change(deletion("no > 0"), [keyId])).length;
-    while ((await this.sums(keyId, 0)).count > 0);
+    do count += (await change(some, [keyId])).length;
+    while ((await read(`SELECT no FROM turns WHERE key_no = ${keyNo} LIMIT 1`, [keyId])).length > 0);
     return count;
   }
 

@@ -8,8 +8,10 @@ import { storedReports } from "../../../src/store/reporting/stored-reports.ts";
 import { sqliteQueries, sqliteText } from "../../../src/store/sqlite/queries.ts";
 import { ReadTurns } from "../../../src/store/sqlite/read-turns.ts";
 import { accountsChangedSince } from "../../../src/store/tables/account-table.ts";
+import { storedAlerts } from "../../../src/store/tables/alert-records.ts";
 import { keySearch } from "../../../src/store/tables/key-search.ts";
 import { keysChangedSince } from "../../../src/store/tables/key-table.ts";
+import { StoredTurns } from "../../../src/store/tables/turn-table.ts";
 import { type Crowd, fillCrowd } from "../../bench/fill-crowd.ts";
 
 const rowsPerSum = 50;
@@ -82,6 +84,18 @@ test("a report whose client disconnects is not read to its end", async () => {
   expect(statements).toBeLessThanOrEqual(5);
 });
 
+test("stored responses of a key are deleted a few hundred at a time", async () => {
+  const queries = counted();
+  let mostDeleted = 0;
+  const change: Query = async <Row>(text: string, parameters?: Parameters<Query>[1]) => {
+    const rows = await queries.change<Row>(text, parameters);
+    mostDeleted = Math.max(mostDeleted, rows.length);
+    return rows;
+  };
+  const deleted = await new StoredTurns({ ...queries, change }).deleteAll(crowd.busy.key.id);
+  expect({ deleted, isBounded: mostDeleted <= 200 }).toEqual({ deleted: count, isBounded: true });
+});
+
 test("keys are found, and changes are read, by their indexes", async () => {
   const scans: string[] = [];
   const explain: Query = async <Row>(text: string, parameters: Parameters<Query>[1] = []) => {
@@ -93,6 +107,7 @@ test("keys are found, and changes are read, by their indexes", async () => {
     );
     return [] as Row[];
   };
+  await storedAlerts({ ...sqliteQueries(database, 1_000), read: explain }).expiringKeys(0, 1e12);
   const first = (work: Work<unknown>) => work.next([]).value as { text: string; parameters: number[] };
   await keySearch(explain).findKey("slu_12345678");
   for (const { text, parameters } of [first(keysChangedSince(5)), first(accountsChangedSince(5))]) {

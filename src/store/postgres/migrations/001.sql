@@ -79,6 +79,7 @@ CREATE INDEX keys_by_account ON keys (account_no);
 CREATE INDEX keys_by_prefix ON keys (prefix);
 CREATE INDEX keys_by_revision ON keys (revision);
 CREATE INDEX keys_by_previous_hash ON keys (previous_hash) WHERE previous_hash IS NOT NULL;
+CREATE INDEX keys_by_expiry ON keys (expires_at_ms, no) WHERE status = 'active' AND expires_at_ms IS NOT NULL;
 
 -- What the audit has to know of the past: which account a key drew on until when, and the periods that an account's budget had before.
 CREATE TABLE key_moves (
