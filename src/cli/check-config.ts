@@ -1,13 +1,20 @@
+import { atOnce, type Stepwise } from "../base/loop/in-turns.ts";
 import { configFileName } from "../config/defaults.ts";
-import { type ExaminedSettings, examineSettings, type LoadOptions } from "../config/load.ts";
+import { type ExaminedSettings, examiningSettings, type LoadOptions } from "../config/load.ts";
 import type { CheckedConfig } from "../config/on-disk.ts";
 import { ConfigError, type ConfigProblem } from "../config/problems.ts";
 import { doubtPrices } from "./price-doubts.ts";
 
 /** Everything that is wrong with a configuration, and what looks wrong. */
 export function checkConfig(options: LoadOptions): CheckedConfig {
+  return atOnce(checkingConfig(options));
+}
+
+/** The same in steps, for a gateway that serves meanwhile. */
+export function* checkingConfig(options: LoadOptions): Stepwise<CheckedConfig> {
   try {
-    const examined = examineSettings(options);
+    const examined = yield* examiningSettings(options);
+    yield;
     const { settings, source } = examined;
     const problems = [...examined.problems, ...nothingToServe(examined)];
     const warnings = [...settings.warnings, ...priceWarnings(examined)];

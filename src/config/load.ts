@@ -1,3 +1,4 @@
+import { atOnce, type Stepwise } from "../base/loop/in-turns.ts";
 import { adminSettings } from "./admin.ts";
 import { type ExpandedConfig, expandCatalogs } from "./catalog/expand.ts";
 import { checkModels } from "./check-models.ts";
@@ -48,7 +49,12 @@ export interface ExaminedSettings extends LoadedSettings {
 
 /** Finds, reads and checks the configuration. Throws a ConfigError that lists every problem at once. */
 export function loadSettings(options: LoadOptions): LoadedSettings {
-  const { settings, source, problems } = examineSettings(options);
+  return atOnce(loadingSettings(options));
+}
+
+/** The same in steps, for a gateway that serves meanwhile. */
+export function* loadingSettings(options: LoadOptions): Stepwise<LoadedSettings> {
+  const { settings, source, problems } = yield* examiningSettings(options);
   if (problems.length > 0) throw new ConfigError(source.origin, problems);
   return { settings, source };
 }
@@ -58,12 +64,19 @@ export function loadSettings(options: LoadOptions): LoadedSettings {
  * their warnings, are those of these parts. Throws only if the file cannot be read or is no TOML.
  */
 export function examineSettings(options: LoadOptions): ExaminedSettings {
+  return atOnce(examiningSettings(options));
+}
+
+/** The same in steps. The file and the environment are read in the first one. */
+export function* examiningSettings(options: LoadOptions): Stepwise<ExaminedSettings> {
   const source = findConfig(options);
   const document = parseToml(source.text, source.origin);
+  yield;
   const expanded = expandCatalogs(document);
   const places = new Places(source.text, expanded.document);
   const problems = new ProblemList(places);
   checkShape(expanded.document, problems);
+  yield;
   for (const { path, message } of expanded.problems) problems.add(path, message);
   const unset = new Set<string>();
   const { folder } = source;
@@ -71,7 +84,7 @@ export function examineSettings(options: LoadOptions): ExaminedSettings {
   const context: LoadContext = { env: options.env, folder, unset, problems, places, warnings };
   const config = expanded.document as ConfigFile;
   const settings = {
-    ...settingsFrom(config, expanded, options, context),
+    ...(yield* settingsFrom(config, expanded, options, context)),
     source: sourceDigest(source),
     written: writtenWithoutSecrets(document),
   };
@@ -79,15 +92,16 @@ export function examineSettings(options: LoadOptions): ExaminedSettings {
   return { settings, source, problems: problems.all, models, places, missingSecrets: [...unset] };
 }
 
-function settingsFrom(
+function* settingsFrom(
   config: ConfigFile,
   { catalogIds, rules }: ExpandedConfig,
   options: LoadOptions,
   context: LoadContext,
-): Omit<Settings, "source" | "written"> {
+): Stepwise<Omit<Settings, "source" | "written">> {
   const { problems } = context;
   const providers = loadProviders(config, context);
   checkModels(config, providers, context);
+  yield;
   const server = serverSettings(config, options.flags ?? {}, options.cwd ?? process.cwd(), context);
   const settings = {
     server,
@@ -107,6 +121,7 @@ function settingsFrom(
   checkListeners(settings.server, settings.admin, problems);
   const sound = { ...config, models: soundModels(config, problems) };
   const models = buildModels(sound, catalogIds, { providers, server: settings.server, context });
+  yield;
   const warnings = [
     ...leftOutWarnings(sound, providers, models),
     ...(models.length === 0 && problems.all.length === 0 ? [noModel(sound)] : []),
@@ -116,6 +131,7 @@ function settingsFrom(
     ...warnOfLimits(sound, models, context.places),
     ...warnOfConversations(settings, context.places),
   ];
+  yield;
   const leftOut = leftOutModels(sound, providers, models);
   return {
     ...settings,

@@ -6,13 +6,15 @@ import { isObject, type JsonObject } from "../base/json.ts";
  * only; values are skipped.
  */
 export class Places {
-  readonly #lines: ReadonlyMap<string, number>;
+  readonly #text: string;
+  /** Read when something is described for the first time: nothing is in most files. */
+  #lines: ReadonlyMap<string, number> | null = null;
   readonly #ids: readonly (string | null)[];
   /** Of the first model with an id: a file may have thousands. */
   readonly #indexes = new Map<string, number>();
 
   constructor(text: string, document: JsonObject) {
-    this.#lines = linesOf(text);
+    this.#text = text;
     const models = Array.isArray(document["models"]) ? document["models"] : [];
     this.#ids = models.map((model) =>
       isObject(model) && typeof model["id"] === "string" ? model["id"] : null,
@@ -23,6 +25,7 @@ export class Places {
 
   /** The line of a path such as `models[2].price.input`, or of the part of it that the file has; null if it has none. */
   lineOf(path: string): number | null {
+    this.#lines ??= linesOf(this.#text);
     for (let part = path; part !== ""; part = parentOf(part)) {
       const line = this.#lines.get(part);
       if (line !== undefined) return line;

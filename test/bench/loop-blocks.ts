@@ -155,12 +155,9 @@ const calls = [
   holder("/requests/req_nothing"),
   gateway("/v1/usage"),
   gateway("/v1/models"),
-  gateway("/v1/conversations", { items: [] }),
-  gateway("/v1/conversations/conv_5/items"),
-  gateway("/v1/conversations/conv_5"),
-  // The last: it is for good.
-  admin(`/accounts/${sharedAccount}/close`, {}),
 ].filter(({ path }) => path.includes(part));
+
+type Call = (typeof calls)[number];
 
 async function settled(): Promise<number> {
   // Two turns after the response, so that its last turn is counted.
@@ -174,7 +171,42 @@ await Bun.sleep(8_000);
 console.log(`${"alone, since the start".padEnd(80)}${(await settled()).toFixed(1).padStart(8)}`);
 await Bun.sleep(11_000);
 console.log(`${"alone, for 11 s".padEnd(80)}${(await settled()).toFixed(1).padStart(8)}`);
-for (const { path, body, method, secret } of calls) {
+for (const call of calls) await measure(call);
+// One among as many others of the same key as there are rows.
+if ("/v1/conversations /v1/responses".includes(part)) await measureConversation();
+// The last: it is for good.
+if (`/accounts/${sharedAccount}/close`.includes(part))
+  await measure(admin(`/accounts/${sharedAccount}/close`, {}));
+
+async function measureConversation(): Promise<void> {
+  const items = Array.from({ length: 20 }, (_, index) => ({
+    type: "message",
+    role: "user",
+    content: `text ${index}`,
+  }));
+  const { id } = await measure(gateway("/v1/conversations", { items }));
+  const at = `/v1/conversations/${id}`;
+  await measure(gateway(at));
+  await measure(gateway(at, { metadata: { topic: "x" } }));
+  await measure(gateway(`${at}/items?limit=100`));
+  const added = await measure(gateway(`${at}/items`, { items }));
+  await measure(gateway(`${at}/items/${added.data?.[0]?.id}`));
+  await measure({ ...gateway(`${at}/items/${added.data?.[0]?.id}`), method: "DELETE" });
+  const answer = await measure(gateway("/v1/responses", { model: "model-1", input: "x", conversation: id }));
+  const stored = await measure(gateway("/v1/responses", { model: "model-1", input: "x" }));
+  await measure(gateway(`/v1/responses/${stored.id}`));
+  await measure(gateway(`/v1/responses/${answer.id}/input_items`));
+  await measure(gateway("/v1/responses", { model: "model-1", input: "x", previous_response_id: stored.id }));
+  await measure({ ...gateway(`/v1/responses/${stored.id}`), method: "DELETE" });
+  await measure({ ...gateway(at), method: "DELETE" });
+}
+
+interface Created {
+  readonly id?: string;
+  readonly data?: readonly { readonly id?: string }[];
+}
+
+async function measure({ path, body, method, secret }: Call): Promise<Created> {
   await settled();
   const startedMs = performance.now();
   const response = await sluice.request(path, {
@@ -182,10 +214,15 @@ for (const { path, body, method, secret } of calls) {
     body,
     ...(method === undefined ? {} : { method }),
   });
-  const { length } = await response.bytes();
+  const bytes = await response.bytes();
   const tookMs = performance.now() - startedMs;
-  const name = `${body === undefined ? "GET" : (method ?? "POST")} ${path.replaceAll(keyId, "KEY").replaceAll(sharedAccount, "ACCOUNT")}`;
+  const name = `${method ?? (body === undefined ? "GET" : "POST")} ${path.replaceAll(keyId, "KEY").replaceAll(sharedAccount, "ACCOUNT")}`;
   console.log(
-    `${name.slice(0, 79).padEnd(80)}${(await settled()).toFixed(1).padStart(8)}  ${response.status} ${tookMs.toFixed(0)} ms ${length} bytes`,
+    `${name.slice(0, 79).padEnd(80)}${(await settled()).toFixed(1).padStart(8)}  ${response.status} ${tookMs.toFixed(0)} ms ${bytes.length} bytes`,
   );
+  return isJson(response) ? JSON.parse(new TextDecoder().decode(bytes)) : {};
+}
+
+function isJson({ headers }: Response): boolean {
+  return headers.get("content-type")?.includes("json") ?? false;
 }

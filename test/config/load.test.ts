@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { loadSettings } from "../../src/config/load.ts";
+import { loadingSettings, loadSettings } from "../../src/config/load.ts";
 import { builtInConfig } from "../../src/config/source.ts";
 import { demoModel, load, temporaryFolder } from "./fixtures.ts";
 
@@ -15,6 +15,16 @@ describe("finding the configuration", () => {
     expect(settings.models.every((model) => model.price !== null && model.contextWindow !== null)).toBe(true);
     expect(settings.warnings).toEqual([]);
     expect(settings.server.dataDir).toBe(join(cwd, "sluice-data"));
+  });
+
+  test("a gateway that serves reads it in several steps, with the same result", () => {
+    const options = { env: {}, cwd: temporaryFolder() };
+    const loading = loadingSettings(options);
+    let steps = 0;
+    let step = loading.next();
+    for (; step.done !== true; step = loading.next()) steps += 1;
+    expect(steps).toBeGreaterThanOrEqual(5);
+    expect(step.value).toEqual(loadSettings(options));
   });
 
   test("./sluice.toml is used when it is there, SLUICE_CONFIG beats it, --config beats both", () => {

@@ -4,6 +4,21 @@ import { nextTurn } from "./next-iteration.ts";
 export const itemsPerTurn = 500;
 const comparisonsPerTurn = 4_000;
 
+/** Work of several steps, each of some milliseconds. Others may have their turn wherever it yields. */
+export type Stepwise<Result> = Generator<void, Result>;
+
+export function atOnce<Result>(work: Stepwise<Result>): Result {
+  let step = work.next();
+  while (step.done !== true) step = work.next();
+  return step.value;
+}
+
+export async function inTurns<Result>(work: Stepwise<Result>): Promise<Result> {
+  let step = work.next();
+  for (; step.done !== true; step = work.next()) await nextTurn();
+  return step.value;
+}
+
 /** Maps a list so many items at a time, so that other work gets its turn in between. */
 export async function mapInTurns<Item, Mapped>(
   items: Iterable<Item>,

@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { inTurns } from "../../base/loop/in-turns.ts";
 import type { LoadOptions } from "../../config/load.ts";
 import { host, port } from "../arguments.ts";
 import { type DataOptions, newCommand } from "../help.ts";
@@ -36,7 +37,7 @@ export function serveCommand(terminal: Terminal): Command {
 }
 
 async function serve(options: Options, terminal: Terminal): Promise<void> {
-  const { loadSettings } = await import("../../config/load.ts");
+  const { loadingSettings, loadSettings } = await import("../../config/load.ts");
   const { settings, source } = loadSettings(loadOptions(options, terminal));
   const { startService } = await import("../serve/service.ts");
   const { createReloads } = await import("../serve/reload.ts");
@@ -48,8 +49,8 @@ async function serve(options: Options, terminal: Terminal): Promise<void> {
   const manager = serviceManager(terminal.env);
   // From the same file: if it is gone, the built-in configuration must not take its place.
   const again = loadOptions(source.file === null ? options : { ...options, config: source.file }, terminal);
-  const load = async () => loadSettings(again).settings;
-  const check = async () => (await import("../check-config.ts")).checkConfig(again);
+  const load = async () => (await inTurns(loadingSettings(again))).settings;
+  const check = async () => inTurns((await import("../check-config.ts")).checkingConfig(again));
   const reloads = createReloads({ load, check }, terminal, manager);
   const running = await startService(settings, reloads, options.json === true, terminal);
   reloads.of(running);

@@ -1,5 +1,12 @@
 import { expect, test } from "bun:test";
-import { filterInTurns, mapInTurns, sortInTurns } from "../../../src/base/loop/in-turns.ts";
+import {
+  atOnce,
+  filterInTurns,
+  inTurns,
+  mapInTurns,
+  type Stepwise,
+  sortInTurns,
+} from "../../../src/base/loop/in-turns.ts";
 
 /** The most calls of a function within one turn of the event loop. */
 async function mostInATurn(work: (count: () => void) => Promise<unknown>): Promise<number> {
@@ -57,4 +64,20 @@ test("a list is sorted as toSorted does it, equal items in their order, with som
   expect(most).toBeLessThanOrEqual(10_000);
   expect(await sortInTurns([], byRank)).toEqual([]);
   expect(await sortInTurns([{ rank: 2 }, { rank: 1 }], byRank)).toEqual([{ rank: 1 }, { rank: 2 }]);
+});
+
+test("stepwise work gives the same at once and in turns, one step in a turn", async () => {
+  function* work(count: () => void): Stepwise<string> {
+    for (let step = 0; step < 5; step += 1) {
+      count();
+      yield;
+    }
+    return "done";
+  }
+  expect(atOnce(work(() => {}))).toBe("done");
+  let result = "";
+  const most = await mostInATurn(async (count) => {
+    result = await inTurns(work(count));
+  });
+  expect([result, most]).toEqual(["done", 1]);
 });
