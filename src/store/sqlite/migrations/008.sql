@@ -1,6 +1,6 @@
 -- What every charge rests on, so that it can be explained and proven for ever.
 
--- Rates are kept once for all charges that were made at them. The id is a digest of the text (`base/money/rates.ts`).
+-- Rates are kept once for all charges that were made at them. The id is a digest of the text (`base/rates.ts`).
 CREATE TABLE rates (
   id INTEGER PRIMARY KEY,
   rates TEXT NOT NULL

@@ -1,6 +1,6 @@
 -- What a caller says about a request, and what caching has saved.
 
--- A JSON object (`base/requests/labels.ts`); NULL for nothing.
+-- A JSON object (`base/labels.ts`); NULL for nothing.
 ALTER TABLE entries ADD COLUMN labels TEXT;
 ALTER TABLE holds ADD COLUMN labels TEXT;
 ALTER TABLE exchange_endings ADD COLUMN labels TEXT;
