@@ -1,6 +1,6 @@
+import { addLatencies, addToSums, bandColumns, sumsOf } from "../reporting/add-to-sums.ts";
 import { figureColumnNames } from "../reporting/figure-columns.ts";
 import { oldestKeptMinute } from "../reporting/kept-minutes.ts";
-import { bandOfColumn } from "../reporting/latency-bands.ts";
 import type { Parameter, PostgresClient, Query } from "./client.ts";
 import { settledThrough } from "./settled-ids.ts";
 
@@ -51,7 +51,7 @@ async function addUp(query: Query, from: Bounds, through: Bounds): Promise<void>
   await query("SET LOCAL enable_seqscan = off");
   await query("SET LOCAL jit = off");
   const range: Parameter[] = [from.entries, through.entries, from.endings, through.endings];
-  await query(addToSums, range);
+  await query(addUncounted, range);
   const [oldest] = await query<{ minute: number | null }>(selectOldestKept);
   if (oldest?.minute != null) {
     await query("DELETE FROM usage_minutes WHERE minute < $1::int", [oldest.minute]);
@@ -66,50 +66,29 @@ async function addUp(query: Query, from: Bounds, through: Bounds): Promise<void>
 /** By the database's own clock, whatever those of the nodes say. */
 const selectOldestKept = oldestKeptMinute("floor(extract(epoch FROM clock_timestamp()) / 60)::int");
 
-const summed = figureColumnNames.map((column) => `sum(${column})::int8 AS ${column}`).join(", ");
+const byModel = { model: "model", provider: "provider" };
+const bands = Object.entries(bandColumns).map(([name, band]) => `${band} AS ${name}`);
 
-/** Sorted by the primary key. */
-function upsertSums(table: string, keys: Readonly<Record<string, string>>): string {
-  const names = Object.keys(keys);
-  const grouped = names.map((_, place) => place + 1).join(", ");
-  const selected = Object.entries(keys).map(([name, expression]) => `${expression} AS ${name}`);
-  const added = figureColumnNames.map((column) => `${column} = ${table}.${column} + excluded.${column}`);
-  return `INSERT INTO ${table} (${[...names, ...figureColumnNames].join(", ")})
-    SELECT ${selected.join(", ")}, ${summed} FROM minutes GROUP BY ${grouped} ORDER BY ${grouped}
-    ON CONFLICT (${names.join(", ")}) DO UPDATE SET ${added.join(", ")}`;
-}
-
-function upsertLatencies(table: string, column: string, expression: string): string {
-  return `INSERT INTO ${table} (${column}, measure, up_to_ms, requests)
-    SELECT ${expression}, measure, up_to_ms, sum(requests)::int8 FROM bands GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
-    ON CONFLICT (${column}, measure, up_to_ms) DO UPDATE SET requests = ${table}.requests + excluded.requests`;
-}
-
-const bandsOf = (measure: "first_byte" | "total") => `
-  SELECT minute, '${measure}' AS measure, ${bandOfColumn(`${measure}_ms`)} AS up_to_ms, count(*) AS requests
-  FROM counted WHERE ${measure}_count = 1 GROUP BY 1, 3`;
-
-const addToSums = `
-WITH counted AS MATERIALIZED (
+const addUncounted = `
+WITH rows AS (
   SELECT (at_ms / 60000)::int AS minute, * FROM entry_figures WHERE id > $1::int8 AND id <= $2::int8
   UNION ALL
   SELECT (at_ms / 60000)::int AS minute, * FROM ending_figures WHERE id > $3::int8 AND id <= $4::int8
   UNION ALL
   SELECT (at_ms / 60000)::int AS minute, * FROM attempt_figures WHERE id > $3::int8 AND id <= $4::int8
-), minutes AS MATERIALIZED (
-  SELECT minute, key_no, model, provider, ${summed} FROM counted GROUP BY 1, 2, 3, 4
-), bands AS MATERIALIZED (${bandsOf("first_byte")} UNION ALL ${bandsOf("total")}
+), counted AS MATERIALIZED (
+  SELECT minute, key_no, model, provider, ${bands.join(", ")}, ${sumsOf(figureColumnNames)} FROM rows GROUP BY 1, 2, 3, 4, 5, 6
 ), by_minute AS (
-  ${upsertSums("usage_minutes", { minute: "minute", key_no: "key_no", model: "model", provider: "provider" })}
+  ${addToSums("usage_minutes", { minute: "minute", key_no: "key_no", ...byModel }, "counted")}
 ), by_key_hour AS (
-  ${upsertSums("usage_key_hours", { key_no: "key_no", hour: "minute / 60", model: "model", provider: "provider" })}
+  ${addToSums("usage_key_hours", { key_no: "key_no", hour: "minute / 60", ...byModel }, "counted")}
 ), by_hour AS (
-  ${upsertSums("usage_all_hours", { hour: "minute / 60", model: "model", provider: "provider" })}
+  ${addToSums("usage_all_hours", { hour: "minute / 60", ...byModel }, "counted")}
 ), by_key_day AS (
-  ${upsertSums("usage_key_days", { key_no: "key_no", day: "minute / 1440" })}
+  ${addToSums("usage_key_days", { key_no: "key_no", day: "minute / 1440" }, "counted")}
 ), latency_by_minute AS (
-  ${upsertLatencies("latency_minutes", "minute", "minute")}
+  ${addLatencies("latency_minutes", { minute: "minute" }, "counted")}
 ), latency_by_hour AS (
-  ${upsertLatencies("latency_all_hours", "hour", "minute / 60")}
+  ${addLatencies("latency_all_hours", { hour: "minute / 60" }, "counted")}
 )
 SELECT`;

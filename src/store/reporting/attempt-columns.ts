@@ -13,12 +13,6 @@ export const attemptKeyColumns: readonly string[] = [
 
 export const attemptFigureColumns: readonly string[] = attemptFigureNames.map(columnOf);
 
-/** One row as it is, under the names that the program uses. */
-export const namedAttempts = [
-  ...["provider", "day", "credential", 'upstream_model AS "upstreamModel"', "ending"],
-  ...attemptFigureNames.map((name) => `${columnOf(name)} AS "${name}"`),
-].join(", ");
-
 /** Where a page of sums ends: the day, credential, upstream model and ending of its last one. */
 export type AttemptPlace = readonly [day: number, credential: string, upstreamModel: string, ending: string];
 

@@ -15,9 +15,6 @@ export const summedFigures = figureNames
   .map((name) => `sum(${columnOf(name)})::float8 AS "${name}"`)
   .join(", ");
 
-/** One row as it is, under the names that the program uses. */
-export const namedFigures = figureNames.map((name) => `${columnOf(name)} AS "${name}"`).join(", ");
-
 /** Adds figures to the row with this primary key, or makes it. */
 export function upsertFigures(
   table: string,

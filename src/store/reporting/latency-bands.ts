@@ -6,19 +6,7 @@ const boundsMs = [
   1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 300_000,
 ];
 
-export const bandCount = boundsMs.length + 1;
-
-export function bandOf(tookMs: number): number {
-  let band = 0;
-  while (band < boundsMs.length && tookMs > (boundsMs[band] ?? 0)) band += 1;
-  return band;
-}
-
-export function upperBoundMs(band: number): number {
-  return boundsMs[band] ?? noUpperBoundMs;
-}
-
-/** The same in SQL: the upper bound of the band that a column's value falls into. */
+/** The upper bound of the band that a column's value falls into, in SQL. */
 export function bandOfColumn(column: string): string {
   const cases = boundsMs.map((boundMs) => `WHEN ${column} <= ${boundMs} THEN ${boundMs}`);
   return `CASE ${cases.join(" ")} ELSE ${noUpperBoundMs} END`;

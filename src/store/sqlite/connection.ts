@@ -21,6 +21,7 @@ export function openConnection(file: string, options: ConnectionOptions): Databa
     setAndVerify(database, "synchronous", 2);
     setAndVerify(database, "foreign_keys", 1);
     setAndVerify(database, "trusted_schema", 0);
+    setAndVerify(database, "temp_store", 2);
     database.run("PRAGMA journal_size_limit = 67108864");
     return database;
   } catch (error) {

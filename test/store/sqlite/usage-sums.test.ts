@@ -43,13 +43,13 @@ describe("the tables of sums", () => {
     database.close();
   });
 
-  test("are written along when many keys make them grow large", async () => {
+  test("are written along when many rows wait to be counted", async () => {
     using folder = temporaryFolder();
     const store = await openGatewayStore(folder.dir, new FakeClock());
     const key = keyRecord();
     await store.insertKey(key, 10_000);
-    for (let model = 0; model < 120; model += 1)
-      await commitRecord(store, key.id, { model: `model ${model}` });
+    for (let charge = 0; charge < 510; charge += 1)
+      await commitRecord(store, key.id, { model: `model ${charge % 120}` });
     const database = new Database(join(folder.dir, "sluice.db"));
     expect(database.query("SELECT * FROM usage_key_hours LIMIT 1").get()).not.toBeNull();
     database.close();
@@ -64,8 +64,8 @@ describe("the tables of sums", () => {
     await store.insertKey(key, 10_000);
     const database = new Database(join(folder.dir, "sluice.db"));
     database.run("CREATE TRIGGER stop BEFORE INSERT ON usage_minutes BEGIN SELECT RAISE(ABORT, 'no'); END");
-    for (let model = 0; model < 120; model += 1)
-      await commitRecord(store, key.id, { model: `model ${model}` });
+    for (let model = 0; model < 510; model += 1)
+      await commitRecord(store, key.id, { model: `model ${model % 120}` });
     expect(await summarizeUsage(store, { by: "model", sinceMs: 0 })).toHaveLength(120);
     database.run("DROP TRIGGER stop");
     await store.close();

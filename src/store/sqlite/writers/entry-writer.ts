@@ -31,7 +31,6 @@ export class EntryWriter {
   /** The values of the waiting rows, one after the other. Reused, because growing a new array costs what this saves. */
   readonly #values = new Array<SQLQueryBindings>(mostRowsPerStatement * valuesPerRow).fill(null);
   #waitingRows = 0;
-  #lastId = 0;
 
   constructor(database: Database, rates: RatesWriter) {
     this.#database = database;
@@ -60,34 +59,25 @@ export class EntryWriter {
     credential: string | null,
   ): number {
     this.#addCharge(key, charge, record, credential);
-    this.#writeWaiting();
-    const entryId = this.#lastId;
+    const entryId = this.flush();
     this.#addOverruns(key, charge, record);
     return entryId;
   }
 
-  /** Writes what waits, and returns the id of the batch's last entry; 0 when it had none. */
+  /** Writes what waits. Returns the id of the last entry written; 0 if none waited. */
   flush(): number {
-    this.#writeWaiting();
-    const lastId = this.#lastId;
-    this.#lastId = 0;
-    return lastId;
-  }
-
-  #writeWaiting(): void {
     const rows = this.#waitingRows;
-    if (rows === 0) return;
+    if (rows === 0) return 0;
     const values = rows === mostRowsPerStatement ? this.#values : this.#values.slice(0, rows * valuesPerRow);
     const { changes, lastInsertRowid } = this.#insertionOf(rows).run(values);
     assert(changes === rows, `${rows} entries must make as many rows, not ${changes}`);
     this.#waitingRows = 0;
-    this.#lastId = Number(lastInsertRowid);
+    return Number(lastInsertRowid);
   }
 
   /** The transaction was rolled back. */
   forget(): void {
     this.#waitingRows = 0;
-    this.#lastId = 0;
   }
 
   #addCharge(
@@ -138,7 +128,7 @@ export class EntryWriter {
     values[next++] = credential;
     this.#waitingRows += 1;
     assert(next === this.#waitingRows * valuesPerRow, "a row must fill its columns and no others");
-    if (this.#waitingRows === mostRowsPerStatement) this.#writeWaiting();
+    if (this.#waitingRows === mostRowsPerStatement) this.flush();
   }
 
   #insertionOf(rows: number): Statement {

@@ -16,16 +16,13 @@ import { CapWriter } from "./cap-writer.ts";
 import { EndingWriter } from "./ending-writer.ts";
 import { EntryWriter } from "./entry-writer.ts";
 import { RatesWriter } from "./rates-writer.ts";
-import { catchUpRollup, UsageRollup } from "./rollup.ts";
+import { UsageRollup } from "./rollup.ts";
 import { rowAttempt } from "./row-attempt.ts";
 import { TurnWriter } from "./turn-writer.ts";
 import type { WrittenKey } from "./written-key.ts";
 
-/** The ids of a batch's last entry and last ending; 0 where it had none. */
-interface Written {
-  readonly entryId: number;
-  readonly endingId: number;
-}
+/** So that a roll-up holds the thread for a few milliseconds at most. */
+const maxUncountedRows = 500;
 
 /** Writes batches on the calling thread. The writer thread uses one too. */
 export class InlineWriter implements TimedWriter {
@@ -50,9 +47,9 @@ export class InlineWriter implements TimedWriter {
   readonly #insertCaller: Statement;
   readonly #insertPart: Statement;
   readonly #deleteParts: Statement;
-  readonly #transaction: (items: readonly JournalItem[], rollUp: boolean) => Written;
-  /** Counting failed behind a commit: the next roll-up counts from the rows. */
-  #mustRecount = false;
+  readonly #transaction: (items: readonly JournalItem[], rollUp: boolean) => void;
+  /** About how many rows no total counts yet. */
+  #uncountedRows = 0;
   #appliedAtMs = 0;
   #lastCommitMs = 0;
 
@@ -88,61 +85,32 @@ export class InlineWriter implements TimedWriter {
   }
 
   write(items: readonly JournalItem[], rollUpDue: boolean): void {
-    let rollUp = rollUpDue || this.#rollup.isLarge || items.some(({ kind }) => kind === "clock");
-    let written: Written;
+    const isLarge = this.#uncountedRows >= maxUncountedRows;
+    let rollUp = rollUpDue || isLarge || items.some(({ kind }) => kind === "clock");
     try {
-      written = this.#run(items, rollUp);
+      this.#run(items, rollUp);
     } catch (error) {
-      // Sums that cannot be written must not keep a charge from being written. The journal does the same where they are due.
+      // Totals that cannot be written must not keep a charge from being written. The journal does the same where they are due.
       if (rollUpDue || !rollUp || reasonOf(error) !== "rejected") throw error;
       rollUp = false;
-      written = this.#run(items, rollUp);
+      this.#run(items, rollUp);
     }
     this.#lastCommitMs = performance.now() - this.#appliedAtMs;
-    try {
-      this.#countWritten(items, rollUp, written);
-    } catch {
-      // The batch is durable, so this is not its failure: it would be written again. No figure is lost either.
-      this.#rollup.clear();
-      this.#mustRecount = true;
-    }
+    if (rollUp) this.#uncountedRows = 0;
+    for (const item of items) this.#uncountedRows += countedRows(item);
   }
 
   close(): void {
-    if (this.#mustRecount || !this.#rollup.isEmpty) this.write([], true);
+    if (this.#uncountedRows > 0) this.write([], true);
   }
 
-  /** After the commit, because a retried batch would be counted twice. */
-  #countWritten(items: readonly JournalItem[], rolledUp: boolean, { entryId, endingId }: Written): void {
-    if (rolledUp) {
-      this.#rollup.clear();
-      this.#mustRecount = false;
-    }
-    if (this.#mustRecount) return;
-    for (const item of items) this.#count(item);
-    this.#rollup.coversThrough(entryId, endingId);
-  }
-
-  #count(item: JournalItem): void {
-    if (item.kind === "settle") {
-      const key = this.#payer(item.charge);
-      this.#rollup.addCharge(key, item.charge, item.record);
-      if (item.ending !== null) this.#rollup.addCovered(key.no, item.ending);
-      const attempt = rowAttempt(item);
-      if (attempt !== undefined) this.#rollup.addAttempt(item.charge.atMs, attempt);
-    } else if (item.kind === "endings") {
-      for (const ending of item.endings) this.#rollup.addEnding(this.#keyNo(ending.keyId), ending);
-    }
-  }
-
-  #run(items: readonly JournalItem[], rollUp: boolean): Written {
+  #run(items: readonly JournalItem[], rollUp: boolean): void {
     try {
       assert(!this.#database.inTransaction, "a batch must be a transaction of its own");
-      return this.#transaction(items, rollUp);
+      this.#transaction(items, rollUp);
     } catch (error) {
       this.#entries.forget();
       this.#rates.forget();
-      this.#endings.takeLastId();
       this.#deltas.forget();
       this.#attempts.clear();
       // A transaction that could not be rolled back may still be committed.
@@ -151,9 +119,9 @@ export class InlineWriter implements TimedWriter {
     }
   }
 
-  #apply(items: readonly JournalItem[], rollUp: boolean): Written {
-    if (rollUp) this.#rollUp();
-    // The sums of keys count all entries now.
+  #apply(items: readonly JournalItem[], rollUp: boolean): void {
+    if (rollUp && this.#uncountedRows > 0) this.#rollup.write();
+    // The totals of keys count all entries now.
     for (const item of items) {
       if (item.kind === "clock") perform(this.#database, returnToPresent(sqliteStatements, item.atMs));
     }
@@ -162,17 +130,11 @@ export class InlineWriter implements TimedWriter {
       if (item.kind === "settle") this.#settle(item);
       else this.#applyOther(item);
     }
-    const entryId = this.#entries.flush();
+    this.#entries.flush();
     this.#deltas.write();
     this.#attempts.write();
     this.#attempts.clear();
     this.#appliedAtMs = performance.now();
-    return { entryId, endingId: this.#endings.takeLastId() };
-  }
-
-  #rollUp(): void {
-    if (this.#mustRecount) catchUpRollup(this.#database);
-    else if (!this.#rollup.isEmpty) this.#rollup.write();
   }
 
   #settle(item: JournalItem & { kind: "settle" }): void {
@@ -283,6 +245,12 @@ export class InlineWriter implements TimedWriter {
     this.#accounts.set(accountId, account);
     return account;
   }
+}
+
+/** How many rows an item adds that totals count. */
+function countedRows(item: JournalItem): number {
+  if (item.kind === "settle") return 1;
+  return item.kind === "endings" ? item.endings.length : 0;
 }
 
 const upsertHold = `
