@@ -186,8 +186,6 @@ export interface StreamFigures extends FigureProbe {
 export interface ScannerOptions {
   /** The gateway asked the provider for a usage chunk that the client did not ask for. */
   readonly hideUsage: boolean;
-  /** The request uses hosted tools or audio, whose events have to be parsed. */
-  readonly readsExtras: boolean;
   /** The provider keeps the conversation under the answer's id, so that a later request may continue it. */
   readonly isThreaded?: boolean;
 }

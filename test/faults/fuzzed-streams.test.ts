@@ -72,7 +72,6 @@ function relayerFor(
     return new PassthroughRelayer({
       dialect: client,
       hideUsage,
-      readsExtras: true,
       requestId: "req_1",
       model: "m",
       atSeconds: 1,

@@ -28,7 +28,6 @@ function relayerFor(client: ClientDialectName, provider: ProviderDialectName): S
     return new PassthroughRelayer({
       dialect: client,
       hideUsage: false,
-      readsExtras: false,
       requestId: "req_1",
       model: "m",
       atSeconds: 1,

@@ -165,7 +165,6 @@ describe("large events that pass through leave as they came,", () => {
   const call = {
     dialect: "chat",
     hideUsage: false,
-    readsExtras: false,
     requestId: "r",
     model: "m",
     atSeconds: 1,

@@ -11,7 +11,7 @@ const [role = "", one = "", two = "", three = "", finish = "", usage = "", done 
 
 /** A chat stream whose client leaves after these events, with more in the queue already. */
 function left(seen: readonly string[], queued: readonly string[] = []) {
-  const call = { dialect: "chat", hideUsage: false, readsExtras: false } as const;
+  const call = { dialect: "chat", hideUsage: false } as const;
   const relayer = new PassthroughRelayer({ ...call, requestId: "r", model: "m", atSeconds: 1 });
   relayer.push(Buffer.from(seen.join("")));
   const queue = new AnswerQueue();

@@ -26,7 +26,6 @@ function relayer(dialect: ClientDialectName, hideUsage = false): PassthroughRela
   return new PassthroughRelayer({
     dialect,
     hideUsage,
-    readsExtras: false,
     requestId: "req_1",
     model: "m",
     atSeconds: 1,

@@ -95,7 +95,7 @@ function cut(stream: Buffer, random: SeededRandom): Buffer[] {
 }
 
 function relayerOf(dialect: ClientDialectName, hideUsage: boolean): PassthroughRelayer {
-  const options = { dialect, hideUsage, readsExtras: false, requestId: "r", model: "m", atSeconds: 1 };
+  const options = { dialect, hideUsage, requestId: "r", model: "m", atSeconds: 1 };
   return new PassthroughRelayer(options);
 }
 

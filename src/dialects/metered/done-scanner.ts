@@ -3,9 +3,8 @@ import type { ReportedExtras } from "../../base/usage/extra-usage.ts";
 import { noUsage } from "../../base/usage/usage.ts";
 import { reportedFailure } from "../errors/failure.ts";
 import { figures as chatFigures } from "../openai-chat/provider/usage-in.ts";
-import type { RawEvent } from "../sse/raw-events.ts";
 import type { ParsedEvent } from "../sse/sse.ts";
-import { type EventAction, marksOf, StreamScanner } from "../sse/stream-scanner.ts";
+import { type EventAction, StreamScanner } from "../sse/stream-scanner.ts";
 import { addReported } from "../usage/usage-figures.ts";
 import type { MeteredFigures } from "./route.ts";
 
@@ -31,7 +30,7 @@ export class DoneScanner extends StreamScanner {
   #bytes = 0;
 
   constructor(events: DoneEvents) {
-    super(marksOf('"error"', ...events.done.map((name) => `"${name}"`)));
+    super();
     this.#events = events;
     this.#missing = events.results;
   }
@@ -70,7 +69,7 @@ export class DoneScanner extends StreamScanner {
     this.extras = extras;
   }
 
-  protected actionFor(event: RawEvent, json: JsonObject | null): EventAction {
+  protected actionFor(json: JsonObject | null): EventAction {
     if (json === null) return "forward";
     if (json["type"] === "error" || json["error"] != null) {
       this.failure = reportedFailure(json, chatFigures);
@@ -79,7 +78,7 @@ export class DoneScanner extends StreamScanner {
     if (typeof json["type"] !== "string" || !this.#events.done.includes(json["type"])) return "forward";
     const figures = this.#events.read(json);
     this.#found = this.#found === null ? figures : sumOf(this.#found, figures);
-    if (this.#found.usage !== null) this.takeFigures(this.#found.usage, event);
+    if (this.#found.usage !== null) this.takeFigures(this.#found.usage);
     this.#missing -= 1;
     if (this.#missing > 0) return "forward";
     this.#finish(this.#found);

@@ -105,7 +105,7 @@ const provider: ProviderDialect = {
     answerField: "output",
     failureIn,
     usageOption: null,
-    createScanner: (options) => new ResponsesScanner(options),
+    createScanner: () => new ResponsesScanner(),
     givenIds,
   },
   createStreamReader: (emit) => new ResponsesStreamReader(emit),

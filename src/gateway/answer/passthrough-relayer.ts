@@ -17,8 +17,6 @@ export interface PassthroughCall {
   readonly dialect: SharedDialectName;
   /** The client did not ask for the usage chunk that the gateway asked the provider for. */
   readonly hideUsage: boolean;
-  /** The request asks for hosted tools or audio, whose events have to be read. */
-  readonly readsExtras: boolean;
   readonly requestId: string;
   readonly model: string;
   readonly atSeconds: number;

@@ -48,8 +48,8 @@ export class StreamBill {
   }
 
   /**
-   * By the watchdog's clock and not per chunk: most streams end before their text has to be read at all. Of a thousand that began
-   * together, each tick reads some, because to read all of them would hold up every other.
+   * By the watchdog's clock and not per chunk: most streams end before their text has to be counted at all. Of a thousand that began
+   * together, each tick counts some, because to count all of them would hold up every other.
    */
   journalIfDue(nowMs: number): void {
     this.#nextProgressMs ??= nowMs + progressEveryMs * Math.random();

@@ -12,8 +12,8 @@ import { giveBackClaims } from "../request/idempotent.ts";
 import { type Delivery, inConversation, recordFacts } from "./answering.ts";
 import { ClientStream, type DirectController, type StreamSource } from "./client-stream.ts";
 import { cutOff } from "./cut-off.ts";
+import { isEndOverdue } from "./end-overdue.ts";
 import { LeftStream } from "./left-stream.ts";
-import { MissingEndDetector } from "./missing-end-detector.ts";
 import { readTrailing, trailingMs } from "./read-trailing.ts";
 import { hasCharge, StreamBill } from "./stream-bill.ts";
 import { StreamRecording } from "./stream-recording.ts";
@@ -52,7 +52,6 @@ export class StreamPump implements Guarded, StreamSource {
   #waiting: Uint8Array | null = null;
   /** The provider was silent for too long after a complete answer, and its call was ended. */
   #isOverdue = false;
-  readonly #missingEnd: MissingEndDetector;
   #trailingUntilMs = Number.POSITIVE_INFINITY;
 
   constructor(answering: Delivery, relayer: StreamRelayer) {
@@ -60,7 +59,6 @@ export class StreamPump implements Guarded, StreamSource {
     this.#answering = answering;
     this.#relayer = relayer;
     this.#bill = new StreamBill(answering, relayer);
-    this.#missingEnd = new MissingEndDetector(relayer);
     this.#opened = opened;
     this.#exchange = exchange;
     this.#recording = new StreamRecording(exchange.recorder);
@@ -247,7 +245,7 @@ export class StreamPump implements Guarded, StreamSource {
     if (this.#state !== "streaming") return;
     this.#bill.journalIfDue(nowMs);
     if (client.isBlocked(nowMs)) return;
-    if (this.#missingEnd.isOverdue(client.lastPieceMs, nowMs)) {
+    if (isEndOverdue(this.#relayer, nowMs - client.lastPieceMs)) {
       this.#isOverdue = true;
       this.#opened.abort();
     }

@@ -15,7 +15,7 @@ export function bytesOf(piece: Piece): Uint8Array {
 
 /** What is known of a stream by whoever reads it. */
 interface StreamMeter {
-  /** Whether the answer is complete, although the provider has not ended its stream. May have to read a lot. */
+  /** Whether the answer is complete, although the provider has not ended its stream. */
   isComplete(): boolean;
   /** The provider's usage for the whole answer, or for its failure; null until it has reported that. */
   readonly usage: ReportedUsage | null;
@@ -29,11 +29,11 @@ interface StreamMeter {
   readonly started: boolean;
   /** Text produced since the last call. */
   takeProduced(): string;
-  /** The length of that text, as far as it has been read. */
+  /** The length of that text. */
   readonly producedChars: number;
   /** The length of all reasoning so far that only its provider can read. It is content, too. */
   readonly sealedChars: number;
-  /** Whether the last text is complete, and none has followed it: then only the end and the usage may be missing. May have to read a lot. */
+  /** Whether the last text is complete, and none has followed it: then only the end and the usage may be missing. */
   hasEndedText(): boolean;
 }
 

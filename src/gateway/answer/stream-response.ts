@@ -47,7 +47,7 @@ export function relayStream(
 }
 
 function relayerOf({ exchange, generation, attempt }: Answering): StreamRelayer {
-  const { tools, mentions, speaks, isThreaded } = generation.request;
+  const { isThreaded } = generation.request;
   const { clientDialect: dialect } = generation;
   const isKept = exchange.keeping !== null || exchange.compaction !== null;
   if (attempt.translation !== null || !isSpoken(dialect, [attempt.dialect]))
@@ -55,7 +55,6 @@ function relayerOf({ exchange, generation, attempt }: Answering): StreamRelayer 
   return new PassthroughRelayer({
     dialect,
     hideUsage: attempt.hideUsage,
-    readsExtras: tools.hosted.length > 0 || mentions.billed.length > 0 || speaks,
     isThreaded,
     streamed: isKept ? new StreamedItems() : undefined,
     requestId: exchange.id,

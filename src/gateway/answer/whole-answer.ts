@@ -3,11 +3,8 @@ import { sharedCopy } from "../../base/bytes/shared-bytes.ts";
 import type { Usage } from "../../base/usage/usage.ts";
 import { malformedAnswer } from "../../dialects/errors/failure.ts";
 import { providerDialect } from "../../dialects/registry.ts";
-import { FrameJoiner } from "../../dialects/sse/frame-joiner.ts";
-import { largeEventBytes } from "../../dialects/sse/parse-event.ts";
-import { eventEnd } from "../../dialects/sse/raw-events.ts";
+import { largeEventBytes, parseEvent } from "../../dialects/sse/parse-event.ts";
 import { SseDecoder, type SseFrame } from "../../dialects/sse/sse.ts";
-import type { StreamScanner } from "../../dialects/sse/stream-scanner.ts";
 import { maxWholeBytes, type Opened } from "../../upstream/upstream.ts";
 import type { Attempt } from "../attempt/attempt.ts";
 import type { LargeBodies } from "../body-worker/body-worker.ts";
@@ -80,11 +77,18 @@ async function collect(
   attempt: Attempt,
   generation: Pick<Answering["generation"], "awaitMemory">,
 ): Promise<WholeAnswer> {
-  const frames = new SseDecoder();
+  const decoder = new SseDecoder();
   const collector = attempt.reread().collect();
-  const joiner = new FrameJoiner();
   const { passthrough } = providerDialect(attempt.dialect);
-  const scanner = passthrough?.createScanner({ hideUsage: false, readsExtras: true }) ?? null;
+  const scanner = passthrough?.createScanner({ hideUsage: false }) ?? null;
+  const read = async (frames: readonly SseFrame[]) => {
+    for (const frame of frames) {
+      const isLarge = frame.data.length >= largeEventBytes;
+      const parsed = isLarge ? await largeBodies.parseEvent(frame.data) : parseEvent(frame.data);
+      scanner?.read(frame.data, parsed.json ?? (parsed.isCut ? undefined : null));
+      collector.push({ ...frame, parsed });
+    }
+  };
   let bytes = 0;
   while (!collector.ended) {
     const chunk = await opened.read();
@@ -93,28 +97,8 @@ async function collect(
     bytes += chunk.length;
     if (bytes > maxWholeBytes) throw malformedAnswer("it is too large");
     if (bytes >= largeBodyBytes) await generation.awaitMemory(maxWholeBytes);
-    const events = joiner.push(chunk);
-    if (events !== null && scanner !== null) await scan(largeBodies, scanner, events);
-    for (const frame of frames.push(chunk)) collector.push(await parsedIfLarge(largeBodies, frame));
+    await read(decoder.push(chunk));
   }
-  for (const frame of frames.end()) collector.push(await parsedIfLarge(largeBodies, frame));
+  await read(decoder.end());
   return translated(collector.end(), scanner?.extras ?? null);
-}
-
-async function scan(largeBodies: LargeBodies, scanner: StreamScanner, events: Uint8Array): Promise<void> {
-  if (events.length < largeEventBytes) {
-    scanner.pass(events);
-    return;
-  }
-  for (let start = 0, end = 0; start < events.length; start = end) {
-    end = eventEnd(events, start);
-    const event = events.subarray(start, end);
-    if (event.length < largeEventBytes) scanner.pass(event);
-    else scanner.passLarge(event, await largeBodies.parseEvent(event));
-  }
-}
-
-async function parsedIfLarge(largeBodies: LargeBodies, frame: SseFrame): Promise<SseFrame> {
-  if (frame.data.length < largeEventBytes) return frame;
-  return { ...frame, parsed: await largeBodies.parseEvent(frame.data) };
 }

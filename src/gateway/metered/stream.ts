@@ -41,7 +41,6 @@ export async function streamMetered(asking: MeteredAsking): Promise<Response> {
   const relayer = new PassthroughRelayer({
     dialect: "chat",
     hideUsage: call.hidesUsage,
-    readsExtras: false,
     requestId: exchange.id,
     model: model.id,
     atSeconds: Math.floor(exchange.atMs / 1000),

@@ -7,17 +7,17 @@ import type { StreamScanner } from "../../../src/dialects/sse/stream-scanner.ts"
 import { seededRandom } from "../../support/random.ts";
 
 /** What is charged for a stream that breaks off after these events. */
-function producedBy(scanner: StreamScanner, events: readonly JsonObject[]): string {
+function producedBy(scanner: StreamScanner, events: readonly JsonObject[], isBilled = false): string {
   const frames = events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join("");
   scanner.pass(new TextEncoder().encode(frames));
   const produced = scanner.takeProduced();
-  expect(scanner.started).toBe(produced !== "");
+  expect(scanner.started).toBe(produced !== "" || isBilled);
   return produced;
 }
 
 describe("in a chat stream the text counts, wherever it is:", () => {
   const ofDelta = (delta: JsonObject) =>
-    producedBy(new ChatScanner({ hideUsage: false, readsExtras: false }), [
+    producedBy(new ChatScanner({ hideUsage: false }), [
       { id: "c", object: "chat.completion.chunk", choices: [{ index: 0, delta, finish_reason: null }] },
     ]);
   const fn = { name: "f", arguments: "(a)" };
@@ -52,13 +52,12 @@ describe("in a stream of Messages the text counts, wherever it is:", () => {
     ["a call", block({ type: "tool_use", id: "t", name: "f", input: {} }), "f"],
     ["but not a tool's result", block({ type: "web_search_tool_result", content: [{ title: "t" }] }), ""],
   ])("%s", (_, event, text) => {
-    expect(producedBy(new MessagesScanner({ hideUsage: false, readsExtras: false }), [event])).toBe(text);
+    expect(producedBy(new MessagesScanner({ hideUsage: false }), [event])).toBe(text);
   });
 });
 
 describe("in a stream of Responses", () => {
-  const events = (...all: JsonObject[]) =>
-    producedBy(new ResponsesScanner({ hideUsage: false, readsExtras: false }), all);
+  const events = (...all: JsonObject[]) => producedBy(new ResponsesScanner(), all);
   const message = { type: "message", id: "m", content: [{ type: "output_text", text: "Hi" }] };
   const call = { type: "function_call", id: "fc", name: "f", arguments: "(a)" };
   const done = (output_index: number, item: JsonObject) => ({
@@ -108,7 +107,10 @@ describe("in a stream of Responses", () => {
     expect(events(delta("Sluices"), delta(" keep"), failed, whole)).toBe("Sluices keep");
   });
 
-  test("what a search has found does not count", () => {
-    expect(events(done(0, { type: "file_search_call", results: [{ text: "found" }] }))).toBe("");
+  test("what a search has found does not count, but the search does", () => {
+    const scanner = new ResponsesScanner();
+    const search = done(0, { type: "file_search_call", results: [{ text: "found" }] });
+    expect(producedBy(scanner, [search], true)).toBe("");
+    expect(scanner.extras?.calls).toEqual({ file_search: 1 });
   });
 });

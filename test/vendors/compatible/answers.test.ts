@@ -388,7 +388,7 @@ describe("failures in the middle", () => {
 
 describe("Q13: a stream that passes through is complete", () => {
   const isComplete = (...events: JsonObject[]) => {
-    const scanner = new ChatScanner({ hideUsage: false, readsExtras: false });
+    const scanner = new ChatScanner({ hideUsage: false });
     scanner.pass(new TextEncoder().encode(sseOf(events)));
     return scanner.isComplete();
   };
@@ -458,7 +458,7 @@ describe("blanks around an event's data", () => {
   });
 
   test.each(["[DONE]", " [DONE]", "[DONE] ", "\t[DONE]"])("the end %j waits for the charge", (end) => {
-    const scanner = new ChatScanner({ hideUsage: false, readsExtras: false });
+    const scanner = new ChatScanner({ hideUsage: false });
     const text = streamWith(" ", end);
     const forwarded = new TextDecoder().decode(scanner.pass(new TextEncoder().encode(text)));
     expect(forwarded).not.toContain("[DONE]");

@@ -52,7 +52,7 @@ export function readStream(text: string, quirks: readonly Quirk[] = [], pieceByt
 
 /** What is charged for a stream that passes through. */
 export function passedUsage(text: string): ReportedUsage | null {
-  const scanner = new ChatScanner({ hideUsage: true, readsExtras: false });
+  const scanner = new ChatScanner({ hideUsage: true });
   const joiner = new FrameJoiner();
   const events = joiner.push(new TextEncoder().encode(text));
   if (events !== null) scanner.pass(events);

@@ -3,16 +3,12 @@ import type { ReportedExtras } from "../../../base/usage/extra-usage.ts";
 import { objectOf } from "../../json/json-fields.ts";
 import { writtenText } from "../../produced.ts";
 import type { ScannerOptions } from "../../provider-dialect.ts";
-import type { RawEvent } from "../../sse/raw-events.ts";
-import { type EventAction, marksOf, type ScanPosition, StreamScanner } from "../../sse/stream-scanner.ts";
+import { type EventAction, type ScanPosition, StreamScanner } from "../../sse/stream-scanner.ts";
 import { CallCounter } from "../../usage/extra-usage.ts";
 import { readFinish } from "../finish.ts";
 import { givenIdsOfEvent } from "./given-ids.ts";
 import { StreamUsage } from "./stream-usage.ts";
 import { countBlock, extrasOf, sealedChars } from "./usage-in.ts";
-
-const marks = marksOf('"message_', '"error"');
-const marksOfExtras = [...marks, ...marksOf('"content_block_start"')];
 
 /** Messages streams end with `message_stop`. */
 export class MessagesScanner extends StreamScanner {
@@ -22,8 +18,8 @@ export class MessagesScanner extends StreamScanner {
   #hasStopped = false;
   #hasBegun = false;
 
-  constructor({ readsExtras, isThreaded = false }: ScannerOptions) {
-    super(readsExtras ? marksOfExtras : marks);
+  constructor({ isThreaded = false }: ScannerOptions) {
+    super();
     this.#isThreaded = isThreaded;
   }
 
@@ -40,7 +36,7 @@ export class MessagesScanner extends StreamScanner {
     return extrasOf(this.#usage.figures, this.#calls);
   }
 
-  protected actionFor(raw: RawEvent, event: JsonObject | null): EventAction {
+  protected actionFor(event: JsonObject | null): EventAction {
     switch (event?.["type"]) {
       case "message_stop":
         return "hold";
@@ -58,17 +54,17 @@ export class MessagesScanner extends StreamScanner {
         return "forward";
       case "message_delta":
         this.#recordIds(event);
-        this.#readDelta(raw, event);
+        this.#readDelta(event);
         return "forward";
       default:
         return "forward";
     }
   }
 
-  #readDelta(raw: RawEvent, event: JsonObject): void {
+  #readDelta(event: JsonObject): void {
     if (readFinish(objectOf(event["delta"]) ?? {}) !== null) this.#hasStopped = true;
     const usage = this.#usage.update(event["usage"]);
-    if (usage !== null) this.takeFigures(usage, raw);
+    if (usage !== null) this.takeFigures(usage);
   }
 
   #recordIds(event: JsonObject): void {

@@ -110,7 +110,7 @@ const ofBoth = {
   prices: ["input", "output"],
   check: refuseUncountable,
   streams: {
-    createScanner: (hideUsage: boolean) => new ChatScanner({ hideUsage, readsExtras: false }),
+    createScanner: (hideUsage: boolean) => new ChatScanner({ hideUsage }),
     takesUsageOption: true,
   },
   texts: textsOf,

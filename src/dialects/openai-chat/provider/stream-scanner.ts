@@ -1,37 +1,26 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import type { ReportedExtras } from "../../../base/usage/extra-usage.ts";
 import { FailedAnswer, reportedFailure } from "../../errors/failure.ts";
-import { objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
+import { listOf, stringOf } from "../../json/json-fields.ts";
 import { writtenText } from "../../produced.ts";
 import type { ScannerOptions } from "../../provider-dialect.ts";
 import { isDoneMark } from "../../sse/data-field.ts";
-import type { RawEvent } from "../../sse/raw-events.ts";
-import { type EventAction, earlier, marksOf, none, StreamScanner } from "../../sse/stream-scanner.ts";
+import { type EventAction, StreamScanner } from "../../sse/stream-scanner.ts";
 import { isFailure, sealedChars } from "./delta-in.ts";
 import { givenIds } from "./given-ids.ts";
-import { type ChoiceFigures, figures, readExtras, usageIn, usageOf } from "./usage-in.ts";
-
-const marks = marksOf("[DONE]", '"error"');
-const marksOfExtras = [...marks, ...marksOf('"audio"')];
-const usageMark = Buffer.from('"usage"');
-const space = 32;
-const tab = 9;
-const colon = 58;
-const openBrace = 123;
+import { type ChoiceFigures, figures, readExtras, reportsUsage, usageIn } from "./usage-in.ts";
 
 /** Chat streams end with `data: [DONE]`; usage is in a chunk of its own before it, or in the last one. */
 export class ChatScanner extends StreamScanner {
   extras: ReportedExtras | null = null;
   readonly #hideUsage: boolean;
-  readonly #readsExtras: boolean;
   /** The indexes of the choices, and of those that have finished. Events may be read more than once. */
   readonly #choices = new Set<Json | undefined>();
   readonly #finishedChoices = new Set<Json | undefined>();
   readonly #figuresOfChoices: ChoiceFigures = new Map();
 
-  constructor({ hideUsage, readsExtras }: ScannerOptions) {
-    super(readsExtras ? marksOfExtras : marks);
-    this.#readsExtras = readsExtras;
+  constructor({ hideUsage }: Pick<ScannerOptions, "hideUsage">) {
+    super();
     this.#hideUsage = hideUsage;
   }
 
@@ -40,22 +29,17 @@ export class ChatScanner extends StreamScanner {
     return this.held !== null || this.isComplete();
   }
 
-  protected override firstMark(events: Buffer): number {
-    return earlier(super.firstMark(events), firstFigures(events));
-  }
-
-  protected actionFor(event: RawEvent, chunk: JsonObject | null): EventAction {
-    if (isDoneMark(event.data)) return "hold";
-    if (chunk === null) return "forward";
+  protected actionFor(chunk: JsonObject | null, data: string): EventAction {
+    if (chunk === null) return isDoneMark(data) ? "hold" : "forward";
     if (isFailure(chunk)) {
       this.failure = reportedFailure(chunk, figures);
       if (this.failure instanceof FailedAnswer) this.extras = this.failure.extras;
       return "stop";
     }
-    if (this.#readsExtras) this.#recordIds(chunk);
+    this.#recordIds(chunk);
+    if (!reportsUsage(chunk)) return "forward";
     const usage = usageIn(chunk, this.#figuresOfChoices);
-    if (usage === null && !isObject(usageOf(chunk))) return "forward";
-    if (usage !== null) this.takeFigures(usage, event);
+    if (usage !== null) this.takeFigures(usage);
     this.extras = readExtras(chunk);
     const holdsNothingElse = Array.isArray(chunk["choices"]) && chunk["choices"].length === 0;
     return holdsNothingElse && this.#hideUsage ? "drop" : "forward";
@@ -63,8 +47,8 @@ export class ChatScanner extends StreamScanner {
 
   /** A spoken answer has many chunks, and each may contain its id. */
   #recordIds(chunk: JsonObject): void {
-    const ids = givenIds(chunk).filter((id) => !this.given.includes(id));
-    if (ids.length > 0) this.given = [...this.given, ...ids];
+    const ids = givenIds(chunk);
+    if (ids.length > 0) this.given = [...new Set([...this.given, ...ids])];
   }
 
   /** A complete stream may lack its `[DONE]`. */
@@ -74,7 +58,6 @@ export class ChatScanner extends StreamScanner {
 
   /** Every choice has a finish reason. */
   override isComplete(): boolean {
-    this.readUnread();
     return this.#hasAllFinished;
   }
 
@@ -96,9 +79,9 @@ export class ChatScanner extends StreamScanner {
 
   protected sealedIn(chunk: JsonObject): number {
     let chars = 0;
-    for (const choice of objectsOf(chunk["choices"])) {
-      const delta = objectOf(choice["delta"]);
-      if (delta !== null) chars += sealedChars(delta);
+    for (const choice of listOf(chunk["choices"])) {
+      const delta = isObject(choice) ? choice["delta"] : null;
+      if (isObject(delta)) chars += sealedChars(delta);
     }
     return chars;
   }
@@ -112,18 +95,4 @@ export class ChatScanner extends StreamScanner {
     this.#choices.add(index);
     if (typeof reason === "string" && reason !== "") this.#finishedChoices.add(index);
   }
-}
-
-/** With `include_usage` every chunk has `"usage":null`; only an object is a match. */
-function firstFigures(events: Buffer): number {
-  for (let at = events.indexOf(usageMark); at >= 0; at = events.indexOf(usageMark, at + usageMark.length)) {
-    let next = at + usageMark.length;
-    while (isBlank(events[next]) || events[next] === colon) next += 1;
-    if (events[next] === openBrace) return at;
-  }
-  return none;
-}
-
-function isBlank(byte: number | undefined): boolean {
-  return byte === space || byte === tab;
 }

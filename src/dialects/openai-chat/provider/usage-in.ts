@@ -1,7 +1,7 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import { nothingReported, type ReportedExtras } from "../../../base/usage/extra-usage.ts";
 import type { ReportedUsage } from "../../../base/usage/usage.ts";
-import { firstObjectOf, objectOf, objectsOf } from "../../json/json-fields.ts";
+import { firstObjectOf, listOf, objectOf, objectsOf } from "../../json/json-fields.ts";
 import { audioOf, countOf, reportedTogether, tiersIn } from "../../usage/extra-usage.ts";
 import {
   type AnswerFigures,
@@ -66,8 +66,15 @@ function withChoice(others: ReportedUsage, choice: ReportedUsage): ReportedUsage
   return { ...addReported(others, choice), inputTokens, cachedInputTokens, cacheWriteTokens };
 }
 
+/** Whether `usageIn` has anything to read. Nearly all chunks of a stream report nothing. */
+export function reportsUsage(chunk: JsonObject): boolean {
+  const { usage, x_groq: groq, choices } = chunk;
+  if (isObject(usage) || (isObject(groq) && isObject(groq["usage"]))) return true;
+  return listOf(choices).some((choice) => isObject(choice) && isObject(choice["usage"]));
+}
+
 /** The usage object of an answer or a chunk: its own, that of its first choice, or Groq's. */
-export function usageOf(chunk: JsonObject): Json | undefined {
+function usageOf(chunk: JsonObject): Json | undefined {
   return chunk["usage"] ?? firstObjectOf(chunk["choices"])?.["usage"] ?? objectOf(chunk["x_groq"])?.["usage"];
 }
 

@@ -2,17 +2,12 @@ import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import { nothingReported, type ReportedExtras } from "../../../base/usage/extra-usage.ts";
 import { reportedBy, reportedFailure } from "../../errors/failure.ts";
 import { listOf } from "../../json/json-fields.ts";
-import type { ScannerOptions } from "../../provider-dialect.ts";
-import type { RawEvent } from "../../sse/raw-events.ts";
-import { type EventAction, marksOf, type ScanPosition, StreamScanner } from "../../sse/stream-scanner.ts";
+import { type EventAction, type ScanPosition, StreamScanner } from "../../sse/stream-scanner.ts";
 import { CallCounter, reportedTogether } from "../../usage/extra-usage.ts";
 import { SealedItems } from "./event-in.ts";
 import { givenIds } from "./given-ids.ts";
 import { ItemTexts } from "./item-texts.ts";
 import { countItem, figures, readExtras, readUsage } from "./usage-in.ts";
-
-const marks = marksOf('"error"', '"response.completed"', '"response.incomplete"', '"response.failed"');
-const marksOfExtras = [...marks, ...marksOf('"response.created"', '"response.output_item.done"')];
 
 /** Responses streams end with one of three events that contain the whole response, usage included. */
 export class ResponsesScanner extends StreamScanner {
@@ -27,10 +22,6 @@ export class ResponsesScanner extends StreamScanner {
   #output: readonly Json[] = [];
   readonly #sealed = new SealedItems();
 
-  constructor({ readsExtras }: ScannerOptions) {
-    super(readsExtras ? marksOfExtras : marks);
-  }
-
   /** The last event has all extras, but for the calls if it has no items; before it, only the calls so far are known. */
   get extras(): ReportedExtras | null {
     if (this.#final === null && this.#calls.isEmpty) return null;
@@ -39,19 +30,18 @@ export class ResponsesScanner extends StreamScanner {
 
   /** The SDK's validator requires a failure to continue the stream's numbers and to have the response's id. */
   override get position(): ScanPosition {
-    this.readUnread();
     return { ...super.position, sequenceNumber: this.#sequence, responseId: this.#responseId };
   }
 
-  protected actionFor(raw: RawEvent, event: JsonObject | null): EventAction {
+  protected actionFor(event: JsonObject | null): EventAction {
     switch (event?.["type"]) {
       case "response.failed":
         this.failure = reportedFailure(isObject(event["response"]) ? event["response"] : event, figures);
-        this.#readResponse(raw, event);
+        this.#readResponse(event);
         return "stop";
       case "response.completed":
       case "response.incomplete":
-        this.#readResponse(raw, event);
+        this.#readResponse(event);
         return "hold";
       case "response.output_item.done":
         if (isObject(event["item"])) countItem(event["item"], this.#calls);
@@ -69,14 +59,14 @@ export class ResponsesScanner extends StreamScanner {
     }
   }
 
-  #readResponse(raw: RawEvent, event: JsonObject): void {
+  #readResponse(event: JsonObject): void {
     const response = event["response"];
     if (!isObject(response)) return;
     this.given = givenIds(response);
     this.#final = readExtras(response);
     const usage = this.failure === null ? readUsage(response["usage"]) : reportedBy(this.failure);
     if (usage === null) this.#output = listOf(response["output"]);
-    else this.takeFigures(usage, raw);
+    else this.takeFigures(usage);
   }
 
   protected producedBy(event: JsonObject): string | null {
@@ -86,8 +76,6 @@ export class ResponsesScanner extends StreamScanner {
     if (type === "response.created" && isObject(event["response"])) {
       const id = event["response"]["id"];
       if (typeof id === "string") this.#responseId = id;
-      // The last event may have been read before this one, and has more ids.
-      if (this.given.length === 0) this.given = givenIds(event["response"]);
     }
     if (type.endsWith(".delta")) return this.#deltaText(event);
     if (type === "response.output_item.done") return this.#texts.of(event).addItem("item", event["item"]);
