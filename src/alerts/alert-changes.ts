@@ -29,7 +29,7 @@ export function alertChanges(
     begun: begun.map(([id, finding]) => ({
       id,
       level: finding.level ?? 0,
-      finding: JSON.stringify({ ...finding, lastWords: null }),
+      finding: JSON.stringify({ ...finding, lastError: null }),
     })),
     ended: over.map(({ id }) => id),
     posts: [
@@ -37,7 +37,7 @@ export function alertChanges(
         const former = changed.find((each) => isSameProvider(each.finding, finding));
         return {
           alertId,
-          body: alertBody(following(finding, former?.finding), "begin", nowMs),
+          body: alertBody(following(finding, former?.finding), "firing", nowMs),
           madeAtMs: nowMs,
         };
       }),
@@ -45,7 +45,7 @@ export function alertChanges(
         .filter((each) => !changed.includes(each))
         .map(({ id, finding }) => ({
           alertId: id,
-          body: bodyOf(finding, "end", endText(finding, found, answered, nowMs), nowMs),
+          body: bodyOf(finding, "resolved", endText(finding, found, answered, nowMs), nowMs),
           madeAtMs: nowMs,
         })),
     ],
@@ -71,25 +71,25 @@ function endText(
   if (!isAboutProvider(finding)) return kindOf(finding).over(finding, nowMs);
   const { label } = finding.subject;
   const other = found.find((each) => isSameProvider(each, finding));
-  if (other !== undefined) return `The provider ${label} no longer fails in this way. ${other.text}`;
+  if (other !== undefined) return `Provider ${label} no longer fails in this way. ${other.text}`;
   const names = answered
     .filter((each) => isSameProvider(each, finding))
     .map(({ details }) => details["deployments"]);
   const failed = String(finding.details["deployments"]).split(", ");
   if (failed.every((name) => names.includes(name))) return kindOf(finding).over(finding, nowMs);
-  return `Whether the provider ${label} answers is no longer known: no call has told since a restart, a change of its configuration or a long pause.`;
+  return `The state of provider ${label} is unknown: it was not called since a restart, a configuration change or a long pause.`;
 }
 
-export function alertBody(finding: Finding, state: "begin" | "end", nowMs: number): string {
+export function alertBody(finding: Finding, state: "firing" | "resolved", nowMs: number): string {
   return bodyOf(
     finding,
     state,
-    state === "begin" ? finding.text : kindOf(finding).over(finding, nowMs),
+    state === "firing" ? finding.text : kindOf(finding).over(finding, nowMs),
     nowMs,
   );
 }
 
-function bodyOf(finding: Finding, state: "begin" | "end", text: string, nowMs: number): string {
+function bodyOf(finding: Finding, state: "firing" | "resolved", text: string, nowMs: number): string {
   const { kind, subject, details } = finding;
   const at = new Date(nowMs).toISOString();
   return JSON.stringify({ text: chatText(text), kind, state, subject, at, details });

@@ -52,7 +52,7 @@ function clockMoved(node: string, movedMs: number): Finding {
     ...plain,
     kind: "clock_moved",
     subject: { type: "node", id: node, label: node },
-    text: `The clock of the gateway ${node} was set ${way} by ${Math.abs(seconds)} s while it ran. Check its time service.`,
+    text: `The clock of gateway ${node} was set ${way} by ${Math.abs(seconds)} s while it ran. Check its time service.`,
     details: { moved_seconds: seconds },
   };
 }
@@ -66,7 +66,7 @@ export function clockDiffers(node: string, databaseAheadMs: number): Finding | n
     ...plain,
     kind: "clock_differs",
     subject: { type: "node", id: node, label: node },
-    text: `The clock of the gateway ${node} is ${Math.abs(seconds)} s ${way} the database's, which decides about periods. Check its time service.`,
+    text: `The clock of gateway ${node} is ${Math.abs(seconds)} s ${way} the database's, which defines periods. Check its time service.`,
     details: { database_ahead_seconds: seconds },
   };
 }

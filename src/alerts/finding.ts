@@ -13,7 +13,7 @@ export interface Finding {
   /** The same for programs, and as harmless. */
   readonly details: Readonly<Record<string, string | number | null>>;
   /** What a provider said last. It may quote a request, so it is shown to operators and never sent. */
-  readonly lastWords: string | null;
+  readonly lastError: string | null;
   /** Its gateway was stopped. It is no longer shown, but a restart must not end its alert. */
   readonly isStopped?: boolean;
   /** No finding, but how one ended: its deployments have answered. It is not shown. */
@@ -21,7 +21,7 @@ export interface Finding {
 }
 
 /** What most findings have none of. */
-export const plain = { level: null, sinceMs: null, lastWords: null } as const;
+export const plain = { level: null, sinceMs: null, lastError: null } as const;
 
 export interface Subject {
   readonly type: "provider" | "key" | "account" | "model" | "store" | "node" | "ledger" | "configuration";
@@ -30,24 +30,24 @@ export interface Subject {
 }
 
 export type FindingKind =
-  | "store_away"
+  | "store_unavailable"
   | "audit_failed"
-  | "provider_unpaid"
-  | "provider_refuses_key"
+  | "provider_billing"
+  | "provider_auth"
   | "provider_failing"
   | "provider_slow"
-  | "node_late"
+  | "node_missing"
   | "clock_moved"
   | "clock_differs"
   | "overrun"
-  | "balance"
-  | "budget"
-  | "cap"
-  | "key_expires"
-  | "used_up_soon"
-  | "model_left_out"
+  | "balance_threshold"
+  | "budget_threshold"
+  | "cap_threshold"
+  | "key_expiring"
+  | "running_out"
+  | "model_unavailable"
   | "price_outdated"
-  | "config_newer"
+  | "config_not_loaded"
   | "content_dropped"
   | "not_listed";
 
@@ -67,8 +67,8 @@ interface KindOfFinding {
 }
 
 const below80 = ({ subject: { type, label }, kind }: Finding) =>
-  `The ${kind} of the ${type} ${label} is below 80 % again.`;
-const answersAgain = ({ subject }: Finding) => `The provider ${subject.label} answers again.`;
+  `${type === "key" ? "Key" : "Account"} ${label} is below 80% of its ${kind.replace("_threshold", "")} again.`;
+const answersAgain = ({ subject }: Finding) => `Provider ${subject.label} responds again.`;
 const checkProviders = () => "sluice models check";
 const showSubject = ({ subject: { type, id } }: Finding) =>
   type === "key" ? `sluice keys show ${id}` : `sluice accounts show ${id}`;
@@ -76,116 +76,116 @@ const limited = { severity: "warning", next: showSubject } as const;
 
 /** All kinds, the most urgent first: the order in which they are listed. */
 export const findingKinds: Readonly<Record<FindingKind, KindOfFinding>> = {
-  store_away: {
+  store_unavailable: {
     severity: "critical",
     next: () => "sluice store check",
-    about: "The store cannot be written, so that no new work is taken.",
-    over: ({ subject }) => `The store of ${subject.label} can be written again.`,
+    about: "A gateway is not accepting requests: it cannot write to its store.",
+    over: ({ subject }) => `Gateway ${subject.label} can write to its store again.`,
   },
   audit_failed: {
     severity: "critical",
     next: () => "sluice ledger audit",
     about: "The last audit of the ledger found differences.",
-    over: () => "The audit of the ledger finds no difference any more.",
+    over: () => "The last audit of the ledger found no differences.",
   },
-  provider_unpaid: {
+  provider_billing: {
     severity: "critical",
     next: checkProviders,
-    about: "A provider's account is not paid.",
+    about: "A provider reports a billing problem.",
     over: answersAgain,
   },
-  provider_refuses_key: {
+  provider_auth: {
     severity: "critical",
     next: checkProviders,
-    about: "A provider refuses the gateway's key, or there is none to send.",
+    about: "A provider rejects the gateway's credentials, or none are configured.",
     over: answersAgain,
   },
   provider_failing: {
     severity: "critical",
     next: checkProviders,
-    about: "A provider fails again and again, and has not answered since.",
+    about: "Calls to a provider keep failing.",
     over: answersAgain,
   },
   provider_slow: {
     severity: "warning",
     next: checkProviders,
-    about: "A provider sends no first byte, and most clients give up.",
-    over: ({ subject }) => `The provider ${subject.label} answers in time again.`,
+    about: "A provider sends no first byte, and most clients disconnect.",
+    over: ({ subject }) => `Provider ${subject.label} responds in time again.`,
   },
-  node_late: {
+  node_missing: {
     severity: "critical",
     next: () => "sluice nodes",
-    about: "A gateway of a shared database gives no sign of life.",
-    over: ({ subject }) => `The gateway ${subject.label} is back, or no longer expected.`,
+    about: "A gateway of a cluster has missed its heartbeat.",
+    over: ({ subject }) => `Gateway ${subject.label} is back, or no longer expected.`,
   },
   clock_moved: {
     severity: "warning",
     next: ({ subject }) => `timedatectl status   # on ${subject.label}`,
-    about: "The clock of a gateway was set by more than five minutes while it ran.",
-    over: ({ subject }) => `The clock of the gateway ${subject.label} runs evenly again.`,
+    about: "A gateway's clock was changed by more than five minutes while it ran.",
+    over: ({ subject }) => `The clock of gateway ${subject.label} runs evenly again.`,
   },
   clock_differs: {
     severity: "warning",
     next: ({ subject }) => `timedatectl status   # on ${subject.label}`,
-    about: "The clock of a gateway differs from the database's by more than a minute.",
-    over: ({ subject }) => `The clock of the gateway ${subject.label} agrees with the database's again.`,
+    about: "A gateway's clock differs from the database's by more than a minute.",
+    over: ({ subject }) => `The clock of gateway ${subject.label} agrees with the database's again.`,
   },
   overrun: {
     severity: "warning",
     next: () => "sluice usage --by=key --since=24h",
-    about: "Calls of the last 24 hours cost more than was held, and the rest was not charged.",
-    over: () => "In the last 24 hours, every call was charged in full.",
+    about: "Requests in the last 24 hours cost more than was held, and the rest was not charged.",
+    over: () => "Every request in the last 24 hours was charged in full.",
   },
-  balance: { ...limited, about: "80, 95 or 100 % of a balance are used.", over: below80 },
-  budget: { ...limited, about: "80, 95 or 100 % of a token budget are used.", over: below80 },
-  cap: { ...limited, about: "80, 95 or 100 % of a cap are used.", over: below80 },
-  key_expires: {
+  balance_threshold: { ...limited, about: "80, 95 or 100% of a balance is used.", over: below80 },
+  budget_threshold: { ...limited, about: "80, 95 or 100% of a token budget is used.", over: below80 },
+  cap_threshold: { ...limited, about: "80, 95 or 100% of a cap is used.", over: below80 },
+  key_expiring: {
     severity: "warning",
     next: ({ subject }) => `sluice keys update ${subject.id} --expires 30d`,
     about: "A key expires within 7 days.",
     over: ({ subject: { label }, details }, nowMs) =>
       Date.parse(String(details["expires_at"])) <= nowMs
-        ? `The key ${label} has expired.`
-        : `The key ${label} no longer expires within 7 days.`,
+        ? `Key ${label} has expired.`
+        : `Key ${label} no longer expires within 7 days.`,
   },
-  used_up_soon: {
+  running_out: {
     ...limited,
     isOnlyShown: true,
-    about: "A balance or budget is used up within 7 days at this rate.",
-    over: ({ subject: { label } }) => `What ${label} has left lasts longer again.`,
+    about: "A balance or budget will run out within 7 days at the current rate.",
+    over: ({ subject: { label } }) => `The balance or budget of ${label} no longer runs out within 7 days.`,
   },
-  model_left_out: {
+  model_unavailable: {
     severity: "warning",
     next: () => "sluice config check",
     isOnlyShown: true,
-    about: "A model of the configuration is not served.",
-    over: ({ subject }) => `The model ${subject.label} is served.`,
+    about: "A configured model is not served.",
+    over: ({ subject }) => `Model ${subject.label} is served again.`,
   },
   content_dropped: {
     severity: "warning",
     next: () => "sluice store size",
     about: "Content is not recorded, because the queue or the disk is full.",
-    over: ({ subject }) => `The gateway ${subject.label} records all content again.`,
+    over: ({ subject }) => `Gateway ${subject.label} records all content again.`,
   },
   price_outdated: {
     severity: "info",
     next: () => "sluice models list",
     isOnlyShown: true,
     about: "A price was last compared with the provider's list more than 90 days ago.",
-    over: () => "No price is older than 90 days any more.",
+    over: () => "All prices were checked within the last 90 days.",
   },
-  config_newer: {
+  config_not_loaded: {
     severity: "info",
     next: () => "sluice config reload",
     isOnlyShown: true,
-    about: "The configuration on disk is not the one in force.",
-    over: () => "The configuration on disk is in force.",
+    about: "The configuration on disk differs from the running one.",
+    over: () => "The configuration on disk is running.",
   },
   not_listed: {
     severity: "info",
     next: () => "sluice keys list",
     isOnlyShown: true,
-    about: "There are more findings of a kind than are listed.",
+    about: "There are more alerts of one kind than are listed.",
     over: ({ subject }) => `All ${subject.label} are listed again.`,
   },
 };
@@ -205,7 +205,7 @@ export function idOf({ kind, subject: { type, id }, part = "" }: Finding): strin
 /** Nothing is wrong with what is only about to run out. */
 export function severityOf(finding: Finding): Severity {
   if (finding.level === 100) return "critical";
-  return finding.kind === "used_up_soon" ? "info" : kindOf(finding).severity;
+  return finding.kind === "running_out" ? "info" : kindOf(finding).severity;
 }
 
 export function isAboutProvider({ kind }: Pick<Finding, "kind">): boolean {

@@ -29,9 +29,9 @@ export function gatewayFindings(
     ...answeredProviders(health, nowMs),
     ...leftOut.map(({ model, reason }) => ({
       ...plain,
-      kind: "model_left_out" as const,
+      kind: "model_unavailable" as const,
       subject: { type: "model" as const, id: model, label: model },
-      text: `The model ${model} is not served: ${reason}.`,
+      text: `Model ${model} is not served: ${reason}.`,
       details: { reason },
     })),
     ...(dropped === null ? [] : [unrecorded(server.node, dropped)]),
@@ -47,9 +47,9 @@ export function storeAway({ settings, trouble }: GatewayState): Finding | null {
   if (found === null) return null;
   return {
     ...plain,
-    kind: "store_away",
+    kind: "store_unavailable",
     subject: { type: "store", id: node, label: node },
-    text: `The gateway ${node} takes no new work: ${found.reason}`,
+    text: `Gateway ${node} is not accepting requests: ${found.reason}`,
     details: { reason: found.reason, advice: found.advice },
   };
 }
@@ -92,12 +92,12 @@ function isFailing({ alarm, state, consecutiveFailures }: DeploymentHealth): boo
 
 const refusesKey: readonly (string | null)[] = ["status_401", "status_403", "no_credential"];
 
-type ProviderKind = "provider_unpaid" | "provider_refuses_key" | "provider_failing" | "provider_slow";
+type ProviderKind = "provider_billing" | "provider_auth" | "provider_failing" | "provider_slow";
 
 function kindOfFailure(health: DeploymentHealth): ProviderKind {
   const { alarm } = health;
-  if (alarm === "unpaid") return "provider_unpaid";
-  if (refusesKey.includes(alarm)) return "provider_refuses_key";
+  if (alarm === "unpaid") return "provider_billing";
+  if (refusesKey.includes(alarm)) return "provider_auth";
   return isFailing(health) ? "provider_failing" : "provider_slow";
 }
 
@@ -114,10 +114,10 @@ function findingOf(deployments: readonly DeploymentHealth[]): Finding[] {
     deployments.reduce((total, { slow }) => total + (slow === null ? 0 : count(slow)), 0);
   const names = deployments.map(({ name }) => name).join(", ");
   const text = {
-    provider_unpaid: `The provider ${provider} says that its account is not paid (${names}).`,
-    provider_refuses_key: `The provider ${provider} refuses the gateway's key (${names}: ${failure}).`,
-    provider_failing: `The provider ${provider} is failing (${names}: ${failure}).`,
-    provider_slow: `The provider ${provider} keeps callers waiting: of ${plural(
+    provider_billing: `Provider ${provider} reports a billing problem (${names}).`,
+    provider_auth: `Provider ${provider} rejects the gateway's credentials (${names}: ${failure}).`,
+    provider_failing: `Provider ${provider} is failing (${names}: ${failure}).`,
+    provider_slow: `Provider ${provider} is slow: of ${plural(
       sum(({ calls }) => calls),
       "call",
     )}, clients cancelled ${sum(({ cancelled }) => cancelled)} before the first byte (${names}).`,
@@ -130,7 +130,7 @@ function findingOf(deployments: readonly DeploymentHealth[]): Finding[] {
       sinceMs: calls.length === 0 ? null : Math.min(...calls.map(({ sinceMs }) => sinceMs)),
       text,
       details: { deployments: names, failure },
-      lastWords: calls.find((call) => call.failure === named && call.said !== null)?.said ?? null,
+      lastError: calls.find((call) => call.failure === named && call.said !== null)?.said ?? null,
     },
   ];
 }
@@ -160,7 +160,7 @@ function unrecorded(node: string, dropped: number): Finding {
     ...plain,
     kind: "content_dropped",
     subject: { type: "node", id: node, label: node },
-    text: `The gateway ${node} does not record all content: its queue or its disk is full.`,
+    text: `Gateway ${node} does not record all content: its queue or its disk is full.`,
     details: { dropped },
   };
 }
@@ -168,9 +168,9 @@ function unrecorded(node: string, dropped: number): Finding {
 function newerConfiguration(file: string): Finding {
   return {
     ...plain,
-    kind: "config_newer",
+    kind: "config_not_loaded",
     subject: { type: "configuration", id: file, label: file },
-    text: `The configuration ${file} has changed and is not in force yet; \`sluice config reload\` applies it.`,
+    text: `The configuration ${file} has changed since it was loaded; \`sluice config reload\` applies it.`,
     details: { file },
   };
 }

@@ -27,12 +27,10 @@ export async function postToHook(
   const signals = [abortAfter(timeoutMs), ...(signal === undefined ? [] : [signal])];
   try {
     const status = await statusOf(new URL(url), { method: "POST", headers, body }, AbortSignal.any(signals));
-    return status >= 200 && status < 300 ? null : `it answers ${status}`;
+    return status >= 200 && status < 300 ? null : `returned ${status}`;
   } catch (error) {
     const isLate = error instanceof DOMException && error.name === "TimeoutError";
-    return isLate
-      ? "it does not answer in time"
-      : `it cannot be reached (${systemCode(error) ?? "no reason given"})`;
+    return isLate ? "timed out" : `cannot be reached (${systemCode(error) ?? "no reason given"})`;
   }
 }
 
@@ -64,12 +62,12 @@ export function signature(secret: string, body: string, nowMs: number): string {
   return `t=${seconds},v1=${digest}`;
 }
 
-/** An alert about nothing, in the form of all others. */
+/** A test alert in the usual format. */
 export function testAlert(node: string, nowMs: number): string {
   return JSON.stringify({
-    text: chatText(`This is a test of the alerts of the gateway ${node}.`),
+    text: chatText(`This is a test alert from gateway ${node}.`),
     kind: "test",
-    state: "begin",
+    state: "firing",
     subject: { type: "node", id: node, label: node },
     at: new Date(nowMs).toISOString(),
     details: {},

@@ -13,11 +13,13 @@ export function boundFindings(drawn: DrawnBound, nowMs: number): Finding[] {
   const shown = (amount: number) => (mode === "credit" ? creditsFromNano(amount) : amount);
   const unit = mode === "credit" ? "credits" : "tokens";
   const resetsAtMs = mode === "credit" && capNo === null ? null : nextPeriodStart(period, nowMs);
-  const name = nameOf(drawn);
+  const { type, label } = subjectOf(drawn);
+  const holder = `${type === "key" ? "Key" : "Account"} ${label}`;
+  const limitName = limitNameOf(drawn);
   const shared = {
     subject: subjectOf(drawn),
     sinceMs: null,
-    lastWords: null,
+    lastError: null,
     ...(capNo === null ? {} : { part: String(capNo) }),
   };
   const details = {
@@ -33,10 +35,10 @@ export function boundFindings(drawn: DrawnBound, nowMs: number): Finding[] {
   const level = thresholds.find((threshold) => used * 100 >= limit * threshold);
   if (level !== undefined) {
     const amounts = `${short(shown(used))} of ${short(shown(limit))} ${unit}`;
-    const state =
-      level === 100 ? `is used up: ${amounts}` : `is at ${Math.floor((used * 100) / limit)} %: ${amounts}`;
-    const kind = bound === "balance" || bound === "budget" ? bound : "cap";
-    found.push({ ...shared, kind, level, text: `${name} ${state}.`, details: { level, ...details } });
+    const share = level === 100 ? "up" : `${Math.floor((used * 100) / limit)}% of`;
+    const text = `${holder} has used ${share} its ${limitName}: ${amounts}.`;
+    const kind = `${kindOfLimit[bound]}_threshold` as const;
+    found.push({ ...shared, kind, level, text, details: { level, ...details } });
   }
   const endsAtMs = usedUpAt(drawn, nowMs);
   if (
@@ -45,8 +47,8 @@ export function boundFindings(drawn: DrawnBound, nowMs: number): Finding[] {
     endsAtMs < (resetsAtMs ?? Number.POSITIVE_INFINITY)
   ) {
     const used_up_at = new Date(endsAtMs).toISOString();
-    const text = `${name} is used up on ${used_up_at.slice(0, 10)} at the rate of the last days.`;
-    found.push({ ...shared, kind: "used_up_soon", level: null, text, details: { ...details, used_up_at } });
+    const text = `${holder} will use up its ${limitName} on ${used_up_at.slice(0, 10)} at the current rate.`;
+    found.push({ ...shared, kind: "running_out", level: null, text, details: { ...details, used_up_at } });
   }
   return found;
 }
@@ -65,12 +67,13 @@ function subjectOf({ bound, keyId, label, prefix, accountId, accountLabel }: Dra
   return { type: "account", id: accountId, label: accountLabel ?? accountId };
 }
 
-function nameOf(drawn: DrawnBound): string {
-  const { type, label } = subjectOf(drawn);
-  const { bound, period, models } = drawn;
-  const what = { balance: "balance", budget: "budget", key_cap: "cap", account_cap: "cap" }[bound];
-  const when = bound === "balance" || period === "none" ? "" : ` of this ${period}`;
-  return `The ${what}${when}${models === null ? "" : ` for ${models}`} of the ${type} ${label}`;
+const kindOfLimit = { balance: "balance", budget: "budget", key_cap: "cap", account_cap: "cap" } as const;
+const adjectives = { none: "", day: "daily ", week: "weekly ", month: "monthly " } as const;
+
+/** E.g. `balance`, or `daily cap for claude-*`. */
+function limitNameOf({ bound, period, models }: DrawnBound): string {
+  const when = bound === "balance" ? "" : adjectives[period];
+  return `${when}${kindOfLimit[bound]}${models === null ? "" : ` for ${models}`}`;
 }
 
 /** Four digits are enough to read. */

@@ -117,8 +117,7 @@ export class AttentionMonitor {
     } catch (err) {
       if (away !== null) this.#list = [away, ...withoutAway(this.#list)];
       // While the store is away every look fails, and the log has the reason already.
-      if (!this.#isFailing && away === null)
-        this.#options.log.warn({ err }, "what needs attention is unknown");
+      if (!this.#isFailing && away === null) this.#options.log.warn({ err }, "alerts could not be read");
       this.#isFailing = true;
     }
     await sending;
@@ -187,9 +186,8 @@ export class AttentionMonitor {
     if (problem === null) return true;
     if (signal.aborted) return false;
     const isTooOld = clock.wallMs() - madeAtMs >= msPerDay;
-    if (isTooOld)
-      log.error(`an alert was not delivered for a day and is given up: the hook fails, ${problem}`);
-    else log.warn(`an alert is not delivered yet: the hook fails, ${problem}`);
+    if (isTooOld) log.error(`alert dropped after a day without delivery: the webhook ${problem}`);
+    else log.warn(`alert not delivered yet: the webhook ${problem}`);
     return isTooOld;
   }
 
@@ -199,10 +197,10 @@ export class AttentionMonitor {
     const madeAtMs = this.#options.clock.wallMs();
     if (before === null && away !== null && this.#isSender && hook !== null) {
       this.#away = away;
-      this.#unkept.push({ body: alertBody(away, "begin", madeAtMs), madeAtMs });
+      this.#unkept.push({ body: alertBody(away, "firing", madeAtMs), madeAtMs });
     } else if (before !== null && away === null) {
       this.#away = null;
-      this.#unkept.push({ body: alertBody(before, "end", madeAtMs), madeAtMs });
+      this.#unkept.push({ body: alertBody(before, "resolved", madeAtMs), madeAtMs });
     }
   }
 
@@ -217,5 +215,5 @@ export class AttentionMonitor {
 
 /** It is told from memory, whether or not it could be kept. */
 function withoutAway(findings: readonly Finding[]): Finding[] {
-  return findings.filter(({ kind }) => kind !== "store_away");
+  return findings.filter(({ kind }) => kind !== "store_unavailable");
 }

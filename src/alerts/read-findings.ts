@@ -35,9 +35,9 @@ export async function readFindings(
       const expires_at = new Date(expiresAtMs).toISOString();
       return {
         ...plain,
-        kind: "key_expires",
+        kind: "key_expiring",
         subject: { type: "key", id, label: name },
-        text: `The key ${name} expires at ${toTheSecond(expiresAtMs)}.`,
+        text: `Key ${name} expires at ${toTheSecond(expiresAtMs)}.`,
         details: { expires_at },
       };
     }),
@@ -79,7 +79,7 @@ function overrunFindings({ nano, tokens }: Overrun): Finding[] {
   const amounts = [nano > 0 ? `${credits} credits` : "", tokens > 0 ? `${tokens} tokens` : ""].filter(
     Boolean,
   );
-  const text = `Calls of the last 24 hours cost ${amounts.join(" and ")} more than holds, balances and caps had, which was not charged.`;
+  const text = `Requests in the last 24 hours cost ${amounts.join(" and ")} more than holds, balances and caps covered. That was not charged.`;
   const subject = { type: "ledger", id: "ledger", label: "ledger" } as const;
   return [{ ...plain, kind: "overrun", subject, text, details: { credits, tokens } }];
 }
@@ -91,10 +91,10 @@ function lateNodes(nodes: readonly NodeRecord[]): Finding[] {
   const missed = nodes.filter((node) => node.state !== "live" && !isReplaced(node));
   return missed.map(({ no, name, state, lastBeatMs }) => ({
     ...plain,
-    kind: "node_late",
+    kind: "node_missing",
     subject: { type: "node", id: String(no), label: name },
     sinceMs: lastBeatMs,
-    text: `The gateway ${name} has given no sign of life since ${toTheSecond(lastBeatMs)}.`,
+    text: `Gateway ${name} has missed its heartbeat since ${toTheSecond(lastBeatMs)}.`,
     details: { node: no, state },
   }));
 }

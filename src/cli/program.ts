@@ -92,7 +92,7 @@ const commands: readonly CommandMaker[] = [
   nodesCommand,
   healthCommand,
   statusCommand,
-  groupOf("alerts", "Try the hook that alerts are posted to", [alertsTestCommand]),
+  groupOf("alerts", "Test the webhook that receives alerts", [alertsTestCommand]),
   completionCommand,
   versionCommand,
 ];

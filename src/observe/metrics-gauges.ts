@@ -78,8 +78,8 @@ export function renderGauges(out: Exposition, gauges: Gauges): void {
   gauge("process_resident_memory_bytes", "Resident memory.", gauges.residentBytes);
   renderJournal(out, gauges.journal);
   gauge(
-    "sluice_needs_attention",
-    "What needs the operator's attention, as `sluice status` lists it, by kind.",
+    "sluice_alerts_active",
+    "Active alerts by kind, as `sluice status` lists them.",
     attention.map(({ kind, findings }) => [{ kind }, findings]),
   );
   renderAccounts(out, accounts);

@@ -29,7 +29,7 @@ test("a clock that is set right again ends the alert at once", () => {
   const watch = new ClockWatch(clock);
   clock.jumpWall(msPerDay);
   expect(watch.look("one")?.text).toBe(
-    "The clock of the gateway one was set forward by 86400 s while it ran. Check its time service.",
+    "The clock of gateway one was set forward by 86400 s while it ran. Check its time service.",
   );
   clock.jumpWall(-msPerDay);
   expect(watch.look("one")).toBeNull();
@@ -53,7 +53,7 @@ test("a node whose clock differs from the database's by more than a minute says 
   expect(clockDiffers("one", -msPerMinute)).toBeNull();
   expect(clockDiffers("one", 0)).toBeNull();
   expect(clockDiffers("one", 90_000)?.text).toBe(
-    "The clock of the gateway one is 90 s behind the database's, which decides about periods. Check its time service.",
+    "The clock of gateway one is 90 s behind the database's, which defines periods. Check its time service.",
   );
   expect(clockDiffers("one", -90_000)).toMatchObject({
     kind: "clock_differs",

@@ -51,15 +51,15 @@ test("a bound is found at 80, 95 and 100 %, never before", () => {
 
 test("a bound says what it is, of whom, and how much of it is used", () => {
   const [balance] = boundFindings(drawn({ used: 8.123456 * nanoPerCredit }), nowMs);
-  expect(balance?.text).toBe("The balance of the key ci is at 81 %: 8.123 of 10 credits.");
+  expect(balance?.text).toBe("Key ci has used 81% of its balance: 8.123 of 10 credits.");
   const [cap] = boundFindings(
     drawn({ bound: "key_cap", period: "day", models: "gpt-*", capNo: 7, used: 10 * nanoPerCredit }),
     nowMs,
   );
   expect(cap).toMatchObject({
-    kind: "cap",
+    kind: "cap_threshold",
     part: "7",
-    text: "The cap of this day for gpt-* of the key ci is used up: 10 of 10 credits.",
+    text: "Key ci has used up its daily cap for gpt-*: 10 of 10 credits.",
     details: { level: 100, limit: 10, used: 10, resets_at: "2026-11-19T00:00:00.000Z" },
   });
   const shared = {
@@ -73,7 +73,7 @@ test("a bound says what it is, of whom, and how much of it is used", () => {
     drawn({ ...shared, bound: "budget", limit: 1000, used: 990, period: "month" }),
     nowMs,
   );
-  expect(budget?.text).toBe("The budget of this month of the account team is at 99 %: 990 of 1000 tokens.");
+  expect(budget?.text).toBe("Account team has used 99% of its monthly budget: 990 of 1000 tokens.");
   expect(budget?.subject).toEqual({ type: "account", id: "acc_1", label: "team" });
   // The cap of an account is the account's, also where one key alone draws on it.
   const [accountCap] = boundFindings(
@@ -88,7 +88,7 @@ test("a bound says what it is, of whom, and how much of it is used", () => {
 test("what lasts less than 7 days at the rate of the last ones is found, if it does not begin anew before", () => {
   const soon = (overrides: Partial<DrawnBound>) =>
     boundFindings(drawn(overrides), nowMs)
-      .filter(({ kind }) => kind === "used_up_soon")
+      .filter(({ kind }) => kind === "running_out")
       .map(({ details }) => details["used_up_at"]);
   const used = 6 * nanoPerCredit;
   // 6.5 days are counted: four credits are left, and last as long as they took.
@@ -119,7 +119,7 @@ test("a gateway finds failing providers, models left out and a newer configurati
   };
   const [leftOut, ...none] = gatewayFindings(state, 0);
   expect(none).toEqual([]);
-  expect(leftOut).toMatchObject({ kind: "model_left_out", subject: { type: "model", id: "claude-test" } });
+  expect(leftOut).toMatchObject({ kind: "model_unavailable", subject: { type: "model", id: "claude-test" } });
   expect(leftOut?.text).toContain("TEST_ANTHROPIC_KEY is not set");
   writeFileSync(file, configFor({ url: "http://127.0.0.1:2" }));
   const failing = { sinceMs: 5, atMs: 9, failure: "status_500", said: "out of memory" };
@@ -134,17 +134,17 @@ test("a gateway finds failing providers, models left out and a newer configurati
   const found = gatewayFindings(state, 0);
   expect(found.map(({ kind, subject, sinceMs }) => [kind, subject.id, sinceMs])).toEqual([
     ["provider_failing", "openai", 3],
-    ["provider_unpaid", "other", 5],
-    ["provider_refuses_key", "third", 5],
-    ["model_left_out", "claude-test", null],
-    ["config_newer", file, null],
+    ["provider_billing", "other", 5],
+    ["provider_auth", "third", 5],
+    ["model_unavailable", "claude-test", null],
+    ["config_not_loaded", file, null],
   ]);
   expect(found[0]).toMatchObject({
-    text: "The provider openai is failing (openai/a, openai/b: status 500).",
-    lastWords: "out of memory",
+    text: "Provider openai is failing (openai/a, openai/b: status 500).",
+    lastError: "out of memory",
   });
   // What was said with another failure is not quoted.
-  expect(found[1]).toMatchObject({ kind: "provider_unpaid", lastWords: null });
+  expect(found[1]).toMatchObject({ kind: "provider_billing", lastError: null });
   expect(found[4]?.text).toEndWith("`sluice config reload` applies it.");
   expect(storeAway(state)).toBeNull();
   rmSync(dir, { recursive: true });
@@ -176,7 +176,7 @@ test("findings are listed by urgency, and what several gateways have found once"
   const listed = inOrder([finding, provider, { ...provider, sinceMs: 10 }, { ...provider, sinceMs: 15 }]);
   expect(listed.map(({ kind, sinceMs }) => [kind, sinceMs])).toEqual([
     ["provider_failing", 10],
-    ["balance", null],
+    ["balance_threshold", null],
   ]);
 });
 
@@ -185,7 +185,7 @@ test("every kind has a rule for Prometheus and a line in the documentation, and 
     groups: { rules: { expr: string; annotations: { description: string } }[] }[];
   };
   const rules = groups.flatMap((group) => group.rules);
-  const asked = rules.flatMap(({ expr }) => /sluice_needs_attention\{kind="(\w+)"\}/.exec(expr)?.[1] ?? []);
+  const asked = rules.flatMap(({ expr }) => /sluice_alerts_active\{kind="(\w+)"\}/.exec(expr)?.[1] ?? []);
   expect(asked).toEqual(findingKindNames);
   const documented = (await Bun.file("docs/alerts.md").text()).matchAll(
     /^\| `(\w+)` \| (.+?) \| (yes|no) \|$/gm,

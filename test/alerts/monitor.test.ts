@@ -68,17 +68,17 @@ testEachStore(
     await monitor.look();
     await topUp(1);
     await monitor.look();
-    expect(hook.told("balance")).toEqual(["begin 80", "begin 95"]);
+    expect(hook.told("balance_threshold")).toEqual(["firing 80", "firing 95"]);
     await topUp(100);
     await monitor.look();
-    expect(hook.told("balance")).toEqual(["begin 80", "begin 95", "end 95"]);
+    expect(hook.told("balance_threshold")).toEqual(["firing 80", "firing 95", "resolved 95"]);
     await use(106);
     await monitor.look();
-    expect(hook.told("balance").slice(3)).toEqual(["begin 100"]);
+    expect(hook.told("balance_threshold").slice(3)).toEqual(["firing 100"]);
     expect(hook.alerts[0]).toEqual({
-      text: "The balance of the key ci is at 80 %: 8e-8 of 1e-7 credits.",
-      kind: "balance",
-      state: "begin",
+      text: "Key ci has used 80% of its balance: 8e-8 of 1e-7 credits.",
+      kind: "balance_threshold",
+      state: "firing",
       subject: { type: "key", id: key.id, label: "ci" },
       at: iso(nowMs),
       details: {
@@ -92,7 +92,7 @@ testEachStore(
         resets_at: null,
       },
     });
-    expect(hook.alerts[2]?.text).toBe("The balance of the key ci is below 80 % again.");
+    expect(hook.alerts[2]?.text).toBe("Key ci is below 80% of its balance again.");
     const [post] = hook.posts;
     const seconds = Math.floor(nowMs / 1000);
     const digest = createHmac("sha256", secret).update(`${seconds}.${post?.body}`).digest("hex");
@@ -111,18 +111,18 @@ testEachStore("a hook that is away gets every alert later, in order, and is not 
   const key = keyRecord({ expiresAtMs: nowMs + msPerDay });
   await store.insertKey(key, 0);
   await monitor.look();
-  expect(hook.told("key_expires")).toEqual(["begin"]);
+  expect(hook.told("key_expiring")).toEqual(["firing"]);
   await monitor.look();
   await store.updateKey(key.id, { expiresAtMs: null });
   await monitor.look();
-  expect(hook.told("key_expires")).toEqual(["begin"]);
+  expect(hook.told("key_expiring")).toEqual(["firing"]);
   hook.answer = () => new Response("ok");
   clock.advance(5_000);
   await monitor.look();
   await monitor.look();
-  expect(hook.told("key_expires")).toEqual(["begin", "begin", "end"]);
+  expect(hook.told("key_expiring")).toEqual(["firing", "firing", "resolved"]);
   expect(hook.alerts[1]).toEqual(hook.alerts[0] as (typeof hook.alerts)[number]);
-  expect(JSON.stringify(logged)).toContain("it answers 500");
+  expect(JSON.stringify(logged)).toContain("the webhook returned 500");
   expect(JSON.stringify(logged)).not.toContain("hook-canary");
   await store.close();
 });
@@ -138,7 +138,7 @@ testEachStore("what was not delivered for a day is given up", async (database) =
   clock.advance(msPerDay);
   await monitor.look();
   expect(hook.posts).toHaveLength(2);
-  expect(JSON.stringify(logged.at(-1))).toContain("given up");
+  expect(JSON.stringify(logged.at(-1))).toContain("alert dropped");
   clock.advance(msPerDay / 2);
   await monitor.look();
   expect(hook.posts).toHaveLength(2);
@@ -164,7 +164,7 @@ testEachStore(
       return hook.posts.length > 1;
     }, "the alert to be delivered");
     await monitor.look();
-    expect(hook.told("key_expires")).toEqual(["begin", "begin"]);
+    expect(hook.told("key_expiring")).toEqual(["firing", "firing"]);
     await second.close();
   },
 );
@@ -210,9 +210,11 @@ testEachStore(
     const two = monitorOf(store, clock, hook).monitor;
     await one.look();
     await two.look();
-    expect(two.list).toMatchObject([{ kind: "provider_unpaid", sinceMs: 7, lastWords: "a prompt-canary" }]);
-    expect(await readAttention({ store, clock })).toMatchObject([{ kind: "provider_unpaid", since: iso(7) }]);
-    expect(hook.told("provider_unpaid")).toEqual(["begin"]);
+    expect(two.list).toMatchObject([{ kind: "provider_billing", sinceMs: 7, lastError: "a prompt-canary" }]);
+    expect(await readAttention({ store, clock })).toMatchObject([
+      { kind: "provider_billing", since: iso(7) },
+    ]);
+    expect(hook.told("provider_billing")).toEqual(["firing"]);
     expect(hook.posts[0]?.body).not.toContain("prompt-canary");
     clock.advance(40_000);
     await one.look();
@@ -224,7 +226,7 @@ testEachStore(
     await two.look();
     expect(two.list).toEqual([]);
     await one.look();
-    expect(hook.told("provider_unpaid")).toEqual(["begin", "end"]);
+    expect(hook.told("provider_billing")).toEqual(["firing", "resolved"]);
     await store.close();
   },
 );
@@ -248,11 +250,11 @@ testEachStore(
     const next = monitorOf(store, clock, hook).monitor;
     await next.look();
     expect(next.list).toEqual([]);
-    expect(hook.told("provider_unpaid")).toEqual(["begin"]);
+    expect(hook.told("provider_billing")).toEqual(["firing"]);
     clock.advance(60_000);
     await next.look();
-    expect(hook.told("provider_unpaid")).toEqual(["begin", "end"]);
-    expect(hook.alerts.at(-1)?.text).toStartWith("Whether the provider openai answers is no longer known");
+    expect(hook.told("provider_billing")).toEqual(["firing", "resolved"]);
+    expect(hook.alerts.at(-1)?.text).toStartWith("The state of provider openai is unknown");
     await store.close();
   },
 );
@@ -270,20 +272,20 @@ testEachStore("a provider answers again only if each deployment in the alert has
     await monitor.look();
     return [hook.posts.length, hook.alerts.at(-1)?.text ?? ""] as const;
   };
-  expect(await lookAt(...failing)).toEqual([1, expect.stringContaining("is not paid")]);
+  expect(await lookAt(...failing)).toEqual([1, expect.stringContaining("billing problem")]);
   // Of the other nothing is known any more.
-  expect(await lookAt(answered("openai/a"))).toEqual([2, expect.stringContaining("no longer known")]);
+  expect(await lookAt(answered("openai/a"))).toEqual([2, expect.stringContaining("is unknown")]);
   await lookAt(...failing);
   expect(await lookAt(answered("openai/a"), answered("openai/b"))).toEqual([
     4,
-    "The provider openai answers again.",
+    "Provider openai responds again.",
   ]);
   expect(monitor.list).toEqual([]);
   // An answer of long ago says nothing about now.
   await lookAt(...failing);
   const before = [answered("openai/a"), answered("openai/b")];
   clock.advance(120_000);
-  expect(await lookAt(...before)).toEqual([6, expect.stringContaining("no longer known")]);
+  expect(await lookAt(...before)).toEqual([6, expect.stringContaining("is unknown")]);
   await store.close();
 });
 
@@ -299,8 +301,8 @@ testEachStore("a provider that fails in another way than before is one update", 
   await monitor.look();
   const told = hook.alerts.map(({ kind, state, details }) => [kind, state, details["previous_kind"]]);
   expect(told).toEqual([
-    ["provider_unpaid", "begin", undefined],
-    ["provider_failing", "begin", "provider_unpaid"],
+    ["provider_billing", "firing", undefined],
+    ["provider_failing", "firing", "provider_billing"],
   ]);
   health = [
     deploymentHealth({ consecutiveFailures: 3 }),
@@ -311,18 +313,18 @@ testEachStore("a provider that fails in another way than before is one update", 
   health = [deploymentHealth({ consecutiveFailures: 3 })];
   await monitor.look();
   expect(hook.alerts.slice(2).map(({ kind, state, text }) => [kind, state, text])).toEqual([
-    ["provider_refuses_key", "begin", expect.any(String)],
+    ["provider_auth", "firing", expect.any(String)],
     [
       "provider_slow",
-      "begin",
-      "The provider other keeps callers waiting: of 8 calls, clients cancelled 8 before the first byte (other/c).",
+      "firing",
+      "Provider other is slow: of 8 calls, clients cancelled 8 before the first byte (other/c).",
     ],
     [
-      "provider_refuses_key",
-      "end",
-      "The provider openai no longer fails in this way. The provider openai is failing (openai/gpt: broken off).",
+      "provider_auth",
+      "resolved",
+      "Provider openai no longer fails in this way. Provider openai is failing (openai/gpt: broken off).",
     ],
-    ["provider_slow", "end", expect.stringContaining("no longer known")],
+    ["provider_slow", "resolved", expect.stringContaining("is unknown")],
   ]);
   await store.close();
 });
@@ -352,14 +354,14 @@ testEachStore("a store that is away is told from memory, and so is its return", 
   trouble = { reason: "The database is away.", advice: "Look after it." };
   hook.answer = () => new Response("no", { status: 500 });
   await monitor.look();
-  expect(monitor.list.map(({ kind }) => kind)).toEqual(["store_away"]);
+  expect(monitor.list.map(({ kind }) => kind)).toEqual(["store_unavailable"]);
   hook.answer = () => new Response("ok");
   await monitor.look();
   await monitor.look();
-  expect(hook.told("store_away")).toEqual(["begin", "begin"]);
+  expect(hook.told("store_unavailable")).toEqual(["firing", "firing"]);
   trouble = null;
   await monitor.look();
-  expect(hook.told("store_away")).toEqual(["begin", "begin", "end"]);
+  expect(hook.told("store_unavailable")).toEqual(["firing", "firing", "resolved"]);
 });
 
 testEachStore("a store that can still be written says itself that no work is taken", async (database) => {
@@ -371,12 +373,12 @@ testEachStore("a store that can still be written says itself that no work is tak
   const listed = async () => (await readAttention({ store, clock })).map(({ kind }) => kind);
   await monitor.look();
   await monitor.look();
-  expect(await listed()).toEqual(["store_away"]);
+  expect(await listed()).toEqual(["store_unavailable"]);
   expect(monitor.list).toHaveLength(1);
   trouble = null;
   await monitor.look();
   expect([await listed(), monitor.list]).toEqual([[], []]);
-  expect(hook.told("store_away")).toEqual(["begin", "end"]);
+  expect(hook.told("store_unavailable")).toEqual(["firing", "resolved"]);
   await store.close();
 });
 
@@ -402,7 +404,7 @@ testEachStore("an audit that failed is told until one finds no difference", asyn
   ]);
   expect((await auditLedger({ store, clock }, false)).differences).toEqual([]);
   await monitor.look();
-  expect(hook.told("audit_failed")).toEqual(["begin", "end"]);
+  expect(hook.told("audit_failed")).toEqual(["firing", "resolved"]);
   await store.close();
 });
 

@@ -22,8 +22,8 @@ testEachStore(
 
     const { found } = await readFindings(store, nowMs);
     const ofKind = (kind: string) => found.filter((finding) => finding.kind === kind);
-    expect(ofKind("balance")).toHaveLength(mostFound);
-    expect(ofKind("key_expires")).toHaveLength(mostFound);
+    expect(ofKind("balance_threshold")).toHaveLength(mostFound);
+    expect(ofKind("key_expiring")).toHaveLength(mostFound);
     expect(ofKind("not_listed").map(({ text, details }) => [text, details])).toEqual([
       ["3 more balances, budgets and caps are nearly used up; at most 1,000 are listed.", { more: unlisted }],
       ["3 more keys expire within 7 days; at most 1,000 are listed.", { more: unlisted }],

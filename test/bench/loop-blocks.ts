@@ -132,7 +132,7 @@ const calls = [
   admin(`/statement?month=${month}&account=${sharedAccount}`),
   admin("/models"),
   admin("/health"),
-  admin("/attention"),
+  admin("/alerts"),
   admin("/nodes"),
   admin("/storage"),
   admin("/routes"),

@@ -45,7 +45,7 @@ const equals: Readonly<Record<string, readonly string[]>> = {
   "store size": ["GET /storage"],
   nodes: ["GET /nodes"],
   health: ["GET /health"],
-  status: ["GET /attention"],
+  status: ["GET /alerts"],
 };
 
 const onThisMachine = "works with files or processes of the machine that it runs on";

@@ -11,12 +11,12 @@ test("status lists what needs attention, without a gateway too", async () => {
   const place = newPlace();
   await sluice(place, "keys", "create", "--mode", "credit", "--credit", "5");
   const calm = await sluice(place, "status", "--check");
-  expect([calm.code, calm.stdout]).toEqual([0, "✓ nothing needs attention\n"]);
+  expect([calm.code, calm.stdout]).toEqual([0, "✓ no active alerts\n"]);
   const create = ["keys", "create", "--mode", "credit", "--label", "trial", "--expires", "2d"];
   const { id } = await sluiceJson<KeyView>(place, ...create);
   expect(await sluiceJson<FindingView[]>(place, "status")).toMatchObject([
     {
-      kind: "key_expires",
+      kind: "key_expiring",
       severity: "warning",
       subject: { type: "key", id, label: "trial" },
       level: null,
@@ -25,25 +25,22 @@ test("status lists what needs attention, without a gateway too", async () => {
   ]);
   expect((await sluice(place, "status", "--check")).code).toBe(1);
   const { code, stdout } = await sluice(place, "status");
-  expect([code, stdout]).toEqual([
-    0,
-    expect.stringMatching(/warning +key_expires +The key trial expires at /),
-  ]);
+  expect([code, stdout]).toEqual([0, expect.stringMatching(/warning +key_expiring +Key trial expires at /)]);
   expect(stdout).toContain(`sluice keys update ${id} --expires 30d`);
   expect((await sluice(place, "keys", "update", id, "--expires", "30d")).code).toBe(0);
   expect((await sluice(place, "status", "--check")).code).toBe(0);
 });
 
 test("a test of alerts is refused while they are off, and while the hook cannot be reached", async () => {
-  const env = { HOOK: "http://127.0.0.1:1/hook-canary" };
+  const env = { ALERT_WEBHOOK_URL: "http://127.0.0.1:1/hook-canary" };
   const place = newPlace({ env });
   const off = await sluice(place, "alerts", "test");
   expect([off.code, off.stderr]).toEqual([1, expect.stringContaining("alerts are off")]);
-  writeFileSync(join(place.folder, "sluice.toml"), '[alerts]\nurl = "env:HOOK"');
+  writeFileSync(join(place.folder, "sluice.toml"), '[alerts]\nurl = "env:ALERT_WEBHOOK_URL"');
   const away = await sluice(place, "alerts", "test");
   expect([away.code, away.stderr]).toEqual([
     1,
-    expect.stringContaining("it cannot be reached (ECONNREFUSED)"),
+    expect.stringContaining("the webhook cannot be reached (ECONNREFUSED)"),
   ]);
   expect(away.stderr).not.toContain("hook-canary");
 });
@@ -57,7 +54,7 @@ test("each kind has a severity, and a next command that there is", async () => {
     sinceMs: null,
     text: "",
     details: {},
-    lastWords: null,
+    lastError: null,
   });
   for (const kind of findingKindNames) {
     const { severity, next } = findingDocument(finding(kind));
@@ -72,13 +69,13 @@ test("each kind has a severity, and a next command that there is", async () => {
   }
   const severityAt = (kind: FindingKind, level: number | null) =>
     findingDocument(finding(kind, level)).severity;
-  expect([severityAt("cap", 95), severityAt("cap", 100), severityAt("used_up_soon", null)]).toEqual([
-    "warning",
-    "critical",
-    "info",
-  ]);
+  expect([
+    severityAt("cap_threshold", 95),
+    severityAt("cap_threshold", 100),
+    severityAt("running_out", null),
+  ]).toEqual(["warning", "critical", "info"]);
   const account = {
-    ...finding("balance", 80),
+    ...finding("balance_threshold", 80),
     subject: { type: "account", id: "acc_1", label: "team" },
   } as const;
   expect(findingDocument(account).next).toBe("sluice accounts show acc_1");

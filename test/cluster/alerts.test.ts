@@ -10,13 +10,13 @@ withPostgres(() => {
   test("of two gateways one tells, of the database's outage too, and the other when the first is killed", async () => {
     const provider = startProvider();
     using hook = new HookServer();
-    const tail = '[alerts]\nurl = "env:HOOK"';
-    await using nodes = await FragileNodes.start(2, provider, { tail, env: { HOOK: hook.url } });
+    const tail = '[alerts]\nurl = "env:ALERT_WEBHOOK_URL"';
+    await using nodes = await FragileNodes.start(2, provider, { tail, env: { ALERT_WEBHOOK_URL: hook.url } });
     const told = (kind: string, ...states: string[]) =>
       waitFor(() => hook.told(kind).join() === states.join(), `the hook to be told ${kind} ${states}`);
 
     await nodes.at(0).createKey({ expires: "3d" });
-    await told("key_expires", "begin");
+    await told("key_expiring", "firing");
     // What the hook has accepted is told again if the database goes away before it is noted.
     await using database = new SQL(nodes.databaseUrl, { max: 1 });
     await waitFor(async () => (await database`SELECT no FROM alert_posts`).length === 0, "that to be noted");
@@ -27,29 +27,29 @@ withPostgres(() => {
       }
     };
     outage("refuse");
-    await told("store_away", "begin");
+    await told("store_unavailable", "firing");
     outage("pass");
-    await told("store_away", "begin", "end");
-    const sender = hook.alerts.find(({ kind }) => kind === "store_away")?.subject.id;
+    await told("store_unavailable", "firing", "resolved");
+    const sender = hook.alerts.find(({ kind }) => kind === "store_unavailable")?.subject.id;
 
     const [first, second] = sender === "node-0" ? [0, 1] : [1, 0];
     // While the database was away nobody could give a sign of life, so both may have been called late meanwhile.
     const lastOf = (node: number) =>
-      hook.alerts.findLast(({ kind, subject }) => kind === "node_late" && subject.label === `node-${node}`)
+      hook.alerts.findLast(({ kind, subject }) => kind === "node_missing" && subject.label === `node-${node}`)
         ?.state;
     await nodes.at(first).kill9();
     await waitFor(
-      () => lastOf(first) === "begin" && lastOf(second) !== "begin",
+      () => lastOf(first) === "firing" && lastOf(second) !== "firing",
       "the killed node to be late",
     );
     await nodes.at(first).restart();
-    await waitFor(() => lastOf(first) === "end", "the node to be there again");
+    await waitFor(() => lastOf(first) === "resolved", "the node to be there again");
     // On a busy machine a beat may come late: that passes.
     await waitFor(async () => {
       const listed = await nodes.at(second).cliJson<{ kind: string }[]>("status");
-      return listed.map(({ kind }) => kind).join() === "key_expires";
+      return listed.map(({ kind }) => kind).join() === "key_expiring";
     }, "nothing but the key to need attention");
-    expect(hook.told("key_expires")).toEqual(["begin"]);
+    expect(hook.told("key_expiring")).toEqual(["firing"]);
     provider.stop();
   }, 300_000);
 });

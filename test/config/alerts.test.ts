@@ -2,23 +2,23 @@ import { expect, test } from "bun:test";
 import { configInForce } from "../../src/admin/config/running-config.ts";
 import { load, problemsOf, warningsOf } from "./fixtures.ts";
 
-const section = '[alerts]\nurl = "env:HOOK"\nsecret = "env:SIGNING"\n';
+const section = '[alerts]\nurl = "env:ALERT_WEBHOOK_URL"\nsecret = "env:SIGNING"\n';
 const url = "https://hooks.example.com/services/canary";
 
 test("alerts have an address and a secret, neither of which is shown", () => {
-  const { settings } = load(section, { env: { HOOK: url, SIGNING: "signing-canary" } });
+  const { settings } = load(section, { env: { ALERT_WEBHOOK_URL: url, SIGNING: "signing-canary" } });
   expect(settings.alerts).toEqual({ url, secret: "signing-canary" });
   expect(JSON.stringify(configInForce(settings))).not.toContain("canary");
   expect(configInForce(settings)).toMatchObject({ alerts: { url: "********", secret: "********" } });
   expect(load("").settings.alerts).toBeNull();
-  const unsigned = load('[alerts]\nurl = "env:HOOK"', { env: { HOOK: url } });
+  const unsigned = load('[alerts]\nurl = "env:ALERT_WEBHOOK_URL"', { env: { ALERT_WEBHOOK_URL: url } });
   expect(unsigned.settings.alerts).toEqual({ url, secret: null });
 });
 
 test("alerts are off, with a warning, if the address or the secret is not set", () => {
   for (const [env, missing] of [
-    [{ SIGNING: "x" }, "HOOK"],
-    [{ HOOK: url }, "SIGNING"],
+    [{ SIGNING: "x" }, "ALERT_WEBHOOK_URL"],
+    [{ ALERT_WEBHOOK_URL: url }, "SIGNING"],
   ] as const) {
     expect(load(section, { env }).settings.alerts).toBeNull();
     expect(warningsOf(section, { env })).toContain(`alerts are off: ${missing} is not set`);
@@ -28,7 +28,9 @@ test("alerts are off, with a warning, if the address or the secret is not set", 
 test("an address in plain text, or none of the web, is refused without being repeated", () => {
   const plain = problemsOf(`[alerts]\nurl = "${url}"`);
   expect(plain).toEqual([expect.stringContaining("alerts.url: a secret must not stand in this file")]);
-  const other = problemsOf('[alerts]\nurl = "env:HOOK"', { env: { HOOK: "ftp://canary" } });
+  const other = problemsOf('[alerts]\nurl = "env:ALERT_WEBHOOK_URL"', {
+    env: { ALERT_WEBHOOK_URL: "ftp://canary" },
+  });
   expect(other).toEqual(["alerts.url: must be an address that begins with http:// or https://"]);
   expect(problemsOf("[alerts]")).toHaveLength(1);
 });

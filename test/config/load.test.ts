@@ -183,7 +183,12 @@ describe("defaults", () => {
 });
 
 test("what the built-in configuration shows in comments loads when it is uncommented", () => {
-  const env = { OPENAI_API_KEY: "a", ANTHROPIC_API_KEY: "b", HOOK: "https://a.example", HOOK_SECRET: "c" };
+  const env = {
+    OPENAI_API_KEY: "a",
+    ANTHROPIC_API_KEY: "b",
+    ALERT_WEBHOOK_URL: "https://a.example",
+    ALERT_WEBHOOK_SECRET: "c",
+  };
   const uncommented = builtInConfig.replaceAll(/^# (?=[[a-z_]+ ?[\].=]|\[)/gm, "");
   const { settings } = load(uncommented, { env });
   expect([...settings.providers.keys()]).toEqual(["demo", "openai", "anthropic", "local"]);

@@ -18,7 +18,7 @@ function allSettings(): string[] {
 
 const tracing = '[tracing]\notlp_endpoint = "http://127.0.0.1:1"\nheaders = { a = "b" }\n';
 
-const alerts = '[alerts]\nurl = "env:HOOK"\nsecret = "env:ADMIN"\n';
+const alerts = '[alerts]\nurl = "env:ALERT_WEBHOOK_URL"\nsecret = "env:ADMIN"\n';
 
 /** Without a database, its other settings mean nothing. */
 const store = '[store]\nurl = "postgres://a@b/c"\n';
@@ -108,7 +108,7 @@ const changed: Readonly<Record<Setting, string>> = {
 
 function load(text: string): Settings {
   const seal = Buffer.alloc(32, 7).toString("base64");
-  const env = { ADMIN: "a-token-that-is-long", HOOK: "https://a.example", SEAL: seal };
+  const env = { ADMIN: "a-token-that-is-long", ALERT_WEBHOOK_URL: "https://a.example", SEAL: seal };
   return loadFile(text, { env }).settings;
 }
 

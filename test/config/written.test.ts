@@ -91,7 +91,7 @@ provider = "a"
 price = { input = 1.5, output = 2.0 }
 aliases = ["n"]
 [alerts]
-url = "env:HOOK"
+url = "env:ALERT_WEBHOOK_URL"
 `;
 
 describe("the differences", () => {
@@ -106,7 +106,7 @@ describe("the differences", () => {
       ["changed", 'model "m", price.input', "1", "1.5"],
       ["added", 'model "m", aliases', null, '["n"]'],
       ["removed", 'model "old"', '{ id = "old", provider = "gone", free = true }', null],
-      ["added", "alerts.url", null, '"env:HOOK"'],
+      ["added", "alerts.url", null, '"env:ALERT_WEBHOOK_URL"'],
     ]);
     expect(found.filter((each) => each.needs_restart).map(({ where }) => where)).toEqual(["server.port"]);
   });

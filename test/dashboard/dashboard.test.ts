@@ -386,7 +386,7 @@ describe.if(browserPath !== null)("the dashboard in a browser", () => {
     await page.getByRole("heading", { name: "Needs attention" }).waitFor();
     const alarm = page
       .getByRole("alert")
-      .getByText("The provider demo says that its account is not paid (demo/demo-small).");
+      .getByText("Provider demo reports a billing problem (demo/demo-small).");
     await alarm.waitFor();
     await openPage("Models");
     await page

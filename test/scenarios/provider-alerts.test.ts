@@ -7,12 +7,12 @@ import { Sluice } from "../support/sluice.ts";
 import { waitFor } from "../support/wait.ts";
 
 const body = { model: "gpt-test", messages: [{ role: "user", content: "Hello" }] };
-const alerts = '[alerts]\nurl = "env:HOOK"\n';
+const alerts = '[alerts]\nurl = "env:ALERT_WEBHOOK_URL"\n';
 
 interface Listed {
   readonly kind: string;
   readonly severity: string;
-  readonly last_words: string | null;
+  readonly last_error: string | null;
   readonly next: string;
 }
 
@@ -20,12 +20,15 @@ test("what is known of a provider outlives a reload, and only an answer is an an
   using hook = new HookServer();
   const provider = startProvider();
   const config = (url: string, more = "") => configFor({ url, head: more + alerts });
-  await using sluice = await Sluice.start({ config: config(provider.url), env: { HOOK: hook.url } });
+  await using sluice = await Sluice.start({
+    config: config(provider.url),
+    env: { ALERT_WEBHOOK_URL: hook.url },
+  });
   const key = await sluice.createKey();
   const call = async () => (await sluice.request("/v1/chat/completions", { key, body })).status;
   const status = () => sluice.cliJson<Listed[]>("status");
   const begins = (kind: string) =>
-    waitFor(() => hook.alerts.some((each) => each.kind === kind && each.state === "begin"), kind);
+    waitFor(() => hook.alerts.some((each) => each.kind === kind && each.state === "firing"), kind);
 
   provider.script([openAiError(500, "the model is on fire")]);
   for (let calls = 0; calls < 3; calls += 1) expect(await call()).toBe(502);
@@ -34,7 +37,7 @@ test("what is known of a provider outlives a reload, and only an answer is an an
     {
       kind: "provider_failing",
       severity: "critical",
-      last_words: "the model is on fire",
+      last_error: "the model is on fire",
       next: "sluice models check",
     },
   ]);
@@ -42,28 +45,28 @@ test("what is known of a provider outlives a reload, and only an answer is an an
   const posts = hook.posts.length;
   await sluice.reload(config(provider.url, '[log]\nlevel = "debug"\n'));
   await sluice.told("configuration reloaded");
-  expect(await status()).toMatchObject([{ kind: "provider_failing", last_words: "the model is on fire" }]);
+  expect(await status()).toMatchObject([{ kind: "provider_failing", last_error: "the model is on fire" }]);
 
   // Another kind of failure is an update: it has not answered in between.
   provider.script([openAiError(401, "no such key")]);
   expect(await call()).toBe(502);
-  await begins("provider_refuses_key");
+  await begins("provider_auth");
   expect(hook.alerts.slice(posts)).toMatchObject([
-    { kind: "provider_refuses_key", details: { previous_kind: "provider_failing" } },
+    { kind: "provider_auth", details: { previous_kind: "provider_failing" } },
   ]);
 
   provider.script(null);
   expect(await call()).toBe(200);
-  await waitFor(() => hook.alerts.at(-1)?.state === "end", "the end of the alert");
-  expect(hook.alerts.at(-1)?.text).toBe("The provider openai answers again.");
-  expect(hook.alerts.filter(({ state }) => state === "end")).toHaveLength(1);
+  await waitFor(() => hook.alerts.at(-1)?.state === "resolved", "the end of the alert");
+  expect(hook.alerts.at(-1)?.text).toBe("Provider openai responds again.");
+  expect(hook.alerts.filter(({ state }) => state === "resolved")).toHaveLength(1);
 
   provider.script([openAiError(401, "no such key")]);
   expect(await call()).toBe(502);
-  await waitFor(() => hook.alerts.at(-1)?.state === "begin", "the next alert");
+  await waitFor(() => hook.alerts.at(-1)?.state === "firing", "the next alert");
   await sluice.reload(config(provider.url.replace("127.0.0.1", "localhost")));
-  await waitFor(() => hook.alerts.at(-1)?.state === "end", "its end");
-  expect(hook.alerts.at(-1)?.text).toContain("is no longer known");
+  await waitFor(() => hook.alerts.at(-1)?.state === "resolved", "its end");
+  expect(hook.alerts.at(-1)?.text).toContain("is unknown");
   provider.stop();
 }, 60_000);
 
@@ -71,7 +74,7 @@ test("a provider that hangs is slow once its clients have given up, until it ans
   using hook = new HookServer();
   const provider = startProvider();
   const config = configFor({ url: provider.url, head: alerts });
-  await using sluice = await Sluice.start({ config, env: { HOOK: hook.url } });
+  await using sluice = await Sluice.start({ config, env: { ALERT_WEBHOOK_URL: hook.url } });
   const key = await sluice.createKey();
   provider.script([silence()]);
   const calls = Array.from({ length: 8 }, () =>
@@ -81,7 +84,7 @@ test("a provider that hangs is slow once its clients have given up, until it ans
   );
   await Promise.all(calls);
   await waitFor(() => hook.alerts.length > 0, "the alert");
-  expect(hook.alerts).toMatchObject([{ kind: "provider_slow", state: "begin" }]);
+  expect(hook.alerts).toMatchObject([{ kind: "provider_slow", state: "firing" }]);
   expect(await sluice.cliJson<Listed[]>("status")).toMatchObject([
     { kind: "provider_slow", severity: "warning", next: "sluice models check" },
   ]);
@@ -89,6 +92,6 @@ test("a provider that hangs is slow once its clients have given up, until it ans
   const answers = Array.from({ length: 9 }, () => sluice.request("/v1/chat/completions", { key, body }));
   for (const answer of await Promise.all(answers)) expect(answer.status).toBe(200);
   await waitFor(() => hook.alerts.length > 1, "its end");
-  expect(hook.alerts[1]?.text).toBe("The provider openai answers in time again.");
+  expect(hook.alerts[1]?.text).toBe("Provider openai responds in time again.");
   provider.stop();
 }, 60_000);

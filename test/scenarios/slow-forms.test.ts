@@ -25,13 +25,17 @@ let sluice: Sluice;
 beforeAll(async () => {
   issuer = await startIssuer();
   const head = `[admin]\nadmins = ["ada@example.com"]\n[admin.oidc]\nissuer = "${issuer.url}"\nclient_id = "${clientId}"
-client_secret = "env:OIDC_SECRET"\n[alerts]\nurl = "env:HOOK"\n`;
+client_secret = "env:OIDC_SECRET"\n[alerts]\nurl = "env:ALERT_WEBHOOK_URL"\n`;
   const tail =
     '\n[[models]]\nid = "hear"\nprovider = "openai"\nserves = ["transcriptions"]\nprice = { audio_minutes = 0.006 }\n';
   sluice = await Sluice.start({
     config: configFor({ url: provider.url, head, tail }),
     // As where the system does not let the gateway raise it.
-    env: { OIDC_SECRET: clientSecret, HOOK: hook.url, BUN_CONFIG_MAX_HTTP_REQUESTS: String(formCount) },
+    env: {
+      OIDC_SECRET: clientSecret,
+      ALERT_WEBHOOK_URL: hook.url,
+      BUN_CONFIG_MAX_HTTP_REQUESTS: String(formCount),
+    },
   });
 });
 afterAll(async () => {

@@ -81,15 +81,15 @@ test("a cell of CSV is no formula, also behind blanks or a semicolon", () => {
 
 test("an alert's text has no markup of a chat program", () => {
   const finding: Finding = {
-    kind: "cap",
+    kind: "cap_threshold",
     subject: { type: "key", id: "key_1", label: "<!channel> & co" },
     level: 100,
     sinceMs: null,
-    text: "The cap of the key <!channel> & co is used up.",
+    text: "Key <!channel> & co has used up its cap.",
     details: {},
-    lastWords: null,
+    lastError: null,
   };
-  for (const state of ["begin", "end"] as const) {
+  for (const state of ["firing", "resolved"] as const) {
     const { text, subject } = JSON.parse(alertBody(finding, state, 0)) as Finding;
     expect(text).toContain("&lt;!channel&gt; &amp; co");
     expect(subject.label).toBe("<!channel> & co");

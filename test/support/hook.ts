@@ -2,7 +2,7 @@
 export interface PostedAlert {
   readonly text: string;
   readonly kind: string;
-  readonly state: "begin" | "end";
+  readonly state: "firing" | "resolved";
   readonly subject: { readonly type: string; readonly id: string; readonly label: string };
   readonly at: string;
   readonly details: Readonly<Record<string, unknown>>;

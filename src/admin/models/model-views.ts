@@ -64,7 +64,7 @@ function deploymentView(
 function failingView(failing: FailingCalls | null): DeploymentView["health"]["failing"] {
   if (failing === null) return null;
   const { sinceMs, atMs, failure, said } = failing;
-  return { since: iso(sinceMs), at: iso(atMs), failure, last_words: said };
+  return { since: iso(sinceMs), at: iso(atMs), failure, last_error: said };
 }
 
 function priceView(price: Price | null): PriceView | null {

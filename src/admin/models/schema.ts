@@ -54,7 +54,7 @@ const healthView = Type.Object({
         since: moment,
         at: moment,
         failure: text("What its last call failed with, such as `status_500`."),
-        last_words: nullable(text("What the provider said last.")),
+        last_error: nullable(text("What the provider said last.")),
       },
       { description: "Its last error; null once it has answered again." },
     ),

@@ -8,13 +8,13 @@ export const findingView = Type.Object({
   subject: Type.Object({
     type: text("`provider`, `key`, `account`, `model`, `store`, `node`, `ledger` or `configuration`."),
     id: Type.String(),
-    label: text("What people call it."),
+    label: text("A name for display."),
   }),
-  level: nullable(Type.Integer({ description: "80, 95 or 100 % of a balance, budget or cap." })),
+  level: nullable(Type.Integer({ description: "80, 95 or 100 percent of a balance, budget or cap." })),
   since: nullable(moment),
   text: text("One sentence."),
   details: Type.Record(Type.String(), Type.Union([Type.String(), Type.Number(), Type.Null()])),
-  last_words: nullable(text("What the provider said with the failure that is named; it is never sent.")),
-  next: text("The command that says more, or mends it."),
+  last_error: nullable(text("The provider's last error message. It is not sent to the webhook.")),
+  next: text("The command to run next."),
 });
 export type FindingView = Static<typeof findingView>;

@@ -10,7 +10,7 @@ export async function readAttention({ store, clock }: OperationContext): Promise
 }
 
 export function findingDocument(finding: Finding): FindingView {
-  const { kind, subject, level, sinceMs, text, details, lastWords } = finding;
+  const { kind, subject, level, sinceMs, text, details, lastError } = finding;
   return {
     kind,
     severity: severityOf(finding),
@@ -19,7 +19,7 @@ export function findingDocument(finding: Finding): FindingView {
     since: isoOrNull(sinceMs),
     text,
     details,
-    last_words: lastWords,
+    last_error: lastError,
     next: kindOf(finding).next(finding),
   };
 }

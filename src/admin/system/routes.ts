@@ -36,12 +36,9 @@ const auditQuery = Type.Object({
 
 export const systemRoutes: readonly AdminRoute[] = [
   get("/health", "How the gateway is doing", { answers: healthView }, ({ deps }) => health(deps)),
-  get(
-    "/attention",
-    "What needs attention, the most urgent first",
-    { answers: listOf(findingView) },
-    ({ deps }) => ({ data: deps.attention().map(findingDocument) }),
-  ),
+  get("/alerts", "Active alerts, the most urgent first", { answers: listOf(findingView) }, ({ deps }) => ({
+    data: deps.attention().map(findingDocument),
+  })),
   get(
     "/nodes",
     "The gateways that share the database; none if the data is in a folder",

@@ -11,18 +11,18 @@ interface Options extends DataOptions, CsvOption {
 }
 
 export function statusCommand(terminal: Terminal): Command {
-  return withCsv(newDataCommand("status", "List what needs attention, the most urgent first"))
-    .option("--check", "exit with 1 if a line is critical or a warning (default: 0 whatever is listed)")
+  return withCsv(newDataCommand("status", "Show active alerts, the most urgent first"))
+    .option("--check", "exit with 1 if an alert is critical or a warning (default: always 0)")
     .examples(
-      ["sluice status", "failing providers, balances that run low, keys that expire, …"],
+      ["sluice status", "failing providers, low balances, expiring keys, …"],
       ["sluice status --json", "the same for programs"],
-      ["sluice status --check || page-somebody", "exit status 1 if anything is more than information"],
+      ["sluice status --check || page-somebody", "exit status 1 unless all alerts are informational"],
     )
     .action(async (options: Options) => {
       const { readAttention } = await import("../../admin/system/list-alerts.ts");
       await withStore(terminal, options, {}, async (context) => {
         const findings = await readAttention(context);
-        const nothing = `${terminal.style.good("✓")} nothing needs attention`;
+        const nothing = `${terminal.style.good("✓")} no active alerts`;
         printList({ rows: findings, columns: columnsOf(terminal), nothing }, options, terminal);
         if (options.check && findings.some(({ severity }) => severity !== "info")) throw new CommandFailed();
       });
@@ -40,11 +40,12 @@ function columnsOf({ style }: Terminal): readonly ListColumn<FindingView>[] {
     { name: "kind", title: "KIND" },
     {
       name: "text",
-      title: "WHAT",
+      title: "ALERT",
       elastic: true,
-      cell: ({ text, last_words: words }) => printable(words === null ? text : `${text} It said: ${words}`),
+      cell: ({ text, last_error: words }) =>
+        printable(words === null ? text : `${text} Last error: ${words}`),
     },
-    { name: "last_words" },
+    { name: "last_error" },
     { name: "next", title: "NEXT" },
     {
       name: "since",

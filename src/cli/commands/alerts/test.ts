@@ -5,18 +5,18 @@ import { loadAndWarn } from "../../load-settings.ts";
 import { printDone, Refused, type Terminal } from "../../terminal/terminal.ts";
 
 export function alertsTestCommand(terminal: Terminal): Command {
-  return newConfigCommand("test", "Post one alert to the hook of [alerts], to see that it arrives")
+  return newConfigCommand("test", "Post a test alert to the webhook of [alerts]")
     .examples(["sluice alerts test", "exit status 1 when it is not accepted"])
     .action(async (options: ConfigOptions) => {
       const { postToHook, testAlert } = await import("../../../alerts/hook.ts");
       const { alerts, server } = await loadAndWarn(options, terminal);
       if (alerts === null)
-        throw new Refused("alerts are off: the configuration has no [alerts] with a url that is set");
+        throw new Refused("alerts are off: the configuration has no [alerts] url, or its value is not set");
       const nowMs = systemClock.wallMs();
       const problem = await postToHook(alerts, testAlert(server.node, nowMs), nowMs);
-      if (problem !== null) throw new Refused(`the alert was not accepted by the hook: ${problem}`);
+      if (problem !== null) throw new Refused(`the alert was not delivered: the webhook ${problem}`);
       const signed = alerts.secret !== null;
-      const told = `the hook has accepted an alert${signed ? ", signed" : ""}`;
+      const told = `the webhook accepted a ${signed ? "signed " : ""}test alert`;
       printDone(options.json, { delivered: true, signed }, told, terminal);
     });
 }

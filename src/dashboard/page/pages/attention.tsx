@@ -21,7 +21,7 @@ function toneOf(findings: readonly FindingView[]): string {
 
 /** What somebody has to do something about, the most urgent first; each stays until it is over. */
 export function Attention() {
-  const attention = useAnswer<{ data: FindingView[] }>("/attention", 5000);
+  const attention = useAnswer<{ data: FindingView[] }>("/alerts", 5000);
   const findings = attention.value?.data ?? [];
   if (findings.length === 0) return null;
   const rest = findings.length - shownCount;
@@ -35,7 +35,7 @@ export function Attention() {
             <li key={`${finding.kind} ${finding.subject.id} ${finding.text}`}>
               <a href={placeOf(finding)}>{finding.text}</a>
               {finding.since && <small> since {moment(finding.since)}</small>}
-              {finding.last_words && <small> · “{finding.last_words}”</small>}
+              {finding.last_error && <small> · “{finding.last_error}”</small>}
             </li>
           ))}
         </ul>

@@ -26,7 +26,7 @@ function Health({ of: deployment }: { of: DeploymentView }) {
       {failing && (
         <small class="bad">
           <code>{failing.failure}</code> at {moment(failing.at)}
-          {failing.last_words !== null && `: ${failing.last_words}`}
+          {failing.last_error !== null && `: ${failing.last_error}`}
         </small>
       )}
       {waitMs > 0 && <small class="muted">again in {duration(waitMs)}</small>}
