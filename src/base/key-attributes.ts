@@ -1,4 +1,6 @@
+import type { TpmLimit } from "./models/tpm-limit.ts";
 import { type ContentLevel, contentLevels } from "./requests/content-level.ts";
+import type { Tags } from "./requests/labels.ts";
 
 export const keyModes = ["credit", "token_budget"] as const;
 export type KeyMode = (typeof keyModes)[number];
@@ -18,12 +20,16 @@ export interface KeyAttributes {
   readonly budgetTokens: number | null;
   readonly period: BudgetPeriod;
   readonly rpmLimit: number | null;
+  readonly tpmLimits: readonly TpmLimit[] | null;
+  readonly maxConcurrent: number | null;
   /** A provider's name, or `all`. */
   readonly scope: string;
   readonly models: readonly string[] | null;
   readonly expiresAtMs: number | null;
   /** What may be recorded of its requests at most; null leaves that to the configuration. */
   readonly content: ContentLevel | null;
+  /** What its requests are tagged with, where they do not say otherwise. */
+  readonly tags: Tags | null;
 }
 
 /** Only some of them; what is absent or undefined stays as it is. */
@@ -39,7 +45,9 @@ export type AttributeKind =
   | "count"
   | "period"
   | "moment"
-  | "content";
+  | "content"
+  | "tpm"
+  | "tags";
 
 export interface KeyAttribute {
   readonly field: keyof KeyAttributes;
@@ -126,6 +134,31 @@ export const keyAttributes = {
     help: { create: "requests per minute (default: no limit)", update: "requests per minute" },
     rule: "a rate limit is at least 1 request per minute",
   },
+  tpm_limits: {
+    field: "tpmLimits",
+    kind: "tpm",
+    table: "keys",
+    unset: null,
+    option: "tpm",
+    takes: "n[:models]",
+    none: "none",
+    help: {
+      create: "tokens per minute: 60000, 20000:claude-opus-*; repeatable (default: no limit)",
+      update: "takes the place of all its limits of tokens per minute; repeatable",
+    },
+    rule: "a limit of tokens per minute is a whole number of at least 1, once for each pattern of models",
+  },
+  max_concurrent: {
+    field: "maxConcurrent",
+    kind: "positive",
+    table: "keys",
+    unset: null,
+    option: "max-concurrent",
+    takes: "n",
+    none: "none",
+    help: { create: "requests in flight at once (default: no limit)", update: "requests in flight at once" },
+    rule: "a limit of requests in flight is at least 1",
+  },
   scope: {
     field: "scope",
     kind: "provider",
@@ -178,6 +211,20 @@ export const keyAttributes = {
       update: "record at most this of request content",
     },
     rule: `content is one of ${contentLevels.join(", ")}`,
+  },
+  tags: {
+    field: "tags",
+    kind: "tags",
+    table: "keys",
+    unset: null,
+    option: "tag",
+    takes: "name=value",
+    none: "none",
+    help: {
+      create: "tags its requests, unless they have this tag; repeatable",
+      update: "takes the place of all its tags; repeatable",
+    },
+    rule: "a key or an account has at most 8 tags: names and values of 1 to 64 letters, digits or any of _.:@-",
   },
 } as const satisfies Record<string, KeyAttribute>;
 

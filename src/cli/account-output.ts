@@ -1,6 +1,7 @@
 import type { AccountView } from "../admin/accounts/schema.ts";
 import type { CapView } from "../admin/keys/schema.ts";
-import { billedUnit, count, shortCredits } from "../base/text/plural.ts";
+import { tagsText } from "../base/requests/labels.ts";
+import { billedUnit, count, plural, shortCredits } from "../base/text/plural.ts";
 import type { StorePlace } from "./open-store.ts";
 import { facts } from "./terminal/list.ts";
 import { creditsShown, moment, printJson, type Terminal } from "./terminal/terminal.ts";
@@ -27,12 +28,24 @@ export function showAccount(view: AccountView, { json, place }: AccountOutput, t
     ...view.caps.map((cap) => ["cap", capText(cap, view.mode)] as const),
     ...view.key_caps.map((cap) => ["new keys get", capTerms(cap, view.mode)] as const),
     ...(view.content === null ? [] : [["content", `at most ${view.content}`] as const]),
+    ...sharedFacts(view),
     ...view.keys.map((key) => {
       const caps = key.caps.map((cap) => capText(cap, view.mode)).join("; ");
       return ["key", [key.prefix, key.label, key.owner, caps].filter(Boolean).join("  ")] as const;
     }),
   ];
   terminal.print(facts(rows, terminal));
+}
+
+type Shared = Pick<AccountView, "tags" | "tpm_limits">;
+
+/** What keys and accounts both have. */
+export function sharedFacts({ tags, tpm_limits: limits }: Shared, whose = ""): (readonly [string, string])[] {
+  const rate = (limits ?? []).map(
+    ({ limit, models }) =>
+      [`${whose}rate`, `${plural(limit, "token")} per minute${models ? ` for ${models}` : ""}`] as const,
+  );
+  return tags === null ? rate : [...rate, [`${whose}tags`, tagsText(tags)]];
 }
 
 function paidBefore({ mode }: AccountView): string {

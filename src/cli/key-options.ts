@@ -1,4 +1,4 @@
-import { Option } from "commander";
+import { InvalidArgumentError, Option } from "commander";
 import {
   type AttributeKind,
   budgetPeriods,
@@ -9,7 +9,9 @@ import {
   keyAttributeNames,
   keyAttributes,
 } from "../base/key-attributes.ts";
+import { type TpmLimit, tpmFromText } from "../base/models/tpm-limit.ts";
 import { contentLevels } from "../base/requests/content-level.ts";
+import { type Tags, tagsFromTexts } from "../base/requests/labels.ts";
 import { atLeastOne, atLeastZero, expiry, nameList, orWord } from "./arguments.ts";
 
 /** How a value of each kind is typed; what is absent here is taken as it is. */
@@ -18,6 +20,26 @@ const parsers: Partial<Record<AttributeKind, (text: string) => unknown>> = {
   positive: atLeastOne,
   count: atLeastZero,
   moment: (text) => expiry(text),
+};
+
+type ListKind = "tpm" | "tags";
+
+/** Options that may be given several times: how the next text is added to what was given before. */
+const adders: Readonly<Record<ListKind, (text: string, before: unknown) => unknown>> = {
+  tpm: (text, before) => {
+    const tpm = tpmFromText(text);
+    if (tpm === null) throw new InvalidArgumentError("Write a limit such as 60000 or 20000:claude-opus-*.");
+    return [...((before ?? []) as readonly TpmLimit[]), tpm];
+  },
+  tags: (text, before) => {
+    const given = tagsFromTexts([text]);
+    const tags = (before ?? {}) as Tags;
+    const [name = ""] = Object.keys(given ?? {});
+    if (given === null || Object.hasOwn(tags, name)) {
+      throw new InvalidArgumentError("Write a tag such as project=atlas, each name once.");
+    }
+    return { ...tags, ...given };
+  },
 };
 
 /** The options for a key's attributes. Only an update takes the word that removes a limit. */
@@ -31,9 +53,22 @@ function keyOption({ option, takes, none, kind, help }: KeyAttribute, verb: "cre
   const made = new Option(`--${option} <${word === null ? takes : `${takes}|${word}`}>`, help[verb]);
   if (kind === "period") return made.choices(budgetPeriods);
   if (kind === "content") return made.choices(word === null ? contentLevels : [...contentLevels, word]);
+  if (kind === "tpm" || kind === "tags") return made.argParser(orNone(word, adders[kind]));
   const parse = parsers[kind];
   if (parse === undefined) return made;
   return made.argParser(word === null ? parse : orWord(word, parse));
+}
+
+function orNone(word: string | null, add: (text: string, before: unknown) => unknown) {
+  return (text: string, before: unknown) => {
+    if (text === word) return word;
+    return add(text, before === word ? undefined : before);
+  };
+}
+
+/** Those of them that accounts have too. */
+export function sharedOptions(verb: "create" | "update"): readonly Option[] {
+  return [keyAttributes.tpm_limits, keyAttributes.tags].map((attribute) => keyOption(attribute, verb));
 }
 
 export function attributesFromOptions(options: object): KeyUpdate {

@@ -3,7 +3,7 @@ import type { KeySummary } from "../admin/keys/key-summary.ts";
 import { modeOrigins } from "../base/key-attributes.ts";
 import { count, plural } from "../base/text/plural.ts";
 import type { KeyRecord } from "../store/store.ts";
-import { capText, standing } from "./account-output.ts";
+import { capText, sharedFacts, standing } from "./account-output.ts";
 import { type ClientSettings, settingsText } from "./connect/settings-text.ts";
 import type { DataOptions } from "./help.ts";
 import { auditChange, type StoreContext, type StorePlace, withStore } from "./open-store.ts";
@@ -98,6 +98,10 @@ function keyFacts(
     ...view.caps.map((cap) => ["cap", capText(cap, view.mode)] as const),
     ...view.account_caps.map((cap) => ["account cap", capText(cap, view.mode)] as const),
     ["rate", view.rpm_limit === null ? "no limit" : `${plural(view.rpm_limit, "request")} per minute`],
+    ...sharedFacts(view),
+    ...(view.max_concurrent === null
+      ? []
+      : [["in flight", `at most ${count(view.max_concurrent)}`] as const]),
     ["scope", view.scope],
     ["models", view.models === null ? "all" : view.models.join(", ")],
     ...(view.content === null ? [] : [["content", `at most ${view.content}`] as const]),

@@ -36,16 +36,18 @@ interface OwnRateLimit {
 export function addOwnRateLimit(
   headers: Record<string, string>,
   format: ErrorFormat,
+  kind: Kind,
   { limit, remaining, resetSeconds }: OwnRateLimit,
   nowMs: number,
 ): void {
-  headers["x-ratelimit-limit-requests"] = String(limit);
-  headers["x-ratelimit-remaining-requests"] = String(remaining);
-  headers["x-ratelimit-reset-requests"] = `${resetSeconds}s`;
+  const names = headerNames[kind];
+  headers[names.openai.limit] = String(limit);
+  headers[names.openai.remaining] = String(remaining);
+  headers[names.openai.reset] = `${resetSeconds}s`;
   if (format === "openai") return;
-  headers["anthropic-ratelimit-requests-limit"] = String(limit);
-  headers["anthropic-ratelimit-requests-remaining"] = String(remaining);
-  headers["anthropic-ratelimit-requests-reset"] = anthropicReset(nowMs + resetSeconds * 1000);
+  headers[names.anthropic.limit] = String(limit);
+  headers[names.anthropic.remaining] = String(remaining);
+  headers[names.anthropic.reset] = anthropicReset(nowMs + resetSeconds * 1000);
 }
 
 /** A moment as Anthropic writes it. */
@@ -54,6 +56,16 @@ function anthropicReset(atMs: number): string {
 }
 
 type Field = "limit" | "remaining" | "reset";
+type Kind = (typeof kinds)[number];
+
+/** Composed once: every authenticated response has some of them. */
+const headerNames = Object.fromEntries(
+  kinds.map((kind) => [kind, { openai: namesOf(openAiName, kind), anthropic: namesOf(anthropicName, kind) }]),
+) as Readonly<Record<Kind, Readonly<Record<"openai" | "anthropic", Readonly<Record<Field, string>>>>>>;
+
+function namesOf(nameOf: (field: Field, kind: string) => string, kind: Kind): Record<Field, string> {
+  return { limit: nameOf("limit", kind), remaining: nameOf("remaining", kind), reset: nameOf("reset", kind) };
+}
 
 function nameIn(format: ErrorFormat, field: Field, kind: string): string {
   return format === "openai" ? openAiName(field, kind) : anthropicName(field, kind);

@@ -1,6 +1,7 @@
 import { assert } from "../base/assert.ts";
 import { noAttemptCounts } from "../store/attempt-sums.ts";
 import type { Opened } from "../upstream/upstream.ts";
+import { correctTokens } from "./charge/reserve-tokens.ts";
 import { endContent } from "./content.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Gateway } from "./gateway.ts";
@@ -40,6 +41,7 @@ function giveBack(gateway: Gateway, exchange: Exchange, outcome: ExchangeEnd["ou
   formSlot?.release();
   // Does nothing to a hold that was settled. A charge that could not be made must not keep its hold.
   if (hold !== null) gateway.accounts.release(hold);
+  correctTokens(gateway, exchange);
   if (answer !== null) endAnswer(answer, exchange, outcome);
   assert(outcome !== "completed" || hold === null || hold.state === "settled", "completed without a charge");
 }

@@ -24,6 +24,7 @@ import type { Guarded } from "./answer/watchdog.ts";
 import { BillableAttempts } from "./attempt/billable-attempts.ts";
 import { largeBodyBytes } from "./body-worker/is-large.ts";
 import type { AskedExtras } from "./charge/extras.ts";
+import type { TokenReservation } from "./charge/reserve-tokens.ts";
 import { type ClientCall, callerIdOf } from "./client-call.ts";
 import type { Configured } from "./configured.ts";
 import type { Compaction } from "./conversations/compacting.ts";
@@ -48,6 +49,8 @@ export class Exchange {
   key: KeyRecord | null = null;
   /** The key's rate bucket, shown in the headers of every authenticated response. */
   rate: RateVerdict | null = null;
+  /** The limit of tokens per minute that has the least left; null if it falls under none. */
+  tokenRate: RateVerdict | null = null;
   model: ModelSettings | null = null;
   /** The alias that the client asked for the model by; null if it was the model's id. */
   askedModel: string | null = null;
@@ -100,6 +103,7 @@ export class Exchange {
   /** On the conversation that it changes. */
   conversationClaim: Claim | null = null;
   hold: Hold | null = null;
+  reservedTokens: TokenReservation | null = null;
   answer: Opened | null = null;
   /** What a large answer takes; null if there is none, or its response gives it back. */
   memory: BodyReservation | null = null;

@@ -130,6 +130,7 @@ function runCharged(
     key,
     model,
     atMost: { input, output: limit.maxOutputTokens },
+    usual: { input: estimatedInput.tokens + storedInput, output: limit.maxOutputTokens },
     storedInput,
     requestBytes: request.bytes,
     canBeCounted: estimatedInput.unmeasured === 0,

@@ -11,15 +11,19 @@ import type { Gateway } from "./gateway.ts";
 /** What is read with a key is this key's, and of this moment: no cache between may answer another caller with it. */
 const notShared = { "cache-control": "no-store", vary: "authorization, x-api-key" } as const;
 
-/** On every response: its id, and the key's rate limit. */
+/** On every response: its id, and the key's rate limits. */
 export function commonHeaders(exchange: Exchange): Record<string, string> {
   const headers: Record<string, string> = {};
   const { errors, method } = exchange.call.route;
   if (method === "GET") addHeaders(headers, notShared);
   for (const name of requestIdHeaders[errors]) headers[name] = exchange.id;
-  const { rate } = exchange;
+  const { rate, tokenRate, key } = exchange;
   if (rate !== null && rate.limit !== null) {
-    addOwnRateLimit(headers, errors, rate, exchange.atMs);
+    addOwnRateLimit(headers, errors, "requests", rate, exchange.atMs);
+  }
+  // For a token budget the same names say what is left of it.
+  if (tokenRate !== null && key?.mode === "credit") {
+    addOwnRateLimit(headers, errors, "tokens", tokenRate, exchange.atMs);
   }
   if (exchange.dropped.length + exchange.withheld.length > 0) {
     headers["x-sluice-dropped"] = droppedText([...exchange.withheld, ...exchange.dropped]);

@@ -37,6 +37,8 @@ export async function issueKey(store: Store, clock: Clock, spec: KeySpec): Promi
     isOpen: spec.isOpen ?? false,
     isClosed: false,
     accountContent: null,
+    accountTags: null,
+    accountTpmLimits: null,
     caps: (spec.caps ?? []).map((cap) => ({ ...cap, no: 0, extra: 0, extraPeriodMs: 0 })),
     hash: hashSecret(secret),
     prefix: secret.slice(0, prefixLength),

@@ -16,7 +16,7 @@ import { Hold, type HoldRequest, type Settlement } from "./hold.ts";
 import { Payers } from "./payers.ts";
 import { ProgressNotes } from "./progress.ts";
 import { recoverHolds } from "./recover.ts";
-import { journalUnavailable } from "./refusals.ts";
+import { journalUnavailable, tooManyInFlight } from "./refusals.ts";
 import type { AccountSummary } from "./summary.ts";
 
 export interface LedgerOptions {
@@ -71,6 +71,7 @@ export class Ledger implements Accounts {
   hold(request: HoldRequest): Hold {
     if (!this.#store.healthy || this.#isReturning) throw journalUnavailable();
     const payer = this.#payers.of(request.keyId);
+    if (payer.isFull) throw tooManyInFlight(payer.key.maxConcurrent);
     const openedAtMs = this.#clock.wallMs();
     const held = payer.account.hold(request.amount, openedAtMs, payer.capsFor(request.model));
     const { periodStartMs, countedAtMs } = held;
@@ -78,6 +79,7 @@ export class Ledger implements Accounts {
     const { accountId } = payer.key;
     const hold = new Hold({ ...request, accountId, openedAtMs, periodStartMs, countedAtMs });
     this.#open.add(hold);
+    payer.openHolds += 1;
     return hold;
   }
 
@@ -210,6 +212,7 @@ export class Ledger implements Accounts {
   #end(hold: Hold, state: "settled" | "released"): boolean {
     if (!hold.end(state)) return false;
     this.#open.delete(hold);
+    this.#payers.of(hold.keyId).openHolds -= 1;
     return true;
   }
 

@@ -12,6 +12,8 @@ export class Payer {
   key: KeyRecord;
   account: Account;
   caps: readonly Cap[];
+  /** Its holds that have not ended. */
+  openHolds = 0;
   #day: number;
   #daySpend: bigint;
   #spent: bigint;
@@ -37,6 +39,12 @@ export class Payer {
   capsFor(model: string, { caps } = this.account): readonly Cap[] {
     if (caps.length === 0 && this.caps.length === 0) return noCaps;
     return [...caps, ...this.caps].filter((cap) => cap.matches(model));
+  }
+
+  /** Whether it has as many requests in flight as it may. */
+  get isFull(): boolean {
+    const { maxConcurrent } = this.key;
+    return maxConcurrent !== null && this.openHolds >= maxConcurrent;
   }
 
   get day(): number {

@@ -1,7 +1,7 @@
 import { type ErrorDetails, GatewayError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import { creditsFromNano, maxCredits, maxDebtNano, unaffordableNano } from "../base/money/money.ts";
-import { billedUnit } from "../base/text/plural.ts";
+import { billedUnit, plural } from "../base/text/plural.ts";
 import type { KeyMode } from "../store/store.ts";
 import type { BoundState, DeniedBy } from "./bound.ts";
 
@@ -148,6 +148,16 @@ export function journalUnavailable(): GatewayError {
     "service_unavailable",
     "The gateway cannot record charges at the moment. Retry shortly.",
     { retryAfterSeconds: 5 },
+  );
+}
+
+/** The limit is null if it was changed a moment ago. */
+export function tooManyInFlight(limit: number | null): GatewayError {
+  const most = limit === null ? "all the requests" : `all ${plural(limit, "request")}`;
+  return new GatewayError(
+    "rate_limit_exceeded",
+    `This key has ${most} in flight that it can have at once. Retry when one of them has ended.`,
+    { retryAfterSeconds: 1 },
   );
 }
 

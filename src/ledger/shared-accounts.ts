@@ -17,7 +17,7 @@ import { Cap } from "./cap.ts";
 import { Hold } from "./hold.ts";
 import { Payer } from "./payer.ts";
 import { ProgressNotes } from "./progress.ts";
-import { journalUnavailable, refusalOf, unusableKey } from "./refusals.ts";
+import { journalUnavailable, refusalOf, tooManyInFlight, unusableKey } from "./refusals.ts";
 
 export interface SharedAccountsOptions {
   readonly node: Pick<
@@ -96,7 +96,7 @@ export class SharedAccounts implements Accounts {
     if (verdict.decision !== "held") {
       const models = this.#capModels.get(verdict.bound.capNo) ?? null;
       const isOpen = this.#isOpen.get(key.accountId) ?? key.isOpen;
-      throw refused(verdict, models, { mode: key.mode, isOpen }, amount, nowMs);
+      throw refused(verdict, models, { ...key, isOpen }, amount, nowMs);
     }
     const { periodStartMs, countedAtMs, openedAtMs } = verdict;
     this.#openHolds += 1;
@@ -216,7 +216,7 @@ export function payerOf(key: KeyRecord, state: AccountState): Payer {
 function refused(
   verdict: HoldVerdict,
   models: string | null,
-  { mode, isOpen }: Pick<KeyRecord, "mode" | "isOpen">,
+  { mode, isOpen, maxConcurrent }: Pick<KeyRecord, "mode" | "isOpen" | "maxConcurrent">,
   amount: number,
   nowMs: number,
 ): GatewayError {
@@ -227,6 +227,8 @@ function refused(
     case "reserved":
     case "used_up":
       return refusalOf({ denial: decision, state: stateOf(verdict, models, isOpen) }, mode, amount, nowMs);
+    case "too_many":
+      return tooManyInFlight(maxConcurrent);
     default:
       return unusableKey(decision);
   }

@@ -1,6 +1,6 @@
 import type { Clock } from "../base/clock.ts";
 import { addressBlock } from "./address.ts";
-import { type Bucket, fullBucket, hasOne, resize, takeOne } from "./bucket.ts";
+import { type Bucket, fullBucket, hasTokens, resize, takeTokens } from "./bucket.ts";
 import { type RateVerdict, verdictOf } from "./verdict.ts";
 
 const defaultMaxEntries = 10_000;
@@ -32,13 +32,13 @@ export class AddressLimiter {
     this.#buckets.set(block, bucket);
     const [oldest] = this.#buckets.keys();
     if (this.#buckets.size > this.#maxEntries && oldest !== undefined) this.#buckets.delete(oldest);
-    return verdictOf(bucket, takeOne(bucket, nowMs));
+    return verdictOf(bucket, takeTokens(bucket, nowMs));
   }
 
   /** Whether `take` would be allowed now. Takes nothing. */
   wouldAllow(address: string): boolean {
     const bucket = this.#buckets.get(addressBlock(address));
-    return bucket === undefined || hasOne(bucket, this.#clock.monotonicMs());
+    return bucket === undefined || hasTokens(bucket, this.#clock.monotonicMs());
   }
 
   get size(): number {

@@ -25,15 +25,21 @@ export function refill(bucket: Bucket, nowMs: number): void {
   bucket.filledAtMs = nowMs;
 }
 
-export function hasOne(bucket: Bucket, nowMs: number): boolean {
+export function hasTokens(bucket: Bucket, nowMs: number, amount = 1): boolean {
   refill(bucket, nowMs);
-  return bucket.level >= 1 - rounding;
+  return bucket.level >= amount - rounding;
 }
 
-export function takeOne(bucket: Bucket, nowMs: number): boolean {
-  if (!hasOne(bucket, nowMs)) return false;
-  bucket.level = Math.max(0, bucket.level - 1);
+export function takeTokens(bucket: Bucket, nowMs: number, amount = 1): boolean {
+  if (!hasTokens(bucket, nowMs, amount)) return false;
+  bucket.level = Math.max(0, bucket.level - amount);
   return true;
+}
+
+/** Gives tokens back that were not used. Below 0 it takes more than there may be: the level is then below 0 until it is refilled. */
+export function returnTokens(bucket: Bucket, nowMs: number, unused: number): void {
+  refill(bucket, nowMs);
+  bucket.level = Math.min(bucket.capacity, bucket.level + unused);
 }
 
 /** A new limit keeps the fill in proportion: raising it grants no burst to a caller who has used everything. */
@@ -43,7 +49,7 @@ export function resize(bucket: Bucket, capacity: number): void {
 }
 
 export function wholeTokens(bucket: Bucket): number {
-  return Math.floor(bucket.level + rounding);
+  return Math.max(0, Math.floor(bucket.level + rounding));
 }
 
 /** As of the last refill. */
@@ -51,7 +57,7 @@ export function msUntilFull(bucket: Bucket): number {
   return ((bucket.capacity - bucket.level) * refillMs) / bucket.capacity;
 }
 
-/** As of the last refill; 0 when there is a token now. */
-export function msUntilOne(bucket: Bucket): number {
-  return Math.max(0, ((1 - rounding - bucket.level) * refillMs) / bucket.capacity);
+/** As of the last refill; 0 when there are as many tokens now. */
+export function msUntil(bucket: Bucket, amount: number): number {
+  return Math.max(0, ((amount - rounding - bucket.level) * refillMs) / bucket.capacity);
 }

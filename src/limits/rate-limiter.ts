@@ -1,10 +1,18 @@
 import type { Clock } from "../base/clock.ts";
-import { type Bucket, fullBucket, refill, resize, takeOne } from "./bucket.ts";
-import { type RateLimits, type RateVerdict, unlimited, verdictOf } from "./verdict.ts";
+import { type Bucket, fullBucket, hasTokens, refill, resize, returnTokens, takeTokens } from "./bucket.ts";
+import {
+  type BucketLimit,
+  type RateLimits,
+  type RateVerdict,
+  type ReserveVerdict,
+  reserveVerdictOf,
+  unlimited,
+  verdictOf,
+} from "./verdict.ts";
 
 /**
  * The buckets of a single gateway, in memory. A full bucket is equivalent to none, so it is dropped: every call
- * checks the next two entries, which limits the map to the keys seen in the last minute or so, without a timer and
+ * checks the next two entries, which limits the map to what was used in the last minute or so, without a timer and
  * without pauses that grow with the number of keys.
  */
 export class RateLimiter implements RateLimits {
@@ -22,7 +30,22 @@ export class RateLimiter implements RateLimits {
     const nowMs = this.#clock.monotonicMs();
     this.#forgetSome(nowMs);
     const bucket = this.#bucket(keyId, rpmLimit, nowMs);
-    return verdictOf(bucket, takeOne(bucket, nowMs));
+    return verdictOf(bucket, takeTokens(bucket, nowMs));
+  }
+
+  reserve(limits: readonly BucketLimit[], amount: number): ReserveVerdict {
+    const nowMs = this.#clock.monotonicMs();
+    this.#forgetSome(nowMs);
+    const buckets = limits.map(({ name, capacity }) => this.#bucket(name, capacity, nowMs));
+    // All are refilled, because the verdict is about one of them.
+    const allowed = buckets.filter((bucket) => !hasTokens(bucket, nowMs, amount)).length === 0;
+    if (allowed) for (const bucket of buckets) takeTokens(bucket, nowMs, amount);
+    return reserveVerdictOf(buckets, allowed, amount);
+  }
+
+  correct(limits: readonly BucketLimit[], unused: number): void {
+    const nowMs = this.#clock.monotonicMs();
+    for (const { name, capacity } of limits) returnTokens(this.#bucket(name, capacity, nowMs), nowMs, unused);
   }
 
   /** Others have taken from the same bucket: it has no more than this now. */

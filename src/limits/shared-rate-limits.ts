@@ -1,24 +1,39 @@
 import type { Clock } from "../base/clock.ts";
 import { GatewayError } from "../base/errors.ts";
 import { RateLimiter } from "./rate-limiter.ts";
-import { type RateLimits, type RateVerdict, unlimited } from "./verdict.ts";
+import {
+  type BucketLimit,
+  type RateLimits,
+  type RateVerdict,
+  type ReserveVerdict,
+  reserveVerdictOf,
+  unlimited,
+} from "./verdict.ts";
 
 /** Where the buckets are that several gateways share. */
 export interface RateTokenSource {
-  /** Rejects if it does not answer in time. */
-  takeToken(keyId: string, capacity: number): Promise<{ readonly granted: boolean; readonly level: number }>;
+  /** As many tokens of each bucket, or none. Rejects if it does not answer in time. */
+  takeTokens(
+    buckets: readonly BucketLimit[],
+    amount: number,
+  ): Promise<{ readonly granted: boolean; readonly levels: readonly number[] }>;
+  /** Nobody waits for it, and it may be lost: a bucket is full again after a minute. */
+  returnTokens(buckets: readonly BucketLimit[], unused: number): void;
 }
 
 /**
- * Buckets that several gateways share. A bucket here has at least as many tokens as the shared one, because only this
- * gateway takes from it. If it is empty, the request is refused without asking; otherwise the shared one decides.
+ * Buckets that several gateways share. A bucket of requests here has at least as many tokens as the shared one, because only this
+ * gateway takes from it. If it is empty, the request is rejected without asking; otherwise the shared one decides. It always does about
+ * tokens, which come back from all gateways.
  */
 export class SharedRateLimits implements RateLimits {
   readonly #local: RateLimiter;
+  readonly #clock: Clock;
   readonly #source: RateTokenSource;
 
   constructor(clock: Clock, source: RateTokenSource) {
     this.#local = new RateLimiter(clock);
+    this.#clock = clock;
     this.#source = source;
   }
 
@@ -28,16 +43,27 @@ export class SharedRateLimits implements RateLimits {
     return local.allowed ? this.#takeShared(keyId, rpmLimit) : local;
   }
 
-  async #takeShared(keyId: string, rpmLimit: number): Promise<RateVerdict> {
-    try {
-      const { granted, level } = await this.#source.takeToken(keyId, rpmLimit);
-      return this.#local.lower(keyId, rpmLimit, level, granted);
-    } catch (cause) {
-      throw new GatewayError(
-        "service_unavailable",
-        "The gateway cannot check the key's rate limit at the moment. Retry shortly.",
-        { retryAfterSeconds: 5, cause },
-      );
-    }
+  async reserve(limits: readonly BucketLimit[], amount: number): Promise<ReserveVerdict> {
+    const { granted, levels } = await this.#source.takeTokens(limits, amount).catch(unanswered);
+    const filledAtMs = this.#clock.monotonicMs();
+    const buckets = limits.map(({ capacity }, at) => ({ capacity, level: levels[at] ?? 0, filledAtMs }));
+    return reserveVerdictOf(buckets, granted, amount);
   }
+
+  correct(limits: readonly BucketLimit[], unused: number): void {
+    this.#source.returnTokens(limits, unused);
+  }
+
+  async #takeShared(name: string, capacity: number): Promise<RateVerdict> {
+    const { granted, levels } = await this.#source.takeTokens([{ name, capacity }], 1).catch(unanswered);
+    return this.#local.lower(name, capacity, levels[0] ?? 0, granted);
+  }
+}
+
+function unanswered(cause: unknown): never {
+  throw new GatewayError(
+    "service_unavailable",
+    "The gateway cannot check the key's rate limit at the moment. Retry shortly.",
+    { retryAfterSeconds: 5, cause },
+  );
 }

@@ -1,5 +1,7 @@
 import type { BudgetPeriod, KeyMode } from "../base/key-attributes.ts";
+import type { TpmLimit } from "../base/models/tpm-limit.ts";
 import type { ContentLevel } from "../base/requests/content-level.ts";
+import type { Tags } from "../base/requests/labels.ts";
 
 /** What an operator allows at most in a calendar period: credits in nano, or tokens. */
 export interface CapLimit {
@@ -42,11 +44,26 @@ export interface AccountRecord {
   readonly keyCaps: readonly CapLimit[];
   /** What may be recorded of its keys' requests at most; null leaves that to the configuration. */
   readonly content: ContentLevel | null;
+  /** What the requests of its keys are tagged with, where neither they nor the key say otherwise. */
+  readonly tags: Tags | null;
+  /** Of all its keys together. */
+  readonly tpmLimits: readonly TpmLimit[] | null;
 }
 
 /** What an operator may change about an account. Its caps are set by an operation of their own. */
 export type AccountChanges = Partial<
-  Pick<AccountRecord, "label" | "isOpen" | "closedAtMs" | "budgetTokens" | "period" | "keyCaps" | "content">
+  Pick<
+    AccountRecord,
+    | "label"
+    | "isOpen"
+    | "closedAtMs"
+    | "budgetTokens"
+    | "period"
+    | "keyCaps"
+    | "content"
+    | "tags"
+    | "tpmLimits"
+  >
 >;
 
 /** Sums kept beside an account's entries, so that a summary takes the same time however long the history is. */

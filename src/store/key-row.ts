@@ -1,4 +1,6 @@
 import { type AttributeKind, type KeyAttribute, keyAttributeList } from "../base/key-attributes.ts";
+import type { TpmLimit } from "../base/models/tpm-limit.ts";
+import type { Tags } from "../base/requests/labels.ts";
 import type { KeyRecord } from "./records.ts";
 import { columnOf } from "./reporting/figure-columns.ts";
 import { capsFrom, selectCaps } from "./tables/cap-table.ts";
@@ -8,7 +10,10 @@ type KeyColumnType = "text" | "json" | "int" | "int8";
 
 /** Where a field of a key's record is kept, in every database. */
 export interface KeyColumn {
-  readonly field: Exclude<keyof KeyRecord, "caps" | "isOpen" | "isClosed" | "accountContent">;
+  readonly field: Exclude<
+    keyof KeyRecord,
+    "caps" | "isOpen" | "isClosed" | "accountContent" | "accountTags" | "accountTpmLimits"
+  >;
   readonly column: string;
   readonly type: KeyColumnType;
 }
@@ -23,6 +28,8 @@ const attributeTypes: Readonly<Record<AttributeKind, KeyColumnType>> = {
   period: "text",
   moment: "int8",
   content: "text",
+  tpm: "json",
+  tags: "json",
 };
 
 /** The columns of `keys` that may change. */
@@ -54,13 +61,20 @@ export interface NumberedKey {
   readonly key: KeyRecord;
 }
 
-export interface KeyRow extends Omit<KeyRecord, "models" | "caps" | "isOpen" | "isClosed"> {
+/** Fields that are kept as JSON. */
+type JsonField = "models" | "tpmLimits" | "tags" | "accountTpmLimits" | "accountTags";
+
+export interface KeyRow extends Omit<KeyRecord, JsonField | "caps" | "isOpen" | "isClosed"> {
   readonly no: number;
   readonly accountNo: number;
   readonly isOpen: number | boolean;
   readonly isClosed: number | boolean;
   readonly caps: string | null;
   readonly models: string | null;
+  readonly tpmLimits: string | null;
+  readonly tags: string | null;
+  readonly accountTpmLimits: string | null;
+  readonly accountTags: string | null;
 }
 
 const termColumns = [...keyColumns, ...accountTerms].map(
@@ -70,28 +84,30 @@ const termColumns = [...keyColumns, ...accountTerms].map(
 export const selectKeys = `
 SELECT keys.no, keys.account_no AS "accountNo", keys.id, accounts.id AS "accountId", mode,
   is_open AS "isOpen", closed_at_ms IS NOT NULL AS "isClosed", account_content AS "accountContent",
+  account_tags AS "accountTags", account_tpm_limits AS "accountTpmLimits",
   ${selectCaps("keys")} AS "caps",
   keys.created_at_ms::float8 AS "createdAtMs", ${termColumns.join(", ")}
 FROM keys JOIN accounts ON accounts.no = keys.account_no`;
 
-export function keyFromRow({
-  no,
-  accountNo,
-  models,
-  caps,
-  isOpen,
-  isClosed,
-  ...fields
-}: KeyRow): NumberedKey {
+export function keyFromRow({ no, accountNo, caps, isOpen, isClosed, ...row }: KeyRow): NumberedKey {
   return {
     no,
     accountNo,
     key: {
-      ...fields,
-      models: models === null ? null : (JSON.parse(models) as string[]),
+      ...row,
+      models: parsed<string[]>(row.models),
+      tpmLimits: parsed<TpmLimit[]>(row.tpmLimits),
+      tags: parsed<Tags>(row.tags),
+      accountTpmLimits: parsed<TpmLimit[]>(row.accountTpmLimits),
+      accountTags: parsed<Tags>(row.accountTags),
       caps: capsFrom(caps),
       isOpen: Boolean(isOpen),
       isClosed: Boolean(isClosed),
     },
   };
+}
+
+/** What a JSON column holds, which was written from a value of this type. */
+export function parsed<Value>(text: string | null): Value | null {
+  return text === null ? null : (JSON.parse(text) as Value);
 }

@@ -85,8 +85,10 @@ export interface StoreNode {
    */
   endClaim(claim: ClaimName): Promise<void> | undefined;
 
-  /** Asks for one token of the key's bucket. Rejects with `NodeUnavailable`, as `hold` does. */
-  takeToken(keyId: string, capacity: number): Promise<TokenVerdict>;
+  /** Asks for as many tokens of each bucket, or of none. Rejects with `NodeUnavailable`, as `hold` does. */
+  takeTokens(buckets: readonly TokenBucket[], amount: number): Promise<TokenVerdict>;
+  /** Gives tokens back to each bucket, or takes more if below 0. Nobody waits for it, and it may be lost. */
+  returnTokens(buckets: readonly TokenBucket[], unused: number): void;
 
   /** The accounts of these keys, in their order. */
   readAccounts(keyIds: readonly string[]): Promise<readonly (AccountState | null)[]>;
@@ -138,6 +140,7 @@ export type HoldDecision =
   | "suspended"
   | "revoked"
   | "expired"
+  | "too_many"
   | "unknown_key";
 
 export interface HoldVerdict {
@@ -193,10 +196,16 @@ export interface ClaimOrder extends ClaimName {
 
 export type ClaimVerdict = "run" | "running" | "conflict" | "replay";
 
+/** A bucket of rate tokens, which is refilled with its capacity every minute. */
+export interface TokenBucket {
+  readonly name: string;
+  readonly capacity: number;
+}
+
 export interface TokenVerdict {
   readonly granted: boolean;
-  /** Tokens left in the shared bucket. */
-  readonly level: number;
+  /** Tokens left in each of the buckets. */
+  readonly levels: readonly number[];
 }
 
 export interface AccountState {

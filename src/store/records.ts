@@ -1,7 +1,9 @@
 import type { KeyAttributes, KeyMode } from "../base/key-attributes.ts";
+import type { TpmLimit } from "../base/models/tpm-limit.ts";
 import type { KeptRates, Quantities } from "../base/money/rates.ts";
 import type { AttemptRecord } from "../base/requests/attempt.ts";
 import type { ContentLevel } from "../base/requests/content-level.ts";
+import type { Tags } from "../base/requests/labels.ts";
 import type { Usage, UsageBasis } from "../base/usage/usage.ts";
 import type { AccountRecord, AccountTotals, CapRecord, CapTotals } from "./account-records.ts";
 import type { AttemptCount, AttemptSums, Served } from "./attempt-sums.ts";
@@ -22,8 +24,10 @@ export interface KeyRecord extends KeyAttributes {
   readonly accountId: string;
   readonly isOpen: boolean;
   readonly isClosed: boolean;
-  /** The account's own `content`. */
+  /** The account's own `content`, `tags` and `tpmLimits`. */
   readonly accountContent: ContentLevel | null;
+  readonly accountTags: Tags | null;
+  readonly accountTpmLimits: readonly TpmLimit[] | null;
   readonly caps: readonly CapRecord[];
   /** SHA-256 of the whole key, hex. */
   readonly hash: string;
@@ -41,7 +45,16 @@ export interface KeyRecord extends KeyAttributes {
 export type KeyChanges = Partial<
   Omit<
     KeyRecord,
-    "id" | "accountId" | "mode" | "createdAtMs" | "isOpen" | "isClosed" | "accountContent" | "caps"
+    | "id"
+    | "accountId"
+    | "mode"
+    | "createdAtMs"
+    | "isOpen"
+    | "isClosed"
+    | "accountContent"
+    | "accountTags"
+    | "accountTpmLimits"
+    | "caps"
   >
 >;
 

@@ -56,6 +56,8 @@ async function insertAccounts(store: Store, count: number): Promise<string> {
         caps: [],
         keyCaps: [],
         content: null,
+        tags: null,
+        tpmLimits: null,
       };
       await store.insertAccount(account, 1_000 * nanoPerCredit);
       return account.id;

@@ -77,6 +77,39 @@ withPostgres(() => {
     expect(allowed + unanswered).toBeGreaterThan(least * 0.98);
   }, 120_000);
 
+  test("so are tokens per minute, and requests in flight", async () => {
+    const key = await nodes.first.createKey({ credit: 100, tpm: 6_000 });
+    const limited = await nodes.first.createKey({ credit: 100, "max-concurrent": 5 });
+    await everywhere((node) => Promise.all([known(node, key), known(node, limited)]));
+    const gate = Promise.withResolvers<void>();
+    provider.script({ ...answerFrom("chat/text.json"), before: [{ until: gate.promise }] });
+    const startedMs = performance.now();
+    const rejected: number[] = [];
+    const racing = nodes.all.flatMap((node) =>
+      Array.from({ length: 10 }, () =>
+        [key, limited].map(async (one) => {
+          const { status } = await ask(node, path, { key: one, body });
+          if (status !== 200) rejected.push(status);
+        }),
+      ).flat(),
+    );
+    // A thousand and some tokens each: five requests of 6,000, and one more for every ten seconds that this takes.
+    const passing = () => provider.requests.length;
+    const total = racing.length;
+    await waitFor(() => rejected.length + passing() === total, "all to be decided about", 60_000);
+    const most = 10 + (performance.now() - startedMs) / 10_000;
+    expect(passing()).toBeGreaterThanOrEqual(10);
+    expect(passing()).toBeLessThanOrEqual(most);
+    expect(new Set(rejected)).toEqual(new Set([429]));
+    gate.resolve();
+    await Promise.all(racing);
+    // Hardly any were used, so that the bucket is nearly full again.
+    provider.script(null);
+    expect(await everywhere(async (node) => (await ask(node, path, { key, body })).status)).toEqual([
+      200, 200, 200, 200,
+    ]);
+  }, 120_000);
+
   test("an Idempotency-Key runs once, wherever it is sent", async () => {
     const names = Array.from({ length: 200 }, (_, index) => `name ${index}`);
     const key = await nodes.first.createKey({ credit: 100 });

@@ -62,8 +62,8 @@ class Asked {
     if (model === undefined) throw new Error("there is no such model");
     exchange.model = model;
     const atMost = { input: 20, output: outputTokens };
-    const wanted = { key: caller.key, model, atMost, storedInput: 0, requestBytes, canBeCounted: true };
-    return charged(world.gateway, exchange, wanted, work);
+    const wanted = { key: caller.key, model, atMost, usual: atMost, storedInput: 0, requestBytes };
+    return charged(world.gateway, exchange, { ...wanted, canBeCounted: true }, work);
   }
 
   end(outcome: "completed" | "failed" | "cancelled"): void {

@@ -50,7 +50,8 @@ const measure: ServedOperation = {
     exchange.model = model;
     refuseForbidden(exchange.configured, key, model);
     refuseUnpriced(key, model);
-    const wanted = { key, model, atMost: { input: 20, output: 0 }, storedInput: 0, requestBytes };
+    const atMost = { input: 20, output: 0 };
+    const wanted = { key, model, atMost, usual: atMost, storedInput: 0, requestBytes };
     return charged(gateway, exchange, { ...wanted, canBeCounted: true }, async (bill) => {
       const evidence = { usage, partialUsage: null, produced: () => new Produced(), requestBytes };
       await bill.settle("completed", evidence, 200, null);

@@ -44,6 +44,34 @@ export function describeCaps(where: string, open: (gateways: number) => Promise<
       expect((await audit(bench.store)).differences).toEqual([]);
     });
 
+    test("1,000 racers for a key that may have 10 requests in flight: exactly 10, and as many again as end", async () => {
+      await using bench = await open(4);
+      const account = await addAccount(bench, {}, 1_000_000);
+      const [key = keyRecord()] = await addKeys(bench, account, 1, { maxConcurrent: 10 });
+      const [other = keyRecord()] = await addKeys(bench, account, 1);
+      await bench.refresh();
+      const { gateways } = bench;
+      const hold = (n: number, of = key) => tryHold(gateways[n % gateways.length], of, 1);
+      const tried = await Promise.all(Array.from({ length: racers }, (_, n) => hold(n)));
+      const held = tried.flatMap((one, n) => (one instanceof Hold ? [{ one, n }] : []));
+      expect(held).toHaveLength(10);
+      const refused = tried.find((one) => one instanceof GatewayError);
+      expect(refused).toMatchObject({ code: "rate_limit_exceeded", retryAfterSeconds: 1 });
+      expect(String(refused)).toContain("all 10 requests in flight");
+      expect(await hold(0, other)).toBeInstanceOf(Hold);
+      const [settled, released] = held;
+      await spend(gateways[(settled?.n ?? 0) % gateways.length], settled?.one as Hold, 1);
+      const gateway = gateways[(released?.n ?? 0) % gateways.length];
+      gateway?.release(released?.one as Hold);
+      // What is released goes with the next batch of its gateway.
+      expect(await hold(released?.n ?? 0)).toBeInstanceOf(Hold);
+      const again = await Promise.all(Array.from({ length: 20 }, (_, n) => hold(n)));
+      expect(again.filter((one) => one instanceof Hold)).toHaveLength(1);
+      await bench.store.updateKey(key.id, { maxConcurrent: null });
+      await bench.refresh();
+      expect(await hold(0)).toBeInstanceOf(Hold);
+    });
+
     test("what remains is the least that the balance and the caps leave", async () => {
       await using bench = await open(1);
       const account = await addAccount(bench, { caps: [cap(500, "day")] }, 1_000);

@@ -59,6 +59,8 @@ export async function addAccount(
     caps: [],
     keyCaps: [],
     content: null,
+    tags: null,
+    tpmLimits: null,
     ...overrides,
   };
   await store.insertAccount(account, creditNano);

@@ -74,6 +74,40 @@ describe("the rate limit of a key", () => {
     expect(limiter.take("c", null)).toMatchObject({ allowed: true, limit: null });
   });
 
+  test("takes tokens of all buckets or of none, and is told about the one to wait for", () => {
+    const clock = new FakeClock();
+    const limiter = new RateLimiter(clock);
+    const [large, small] = [
+      { name: "large", capacity: 6_000 },
+      { name: "small", capacity: 60 },
+    ];
+    expect(limiter.reserve([large, small], 40)).toMatchObject({
+      allowed: true,
+      at: 1,
+      limit: 60,
+      remaining: 20,
+    });
+    expect(limiter.reserve([large, small], 40)).toMatchObject({
+      allowed: false,
+      at: 1,
+      retryAfterSeconds: 20,
+    });
+    expect(limiter.reserve([large], 5_960)).toMatchObject({ allowed: true, remaining: 0, resetSeconds: 60 });
+    limiter.correct([large, small], 30);
+    expect(limiter.reserve([large, small], 30)).toMatchObject({ allowed: true, at: 0, remaining: 0 });
+    // More was used than was reserved: nothing is left until that has come back.
+    limiter.correct([small], -60);
+    expect(limiter.reserve([small], 1)).toMatchObject({
+      allowed: false,
+      remaining: 0,
+      retryAfterSeconds: 41,
+    });
+    clock.advance(41_000);
+    expect(limiter.reserve([small], 1)).toMatchObject({ allowed: true, remaining: 0 });
+    limiter.correct([small], 10_000);
+    expect(limiter.reserve([small], 60)).toMatchObject({ allowed: true, remaining: 0 });
+  });
+
   test("forgets keys whose bucket is full again, and none that is not", () => {
     const clock = new FakeClock();
     const limiter = new RateLimiter(clock);

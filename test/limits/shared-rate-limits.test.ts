@@ -6,15 +6,18 @@ import { FakeClock } from "../support/clock.ts";
 function limitsOver(answers: readonly ({ granted: boolean; level: number } | Error)[]) {
   const clock = new FakeClock();
   let asked = 0;
+  const returned: unknown[] = [];
   const limits = new SharedRateLimits(clock, {
-    async takeToken() {
+    async takeTokens() {
       const answer = answers[asked];
       asked += 1;
       if (answer === undefined || answer instanceof Error) throw answer ?? new Error("asked too often");
-      return answer;
+      const { granted, level } = answer;
+      return { granted, levels: [level] };
     },
+    returnTokens: (...given) => void returned.push(given),
   });
-  return { limits, clock, asked: () => asked };
+  return { limits, clock, asked: () => asked, returned };
 }
 
 describe("shared rate limits", () => {
@@ -40,6 +43,24 @@ describe("shared rate limits", () => {
     clock.advance(2_000);
     expect(await limits.take("key", 60)).toMatchObject({ allowed: true });
     expect(asked()).toBe(3);
+  });
+
+  test("let the shared buckets decide about tokens, each time, and give back what was not used", async () => {
+    const { limits, asked, returned } = limitsOver([
+      { granted: true, level: 40 },
+      { granted: false, level: 40 },
+    ]);
+    const bucket = { name: "key:tpm", capacity: 100 };
+    expect(await limits.reserve([bucket], 60)).toMatchObject({
+      allowed: true,
+      limit: 100,
+      remaining: 40,
+      at: 0,
+    });
+    expect(await limits.reserve([bucket], 60)).toMatchObject({ allowed: false, retryAfterSeconds: 12 });
+    expect(asked()).toBe(2);
+    limits.correct([bucket], 50);
+    expect(returned).toEqual([[[bucket], 50]]);
   });
 
   test("answer 503 while the database does not answer", async () => {

@@ -28,6 +28,8 @@ export function keyRecord(overrides: Partial<KeyRecord> = {}): KeyRecord {
     isOpen: false,
     isClosed: false,
     accountContent: null,
+    accountTags: null,
+    accountTpmLimits: null,
     caps: [],
     hash: lastKey.toString(16).padStart(64, "0"),
     prefix: `slu_${String(lastKey).padStart(8, "0")}`,

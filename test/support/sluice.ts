@@ -29,6 +29,8 @@ export interface KeyOptions {
   readonly budget?: number;
   readonly period?: "day" | "week" | "month" | "none";
   readonly rpm?: number;
+  readonly tpm?: number;
+  readonly "max-concurrent"?: number;
   readonly scope?: string;
   readonly models?: readonly string[];
   readonly expires?: string;

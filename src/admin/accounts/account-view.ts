@@ -106,5 +106,7 @@ function accountView(
       models: rest.models,
     })),
     content: account.content,
+    tags: account.tags,
+    tpm_limits: account.tpmLimits && [...account.tpmLimits],
   };
 }

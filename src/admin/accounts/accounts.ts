@@ -1,6 +1,8 @@
 import { newId } from "../../base/id.ts";
 import type { BudgetPeriod } from "../../base/key-attributes.ts";
+import type { TpmLimit } from "../../base/models/tpm-limit.ts";
 import type { ContentLevel } from "../../base/requests/content-level.ts";
+import type { Tags } from "../../base/requests/labels.ts";
 import type { AccountRecord, KeyMode } from "../../store/store.ts";
 import { invalidInput, type OperationContext, OperationRefusal } from "../context.ts";
 import { capLimits, type WrittenCap } from "../keys/cap-text.ts";
@@ -17,6 +19,8 @@ export interface AccountSpec {
   readonly caps?: readonly WrittenCap[] | undefined;
   readonly keyCaps?: readonly WrittenCap[] | undefined;
   readonly content?: ContentLevel | null | undefined;
+  readonly tags?: Tags | null | undefined;
+  readonly tpmLimits?: readonly TpmLimit[] | null | undefined;
 }
 
 export type AccountUpdate = Omit<AccountSpec, "mode" | "creditNano">;
@@ -42,6 +46,8 @@ export async function createAccount(context: OperationContext, spec: AccountSpec
     caps: capLimits(spec.caps ?? [], mode).map((cap) => ({ ...cap, no: 0, extra: 0, extraPeriodMs: 0 })),
     keyCaps: capLimits(spec.keyCaps ?? [], mode),
     content: spec.content ?? null,
+    tags: spec.tags ?? null,
+    tpmLimits: spec.tpmLimits ?? null,
   };
   checkTerms(context, account);
   await refuseTakenLabel(context, account);
@@ -53,7 +59,7 @@ export async function createAccount(context: OperationContext, spec: AccountSpec
 }
 
 function checkTerms({ clock }: OperationContext, account: AccountRecord): void {
-  const { mode, isOpen, budgetTokens, period, label, content } = account;
+  const { mode, isOpen, budgetTokens, period, label, content, tags, tpmLimits } = account;
   if (mode === "credit" && (budgetTokens !== null || period !== "none")) {
     const why = "a credit account has no token budget; give it credit instead";
     throw invalidInput(why);
@@ -62,7 +68,7 @@ function checkTerms({ clock }: OperationContext, account: AccountRecord): void {
     const why = "an open account is billed in credits; a token budget without a limit needs no more";
     throw invalidInput(why);
   }
-  checkKeyFields({ label, budgetTokens, period, content }, clock.wallMs());
+  checkKeyFields({ label, budgetTokens, period, content, tags, tpmLimits }, clock.wallMs());
 }
 
 /** By its id, or by its label where that fits one alone. */

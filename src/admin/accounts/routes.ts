@@ -1,6 +1,6 @@
 import type { AccountRecord } from "../../store/store.ts";
 import type { AdminDeps } from "../deps.ts";
-import { capsFromBody } from "../keys/key-document.ts";
+import { capsFromBody, sharedFromBody } from "../keys/key-document.ts";
 import { adjustBody, topUpBody, withRepeated } from "../keys/schema.ts";
 import { type AdminCall, type AdminRoute, type Changed, get, patch, post } from "../routes/route.ts";
 import { listAccountViews, readAccountView } from "./account-view.ts";
@@ -80,6 +80,7 @@ function updateFrom(body: AccountChangesBody): AccountUpdate {
     caps: capsFromBody(body.caps),
     keyCaps: capsFromBody(body.key_caps),
     content: body.content,
+    ...sharedFromBody(body),
   };
 }
 

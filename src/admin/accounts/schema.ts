@@ -11,6 +11,7 @@ import {
   creditStanding,
   keyStatuses,
   openingCredit,
+  sharedAttributes,
 } from "../keys/schema.ts";
 import { body, moment, nullable, oneOf } from "../routes/shapes.ts";
 
@@ -37,6 +38,7 @@ export const accountView = Type.Object({
     description: "What new keys get.",
   }),
   content: contentLevel,
+  ...sharedAttributes,
   keys: Type.Array(accountKeyView),
 });
 export type AccountView = Static<typeof accountView>;
@@ -55,6 +57,7 @@ export const accountChangesBody = Type.Partial(
     caps: capsBody,
     key_caps: capsBody,
     content: contentLevel,
+    ...sharedAttributes,
   }),
   closed,
 );

@@ -1,6 +1,8 @@
-import { type KeyAttribute, keyAttributeList } from "../../base/key-attributes.ts";
+import { type KeyAttribute, type KeyAttributes, keyAttributeList } from "../../base/key-attributes.ts";
+import { tpmText } from "../../base/models/tpm-limit.ts";
 import { creditsFromNano } from "../../base/money/money.ts";
 import { ownAccountId } from "../../base/own-account.ts";
+import { type Tags, tagsText } from "../../base/requests/labels.ts";
 import { plural } from "../../base/text/plural.ts";
 import type { AccountRecord, CapLimit, KeyRecord } from "../../store/store.ts";
 import { capsText } from "./cap-text.ts";
@@ -51,18 +53,28 @@ function valueText({ field, kind, none }: KeyAttribute, key: KeyRecord): string 
   const value = key[field];
   if (value === null) return none ?? "none";
   if (kind === "moment") return new Date(Number(value)).toISOString();
-  return typeof value === "object" ? value.join(" ").slice(0, longestValue) : String(value);
+  return attributeText(value).slice(0, longestValue);
+}
+
+/** A value as an operator writes it. */
+function attributeText(value: Exclude<KeyAttributes[keyof KeyAttributes], null>): string {
+  if (typeof value !== "object") return String(value);
+  if (!Array.isArray(value)) return tagsText(value as Tags);
+  const [first] = value;
+  return typeof first === "string" ? value.join(" ") : tpmText(value);
 }
 
 /** What the audit log says of a new account: what it may spend, and every cap that it has or gives. */
 export function accountCreationDetail(account: AccountRecord, creditNano: number): string {
-  const { mode, isOpen, caps, keyCaps, content } = account;
+  const { mode, isOpen, caps, keyCaps, content, tags, tpmLimits } = account;
   const named = [
     mode,
     isOpen ? "open" : spendable(account, creditNano),
     ...namedCaps("caps", caps, account),
     ...namedCaps("caps of new keys", keyCaps, account),
     ...(content === null ? [] : [`content ${content}`]),
+    ...(tpmLimits === null ? [] : [`tpm ${tpmText(tpmLimits)}`]),
+    ...(tags === null ? [] : [`tag ${tagsText(tags)}`]),
   ];
   return named.join(", ");
 }
@@ -84,7 +96,7 @@ export function accountUpdateDetail(before: AccountRecord, after: AccountRecord)
 }
 
 function terms(account: AccountRecord): Map<string, string> {
-  const { mode, isOpen, budgetTokens, period, caps, keyCaps, content } = account;
+  const { mode, isOpen, budgetTokens, period, caps, keyCaps, content, tags, tpmLimits } = account;
   return new Map([
     ["open", isOpen ? "yes" : "no"],
     ["budget", String(budgetTokens ?? "none")],
@@ -92,5 +104,7 @@ function terms(account: AccountRecord): Map<string, string> {
     ["caps", capsText(caps, mode)],
     ["caps of new keys", capsText(keyCaps, mode)],
     ["content", content ?? "default"],
+    ["tpm", tpmLimits === null ? "none" : tpmText(tpmLimits)],
+    ["tag", tags === null ? "none" : tagsText(tags)],
   ]);
 }

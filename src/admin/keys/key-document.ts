@@ -26,7 +26,20 @@ export function attributesFromBody(body: KeyChangesBody): KeyUpdate {
     const value = body[name];
     return [field, kind === "moment" && typeof value === "string" ? isoMs(value) : value];
   });
-  return Object.fromEntries(named);
+  return { ...Object.fromEntries(named), ...sharedFromBody(body) };
+}
+
+type SharedBody = Pick<KeyChangesBody, "tags" | "tpm_limits">;
+
+/** What keys and accounts both have. An empty list or object is none, and undefined leaves it as it is. */
+export function sharedFromBody({
+  tags,
+  tpm_limits: limits,
+}: SharedBody): Pick<KeyUpdate, "tags" | "tpmLimits"> {
+  return {
+    tags: tags && Object.keys(tags).length === 0 ? null : tags,
+    tpmLimits: limits?.length === 0 ? null : limits?.map(({ limit, models = null }) => ({ limit, models })),
+  };
 }
 
 /** Undefined leaves them as they are. */

@@ -4,7 +4,9 @@ import {
   type KeyUpdate,
   keyAttributeList,
 } from "../../base/key-attributes.ts";
+import { areTpmLimits, type TpmLimit } from "../../base/models/tpm-limit.ts";
 import { contentLevels } from "../../base/requests/content-level.ts";
+import { type Tags, tagsFromTexts, tagsText } from "../../base/requests/labels.ts";
 import { directionControls } from "../../base/text/printable.ts";
 import { invalidInput } from "../context.ts";
 
@@ -22,6 +24,9 @@ const isValid: Readonly<Record<AttributeKind, (value: unknown, nowMs: number) =>
   period: (value) => budgetPeriods.some((period) => period === value),
   moment: (value, nowMs) => isWhole(value, nowMs + 1),
   content: (value) => contentLevels.some((level) => level === value),
+  // Both have the form that their types say: they come from a checked body, or from a parser.
+  tpm: (value) => areTpmLimits(value as readonly TpmLimit[]),
+  tags: (value) => tagsFromTexts(tagsText(value as Tags).split(", ")) !== null,
 };
 
 function isLine(value: unknown, most: number): boolean {

@@ -6,6 +6,7 @@ import {
   keyAttributes,
   keyModes,
 } from "../../base/key-attributes.ts";
+import { maxTpmLimits } from "../../base/models/tpm-limit.ts";
 import { contentLevels } from "../../base/requests/content-level.ts";
 import { body, count, credits, figure, flag, moment, nullable, oneOf, text } from "../routes/shapes.ts";
 
@@ -14,6 +15,16 @@ export const accountStatuses = ["active", "closed"] as const;
 export const capPeriods = ["day", "week", "month"] as const;
 
 export const contentLevel = nullable(oneOf(contentLevels));
+
+const tpmLimits = Type.Array(
+  body({
+    limit: Type.Integer({ minimum: 1, description: "Tokens per minute." }),
+    models: Type.Optional(nullable(text("A pattern, in which * stands for anything; null for all models."))),
+  }),
+  { maxItems: maxTpmLimits },
+);
+
+const tags = Type.Record(Type.String(), Type.String(), { description: "By their names." });
 
 /** How each kind of attribute is written. */
 const attributeKinds = {
@@ -26,7 +37,12 @@ const attributeKinds = {
   period: oneOf(budgetPeriods),
   moment: nullable(moment),
   content: contentLevel,
+  tpm: nullable(tpmLimits),
+  tags: nullable(tags),
 };
+
+/** What accounts have of the same. */
+export const sharedAttributes = { tags: attributeKinds.tags, tpm_limits: attributeKinds.tpm };
 
 /** The schema of every attribute of a key, under its name. */
 const attributes = Object.fromEntries(

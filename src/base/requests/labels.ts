@@ -14,6 +14,39 @@ export interface KeptLabels extends CallerLabels {
 
 export type Tags = Readonly<Record<string, string>>;
 
+/** Of a request, with those that its key and its account give it. */
+export const maxTags = 8;
+
+const tagForm = /^\s*([\w.:@-]{1,64})=([\w.:@-]{1,64})\s*$/;
+
+/** Tags from `name=value` texts. Null if one is malformed, a name is there twice, or there are too many. */
+export function tagsFromTexts(texts: readonly string[]): Tags | null {
+  const tags = new Map<string, string>();
+  for (const text of texts) {
+    const [, name, value] = tagForm.exec(text) ?? [];
+    if (name === undefined || value === undefined || tags.has(name)) return null;
+    tags.set(name, value);
+  }
+  return tags.size > maxTags ? null : Object.fromEntries(tags);
+}
+
+/** `project=atlas, env=prod` */
+export function tagsText(tags: Tags): string {
+  return Object.entries(tags)
+    .map(([name, value]) => `${name}=${value}`)
+    .join(", ");
+}
+
+/** Adds tags that are not there yet, as long as there is room. */
+export function withDefaultTags(tags: Tags, defaults: Tags | null): Tags {
+  if (defaults === null) return tags;
+  const missing = Object.entries(defaults).filter(([name]) => !Object.hasOwn(tags, name));
+  const room = maxTags - Object.keys(tags).length;
+  return missing.length === 0 || room <= 0
+    ? tags
+    : { ...tags, ...Object.fromEntries(missing.slice(0, room)) };
+}
+
 /**
  * Labels as they are kept, in a JSON object: by the names that reports are grouped by (`user`, `session`, `tag:project`).
  * A value that reports count among the `other` ones has a plus before its name.

@@ -20,6 +20,7 @@ import {
   type SluiceCommand,
   withCsv,
 } from "../help.ts";
+import { attributesFromOptions, sharedOptions } from "../key-options.ts";
 import { auditChange, type StoreContext, withStore } from "../open-store.ts";
 import { type ListColumn, printList } from "../terminal/list.ts";
 import { printJson, type Terminal } from "../terminal/terminal.ts";
@@ -76,7 +77,9 @@ interface TermOptions extends DataOptions {
   readonly content?: ContentLevel | "default";
 }
 
-function termsOf({ label, budget, period, open, cap, keyCap, content }: TermOptions) {
+function termsOf(options: TermOptions) {
+  const { label, budget, period, open, cap, keyCap, content } = options;
+  const { tags, tpmLimits } = attributesFromOptions(options);
   const budgetTokens = budget === "none" ? null : budget;
   return {
     label,
@@ -86,11 +89,13 @@ function termsOf({ label, budget, period, open, cap, keyCap, content }: TermOpti
     caps: cap,
     keyCaps: keyCap,
     content: content === "default" ? null : content,
+    tags,
+    tpmLimits,
   };
 }
 
 function createCommand(terminal: Terminal): Command {
-  return newDataCommand("create", "Create an account that several keys draw on")
+  const command = newDataCommand("create", "Create an account that several keys draw on")
     .addOption(
       choiceOption(
         "mode",
@@ -117,6 +122,8 @@ function createCommand(terminal: Terminal): Command {
         createAccount(context, { mode, creditNano, ...termsOf(options) }),
       );
     });
+  for (const option of sharedOptions("create")) command.addOption(option);
+  return command;
 }
 
 function listCommand(terminal: Terminal): Command {
@@ -220,7 +227,7 @@ function accountsAdjustCommand(terminal: Terminal): Command {
 }
 
 function updateCommand(terminal: Terminal): Command {
-  return newAccountCommand("update", "Change an account's name, budget or caps")
+  const command = newAccountCommand("update", "Change an account's name, budget, caps or limits")
     .option("--label <text>", "a name for people")
     .option("--budget <n|none>", "tokens per period", orWord("none", atLeastZero))
     .addOption(choiceOption("period", budgetPeriods, "the budget's period"))
@@ -238,6 +245,8 @@ function updateCommand(terminal: Terminal): Command {
         updateAccount(context, name, termsOf(options)),
       );
     });
+  for (const option of sharedOptions("update")) command.addOption(option);
+  return command;
 }
 
 function closeCommand(terminal: Terminal): Command {

@@ -4,9 +4,10 @@ import type { Gateway } from "../gateway.ts";
 import { isAbandoned, settleAbandoned } from "./abandoned.ts";
 import type { Bill } from "./bill.ts";
 import { holdFor, type WantedHold } from "./hold.ts";
+import { reserveTokens } from "./reserve-tokens.ts";
 
 /**
- * The frame around money, for every route that charges: hold, run, settle or release, exactly once.
+ * The frame around money, for every route that charges: take tokens of the minute, hold, run, settle or release, exactly once.
  *
  * `run` is given the bill and reads from its answer what was used. It either settles the bill before it returns or, for
  * a stream, leaves it to the pump of the exchange, which settles it when the stream ends. If `run` throws, nothing is
@@ -19,6 +20,7 @@ export async function charged<Answer>(
   run: (bill: Bill) => Promise<Answer>,
 ): Promise<Answer> {
   assert(exchange.hold === null, "an exchange has one hold");
+  await reserveTokens(gateway, exchange, wanted);
   const bill = await holdFor(gateway, exchange, wanted);
   try {
     const answer = await run(bill);

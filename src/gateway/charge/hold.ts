@@ -15,6 +15,8 @@ export interface WantedHold {
   readonly model: ModelSettings;
   /** The input is an upper bound. */
   readonly atMost: HoldTokens;
+  /** The input as it is estimated, and the most output: for limits of tokens per minute, which are corrected afterwards. */
+  readonly usual: Pick<HoldTokens, "input" | "output">;
   /** The part of the input that is not in the request: a conversation that the provider has stored. */
   readonly storedInput: number;
   /** For an exact count of the request, where the upper bound does not fit. */

@@ -127,6 +127,7 @@ export async function serveMetered(
     key,
     model,
     atMost: { input: demand.input, output: demand.output },
+    usual: held,
     storedInput: 0,
     requestBytes: request.bytes,
     canBeCounted: demand.canBeCounted,

@@ -1,6 +1,12 @@
 import { invalidRequest } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
-import { keptLabels, type Tags } from "../../base/requests/labels.ts";
+import {
+  keptLabels,
+  maxTags,
+  type Tags,
+  tagsFromTexts,
+  withDefaultTags,
+} from "../../base/requests/labels.ts";
 import { type ClientDialectName, clientDialect } from "../../dialects/registry.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import type { Exchange } from "../exchange.ts";
@@ -8,22 +14,20 @@ import type { Gateway } from "../gateway.ts";
 import { sessionOf } from "./conversation.ts";
 
 const header = "x-sluice-tags";
-const maxTags = 8;
 const noTags: Tags = {};
-const tag = /^\s*([\w.:@-]{1,64})=([\w.:@-]{1,64})\s*$/;
 
-/** Notes what the client says about the request. Throws `invalid_request` for malformed tags. */
+/** Notes what the client says about the request, and the tags that its key and its account have. Throws `invalid_request` for malformed tags. */
 export function labelExchange(
   { labelValues }: Gateway,
   exchange: Exchange,
-  { id: keyId }: KeyRecord,
+  { id: keyId, tags: ofKey, accountTags }: KeyRecord,
   dialect: ClientDialectName,
   body: JsonObject,
 ): void {
   const { headers } = exchange.call.request;
   const user = clientDialect(dialect).readUser(body);
   const session = sessionOf(headers, body);
-  const tags = tagsOf(headers);
+  const tags = withDefaultTags(withDefaultTags(tagsOf(headers), ofKey), accountTags);
   exchange.session = session;
   if (user === null && session === null && tags === noTags) return;
   exchange.callerLabels = keptLabels({ user, session, tags }, (name, value) =>
@@ -35,14 +39,9 @@ export function labelExchange(
 export function tagsOf(headers: Headers): Tags {
   const text = headers.get(header);
   if (text === null) return noTags;
-  const tags = new Map<string, string>();
-  for (const part of text.split(",", maxTags + 1)) {
-    const [, name, value] = tag.exec(part) ?? [];
-    if (name === undefined || value === undefined || tags.has(name)) throw malformed();
-    tags.set(name, value);
-  }
-  if (tags.size > maxTags) throw malformed();
-  return Object.fromEntries(tags);
+  const tags = tagsFromTexts(text.split(",", maxTags + 1));
+  if (tags === null) throw malformed();
+  return tags;
 }
 
 function malformed(): Error {

@@ -34,6 +34,7 @@ import twentyFourth from "./migrations/024.sql" with { type: "text" };
 import twentyFifth from "./migrations/025.sql" with { type: "text" };
 import twentySixth from "./migrations/026.sql" with { type: "text" };
 import twentySeventh from "./migrations/027.sql" with { type: "text" };
+import twentyEighth from "./migrations/028.sql" with { type: "text" };
 
 /** The schema's version is the number of migrations that have run; it is kept in `user_version`. */
 export const migrations: readonly string[] = [
@@ -64,6 +65,7 @@ export const migrations: readonly string[] = [
   twentyFifth,
   twentySixth,
   twentySeventh,
+  twentyEighth,
 ];
 
 export interface MigrationOptions {

@@ -1,3 +1,6 @@
+import type { TpmLimit } from "../../base/models/tpm-limit.ts";
+import type { Tags } from "../../base/requests/labels.ts";
+import { parsed } from "../key-row.ts";
 import type { OwnStatements } from "../own-statements.ts";
 import { query, type Work } from "../query.ts";
 import type { AccountChanges, AccountRecord, CapLimit, KeyRecord } from "../records.ts";
@@ -12,34 +15,40 @@ export interface NumberedAccount {
   readonly account: AccountRecord;
 }
 
-export interface AccountRow extends Omit<AccountRecord, "isOpen" | "caps" | "keyCaps"> {
+export interface AccountRow
+  extends Omit<AccountRecord, "isOpen" | "caps" | "keyCaps" | "tags" | "tpmLimits"> {
   readonly no: number;
   readonly isOpen: number | boolean;
   readonly caps: string | null;
   readonly keyCaps: string | null;
+  readonly tags: string | null;
+  readonly tpmLimits: string | null;
 }
 
 export const selectAccounts = `
 SELECT accounts.no, accounts.id, accounts.mode, account_label AS "label", is_open AS "isOpen",
   closed_at_ms::float8 AS "closedAtMs", budget_tokens::float8 AS "budgetTokens", accounts.period,
-  accounts.created_at_ms::float8 AS "createdAtMs", key_caps AS "keyCaps", account_content AS "content", ${selectCaps("accounts")} AS "caps"
+  accounts.created_at_ms::float8 AS "createdAtMs", key_caps AS "keyCaps", account_content AS "content",
+  account_tags AS "tags", account_tpm_limits AS "tpmLimits", ${selectCaps("accounts")} AS "caps"
 FROM accounts`;
 
-export function accountFromRow({ no, isOpen, caps, keyCaps, ...fields }: AccountRow): NumberedAccount {
+export function accountFromRow({ no, isOpen, caps, ...fields }: AccountRow): NumberedAccount {
   return {
     no,
     account: {
       ...fields,
       isOpen: Boolean(isOpen),
       caps: capsFrom(caps),
-      keyCaps: keyCaps === null ? [] : (JSON.parse(keyCaps) as CapLimit[]),
+      keyCaps: parsed<CapLimit[]>(fields.keyCaps) ?? [],
+      tags: parsed<Tags>(fields.tags),
+      tpmLimits: parsed<TpmLimit[]>(fields.tpmLimits),
     },
   };
 }
 
 /** The columns that an operator may change. */
 function termsOf(own: OwnStatements, account: AccountRecord): WrittenRow {
-  const { label, isOpen, closedAtMs, budgetTokens, period, keyCaps, content } = account;
+  const { label, isOpen, closedAtMs, budgetTokens, period, keyCaps, content, tags, tpmLimits } = account;
   return {
     account_label: ["text", label],
     is_open: ["int", isOpen ? 1 : 0],
@@ -48,6 +57,8 @@ function termsOf(own: OwnStatements, account: AccountRecord): WrittenRow {
     period: ["text", period],
     key_caps: ["text", keyCaps.length === 0 ? null : JSON.stringify(keyCaps)],
     account_content: ["text", content],
+    account_tags: ["text", tags && JSON.stringify(tags)],
+    account_tpm_limits: ["text", tpmLimits && JSON.stringify(tpmLimits)],
     ...own.accountColumns(account),
   };
 }
@@ -126,7 +137,8 @@ SELECT accounts.id AS "accountId", past_periods.period FROM past_periods JOIN ac
 export function ownAccountOf(key: KeyRecord): AccountRecord {
   const { accountId: id, mode, isOpen, budgetTokens, period, createdAtMs } = key;
   const terms = { mode, isOpen, budgetTokens, period, createdAtMs };
-  return { id, label: null, closedAtMs: null, ...terms, caps: [], keyCaps: [], content: null };
+  const unset = { label: null, closedAtMs: null, content: null, tags: null, tpmLimits: null };
+  return { id, ...unset, ...terms, caps: [], keyCaps: [] };
 }
 
 /** Throws a refusal unless a key of this mode may draw on the account. */

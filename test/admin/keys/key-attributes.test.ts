@@ -28,6 +28,12 @@ const samples: Readonly<Record<AttributeKind, { wire: unknown; typed: string; ke
   period: { wire: "week", typed: "week", kept: "week" },
   moment: { wire: "2099-01-31T00:00:00.000Z", typed: "2099-01-31", kept: 4_073_500_800_000 },
   content: { wire: "failed", typed: "failed", kept: "failed" },
+  tpm: {
+    wire: [{ limit: 60_000, models: "claude-*" }],
+    typed: "60,000:claude-*",
+    kept: [{ limit: 60_000, models: "claude-*" }],
+  },
+  tags: { wire: { project: "atlas" }, typed: "project=atlas", kept: { project: "atlas" } },
 };
 
 /** What a command line with only this option asks for. */

@@ -23,6 +23,8 @@ const account = (id: string, changes: object = {}) => ({
   caps: [],
   keyCaps: [],
   content: null,
+  tags: null,
+  tpmLimits: null,
   ...changes,
 });
 

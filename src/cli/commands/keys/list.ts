@@ -2,8 +2,10 @@ import type { Command } from "commander";
 import type { KeySummary } from "../../../admin/keys/key-summary.ts";
 import type { CapView } from "../../../admin/keys/schema.ts";
 import { utcDay } from "../../../base/clock.ts";
+import { tpmText } from "../../../base/models/tpm-limit.ts";
 import { leftOfCap, tightestCap } from "../../../base/money/tightest-cap.ts";
 import { ownAccountId } from "../../../base/own-account.ts";
+import { tagsText } from "../../../base/requests/labels.ts";
 import { count, shortCredits } from "../../../base/text/plural.ts";
 import { standingText } from "../../account-output.ts";
 import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../../help.ts";
@@ -82,6 +84,9 @@ function columnsOf(
       ...right,
       cell: ({ rpm_limit: rpm }) => (rpm === null ? none : count(rpm)),
     },
+    { name: "tpm_limits", value: ({ tpm_limits: limits }) => limits && tpmText(limits) },
+    { name: "max_concurrent" },
+    { name: "tags", value: ({ tags }) => tags && tagsText(tags) },
     { name: "scope", title: "USES", elastic: true, cell: (view) => mayUse(view) ?? style.dim("all") },
     { name: "models", value: ({ models }) => models?.join(" ") },
     { name: "requests", title: "REQUESTS", ...right, cell: ({ requests }) => count(requests) },

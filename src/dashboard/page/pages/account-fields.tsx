@@ -1,10 +1,12 @@
 import type { AccountView } from "../../../admin/accounts/schema.ts";
 import type { KeyView } from "../../../admin/keys/schema.ts";
+import { tpmText } from "../../../base/models/tpm-limit.ts";
+import { tagsText } from "../../../base/requests/labels.ts";
 import { choicesOf } from "../parts/choose.tsx";
 import { fieldOf, SelectField, type State, TextField } from "../parts/field.tsx";
 import { Segmented } from "../parts/segmented.tsx";
 import { CapFields, type CapForm, capForms, capsOf } from "./cap-fields.tsx";
-import { budgetPeriods, contentChoices, fieldTexts, wholeOrNull } from "./key-form.ts";
+import { budgetPeriods, contentChoices, fieldTexts, tagsOf, tpmOf, wholeOrNull } from "./key-form.ts";
 
 const noCaps: readonly CapForm[] = [];
 
@@ -17,6 +19,8 @@ export const emptyAccountForm = {
   caps: noCaps,
   keyCaps: noCaps,
   content: "",
+  tpm: "",
+  tags: "",
 };
 type AccountForm = Readonly<typeof emptyAccountForm>;
 
@@ -29,6 +33,8 @@ export function accountFormOf(account: AccountView): AccountForm {
     caps: capForms(account.caps),
     keyCaps: capForms(account.key_caps),
     content: account.content ?? "",
+    tpm: tpmText(account.tpm_limits ?? []),
+    tags: tagsText(account.tags ?? {}),
   };
 }
 
@@ -39,7 +45,8 @@ export function accountRequest(form: AccountForm, mode: KeyView["mode"]): Record
       : { budget_tokens: wholeOrNull(form.budget, "The token budget"), period: form.period };
   const caps = { caps: capsOf(form.caps, mode), key_caps: capsOf(form.keyCaps, mode) };
   const content = form.content === "" ? null : form.content;
-  return { label: form.label.trim(), ...terms, ...caps, content };
+  const limits = { tpm_limits: tpmOf(form.tpm), tags: tagsOf(form.tags) };
+  return { label: form.label.trim(), ...terms, ...caps, content, ...limits };
 }
 
 export function ModeField({ label, of: [mode, setMode] }: { label: string; of: State<KeyView["mode"]> }) {
@@ -93,6 +100,8 @@ export function AccountFields({ form, mode, onForm }: AccountFieldsProps) {
         of={field("keyCaps")}
         mode={mode}
       />
+      <TextField {...fieldTexts.tpm} of={field("tpm")} />
+      <TextField {...fieldTexts.tag} of={field("tags")} />
       <SelectField {...fieldTexts.content} of={field("content")} choices={contentChoices} />
     </>
   );

@@ -6,7 +6,9 @@ import {
   keyAttributeNames,
   keyAttributes,
 } from "../../../base/key-attributes.ts";
+import { type TpmLimit, tpmFromText, tpmText } from "../../../base/models/tpm-limit.ts";
 import { ownAccountId } from "../../../base/own-account.ts";
+import { type Tags, tagsFromTexts, tagsText } from "../../../base/requests/labels.ts";
 import { commaInCredits, creditsFromText, wholeFromText } from "../../../base/text/typed-number.ts";
 
 /** An attribute of a key, by the name of its option. */
@@ -30,6 +32,17 @@ export const fieldTexts: Readonly<Record<KeyField, FieldText>> = {
   period: { label: "Renewed" },
   scope: { label: "Provider scope" },
   rpm: { label: "Requests a minute", placeholder: "no limit" },
+  tpm: {
+    label: "Tokens a minute",
+    placeholder: "no limit",
+    hint: "60000 for all models, 20000:claude-opus-* for some; commas between several.",
+  },
+  "max-concurrent": { label: "Requests in flight", placeholder: "no limit" },
+  tag: {
+    label: "Default tags",
+    placeholder: "project=atlas, env=prod",
+    hint: "For requests that do not have these tags.",
+  },
   models: { label: "Models", hint: "None ticked means all." },
   expires: { label: "Expires", hint: "At the end of that day, UTC; empty means never." },
   content: { label: "Request content", hint: "At most this is recorded, if the gateway records content." },
@@ -56,9 +69,11 @@ export const fieldRows: readonly (readonly KeyField[])[] = [
   ["owner"],
   ["budget", "period"],
   ["scope", "rpm"],
+  ["tpm", "max-concurrent"],
   ["models"],
   ["expires"],
   ["content"],
+  ["tag"],
 ];
 
 export function kindOf(field: KeyField): AttributeKind | undefined {
@@ -94,6 +109,9 @@ function formWith(given: (name: KeyAttributeName) => unknown, period: string): K
 
 function textOf(kind: AttributeKind, value: unknown): string {
   if (value === null) return "";
+  // Each has the form that the schema of its kind describes.
+  if (kind === "tpm") return tpmText(value as readonly TpmLimit[]);
+  if (kind === "tags") return tagsText(value as Tags);
   if (Array.isArray(value)) return value.join(", ");
   return kind === "moment" ? String(value).slice(0, 10) : String(value);
 }
@@ -123,6 +141,29 @@ export function requestOf(form: KeyForm, mode: KeyView["mode"], isShared: boolea
   return Object.fromEntries(had.map((name) => [name, requested(keyAttributes[name].option, form)]));
 }
 
+function listed(text: string): readonly string[] {
+  return text.split(",").flatMap((name) => name.trim() || []);
+}
+
+/** Limits of tokens per minute as they are typed; null if there are none. */
+export function tpmOf(text: string): readonly TpmLimit[] | null {
+  const limits = listed(text).map((each) => {
+    const tpm = tpmFromText(each);
+    if (tpm === null) throw new Error(`"${each}" is no limit. Write 60000 or 20000:claude-opus-*.`);
+    return tpm;
+  });
+  return limits.length === 0 ? null : limits;
+}
+
+/** Tags as they are typed; null if there are none. */
+export function tagsOf(text: string): Tags | null {
+  const texts = listed(text);
+  if (texts.length === 0) return null;
+  const tags = tagsFromTexts(texts);
+  if (tags === null) throw new Error("Tags must be written as project=atlas, env=prod: at most 8 names.");
+  return tags;
+}
+
 function requested(field: KeyField, form: KeyForm): unknown {
   const text = form[field].trim();
   const { label, subject = label } = fieldTexts[field];
@@ -131,10 +172,13 @@ function requested(field: KeyField, form: KeyForm): unknown {
     case "period":
       return text;
     case "models": {
-      const names = text.split(",").map((name) => name.trim());
-      const chosen = names.filter((name) => name !== "");
+      const chosen = listed(text);
       return chosen.length === 0 ? null : chosen;
     }
+    case "tpm":
+      return tpmOf(text);
+    case "tags":
+      return tagsOf(text);
     case "count":
     case "positive":
       return wholeOrNull(text, subject);

@@ -1,5 +1,6 @@
 import type { KeyView } from "../../../admin/keys/schema.ts";
 import type { FiguresView, UsageRowView, UsageView } from "../../../admin/reports/schema.ts";
+import { tpmText } from "../../../base/models/tpm-limit.ts";
 import { plural } from "../../../base/text/plural.ts";
 import { useAnswer } from "../api.ts";
 import { count, credits, date, rate, shortCount, shortPlural } from "../format.ts";
@@ -30,13 +31,20 @@ function endedNote(key: KeyView, figures: FiguresView | null): string {
   return `${tokens} · ${count(figures.failed)} failed · ${count(figures.refused)} refused`;
 }
 
+function limitsNote({ tpm_limits: tpm, max_concurrent: inFlight }: KeyView): string {
+  const parts = ["requests a minute"];
+  if (tpm !== null) parts.push(`${tpmText(tpm)} tokens a minute`);
+  if (inFlight !== null) parts.push(`${count(inFlight)} in flight`);
+  return parts.join(" · ");
+}
+
 export function KeyFacts({ of: key, figures = null }: { of: KeyView; figures?: FiguresView | null }) {
   const { name, main, exact = main, side } = keyStanding(key);
   const facts: readonly Fact[] = [
     [name, exact, side],
     ["Spent", <Spent of={key} />, spentNote(key, figures)],
     ["Requests", count(key.requests), endedNote(key, figures)],
-    ["Limit", key.rpm_limit === null ? "none" : count(key.rpm_limit), "requests a minute"],
+    ["Limit", key.rpm_limit === null ? "none" : count(key.rpm_limit), limitsNote(key)],
     ["May use", key.scope === "all" ? "all providers" : key.scope, key.models?.join(", ") ?? "all models"],
     ["Expires", key.expires_at ? date(key.expires_at) : "never", `made ${date(key.created_at)}`],
   ];

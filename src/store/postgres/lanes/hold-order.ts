@@ -20,6 +20,7 @@ const decisions: readonly HoldDecision[] = [
   "revoked",
   "expired",
   "closed",
+  "too_many",
 ];
 
 const periods: readonly BudgetPeriod[] = ["none", "day", "week", "month"];

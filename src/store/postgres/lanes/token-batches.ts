@@ -1,11 +1,14 @@
-import { NodeUnavailable, type TokenVerdict } from "../../node.ts";
+import { NodeUnavailable, type TokenBucket, type TokenVerdict } from "../../node.ts";
 import type { Query } from "../client.ts";
 import { WriteQueue } from "../write-queue.ts";
 import { figureAt } from "./figure-at.ts";
 
-interface TokenOrder {
-  readonly keyId: string;
-  readonly capacity: number;
+/** Takes as many tokens of each bucket, or of none. */
+export interface TokenOrder {
+  readonly buckets: readonly TokenBucket[];
+  readonly amount: number;
+  /** They are taken whatever there is. Below 0, they are given back. */
+  readonly isForced: boolean;
 }
 
 interface TokenRow {
@@ -22,33 +25,57 @@ const attempts = 2;
  */
 export function tokenBatches(query: Query): WriteQueue<TokenOrder, TokenVerdict> {
   return new WriteQueue(async (orders) => {
-    // Two limits of one key meet only while it is being changed.
-    const byKey = [...Map.groupBy(orders, ({ keyId }) => keyId).values()];
-    const { granted, levels } = await ask(query, byKey);
+    const groups = [...Map.groupBy(orders, alike).values()];
+    const { granted, levels } = await ask(query, groups);
     const verdicts = new Map<TokenOrder, TokenVerdict>();
-    for (const [at, same] of byKey.entries()) {
-      const [passing, level] = [figureAt(granted, at), figureAt(levels, at)];
-      // Whoever came first gets a token; the level is as if the others had asked afterwards.
+    let row = 0;
+    for (const [at, same] of groups.entries()) {
+      const passing = figureAt(granted, at);
+      const { buckets = [], amount = 0 } = same[0] ?? {};
+      const left = buckets.map((_, place) => figureAt(levels, row + place));
+      row += buckets.length;
+      // Whoever came first gets its tokens; the level is as if the others had asked afterwards.
       for (const [place, order] of same.entries()) {
-        verdicts.set(order, { granted: place < passing, level: level + Math.max(0, passing - 1 - place) });
+        const later = amount * Math.max(0, passing - 1 - place);
+        verdicts.set(order, { granted: place < passing, levels: left.map((level) => level + later) });
       }
     }
     return orders.map((order) => verdicts.get(order) as TokenVerdict);
   });
 }
 
-/** What a batch asks for of one key is asked for at once. */
-async function ask(query: Query, byKey: readonly (readonly TokenOrder[])[]): Promise<TokenRow> {
-  const firsts = byKey.flatMap((same) => same.slice(0, 1));
+/** Requests of one key are asked for at once, so that a crowd of them is one row. */
+function alike(order: TokenOrder): unknown {
+  const [first, ...others] = order.buckets;
+  const isPlain = first !== undefined && others.length === 0 && order.amount === 1 && !order.isForced;
+  return isPlain ? first.name : order;
+}
+
+async function ask(query: Query, groups: readonly (readonly TokenOrder[])[]): Promise<TokenRow> {
+  // Two limits of one bucket meet only while it is being changed.
+  const limits = new Map(groups.flatMap((same) => same[0]?.buckets ?? []).map((each) => [each.name, each]));
+  const places = new Map([...limits.keys()].map((name, at) => [name, at + 1]));
+  const rows = groups.flatMap((same, at) =>
+    same
+      .slice(0, 1)
+      .flatMap(({ buckets, amount, isForced }) =>
+        buckets.map(
+          ({ name }) => [at + 1, places.get(name) ?? 0, amount, isForced ? 0 : same.length] as const,
+        ),
+      ),
+  );
   const parameters = [
-    firsts.map(({ keyId }) => keyId),
-    firsts.map(({ capacity }) => capacity),
-    byKey.map((same) => same.length),
+    [...limits.keys()],
+    Array.from(limits.values(), ({ capacity }) => capacity),
+    rows.map(([order]) => order),
+    rows.map(([, bucket]) => bucket),
+    rows.map(([, , amount]) => amount),
+    rows.map(([, , , times]) => times),
   ];
   for (let attempt = 1; attempt <= attempts; attempt += 1) {
     try {
       const [row] = await query<TokenRow>(
-        "SELECT granted, levels FROM sluice_take_tokens($1::text[], $2::int[], $3::int[])",
+        "SELECT granted, levels FROM sluice_take_tokens($1::text[], $2::int8[], $3::int[], $4::int[], $5::int8[], $6::int[])",
         parameters,
       );
       if (row !== undefined) return row;

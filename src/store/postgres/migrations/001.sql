@@ -35,6 +35,10 @@ CREATE TABLE accounts (
   key_caps text,
   -- What may be recorded of the content of requests at most: none, failed or all; NULL leaves that to the configuration.
   account_content text,
+  -- A JSON object of the tags of requests that have none of the name; NULL where there are none.
+  account_tags text,
+  -- A JSON array of limits of tokens per minute and the models that they are for; NULL where there are none.
+  account_tpm_limits text,
   created_at_ms int8 NOT NULL,
   -- The store's revision that its last change raised.
   account_revision int8 NOT NULL DEFAULT 0,
@@ -66,8 +70,12 @@ CREATE TABLE keys (
   -- A JSON array of model ids; NULL means all.
   models text,
   rpm_limit int,
-  -- As `account_content`.
+  -- As `account_tpm_limits`, `account_content` and `account_tags`.
+  tpm_limits text,
   content text,
+  tags text,
+  -- How many of its requests may be in flight; NULL means without a limit.
+  max_concurrent int,
   created_at_ms int8 NOT NULL,
   expires_at_ms int8,
   previous_hash text,
@@ -183,8 +191,13 @@ CREATE TABLE holds (
   asked_model text,
   labels text,
   -- Who produces what it has to pay, as JSON; NULL before its first progress.
-  served text
+  served text,
+  -- The key had a limit of requests in flight when it was opened.
+  is_in_flight bool NOT NULL DEFAULT false
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_cost_delay = 0);
+
+-- Only of keys with such a limit, so that others do not pay for it.
+CREATE INDEX holds_in_flight ON holds (key_no) WHERE is_in_flight;
 
 -- Months since 1970, UTC; by the calendar alone, because to find a time zone by its name takes longer.
 CREATE FUNCTION sluice_month(at_ms int8) RETURNS int LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
@@ -525,10 +538,11 @@ CREATE TABLE attempt_days (
   PRIMARY KEY (day, node_no)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
 
--- Rate tokens, for which nothing is lost in a crash of the database but a minute's worth of limits.
+-- Rate tokens, for which nothing is lost in a crash of the database but a minute's worth of limits. A bucket is named after the key whose requests it
+-- counts; or after the key or account whose tokens, and the models.
 CREATE UNLOGGED TABLE buckets (
-  key_no int PRIMARY KEY,
-  capacity int NOT NULL,
+  name text COLLATE "C" PRIMARY KEY,
+  capacity int8 NOT NULL,
   level float8 NOT NULL,
   filled_at timestamptz NOT NULL
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
@@ -917,7 +931,7 @@ CREATE TYPE sluice_attempt AS (n int, provider text, day int, credential text, u
   cached_input_tokens int8, cache_write_tokens int8, output_tokens int8, counted_input_tokens int8, counted_output_tokens int8, cost_nano int8);
 
 -- What the functions below find out about an item, for the statement that writes it.
-CREATE TYPE sluice_held AS (account_no int, key_no int, period int8, counted int8, opened int8);
+CREATE TYPE sluice_held AS (account_no int, key_no int, period int8, counted int8, opened int8, is_in_flight bool);
 CREATE TYPE sluice_ended AS (account_no int, key_no int, period int8, counted int8, month int, charge int8, overrun int8, owed int8, is_credit bool);
 CREATE TYPE sluice_account_sums AS (no int, spent int8, held int8, period_used int8);
 CREATE TYPE sluice_account_holds AS (no int, held int8, period int8, used int8, counted int8);
@@ -926,14 +940,14 @@ CREATE TYPE sluice_account_holds AS (no int, held int8, period int8, used int8, 
 -- that it counts at, the number of its account, when it was opened; and of the bound that refuses: 0 the account's own, 1 a key's cap, 2 an account's; its limit (-1: none), what is used
 -- of it, its period (0 none, 1 day, 2 week, 3 month), when that began, and the cap's number.
 -- Verdicts: 1 held, 2 too little, 3 reserved by other holds, 4 used up in this period; the key is 5 disabled,
--- 6 suspended, 7 revoked, 8 expired, 9 its account is closed. Of a batch that was committed before, the holds are found as they were given.
+-- 6 suspended, 7 revoked, 8 expired, 9 its account is closed; 10 it has as many requests in flight as it may. Of a batch that was committed before, the holds are found as they were given.
 -- If several bounds refuse: used up before too little before reserved, and within one the bound that begins anew last.
 -- The accounts are locked already, by a statement before, and where there are caps the sums of the keys too.
 CREATE FUNCTION sluice_open_holds(p_node int, p_is_new bool, p_orders sluice_hold_order[]) RETURNS float8[] LANGUAGE plpgsql AS $$
 DECLARE
   r record;
   v_no int; v_held int8; v_period int8; v_used int8; v_counted int8; v_now int8; v_at int8; v_balance int8; v_free int8; v_verdict int; v_given record;
-  v_next int8; v_last int8; v_deny int; v_left int8; v_cap int; j int; v_mine int[] := '{}';
+  v_next int8; v_last int8; v_deny int; v_left int8; v_cap int; j int; v_mine int[] := '{}'; v_in_flight int; v_begun int[] := '{}';
   c caps[]; c_nos int[];
   held sluice_held[] := array_fill(NULL::sluice_held, ARRAY[cardinality(p_orders)]);
   accounts_held sluice_account_holds[];
@@ -945,10 +959,10 @@ BEGIN
     c_nos := ARRAY(SELECT no FROM unnest(c));
   END IF;
   FOR r IN
-    SELECT i.n::int AS n, i.id, i.amount, i.now, i.model, k.no AS key_no, k.status, k.expires_at_ms, a.no, a.mode, a.is_open,
+    SELECT i.n::int AS n, i.id, i.amount, i.now, i.model, k.no AS key_no, k.status, k.expires_at_ms, k.max_concurrent, a.no, a.mode, a.is_open,
       a.closed_at_ms IS NOT NULL AS is_closed, a.budget_tokens, a.period, a.posted, a.held, a.used, a.period_start_ms, a.period_used, a.counted_at_ms
     FROM unnest(p_orders) WITH ORDINALITY AS i(id, key, amount, now, model, asked, labels, n),
-      LATERAL (SELECT no, account_no, status, expires_at_ms FROM keys WHERE id = i.key LIMIT 1) AS k,
+      LATERAL (SELECT no, account_no, status, expires_at_ms, max_concurrent FROM keys WHERE id = i.key LIMIT 1) AS k,
       LATERAL (SELECT * FROM accounts WHERE no = k.account_no LIMIT 1) AS a
     ORDER BY a.no, i.n
   LOOP
@@ -983,16 +997,22 @@ BEGIN
     END LOOP;
     SELECT NULL::int8 AS period, NULL::int8 AS counted, NULL::int AS account, NULL::int8 AS opened INTO v_given;
     IF NOT p_is_new THEN SELECT period_start_ms AS period, counted_at_ms AS counted, account_no AS account, opened_at_ms AS opened INTO v_given FROM holds WHERE id = r.id; END IF;
+    v_in_flight := NULL;
+    IF r.max_concurrent IS NOT NULL AND p_is_new THEN
+      v_in_flight := (SELECT count(*) FROM holds WHERE key_no = r.key_no AND is_in_flight) + coalesce(cardinality(array_positions(v_begun, r.key_no)), 0);
+    END IF;
     v_verdict := CASE
       WHEN v_given.period IS NOT NULL THEN 1
       WHEN r.status = 'disabled' THEN 5 WHEN r.status = 'suspended' THEN 6 WHEN r.status = 'revoked' THEN 7 WHEN r.expires_at_ms <= v_now THEN 8 WHEN r.is_closed THEN 9
+      WHEN v_in_flight >= r.max_concurrent THEN 10
       WHEN v_deny = 1 THEN 4 WHEN v_deny = 2 THEN 2
       WHEN NOT p_is_new OR v_deny = 3 THEN 3
       ELSE 1 END;
     IF v_verdict = 1 AND p_is_new THEN
       v_held := v_held + r.amount; v_counted := v_at; v_free := v_free - r.amount;
       FOREACH j IN ARRAY v_mine LOOP c[j].held := (c[j]).held + r.amount; END LOOP;
-      held[r.n] := ROW(r.no, r.key_no, v_period, v_at, v_now)::sluice_held;
+      held[r.n] := ROW(r.no, r.key_no, v_period, v_at, v_now, r.max_concurrent IS NOT NULL)::sluice_held;
+      IF r.max_concurrent IS NOT NULL THEN v_begun := v_begun || r.key_no; END IF;
     END IF;
     answers := answers || ARRAY[r.n, v_verdict, v_balance, v_free, coalesce(v_given.period, v_period), coalesce(v_given.counted, v_at),
       coalesce(v_given.account, r.no), coalesce(v_given.opened, v_now)]::float8[];
@@ -1010,9 +1030,9 @@ BEGIN
     FROM unnest(accounts_held) AS u
     WHERE a.no = ANY (ARRAY(SELECT no FROM unnest(accounts_held))) AND a.no = u.no AND (a.held <> u.held OR a.period_start_ms <> u.period OR a.counted_at_ms <> u.counted);
   IF c IS NOT NULL THEN PERFORM sluice_keep_caps(c); END IF;
-  INSERT INTO holds (id, account_no, key_no, node_no, amount, period_start_ms, counted_at_ms, opened_at_ms, model, asked_model, labels)
-    SELECT i.id, i.account_no, i.key_no, p_node, i.amount, i.period, i.counted, i.opened, i.model, i.asked, i.labels
-    FROM unnest(p_orders, held) AS i(id, key, amount, now, model, asked, labels, account_no, key_no, period, counted, opened) WHERE i.account_no IS NOT NULL;
+  INSERT INTO holds (id, account_no, key_no, node_no, amount, period_start_ms, counted_at_ms, opened_at_ms, model, asked_model, labels, is_in_flight)
+    SELECT i.id, i.account_no, i.key_no, p_node, i.amount, i.period, i.counted, i.opened, i.model, i.asked, i.labels, i.is_in_flight
+    FROM unnest(p_orders, held) AS i(id, key, amount, now, model, asked, labels, account_no, key_no, period, counted, opened, is_in_flight) WHERE i.account_no IS NOT NULL;
   RETURN answers;
 END $$;
 
@@ -1426,37 +1446,50 @@ BEGIN
   RETURN NEXT;
 END $$;
 
--- One item for each key: how many requests ask for a token. So many of them may pass; the level is what is left.
-CREATE FUNCTION sluice_take_tokens(p_keys text[], p_capacities int[], p_wanted int[]) RETURNS TABLE (granted int[], levels float8[]) LANGUAGE plpgsql AS $$
+-- Orders of rate tokens. Each has a row for every bucket that it takes from, by its place among the names: so many tokens of each, or of none, and that as many
+-- times as there is enough of all, up to `p_times`. Tokens of an order of 0 times are taken whatever there is, or given back where they are below 0.
+-- `granted` is how many times for each order, `levels` what is left for each row. Buckets are locked in the order of their names.
+CREATE FUNCTION sluice_take_tokens(p_names text[], p_capacities int8[], p_orders int[], p_buckets int[], p_amounts int8[], p_times int[])
+  RETURNS TABLE (granted int[], levels float8[]) LANGUAGE plpgsql AS $$
 DECLARE
   r record;
   now_at timestamptz := clock_timestamp();
-  v_level float8; v_granted int;
-  n int := cardinality(p_keys);
-  numbers int[] := ARRAY(SELECT coalesce((SELECT no FROM keys WHERE id = u.id), 0) FROM unnest(p_keys) WITH ORDINALITY AS u(id, n) ORDER BY u.n);
-  v_no int;
+  v_levels float8[] := array_fill(0::float8, ARRAY[cardinality(p_names)]);
+  v_filled timestamptz[] := array_fill(now_at, ARRAY[cardinality(p_names)]);
+  n int := cardinality(p_orders);
+  v_first int := 1; v_last int; v_granted int; i int;
 BEGIN
-  granted := array_fill(0, ARRAY[n]); levels := array_fill(0::float8, ARRAY[n]);
-  INSERT INTO buckets (key_no, capacity, level, filled_at)
-    SELECT u.no, u.capacity, u.capacity, now_at FROM unnest(numbers, p_capacities) AS u(no, capacity) WHERE u.no > 0 ORDER BY 1 ON CONFLICT DO NOTHING;
-  FOR v_no IN SELECT DISTINCT u.no FROM unnest(numbers) AS u(no) ORDER BY 1 LOOP
-    PERFORM 1 FROM buckets WHERE key_no = v_no FOR NO KEY UPDATE;
-  END LOOP;
-  -- Only now: those who were waited for have filled it meanwhile.
-  now_at := clock_timestamp();
-  FOR r IN
-    SELECT u.n::int AS n, u.capacity AS wanted_capacity, u.wanted, b.capacity, b.level, b.filled_at
-    FROM unnest(numbers, p_capacities, p_wanted) WITH ORDINALITY AS u(no, capacity, wanted, n),
-      LATERAL (SELECT * FROM buckets WHERE key_no = u.no LIMIT 1) AS b
-  LOOP
-    v_level := least(r.capacity, r.level + greatest(0, extract(epoch FROM now_at - r.filled_at)) * r.capacity / 60.0);
+  granted := array_fill(0, ARRAY[p_orders[n]]); levels := array_fill(0::float8, ARRAY[n]);
+  INSERT INTO buckets (name, capacity, level, filled_at)
+    SELECT u.name, u.capacity, u.capacity, now_at FROM unnest(p_names, p_capacities) AS u(name, capacity) ORDER BY u.name COLLATE "C" ON CONFLICT DO NOTHING;
+  FOR i IN SELECT u.n::int FROM unnest(p_names) WITH ORDINALITY AS u(name, n) ORDER BY u.name COLLATE "C" LOOP
+    SELECT b.capacity, b.level, b.filled_at INTO r FROM buckets b WHERE b.name = p_names[i] FOR NO KEY UPDATE;
     -- A new limit keeps the fill in proportion.
-    IF r.capacity <> r.wanted_capacity THEN v_level := v_level * r.wanted_capacity / r.capacity; END IF;
-    v_granted := least(r.wanted, floor(v_level + 1e-9)::int);
-    granted[r.n] := v_granted; levels[r.n] := greatest(0, v_level - v_granted);
+    v_levels[i] := r.level * p_capacities[i] / r.capacity; v_filled[i] := r.filled_at;
+  END LOOP;
+  -- Only now: those who were waited for have filled them meanwhile.
+  now_at := clock_timestamp();
+  FOR i IN 1..cardinality(p_names) LOOP
+    v_levels[i] := least(p_capacities[i], v_levels[i] + greatest(0, extract(epoch FROM now_at - v_filled[i])) * p_capacities[i] / 60.0);
+  END LOOP;
+  WHILE v_first <= n LOOP
+    v_last := v_first;
+    WHILE v_last < n AND p_orders[v_last + 1] = p_orders[v_first] LOOP v_last := v_last + 1; END LOOP;
+    v_granted := p_times[v_first];
+    FOR i IN v_first..v_last LOOP
+      EXIT WHEN p_times[v_first] = 0;
+      v_granted := greatest(0, floor(least(v_granted, (v_levels[p_buckets[i]] + 1e-9) / p_amounts[i])))::int;
+    END LOOP;
+    FOR i IN v_first..v_last LOOP
+      v_levels[p_buckets[i]] := CASE WHEN p_times[i] = 0 THEN least(p_capacities[p_buckets[i]], v_levels[p_buckets[i]] - p_amounts[i])
+        WHEN v_granted = 0 THEN v_levels[p_buckets[i]] ELSE greatest(0, v_levels[p_buckets[i]] - v_granted * p_amounts[i]) END;
+      levels[i] := v_levels[p_buckets[i]];
+    END LOOP;
+    granted[p_orders[v_first]] := v_granted;
+    v_first := v_last + 1;
   END LOOP;
   UPDATE buckets b SET level = u.level, capacity = u.capacity, filled_at = now_at
-    FROM unnest(numbers, p_capacities, levels) AS u(no, capacity, level) WHERE b.key_no = ANY (numbers) AND b.key_no = u.no;
+    FROM unnest(p_names, p_capacities, v_levels) AS u(name, capacity, level) WHERE b.name = ANY (p_names) AND b.name = u.name;
   RETURN NEXT;
 END $$;
 

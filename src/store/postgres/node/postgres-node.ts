@@ -14,6 +14,7 @@ import {
   NodeUnavailable,
   type ProducedSoFar,
   type StoreNode,
+  type TokenBucket,
   type TokenVerdict,
 } from "../../node.ts";
 import { PostgresClient } from "../client.ts";
@@ -142,9 +143,14 @@ export class PostgresNode implements StoreNode {
     return isStoring ? undefined : this.#lanes.endClaim(claim);
   }
 
-  async takeToken(keyId: string, capacity: number): Promise<TokenVerdict> {
+  async takeTokens(buckets: readonly TokenBucket[], amount: number): Promise<TokenVerdict> {
     if (this.trouble !== null) throw new NodeUnavailable();
-    return this.#tokens.add({ keyId, capacity });
+    return this.#tokens.add({ buckets, amount, isForced: false });
+  }
+
+  returnTokens(buckets: readonly TokenBucket[], unused: number): void {
+    if (this.trouble !== null || unused === 0) return;
+    this.#tokens.add({ buckets, amount: -unused, isForced: true }).catch(() => {});
   }
 
   readAccounts(keyIds: readonly string[]): Promise<readonly (AccountState | null)[]> {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { newId } from "../../../../src/base/id.ts";
-import { fullBucket, takeOne } from "../../../../src/limits/bucket.ts";
+import { fullBucket, takeTokens } from "../../../../src/limits/bucket.ts";
 import type { ClaimOrder } from "../../../../src/store/node.ts";
 import type { ExchangeEnding } from "../../../../src/store/store.ts";
 import { hasPostgres, withoutPostgres } from "../../../support/postgres.ts";
@@ -153,18 +153,50 @@ else
       const startedMs = performance.now();
       const bucket = fullBucket(30, startedMs);
       const verdicts = await Promise.all(
-        Array.from({ length: 50 }, (_, index) => (index % 2 === 0 ? node : other).takeToken(keyId, 30)),
+        Array.from({ length: 50 }, (_, index) =>
+          (index % 2 === 0 ? node : other).takeTokens([{ name: keyId, capacity: 30 }], 1),
+        ),
       );
       const tookMs = performance.now() - startedMs;
       const granted = verdicts.filter((verdict) => verdict.granted).length;
       let least = 0;
-      while (takeOne(bucket, startedMs)) least += 1;
+      while (takeTokens(bucket, startedMs)) least += 1;
       const most = least + Math.ceil((tookMs * 30) / 60_000);
       expect(granted).toBeGreaterThanOrEqual(least);
       expect(granted).toBeLessThanOrEqual(most);
       // A new limit keeps the fill in proportion: nobody gets a burst by it.
-      const refused = await node.takeToken(keyId, 60);
-      expect(refused.granted ? refused.level : 0).toBeLessThan(3);
-      await expect(node.takeToken("key_unknown", 10)).resolves.toMatchObject({ granted: false });
+      const refused = await node.takeTokens([{ name: keyId, capacity: 60 }], 1);
+      expect(refused.granted ? refused.levels[0] : 0).toBeLessThan(3);
+    });
+
+    test("takes tokens of all buckets of an order or of none, and takes them back", async () => {
+      const { node } = joined;
+      const { node: other } = await world.join();
+      const large = { name: newId("key_"), capacity: 1_000 };
+      const small = { name: newId("key_"), capacity: 100 };
+      const startedMs = performance.now();
+      /** What is there, without what may have been refilled since the start. */
+      const expectLevels = async (...least: readonly number[]) => {
+        const { levels } = await node.takeTokens([large, small], 1_000_000);
+        const refilled = (performance.now() - startedMs) / 60_000;
+        for (const [at, { capacity }] of [large, small].entries()) {
+          expect(levels[at]).toBeGreaterThanOrEqual(least[at] ?? 0);
+          expect(levels[at]).toBeLessThanOrEqual((least[at] ?? 0) + capacity * refilled);
+        }
+      };
+      const verdicts = await Promise.all(
+        Array.from({ length: 8 }, (_, at) => (at % 2 === 0 ? node : other).takeTokens([large, small], 30)),
+      );
+      const granted = verdicts.filter((verdict) => verdict.granted).length;
+      const most = 3 + (performance.now() - startedMs) / 18_000;
+      expect(granted).toBeGreaterThanOrEqual(3);
+      expect(granted).toBeLessThanOrEqual(most);
+      await expectLevels(1_000 - 30 * granted, Math.max(0, 100 - 30 * granted));
+      node.returnTokens([large, small], 5_000);
+      // More was used than was reserved: the bucket owes it. What one node sends is done in order.
+      node.returnTokens([small], -5_000);
+      expect((await node.takeTokens([large, small], 1)).granted).toBe(false);
+      expect((await other.takeTokens([large], 1)).granted).toBe(true);
+      await expectLevels(999, -4_900);
     });
   });

@@ -138,20 +138,20 @@ else
       await using world = await NodeWorld.create();
       const keyId = await world.addKey(1_000);
       const { node, proxy } = await world.join();
-      await node.takeToken(keyId, 60);
+      await node.takeTokens([{ name: keyId, capacity: 60 }], 1);
       proxy.mode = "silent";
       const claim = claimOrder(keyId, newId("req_"));
       const asked = await Promise.allSettled([
         node.hold(holdOrder(keyId, 100)),
         node.claim(claim),
-        node.takeToken(keyId, 60),
+        node.takeTokens([{ name: keyId, capacity: 60 }], 1),
       ]);
       for (const answer of asked) {
         expect(answer.status === "rejected" && answer.reason).toBeInstanceOf(NodeUnavailable);
       }
       await waitFor(() => node.trouble !== null, "the node to notice", waitMs);
       // From then on nobody waits for an answer that will not come.
-      await expect(node.takeToken(keyId, 60)).rejects.toThrow(NodeUnavailable);
+      await expect(node.takeTokens([{ name: keyId, capacity: 60 }], 1)).rejects.toThrow(NodeUnavailable);
       await expect(node.claim({ ...claim, exchangeId: newId("req_") })).rejects.toThrow(NodeUnavailable);
       proxy.mode = "pass";
       await waitFor(() => node.trouble === null, "the node to recover", waitMs);
@@ -173,7 +173,7 @@ else
       const keyId = await world.addKey(1_000);
       const { node, proxy } = await world.join();
       for (let round = 0; round < 5; round += 1) {
-        expect(await node.takeToken(keyId, 60)).toMatchObject({ granted: true });
+        expect(await node.takeTokens([{ name: keyId, capacity: 60 }], 1)).toMatchObject({ granted: true });
         proxy.cut();
       }
     }, 120_000);

@@ -1,0 +1,39 @@
+import { wholeFromText } from "../text/typed-number.ts";
+import { modelPatternForm } from "./model-pattern.ts";
+
+/** How many tokens a key or an account can use per minute. */
+export interface TpmLimit {
+  readonly limit: number;
+  /** Only models that match; null means all of them together. */
+  readonly models: string | null;
+}
+
+type WrittenTpm = Pick<TpmLimit, "limit"> & { readonly models?: string | null | undefined };
+
+/** Every request is checked against each of them. */
+export const maxTpmLimits = 20;
+
+/** `60000`, or `20000:claude-opus-*`. Null if it is not written like one. */
+export function tpmFromText(text: string): TpmLimit | null {
+  const [, amount = "", models = null] = /^([\d,_]+)(?::(.+))?$/.exec(text.trim()) ?? [];
+  const tpm = { limit: wholeFromText(amount) ?? 0, models };
+  return isTpmLimit(tpm) ? tpm : null;
+}
+
+/** As an operator writes them. */
+export function tpmText(limits: readonly WrittenTpm[]): string {
+  return limits
+    .map(({ limit, models }) => (models == null ? String(limit) : `${limit}:${models}`))
+    .join(", ");
+}
+
+/** Whether they can be given to a key or an account: each is for other models. */
+export function areTpmLimits(limits: readonly TpmLimit[]): boolean {
+  const named = new Set(limits.map(({ models }) => models));
+  return named.size === limits.length && limits.length <= maxTpmLimits && limits.every(isTpmLimit);
+}
+
+function isTpmLimit({ limit, models }: TpmLimit): boolean {
+  const isNamed = models === null || modelPatternForm.test(models);
+  return Number.isSafeInteger(limit) && limit >= 1 && isNamed;
+}

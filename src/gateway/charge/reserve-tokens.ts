@@ -1,0 +1,79 @@
+import { GatewayError, invalidRequest } from "../../base/errors.ts";
+import { matchesModel } from "../../base/models/model-pattern.ts";
+import type { TpmLimit } from "../../base/models/tpm-limit.ts";
+import { tokensOf } from "../../base/money/rates.ts";
+import type { BucketLimit, ReserveVerdict } from "../../limits/verdict.ts";
+import type { KeyRecord } from "../../store/store.ts";
+import type { Exchange } from "../exchange.ts";
+import type { Gateway } from "../gateway.ts";
+import type { WantedHold } from "./hold.ts";
+
+/** Tokens of the minute that a request has taken until it ends. */
+export interface TokenReservation {
+  readonly buckets: readonly BucketLimit[];
+  readonly amount: number;
+}
+
+interface OwnedLimit extends BucketLimit, TpmLimit {
+  readonly owner: "key" | "account";
+}
+
+/**
+ * Takes the tokens that a request may use from every limit of tokens per minute that it falls under: its estimated input, and the most
+ * output. Throws if it is above one of them, or has to wait.
+ */
+export async function reserveTokens(gateway: Gateway, exchange: Exchange, wanted: WantedHold): Promise<void> {
+  const { key, model, usual } = wanted;
+  if (key.tpmLimits === null && key.accountTpmLimits === null) return;
+  const limits = limitsFor(key, model.id);
+  if (limits.length === 0) return;
+  const amount = Math.max(1, Math.ceil(usual.input + usual.output));
+  const least = limits.reduce((one, other) => (other.limit < one.limit ? other : one));
+  if (amount > least.limit) throw aboveLimit(wanted, amount, least);
+  const verdict = await gateway.rateLimits.reserve(limits, amount);
+  exchange.tokenRate = verdict;
+  if (!verdict.allowed) throw mustWait(limits, amount, verdict);
+  exchange.reservedTokens = { buckets: limits, amount };
+}
+
+/** Gives back what was not used, once the exchange has ended. Only what was charged counts as used. */
+export function correctTokens({ rateLimits }: Gateway, exchange: Exchange): void {
+  const { reservedTokens, hold, quantities } = exchange;
+  if (reservedTokens === null) return;
+  const { buckets, amount } = reservedTokens;
+  const used = hold?.state === "settled" && quantities !== null ? tokensOf(quantities) : 0;
+  rateLimits.correct(buckets, amount - used);
+}
+
+function limitsFor({ id, tpmLimits, accountId, accountTpmLimits }: KeyRecord, model: string): OwnedLimit[] {
+  const of = (limits: readonly TpmLimit[] | null, ownerId: string, owner: OwnedLimit["owner"]) =>
+    (limits ?? [])
+      .filter(({ models }) => matchesModel(models, model))
+      .map(({ limit, models }) => {
+        const name = `${ownerId}:tpm:${models ?? ""}`;
+        return { name, capacity: limit, limit, models, owner };
+      });
+  return [...of(tpmLimits, id, "key"), ...of(accountTpmLimits, accountId, "account")];
+}
+
+function aboveLimit({ usual }: WantedHold, amount: number, limit: OwnedLimit): GatewayError {
+  return invalidRequest(
+    `This request can use up to ${amount} tokens (${Math.ceil(usual.output)} of output), but ${nameOf(limit)}. ` +
+      "Ask for less output, or have the limit raised.",
+  );
+}
+
+function mustWait(limits: readonly OwnedLimit[], amount: number, verdict: ReserveVerdict): GatewayError {
+  const { at, remaining, retryAfterSeconds } = verdict;
+  const limit = limits[at] as OwnedLimit;
+  return new GatewayError(
+    "rate_limit_exceeded",
+    `This request can use up to ${amount} tokens, but ${nameOf(limit)}, and ${remaining} are left now. ` +
+      `Retry in ${retryAfterSeconds} s.`,
+    { retryAfterSeconds },
+  );
+}
+
+function nameOf({ owner, limit, models }: OwnedLimit): string {
+  return `this ${owner}'s limit is ${limit} tokens per minute${models === null ? "" : ` for ${models}`}`;
+}
