@@ -24,7 +24,7 @@ describe("bash", () => {
   });
 
   test("offers options of the command, also behind its arguments", async () => {
-    expect(await offered("keys", "create", "--m")).toEqual(["--mode", "--models"]);
+    expect(await offered("keys", "create", "--m")).toEqual(["--mode", "--max-concurrent", "--models"]);
     expect(await offered("keys", "topup", "slu_12345678", "5", "--ref")).toEqual(["--reference"]);
   });
 

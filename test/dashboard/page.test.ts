@@ -164,7 +164,10 @@ describe("the playground", () => {
 describe("a key's form", () => {
   test("says nothing as null, and what a key has as it has it", () => {
     const request = requestOf(
-      { ...emptyKeyForm, label: " ", models: "a, b,", rpm: "1 000", period: "day" },
+      {
+        ...{ ...emptyKeyForm, label: " ", models: "a, b,", rpm: "1 000", period: "day" },
+        ...{ tpm: "60000, 2000:claude-*", tag: "project=atlas, env=prod", "max-concurrent": "4" },
+      },
       "token_budget",
       false,
     );
@@ -174,12 +177,28 @@ describe("a key's form", () => {
       scope: "all",
       models: ["a", "b"],
       rpm_limit: 1000,
+      tpm_limits: [
+        { limit: 60_000, models: null },
+        { limit: 2_000, models: "claude-*" },
+      ],
+      tags: { project: "atlas", env: "prod" },
+      max_concurrent: 4,
       expires_at: null,
       budget_tokens: null,
       period: "day",
     });
-    const key = { label: null, scope: "all", models: ["a"], rpm_limit: null, expires_at: null, budget: null };
-    expect(formOf(key as never)).toMatchObject({ label: "", models: "a", rpm: "", budget: "", expires: "" });
+    const unset = { label: null, scope: "all", rpm_limit: null, expires_at: null, budget: null };
+    const limits = { tpm_limits: [{ limit: 5, models: "gpt-*" }], tags: { env: "prod" } };
+    expect(formOf({ ...unset, ...limits, models: ["a"] } as never)).toMatchObject({
+      ...{ label: "", models: "a", rpm: "", budget: "", expires: "", tpm: "5:gpt-*", tag: "env=prod" },
+    });
+    const none = requestOf(emptyKeyForm, "credit", false);
+    expect(none).toMatchObject({ tpm_limits: null, tags: null, max_concurrent: null });
+    for (const form of [{ tpm: "60,000" }, { tpm: "many" }, { tag: "project" }]) {
+      expect(() => requestOf({ ...emptyKeyForm, ...form }, "credit", false)).toThrow(
+        /Write 60000|must be written/,
+      );
+    }
   });
 });
 
