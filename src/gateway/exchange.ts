@@ -16,7 +16,7 @@ import type { Claim, ClaimResult } from "../idempotency/claims.ts";
 import type { ResponseRecorder } from "../idempotency/recorder.ts";
 import type { Hold } from "../ledger/accounts.ts";
 import type { BodyBudget, BodyReservation } from "../limits/body-budget.ts";
-import type { RateVerdict } from "../limits/verdict.ts";
+import type { RateVerdict, TokenReservation } from "../limits/verdict.ts";
 import type { ExchangeFacts } from "../observe/exchange.ts";
 import type { Ending, ExchangeEnding, KeyRecord, Outcome, TurnRecord, UsageRecord } from "../store/store.ts";
 import type { Deployment, FailedAttempt, Opened } from "../upstream/upstream.ts";
@@ -24,7 +24,6 @@ import type { Guarded } from "./answer/watchdog.ts";
 import { BillableAttempts } from "./attempt/billable-attempts.ts";
 import { largeBodyBytes } from "./body-worker/is-large.ts";
 import type { AskedExtras } from "./charge/extras.ts";
-import type { TokenReservation } from "./charge/reserve-tokens.ts";
 import { type ClientCall, callerIdOf } from "./client-call.ts";
 import type { Configured } from "./configured.ts";
 import type { Compaction } from "./conversations/compacting.ts";
@@ -47,10 +46,9 @@ export class Exchange {
   readonly atMs: number;
   readonly startedMs: number;
   key: KeyRecord | null = null;
-  /** The key's rate bucket, shown in the headers of every authenticated response. */
+  /** Rate limits that the headers show: the key's requests, and what it has taken of limits of tokens; null if it falls under none. */
   rate: RateVerdict | null = null;
-  /** The limit of tokens per minute that has the least left; null if it falls under none. */
-  tokenRate: RateVerdict | null = null;
+  reservedTokens: TokenReservation | null = null;
   model: ModelSettings | null = null;
   /** The alias that the client asked for the model by; null if it was the model's id. */
   askedModel: string | null = null;
@@ -87,7 +85,6 @@ export class Exchange {
   outlivesClient = false;
   /** Of a generation; null if it belongs to no trace. */
   trace: TraceContext | null = null;
-
   /** What is to be kept of its answer for a client that continues it, and then what the settle keeps. */
   keeping: TurnInMaking | null = null;
   /** For a request that was rebuilt from what it continues, until it is answered: this holds all of its input. */
@@ -103,7 +100,6 @@ export class Exchange {
   /** On the conversation that it changes. */
   conversationClaim: Claim | null = null;
   hold: Hold | null = null;
-  reservedTokens: TokenReservation | null = null;
   answer: Opened | null = null;
   /** What a large answer takes; null if there is none, or its response gives it back. */
   memory: BodyReservation | null = null;

@@ -17,13 +17,13 @@ export function commonHeaders(exchange: Exchange): Record<string, string> {
   const { errors, method } = exchange.call.route;
   if (method === "GET") addHeaders(headers, notShared);
   for (const name of requestIdHeaders[errors]) headers[name] = exchange.id;
-  const { rate, tokenRate, key } = exchange;
+  const { rate, reservedTokens, key } = exchange;
   if (rate !== null && rate.limit !== null) {
     addOwnRateLimit(headers, errors, "requests", rate, exchange.atMs);
   }
   // For a token budget the same names say what is left of it.
-  if (tokenRate !== null && key?.mode === "credit") {
-    addOwnRateLimit(headers, errors, "tokens", tokenRate, exchange.atMs);
+  if (reservedTokens !== null && key?.mode === "credit") {
+    addOwnRateLimit(headers, errors, "tokens", reservedTokens.verdict, exchange.atMs);
   }
   if (exchange.dropped.length + exchange.withheld.length > 0) {
     headers["x-sluice-dropped"] = droppedText([...exchange.withheld, ...exchange.dropped]);

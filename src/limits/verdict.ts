@@ -42,6 +42,13 @@ export interface ReserveVerdict extends RateVerdict {
   readonly at: number;
 }
 
+/** Tokens of several buckets that a request has taken until it ends; none of them if it was not allowed. */
+export interface TokenReservation {
+  readonly buckets: readonly BucketLimit[];
+  readonly amount: number;
+  readonly verdict: ReserveVerdict;
+}
+
 /** Of several buckets, the one to report. */
 export function reserveVerdictOf(
   buckets: readonly Bucket[],

@@ -8,12 +8,6 @@ import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import type { WantedHold } from "./hold.ts";
 
-/** Tokens of the minute that a request has taken until it ends. */
-export interface TokenReservation {
-  readonly buckets: readonly BucketLimit[];
-  readonly amount: number;
-}
-
 interface OwnedLimit extends BucketLimit, TpmLimit {
   readonly owner: "key" | "account";
 }
@@ -31,15 +25,14 @@ export async function reserveTokens(gateway: Gateway, exchange: Exchange, wanted
   const least = limits.reduce((one, other) => (other.limit < one.limit ? other : one));
   if (amount > least.limit) throw aboveLimit(wanted, amount, least);
   const verdict = await gateway.rateLimits.reserve(limits, amount);
-  exchange.tokenRate = verdict;
+  exchange.reservedTokens = { buckets: limits, amount, verdict };
   if (!verdict.allowed) throw mustWait(limits, amount, verdict);
-  exchange.reservedTokens = { buckets: limits, amount };
 }
 
 /** Gives back what was not used, once the exchange has ended. Only what was charged counts as used. */
 export function correctTokens({ rateLimits }: Gateway, exchange: Exchange): void {
   const { reservedTokens, hold, quantities } = exchange;
-  if (reservedTokens === null) return;
+  if (reservedTokens === null || !reservedTokens.verdict.allowed) return;
   const { buckets, amount } = reservedTokens;
   const used = hold?.state === "settled" && quantities !== null ? tokensOf(quantities) : 0;
   rateLimits.correct(buckets, amount - used);
