@@ -234,4 +234,12 @@ describe("the retry budget", () => {
     expect(await next()).toBeNull();
     expect([first.gate?.inside, second.gate?.inside]).toEqual([0, 0]);
   });
+
+  test("that is used up allows no attempt with another key, and keeps no slot for it", () => {
+    exhausted();
+    const { first, state } = exchangeAt(limited);
+    state.attempts = 1;
+    expect(selector.tryOtherKey(first, state)).toBe(false);
+    expect([state.nextCandidate, state.isOtherKey, first.gate?.inside]).toEqual([null, false, 0]);
+  });
 });
