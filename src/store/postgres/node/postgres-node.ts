@@ -58,6 +58,7 @@ export class PostgresNode implements StoreNode {
   #beating: ReturnType<typeof setInterval> | null = null;
   #keeping: ReturnType<typeof setInterval> | null = null;
   #turn: Promise<void> | null = null;
+  #lookingAfter: Promise<void> | null = null;
   #joiningAnew: Promise<void> | null = null;
   #doubting: Promise<void> | null = null;
   #leaving: Promise<void> | null = null;
@@ -190,6 +191,7 @@ export class PostgresNode implements StoreNode {
     this.#stopTimers();
     await this.#joiningAnew;
     await this.#turn;
+    await this.#lookingAfter;
     await this.#doubting;
     const isDrained = await this.#lanes.drained(answersAwaitedAtLeaving * this.#settings.timing.answerMs);
     this.#health.state = "leaving";
@@ -269,9 +271,21 @@ export class PostgresNode implements StoreNode {
       const isAlive = await this.#life.beat(this.#no, this.#gateway.inFlight());
       if (!isAlive) return this.#fenced();
       this.#health.beaten();
+    } catch (error) {
+      this.#health.attempted("beat", error);
+      return;
+    }
+    this.#lookingAfter ??= this.#lookAfterOthers();
+  }
+
+  /** No heartbeat waits for it: a dead node may have left so many holds that ending them takes longer than this one's lease. */
+  async #lookAfterOthers(): Promise<void> {
+    try {
       await this.#life.lookAfterOthers(this.#no);
     } catch (error) {
       this.#health.attempted("beat", error);
+    } finally {
+      this.#lookingAfter = null;
     }
   }
 

@@ -28,6 +28,31 @@ else
       expect(cleared()).toEqual([{ kind: "cleared", ended: 450, charged: 0 }]);
     }, 120_000);
 
+    test("gives signs of life while it ends what a dead one has left", async () => {
+      await using world = await NodeWorld.create();
+      const { query } = world.client;
+      await query("CREATE TABLE looks (beat_at timestamptz)");
+      await query(
+        `CREATE OR REPLACE FUNCTION sluice_clear_dead_nodes(p_node int, p_most int, OUT ended int, OUT charged int, OUT amount float8) LANGUAGE plpgsql AS $$
+        BEGIN
+          PERFORM pg_sleep(0.3);
+          INSERT INTO looks SELECT beat_at FROM nodes WHERE no = p_node;
+          ended := CASE WHEN (SELECT count(*) FROM looks) < 10 THEN 1 ELSE 0 END;
+          charged := 0;
+          IF ended = 0 THEN UPDATE nodes SET cleared_at = clock_timestamp() WHERE dead_at IS NOT NULL; END IF;
+        END $$`,
+      );
+      await query(
+        "INSERT INTO nodes (name, version, lease_until, dead_at) VALUES ('dead', '1', now(), now())",
+      );
+      const { events } = await world.join();
+      await waitFor(() => events.some(({ kind }) => kind === "cleared"), "the report", waitMs);
+      const [looks] = await query<{ beats: number }>(
+        "SELECT count(DISTINCT beat_at)::int AS beats FROM looks",
+      );
+      expect(looks?.beats).toBeGreaterThan(2);
+    }, 120_000);
+
     test("reports a clock that is more than two seconds off the database's, and how much that is", async () => {
       await using world = await NodeWorld.create();
       const realMs = Date.now();
