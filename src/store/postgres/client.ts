@@ -4,6 +4,7 @@ import type { Parameter, Query } from "../query.ts";
 import type { PostgresLocation } from "../settings.ts";
 import { type PostgresAddress, parseAddress } from "./address.ts";
 import { DeadlinePassed } from "./errors.ts";
+import { PendingStatements } from "./pending-statements.ts";
 import { sessionSettings } from "./session.ts";
 import { storableText } from "./text.ts";
 
@@ -27,6 +28,8 @@ const mostIdleMs = 10_000;
 /** How often the server is asked whether it is still at a query, and how long it has to answer. */
 const askEveryMs = 1_000;
 const askDeadlineMs = 500;
+/** Where a deadline is longer, connections that are lost are noticed before it. */
+const longDeadlineMs = 10_000;
 
 /**
  * A pool of connections. Bun.SQL has no time limit for a query, so a connection that has become a black hole would block
@@ -38,12 +41,18 @@ export class PostgresClient {
   readonly #application = `sluice ${crypto.randomUUID()}`;
   /** Not answered in time. */
   readonly #overdue = new Set<Promise<unknown>>();
+  /** Null where deadlines are short, and behind a pooler, which shares connections. */
+  readonly #statements: PendingStatements | null;
   #sql: SQL;
   #isClosed = false;
 
   constructor(options: ClientOptions) {
     this.#options = options;
     this.#sql = connect(options, this.#application);
+    const isWatched = options.prepare && options.deadlineMs >= longDeadlineMs;
+    const isServerBusy = () => this.#isServerBusy();
+    const onLost = () => this.#drop(this.#sql);
+    this.#statements = isWatched ? new PendingStatements({ isServerBusy, onLost }) : null;
   }
 
   get address(): PostgresAddress {
@@ -51,7 +60,7 @@ export class PostgresClient {
   }
 
   readonly query: Query = <Row>(text: string, parameters: readonly Parameter[] = []) =>
-    this.#within(this.#options.deadlineMs, (sql) => run<Row>(sql, text, parameters));
+    this.#within(this.#options.deadlineMs, (sql) => run<Row>(sql, text, parameters), this.#statements);
 
   /** All or nothing. The deadline is for the whole of it. */
   transaction<Result>(
@@ -76,7 +85,11 @@ export class PostgresClient {
     await this.#sql.close({ timeout: 0 });
   }
 
-  async #within<Result>(deadlineMs: number, work: (sql: SQL) => Promise<Result>): Promise<Result> {
+  async #within<Result>(
+    deadlineMs: number,
+    work: (sql: SQL) => Promise<Result>,
+    statements: PendingStatements | null = null,
+  ): Promise<Result> {
     if (this.#overdue.size >= this.#options.max) throw new DeadlinePassed(deadlineMs);
     const sql = this.#sql;
     const answer = work(sql);
@@ -85,9 +98,14 @@ export class PostgresClient {
       reject(new DeadlinePassed(deadlineMs));
       void this.#awaitOverdue(sql, answer, deadlineMs);
     });
+    const sentAtMs = performance.now();
+    const endWatch = statements?.add(() =>
+      reject(new DeadlinePassed(Math.round(performance.now() - sentAtMs))),
+    );
     try {
       return await Promise.race([answer, deadline]);
     } finally {
+      endWatch?.();
       cancelDeadline();
     }
   }
@@ -114,12 +132,31 @@ export class PostgresClient {
     return rows.length > 0;
   }
 
-  async #askOnce<Row>(text: string, parameters: readonly Parameter[] = []): Promise<Row[]> {
-    const sql = connect({ ...this.#options, max: 1 }, "sluice");
+  /**
+   * Whether the server is at anything for this client. Null if nobody can tell, or if something in between has changed the name by which
+   * its connections are found.
+   */
+  async #isServerBusy(): Promise<boolean | null> {
+    const name = `${this.#application} asks`;
+    const [row] = await this.#askOnce<{ name: string; isBusy: boolean }>(
+      anyBackend,
+      [this.#application],
+      name,
+    );
+    return row?.name === name ? row.isBusy : null;
+  }
+
+  async #askOnce<Row>(
+    text: string,
+    parameters: readonly Parameter[] = [],
+    application = "sluice",
+  ): Promise<Row[]> {
+    const sql = connect({ ...this.#options, max: 1 }, application);
     try {
       return await Promise.race([run<Row>(sql, text, parameters), Bun.sleep(askDeadlineMs).then(() => [])]);
     } finally {
-      await sql.close({ timeout: 0 });
+      // Not waited for: it may be the connection that hangs.
+      sql.close({ timeout: 0 }).catch(() => {});
     }
   }
 
@@ -158,6 +195,10 @@ function pause(ms: number): Promise<false> {
 const busyBackends = `
 SELECT FROM pg_stat_activity WHERE application_name = $1 AND state = 'active' AND wait_event_type IS DISTINCT FROM 'Client'
   AND query_start < clock_timestamp() - $2::int * interval '1 ms'`;
+
+/** A transaction that waits for its client counts too. */
+const anyBackend = `SELECT current_setting('application_name') AS name,
+  EXISTS (SELECT FROM pg_stat_activity WHERE application_name = $1 AND state <> 'idle') AS "isBusy"`;
 
 /** A plain array, not the driver's own kind. What the rows look like is the statement's promise. */
 async function run<Row>(sql: SQL, text: string, parameters: readonly Parameter[]): Promise<Row[]> {

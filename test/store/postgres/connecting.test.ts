@@ -152,6 +152,37 @@ else {
       await client.close();
     });
 
+    test("whose answer is lost is given up long before a long deadline", async () => {
+      await using database = await emptyDatabase();
+      using proxy = new TcpProxy(database.server.port);
+      const url = database.url.replace(`:${database.server.port}/`, `:${proxy.port}/`);
+      const client = clientOf(url, { max: 2, deadlineMs: 600_000 });
+      await client.query("SELECT 1");
+      proxy.mode = "silent";
+      const asked = [client.query("SELECT 1"), client.query("SELECT 2")].map((answer) =>
+        answer.then(
+          () => "answered",
+          (error) => String(error),
+        ),
+      );
+      await Bun.sleep(10);
+      // The replies were lost. Connections that are made from now on work.
+      proxy.mode = "pass";
+      for (const said of await Promise.all(asked)) expect(said).toContain("PostgreSQL did not answer within");
+      expect(await client.query("SELECT 1 AS one")).toEqual([{ one: 1 }]);
+      await client.close();
+    }, 60_000);
+
+    test("that the server is at is waited for, however long it takes", async () => {
+      await using database = await emptyDatabase();
+      const client = clientOf(database.url, { max: 1, deadlineMs: 600_000 });
+      const slow = client.query("SELECT 1 AS one FROM pg_sleep(6)");
+      const queued = client.query("SELECT 2 AS two");
+      expect(await slow).toEqual([{ one: 1 }]);
+      expect(await queued).toEqual([{ two: 2 }]);
+      await client.close();
+    }, 60_000);
+
     test("that waits for a standby keeps its connection, and no other one is made that would wait too", async () => {
       using server = new PostgresServer();
       const url = server.url(await server.createDatabase());
