@@ -1,4 +1,5 @@
 import { isObject, type Json, tryParse } from "../base/json.ts";
+import { maxEventBytes, wholeEventsEnd } from "../dialects/sse/frame-joiner.ts";
 import { SseDecoder, type SseFrame } from "../dialects/sse/sse.ts";
 import type { BodyForm } from "./document.ts";
 import type { Part } from "./frame-log.ts";
@@ -60,15 +61,29 @@ class JsonCollector implements BodyCollector {
   }
 }
 
-/** Copied part by part: to make a view of each first takes longer. */
 function joined(parts: readonly Part[]): Part {
   let length = 0;
   for (const { start, end } of parts) length += end - start;
   const source = Buffer.allocUnsafeSlow(length);
-  let at = 0;
-  for (const part of parts) at += part.source.copy(source, at, part.start, part.end);
+  copyParts(parts, source, 0);
   return { source, start: 0, end: length };
 }
+
+/** Copied part by part: to make a view of each first takes longer. */
+function copyParts(parts: readonly Part[], target: Buffer, from: number): void {
+  let at = from;
+  for (const part of parts) at += part.source.copy(target, at, part.start, part.end);
+}
+
+/** Events that are being read. One after the other, so that the same memory serves all streams. */
+let scratch = Buffer.allocUnsafeSlow(0);
+
+function scratchOf(length: number): Buffer {
+  if (scratch.length < length) scratch = Buffer.allocUnsafeSlow(Math.max(length, maxWaitingBytes * 2));
+  return scratch.subarray(0, length);
+}
+
+const nothing = Buffer.alloc(0);
 
 /** Events are joined as they come, so that a long stream takes the memory of its text alone. */
 class EventCollector implements BodyCollector {
@@ -77,12 +92,18 @@ class EventCollector implements BodyCollector {
   #isBroken = false;
   #waiting: Part[] = [];
   #waitingBytes = 0;
+  /** The start of an event whose end has not come. */
+  #rest = nothing;
   /** Most events of a stream repeat the one before but for their text. */
   #repeat: RepeatedEvent | null = null;
-  heldBytes = 0;
+  #textBytes = 0;
 
   constructor(joiner: StreamJoiner) {
     this.#joiner = joiner;
+  }
+
+  get heldBytes(): number {
+    return this.#textBytes + this.#rest.length;
   }
 
   /** Pieces of one log are read together. */
@@ -94,24 +115,29 @@ class EventCollector implements BodyCollector {
 
   retain(): void {
     if (this.#waitingBytes === 0) return;
-    const { source } = joined(this.#waiting);
+    const bytes = scratchOf(this.#rest.length + this.#waitingBytes);
+    bytes.set(this.#rest);
+    copyParts(this.#waiting, bytes, this.#rest.length);
     this.#waiting = [];
     this.#waitingBytes = 0;
-    if (this.#isBroken) return;
-    try {
-      this.#decoder.feed(source);
-      for (let frame = this.#next(); frame !== null; frame = this.#next()) this.#take(frame);
-    } catch {
-      // An event that is too large is the last that is recorded.
-      this.#isBroken = true;
-    }
+    const end = this.#isBroken ? bytes.length : wholeEventsEnd(bytes);
+    // An event that is too large is the last that is recorded.
+    if (bytes.length - end > maxEventBytes) this.#isBroken = true;
+    this.#rest = this.#isBroken ? nothing : Buffer.from(bytes.subarray(end));
+    if (!this.#isBroken && end > 0) this.#read(bytes.subarray(0, end));
   }
 
   end(): CollectedBody | null {
     this.retain();
+    if (this.#rest.length > 0) this.#read(this.#rest);
     if (!this.#isBroken) for (const frame of this.#decoder.end()) this.#take(frame);
     const value = this.#joiner.joined();
     return value === null ? null : { kind: "value", value };
+  }
+
+  #read(events: Uint8Array): void {
+    this.#decoder.feed(events);
+    for (let frame = this.#next(); frame !== null; frame = this.#next()) this.#take(frame);
   }
 
   /** The next event that is not like the one before. */
@@ -119,7 +145,7 @@ class EventCollector implements BodyCollector {
     const repeat = this.#repeat;
     if (repeat !== null) {
       this.#decoder.rewrite(repeat);
-      this.heldBytes += repeat.appendedChars;
+      this.#textBytes += repeat.appendedChars;
       repeat.appendedChars = 0;
     }
     return this.#decoder.next();
@@ -129,7 +155,7 @@ class EventCollector implements BodyCollector {
     const { data } = frame;
     const event = tryParse(data);
     // About a third of an event is text that is kept.
-    this.heldBytes += data.length >> 2;
+    this.#textBytes += data.length >> 2;
     if (!isObject(event)) return;
     this.#joiner.add(event);
     const { appended } = this.#joiner;

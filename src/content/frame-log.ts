@@ -14,9 +14,10 @@ export type FrameKind = (typeof frameKinds)[keyof typeof frameKinds];
 
 /** Kind, whether the bytes are in shared memory, the recording's number, and the length, or the place among the shared ones. */
 const headBytes = 10;
-const firstBytes = 64 * 1024;
-/** What has as many is sent at once. */
-export const fullLogBytes = 1024 * 1024;
+/** The memory of a log, unless a piece needs more. A full one is sent at once. */
+const blockBytes = 512 * 1024;
+/** Blocks that wait to be used again. */
+const maxSpareBlocks = 4;
 /** From here on bytes that are in shared memory already are not copied. */
 const sharedFrom = 64 * 1024;
 
@@ -42,8 +43,10 @@ export function textOf({ source, start, end }: Part): string {
   return source.toString("utf8", start, end);
 }
 
+/** Its memory comes back from the thread and is used again: to touch new pages costs more than to copy into known ones. */
 export class FrameLog {
-  #buffer = Buffer.allocUnsafeSlow(firstBytes);
+  #buffer: Buffer | null = null;
+  readonly #spare: ArrayBuffer[] = [];
   #length = 0;
   #shared: Uint8Array[] = [];
   /** Of the shared ones. */
@@ -53,56 +56,73 @@ export class FrameLog {
     return this.#length + this.#sharedBytes;
   }
 
+  /** Whether the log has to be taken before this piece is added. */
+  isFullFor(piece: Uint8Array | string): boolean {
+    if (this.#buffer === null) return false;
+    return this.#length + roomFor(piece) > this.#buffer.length || this.#sharedBytes > blockBytes;
+  }
+
   add(kind: FrameKind, recording: number, piece: Uint8Array | string): void {
-    if (typeof piece === "string") this.#addText(kind, recording, piece);
-    else if (piece.length >= sharedFrom && piece.buffer instanceof SharedArrayBuffer) {
-      this.#reserve(headBytes);
-      this.#writeHead(kind, recording, this.#shared.push(piece) - 1, true);
+    this.#buffer ??= this.#block(roomFor(piece));
+    if (typeof piece === "string") this.#addText(this.#buffer, kind, recording, piece);
+    else if (isSent(piece)) {
+      this.#writeHead(this.#buffer, kind, recording, this.#shared.push(piece) - 1, true);
       this.#sharedBytes += piece.length;
     } else {
-      this.#reserve(headBytes + piece.length);
-      this.#writeHead(kind, recording, piece.length, false);
+      this.#writeHead(this.#buffer, kind, recording, piece.length, false);
       this.#buffer.set(piece, this.#length);
       this.#length += piece.length;
     }
   }
 
-  #addText(kind: FrameKind, recording: number, text: string): void {
-    this.#reserve(headBytes + text.length * 3);
+  #addText(buffer: Buffer, kind: FrameKind, recording: number, text: string): void {
     const head = this.#length;
-    this.#writeHead(kind, recording, 0, false);
-    const written = this.#buffer.write(text, this.#length);
-    writeNumber(this.#buffer, head + 6, written);
+    this.#writeHead(buffer, kind, recording, 0, false);
+    const written = buffer.write(text, this.#length);
+    writeNumber(buffer, head + 6, written);
     this.#length += written;
   }
 
   /** All of it, and an empty log from then on. */
   take(): SentLog {
-    const bytes = this.#buffer.subarray(0, this.#length);
+    const bytes = this.#buffer?.subarray(0, this.#length) ?? Buffer.alloc(0);
     const shared = this.#shared;
-    this.#buffer = Buffer.allocUnsafeSlow(firstBytes);
+    this.#buffer = null;
     this.#length = 0;
     this.#shared = [];
     this.#sharedBytes = 0;
     return { bytes, shared };
   }
 
-  #writeHead(kind: FrameKind, recording: number, length: number, isShared: boolean): void {
-    const at = this.#length;
-    this.#buffer[at] = kind;
-    this.#buffer[at + 1] = isShared ? 1 : 0;
-    writeNumber(this.#buffer, at + 2, recording);
-    writeNumber(this.#buffer, at + 6, length);
-    this.#length = at + headBytes;
+  /** Takes back the memory of a log that was worked off. */
+  reuse(block: ArrayBuffer): void {
+    if (block.byteLength === blockBytes && this.#spare.length < maxSpareBlocks) this.#spare.push(block);
   }
 
-  #reserve(more: number): void {
-    const needed = this.#length + more;
-    if (needed <= this.#buffer.length) return;
-    const larger = Buffer.allocUnsafeSlow(Math.max(needed, this.#buffer.length * 2));
-    larger.set(this.#buffer.subarray(0, this.#length));
-    this.#buffer = larger;
+  #block(needed: number): Buffer {
+    const spare = needed <= blockBytes ? this.#spare.pop() : undefined;
+    return spare === undefined ? Buffer.allocUnsafeSlow(Math.max(needed, blockBytes)) : Buffer.from(spare);
   }
+
+  #writeHead(buffer: Buffer, kind: FrameKind, recording: number, length: number, isShared: boolean): void {
+    const at = this.#length;
+    buffer[at] = kind;
+    buffer[at + 1] = isShared ? 1 : 0;
+    writeNumber(buffer, at + 2, recording);
+    writeNumber(buffer, at + 6, length);
+    this.#length = at + headBytes;
+  }
+}
+
+/** Whether its memory is sent, and not a copy. */
+function isSent(piece: Uint8Array): boolean {
+  return piece.length >= sharedFrom && piece.buffer instanceof SharedArrayBuffer;
+}
+
+/** A character has three bytes at most. */
+function roomFor(piece: Uint8Array | string): number {
+  if (typeof piece === "string") return headBytes + piece.length * 3;
+  return isSent(piece) ? headBytes : headBytes + piece.length;
 }
 
 /** Of 32 bits. Byte by byte this takes a tenth of what the methods of a Buffer take. */

@@ -5,9 +5,10 @@ import type { BodyLimits, ContentSettings } from "../config/settings.ts";
 import type { RefusalReason } from "../store/refusal.ts";
 import { StoreRefusal } from "../store/refusal.ts";
 import type { StoreLocation } from "../store/settings.ts";
-import { type FrameKind, FrameLog, frameKinds, fullLogBytes } from "./frame-log.ts";
+import { type FrameKind, FrameLog, frameKinds } from "./frame-log.ts";
 import { ContentRecording, type FrameSink } from "./recording.ts";
 import { RejectionLimit } from "./rejection-limit.ts";
+import type { WrittenRows } from "./row-writer.ts";
 import { Sampler } from "./sampler.ts";
 import type { ArchiveCalls, FromContentThread, Retention, ToContentThread } from "./thread-messages.ts";
 import type { TracedContent } from "./traced-content.ts";
@@ -18,6 +19,7 @@ const source = threadSource("content/thread.ts");
 const maxQueuedBytes = 64_000_000;
 /** Short enough that a crash loses less than a second. */
 const sendEveryMs = 200;
+const maxLogsInFlight = 4;
 const recentMs = 60_000;
 const closeTimeoutMs = 10_000;
 
@@ -140,9 +142,9 @@ export class ContentRecorder implements FrameSink, ArchiveCalls {
       this.#drop(1);
       return false;
     }
+    if (this.#log.isFullFor(piece)) this.#send();
     this.#log.add(kind, recording, piece);
-    if (this.#log.bytes >= fullLogBytes) this.#send();
-    else this.#timer ??= setTimeout(this.#send, sendEveryMs);
+    this.#timer ??= setTimeout(this.#sendInTurn, sendEveryMs);
     return true;
   }
 
@@ -188,7 +190,13 @@ export class ContentRecorder implements FrameSink, ArchiveCalls {
     return promise as ReturnType<ArchiveCalls[Name]>;
   }
 
-  readonly #send = (): void => {
+  /** While the thread is behind, a log is filled before it is sent, so that a few bytes do not take the memory of a log. */
+  readonly #sendInTurn = (): void => {
+    if (this.#sent.length < maxLogsInFlight) this.#send();
+    else this.#timer = setTimeout(this.#sendInTurn, sendEveryMs);
+  };
+
+  #send(): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
     const { bytes } = this.#log;
@@ -201,14 +209,15 @@ export class ContentRecorder implements FrameSink, ArchiveCalls {
     this.#expected = [];
     this.#sentBytes += bytes;
     this.#post({ type: "log", log, secrets }, [log.bytes.buffer as ArrayBuffer]);
-  };
+  }
 
   #post(message: ToContentThread, moved: ArrayBuffer[] = []): void {
     this.#worker.postMessage(message, moved);
   }
 
   #take(message: FromContentThread): void {
-    if (message.type === "written") this.#noteWritten(message);
+    if (message.type === "read") this.#noteRead(message);
+    else if (message.type === "written") this.#noteWritten(message);
     else if (message.type === "opened") this.#opened.resolve();
     else if (message.type === "progress") this.#options.onProgress(message.done, message.all);
     else if (message.type === "refused") this.#opened.reject(refusal(message.reason, message.message));
@@ -221,11 +230,16 @@ export class ContentRecorder implements FrameSink, ArchiveCalls {
     }
   }
 
-  #noteWritten({ held, dropped, failure, traced }: Extract<FromContentThread, { type: "written" }>): void {
+  #noteRead({ held, dropped, traced, block }: Extract<FromContentThread, { type: "read" }>): void {
     const { bytes, traces } = this.#sent.shift() ?? { bytes: 0, traces: [] };
     this.#sentBytes -= bytes;
+    this.#log.reuse(block);
     this.#endTraces(traces, traced);
     this.#heldBytes = held;
+    this.#drop(dropped);
+  }
+
+  #noteWritten({ dropped, failure }: WrittenRows): void {
     this.#drop(dropped);
     if (failure !== null && !this.#isFailing) this.#options.onFailure(failure);
     this.#isFailing = failure !== null;

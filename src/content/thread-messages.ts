@@ -3,6 +3,7 @@ import type { RefusalReason } from "../store/refusal.ts";
 import type { StoreLocation } from "../store/settings.ts";
 import type { ExportedPage } from "./archive.ts";
 import type { SentLog } from "./frame-log.ts";
+import type { WrittenRows } from "./row-writer.ts";
 import type { TracedContent } from "./traced-content.ts";
 
 /** How long content is kept, and how much of it. */
@@ -51,15 +52,20 @@ export type FromContentThread =
   | { readonly type: "opened" }
   | { readonly type: "progress"; readonly done: number; readonly all: number }
   | { readonly type: "refused"; readonly reason: RefusalReason | null; readonly message: string }
-  /** A log is worked off: how much memory open recordings take, and what could not be written. */
+  /** A log is worked off. */
   | {
-      readonly type: "written";
+      readonly type: "read";
+      /** The memory that open recordings and rows take which are not written. */
       readonly held: number;
+      /** How many recordings could not be put together. */
       readonly dropped: number;
-      readonly failure: string | null;
       /** For the spans of requests that ended in it. */
       readonly traced: readonly TracedContent[];
+      /** The log's memory, to be used again. */
+      readonly block: ArrayBuffer;
     }
+  /** Rows were written, or not. */
+  | ({ readonly type: "written" } & WrittenRows)
   | { readonly type: "reply"; readonly no: number; readonly result: unknown }
   | { readonly type: "failed"; readonly no: number; readonly message: string }
   | { readonly type: "closed" };

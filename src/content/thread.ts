@@ -5,6 +5,7 @@ import { Assembler } from "./assembler.ts";
 import { cutJson } from "./cut-json.ts";
 import { Redactor } from "./redactor.ts";
 import { replaceData } from "./replace-data.ts";
+import { RowWriter } from "./row-writer.ts";
 import type {
   ArchiveCalls,
   CleanedText,
@@ -13,32 +14,39 @@ import type {
   Retention,
   ToContentThread,
 } from "./thread-messages.ts";
-import type { TracedContent } from "./traced-content.ts";
 
 declare const self: Worker;
 
 /** Retention is looked after so often while content is written. */
 const pruneEveryMs = 10_000;
+/** Rows wait as long for others. Together with the time in a log it is less than a second. */
+const writeEveryMs = 300;
 
 /** What content costs is done here: putting documents together, hashing, compressing, encrypting, and the database. */
 class ContentThread {
-  /** Null if nothing is kept. */
+  /** Both are null if nothing is kept. */
   readonly #archive: ContentArchive | null;
+  readonly #writer: RowWriter | null;
   readonly #assembler: Assembler;
+  #timer: ReturnType<typeof setTimeout> | null = null;
   #retention: Retention;
   #prunedAtMs = 0;
 
   constructor(archive: ContentArchive | null, key: Uint8Array | null, retention: Retention) {
     this.#archive = archive;
+    this.#writer = archive && new RowWriter(archive.store);
     this.#assembler = new Assembler(key);
     this.#retention = retention;
   }
 
   async take(message: ToContentThread): Promise<void> {
-    if (message.type === "log") await this.#write(message);
-    else if (message.type === "call") await this.#answer(message.no, message.name, message.argument);
-    else if (message.type === "retention") this.#retention = message.retention;
-    else if (message.type === "close") {
+    if (message.type === "log") return this.#read(message);
+    if (message.type === "retention") this.#retention = message.retention;
+    else if (message.type === "call") {
+      await this.write();
+      await this.#answer(message.no, message.name, message.argument);
+    } else if (message.type === "close") {
+      await this.write();
       await this.#archive?.close();
       say({ type: "closed" });
     }
@@ -50,22 +58,28 @@ class ContentThread {
     await this.#archive?.store.prune({ beforeMs: Date.now() - keptMs, maxBytes });
   }
 
-  async #write({ log, secrets }: Extract<ToContentThread, { type: "log" }>): Promise<void> {
+  async #read({ log, secrets }: Extract<ToContentThread, { type: "log" }>): Promise<void> {
     if (secrets !== null) this.#assembler.redactor = new Redactor(secrets);
-    let dropped = 0;
-    let failure: string | null = null;
-    let traced: readonly TracedContent[] = [];
-    try {
-      const made = this.#assembler.take(log);
-      traced = made.traced;
-      dropped = made.failed + made.rows.length;
-      if (made.rows.length > 0) await this.#archive?.store.write(made.rows);
-      dropped = made.failed;
-      if (performance.now() - this.#prunedAtMs >= pruneEveryMs) await this.prune();
-    } catch (error) {
-      failure = String((error as Error)?.message ?? error);
-    }
-    say({ type: "written", held: this.#assembler.heldBytes, dropped, failure, traced });
+    const { rows, traced, failed: dropped } = this.#assembler.take(log);
+    this.#writer?.add(rows);
+    const held = this.#assembler.heldBytes + (this.#writer?.waitingBytes ?? 0);
+    // Nothing refers to the log by now.
+    const block = log.bytes.buffer as ArrayBuffer;
+    self.postMessage({ type: "read", held, dropped, traced, block } satisfies FromContentThread, [block]);
+    if (this.#writer?.isFull) await this.write();
+    else if (this.#writer?.isEmpty === false)
+      this.#timer ??= setTimeout(() => inTurn(() => this.write()), writeEveryMs);
+  }
+
+  /** Writes the rows that wait, and looks after retention if that is due. */
+  async write(): Promise<void> {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    if (this.#writer === null || this.#writer.isEmpty) return;
+    const written = await this.#writer.write();
+    say({ type: "written", ...written });
+    if (performance.now() - this.#prunedAtMs < pruneEveryMs) return;
+    await this.prune().catch((error) => say({ type: "written", dropped: 0, failure: messageOf(error) }));
   }
 
   async #answer(no: number, name: keyof ArchiveCalls, argument: unknown): Promise<void> {
@@ -80,13 +94,17 @@ class ContentThread {
           : (archive[name] as (argument: unknown) => Promise<unknown>).call(archive, argument));
       say({ type: "reply", no, result });
     } catch (error) {
-      say({ type: "failed", no, message: String((error as Error)?.message ?? error) });
+      say({ type: "failed", no, message: messageOf(error) });
     }
   }
 }
 
 function cleaned({ json, maxBytes, secrets }: CleanedText & { readonly secrets: readonly string[] }): string {
   return cutJson(replaceData(JSON.parse(json) as Json, new Redactor(secrets).clean), maxBytes).json;
+}
+
+function messageOf(error: unknown): string {
+  return String((error as Error)?.message ?? error);
 }
 
 function say(message: FromContentThread): void {
@@ -116,8 +134,12 @@ self.onmessage = ({ data }: MessageEvent<ToContentThread>) => {
         say({
           type: "refused",
           reason: error instanceof StoreRefusal ? error.reason : null,
-          message: String((error as Error)?.message ?? error),
+          message: messageOf(error),
         }),
     );
-  } else working = working.then(async () => (await thread)?.take(data)).catch(() => {});
+  } else inTurn(async () => (await thread)?.take(data));
 };
+
+function inTurn(work: () => Promise<unknown>): void {
+  working = working.then(work).catch(() => {});
+}

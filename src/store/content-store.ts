@@ -56,7 +56,7 @@ export interface ContentSizes {
  * a thread of its own.
  */
 export interface ContentStore {
-  /** All or nothing. */
+  /** All or nothing. An id is written once. */
   write(rows: readonly ContentRow[]): Promise<void>;
   read(id: string): Promise<ContentRow | null>;
   list(page: ContentPage): Promise<ListedContent[]>;

@@ -58,7 +58,7 @@ class StuckThread extends EventTarget {
     if (message.type === "open") queueMicrotask(() => this.say({ type: "opened" }));
     if (message.type === "close") this.say({ type: "closed" });
     if (message.type === "log")
-      this.waiting.push({ type: "written", held: 0, dropped: 0, failure: null, traced: [] });
+      this.waiting.push({ type: "read", held: 0, dropped: 0, traced: [], block: new ArrayBuffer(0) });
   }
 
   say(message: FromContentThread): void {

@@ -11,15 +11,24 @@ const shared = 'id, at_ms::float8 AS "atMs", key_id AS "keyId", owner, model, ou
 const listed = `${shared}, length(body) AS "bytes"`;
 const whole = `${shared}, body`;
 
+/** The condition that finds rows by a comparison of their id, such as `id = $1`. */
+export type IdCondition = (comparison: string) => string;
+
+const byIndex: IdCondition = (comparison) => comparison;
+
 /** What reads recorded content, the same in both databases. */
-export function contentReads(read: Query): Pick<ContentStore, "read" | "list" | "page" | "readMark"> {
+export function contentReads(
+  read: Query,
+  byId: IdCondition = byIndex,
+): Pick<ContentStore, "read" | "list" | "page" | "readMark"> {
   return {
     async read(id) {
-      const [row] = await read<ContentRow>(`SELECT ${whole} FROM content WHERE id = $1::text`, [id]);
+      const text = `SELECT ${whole} FROM content WHERE ${byId("id = $1::text")}`;
+      const [row] = await read<ContentRow>(text, [id]);
       return row ?? null;
     },
-    list: (page) => readPage<ListedContent>(read, page, listed),
-    page: (page) => readPage<ContentRow>(read, page, whole),
+    list: (page) => readPage<ListedContent>(read, page, listed, byId),
+    page: (page) => readPage<ContentRow>(read, page, whole, byId),
     async readMark() {
       const [row] = await read<{ value: Uint8Array }>("SELECT value FROM content_mark");
       return row?.value ?? null;
@@ -28,10 +37,10 @@ export function contentReads(read: Query): Pick<ContentStore, "read" | "list" | 
 }
 
 /** The newest first. */
-function readPage<Row>(read: Query, page: ContentPage, columns: string): Promise<Row[]> {
+function readPage<Row>(read: Query, page: ContentPage, columns: string, byId: IdCondition): Promise<Row[]> {
   const { after, limit } = page;
   const parameters = new Parameters();
-  const where = contentWhere(page, parameters);
+  const where = contentWhere(page, parameters, byId);
   const isAfter =
     after === undefined
       ? ""
@@ -41,10 +50,10 @@ function readPage<Row>(read: Query, page: ContentPage, columns: string): Promise
 }
 
 /** The condition of a filter. */
-export function contentWhere(filter: ContentFilter, parameters: Parameters): string {
+export function contentWhere(filter: ContentFilter, parameters: Parameters, byId = byIndex): string {
   const { ids, keyIds, owner, model, outcome, sinceMs, beforeMs } = filter;
   const conditions = [
-    condition("id = ANY (", ids, ")"),
+    ids === undefined ? null : byId(`id = ANY (${parameters.add(ids)})`),
     condition("key_id = ANY (", keyIds, ")"),
     condition("owner = ", owner),
     condition("model = ", model),

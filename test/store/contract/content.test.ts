@@ -27,8 +27,7 @@ testEachStore("content is read, listed and deleted by what names it", async (dat
       row(2, { keyId: "key_b", owner: "ada" }),
       row(3, { outcome: "failed", model: "n" }),
     ]);
-    await store.write([row(1, { body: Buffer.from("again") })]);
-    expect(Buffer.from((await store.read("req_0001"))?.body ?? "").toString()).toBe("again");
+    expect(Buffer.from((await store.read("req_0001"))?.body ?? "").toString()).toBe("body 1");
     expect(await store.read("req_9999")).toBeNull();
     const ids = async (filter: object) => (await store.list({ limit: 10, ...filter })).map(({ id }) => id);
     expect(await ids({})).toEqual(["req_0003", "req_0002", "req_0001"]);
@@ -50,6 +49,22 @@ testEachStore("content is read, listed and deleted by what names it", async (dat
     expect(await store.delete({ owner: "ada" })).toBe(1);
     expect(await store.delete({ beforeMs: startMs })).toBe(0);
     expect(await ids({})).toEqual(["req_0003"]);
+  } finally {
+    await store.close();
+  }
+});
+
+testEachStore("each of many thousands is found by its id", async (database) => {
+  const store = await openContentStore(database.location);
+  try {
+    for (let from = 0; from < 20_000; from += 2_000)
+      await store.write(Array.from({ length: 2_000 }, (_, no) => row(from + no)));
+    await store.prune({ beforeMs: startMs + 100, maxBytes: 1e9 });
+    for (const no of [100, 8_191, 8_192, 8_193, 16_384, 19_999])
+      expect((await store.read(row(no).id))?.atMs).toBe(startMs + no);
+    expect(await store.read("req_99999")).toBeNull();
+    expect(await store.delete({ ids: [row(150).id, row(19_999).id, "req_99999"] })).toBe(2);
+    expect(await store.read(row(19_999).id)).toBeNull();
   } finally {
     await store.close();
   }

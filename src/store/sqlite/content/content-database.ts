@@ -4,7 +4,7 @@ import { giveToFolderOwner } from "../../../base/files/mode.ts";
 import type { ContentLimits, ContentRow, ContentStore } from "../../content-store.ts";
 import { Parameters, query } from "../../query.ts";
 import { StoreRefusal } from "../../store.ts";
-import { contentReads, contentWhere } from "../../tables/content-table.ts";
+import { contentReads, contentWhere, type IdCondition } from "../../tables/content-table.ts";
 import { codeOf, isCorrupt, readPragma } from "../connection.ts";
 import { perform, sqliteQueries } from "../queries.ts";
 import { contentFile } from "./content-file.ts";
@@ -14,12 +14,20 @@ import schema from "./schema.sql" with { type: "text" };
 const applicationId = 0x534c5554;
 /** Another process may be deleting; nobody waits for this one, which has a thread or a process of its own. */
 const busyTimeoutMs = 5_000;
-/** Both so that what was deleted does not stay in the log for long. */
-const checkpointPages = 256;
-const maxLogBytes = 1_000_000;
+/** 16 MB: pages that several writes change are copied into the file once. Whatever deletes empties the log. */
+const checkpointPages = 1024;
+const maxLogBytes = 20_000_000;
 const rowsPerDelete = 500;
 /** Freed beyond what is too much, so that not every write deletes. */
 const keptShare = 0.95;
+
+/** Looks into the index of each segment; see schema.sql. 0.4 ms for 700,000 rows. */
+const bySegment: IdCondition = (comparison) => `no IN (
+  WITH RECURSIVE segment (place) AS (
+    SELECT min(no) >> 13 FROM content
+    UNION ALL SELECT place + 1 FROM segment WHERE place < (SELECT max(no) >> 13 FROM content)
+  )
+  SELECT found.no FROM segment CROSS JOIN content AS found ON found.no >> 13 = place AND found.${comparison})`;
 
 /** Opened without exclusive locking, so that commands can read and delete while a gateway writes. */
 export function openSqliteContent(dir: string): ContentStore {
@@ -29,9 +37,7 @@ export function openSqliteContent(dir: string): ContentStore {
   const insert = database.prepare<
     unknown,
     [string, number, string, string | null, string, string, Uint8Array]
-  >(
-    "INSERT OR REPLACE INTO content (id, at_ms, key_id, owner, model, outcome, body) VALUES (?, ?, ?, ?, ?, ?, ?)",
-  );
+  >("INSERT INTO content (id, at_ms, key_id, owner, model, outcome, body) VALUES (?, ?, ?, ?, ?, ?, ?)");
   const update = database.prepare<unknown, [Uint8Array, number]>("UPDATE content SET body = ? WHERE no = ?");
   const writeAll = database.transaction((rows: readonly ContentRow[]) => {
     for (const { id, atMs, keyId, owner, model, outcome, body } of rows)
@@ -42,7 +48,7 @@ export function openSqliteContent(dir: string): ContentStore {
     return pages * Number(readPragma(database, "page_size"));
   };
   return {
-    ...contentReads(queries.read),
+    ...contentReads(queries.read, bySegment),
 
     async write(rows) {
       writeAll.immediate(rows);
@@ -50,7 +56,7 @@ export function openSqliteContent(dir: string): ContentStore {
 
     async delete(filter) {
       const parameters = new Parameters();
-      const where = contentWhere(filter, parameters);
+      const where = contentWhere(filter, parameters, bySegment);
       const deleted = await queries.changeTogether(function* () {
         return yield* query(`DELETE FROM content WHERE ${where} RETURNING no`, parameters.all);
       });
