@@ -120,7 +120,7 @@ describe("defaults", () => {
         maxTokensField: "max_tokens",
       },
       { name: "local", baseUrl: "http://127.0.0.1:11434/v1", dialects: "chat", maxTokensField: "max_tokens" },
-      { name: "demo", baseUrl: "", dialects: "chat responses messages", maxTokensField: "max_tokens" },
+      { name: "demo", baseUrl: "", dialects: "chat", maxTokensField: "max_tokens" },
     ]);
     expect(settings.providers.get("anthropic")?.countTokens).toBe(true);
   });

@@ -151,9 +151,9 @@ describe("a large body", () => {
     expect(await response.json()).toEqual({ input_tokens: 25 });
   });
 
-  test("is answered by the demo", async () => {
+  test("is refused by the demo", async () => {
     const response = await chat(withPicture("demo"));
-    expect(response.status).toBe(200);
+    expect([response.status, await response.text()]).toEqual([400, expect.stringContaining("up to 1 MB")]);
   });
 
   test("of many small members goes the same way, however few its bytes are", async () => {

@@ -1,24 +1,26 @@
-import { newId } from "../../base/id.ts";
-import { noUsage, type Usage } from "../../base/usage/usage.ts";
-import type { IrBlockHead, IrFinish } from "../../dialects/ir/ir.ts";
+import type { JsonObject } from "../../base/json.ts";
+import { noUsage } from "../../base/usage/usage.ts";
+import { writeUsage } from "../../dialects/openai-chat/client/response-out.ts";
 import { countPieces, piecesOf } from "./pieces.ts";
 import type { DemoRequest, DemoTool } from "./request.ts";
 import { sampleOf } from "./sample.ts";
 import type { Scenario } from "./scenario.ts";
 
-/** The demo's answer, independent of the dialect. */
-export interface DemoAnswer {
-  /** In the order in which they are streamed. */
-  readonly blocks: readonly DemoBlock[];
-  readonly finish: IrFinish;
-  /** Null if it was asked to report none. */
-  readonly usage: Usage | null;
+/** What the demo says, piece by piece. */
+export interface DemoAnswer extends Said {
+  /** Before everything else; empty unless asked for. */
+  readonly thinking: readonly string[];
+  /** As chat reports it; null if it was asked to report none. */
+  readonly usage: JsonObject | null;
 }
 
-export interface DemoBlock {
-  readonly head: IrBlockHead;
-  /** Its text, or the arguments of a call. */
+/** What follows the thinking. */
+interface Said {
+  /** The name of the tool that is called; null if it answers in text. */
+  readonly tool: string | null;
+  /** Its text, or the arguments of the call. */
   readonly pieces: readonly string[];
+  readonly finish: "stop" | "length" | "tool_calls";
 }
 
 /** With more tools than this the client is an agent, and a tool called at random might do something. */
@@ -29,62 +31,32 @@ export function answerTo(request: DemoRequest, scenario: Scenario): DemoAnswer {
   const thoughts = `The user wrote ${request.text.length} characters. As a demo I know nothing, so I shall say so kindly.`;
   const thinking = request.thinks ? piecesOf(thoughts) : [];
   const tool = toolFor(request, scenario);
-  const { said, finish, outputTokens } =
-    tool === null ? speak(request, scenario, thinking.length) : call(tool, request);
-  const blocks =
-    thinking.length > 0 ? [{ head: { type: "reasoning" as const }, pieces: thinking }, said] : [said];
+  const said = tool === null ? speak(request, scenario, thinking.length) : call(tool, request);
+  const saidTokens = countPieces(said.tool ?? "") + said.pieces.length;
   const usage = {
     ...noUsage,
     inputTokens: request.inputTokens,
-    outputTokens: (thinking.length + outputTokens) * request.choices,
+    outputTokens: (thinking.length + saidTokens) * request.choices,
     reasoningTokens: thinking.length * request.choices,
   };
-  return { blocks, finish, usage: scenario.usage ? usage : null };
-}
-
-/** What follows the thinking. */
-interface Said {
-  readonly said: DemoBlock;
-  readonly finish: IrFinish;
-  readonly outputTokens: number;
+  return { ...said, thinking, usage: scenario.usage ? writeUsage(usage) : null };
 }
 
 function speak(request: DemoRequest, scenario: Scenario, thinkingTokens: number): Said {
-  const { text, stop } = cutAtStop(words(request, scenario), request.stops);
-  const wanted = piecesOf(text);
+  const wanted = piecesOf(cutAtStop(words(request, scenario), request.stops));
   const pieces = wanted.slice(0, Math.max(0, (request.maxTokens ?? Infinity) - thinkingTokens));
-  const reason = pieces.length < wanted.length ? "length" : stop === null ? "stop" : "stop_sequence";
-  const stopSequence = reason === "stop_sequence" ? stop : null;
-  return {
-    said: { head: { type: "text" }, pieces },
-    finish: { reason, stopSequence, explanation: null },
-    outputTokens: pieces.length,
-  };
+  return { tool: null, pieces, finish: pieces.length < wanted.length ? "length" : "stop" };
 }
 
 function call(tool: DemoTool, request: DemoRequest): Said {
   const pieces = piecesOf(JSON.stringify(sampleOf(tool.schema, hintIn(request.text))));
-  return {
-    said: {
-      head: { type: "tool_call", id: newId("call_"), kind: "function", namespace: null, name: tool.name },
-      pieces,
-    },
-    finish: { reason: "tool_calls", stopSequence: null, explanation: null },
-    outputTokens: countPieces(tool.name) + pieces.length,
-  };
+  return { tool: tool.name, pieces, finish: "tool_calls" };
 }
 
 /** Ends a text before the first stop sequence in it. */
-function cutAtStop(text: string, stops: readonly string[]): { text: string; stop: string | null } {
-  let end = text.length;
-  let found: string | null = null;
-  for (const stop of stops) {
-    const at = text.indexOf(stop);
-    if (at === -1 || at >= end) continue;
-    end = at;
-    found = stop;
-  }
-  return { text: text.slice(0, end), stop: found };
+function cutAtStop(text: string, stops: readonly string[]): string {
+  const found = stops.map((stop) => text.indexOf(stop)).filter((at) => at !== -1);
+  return text.slice(0, Math.min(text.length, ...found));
 }
 
 /** The tool that must be called, else one that the text names, else the first of a few. */

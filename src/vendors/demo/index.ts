@@ -1,13 +1,16 @@
-import { clientDialectNames, isSpoken, providerDialectNames } from "../../dialects/registry.ts";
 import type { Vendor } from "../vendor.ts";
 import { DemoProvider } from "./provider.ts";
 
-/** A vendor inside the process, for trying Sluice out without any key. Its models take whatever is asked of them. */
+/**
+ * A vendor inside the process, for trying Sluice out without any key. It speaks chat alone, so that clients of the other dialects try
+ * out the translation, too.
+ */
 export const demo: Vendor = {
   defaults: {
-    dialects: clientDialectNames.filter((name) => isSpoken(name, providerDialectNames)),
+    dialects: ["chat"],
     maxTokensField: "max_tokens",
     countTokens: false,
+    quirks: ["thinking_switch"],
   },
   keys: "none",
   strictDialects: [],

@@ -1,14 +1,10 @@
-import { assert } from "../../base/assert.ts";
 import { isObject, tryParse } from "../../base/json.ts";
 import { nextTurn } from "../../base/loop/next-iteration.ts";
-import type { ErrorFormat } from "../../dialects/errors/envelope.ts";
-import { clientDialect, clientDialectNames } from "../../dialects/registry.ts";
 import { FetchTransfer } from "../../wire/fetch-transfer.ts";
 import type { Receiver, Transfer } from "../../wire/transfer.ts";
 import { readDefaultRefusal } from "../http/default-refusal.ts";
 import type { Prepared, Provider, ProviderSettings } from "../provider.ts";
 import { answerTo } from "./answer.ts";
-import { largeBodyBytes, shortened } from "./large-body.ts";
 import { meteredAnswer } from "./metered.ts";
 import { abortable, pacedBody } from "./pace.ts";
 import { type DemoError, errorBodyOf, refusalOf } from "./refusal.ts";
@@ -16,9 +12,12 @@ import { readDemoRequest } from "./request.ts";
 import { readScenario, type Scenario } from "./scenario.ts";
 import { AnswerWriter } from "./write-answer.ts";
 
+/** It has no thread to parse on, so that larger bodies would hold up everybody else. */
+const mostBytes = 1024 * 1024;
+
 /**
- * A provider in the same process, for trying Sluice out without any key: it speaks all three dialects,
- * streams, thinks, calls tools and reports usage, and it fails in whatever way the request's text asks for.
+ * A provider in the same process, for trying Sluice out without any key: it speaks chat, streams, thinks, calls tools and
+ * reports usage, and it fails in whatever way the request's text asks for.
  */
 export class DemoProvider implements Provider {
   readonly settings: ProviderSettings;
@@ -35,51 +34,38 @@ export class DemoProvider implements Provider {
   readonly readRefusal = readDefaultRefusal;
 
   /** Like `fetch`: an abort rejects whatever is being waited for. */
-  async respond(
-    { dialect: name, purpose, method, body: sent }: Prepared,
-    signal: AbortSignal,
-  ): Promise<Response> {
-    const spoken = clientDialectNames.find((client) => client === name);
-    assert(spoken !== undefined, `the demo does not speak ${name}`);
-    const dialect = clientDialect(spoken);
+  async respond({ dialect, method, body: sent }: Prepared, signal: AbortSignal): Promise<Response> {
     // Like a provider's, its answer comes in a later turn of the event loop: clients that left are known by then.
     await nextTurn();
-    const body = tryParse(await textOf(sent));
-    if (!isObject(body)) return refused(dialect.errorFormat, { message: "The body is not a JSON object." });
+    if (dialect !== "chat") return refused(404, { message: `The demo speaks chat, and not ${dialect}.` });
+    if (sent.length > mostBytes) return refused(413, { message: "The demo takes bodies of up to 1 MB." });
+    const body = tryParse(typeof sent === "string" ? sent : Buffer.from(sent).toString());
+    if (!isObject(body)) return refused(400, { message: "The body is not a JSON object." });
     if (method !== undefined) {
       const answer = meteredAnswer(method, body);
-      const message = `The demo has no ${method}.`;
-      return answer === null ? refused(dialect.errorFormat, { message }) : Response.json(answer);
+      return answer === null
+        ? refused(400, { message: `The demo has no ${method}.` })
+        : Response.json(answer);
     }
     const refusal = refusalOf(body);
-    if (refusal !== null) return refused(dialect.errorFormat, refusal);
+    if (refusal !== null) return refused(400, refusal);
     const request = readDemoRequest(body);
-    if (purpose === "countTokens") return Response.json({ input_tokens: request.inputTokens });
     const scenario = readScenario(request.text);
     if (scenario.sleepMs > 0 || signal.aborted) await abortable(scenario.sleepMs, signal);
-    if (scenario.failStatus !== null) return failure(scenario.failStatus, scenario, dialect.errorFormat);
+    if (scenario.failStatus !== null) return failure(scenario.failStatus, scenario);
     const answer = answerTo(request, scenario);
-    const writer = new AnswerWriter(dialect, body, answer, request.choices);
+    const writer = new AnswerWriter(body, answer, request.choices);
     if (!request.stream) return whole(writer, scenario, signal);
-    const contentFrames = answer.blocks.reduce((sum, { pieces }) => sum + pieces.length, 0);
-    return streamed(writer, scenario, contentFrames, signal);
+    return streamed(writer, scenario, answer.thinking.length + answer.pieces.length, signal);
   }
 }
 
-function textOf(sent: Uint8Array | string): string | Promise<string> {
-  const isLarge = sent.length >= largeBodyBytes;
-  if (!isLarge) return typeof sent === "string" ? sent : Buffer.from(sent).toString();
-  return shortened(typeof sent === "string" ? Buffer.from(sent) : sent);
+function refused(status: number, refusal: DemoError): Response {
+  return Response.json(errorBodyOf(status, refusal), { status });
 }
 
-function refused(format: ErrorFormat, refusal: DemoError): Response {
-  return Response.json(errorBodyOf(format, 400, refusal), { status: 400 });
-}
-
-function failure(status: number, { retryAfterSeconds }: Scenario, format: ErrorFormat): Response {
-  const body = errorBodyOf(format, status, {
-    message: `The demo fails with status ${status}, as you asked.`,
-  });
+function failure(status: number, { retryAfterSeconds }: Scenario): Response {
+  const body = errorBodyOf(status, { message: `The demo fails with status ${status}, as you asked.` });
   const headers = retryAfterSeconds === null ? {} : { "retry-after": String(retryAfterSeconds) };
   return Response.json(body, { status, headers });
 }

@@ -1,8 +1,8 @@
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
-import { objectOf, objectsOf } from "../../dialects/json/json-fields.ts";
+import { objectOf, objectsOf, stringOf } from "../../dialects/json/json-fields.ts";
 import { countPieces } from "./pieces.ts";
 
-/** A request of any dialect, as far as the demo cares. */
+/** A chat request, as far as the demo cares. */
 export interface DemoRequest {
   readonly stream: boolean;
   /** The user's last text. */
@@ -28,76 +28,49 @@ export interface DemoTool {
   readonly schema: JsonObject;
 }
 
-/**
- * Reads a request of any dialect by the names that they use for the same thing. It is more lenient than the dialects'
- * own readers, because a large body arrives here with its long strings truncated.
- */
 export function readDemoRequest(body: JsonObject): DemoRequest {
-  const { input } = body;
-  const turns = objectsOf(body["messages"] ?? input);
+  const turns = objectsOf(body["messages"]);
   const lastUser = turns.findLast((turn) => turn["role"] === "user");
+  const last = turns.at(-1);
   return {
     stream: body["stream"] === true,
-    text: typeof input === "string" ? input : textOf(lastUser?.["content"]),
-    toolResult: toolResultOf(turns.at(-1)),
+    text: textOf(lastUser?.["content"]),
+    toolResult: last?.["role"] === "tool" ? textOf(last["content"]) : null,
     tools: objectsOf(body["tools"]).flatMap(toolOf),
     toolChoice: toolChoiceOf(body["tool_choice"]),
     thinks: thinksFor(body),
-    maxTokens:
-      wholeNumberOf(body["max_completion_tokens"]) ??
-      wholeNumberOf(body["max_tokens"]) ??
-      wholeNumberOf(body["max_output_tokens"]),
-    stops: [...textsIn(body["stop"]), ...textsIn(body["stop_sequences"])],
+    maxTokens: wholeNumberOf(body["max_completion_tokens"]) ?? wholeNumberOf(body["max_tokens"]),
+    stops: textsIn(body["stop"]),
     choices: wholeNumberOf(body["n"]) ?? 1,
     schema: schemaOf(body),
-    inputTokens: inputTokensOf(body["instructions"], body["system"], body["messages"], input, body["tools"]),
+    inputTokens: inputTokensOf(body["messages"], body["tools"]),
   };
 }
 
-/** A message of a tool on chat, an item on responses, a block of the user's turn on messages. */
-function toolResultOf(last: JsonObject | undefined): string | null {
-  if (last === undefined) return null;
-  if (last["role"] === "tool") return textOf(last["content"]);
-  if (last["type"] === "function_call_output") return textOf(last["output"]);
-  const block = objectsOf(last["content"]).find(({ type }) => type === "tool_result");
-  return block === undefined ? null : textOf(block["content"]);
-}
-
-/** Only tools with a schema of the client's own, which are the ones that it runs. */
-function toolOf(tool: JsonObject): DemoTool[] {
-  const described = objectOf(tool["function"]) ?? tool;
-  const { name } = described;
-  const schema = described["parameters"] ?? described["input_schema"];
-  if (typeof name !== "string" || !(isObject(schema) || tool["type"] === "function")) return [];
-  return [{ name, schema: objectOf(schema) ?? {} }];
+/** Tools that take free text are not called. */
+function toolOf({ function: described }: JsonObject): DemoTool[] {
+  if (!isObject(described) || typeof described["name"] !== "string") return [];
+  return [{ name: described["name"], schema: objectOf(described["parameters"]) ?? {} }];
 }
 
 function toolChoiceOf(choice: Json | undefined): string {
   if (choice === "required") return "any";
   if (typeof choice === "string") return choice;
   if (!isObject(choice)) return "auto";
-  const named = choice["name"] ?? objectOf(choice["function"])?.["name"];
-  return typeof named === "string" ? named : String(choice["type"]);
+  return stringOf(objectOf(choice["function"])?.["name"]) ?? "auto";
 }
 
 function thinksFor(body: JsonObject): boolean {
   const effort = body["reasoning_effort"];
-  const thinking = objectOf(body["thinking"])?.["type"];
+  // A translated request has a switch instead: see the vendor's quirks.
   return (
-    (typeof effort === "string" && effort !== "none") ||
-    typeof objectOf(body["reasoning"])?.["summary"] === "string" ||
-    thinking === "enabled" ||
-    thinking === "adaptive"
+    (typeof effort === "string" && effort !== "none") || objectOf(body["thinking"])?.["type"] === "enabled"
   );
 }
 
-function schemaOf(body: JsonObject): JsonObject | null {
-  const format =
-    body["response_format"] ??
-    objectOf(body["text"])?.["format"] ??
-    objectOf(body["output_config"])?.["format"];
+function schemaOf({ response_format: format }: JsonObject): JsonObject | null {
   if (!isObject(format) || format["type"] === "text") return null;
-  return objectOf(format["schema"]) ?? objectOf(objectOf(format["json_schema"])?.["schema"]) ?? {};
+  return objectOf(objectOf(format["json_schema"])?.["schema"]) ?? {};
 }
 
 const tokensPerMessage = 4;
@@ -122,10 +95,10 @@ function tokensOfAll(parts: readonly (Json | undefined)[]): number {
 }
 
 function isPicture(part: JsonObject): boolean {
-  return part["type"] === "image" || part["type"] === "image_url" || part["type"] === "input_image";
+  return part["type"] === "image_url";
 }
 
-/** The text of content in any of the dialects' forms: a string, or blocks of which some have text. */
+/** The text of content: a string, or parts of which some have text. */
 function textOf(content: Json | undefined): string {
   if (typeof content === "string") return content;
   const texts = objectsOf(content).map(({ text }) => (typeof text === "string" ? text : ""));
@@ -136,7 +109,7 @@ export function wholeNumberOf(value: Json | undefined): number | null {
   return typeof value === "number" && Number.isSafeInteger(value) ? value : null;
 }
 
-export function textsIn(value: Json | undefined): string[] {
+function textsIn(value: Json | undefined): string[] {
   const texts = Array.isArray(value) ? value : [value];
   return texts.filter((text): text is string => typeof text === "string" && text !== "");
 }

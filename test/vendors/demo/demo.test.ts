@@ -1,49 +1,31 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
+import type { RunningGateway } from "../../../src/app/start.ts";
 import { DemoProvider } from "../../../src/vendors/demo/provider.ts";
+import { keyOn, start } from "../../gateway/demo-gateway.ts";
+import { temporaryFolder } from "../../store/fixtures.ts";
 import { prepared, providerSettings } from "../../upstream/fixtures.ts";
 
-const settings = providerSettings({ name: "demo", kind: "demo", baseUrl: "", countTokens: true });
-const demo = new DemoProvider(settings);
+const demo = new DemoProvider(providerSettings({ name: "demo", kind: "demo", baseUrl: "" }));
 
-/** The demo behind a real socket, so that the official clients can judge it. */
-let server: Bun.Server<undefined>;
+/** The demo behind a gateway, so that the official clients can judge it: chat passes through, the others are translated. */
+let gateway: RunningGateway;
 let openai: OpenAI;
 let anthropic: Anthropic;
+const folder = temporaryFolder();
 
-beforeAll(() => {
-  server = Bun.serve({
-    hostname: "127.0.0.1",
-    port: 0,
-    routes: {
-      "/v1/chat/completions": (request) => ask("chat", request),
-      "/v1/responses": (request) => ask("responses", request),
-      "/v1/messages": (request) => ask("messages", request),
-      "/v1/embeddings": (request) => askMetered("embeddings", request),
-      "/v1/moderations": (request) => askMetered("moderations", request),
-      "/v1/images/generations": (request) => askMetered("images/generations", request),
-      "/v1/messages/count_tokens": (request) => ask("count_tokens", request),
-    },
-  });
-  const origin = `http://127.0.0.1:${server.port}`;
-  openai = new OpenAI({ apiKey: "k", baseURL: `${origin}/v1`, maxRetries: 0 });
-  anthropic = new Anthropic({ apiKey: "k", baseURL: origin, maxRetries: 0 });
-});
+beforeAll(async () => {
+  gateway = await start(folder.dir, "data");
+  const { secret } = await keyOn(gateway);
+  openai = new OpenAI({ apiKey: secret, baseURL: `${gateway.url}/v1`, maxRetries: 0 });
+  anthropic = new Anthropic({ apiKey: secret, baseURL: gateway.url, maxRetries: 0 });
+}, 30_000);
 
-afterAll(() => server.stop(true));
-
-async function ask(operation: "chat" | "responses" | "messages" | "count_tokens", request: Request) {
-  const body = await request.text();
-  const counting = { dialect: "messages", purpose: "countTokens", body } as const;
-  const asked = operation === "count_tokens" ? counting : ({ dialect: operation, body } as const);
-  return demo.respond(prepared(asked), request.signal);
-}
-
-async function askMetered(method: string, request: Request) {
-  const asked = prepared({ dialect: "chat", purpose: "metered", method, body: await request.text() });
-  return demo.respond(asked, request.signal);
-}
+afterAll(async () => {
+  await gateway.stop();
+  folder[Symbol.dispose]();
+}, 30_000);
 
 const user = (content: string) => [{ role: "user" as const, content }];
 const parameters = { type: "object", properties: { city: { type: "string" } }, required: ["city"] };
@@ -52,11 +34,11 @@ describe("the demo speaks chat", () => {
   const tools = [{ type: "function" as const, function: { name: "get_weather", parameters } }];
 
   test("whole and streamed, with usage that adds up", async () => {
-    const whole = await openai.chat.completions.create({ model: "d", messages: user("fast") });
+    const whole = await openai.chat.completions.create({ model: "m", messages: user("fast") });
     expect(whole.choices[0]?.message.content).toContain("“fast”");
     expect(whole.choices[0]?.finish_reason).toBe("stop");
     const streamed = openai.chat.completions.stream({
-      model: "d",
+      model: "m",
       messages: user("fast"),
       stream_options: { include_usage: true },
     });
@@ -70,14 +52,14 @@ describe("the demo speaks chat", () => {
 
   test("calls a tool, and answers once it has the result", async () => {
     const messages = user("fast. What is the weather in Paris?");
-    const call = await openai.chat.completions.stream({ model: "d", messages, tools }).finalChatCompletion();
+    const call = await openai.chat.completions.stream({ model: "m", messages, tools }).finalChatCompletion();
     const toolCall = call.choices[0]?.message.tool_calls?.[0];
     expect(call.choices[0]?.finish_reason).toBe("tool_calls");
     expect(toolCall?.type === "function" && JSON.parse(toolCall.function.arguments)).toEqual({
       city: "Paris",
     });
     const answer = await openai.chat.completions.create({
-      model: "d",
+      model: "m",
       tools,
       messages: [
         ...messages,
@@ -90,14 +72,14 @@ describe("the demo speaks chat", () => {
 
   test("stops at the limit and says so", async () => {
     const messages = user("fast, say 100 words");
-    const cut = await openai.chat.completions.create({ model: "d", messages, max_completion_tokens: 10 });
+    const cut = await openai.chat.completions.create({ model: "m", messages, max_completion_tokens: 10 });
     expect(cut.choices[0]?.finish_reason).toBe("length");
     expect(cut.usage?.completion_tokens).toBe(10);
   });
 
   test("follows a schema for its answer", async () => {
     const answer = await openai.chat.completions.create({
-      model: "d",
+      model: "m",
       messages: user("fast"),
       response_format: { type: "json_schema", json_schema: { name: "place", schema: parameters } },
     });
@@ -112,26 +94,27 @@ describe("the demo obeys, or refuses", () => {
       (error: unknown) => error,
     );
 
-  test("stop sequences, and says which one in messages", async () => {
-    const asked = { model: "d", messages: user("fast"), stop: ["never", "everything", " not a"] };
+  test("stop sequences, in all dialects that have them", async () => {
+    const asked = { model: "m", messages: user("fast"), stop: ["never", "everything", " not a"] };
     const whole = await openai.chat.completions.create(asked);
     const streamed = await openai.chat.completions.stream(asked).finalChatCompletion();
     for (const { choices } of [whole, streamed]) {
       expect(choices[0]?.message.content).toEndWith("“fast”. I am");
       expect(choices[0]?.finish_reason).toBe("stop");
     }
-    const stopping = { model: "d", max_tokens: 100, messages: user("fast"), stop_sequences: [" not a"] };
+    const stopping = { model: "m", max_tokens: 100, messages: user("fast"), stop_sequences: [" not a"] };
     const message = await anthropic.messages.create(stopping);
     const final = await anthropic.messages.stream(stopping).finalMessage();
-    for (const { stop_reason, stop_sequence } of [message, final]) {
-      expect([stop_reason, stop_sequence]).toEqual(["stop_sequence", " not a"]);
+    for (const { content, stop_reason } of [message, final]) {
+      expect(content[0]?.type === "text" && content[0].text).toEndWith("“fast”. I am");
+      expect(stop_reason).toBe("end_turn");
     }
     const cut = await anthropic.messages.create({ ...stopping, max_tokens: 2 });
-    expect([cut.stop_reason, cut.stop_sequence]).toEqual(["max_tokens", null]);
+    expect([cut.stop_reason, cut.usage.output_tokens]).toEqual(["max_tokens", 2]);
   });
 
   test("n, and charges for all choices", async () => {
-    const asked = { model: "d", messages: user("fast") };
+    const asked = { model: "m", messages: user("fast") };
     const one = await openai.chat.completions.create(asked);
     const three = await openai.chat.completions.create({ ...asked, n: 3 });
     expect(three.choices.map(({ index }) => index)).toEqual([0, 1, 2]);
@@ -145,32 +128,29 @@ describe("the demo obeys, or refuses", () => {
     expect(await refused(openai.chat.completions.create({ ...asked, n: 129 }))).toMatchObject({ param: "n" });
   });
 
-  test("what it would have to have stored, and probabilities", async () => {
-    const ask = (more: Partial<OpenAI.Responses.ResponseCreateParamsNonStreaming>) =>
-      refused(openai.responses.create({ model: "d", input: "fast", ...more }));
-    expect(await ask({ previous_response_id: "resp_1" })).toMatchObject({
-      status: 400,
-      param: "previous_response_id",
-      code: "previous_response_not_found",
-    });
-    expect(await ask({ conversation: "conv_1" })).toMatchObject({ status: 400, param: "conversation" });
-    expect(await ask({ input: [{ type: "item_reference", id: "msg_1" }] })).toMatchObject({
-      param: "input[0]",
-    });
-    expect(await ask({ top_logprobs: 1 })).toMatchObject({ status: 400, param: "top_logprobs" });
-    expect(await ask({ include: ["message.output_text.logprobs"] })).toMatchObject({ param: "include" });
-    expect(
-      await refused(openai.chat.completions.create({ model: "d", messages: user("fast"), logprobs: true })),
-    ).toMatchObject({ status: 400, param: "logprobs" });
+  test("probabilities", async () => {
+    const ask = (more: Partial<OpenAI.ChatCompletionCreateParamsNonStreaming>) =>
+      refused(openai.chat.completions.create({ model: "m", messages: user("fast"), ...more }));
+    expect(await ask({ logprobs: true })).toMatchObject({ status: 400, param: "logprobs" });
+    expect(await ask({ logprobs: true, top_logprobs: 1 })).toMatchObject({ param: "top_logprobs" });
     // A null is no wish.
-    expect(await ask({ previous_response_id: null, conversation: null, top_logprobs: null })).toBeNull();
+    expect(await ask({ logprobs: null, top_logprobs: null })).toBeNull();
+  });
+
+  test("what is over 1 MB, and what is not chat", async () => {
+    const { signal } = new AbortController();
+    const body = JSON.stringify({ model: "m", messages: user("x".repeat(1024 * 1024)) });
+    const large = await demo.respond(prepared({ body }), signal);
+    expect([large.status, await large.text()]).toEqual([413, expect.stringContaining("up to 1 MB")]);
+    const other = await demo.respond(prepared({ dialect: "messages", body: "{}" }), signal);
+    expect([other.status, await other.text()]).toEqual([404, expect.stringContaining("speaks chat")]);
   });
 });
 
 describe("the demo speaks responses", () => {
   test("streamed to the official helper's liking, with reasoning", async () => {
     const stream = openai.responses.stream({
-      model: "d",
+      model: "m",
       input: "fast",
       reasoning: { effort: "low", summary: "auto" },
     });
@@ -183,12 +163,12 @@ describe("the demo speaks responses", () => {
 
   test("calls a tool, and answers once it has the result", async () => {
     const tools = [{ type: "function" as const, name: "get_weather", parameters, strict: false }];
-    const stream = openai.responses.stream({ model: "d", input: "fast. Weather in Rome?", tools });
+    const stream = openai.responses.stream({ model: "m", input: "fast. Weather in Rome?", tools });
     const [item] = (await stream.finalResponse()).output;
     if (item?.type !== "function_call") throw new Error("no call");
     expect(JSON.parse(item.arguments)).toEqual({ city: "Rome" });
     const answer = await openai.responses.create({
-      model: "d",
+      model: "m",
       tools,
       input: [item, { type: "function_call_output", call_id: item.call_id, output: "sunny" }],
     });
@@ -197,7 +177,7 @@ describe("the demo speaks responses", () => {
 
   test("is incomplete at its limit", async () => {
     const stream = openai.responses.stream({
-      model: "d",
+      model: "m",
       input: "fast, say 100 words",
       max_output_tokens: 5,
     });
@@ -212,7 +192,7 @@ describe("the demo speaks responses", () => {
 describe("the demo speaks messages", () => {
   test("streamed, with thinking", async () => {
     const stream = anthropic.messages.stream({
-      model: "d",
+      model: "m",
       max_tokens: 2000,
       thinking: { type: "enabled", budget_tokens: 1024 },
       messages: user("fast"),
@@ -228,7 +208,7 @@ describe("the demo speaks messages", () => {
     const tools = [{ name: "get_weather", input_schema: { ...parameters, type: "object" as const } }];
     const question = user("fast. Weather in Oslo?");
     const call = await anthropic.messages
-      .stream({ model: "d", max_tokens: 100, messages: question, tools })
+      .stream({ model: "m", max_tokens: 100, messages: question, tools })
       .finalMessage();
     const [block] = call.content;
     if (block?.type !== "tool_use") throw new Error("no call");
@@ -236,7 +216,7 @@ describe("the demo speaks messages", () => {
     expect(block.input).toEqual({ city: "Oslo" });
     const result = { type: "tool_result" as const, tool_use_id: block.id, content: "snow" };
     const answer = await anthropic.messages.create({
-      model: "d",
+      model: "m",
       max_tokens: 100,
       tools,
       messages: [
@@ -247,32 +227,20 @@ describe("the demo speaks messages", () => {
     });
     expect(answer.content[0]?.type === "text" && answer.content[0].text).toContain("snow");
   });
-
-  test("counts tokens as it bills them", async () => {
-    const messages = user("fast, how many tokens is this?");
-    const counted = await anthropic.messages.countTokens({ model: "d", system: "Be brief.", messages });
-    const answer = await anthropic.messages.create({
-      model: "d",
-      max_tokens: 50,
-      system: "Be brief.",
-      messages,
-    });
-    expect(counted.input_tokens).toBe(answer.usage.input_tokens);
-  });
 });
 
 describe("the demo fails as it is told", () => {
   const raw = (text: string, signal = new AbortController().signal, stream = true) =>
-    demo.respond(prepared({ body: JSON.stringify({ model: "d", stream, messages: user(text) }) }), signal);
+    demo.respond(prepared({ body: JSON.stringify({ model: "m", stream, messages: user(text) }) }), signal);
 
   test("with a status and Retry-After", async () => {
     const response = await raw("please fail 503 and retry after 9");
     expect([response.status, response.headers.get("retry-after")]).toEqual([503, "9"]);
     expect(await response.json()).toHaveProperty("error.message");
-    const refused = await openai.chat.completions
-      .create({ model: "d", messages: user("fail 429") })
+    const message = await anthropic.messages
+      .create({ model: "m", max_tokens: 10, messages: user("fail 400") })
       .catch((error: unknown) => error);
-    expect(refused).toBeInstanceOf(OpenAI.RateLimitError);
+    expect(message).toBeInstanceOf(Anthropic.BadRequestError);
   });
 
   test("by ending in the middle, by an error in the middle, and by telling no usage", async () => {
@@ -321,9 +289,20 @@ const harmless: Readonly<Record<keyof OpenAI.Moderation.Categories, false>> = {
   "violence/graphic": false,
 };
 
+/** Without a gateway. */
+const direct = new OpenAI({
+  apiKey: "k",
+  baseURL: "http://demo/v1",
+  maxRetries: 0,
+  fetch: async (address, init) => {
+    const asked = { purpose: "metered", method: String(address).split("/v1/")[1] ?? "" } as const;
+    return demo.respond(prepared({ ...asked, body: String(init?.body) }), new AbortController().signal);
+  },
+});
+
 test("the demo has vectors, nearer the more words two texts share, and judges texts by what they name", async () => {
-  const { data, usage } = await openai.embeddings.create({
-    model: "d",
+  const { data, usage } = await direct.embeddings.create({
+    model: "m",
     input: ["a lock on a canal", "the lock of a canal", "bread"],
     encoding_format: "float",
   });
@@ -333,15 +312,15 @@ test("the demo has vectors, nearer the more words two texts share, and judges te
   expect([one.length, product(one).toFixed(3)]).toEqual([64, "1.000"]);
   expect(product(like)).toBeGreaterThan(product(other));
   expect(usage.total_tokens).toBeGreaterThan(3);
-  const short = await openai.embeddings.create({
-    model: "d",
+  const short = await direct.embeddings.create({
+    model: "m",
     input: "x",
     dimensions: 8,
     encoding_format: "float",
   });
   expect(short.data[0]?.embedding).toHaveLength(8);
-  const { results } = await openai.moderations.create({
-    model: "d",
+  const { results } = await direct.moderations.create({
+    model: "m",
     input: ["kind words", "words of violence"],
   });
   expect(results.map(({ flagged }) => flagged)).toEqual([false, true]);
@@ -349,6 +328,6 @@ test("the demo has vectors, nearer the more words two texts share, and judges te
   const { categories, category_scores, category_applied_input_types } = results[0] ?? {};
   for (const each of [categories, category_scores, category_applied_input_types])
     expect(Object.keys(each ?? {})).toEqual(Object.keys(harmless));
-  const image = await openai.images.generate({ model: "d", prompt: "a lock" }).catch(String);
+  const image = await direct.images.generate({ model: "m", prompt: "a lock" }).catch(String);
   expect(image).toContain("The demo has no images/generations");
 });
