@@ -1,7 +1,7 @@
 /** Threads are entry points of their own, and are found in the executable by their paths below `src`. */
 const entrypoints = [
   "src/main.ts",
-  "src/store/sqlite/writers/writer-thread.ts",
+  "src/store/sqlite/log/checkpoint-thread.ts",
   "src/catalog/tokens/worker.ts",
   "src/gateway/body-worker/worker.ts",
   "src/admin/reconcile/thread.ts",

@@ -1,11 +1,11 @@
-import type { Driver } from "./journal/driver-choice.ts";
-
 /** Why a store refuses new work. */
 export interface Trouble {
   /** One sentence, also shown to clients. */
   readonly reason: string;
   /** What it means and what to do, for the operator. */
   readonly advice: string;
+  /** Only another process can open the store again. This one has to end. */
+  readonly endsProcess?: true;
 }
 
 /** Counters that metrics export. */
@@ -17,7 +17,6 @@ export interface StoreStats {
   lastBatchMs: number;
   /** Items waiting for the next batch or being written. */
   pendingItems: number;
-  journal: Driver;
 }
 
 export function newStats(): StoreStats {
@@ -28,6 +27,5 @@ export function newStats(): StoreStats {
     lastBatchItems: 0,
     lastBatchMs: 0,
     pendingItems: 0,
-    journal: "inline",
   };
 }

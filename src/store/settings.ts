@@ -1,5 +1,4 @@
 import type { Clock } from "../base/clock.ts";
-import type { Driver } from "./journal/driver-choice.ts";
 
 /** Where the data is: in a folder, or in a PostgreSQL database that several gateways may share. */
 export type StoreLocation = { readonly dir: string } | PostgresLocation;
@@ -24,8 +23,8 @@ export interface StoreSettings {
   readonly dir: string;
   readonly clock: Clock;
   readonly role: StoreRole;
-  /** Which thread writes batches. By default that depends on how fast the disk is. */
-  readonly journal?: Driver | "adaptive";
+  /** How long SQLite's log may get before it is copied into the database, in pages. */
+  readonly maxLogPages?: number;
   /** Called for each file that other users could read until now. */
   readonly onClosedToOthers?: (file: string) => void;
   /** Called before the schema of a database that holds data is brought up to date, which may take long. */

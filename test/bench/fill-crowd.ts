@@ -23,7 +23,7 @@ export const crowdOwner = "holder@example.com";
  * one owner), accounts, requests with a user and a session of their own, conversations, lines of the audit log.
  */
 export async function fillCrowd(dir: string, count: number): Promise<Crowd> {
-  const store = await openStore({ dir, clock: systemClock, role: "gateway", journal: "inline" });
+  const store = await openStore({ dir, clock: systemClock, role: "gateway" });
   try {
     const sharedAccount = await insertAccounts(store, Math.ceil(count / 10));
     const busy = await insertKeys(store, count, sharedAccount);

@@ -27,7 +27,7 @@ const providers = ["openai", "anthropic", "demo"];
  * passes the audit.
  */
 export async function fillStore(dir: string, { keys, records }: FillOptions): Promise<Filled> {
-  const store = await openStore({ dir, clock: systemClock, role: "gateway", journal: "inline" });
+  const store = await openStore({ dir, clock: systemClock, role: "gateway" });
   try {
     const issued = await issueKeys(store, keys);
     const first = issued[0];

@@ -17,12 +17,6 @@ export function compilerMicros(pid: number): number {
   return stats.filter((stat) => stat.includes("(JITWorker")).reduce((sum, stat) => sum + microsIn(stat), 0);
 }
 
-/** Whether a gateway writes its journal on a thread of its own, as it does while the disk is slow. No cell needs another one. */
-export function journalsOnThread(pid: number): boolean {
-  const threads = readdirSync(`/proc/${pid}/task`);
-  return threads.some((thread) => readFileSync(`/proc/${pid}/task/${thread}/comm`, "latin1") === "Worker\n");
-}
-
 function microsIn(stat: string): number {
   // The second field is the command's name in brackets, which may hold spaces.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");

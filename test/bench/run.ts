@@ -12,7 +12,7 @@ import { type LoadProcess, startLoad } from "./load-process.ts";
 import { measurePaced } from "./paced.ts";
 import { type Pacing, pacings } from "./payloads.ts";
 import { providePortkey } from "./portkey.ts";
-import { journalsOnThread, processorName, residentMegabytes } from "./proc.ts";
+import { processorName, residentMegabytes } from "./proc.ts";
 import type { CellResult, PacedResult, Results } from "./results.ts";
 import { type Measured, measureInTurns, type Pace } from "./rounds.ts";
 import { measureSocket, socketName } from "./socket.ts";
@@ -28,9 +28,6 @@ export interface RunOptions {
 
 /** In the checkout, because a temporary folder may live in memory, where a fsync costs nothing. */
 const cache = join(import.meta.dir, "../../node_modules/.cache/sluice-bench");
-
-/** Two builds of which one does are not to be compared. */
-const onThread = "wrote its journal on a thread, which takes some 15 µs of a request";
 
 const fullPace: Pace = { rounds: 9, windowMs: 600, mostWarmupMs: 10_000 };
 /** For cells that a bar is about, in a run that one waits for; the others get less. */
@@ -63,12 +60,7 @@ export async function runBench({ full, only, other: program, progress }: RunOpti
     for (const cell of wanted) {
       progress(cellName(cell));
       const its = full || isJudged(cell) ? pace : briefPace;
-      const result = await measureCell(load, cell, { provider, bare, sluice, other, portkey }, its);
-      cells.push(result);
-      for (const { name, pid } of [sluice, ...(other === null ? [] : [other])]) {
-        if (journalsOnThread(pid))
-          notes.push(`${cellName(cell)}: the disk was slow, and ${name} ${onThread}`);
-      }
+      cells.push(await measureCell(load, cell, { provider, bare, sluice, other, portkey }, its));
     }
     const loadedMegabytes = residentMegabytes(sluice.pid);
     const isContinued = only === null || continuedName.includes(only);

@@ -88,7 +88,7 @@ export function startSample(token: string): Promise<Sluice> {
 }
 
 async function fill(dir: string): Promise<void> {
-  const store = await openStore({ dir, clock: systemClock, role: "gateway", journal: "inline" });
+  const store = await openStore({ dir, clock: systemClock, role: "gateway" });
   try {
     const context = { store, clock: systemClock };
     const { account } = await createAccount(context, {

@@ -102,8 +102,7 @@ async function check({ store, accounts }: RealAccounts, keys: readonly KeyRecord
 }
 
 const places = [
-  ["inline", async () => "inline"],
-  ["thread", async () => "thread"],
+  ["SQLite", async () => "folder"],
   ...(hasPostgres ? [["PostgreSQL", newDatabase] as const] : []),
 ] as const;
 

@@ -11,11 +11,11 @@ export interface RealAccounts {
   close(): Promise<void>;
 }
 
-/** As a gateway has them, by the real clock. `where` is how a folder's journal is written, or a database's address. */
+/** As a gateway has them, by the real clock. `where` is `folder`, or a database's address. */
 export async function openAccounts(dir: string, where: string): Promise<RealAccounts> {
   const clock = systemClock;
-  if (where === "inline" || where === "thread") {
-    const store = await openStore({ dir, clock, role: "gateway", journal: where });
+  if (where === "folder") {
+    const store = await openStore({ dir, clock, role: "gateway" });
     const accounts = await Ledger.open({ store, clock, snapshot: await store.load() });
     return { store, accounts, close: () => store.close() };
   }

@@ -145,6 +145,11 @@ export class Sluice {
     return this.#server.exited;
   }
 
+  /** The exit code, once the server has ended. */
+  get exited(): Promise<number> {
+    return this.#server.exited;
+  }
+
   kill9(): Promise<number> {
     this.#server.signal("SIGKILL");
     return this.#server.exited;

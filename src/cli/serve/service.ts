@@ -60,6 +60,11 @@ export async function startService(
   };
 
   function look(folder: FolderMaintenance): void {
+    const trouble = running?.trouble() ?? null;
+    if (trouble?.endsProcess === true) {
+      terminal.note(`${terminal.noteStyle.bad("error:")} ${trouble.reason} ${trouble.advice}`);
+      process.exit(1);
+    }
     if (restoring !== null || !isRestoreWanted(folder)) return;
     restoring = restore(folder)
       .catch((error) => {

@@ -5,14 +5,12 @@ import type { JournalItem } from "../records.ts";
  * what goes wrong once the batch is durable.
  */
 export interface BatchWriter {
-  /** With `rollUp`, the usage sums of earlier batches are written in the same transaction. */
-  write(items: readonly JournalItem[], rollUp: boolean): Promise<void> | void;
+  /**
+   * With `rollUp`, the usage sums of earlier batches are written in the same transaction. `isAlone` if nothing else is about to be
+   * written, so that the writer may wait for the disk in place.
+   */
+  write(items: readonly JournalItem[], rollUp: boolean, isAlone?: boolean): Promise<void> | void;
   close(): Promise<void> | void;
-}
-
-/** A writer that measures its commits: the part of a batch in which the database waits for the disk. */
-export interface TimedWriter extends BatchWriter {
-  readonly lastCommitMs: number;
 }
 
 /**

@@ -45,7 +45,7 @@ const firstPauseMs = 1;
 const longestPauseMs = 250;
 
 /**
- * Collects commits and writes them in batches: one transaction and one fsync for all that are waiting. A batch is
+ * Collects commits and writes them in batches: one transaction and one sync for all that are waiting. A batch is
  * written on the next turn of the event loop; under load a few turns later, as long as each of them brings more commits;
  * at once if nobody else is about to commit. Content, which clients keep and do not pay for, has a queue and transactions of its own,
  * and takes turns with what is charged. A batch that cannot be written for now is retried, in order, until it succeeds: nothing is
@@ -187,7 +187,8 @@ export class Journal {
     for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
       const startedMs = this.#now();
       try {
-        const writing = this.#writer.write(items, rollUp);
+        const isAlone = this.#isLast && this.#waiting.length + this.#content.length === 0;
+        const writing = this.#writer.write(items, rollUp, isAlone);
         if (writing !== undefined) await writing;
       } catch (error) {
         const reason = reasonOf(error);

@@ -10,7 +10,13 @@ export interface ConnectionOptions {
    * streams, and longer waits are asynchronous (see `patiently`).
    */
   readonly busyTimeoutMs: number;
+  /** Commits do not wait for the disk, and SQLite makes no checkpoints by itself: `src/store/sqlite/log` does both. */
+  readonly syncsElsewhere?: boolean;
 }
+
+const full = 2;
+/** Only the log's header, and what a checkpoint needs, is synced by SQLite. */
+const normal = 1;
 
 /** Opens the database with the settings that durability depends on, and verifies each of them. */
 export function openConnection(file: string, options: ConnectionOptions): Database {
@@ -18,7 +24,8 @@ export function openConnection(file: string, options: ConnectionOptions): Databa
   try {
     database.run(`PRAGMA busy_timeout = ${options.busyTimeoutMs}`);
     setAndVerify(database, "journal_mode", "wal");
-    setAndVerify(database, "synchronous", 2);
+    setAndVerify(database, "synchronous", options.syncsElsewhere === true ? normal : full);
+    if (options.syncsElsewhere === true) setAndVerify(database, "wal_autocheckpoint", 0);
     setAndVerify(database, "foreign_keys", 1);
     setAndVerify(database, "trusted_schema", 0);
     setAndVerify(database, "temp_store", 2);

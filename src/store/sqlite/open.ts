@@ -1,8 +1,6 @@
 import type { Database } from "bun:sqlite";
-import { newStats, type StoreStats } from "../health.ts";
-import { AdaptiveWriter } from "../journal/adaptive-writer.ts";
+import { newStats } from "../health.ts";
 import type { BatchWriter } from "../journal/batch-writer.ts";
-import type { Driver } from "../journal/driver-choice.ts";
 import { Journal } from "../journal/journal.ts";
 import { refuseMoved } from "../moved.ts";
 import type { StoreSettings } from "../settings.ts";
@@ -16,13 +14,15 @@ import { refuseMissingLedger } from "./files/missing-ledger.ts";
 import { OpenFiles } from "./files/open-files.ts";
 import { closeToOthers } from "./files/permissions.ts";
 import { DiskReserve } from "./files/reserve.ts";
+import { Checkpointer } from "./log/checkpointer.ts";
+import { noteFailedSync, recoverLog } from "./log/failed-sync.ts";
+import { LogSync } from "./log/log-sync.ts";
 import { type MigrationOptions, migrate, migrations, schemaVersion } from "./migrate.ts";
 import { perform } from "./queries.ts";
 import { type SqliteStore, sqliteStore } from "./sqlite-store.ts";
 import { sqliteTroubles } from "./troubles.ts";
-import { InlineWriter } from "./writers/inline-writer.ts";
 import { catchUpRollup } from "./writers/rollup.ts";
-import { ThreadWriter } from "./writers/thread-writer.ts";
+import { SqliteWriter } from "./writers/sqlite-writer.ts";
 
 /** SQLite blocks the thread while it waits for a lock; longer waits are asynchronous. */
 const busyTimeoutMs = 3;
@@ -60,10 +60,17 @@ export async function openUnlocked(
   try {
     const stats = newStats();
     const common = { database, dir: folder.dir, stats, timeoutMs: operatorTimeoutMs };
-    if (options.role === "operator") return sqliteStore({ ...common, journal: null, watched: null, onClose });
+    if (options.role === "operator") {
+      const log = new LogSync(folder.databaseFile);
+      return sqliteStore({ ...common, log, journal: null, checkpoints: null, watched: null, onClose });
+    }
+    await recoverLog(database, folder);
     await tidyUp(database);
+    const log = new LogSync(folder.databaseFile, () => noteFailedSync(folder, writer.acknowledgedId));
+    await log.sync();
+    const checkpoints = new Checkpointer({ database, log, maxPages: options.maxLogPages });
+    const writer = new SqliteWriter(database, { sync: log, checkpoints });
     const files = new OpenFiles(folder, options.clock);
-    const writer = await openWriter(options.journal ?? "adaptive", folder, database, files, stats);
     const reserve = new DiskReserve(folder.reserveFile);
     reserve.fill();
     const journal = new Journal({ writer: wrapWriter(writer), stats, reserve, troubles: sqliteTroubles });
@@ -71,7 +78,7 @@ export async function openUnlocked(
       reserve.close();
       onClose();
     };
-    return sqliteStore({ ...common, journal, watched: files, onClose: closeAll });
+    return sqliteStore({ ...common, log, journal, checkpoints, watched: files, onClose: closeAll });
   } catch (error) {
     database.close();
     throw error;
@@ -85,7 +92,7 @@ async function openChecked(
   const { databaseFile } = folder;
   try {
     return await patiently(operatorTimeoutMs, () => {
-      const database = openConnection(databaseFile, { busyTimeoutMs });
+      const database = openConnection(databaseFile, { busyTimeoutMs, syncsElsewhere: role === "gateway" });
       try {
         checkIntegrity(database, databaseFile);
         const options = { file: databaseFile, nowMs: clock.wallMs(), onMigration };
@@ -140,39 +147,4 @@ function tidyUp(database: Database): Promise<void> {
     catchUpRollup(database);
   });
   return patiently(operatorTimeoutMs, () => tidy.immediate());
-}
-
-async function openWriter(
-  wanted: Driver | "adaptive",
-  folder: DataFolder,
-  database: Database,
-  files: OpenFiles,
-  stats: StoreStats,
-): Promise<BatchWriter> {
-  if (wanted !== "adaptive") stats.journal = wanted;
-  if (wanted === "thread") return ThreadWriter.open(folder.databaseFile);
-  const inline = new InlineWriter(database);
-  if (wanted === "inline") return inline;
-  const onChange = (driver: Driver) => {
-    stats.journal = driver;
-  };
-  return new AdaptiveWriter({ inline, openThread: () => openThread(folder, files), onChange });
-}
-
-/** The thread opens the database by its path, which must still be the file that is open here. */
-async function openThread({ databaseFile }: DataFolder, files: OpenFiles): Promise<ThreadWriter> {
-  refuseLost(files);
-  const thread = await ThreadWriter.open(databaseFile);
-  try {
-    refuseLost(files);
-    return thread;
-  } catch (error) {
-    await thread.close();
-    throw error;
-  }
-}
-
-function refuseLost(files: OpenFiles): void {
-  const lost = files.look();
-  if (lost !== null) throw new Error(lost.reason);
 }

@@ -6,12 +6,29 @@ import { ReadTurns } from "./read-turns.ts";
 /** Every statement runs on the thread that relays streams, so each reads what takes about 5 ms. */
 const pace = { rowsPerPiece: 20_000, searchMs: 60, rowsPerSum: 750, keysMs: 5 };
 
-export function sqliteQueries(database: Database, timeoutMs: number): Queries {
+/** Makes what was committed durable. */
+export interface Durability {
+  /** Throws if nothing may be committed any more. */
+  check(): void;
+  sync(): Promise<void>;
+}
+
+/** For what may be lost in a power cut, as long as it stays consistent. */
+export const notDurable: Durability = { check: () => {}, sync: async () => {} };
+
+export function sqliteQueries(database: Database, timeoutMs: number, durability: Durability): Queries {
   const turns = new ReadTurns();
   const whole = <Result>(work: () => Work<Result>) => database.transaction(() => perform(database, work()));
   // Each statement is a transaction of its own, whether it reads or writes.
   const query: Query = <Row>(text: string, parameters: readonly Parameter[] = []) =>
     patiently(timeoutMs, () => rowsOf<Row>(database, text, parameters));
+  const durably = async <Result>(run: () => Promise<Result>): Promise<Result> => {
+    durability.check();
+    const result = await run();
+    // Also if nothing was changed: what was found may have been committed a moment ago.
+    await durability.sync();
+    return result;
+  };
   const inTurn = async <Result>(run: () => Promise<Result>): Promise<Result> => {
     const waiting = turns.wait();
     if (waiting !== null) await waiting;
@@ -22,9 +39,9 @@ export function sqliteQueries(database: Database, timeoutMs: number): Queries {
   };
   return {
     read: (text, parameters) => inTurn(() => query(text, parameters)),
-    change: query,
+    change: (text, parameters) => durably(() => query(text, parameters)),
     readTogether: (work) => inTurn(() => patiently(timeoutMs, whole(work).deferred)),
-    changeTogether: (work) => patiently(timeoutMs, whole(work).immediate),
+    changeTogether: (work) => durably(() => patiently(timeoutMs, whole(work).immediate)),
     pace,
   };
 }

@@ -12,14 +12,20 @@ import { allAccountTotals, allKeyTotals } from "../tables/entry-table.ts";
 import { recomputeTotals } from "../tables/recompute.ts";
 import { folderSizes } from "./files/sizes.ts";
 import { type FilesParts, type SqliteFiles, sqliteFiles } from "./files/store-files.ts";
+import type { Checkpointer } from "./log/checkpointer.ts";
+import type { LogSync } from "./log/log-sync.ts";
 import { sqliteStatements } from "./own-statements.ts";
 import { perform, sqliteQueries, sqliteText } from "./queries.ts";
 import { auditSums } from "./tables/audit.ts";
 import { entryFinder } from "./tables/exchange-entries.ts";
+import { failedSyncTrouble } from "./troubles.ts";
 
 export interface StoreParts extends FilesParts {
   /** Null for operators: only the gateway charges. */
   readonly journal: Journal | null;
+  readonly log: LogSync;
+  /** Null for operators: SQLite makes their checkpoints. */
+  readonly checkpoints: Checkpointer | null;
   readonly stats: StoreStats;
   /** Runs last, after everything is closed. */
   readonly onClose: () => void;
@@ -31,8 +37,8 @@ const mostPrunedParts = 16;
 export type SqliteStore = JournaledStore & { readonly files: SqliteFiles };
 
 export function sqliteStore(parts: StoreParts): SqliteStore {
-  const { database, timeoutMs, journal, watched, stats } = parts;
-  const queries = sqliteQueries(database, timeoutMs);
+  const { database, timeoutMs, journal, log, checkpoints, watched, stats } = parts;
+  const queries = sqliteQueries(database, timeoutMs, log);
   const { read, readTogether, changeTogether } = queries;
   const files = sqliteFiles(parts);
   const unwritten = () => journal?.unwritten ?? [];
@@ -45,8 +51,9 @@ export function sqliteStore(parts: StoreParts): SqliteStore {
     const [newest] = await read<{ id: number | null }>("SELECT max(id) AS id FROM entries");
     return { ...folderSizes(parts.dir), entries: newest?.id ?? 0 };
   };
+  const queried = queriedStore(queries, sqliteStatements, entryFinder(queries), sizes);
   return {
-    ...queriedStore(queries, sqliteStatements, entryFinder(queries), sizes),
+    ...queried,
     stats,
     files,
     nodes: null,
@@ -54,16 +61,17 @@ export function sqliteStore(parts: StoreParts): SqliteStore {
     alerts: storedAlerts(queries),
 
     get healthy() {
-      return journal === null || (journal.healthy && watched?.trouble == null);
+      return journal === null || (journal.healthy && log.failure === null && watched?.trouble == null);
     },
     get trouble() {
+      if (log.failure !== null) return failedSyncTrouble;
       return watched?.trouble ?? journal?.trouble ?? null;
     },
     get unwritten() {
       return unwritten();
     },
 
-    /** What the writer's thread has committed and not yet acknowledged is in the database already. */
+    /** What was committed and is not yet acknowledged is in the database already. */
     countCaps(capNos) {
       const totals = database.query<CapTotals, [number]>(`${sqliteText(selectCapTotals)} WHERE no = ?`);
       const charge = database.query<{ id: number }, [string]>(selectRecentCharge);
@@ -109,17 +117,32 @@ export function sqliteStore(parts: StoreParts): SqliteStore {
         return pruned.length;
       }),
 
-    listEntries: (asked) => listEntries(read, asked),
+    /** A client that gets its response again takes it for charged. */
+    async findStoredResponse(scope, notBeforeMs, reserve) {
+      const found = await queried.findStoredResponse(scope, notBeforeMs, reserve);
+      if (found !== null) await log.sync();
+      return found;
+    },
+
+    /** Whoever copies entries elsewhere goes on after the last one: none of them may be lost and its number given again. */
+    async listEntries(asked) {
+      const entries = await listEntries(read, asked);
+      await log.sync();
+      return entries;
+    },
     auditSums: (nowMs) => readTogether(() => auditSums(nowMs)),
     recomputeTotals: () => readTogether(recomputeTotals),
 
     async close() {
       try {
         await journal?.close();
+        await checkpoints?.close();
         files.rescue();
       } finally {
         watched?.close();
-        database.close();
+        await log.close();
+        // Closing copies the log into the database unchecked, which only recovery may do after a failed sync.
+        if (log.failure === null) database.close();
         parts.onClose();
       }
     },

@@ -1,3 +1,4 @@
+import type { Trouble } from "../health.ts";
 import type { FailureReason } from "../journal/batch-writer.ts";
 import type { Troubles } from "../journal/journal.ts";
 import { isBusy, isCorrupt, isOutOfSpace } from "./connection.ts";
@@ -10,9 +11,18 @@ export function failureReason(code: string): FailureReason {
   return "rejected";
 }
 
+/** The next process recovers the log, and compares it with what was acknowledged. */
+export const failedSyncTrouble: Trouble = {
+  reason: "The disk failed to sync the ledger.",
+  advice:
+    "The gateway ends, because nothing since the last good sync can be trusted. The next start recovers the ledger and checks " +
+    "that nothing acknowledged is missing. See what the system says about the disk (`dmesg`).",
+  endsProcess: true,
+};
+
 export const sqliteTroubles: Troubles = {
   damaged: {
-    reason: "The database is damaged, or the thread that writes to it has failed.",
+    reason: "The database is damaged.",
     advice:
       "Nothing can be written until the next start. Stop the gateway: it then says which charges are missing. " +
       "Run `sluice ledger audit`, and `sluice restore FILE` if the database is damaged.",

@@ -41,7 +41,7 @@ export async function startAdmin(adminSettings = ""): Promise<AdminServer> {
   const dir = mkdtempSync(join(tmpdir(), "sluice-admin-"));
   putEmptyLedger(dir);
   const clock = new FakeClock();
-  const store = await openStore({ dir, clock, role: "gateway", journal: "inline" });
+  const store = await openStore({ dir, clock, role: "gateway" });
   const deps = await makeDeps(dir, store, clock, adminSettings);
   const server = Bun.serve({
     port: 0,

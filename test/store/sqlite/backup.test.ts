@@ -11,7 +11,7 @@ import { keyRecord, settleItem, temporaryFolder } from "../fixtures.ts";
 const nowMs = Date.UTC(2026, 10, 15, 12);
 
 function openGateway(dir: string) {
-  return openSqliteStore({ dir, clock: systemClock, role: "gateway", journal: "inline" });
+  return openSqliteStore({ dir, clock: systemClock, role: "gateway" });
 }
 
 async function reasonOf(call: () => Promise<unknown>): Promise<RefusalReason> {

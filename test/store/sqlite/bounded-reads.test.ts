@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Queries, Query, Work } from "../../../src/store/query.ts";
 import { storedReports } from "../../../src/store/reporting/stored-reports.ts";
-import { sqliteQueries, sqliteText } from "../../../src/store/sqlite/queries.ts";
+import { notDurable, sqliteQueries, sqliteText } from "../../../src/store/sqlite/queries.ts";
 import { ReadTurns } from "../../../src/store/sqlite/read-turns.ts";
 import { accountsChangedSince } from "../../../src/store/tables/account-table.ts";
 import { storedAlerts } from "../../../src/store/tables/alert-records.ts";
@@ -33,7 +33,7 @@ afterAll(() => {
 
 /** Reads so few rows at once, and notes the most that one statement has returned. */
 function counted(): Queries {
-  const queries = sqliteQueries(database, 1_000);
+  const queries = sqliteQueries(database, 1_000, notDurable);
   const read: Query = async <Row>(text: string, parameters?: Parameters<Query>[1]) => {
     const rows = await queries.read<Row>(text, parameters);
     most = Math.max(most, rows.length);
@@ -107,7 +107,7 @@ test("keys are found, and changes are read, by their indexes", async () => {
     );
     return [] as Row[];
   };
-  await storedAlerts({ ...sqliteQueries(database, 1_000), read: explain }).expiringKeys(0, 1e12);
+  await storedAlerts({ ...sqliteQueries(database, 1_000, notDurable), read: explain }).expiringKeys(0, 1e12);
   const first = (work: Work<unknown>) => work.next([]).value as { text: string; parameters: number[] };
   await keySearch(explain).findKey("slu_12345678");
   for (const { text, parameters } of [first(keysChangedSince(5)), first(accountsChangedSince(5))]) {

@@ -3,11 +3,9 @@ import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { systemClock } from "../../../src/base/clock.ts";
 import { openConnection } from "../../../src/store/sqlite/connection.ts";
-import { InlineWriter } from "../../../src/store/sqlite/writers/inline-writer.ts";
-import type { FromThread } from "../../../src/store/sqlite/writers/thread-messages.ts";
 import { keyRecord, settleItem, temporaryFolder } from "../fixtures.ts";
 import { newJournal } from "../journal/fixtures.ts";
-import { openGatewayStore } from "./fixtures.ts";
+import { openGatewayStore, sqliteWriter } from "./fixtures.ts";
 
 function amounts(database: Database): number[] {
   const rows = database.query<{ amount: number }, []>(
@@ -30,7 +28,7 @@ async function journalOfOneKey(dir: string) {
   await store.insertKey(key, 1_000);
   await store.close();
   const database = openConnection(join(dir, "sluice.db"), { busyTimeoutMs: 0 });
-  return { key, database, journal: newJournal(new InlineWriter(database)) };
+  return { key, database, journal: newJournal(sqliteWriter(database)) };
 }
 
 test("totals that cannot be written do not fail the batch: each charge is written once, and counted later from its row", async () => {
@@ -61,14 +59,4 @@ test("a batch inside a transaction that nobody ended counts as damage, since it 
   expect(amounts(database)).toEqual([]);
   await journal.close();
   database.close();
-});
-
-test("an error that the writer thread cannot describe is damage, as it is without a thread", async () => {
-  const source = new URL("../../../src/store/sqlite/writers/writer-thread.ts", import.meta.url);
-  const worker = new Worker(source.href);
-  const answer = Promise.withResolvers<FromThread>();
-  worker.onmessage = ({ data }: MessageEvent<FromThread>) => answer.resolve(data);
-  worker.postMessage({ kind: "write", items: "[]", rollUp: false });
-  expect(await answer.promise).toMatchObject({ kind: "failed", reason: "damaged" });
-  worker.terminate();
 });

@@ -6,11 +6,10 @@ import { systemClock } from "../../../src/base/clock.ts";
 import { newStats } from "../../../src/store/health.ts";
 import { openConnection } from "../../../src/store/sqlite/connection.ts";
 import { DiskReserve } from "../../../src/store/sqlite/files/reserve.ts";
-import { InlineWriter } from "../../../src/store/sqlite/writers/inline-writer.ts";
 import { waitFor } from "../../support/wait.ts";
 import { keyRecord, settleItem, temporaryFolder } from "../fixtures.ts";
 import { newJournal } from "../journal/fixtures.ts";
-import { openGatewayStore } from "./fixtures.ts";
+import { openGatewayStore, sqliteWriter } from "./fixtures.ts";
 
 /** A folder with a schema and one key, and a connection of the test's own to it. */
 async function withKey(dir: string): Promise<{ database: Database; keyId: string }> {
@@ -32,7 +31,7 @@ describe("closing", () => {
   test("writes what still waits and takes nothing more", async () => {
     using folder = temporaryFolder();
     const { database, keyId } = await withKey(folder.dir);
-    const journal = newJournal(new InlineWriter(database));
+    const journal = newJournal(sqliteWriter(database));
     const waiting = journal.commit([settleItem(keyId, 3)]);
     await journal.close();
     await waiting;
@@ -48,7 +47,7 @@ describe("closing", () => {
     const other = openConnection(join(folder.dir, "sluice.db"), { busyTimeoutMs: 0 });
     other.run("BEGIN IMMEDIATE");
     const stats = newStats();
-    const journal = newJournal(new InlineWriter(database), { stats });
+    const journal = newJournal(sqliteWriter(database), { stats });
     const charge = settleItem(keyId, 3);
     const waiting = journal.commit([charge]);
     const closing = journal.close();
@@ -67,7 +66,7 @@ describe("closing", () => {
     const { database, keyId } = await withKey(folder.dir);
     const other = openConnection(join(folder.dir, "sluice.db"), { busyTimeoutMs: 0 });
     other.run("BEGIN IMMEDIATE");
-    const journal = newJournal(new InlineWriter(database), { closeTimeoutMs: 50 });
+    const journal = newJournal(sqliteWriter(database), { closeTimeoutMs: 50 });
     const [first, second, late] = [settleItem(keyId, 3), settleItem(keyId, 4), settleItem(keyId, 5)];
     const outcomes = Promise.allSettled([journal.commit([first]), journal.commit([second])]);
     await journal.close();
@@ -89,7 +88,7 @@ describe("a full disk", () => {
     reserve.fill();
     expect(statSync(file).size).toBe(8 * 1024 * 1024);
     const stats = newStats();
-    const journal = newJournal(new InlineWriter(database), { stats, reserve });
+    const journal = newJournal(sqliteWriter(database), { stats, reserve });
     database.run("PRAGMA max_page_count = 1");
     const waiting = Array.from({ length: 200 }, () => journal.commit([settleItem(keyId, 1)]));
     await waitFor(() => !journal.healthy, "the full disk to be noticed");

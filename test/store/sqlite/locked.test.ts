@@ -2,7 +2,6 @@ import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { systemClock } from "../../../src/base/clock.ts";
-import type { StoreSettings } from "../../../src/store/settings.ts";
 import { patiently } from "../../../src/store/sqlite/connection.ts";
 import { restoreDatabase } from "../../../src/store/sqlite/files/restore.ts";
 import { openSqliteStore } from "../../../src/store/sqlite/open.ts";
@@ -25,22 +24,19 @@ async function lockForAWhile(file: string): Promise<{ readonly released: Promise
   return { released: other.exited };
 }
 
-test.each<NonNullable<StoreSettings["journal"]>>(["inline", "thread"])(
-  "a gateway that starts while another process writes waits for it (%s)",
-  async (journal) => {
-    using folder = temporaryFolder();
-    const key = keyRecord();
-    const first = await openSqliteStore({ dir: folder.dir, clock: systemClock, role: "gateway" });
-    await first.insertKey(key, 1_000);
-    await first.commit([settleItem(key.id, 100)]);
-    await first.close();
-    const other = await lockForAWhile(join(folder.dir, "sluice.db"));
-    const store = await openSqliteStore({ dir: folder.dir, clock: systemClock, role: "gateway", journal });
-    expect(await store.readTotals(key.id)).toMatchObject({ posted: 900 });
-    await store.close();
-    expect(await other.released).toBe(0);
-  },
-);
+test("a gateway that starts while another process writes waits for it", async () => {
+  using folder = temporaryFolder();
+  const key = keyRecord();
+  const first = await openSqliteStore({ dir: folder.dir, clock: systemClock, role: "gateway" });
+  await first.insertKey(key, 1_000);
+  await first.commit([settleItem(key.id, 100)]);
+  await first.close();
+  const other = await lockForAWhile(join(folder.dir, "sluice.db"));
+  const store = await openSqliteStore({ dir: folder.dir, clock: systemClock, role: "gateway" });
+  expect(await store.readTotals(key.id)).toMatchObject({ posted: 900 });
+  await store.close();
+  expect(await other.released).toBe(0);
+});
 
 test("a restore waits for whoever writes to the database that it replaces", async () => {
   using folder = temporaryFolder();

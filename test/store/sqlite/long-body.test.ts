@@ -1,7 +1,7 @@
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import type { Query } from "../../../src/store/query.ts";
-import { sqliteQueries } from "../../../src/store/sqlite/queries.ts";
+import { notDurable, sqliteQueries } from "../../../src/store/sqlite/queries.ts";
 import { wholeBody } from "../../../src/store/tables/long-body.ts";
 
 const partBytes = 256 * 1024;
@@ -14,7 +14,7 @@ function watchedRead(afterRead: (bytes: number, database: Database) => void): Qu
   database.run("CREATE TABLE response_parts (recording_id TEXT, sequence INTEGER, body BLOB)");
   const insert = database.query("INSERT INTO response_parts VALUES ('rec_1', ?, ?)");
   for (const [sequence, body] of parts.entries()) insert.run(sequence, body);
-  const { read } = sqliteQueries(database, 1000);
+  const { read } = sqliteQueries(database, 1000, notDurable);
   return async <Row>(...asked: Parameters<Query>) => {
     const rows = await read<Row & { body?: Uint8Array }>(...asked);
     afterRead(

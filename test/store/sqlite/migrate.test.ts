@@ -93,7 +93,7 @@ test("a command of a newer release leaves the database of a running gateway as i
   migrate(old, { file, nowMs, migrations: migrations.slice(0, before) });
   const gateway = await lockFolder(dataFolder(folder.dir));
   const open = (role: "operator" | "gateway") =>
-    openSqliteStore({ dir: folder.dir, clock: systemClock, role, journal: "inline" });
+    openSqliteStore({ dir: folder.dir, clock: systemClock, role });
   await expect(open("operator")).rejects.toThrow(
     `The gateway that runs on ${folder.dir} is of an older release (schema ${before}; this one has ${migrations.length}).`,
   );

@@ -14,7 +14,7 @@ async function openCharged(
   dir: string,
 ): Promise<{ store: SqliteStore; key: KeyRecord; file: string; data: string }> {
   const data = join(dir, "data");
-  const store = await openSqliteStore({ dir: data, clock: systemClock, role: "gateway", journal: "inline" });
+  const store = await openSqliteStore({ dir: data, clock: systemClock, role: "gateway" });
   const key = keyRecord();
   await store.insertKey(key, 1_000);
   await store.commit([settleItem(key.id, 100)]);

@@ -40,25 +40,16 @@ describe("opening", () => {
     const settings = ["journal_mode", "synchronous", "foreign_keys", "busy_timeout"];
     expect(settings.map((name) => readPragma(database, name))).toEqual(["wal", 2, 1, 10]);
     database.close();
+    // A gateway syncs the log itself, and makes its own checkpoints.
+    const gateway = openConnection(join(folder.dir, "x.db"), { busyTimeoutMs: 10, syncsElsewhere: true });
+    const expected = ["wal", 1, 0];
+    const names = ["journal_mode", "synchronous", "wal_autocheckpoint"];
+    expect(names.map((name) => readPragma(gateway, name))).toEqual(expected);
+    gateway.close();
   });
 
   test("fails when a setting does not hold, as a log beside the file cannot in memory", () => {
     expect(() => openConnection(":memory:", { busyTimeoutMs: 10 })).toThrow("refused journal_mode = wal");
-  });
-
-  test("chooses the journal by what the disk does, or as told", async () => {
-    using folder = temporaryFolder();
-    const measured = await open(folder.dir);
-    expect(["inline", "thread"]).toContain(measured.stats.journal);
-    await measured.close();
-    const told = await openSqliteStore({
-      dir: folder.dir,
-      clock: systemClock,
-      role: "gateway",
-      journal: "thread",
-    });
-    expect(told.stats.journal).toBe("thread");
-    await told.close();
   });
 });
 

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemClock } from "../../../src/base/clock.ts";
 import { readStatements } from "../../../src/store/reporting/statement.ts";
-import { sqliteQueries } from "../../../src/store/sqlite/queries.ts";
+import { notDurable, sqliteQueries } from "../../../src/store/sqlite/queries.ts";
 import { keyRecord, settleItem } from "../fixtures.ts";
 import { openGatewayStore } from "./fixtures.ts";
 
@@ -25,7 +25,7 @@ test("a statement that is read in pieces is the same as one that is read at once
   }
   await store.close();
   const database = new Database(join(dir, "sluice.db"), { readonly: true });
-  const queries = sqliteQueries(database, 1000);
+  const queries = sqliteQueries(database, 1000, notDurable);
   const asked = { sinceMs, untilMs: Date.UTC(2026, 10) };
   const whole = await readStatements(queries, asked);
   const few = { ...queries, pace: { ...queries.pace, rowsPerSum: 2 } };

@@ -6,7 +6,7 @@ import { Parameters, query } from "../../query.ts";
 import { StoreRefusal } from "../../store.ts";
 import { contentReads, contentWhere, type IdCondition } from "../../tables/content-table.ts";
 import { codeOf, isCorrupt, readPragma } from "../connection.ts";
-import { perform, sqliteQueries } from "../queries.ts";
+import { notDurable, perform, sqliteQueries } from "../queries.ts";
 import { contentFile } from "./content-file.ts";
 import schema from "./schema.sql" with { type: "text" };
 
@@ -33,7 +33,7 @@ const bySegment: IdCondition = (comparison) => `no IN (
 export function openSqliteContent(dir: string): ContentStore {
   const file = contentFile(dir);
   const database = open(file, dir);
-  const queries = sqliteQueries(database, busyTimeoutMs);
+  const queries = sqliteQueries(database, busyTimeoutMs, notDurable);
   const insert = database.prepare<
     unknown,
     [string, number, string, string | null, string, string, Uint8Array]

@@ -14,6 +14,8 @@ export interface DataFolder {
   /** A complete, durable copy that a restore is about to rename to the database. */
   readonly incomingFile: string;
   readonly backupDir: string;
+  /** Left by a gateway that could not sync its log: what it had acknowledged. */
+  readonly failedSyncFile: string;
 }
 
 export function dataFolder(dir: string): DataFolder {
@@ -25,6 +27,7 @@ export function dataFolder(dir: string): DataFolder {
     lockFile: join(dir, "sluice.lock"),
     incomingFile: `${databaseFile}.incoming`,
     backupDir: join(dir, "backups"),
+    failedSyncFile: join(dir, "sluice.sync-failed"),
   };
 }
 

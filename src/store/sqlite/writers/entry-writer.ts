@@ -31,6 +31,7 @@ export class EntryWriter {
   /** The values of the waiting rows, one after the other. Reused, because growing a new array costs what this saves. */
   readonly #values = new Array<SQLQueryBindings>(mostRowsPerStatement * valuesPerRow).fill(null);
   #waitingRows = 0;
+  #lastId = 0;
 
   constructor(database: Database, rates: RatesWriter) {
     this.#database = database;
@@ -72,12 +73,19 @@ export class EntryWriter {
     const { changes, lastInsertRowid } = this.#insertionOf(rows).run(values);
     assert(changes === rows, `${rows} entries must make as many rows, not ${changes}`);
     this.#waitingRows = 0;
-    return Number(lastInsertRowid);
+    this.#lastId = Number(lastInsertRowid);
+    return this.#lastId;
+  }
+
+  /** The newest entry; 0 before the first. */
+  get lastId(): number {
+    return this.#lastId;
   }
 
   /** The transaction was rolled back. */
   forget(): void {
     this.#waitingRows = 0;
+    this.#lastId = 0;
   }
 
   #addCharge(

@@ -1,11 +1,13 @@
 import type { Database, Statement } from "bun:sqlite";
 import { assert, unreachable } from "../../../base/assert.ts";
 import { utcDay } from "../../../base/clock.ts";
-import { BatchFailure, reasonOf, type TimedWriter } from "../../journal/batch-writer.ts";
+import { BatchFailure, type BatchWriter, reasonOf } from "../../journal/batch-writer.ts";
 import type { ChargeEntry, GivenIds, HoldProgress, JournalItem, StoredResponse } from "../../records.ts";
 import { returnToPresent } from "../../tables/clock-return.ts";
 import { responseRow } from "../../written-rows.ts";
 import { codeOf } from "../connection.ts";
+import type { Checkpointer } from "../log/checkpointer.ts";
+import type { LogSync } from "../log/log-sync.ts";
 import { sqliteStatements } from "../own-statements.ts";
 import { perform } from "../queries.ts";
 import { otherAccount } from "../tables/account-number.ts";
@@ -24,9 +26,19 @@ import type { WrittenKey } from "./written-key.ts";
 /** So that a roll-up holds the thread for a few milliseconds at most. */
 const maxUncountedRows = 500;
 
-/** Writes batches on the calling thread. The writer thread uses one too. */
-export class InlineWriter implements TimedWriter {
+/** What makes a batch durable, and keeps the log short. */
+export interface WriterLog {
+  readonly sync: Pick<LogSync, "check" | "sync" | "syncAlone">;
+  readonly checkpoints: Pick<Checkpointer, "restarting" | "onCommit">;
+}
+
+/**
+ * Commits batches on the event loop, which does not wait for the disk: they are in SQLite's log then. A batch is durable, and only
+ * then acknowledged, after a sync of the log that began after its commit.
+ */
+export class SqliteWriter implements BatchWriter {
   readonly #database: Database;
+  readonly #log: WriterLog;
   readonly #rollup: UsageRollup;
   readonly #rates: RatesWriter;
   readonly #entries: EntryWriter;
@@ -50,11 +62,12 @@ export class InlineWriter implements TimedWriter {
   readonly #transaction: (items: readonly JournalItem[], rollUp: boolean) => void;
   /** About how many rows no total counts yet. */
   #uncountedRows = 0;
-  #appliedAtMs = 0;
-  #lastCommitMs = 0;
+  #committedId = 0;
+  #acknowledgedId = 0;
 
-  constructor(database: Database) {
+  constructor(database: Database, log: WriterLog) {
     this.#database = database;
+    this.#log = log;
     this.#rollup = new UsageRollup(database);
     this.#rates = new RatesWriter(database);
     this.#entries = new EntryWriter(database, this.#rates);
@@ -80,11 +93,29 @@ export class InlineWriter implements TimedWriter {
     this.#transaction = (items, rollUp) => transaction.immediate(items, rollUp);
   }
 
-  get lastCommitMs(): number {
-    return this.#lastCommitMs;
+  /** The newest entry that was acknowledged. Batches are written one at a time. */
+  get acknowledgedId(): number {
+    return this.#acknowledgedId;
   }
 
-  write(items: readonly JournalItem[], rollUpDue: boolean): void {
+  write(items: readonly JournalItem[], rollUpDue: boolean, isAlone = false): Promise<void> | void {
+    const { sync, checkpoints } = this.#log;
+    const { restarting } = checkpoints;
+    if (restarting !== null) return restarting.then(() => this.write(items, rollUpDue, isAlone));
+    sync.check();
+    this.#acknowledgedId = this.#committedId;
+    this.#commit(items, rollUpDue);
+    checkpoints.onCommit();
+    // Totals alone need not be durable: they are computed from the rows again.
+    if (items.length > 0) return isAlone ? sync.syncAlone() : sync.sync();
+  }
+
+  close(): void {
+    this.#log.sync.check();
+    if (this.#uncountedRows > 0) this.#commit([], true);
+  }
+
+  #commit(items: readonly JournalItem[], rollUpDue: boolean): void {
     const isLarge = this.#uncountedRows >= maxUncountedRows;
     let rollUp = rollUpDue || isLarge || items.some(({ kind }) => kind === "clock");
     try {
@@ -95,13 +126,9 @@ export class InlineWriter implements TimedWriter {
       rollUp = false;
       this.#run(items, rollUp);
     }
-    this.#lastCommitMs = performance.now() - this.#appliedAtMs;
+    this.#committedId = Math.max(this.#committedId, this.#entries.lastId);
     if (rollUp) this.#uncountedRows = 0;
     for (const item of items) this.#uncountedRows += countedRows(item);
-  }
-
-  close(): void {
-    if (this.#uncountedRows > 0) this.write([], true);
   }
 
   #run(items: readonly JournalItem[], rollUp: boolean): void {
@@ -134,7 +161,6 @@ export class InlineWriter implements TimedWriter {
     this.#deltas.write();
     this.#attempts.write();
     this.#attempts.clear();
-    this.#appliedAtMs = performance.now();
   }
 
   #settle(item: JournalItem & { kind: "settle" }): void {

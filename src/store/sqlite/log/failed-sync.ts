@@ -1,0 +1,65 @@
+import type { Database } from "bun:sqlite";
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
+import { StoreRefusal } from "../../store.ts";
+import type { DataFolder } from "../files/folder.ts";
+import { checkpoint } from "./log-state.ts";
+
+const lockTimeoutMs = 10_000;
+const pauseMs = 20;
+
+/** Leaves the newest acknowledged entry for the next process, as well as a failing disk allows. */
+export function noteFailedSync({ failedSyncFile }: DataFolder, acknowledgedId: number): void {
+  try {
+    const descriptor = openSync(failedSyncFile, "w", 0o600);
+    try {
+      writeSync(descriptor, String(acknowledgedId));
+      fsyncSync(descriptor);
+    } finally {
+      closeSync(descriptor);
+    }
+  } catch {
+    // The next process recovers the log in any case. Without the note it has nothing to compare it with.
+  }
+}
+
+/**
+ * Begins with an empty log, whose content is in the database and synced. SQLite has recovered the log by its checksums; but what
+ * the last process could not sync may be only in the system's memory, and nothing may be acknowledged behind it. After a failed sync
+ * the ledger must have every entry that was acknowledged.
+ */
+export async function recoverLog(database: Database, folder: DataFolder): Promise<void> {
+  const acknowledgedId = readNote(folder);
+  if (acknowledgedId === null) {
+    // A command that reads keeps it from the last step, and would have to be waited for.
+    checkpoint(database, "TRUNCATE");
+    return;
+  }
+  const giveUpAtMs = performance.now() + lockTimeoutMs;
+  while (checkpoint(database, "TRUNCATE").isBusy) {
+    if (performance.now() >= giveUpAtMs) throw busyRefusal(folder);
+    await Bun.sleep(pauseMs);
+  }
+  const newest = database.query<{ id: number | null }, []>("SELECT max(id) AS id FROM entries").get();
+  if ((newest?.id ?? 0) < acknowledgedId) throw lossRefusal(folder, newest?.id ?? 0, acknowledgedId);
+  rmSync(folder.failedSyncFile, { force: true });
+}
+
+/** Null if the last sync did not fail. */
+function readNote({ failedSyncFile }: DataFolder): number | null {
+  return existsSync(failedSyncFile) ? Number(readFileSync(failedSyncFile, "utf8")) : null;
+}
+
+function busyRefusal({ dir }: DataFolder): StoreRefusal {
+  return new StoreRefusal(
+    "locked",
+    `The disk of ${dir} failed, and its ledger is read by another program. End that program, then start again.`,
+  );
+}
+
+function lossRefusal({ databaseFile, failedSyncFile }: DataFolder, newest: number, acknowledged: number) {
+  return new StoreRefusal(
+    "corrupt",
+    `The disk lost entries ${newest + 1} to ${acknowledged} of ${databaseFile}, which were synced. Replace the disk, and ` +
+      `restore a backup with \`sluice restore FILE\`; or remove ${failedSyncFile} to go on without them.`,
+  );
+}

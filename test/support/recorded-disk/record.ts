@@ -1,0 +1,56 @@
+import { closeSync, openSync, writeSync } from "node:fs";
+
+/** One thing that happened to a recorded disk, as `shim.c` writes it. */
+export interface DiskEvent {
+  readonly kind: "write" | "truncate" | "unlink" | "syncBegun" | "synced" | "syncFailed" | "acknowledged";
+  readonly file: "database" | "log" | null;
+  /** The thread that syncs; one sync at a time. */
+  readonly thread: number;
+  /** For `truncate`: the new size. */
+  readonly offset: number;
+  readonly data: Buffer;
+}
+
+const kinds: Readonly<Record<string, DiskEvent["kind"]>> = {
+  W: "write",
+  T: "truncate",
+  U: "unlink",
+  B: "syncBegun",
+  E: "synced",
+  F: "syncFailed",
+  A: "acknowledged",
+};
+const files: Readonly<Record<string, DiskEvent["file"]>> = { d: "database", w: "log" };
+const headBytes = 24;
+
+export function* readRecord(record: Buffer): Generator<DiskEvent> {
+  for (let at = 0; at + headBytes <= record.length; ) {
+    const kind = kinds[String.fromCharCode(record.readUInt8(at))];
+    if (kind === undefined) throw new Error(`the record is broken at byte ${at}`);
+    const hasData = kind === "write" || kind === "acknowledged";
+    const length = hasData ? record.readUInt32LE(at + 16) : 0;
+    yield {
+      kind,
+      file: files[String.fromCharCode(record.readUInt8(at + 1))] ?? null,
+      thread: record.readUInt32LE(at + 4),
+      offset: Number(record.readBigUInt64LE(at + 8)),
+      data: record.subarray(at + headBytes, at + headBytes + length),
+    };
+    at += headBytes + length;
+  }
+}
+
+/** For the recorded program: notes in the same record what it has acknowledged. */
+export function openAcknowledgements(path: string): { add(what: string): void; close(): void } {
+  const descriptor = openSync(path, "a");
+  return {
+    add(what) {
+      const data = Buffer.from(what);
+      const head = Buffer.alloc(headBytes);
+      head.write("A");
+      head.writeUInt32LE(data.length, 16);
+      writeSync(descriptor, Buffer.concat([head, data]));
+    },
+    close: () => closeSync(descriptor),
+  };
+}

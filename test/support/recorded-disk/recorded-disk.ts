@@ -1,0 +1,62 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type DiskEvent, readRecord } from "./record.ts";
+
+export interface RecordedDisk extends Disposable {
+  /** For the programs whose disk it is. */
+  readonly env: Readonly<Record<string, string>>;
+  /** From now on every sync of the log fails with this error; 0 for none. */
+  failSyncs(errno: number): void;
+  /** What has happened so far. */
+  events(): readonly DiskEvent[];
+  /** How much has been acknowledged so far. */
+  countAcknowledged(): number;
+}
+
+const compiler = process.platform === "linux" ? (Bun.which("gcc") ?? Bun.which("cc")) : null;
+
+/** Whether there is a compiler for the shim. Tests of power cuts are skipped where there is none. */
+export const canRecordDisk = compiler !== null;
+if (!canRecordDisk) console.warn("SKIPPED: there is no C compiler here, so no power cut can be simulated");
+
+/** Records what programs do to a database and its log. */
+export function recordDisk(databaseFile: string): RecordedDisk {
+  const folder = mkdtempSync(join(tmpdir(), "sluice-recorded-"));
+  const at = (name: string) => join(folder, name);
+  const source = new URL("./shim.c", import.meta.url).pathname;
+  const made = Bun.spawnSync([
+    compiler ?? "cc",
+    "-shared",
+    "-fPIC",
+    "-O1",
+    "-o",
+    at("shim.so"),
+    source,
+    "-ldl",
+  ]);
+  if (made.exitCode !== 0) {
+    rmSync(folder, { recursive: true, force: true });
+    throw new Error(`the shim of a recorded disk cannot be compiled: ${made.stderr}`);
+  }
+  const counted = { bytes: 0, acknowledged: 0 };
+  writeFileSync(at("record"), "");
+  writeFileSync(at("errno"), "0");
+  return {
+    env: {
+      LD_PRELOAD: at("shim.so"),
+      RECORDED_FILE: databaseFile,
+      RECORDED_LOG: at("record"),
+      FAILING_SYNC_FILE: at("errno"),
+    },
+    failSyncs: (errno) => writeFileSync(at("errno"), String(errno)),
+    events: () => [...readRecord(readFileSync(at("record")))],
+    countAcknowledged() {
+      const added = readFileSync(at("record")).subarray(counted.bytes);
+      counted.bytes += added.length;
+      for (const { kind } of readRecord(added)) if (kind === "acknowledged") counted.acknowledged += 1;
+      return counted.acknowledged;
+    },
+    [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }),
+  };
+}
