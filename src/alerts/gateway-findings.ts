@@ -96,7 +96,7 @@ type ProviderKind = "provider_billing" | "provider_auth" | "provider_failing" | 
 
 function kindOfFailure(health: DeploymentHealth): ProviderKind {
   const { alarm } = health;
-  if (alarm === "unpaid") return "provider_billing";
+  if (alarm === "billing") return "provider_billing";
   if (refusesKey.includes(alarm)) return "provider_auth";
   return isFailing(health) ? "provider_failing" : "provider_slow";
 }
@@ -108,7 +108,7 @@ function findingOf(deployments: readonly DeploymentHealth[]): Finding[] {
   const { provider, alarm } = first;
   const kind = kindOfFailure(first);
   const calls = deployments.flatMap(({ failing }) => failing ?? []);
-  const named = alarm ?? calls[0]?.failure ?? "broken_off";
+  const named = alarm ?? calls[0]?.failure ?? "incomplete_response";
   const failure = kind === "provider_slow" ? "no first byte" : named.replaceAll("_", " ");
   const sum = (count: (slow: SlowCalls) => number) =>
     deployments.reduce((total, { slow }) => total + (slow === null ? 0 : count(slow)), 0);

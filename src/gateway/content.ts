@@ -100,7 +100,7 @@ export function endContent(
   const { status, outcome } = end;
   const wants = content.wants(outcome === "completed");
   const isUnwanted = outcome === "replayed" || status === 401 || (!wants.isKept && !wants.isTraced);
-  if (isUnwanted || (outcome === "refused" && !gateway.content.rejections.takes(key.id))) {
+  if (isUnwanted || (outcome === "rejected" && !gateway.content.rejections.takes(key.id))) {
     content.drop();
     return;
   }

@@ -9,7 +9,7 @@ import type { Gateway } from "./gateway.ts";
 export interface ExchangeEnd {
   /** The status the client was answered with. */
   readonly status: number;
-  readonly outcome: "completed" | "failed" | "cancelled" | "refused" | "replayed";
+  readonly outcome: "completed" | "failed" | "cancelled" | "rejected" | "replayed";
   readonly error: unknown;
 }
 

@@ -37,7 +37,7 @@ export async function respond(
     await giveBackClaims(gateway, exchange);
     const status = hasLeft ? clientLeft : response.status;
     // A 4xx is the request's fault, whoever detected it; anything else is the provider's or our own.
-    const outcome = hasLeft ? "cancelled" : status < 500 ? "refused" : "failed";
+    const outcome = hasLeft ? "cancelled" : status < 500 ? "rejected" : "failed";
     endExchange(gateway, exchange, { status, outcome, error });
     return lastIfDraining(gateway, response);
   }

@@ -28,7 +28,7 @@ export interface ExchangeFacts {
   readonly deployment: string | null;
   readonly stream: boolean;
   readonly status: number;
-  /** `completed`, `failed` (5xx, or broken off), `cancelled`, `replayed`, or `refused` (4xx). */
+  /** `completed`, `failed` (5xx, or interrupted), `cancelled`, `replayed`, or `rejected` (4xx). */
   readonly outcome: string;
   readonly errorCode: string | null;
   /** Why an error happened. For operators only, never sent to clients. */

@@ -114,17 +114,21 @@ function levelOf({ errorCode }: ExchangeFacts): "info" | "error" {
 function exchangeLine(facts: ExchangeFacts): string {
   const { usage } = facts;
   const level = levelOf(facts) === "error" ? 50 : 30;
-  let line = `{"level":${level},"time":${facts.endedAtMs},"msg":"exchange","request_id":"${facts.requestId}","key":${keyText(facts.keyPrefix)},"route":"${facts.route}","model":${quote(facts.model)},"deployment":${quote(facts.deployment)},"stream":${facts.stream},"status":${facts.status},"outcome":"${facts.outcome}"`;
+  let line = `{"level":${level},"time":${facts.endedAtMs},"msg":"request","request_id":"${facts.requestId}","key":${keyText(facts.keyPrefix)},"route":"${facts.route}","model":${quote(facts.model)},"deployment":${quote(facts.deployment)},"stream":${facts.stream},"status":${facts.status},"outcome":"${facts.outcome}"`;
   if (facts.address !== null) line += `,"address":${JSON.stringify(facts.address)}`;
   if (facts.errorCode !== null) line += `,"error":"${facts.errorCode}"`;
   if (facts.cause !== null) line += `,"cause":${JSON.stringify(facts.cause)}`;
   if (facts.callerRequestId !== null) line += `,"caller_request_id":${JSON.stringify(facts.callerRequestId)}`;
   if (usage !== null) {
-    line += `,"input_tokens":${totalInput(usage)},"output_tokens":${usage.outputTokens},"charged":${facts.charged},"basis":"${facts.basis}"`;
+    line += `,"input_tokens":${totalInput(usage)},"output_tokens":${usage.outputTokens},"charge":${facts.charged},"charge_unit":"${chargeUnit(facts)}","basis":"${facts.basis}"`;
   }
   if (facts.firstByteMs !== null) line += `,"first_byte_ms":${tenths(facts.firstByteMs)}`;
   if (facts.failedAttempts.length > 0) line += `,"failed_attempts":${failedAttempts(facts)}`;
   return `${line},"total_ms":${tenths(facts.totalMs)},"attempts":${facts.attempts}}\n`;
+}
+
+function chargeUnit({ mode }: ExchangeFacts): string {
+  return mode === "token_budget" ? "tokens" : "nano_credits";
 }
 
 /** Leaves out the provider's message, which may quote the prompt. */
@@ -174,7 +178,7 @@ function prettyFields(facts: ExchangeFacts): Record<string, unknown> {
     model: facts.model,
     deployment: facts.deployment,
     tokens: usage && `${totalInput(usage)}+${usage.outputTokens}`,
-    charged: usage && facts.charged,
+    charge: usage && `${facts.charged} ${chargeUnit(facts)}`,
     cause: facts.cause,
     failed: failed.map(({ deployment, failure }) => `${deployment} ${failure}`).join(", ") || null,
   };

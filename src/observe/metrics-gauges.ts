@@ -56,26 +56,34 @@ export function renderGauges(out: Exposition, gauges: Gauges): void {
   const { attention, accounts, breakers } = gauges;
   const gauge = (name: string, help: string, samples: Parameters<Exposition["family"]>[3]) =>
     out.family(name, "gauge", help, samples);
-  gauge("sluice_ready", "1 while new work is taken, as /readyz says, else 0.", gauges.ready ? 1 : 0);
-  gauge("sluice_in_flight", "Exchanges that are open now.", gauges.inFlight);
+  gauge(
+    "sluice_ready",
+    "1 if the gateway accepts new requests (same as /readyz), else 0.",
+    gauges.ready ? 1 : 0,
+  );
+  gauge("sluice_requests_in_flight", "Requests in progress.", gauges.inFlight);
   const dropped =
-    "Endings of exchanges that were neither kept nor counted in reports, because there were too many at once.";
-  out.family("sluice_dropped_endings_total", "counter", dropped, gauges.droppedEndings);
+    "Requests missing from the request log and from reports, because there were too many at once.";
+  out.family("sluice_request_log_dropped_total", "counter", dropped, gauges.droppedEndings);
   if (gauges.droppedContent !== null) {
     const lost = "Requests whose content was not recorded, because the queue or the disk was full.";
     out.family("sluice_content_dropped_total", "counter", lost, gauges.droppedContent);
   }
-  gauge("sluice_held", "What open holds have set aside.", [
+  gauge("sluice_reserved", "Credits and tokens reserved by requests in progress.", [
     [{ unit: "credits" }, gauges.heldCredits],
     [{ unit: "tokens" }, gauges.heldTokens],
   ]);
-  const overrun = "Costs above the hold that no balance, budget or cap could pay, and that were not charged.";
+  const overrun = "Costs above the hold that no balance, budget or cap covered, and that were not charged.";
   out.family("sluice_overrun_total", "counter", overrun, [
     [{ unit: "credits" }, gauges.overrunCredits],
     [{ unit: "tokens" }, gauges.overrunTokens],
   ]);
-  gauge("sluice_event_loop_lag_seconds", "The longest recent lag.", gauges.eventLoopLagMs / 1000);
-  gauge("process_resident_memory_bytes", "Resident memory.", gauges.residentBytes);
+  gauge(
+    "sluice_event_loop_lag_seconds",
+    "Longest recent event-loop lag, in seconds.",
+    gauges.eventLoopLagMs / 1000,
+  );
+  gauge("process_resident_memory_bytes", "Resident memory, in bytes.", gauges.residentBytes);
   renderJournal(out, gauges.journal);
   gauge(
     "sluice_alerts_active",
@@ -85,12 +93,12 @@ export function renderGauges(out: Exposition, gauges: Gauges): void {
   renderAccounts(out, accounts);
   gauge(
     "sluice_breaker_state",
-    "1 for the state that a deployment's breaker is in.",
+    "1 for the current state of a deployment's circuit breaker.",
     breakers.map(({ deployment, state }) => [{ deployment, state }, 1]),
   );
   gauge(
     "sluice_deployment_in_flight",
-    "Open calls to a deployment.",
+    "Upstream calls in progress by deployment.",
     breakers.map(({ deployment, inFlight }) => [{ deployment }, inFlight]),
   );
 }
@@ -99,7 +107,7 @@ function renderAccounts(out: Exposition, accounts: readonly AccountGauges[]): vo
   out.family(
     "sluice_account_balance",
     "gauge",
-    "What an account has left; below 0 it is owed.",
+    "Balance of an account; negative if it owes.",
     accounts.flatMap(({ account, label, unit, balance }) =>
       balance === null ? [] : [[{ account, label, unit }, balance] as const],
     ),
@@ -113,18 +121,23 @@ function renderAccounts(out: Exposition, accounts: readonly AccountGauges[]): vo
     );
     out.family(name, "gauge", help, samples);
   };
-  caps("sluice_account_cap_limit", "The most that an account may take in the running period.", "limit");
-  caps("sluice_account_cap_used", "What an account has taken in the running period.", "used");
+  caps("sluice_account_cap_limit", "Limit of an account's cap in the current period.", "limit");
+  caps("sluice_account_cap_used", "Used amount of an account's cap in the current period.", "used");
 }
 
 function renderJournal(out: Exposition, journal: JournalGauges): void {
   const { batches, items, failedBatches, lastBatchItems, lastBatchMs, pendingItems } = journal;
-  const perBatch = "Items written; by batches, the mean batch size.";
+  const perBatch = "Items written. Divide by batches for the mean batch size.";
   const failed = "Batches that could not be written.";
   out.family("sluice_journal_batches_total", "counter", "Batches written.", batches);
   out.family("sluice_journal_items_total", "counter", perBatch, items);
   out.family("sluice_journal_failed_batches_total", "counter", failed, failedBatches);
-  out.family("sluice_journal_last_batch_items", "gauge", "Items of the last batch.", lastBatchItems);
-  out.family("sluice_journal_last_batch_seconds", "gauge", "Time the last batch took.", lastBatchMs / 1000);
-  out.family("sluice_journal_pending_items", "gauge", "Items that wait to be written.", pendingItems);
+  out.family("sluice_journal_last_batch_items", "gauge", "Items in the last batch.", lastBatchItems);
+  out.family(
+    "sluice_journal_last_batch_seconds",
+    "gauge",
+    "Duration of the last batch, in seconds.",
+    lastBatchMs / 1000,
+  );
+  out.family("sluice_journal_pending_items", "gauge", "Items waiting to be written.", pendingItems);
 }

@@ -33,7 +33,7 @@ class Series {
     if (facts.errorCode !== null) countUp(this.byErrorCode, facts.errorCode);
     if (countsInReports(facts)) countUp(this.byOutcome, facts.outcome);
     if (facts.outcome === "cancelled" && facts.attempts > 0 && facts.charged === 0) {
-      countUp(this.leftUnpaid, facts.stream ? "stream" : "whole");
+      countUp(this.leftUnpaid, facts.stream ? "streaming" : "non_streaming");
     }
     this.duration.add(facts.totalMs);
     if (facts.firstByteMs !== null) this.firstByte.add(facts.firstByteMs);
@@ -132,29 +132,38 @@ function renderExchanges(out: Exposition, all: readonly Series[]): void {
       counted.map((one) => [one.labels, of(one)]),
     );
   };
-  const requests = "Requests by the status they were answered with.";
+  const requests = "Requests by HTTP status.";
   counterBy("status", "sluice_requests_total", requests, (one) => one.byStatus);
-  const exchanges = "Exchanges of keys by how they ended, as reports count them.";
-  counterBy("outcome", "sluice_exchanges_total", exchanges, (one) => one.byOutcome);
-  const left = "Calls that a client left before anything could be charged, though a provider had been asked.";
-  counterBy("form", "sluice_left_unpaid_total", left, (one) => one.leftUnpaid);
-  const failures = "Calls to providers that failed, by why.";
+  const exchanges = "Requests with a valid key by outcome, as in reports.";
+  counterBy("outcome", "sluice_request_outcomes_total", exchanges, (one) => one.byOutcome);
+  const left =
+    "Requests that the client abandoned after a provider was called and before anything could be charged.";
+  counterBy("form", "sluice_abandoned_requests_total", left, (one) => one.leftUnpaid);
+  const failures = "Failed upstream calls by reason.";
   counterBy("failure", "sluice_upstream_failures_total", failures, (one) => one.byFailure);
-  const errors = "Requests that ended in an error, by its code.";
+  const errors = "Requests that ended in an error, by error code.";
   counterBy("code", "sluice_errors_total", errors, (one) => one.byErrorCode);
-  counterBy("kind", "sluice_tokens_total", "Tokens of usage records, by kind.", (one) => [
+  counterBy("kind", "sluice_tokens_total", "Tokens in usage records by kind.", (one) => [
     ["input", one.inputTokens],
     ["cached_input", one.cachedInputTokens],
     ["output", one.outputTokens],
   ]);
-  const spend = "Credits charged, for cancelled calls too.";
+  const spend = "Credits charged, including cancelled requests.";
   counter("sluice_spend_credits_total", spend, ({ spentNano }) => spentNano / nanoPerCredit);
-  counter("sluice_spend_tokens_total", "Tokens charged to budgets.", ({ spentTokens }) => spentTokens);
-  const listCost = "Credits that the use of token-budget keys would have cost.";
+  counter("sluice_spend_tokens_total", "Tokens charged to token budgets.", ({ spentTokens }) => spentTokens);
+  const listCost = "List cost of requests with token-budget keys, in credits.";
   counter("sluice_list_cost_credits_total", listCost, ({ listCostNano }) => listCostNano / nanoPerCredit);
-  counter("sluice_upstream_attempts_total", "Calls to providers.", ({ attempts }) => attempts);
-  histogram("sluice_first_byte_seconds", "Time to the first byte.", ({ firstByte }) => firstByte);
-  histogram("sluice_duration_seconds", "Time to the end.", ({ duration }) => duration);
+  counter("sluice_upstream_attempts_total", "Upstream calls.", ({ attempts }) => attempts);
+  histogram(
+    "sluice_time_to_first_byte_seconds",
+    "Time to the first byte of the response, in seconds.",
+    ({ firstByte }) => firstByte,
+  );
+  histogram(
+    "sluice_request_duration_seconds",
+    "Time to the end of the response, in seconds.",
+    ({ duration }) => duration,
+  );
 }
 
 const newMap = () => new Map<string, never>();

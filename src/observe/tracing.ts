@@ -105,7 +105,8 @@ function attributesOf(facts: ExchangeFacts, tracedAs: string): Attributes {
     "sluice.outcome": facts.outcome,
     "sluice.stream": facts.stream,
     "sluice.attempts": facts.attempts,
-    "sluice.charged": facts.charged,
+    "sluice.charge": facts.charged,
+    "sluice.charge_unit": facts.mode === "token_budget" ? "tokens" : "nano_credits",
   };
   if (facts.model !== null) attributes["gen_ai.request.model"] = facts.model;
   if (facts.provider !== null) attributes["gen_ai.provider.name"] = facts.provider;

@@ -70,7 +70,7 @@ export type EntryKind = "topup" | "adjustment" | "charge" | "overrun";
 export type Outcome = "completed" | "failed" | "cancelled" | "interrupted";
 
 /** How any exchange of a key may end. */
-export type Ending = Outcome | "refused";
+export type Ending = Outcome | "rejected";
 
 export interface Entry {
   readonly id: number;

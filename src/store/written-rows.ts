@@ -1,4 +1,5 @@
 import type { ExchangeEnding, StoredResponse } from "./records.ts";
+import { storedOutcome } from "./stored-outcome.ts";
 
 /** Rows by the names of their columns, as both databases write them. */
 
@@ -14,7 +15,7 @@ const ofEnding: Readonly<Record<string, (ending: ExchangeEnding) => Value>> = {
   provider: ({ provider }) => provider,
   upstream_model: ({ upstreamModel }) => upstreamModel,
   stream: ({ stream }) => stream,
-  outcome: ({ outcome }) => outcome,
+  outcome: ({ outcome }) => storedOutcome(outcome),
   status: ({ status }) => status,
   code: ({ code }) => code,
   message: ({ message }) => message,

@@ -76,23 +76,28 @@ export function unreachable(cause: unknown): Failure {
 
 /** There is no credential to send, because the host that issues them fails. Nothing was sent to the provider. */
 export function withoutCredential(cause: CredentialUnavailable): Failure {
-  const message = "The gateway has no valid credential for the provider at the moment.";
+  const message =
+    "The gateway has no valid credential for the provider. Retry later, or contact the operator.";
   const error = new GatewayError("provider_unavailable", message, { cause });
   return { ...tryOthers, error, kind: "no_credential", evidence: "connection", alarm: true };
 }
 
 /** The connection was closed before an answer. */
 export function hungUp(cause: unknown): Failure {
-  const error = new GatewayError("upstream_error", "The provider closed the connection without an answer.", {
+  const error = new GatewayError("upstream_error", "The provider closed the connection without a response.", {
     cause,
   });
-  return { ...tryOthers, error, kind: "hung_up" };
+  return { ...tryOthers, error, kind: "connection_closed" };
 }
 
 /** The answer ended early. None of it has reached the client, but the provider may bill it. */
 export function brokenOff(cause: unknown): Failure {
-  const error = new GatewayError("upstream_error", "The provider's answer broke off.", { cause });
-  return { ...tryOthers, error, kind: "broken_off" };
+  const error = new GatewayError(
+    "upstream_error",
+    "The provider closed the connection before the response was complete.",
+    { cause },
+  );
+  return { ...tryOthers, error, kind: "incomplete_response" };
 }
 
 /** Only Messages has a status of its own for timeouts. */
@@ -107,16 +112,16 @@ export function tooSlow(dialect: ClientDialectName): Failure {
 
 /** Not valid HTTP. Never retried: the provider has answered, so it has done the work and bills it. */
 export function malformed(cause: unknown): Failure {
-  const error = new GatewayError("upstream_error", "The provider's answer is malformed.", { cause });
-  return { ...final, error, kind: "malformed", evidence: "provider" };
+  const error = new GatewayError("upstream_error", "The provider sent a malformed HTTP response.", { cause });
+  return { ...final, error, kind: "malformed_http", evidence: "provider" };
 }
 
 /** Wrong content type, a redirect, compression, broken JSON. */
 export function unusable(problem: string, cause?: unknown): Failure {
-  const error = new GatewayError("upstream_error", `The provider's answer cannot be used: ${problem}.`, {
+  const error = new GatewayError("upstream_error", `The provider sent an invalid response: ${problem}.`, {
     cause,
   });
-  return { ...tryOthers, error, kind: "nonsense" };
+  return { ...tryOthers, error, kind: "invalid_response" };
 }
 
 /**
@@ -128,7 +133,7 @@ export function errorWithin(body: JsonObject, spoken: ProviderDialectName): Fail
   const refusal = readErrorObject(body);
   const { message: said, refusesProofs = false } = refusal;
   if (reported.code === "context_length_exceeded")
-    return { ...final, error: reported, kind: "overflow", said };
+    return { ...final, error: reported, kind: "context_length", said };
   const error = asUpstreams(reported);
   const evidence = reported.code === "invalid_request" ? null : "provider";
   const failure = { ...tryOthers, error, kind: "error_in_200", said, evidence } as const;
@@ -139,7 +144,7 @@ export function errorWithin(body: JsonObject, spoken: ProviderDialectName): Fail
       mayTryOthers: false,
     };
   }
-  if (isUnpaid(refusal)) return { ...failure, kind: "unpaid", keyProblem: "rejected", alarm: true };
+  if (isUnpaid(refusal)) return { ...failure, kind: "billing", keyProblem: "rejected", alarm: true };
   return { ...failure, refusesProofs, alarm: isUnknownModel(refusal) };
 }
 
@@ -164,13 +169,13 @@ export function cancelled(signal: AbortSignal): Failure {
   const error =
     reason instanceof GatewayError
       ? reason
-      : new GatewayError("upstream_error", "The call was ended before the provider answered.");
+      : new GatewayError("upstream_error", "The request was cancelled before the provider responded.");
   return { ...final, error, kind: "cancelled" };
 }
 
 /** The request could not be made for this deployment, e.g. not translated. Not the provider's fault. */
 export function unprepared(error: GatewayError): Failure {
-  return { ...final, error, kind: "unprepared" };
+  return { ...final, error, kind: "not_sent" };
 }
 
 /**
@@ -237,7 +242,7 @@ function explained(
     case "credential":
       return { ...refusedGateway(status, refusal), ...told, keyProblem: "rejected" };
     case "unpaid":
-      return { ...refusedGateway(status, refusal), ...told, kind: "unpaid", keyProblem: "rejected" };
+      return { ...refusedGateway(status, refusal), ...told, kind: "billing", keyProblem: "rejected" };
     case "expired":
       return { ...refusedGateway(status, refusal), ...told, keyProblem: "rejected", hasExpired: true };
     case "account":
@@ -269,9 +274,13 @@ function isAboutRequest({ code, details }: VendorRefusal): boolean {
 type Untold = Omit<Failure, "kind" | "said">;
 
 function refusedGateway(status: number, refusal: VendorRefusal): Untold {
-  const error = new GatewayError("upstream_error", "The provider refused the gateway's request.", {
-    cause: refusal,
-  });
+  const error = new GatewayError(
+    "upstream_error",
+    "The provider rejected the gateway, not your request. Contact the operator and quote the request id.",
+    {
+      cause: refusal,
+    },
+  );
   // Some vendors answer 403 to a prompt that they reject, and 404 to an unknown id in the request.
   const evidence = status === 403 || status === 404 ? "unclear" : "provider";
   return { ...tryOthers, error, evidence, alarm: true };
@@ -279,10 +288,9 @@ function refusedGateway(status: number, refusal: VendorRefusal): Untold {
 
 function busy(refusal: VendorRefusal): Untold {
   const { retryAfterMs, quotaResetMs = null } = refusal;
-  const error = new GatewayError("service_unavailable", "The provider is busy. Please try again.", {
-    retryAfterSeconds: Math.max(1, Math.ceil((retryAfterMs ?? 1000) / 1000)),
-    cause: refusal,
-  });
+  const retryAfterSeconds = Math.max(1, Math.ceil((retryAfterMs ?? 1000) / 1000));
+  const message = `The provider is overloaded or rate limiting the gateway. Retry in ${retryAfterSeconds} s.`;
+  const error = new GatewayError("service_unavailable", message, { retryAfterSeconds, cause: refusal });
   return { ...tryOthers, error, coolDownMs: retryAfterMs ?? 0, quotaResetMs };
 }
 

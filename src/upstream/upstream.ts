@@ -158,7 +158,7 @@ export interface DeploymentHealth {
   readonly recentCalls: number;
   readonly recentFailures: number;
   readonly inFlight: number;
-  /** Why it needs the operator's attention, e.g. `unpaid`; null once it has answered. */
+  /** Why it needs the operator's attention, e.g. `billing`; null once it has answered. */
   readonly alarm: string | null;
   /** Its last failure, if it has not answered since. */
   readonly failing: FailingCalls | null;

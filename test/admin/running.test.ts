@@ -86,7 +86,9 @@ describe("on a running gateway", () => {
     const { port } = listener;
     await listener.stop(true);
     sluice = await Sluice.start({ config: `[admin]\nmetrics_listen = "127.0.0.1:${port}"\n${demo}` });
-    expect(await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()).toContain("sluice_in_flight 0");
+    expect(await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()).toContain(
+      "sluice_requests_in_flight 0",
+    );
     expect((await fetch(`http://127.0.0.1:${port}/admin/api/v1/keys`)).status).toBe(404);
     expect((await sluice.request("/metrics")).status).toBe(401);
   });

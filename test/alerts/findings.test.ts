@@ -127,7 +127,7 @@ test("a gateway finds failing providers, models left out and a newer configurati
     deploymentHealth({ consecutiveFailures: 2, failing }),
     deploymentHealth({ name: "openai/a", consecutiveFailures: 3, failing }),
     deploymentHealth({ name: "openai/b", state: "half_open", failing: { ...failing, sinceMs: 3 } }),
-    deploymentHealth({ name: "other/c", provider: "other", alarm: "unpaid", failing }),
+    deploymentHealth({ name: "other/c", provider: "other", alarm: "billing", failing }),
     deploymentHealth({ name: "third/d", provider: "third", alarm: "status_401", failing }),
     deploymentHealth({ name: "fourth/e", provider: "fourth", state: "cooling" }),
   );

@@ -204,8 +204,8 @@ testEachStore(
     const clock = new FakeClock();
     using hook = new HookServer();
     const store = await database.openGateway(clock);
-    const failing = { sinceMs: 7, atMs: 9, failure: "unpaid", said: "a prompt-canary" };
-    let health: DeploymentHealth[] = [deploymentHealth({ alarm: "unpaid", failing })];
+    const failing = { sinceMs: 7, atMs: 9, failure: "billing", said: "a prompt-canary" };
+    let health: DeploymentHealth[] = [deploymentHealth({ alarm: "billing", failing })];
     const one = monitorOf(store, clock, hook, { deploymentHealth: () => health }).monitor;
     const two = monitorOf(store, clock, hook).monitor;
     await one.look();
@@ -237,7 +237,7 @@ testEachStore(
     const clock = new FakeClock();
     using hook = new HookServer();
     const store = await database.openGateway(clock);
-    const health = [deploymentHealth({ alarm: "unpaid" })];
+    const health = [deploymentHealth({ alarm: "billing" })];
     const failing = { deploymentHealth: () => health, leadForMs: 1 };
     const { monitor } = monitorOf(store, clock, hook, failing);
     await waitFor(async () => {
@@ -265,7 +265,7 @@ testEachStore("a provider answers again only if each deployment in the alert has
   const store = await database.openGateway(clock);
   let health: DeploymentHealth[] = [];
   const { monitor } = monitorOf(store, clock, hook, { deploymentHealth: () => health });
-  const failing = ["openai/a", "openai/b"].map((name) => deploymentHealth({ name, alarm: "unpaid" }));
+  const failing = ["openai/a", "openai/b"].map((name) => deploymentHealth({ name, alarm: "billing" }));
   const answered = (name: string) => deploymentHealth({ name, answeredAtMs: clock.wallMs() });
   const lookAt = async (...now: readonly DeploymentHealth[]) => {
     health = [...now];
@@ -293,7 +293,7 @@ testEachStore("a provider that fails in another way than before is one update", 
   const clock = new FakeClock();
   using hook = new HookServer();
   const store = await database.openGateway(clock);
-  let health = [deploymentHealth({ alarm: "unpaid" })];
+  let health = [deploymentHealth({ alarm: "billing" })];
   const { monitor } = monitorOf(store, clock, hook, { deploymentHealth: () => health });
   await monitor.look();
   health = [deploymentHealth({ consecutiveFailures: 3 })];
@@ -322,7 +322,7 @@ testEachStore("a provider that fails in another way than before is one update", 
     [
       "provider_auth",
       "resolved",
-      "Provider openai no longer fails in this way. Provider openai is failing (openai/gpt: broken off).",
+      "Provider openai no longer fails in this way. Provider openai is failing (openai/gpt: incomplete response).",
     ],
     ["provider_slow", "resolved", expect.stringContaining("is unknown")],
   ]);
@@ -333,7 +333,7 @@ testEachStore("what a gateway finds only as it stops begins no alert", async (da
   const clock = new FakeClock();
   using hook = new HookServer();
   const store = await database.openGateway(clock);
-  const health = [deploymentHealth({ alarm: "unpaid" })];
+  const health = [deploymentHealth({ alarm: "billing" })];
   await monitorOf(store, clock, hook, { deploymentHealth: () => health }).monitor.stop();
   const next = monitorOf(store, clock, hook).monitor;
   await next.look();
@@ -436,7 +436,7 @@ testEachStore(
 test("a stop does not wait for a store that does not answer", async () => {
   using hook = new HookServer();
   const silent = new Proxy({} as Store["alerts"], { get: () => () => new Promise(() => {}) });
-  const failing = { deploymentHealth: () => [deploymentHealth({ alarm: "unpaid" })] };
+  const failing = { deploymentHealth: () => [deploymentHealth({ alarm: "billing" })] };
   const store = { alerts: silent, nodes: null } as Store;
   const amidLook = monitorOf(store, new FakeClock(), hook, failing).monitor;
   void amidLook.look();

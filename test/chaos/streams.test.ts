@@ -58,7 +58,7 @@ async function metric(name: string): Promise<number> {
 
 /** Nothing is held, nothing runs, and no provider is being read any more. */
 async function expectQuiet(): Promise<void> {
-  await waitFor(async () => (await metric("sluice_in_flight")) === 0, "all exchanges to end");
+  await waitFor(async () => (await metric("sluice_requests_in_flight")) === 0, "all exchanges to end");
   const usage = (await (await sluice.request("/v1/usage", { key })).json()) as {
     credits: { reserved: number };
   };

@@ -139,7 +139,7 @@ for (const { client, model, provider } of pairs) {
       const got = await response.json();
       const document = await recordedFor(caller);
       expect(document.response).toEqual(got as never);
-      expect(document).toMatchObject({ outcome: "refused", status: 400, request: body });
+      expect(document).toMatchObject({ outcome: "rejected", status: 400, request: body });
     });
   });
 }

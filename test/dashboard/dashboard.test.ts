@@ -215,7 +215,7 @@ describe.if(browserPath !== null)("the dashboard in a browser", () => {
     await row.getByText("revoked").waitFor();
     await openPage("Playground");
     await page.getByRole("button", { name: "Send" }).click();
-    await page.getByText("refused", { exact: true }).waitFor();
+    await page.getByText("rejected", { exact: true }).waitFor();
     const problem = page.locator("[data-test=problem]");
     await problem.getByText("invalid_credentials", { exact: true }).waitFor();
     await problem.getByText("A revoked key stays revoked").waitFor();
@@ -391,7 +391,7 @@ describe.if(browserPath !== null)("the dashboard in a browser", () => {
     await openPage("Models");
     await page
       .getByRole("row", { name: /demo\/demo-small/ })
-      .getByText("nobody pays for it")
+      .getByText("billing problem")
       .first()
       .waitFor();
     await ask("fast");

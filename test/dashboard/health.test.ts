@@ -15,13 +15,13 @@ const resting = {
 
 test("a deployment whose calls fail is not called healthy, though its breaker is closed", () => {
   const text = (health: Partial<typeof resting>) => healthWords({ ...resting, ...health }).text;
-  expect(text({})).toBe("not asked lately");
+  expect(text({})).toBe("idle");
   expect(text({ recent_attempts: 1 })).toBe("healthy");
   expect(text({ recent_attempts: 10, recent_failures: 4 })).toBe("healthy");
   expect(text({ recent_attempts: 1, recent_failures: 1 })).toBe("failing");
   expect(text({ recent_attempts: 10, recent_failures: 5 })).toBe("failing");
-  expect(text({ alarm: "unpaid" })).toBe("nobody pays for it");
-  expect(text({ alarm: "unpaid", recent_attempts: 9, state: "closed" })).toBe("nobody pays for it");
+  expect(text({ alarm: "billing" })).toBe("billing problem");
+  expect(text({ alarm: "billing", recent_attempts: 9, state: "closed" })).toBe("billing problem");
   expect(text({ alarm: "status_418" })).toBe("refuses this gateway");
   expect(text({ keys_ready: 0 })).toBe("no credential ready");
   expect(text({ recent_attempts: 1, keys: 0, keys_ready: 0 })).toBe("healthy");

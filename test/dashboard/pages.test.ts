@@ -154,7 +154,7 @@ describe.if(browserPath !== null)("a month of a company's traffic in the dashboa
 
   test("the live tail shows only what is asked for, and says that it hides the rest", async () => {
     const asker = await sluice.createKey({ label: "Asker" });
-    await open(page, "tail?outcome=refused");
+    await open(page, "tail?outcome=rejected");
     await page.getByText("connected", { exact: true }).waitFor();
     const ask = async (model: string) => {
       const body = { model, messages: [{ role: "user", content: "Hello" }] };
@@ -286,9 +286,9 @@ describe.if(browserPath !== null)("a month of a company's traffic in the dashboa
     );
     const spends = lines.map((line) => Number(line.split(",")[names.indexOf("spend")]));
     expect(spends).toEqual(told.data.map(({ spend }) => spend));
-    const refused = lines.filter((line) => Number(line.split(",")[names.indexOf("refused")]) > 0);
+    const refused = lines.filter((line) => Number(line.split(",")[names.indexOf("rejected")]) > 0);
     expect(refused).not.toEqual([]);
-    expect(await page.locator("tbody tr", { hasText: "refused" }).count()).toBe(refused.length);
+    expect(await page.locator("tbody tr", { hasText: "rejected" }).count()).toBe(refused.length);
     expect(await page.locator("tbody tr").count()).toBe(lines.length);
     await page.locator(".tile", { hasText: "Saved by caching" }).waitFor();
     await page.getByLabel("Only this key").fill("Mobile app");

@@ -273,7 +273,7 @@ function refusals(key: KeyRecord, atMs: number, alike: number): JournalItem {
     provider: "",
     upstreamModel: "",
     stream: false,
-    outcome: "refused",
+    outcome: "rejected",
     status: 429,
     code: "rate_limit_exceeded",
     message: "The key's limit of 60 requests per minute is exceeded. Try again in 1s.",

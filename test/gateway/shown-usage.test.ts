@@ -167,7 +167,7 @@ describe("a client whose stream breaks off after text is shown what it is charge
       const body = hello(client, model, { stream: true, ...limit });
       const text = await (await world.ask(caller, { path: paths[client], body })).text();
       expect(text).not.toMatch(/message_stop|response\.completed/);
-      expect(text).toContain("broke off");
+      expect(text).toContain("before the response was complete");
       expect(await world.chargesOf(caller)).toEqual([
         { amount: -(9 * 1_000 + 3 * 2_000), basis: "measured", outcome: "failed" },
       ]);

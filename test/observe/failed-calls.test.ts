@@ -39,7 +39,7 @@ function linesOf(id: string): JsonObject[] {
 }
 
 async function exchangeLine(id: string): Promise<JsonObject> {
-  const find = () => linesOf(id).find(({ msg }) => msg === "exchange");
+  const find = () => linesOf(id).find(({ msg }) => msg === "request");
   await waitFor(() => find() !== undefined, "the exchange's line");
   return find() ?? {};
 }
@@ -100,5 +100,5 @@ test("a call whose answer fails after it has begun counts its one attempt", asyn
 
 test("a call that no provider was asked about is refused, not failed", async () => {
   const { id } = await ask({ model: "no-such-model" });
-  expect(await exchangeLine(id)).toMatchObject({ outcome: "refused", attempts: 0, deployment: null });
+  expect(await exchangeLine(id)).toMatchObject({ outcome: "rejected", attempts: 0, deployment: null });
 });

@@ -9,7 +9,7 @@ function rendered(): string {
   const metrics = new Metrics();
   const [deployment, provider, upstreamModel] = ["a/b", "a", "b"];
   const attempt = { deployment, provider, upstreamModel, status: 429, code: "upstream_error" } as const;
-  const rest = { failure: "unpaid", cause: null, said: null, durationMs: 1, left: "ended" } as const;
+  const rest = { failure: "billing", cause: null, said: null, durationMs: 1, left: "ended" } as const;
   metrics.observe(exchangeFacts({ errorCode: "upstream_error", failedAttempts: [{ ...attempt, ...rest }] }));
   return metrics.render({
     ready: true,

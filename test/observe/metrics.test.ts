@@ -83,8 +83,8 @@ describe("metrics", () => {
       exchangeFacts({ ...left, charged: 1 }),
       exchangeFacts({ ...left, outcome: "failed" }),
     );
-    expect(lines).toContain(`sluice_left_unpaid_total{${labels},form="whole"} 2`);
-    expect(lines).toContain(`sluice_left_unpaid_total{${labels},form="stream"} 1`);
+    expect(lines).toContain(`sluice_abandoned_requests_total{${labels},form="non_streaming"} 2`);
+    expect(lines).toContain(`sluice_abandoned_requests_total{${labels},form="streaming"} 1`);
   });
 
   test("count what budgets were charged in tokens, apart from credits, whatever the address", () => {
@@ -109,11 +109,11 @@ describe("metrics", () => {
 
   test("are cumulative histograms in seconds", () => {
     const lines = rendered(exchangeFacts({ totalMs: 900 }), exchangeFacts({ totalMs: 400_000 }));
-    expect(lines).toContain(`sluice_duration_seconds_bucket{${labels},le="0.5"} 0`);
-    expect(lines).toContain(`sluice_duration_seconds_bucket{${labels},le="1"} 1`);
-    expect(lines).toContain(`sluice_duration_seconds_bucket{${labels},le="300"} 1`);
-    expect(lines).toContain(`sluice_duration_seconds_bucket{${labels},le="+Inf"} 2`);
-    expect(lines).toContain(`sluice_duration_seconds_count{${labels}} 2`);
+    expect(lines).toContain(`sluice_request_duration_seconds_bucket{${labels},le="0.5"} 0`);
+    expect(lines).toContain(`sluice_request_duration_seconds_bucket{${labels},le="1"} 1`);
+    expect(lines).toContain(`sluice_request_duration_seconds_bucket{${labels},le="300"} 1`);
+    expect(lines).toContain(`sluice_request_duration_seconds_bucket{${labels},le="+Inf"} 2`);
+    expect(lines).toContain(`sluice_request_duration_seconds_count{${labels}} 2`);
   });
 
   test("include the journal, the breakers and the loop's lag", () => {
@@ -121,7 +121,7 @@ describe("metrics", () => {
     expect(lines).toContain('sluice_breaker_state{deployment="openai/gpt-5.6",state="open"} 1');
     expect(lines).toContain("sluice_journal_last_batch_seconds 0.0005");
     expect(lines).toContain("sluice_event_loop_lag_seconds 0.012");
-    expect(lines).toContain('sluice_held{unit="tokens"} 200');
+    expect(lines).toContain('sluice_reserved{unit="tokens"} 200');
     expect(lines).toContain('sluice_overrun_total{unit="credits"} 0.25');
     expect(lines).toContain('sluice_overrun_total{unit="tokens"} 7');
   });

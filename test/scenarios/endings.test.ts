@@ -74,7 +74,7 @@ describe("an exchange is explained", () => {
   test("that broke off after it had begun, with its charge", async () => {
     const shown = await show(await traffic.failedAfterContent(key));
     expect(shown).toMatchObject({ outcome: "failed", status: 200, attempts: [{ failure: "answer_failed" }] });
-    expect(shown.explanation).toContain("The answer broke off after it had begun");
+    expect(shown.explanation).toContain("The response was interrupted");
     expect(shown.entries).toMatchObject([{ kind: "charge" }]);
     expect(shown.charged).toBeGreaterThan(0);
     expect(shown.charged).toBe(-(shown.entries[0]?.amount ?? 0));
@@ -82,16 +82,16 @@ describe("an exchange is explained", () => {
 
   test("that the provider refused", async () => {
     const shown = await show(await traffic.refusedByProvider(key));
-    expect(shown).toMatchObject({ outcome: "refused", status: 400, code: "invalid_request" });
+    expect(shown).toMatchObject({ outcome: "rejected", status: 400, code: "invalid_request" });
     expect(shown.attempts).toMatchObject([{ status: 400, said: "temperature must be below 2" }]);
-    expect(shown.explanation).toContain("It was refused with 400 invalid_request");
+    expect(shown.explanation).toContain("It was rejected with 400 invalid_request");
   });
 
   test("that the client left", async () => {
     const shown = await show(await traffic.cancelledAfterContent(key));
     expect(shown).toMatchObject({ outcome: "cancelled", code: null });
     expect(shown.explanation).toMatch(
-      /^The client left after .*; what had been produced by then was charged\./,
+      /^The client disconnected after .*\. The output produced by then was charged\./,
     );
     expect(shown.entries).toMatchObject([{ kind: "charge" }]);
   });
@@ -168,15 +168,15 @@ describe("an exchange is explained", () => {
     const asked = provider.requests.length;
     const shown = await show(id);
     expect(shown).toMatchObject({
-      outcome: "refused",
+      outcome: "rejected",
       status,
       code,
       key_id: refused.id,
       attempts: [],
       entries: [],
     });
-    expect(shown.explanation).toStartWith(`It was refused with ${status} ${code}: `);
-    expect(shown.explanation).toContain("No provider was asked.");
+    expect(shown.explanation).toStartWith(`It was rejected with ${status} ${code}: `);
+    expect(shown.explanation).toContain("No provider was called.");
     expect(shown.message?.length).toBeGreaterThan(10);
     expect(shown.message).not.toContain(" 1 requests ");
     expect(provider.requests.length).toBe(asked);
@@ -189,7 +189,7 @@ describe("an exchange is explained", () => {
       const headers = { authorization: `Bearer ${token}` };
       await sluice.request(`/admin/api/v1/keys/${refused.id}/${change}`, { headers, body: {} });
       const { id, status } = await traffic.call(refused);
-      expect(await show(id)).toMatchObject({ outcome: "refused", status, key_id: refused.id });
+      expect(await show(id)).toMatchObject({ outcome: "rejected", status, key_id: refused.id });
     },
   );
 
@@ -227,7 +227,7 @@ describe("an exchange is explained", () => {
     const { error } = (await response.json()) as { error: { message: string } };
     expect(response.status).toBe(503);
     expect(error.message).toMatch(
-      /^Every provider of this model has asked for a pause, which ends in \d+ s\./,
+      /^All providers of this model are rate limiting the gateway\. Retry in \d+ s\./,
     );
     const id = response.headers.get("x-request-id") ?? "";
     await waitFor(async () => (await resting.cli("requests", "show", id)).code === 0, "it to be kept");
@@ -251,7 +251,7 @@ describe("an exchange is explained", () => {
   test("that used a key at the other origin", async () => {
     const response = await sluice.request("/v1/chat/completions", { key, origin: "/token", body: ask });
     const shown = await show(response.headers.get("x-request-id") ?? "");
-    expect(shown).toMatchObject({ outcome: "refused", status: 401, route: "/token/v1/chat/completions" });
+    expect(shown).toMatchObject({ outcome: "rejected", status: 401, route: "/token/v1/chat/completions" });
   });
 });
 
@@ -307,7 +307,7 @@ describe("what is kept", () => {
     await show(refused);
     await sluice.kill9();
     await sluice.restart();
-    expect(await show(refused)).toMatchObject({ outcome: "refused", code: "model_not_found" });
+    expect(await show(refused)).toMatchObject({ outcome: "rejected", code: "model_not_found" });
   });
 });
 
@@ -320,7 +320,7 @@ test("a client in a loop is counted to the last refusal and fills neither the li
   }
   const counted = async () => {
     const { total } = await sluice.cliJson<{ total: FiguresView }>("usage", "--key", hasty.id);
-    return total.refused + total.completed;
+    return total.rejected + total.completed;
   };
   await waitFor(async () => (await counted()) === calls, "the last window to be written");
   const rows = await sluice.cliJson<ExchangeView[]>("requests", "list", "--key", hasty.id, "--limit", "5000");

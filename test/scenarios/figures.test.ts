@@ -96,7 +96,7 @@ function whole(figures: FiguresView): Record<string, number | null> {
     "completed",
     "failed",
     "errors",
-    "refused",
+    "rejected",
     "cancelled",
     "interrupted",
     "input_tokens",
@@ -161,7 +161,7 @@ async function compareEverywhere(): Promise<void> {
     }
   }
   const listed = await sluice.cliJson<ExchangeView[]>("requests", "list", "--limit", "1000");
-  for (const outcome of ["completed", "failed", "refused", "cancelled", "interrupted"] as const) {
+  for (const outcome of ["completed", "failed", "rejected", "cancelled", "interrupted"] as const) {
     const rows = listed.filter((exchange) => exchange.outcome === outcome);
     const counted = rows.reduce((sum, { alike }) => sum + 1 + alike, 0);
     expect([outcome, counted]).toEqual([outcome, expected[outcome] ?? 0]);
@@ -231,7 +231,7 @@ describe("the same traffic, told in many places", () => {
       completed: 5,
       failed: 2,
       // The provider's 400, an unknown model, three too fast, no credit, a revoked key.
-      refused: 7,
+      rejected: 7,
       cancelled: 3,
       interrupted: 0,
       error_rate: 2 / 7,
@@ -257,8 +257,8 @@ describe("the same traffic, told in many places", () => {
         .filter(([, labels]) => labels?.includes(label))
         .reduce((sum, [, , value]) => sum + Number(value), 0);
     const figures = await total();
-    for (const outcome of ["completed", "failed", "refused", "cancelled"] as const) {
-      const counted = sum("sluice_exchanges_total", `outcome="${outcome}"`);
+    for (const outcome of ["completed", "failed", "rejected", "cancelled"] as const) {
+      const counted = sum("sluice_request_outcomes_total", `outcome="${outcome}"`);
       expect([outcome, counted]).toEqual([outcome, figures[outcome]]);
     }
     expect(sum("sluice_tokens_total", 'kind="output"')).toBe(figures.output_tokens);
@@ -266,7 +266,7 @@ describe("the same traffic, told in many places", () => {
     expect(sum("sluice_spend_credits_total")).toBeCloseTo(figures.spend, 9);
     expect(sum("sluice_spend_tokens_total")).toBe(figures.spend_tokens);
     expect(sum("sluice_list_cost_credits_total")).toBeCloseTo(figures.list_cost, 9);
-    expect(text).toContain("sluice_dropped_endings_total 0");
+    expect(text).toContain("sluice_request_log_dropped_total 0");
   });
 
   test("shows what a token budget's use would have cost, and ranks its key by it", async () => {

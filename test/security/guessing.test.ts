@@ -59,7 +59,7 @@ test("whoever sends no valid key is logged by address, and nobody else is", asyn
   expect(await guess("203.0.113.77")).toBe(401);
   const named = await sluice.request("/v1/usage", { key, headers: { "x-forwarded-for": "203.0.113.78" } });
   expect(named.status).toBe(200);
-  const lines = () => sluice.output.split("\n").filter((line) => line.includes('"msg":"exchange"'));
+  const lines = () => sluice.output.split("\n").filter((line) => line.includes('"msg":"request"'));
   const id = named.headers.get("x-request-id") ?? "";
   await waitFor(() => lines().some((line) => line.includes(id)), "the log");
   const refused = lines().find((line) => line.includes("203.0.113.77"));

@@ -119,7 +119,7 @@ export function exchangeEnding(keyId: string, overrides: Partial<ExchangeEnding>
     provider: "",
     upstreamModel: "",
     stream: false,
-    outcome: "refused",
+    outcome: "rejected",
     status: 429,
     code: "rate_limit_exceeded",
     message: "Too fast.",

@@ -25,7 +25,7 @@ export async function usageRecords(
     const { exchangeId, keyId, route, model, provider, upstreamModel, stream, outcome, status } = row;
     const { firstByteMs, totalMs, attempts } = row;
     if (id === null || usage === null || basis === null || totalMs === null) return [];
-    if (outcome === "refused" || status === null) return [];
+    if (outcome === "rejected" || status === null) return [];
     return {
       ...{ id, exchangeId, keyId, atMs: startedAtMs, route, model, provider, upstreamModel, stream, outcome },
       ...{ status, usage, basis, costNano: costs.get(id) ?? 0, firstByteMs, totalMs, attempts },

@@ -60,7 +60,7 @@ test("of those that cool down the one with the shortest wait is kept, the first 
   expect(state.coolingCandidate).toBe(all[1] ?? null);
   const { message, retryAfterSeconds } = state.error();
   expect({ message, retryAfterSeconds }).toEqual({
-    message: "Every provider of this model has asked for a pause, which ends in 3 s. Please try again then.",
+    message: "All providers of this model are rate limiting the gateway. Retry in 3 s.",
     retryAfterSeconds: 3,
   });
 });

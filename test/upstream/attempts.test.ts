@@ -102,7 +102,9 @@ test("without an answer there is no status, but the system's code where it has o
   });
   first.script(hangUp());
   const hungUp = await failedAttempts([{ url: first.url }]);
-  expect(hungUp.records).toMatchObject([{ status: null, failure: "hung_up", code: "upstream_error" }]);
+  expect(hungUp.records).toMatchObject([
+    { status: null, failure: "connection_closed", code: "upstream_error" },
+  ]);
 });
 
 test("what needs the operator's attention stays in sight until the deployment answers again", async () => {
@@ -111,10 +113,10 @@ test("what needs the operator's attention stays in sight until the deployment an
   expect(alarm()).toBeNull();
   first.script(openAiError(402, "pay"));
   await upstream.open(plan()).catch(() => null);
-  expect(alarm()).toBe("unpaid");
+  expect(alarm()).toBe("billing");
   first.script(openAiError(500, "oops"));
   await upstream.open(plan()).catch(() => null);
-  expect(alarm()).toBe("unpaid");
+  expect(alarm()).toBe("billing");
   first.script(answerFrom("chat/text.json"));
   (await upstream.open(plan())).finished("completed");
   expect(alarm()).toBeNull();
@@ -123,7 +125,7 @@ test("what needs the operator's attention stays in sight until the deployment an
 test("an answer that breaks off keeps its status", async () => {
   first.script(cutAfter(answerFrom("chat/text.sse"), 3, [{ reset: true }]));
   const { records } = await failedAttempts([{ url: first.url }], { stream: true });
-  expect(records).toMatchObject([{ status: 200, failure: "broken_off", left: "ended" }]);
+  expect(records).toMatchObject([{ status: 200, failure: "incomplete_response", left: "ended" }]);
 });
 
 test("a timeout and a client that leaves are no words of the provider", async () => {

@@ -79,7 +79,7 @@ test("an answer is news if it is the first, or follows calls that failed or were
   const events = [
     () => cancel(1, 5_000),
     () => Object.assign(history, { failing }),
-    () => Object.assign(history, { alarm: "unpaid" }),
+    () => Object.assign(history, { alarm: "billing" }),
   ];
   for (const event of events) {
     clock.advance(1_000);

@@ -94,7 +94,7 @@ describe("a gateway that stood still while it was connecting", () => {
   });
 });
 
-const unanswered = "The provider closed the connection without an answer.";
+const unanswered = "The provider closed the connection without a response.";
 
 /** Asks on a connection that was reset a moment ago; another cannot be had. */
 async function askAfterReset(): Promise<GatewayError> {

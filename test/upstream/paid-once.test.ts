@@ -51,7 +51,7 @@ describe("a malformed answer was paid for: it is an error, and nobody is asked a
       expect(await refusalOf(setup, true)).toBe("502 upstream_error");
       expect(first.requests).toHaveLength(2);
       expect(second.requests).toHaveLength(0);
-      const told = { fields: { failure: "malformed", cause: "EPROTO" } };
+      const told = { fields: { failure: "malformed_http", cause: "EPROTO" } };
       expect(setup.log).toMatchObject([told, told]);
     });
   }

@@ -117,7 +117,7 @@ describe("a stream", () => {
     await opened.read();
     const reading = failureOf(opened);
     leaving.abort();
-    expect((await reading).message).toContain("ended before");
+    expect((await reading).message).toContain("cancelled before");
     opened.finished("cancelled");
     const other = await upstream.open(plan({ stream: true }));
     other.abort();

@@ -82,7 +82,9 @@ describe.each(Object.entries(refusals))(
       const { upstream, plan, log } = setUp([{ url: first.url }]);
       const told = await refusalOf(upstream, plan());
       expect(told).toMatchObject({ status: 502, code: "upstream_error" });
-      expect(told.message).toBe("The provider refused the gateway's request.");
+      expect(told.message).toBe(
+        "The provider rejected the gateway, not your request. Contact the operator and quote the request id.",
+      );
       expect(log.map(({ level }) => level)).toEqual(["error"]);
     });
   },

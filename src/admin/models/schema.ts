@@ -47,7 +47,9 @@ const healthView = Type.Object({
   state: oneOf(["closed", "open", "half_open", "cooling"]),
   wait_ms: Type.Number({ minimum: 0, description: "Until it is asked again; 0 when now." }),
   in_flight: count,
-  alarm: nullable(text("What needs attention, e.g. `unpaid`; null once it has answered again.")),
+  alarm: nullable(
+    text("Why it needs attention, such as `billing`; null after the next successful response."),
+  ),
   failing: nullable(
     Type.Object(
       {

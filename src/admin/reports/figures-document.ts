@@ -9,7 +9,7 @@ export function figuresDocument(figures: Figures): FiguresView {
     completed: figures.completed,
     failed: figures.failed,
     errors: figures.failed,
-    refused: figures.refused,
+    rejected: figures.refused,
     cancelled: figures.cancelled,
     interrupted: figures.interrupted,
     error_rate: errorRate(figures),

@@ -5,9 +5,9 @@ import { count, counted, durationMs, figure, moment, nullable, oneOf, text } fro
 const sums = {
   requests: counted("Usage records: what completed, and what failed after content had begun."),
   completed: count,
-  failed: counted("Answered with a 5xx, or broken off after the answer had begun."),
+  failed: counted("Failed with a 5xx, or interrupted after the response had begun."),
   errors: counted("The same as `failed`, under its older name."),
-  refused: counted("Answered with a 4xx."),
+  rejected: counted("Rejected with a 4xx."),
   cancelled: counted("The client left."),
   interrupted: counted("The process ended; charged at the next start."),
   error_rate: nullable(

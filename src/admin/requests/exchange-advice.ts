@@ -72,7 +72,7 @@ const byFailure: Readonly<Record<string, string>> = {
     "The provider's certificate has expired: whoever runs it has to renew it, unless the clock of this machine is wrong.",
   bad_certificate:
     "The provider's certificate is not trusted here; `sluice models check` says why. NODE_EXTRA_CA_CERTS names a file of more authorities.",
-  unpaid:
+  billing:
     "The account that the provider's `api_key` belongs to has no credit left, or has reached its spending limit: see the provider's billing page.",
 };
 
@@ -101,7 +101,7 @@ export function adviceFor(
   key: KeySummary | null,
 ): string | null {
   const { outcome, code, message } = exchange;
-  if (outcome !== "refused" && outcome !== "failed") return null;
+  if (outcome !== "rejected" && outcome !== "failed") return null;
   const own = byMessage[message ?? ""];
   if (own !== undefined) return own;
   const last = attempts.at(-1);

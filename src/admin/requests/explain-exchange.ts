@@ -57,12 +57,13 @@ function ending(
       const after = totalMs === null ? "" : ` after ${spanText(totalMs)}`;
       const isInputAlone = entries.some(isChargeOfInput);
       if (isInputAlone) return `The client disconnected${after}, before any output. ${allowanceUsedUp}`;
-      if (entryId !== null) return `The client left${after}; what had been produced by then was charged.`;
-      const nothing = `The client left${after}, before anything had been produced, so nothing was charged.`;
+      if (entryId !== null)
+        return `The client disconnected${after}. The output produced by then was charged.`;
+      const nothing = `The client disconnected${after}, before any output, so nothing was charged.`;
       return attempts.length === 0 ? nothing : `${nothing} ${allowance}`;
     }
-    case "refused":
-      return `It was refused with ${reason(exchange)}${asked(attempts)} Nothing was charged.`;
+    case "rejected":
+      return `It was rejected with ${reason(exchange)}${asked(attempts)} Nothing was charged.`;
     case "failed":
       return failure(exchange, attempts);
   }
@@ -74,8 +75,8 @@ function failure(exchange: ListedExchange, attempts: readonly AttemptRecord[]): 
   if (!hadBegun) return `It failed with ${reason(exchange)}${asked(attempts)} Nothing was charged.`;
   const why = code === null ? "" : ` (${code}${message === null ? "" : `: ${withoutStop(message)}`})`;
   return entryId === null
-    ? `The answer broke off${why} before any content had come, so nothing was charged.`
-    : `The answer broke off after it had begun${why}; what had been produced was charged.`;
+    ? `The response was interrupted${why} before any content, so nothing was charged.`
+    : `The response was interrupted${why} after content had been sent. The output produced by then was charged.`;
 }
 
 /** `429 rate_limit_exceeded: The key's limit …`, ending in a full stop. */
@@ -86,7 +87,7 @@ function reason({ status, code, message }: ListedExchange): string {
 }
 
 function asked(attempts: readonly AttemptRecord[]): string {
-  return attempts.length === 0 ? " No provider was asked." : "";
+  return attempts.length === 0 ? " No provider was called." : "";
 }
 
 const nextSteps = {

@@ -2,7 +2,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import { count, counted, durationMs, figure, flag, moment, nullable, oneOf, text } from "../routes/shapes.ts";
 
 const outcomes = ["completed", "failed", "cancelled", "interrupted"] as const;
-export const endings = [...outcomes, "refused"] as const;
+export const endings = [...outcomes, "rejected"] as const;
 const bases = ["measured", "estimated"] as const;
 export const entryKinds = ["topup", "adjustment", "charge", "overrun"] as const;
 

@@ -103,7 +103,7 @@ function columnsOf(
     figure("requests", "REQUESTS"),
     figure("completed"),
     figure("failed", "FAILED", warned),
-    figure("refused", total.refused > 0 ? "REFUSED" : undefined, warned),
+    figure("rejected", total.rejected > 0 ? "REJECTED" : undefined, warned),
     figure("cancelled"),
     figure("interrupted"),
     figure("input_tokens", "INPUT"),

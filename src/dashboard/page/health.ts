@@ -1,24 +1,24 @@
 import type { DeploymentView } from "../../admin/models/schema.ts";
 
 const stateWords = {
-  half_open: { tone: "warn", text: "trying again" },
+  half_open: { tone: "warn", text: "retrying" },
   cooling: { tone: "warn", text: "cooling down" },
   open: { tone: "bad", text: "breaker open" },
 } as const;
 
 /** What somebody has to do something about. It stays until the deployment answers again. */
 const wordsByAlarm: Readonly<Record<string, string>> = {
-  unpaid: "nobody pays for it",
+  billing: "billing problem",
   no_credential: "no credential",
-  expired_certificate: "certificate has expired",
+  expired_certificate: "certificate expired",
   bad_certificate: "certificate not trusted",
-  status_401: "refuses the key",
-  status_403: "refuses the key",
-  status_404: "does not know the model",
+  status_401: "invalid credentials",
+  status_403: "invalid credentials",
+  status_404: "unknown model",
 };
 
 export function alarmWords(alarm: string): string {
-  return wordsByAlarm[alarm] ?? "refuses this gateway";
+  return wordsByAlarm[alarm] ?? "rejects the gateway";
 }
 
 /**
@@ -35,5 +35,5 @@ export function healthWords(health: DeploymentView["health"]): {
   if (state !== "closed") return stateWords[state];
   if (keys > 0 && ready === 0) return { tone: "bad", text: "no credential ready" };
   if (failures > 0 && failures * 2 >= attempts) return { tone: "bad", text: "failing" };
-  return attempts === 0 ? { tone: "muted", text: "not asked lately" } : { tone: "good", text: "healthy" };
+  return attempts === 0 ? { tone: "muted", text: "idle" } : { tone: "good", text: "healthy" };
 }

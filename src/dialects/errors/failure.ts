@@ -28,13 +28,21 @@ function explainFailure(body: JsonObject): GatewayError {
   const kind = `${refusal.type ?? ""} ${refusal.code ?? ""}`;
   // First, because "too many tokens" may also mean those per minute.
   if (busy.test(kind)) {
-    return new GatewayError("service_unavailable", "The provider is busy; try again.", { cause: refusal });
+    return new GatewayError(
+      "service_unavailable",
+      "The provider is overloaded or rate limiting the gateway. Retry later.",
+      { cause: refusal },
+    );
   }
   if (refusal.contextOverflow) {
     return new GatewayError("context_length_exceeded", refusal.message, vendorErrorOf(refusal));
   }
   if (account.test(kind) || isUnpaid(refusal)) {
-    return new GatewayError("upstream_error", "The provider refused the request.", { cause: refusal });
+    return new GatewayError(
+      "upstream_error",
+      "The provider rejected the gateway, not your request. Contact the operator and quote the request id.",
+      { cause: refusal },
+    );
   }
   if (client.test(kind)) {
     return new GatewayError("invalid_request", refusal.message, vendorErrorOf(refusal));
@@ -44,7 +52,7 @@ function explainFailure(body: JsonObject): GatewayError {
 
 /** The provider's answer violates its dialect. */
 export function malformedAnswer(what: string): GatewayError {
-  return new GatewayError("upstream_error", `The provider's answer makes no sense: ${what}.`);
+  return new GatewayError("upstream_error", `The provider sent an invalid response: ${what}.`);
 }
 
 /** An event of a stream that would take long to parse. */

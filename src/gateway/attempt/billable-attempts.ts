@@ -15,7 +15,12 @@ import type { Deployment } from "../../upstream/upstream.ts";
 const acceptedAfterMs = 2000;
 
 /** Failures of calls that the provider may have worked on. */
-const lateFailures: ReadonlySet<string | null> = new Set(["hung_up", "broken_off", "timeout", "cancelled"]);
+const lateFailures: ReadonlySet<string | null> = new Set([
+  "connection_closed",
+  "incomplete_response",
+  "timeout",
+  "cancelled",
+]);
 
 /** The attempts of one exchange that their providers may bill, whether or not the exchange is charged for them. */
 export class BillableAttempts {

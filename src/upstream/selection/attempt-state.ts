@@ -83,17 +83,23 @@ export class AttemptState {
     const failure = this.finalFailure ?? this.#firstOverload ?? this.#lastFailure;
     if (failure !== null) return failure.error;
     if (this.busyCandidate !== null) {
-      return new GatewayError("service_unavailable", "The model is busy. Please try again.");
+      return new GatewayError(
+        "service_unavailable",
+        "All providers of this model are at their concurrency limit. Retry in a few seconds.",
+      );
     }
     if (this.coolingCandidate !== null) {
       const retryAfterSeconds = Math.max(1, Math.ceil(this.#shortestCoolDownMs / 1000));
       return new GatewayError(
         "service_unavailable",
-        `Every provider of this model has asked for a pause, which ends in ${retryAfterSeconds} s. Please try again then.`,
+        `All providers of this model are rate limiting the gateway. Retry in ${retryAfterSeconds} s.`,
         { retryAfterSeconds },
       );
     }
-    return new GatewayError("provider_unavailable", "No provider of this model is available at the moment.");
+    return new GatewayError(
+      "provider_unavailable",
+      "No provider of this model is available. Retry in a few seconds.",
+    );
   }
 }
 

@@ -84,9 +84,9 @@ describe("the overview", () => {
     ]);
     const overview = await admin.json<OverviewView>("/overview?range=1h");
     expect(overview.points.length).toBe(60);
-    const counts = { requests: 2, completed: 2, failed: 1, errors: 1, refused: 7, error_rate: 1 / 3 };
+    const counts = { requests: 2, completed: 2, failed: 1, errors: 1, rejected: 7, error_rate: 1 / 3 };
     expect(overview.totals).toMatchObject({ ...counts, spend: 1.25 });
-    expect(overview.points.at(-1)).toMatchObject({ requests: 1, failed: 1, refused: 7, spend: 0.25 });
+    expect(overview.points.at(-1)).toMatchObject({ requests: 1, failed: 1, rejected: 7, spend: 0.25 });
     expect(overview.points.at(-11)).toMatchObject({ requests: 1, spend: 1 });
     const day = await admin.json<OverviewView>("/overview?range=24h");
     expect(day.totals).toEqual(overview.totals);

@@ -90,7 +90,7 @@ describe("a response over WebSocket", () => {
       status: 200,
     });
     expect(second).toMatchObject({
-      outcome: "refused",
+      outcome: "rejected",
       status: 404,
       requestId: failed.headers["x-request-id"],
     });

@@ -146,7 +146,9 @@ function neverThis({ status, body }: WireResponse): string | null {
 async function expectSound(): Promise<void> {
   const headers = { authorization: `Bearer ${adminToken}` };
   const inFlight = async () =>
-    /^sluice_in_flight (\d+)$/m.exec(await (await sluice.request("/metrics", { headers })).text())?.[1];
+    /^sluice_requests_in_flight (\d+)$/m.exec(
+      await (await sluice.request("/metrics", { headers })).text(),
+    )?.[1];
   await waitFor(async () => (await inFlight()) === "0", "all exchanges to end");
   for (const key of keys) {
     const usage = (await (await sluice.request("/v1/usage", { key })).json()) as {

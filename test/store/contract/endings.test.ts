@@ -218,7 +218,7 @@ describe("endings", () => {
         const count = async (query: object) =>
           (await store.reports.exchanges({ limit: 100, ...query })).rows.length;
         expect(await count({ outcome: "completed" })).toBe(14);
-        expect(await count({ outcome: "refused" })).toBe(26);
+        expect(await count({ outcome: "rejected" })).toBe(26);
         expect(await count({ code: "even" })).toBe(13);
         expect(await count({ sinceMs: noonMs + 30_000 })).toBe(10);
         expect(await count({ untilMs: noonMs + 30_000 })).toBe(30);

@@ -349,7 +349,7 @@ describe("failures in the middle", () => {
     };
     expect(read({ ...chunk({ content: "" }, "error"), error: failed })).toThrow("Provider returned error");
     expect(read({ ...chunk({ content: "" }), error: { ...failed, code: 429 } })).toThrow(
-      "The provider is busy",
+      "The provider is overloaded",
     );
     expect(read(chunk({ content: "" }, "error"))).toThrow("The provider says that its answer failed.");
   });
@@ -364,7 +364,7 @@ describe("failures in the middle", () => {
   test("Q14: GLM's network_error and MiniMax's status are failures", () => {
     expect(read(chunk({}, "network_error"))).toThrow("The provider says that its answer failed.");
     expect(read({ choices: null, base_resp: { status_code: 1002, status_msg: "rate limit" } })).toThrow(
-      "The provider is busy",
+      "The provider is overloaded",
     );
     expect(read({ choices: null, base_resp: { status_code: 1027, status_msg: "output sensitive" } })).toThrow(
       "output sensitive",

@@ -136,7 +136,9 @@ describe("an account that nobody pays for is the operator's affair, whatever the
     });
     expect(failure.error).toMatchObject({ status: 502, code: "upstream_error" });
     // The client learns nothing of the account.
-    expect(failure.error.message).toBe("The provider refused the gateway's request.");
+    expect(failure.error.message).toBe(
+      "The provider rejected the gateway, not your request. Contact the operator and quote the request id.",
+    );
   });
 
   test.each<[string, Kind, number, JsonObject, Record<string, string>]>([
@@ -185,7 +187,7 @@ test("so is one that a stream, or an answer with status 200, says this of", () =
     const failure = errorWithin(body, "messages");
     expect(failure).toMatchObject({
       alarm: true,
-      kind: "unpaid",
+      kind: "billing",
       keyProblem: "rejected",
       mayTryOthers: true,
     });

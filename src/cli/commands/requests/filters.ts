@@ -11,7 +11,7 @@ export interface RequestFilters extends TimeOptions, Searched, AskedLabels {
   readonly key?: string;
 }
 
-const outcomes = ["completed", "failed", "refused", "cancelled", "interrupted"] as const;
+const outcomes = ["completed", "failed", "rejected", "cancelled", "interrupted"] as const;
 
 /** The same for the list and the export, so that what is listed can be exported. */
 export function withRequestFilters(command: SluiceCommand): SluiceCommand {

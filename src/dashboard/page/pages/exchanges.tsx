@@ -31,7 +31,7 @@ const filterNames = [
   ...saidNames,
 ] as const;
 
-const outcomes = ["completed", "failed", "refused", "cancelled", "interrupted"];
+const outcomes = ["completed", "failed", "rejected", "cancelled", "interrupted"];
 
 /** Opens the request that a client names by our `x-request-id`, and looks for anything else. */
 function search(text: string): void {

@@ -28,7 +28,7 @@ function spentNote(key: KeyView, figures: FiguresView | null): string {
 function endedNote(key: KeyView, figures: FiguresView | null): string {
   const tokens = shortPlural(key.input_tokens + key.output_tokens, "token");
   if (figures === null) return tokens;
-  return `${tokens} · ${count(figures.failed)} failed · ${count(figures.refused)} refused`;
+  return `${tokens} · ${count(figures.failed)} failed · ${count(figures.rejected)} rejected`;
 }
 
 function limitsNote({ tpm_limits: tpm, max_concurrent: inFlight }: KeyView): string {
@@ -79,7 +79,7 @@ function ByModel({ rows, mode }: { rows: readonly UsageRowView[]; mode: KeyView[
       name: "Failed",
       class: "number",
       cell: ({ failed }) => count(failed),
-      note: ({ refused }) => refused > 0 && `${count(refused)} refused`,
+      note: ({ rejected }) => rejected > 0 && `${count(rejected)} rejected`,
     },
     { name: "Input", class: "number", cell: ({ input_tokens }) => shortCount(input_tokens) },
     { name: "Cached", class: "number", cell: ({ cached_input_share: share }) => rate(share) },

@@ -32,7 +32,9 @@ export function Tiles({ overview }: { overview: OverviewView }) {
       <a href={hrefOf(`requests?outcome=failed&since=${range}`)}>{rate(totals.error_rate)}</a>,
       <>
         {count(totals.failed)} of {shortCount(totals.completed + totals.failed)} ·{" "}
-        <a href={hrefOf(`requests?outcome=refused&since=${range}`)}>{shortCount(totals.refused)} refused</a>
+        <a href={hrefOf(`requests?outcome=rejected&since=${range}`)}>
+          {shortCount(totals.rejected)} rejected
+        </a>
         {totals.covered_attempts > 0 &&
           ` · ${shortPlural(totals.covered_attempts, "attempt")} covered by others`}
       </>,

@@ -15,7 +15,7 @@ import { meteredOf } from "./exchange-table.tsx";
 const stateTones = {
   running: "info",
   done: "good",
-  refused: "bad",
+  rejected: "bad",
   failed: "bad",
   stopped: "warn",
   broken: "bad",

@@ -99,7 +99,7 @@ function NoLines({ hidden }: { hidden: number }) {
   }
   return (
     <Empty icon="tail" title="Waiting for the next exchange">
-      <p>Every call shows up here the moment it ends, refused ones too.</p>
+      <p>Every call shows up here the moment it ends, rejected ones too.</p>
       <FirstRequest />
     </Empty>
   );
@@ -122,7 +122,7 @@ export function Tail() {
       </PageHead>
       <div class="filters">
         <SearchBox label="Only lines with" placeholder="Key, model, route, status or code" />
-        <Choose name="outcome" choices={plainChoices(["completed", "failed", "refused", "cancelled"])} />
+        <Choose name="outcome" choices={plainChoices(["completed", "failed", "rejected", "cancelled"])} />
       </div>
       <div class="card flush tail">
         {lines.length === 0 ? (

@@ -90,7 +90,7 @@ function factsOf({ total }: UsageView): readonly Fact[] {
   const listed = total.list_cost > 0 ? `beside ${credits(total.list_cost)} list cost` : "credits";
   return [
     ["Spend", credits(total.spend), listed],
-    ["Requests", count(total.requests), `${count(total.failed)} failed · ${count(total.refused)} refused`],
+    ["Requests", count(total.requests), `${count(total.failed)} failed · ${count(total.rejected)} rejected`],
     ["Input", shortCount(total.input_tokens), "tokens"],
     ["Output", shortCount(total.output_tokens), "tokens"],
     ["Cached input", rate(total.cached_input_share), `${shortCount(total.cached_input_tokens)} tokens`],
@@ -133,8 +133,8 @@ function columnsOf({ by, data }: UsageView): readonly Column<UsageRowView>[] {
       name: "Requests",
       class: "number",
       cell: ({ requests }) => count(requests),
-      note: ({ failed, refused }) =>
-        [failed > 0 && `${count(failed)} failed`, refused > 0 && `${count(refused)} refused`]
+      note: ({ failed, rejected }) =>
+        [failed > 0 && `${count(failed)} failed`, rejected > 0 && `${count(rejected)} rejected`]
           .filter(Boolean)
           .join(" · "),
     },

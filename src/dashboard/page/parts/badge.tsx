@@ -29,7 +29,7 @@ const outcomeTones: Readonly<Record<string, Tone>> = {
   completed: "good",
   cancelled: "warn",
   interrupted: "warn",
-  refused: "warn",
+  rejected: "warn",
   failed: "bad",
 };
 

@@ -7,7 +7,7 @@ import type { PageRoute, Question } from "./routes.ts";
 import { dataOf, EventCutter } from "./sse.ts";
 
 export interface Run {
-  readonly state: "running" | "done" | "refused" | "failed" | "stopped" | "broken";
+  readonly state: "running" | "done" | "rejected" | "failed" | "stopped" | "broken";
   readonly model: string;
   readonly status: number | null;
   readonly requestId: string | null;
@@ -102,7 +102,7 @@ export async function run(call: Call, signal: AbortSignal, show: (run: Run) => v
     else if (response.ok && route.read === undefined) await readSound(response, type);
     else await readWhole(response);
     const answered = now.error === null ? "done" : "broken";
-    const unanswered = response.status < 500 ? "refused" : "failed";
+    const unanswered = response.status < 500 ? "rejected" : "failed";
     update({ state: response.ok ? answered : unanswered, totalMs: sinceMs() });
   } catch (cause) {
     const error = signal.aborted ? null : { code: "unreachable", message: String(cause) };
@@ -153,7 +153,7 @@ export async function run(call: Call, signal: AbortSignal, show: (run: Run) => v
     if (now.requestId === null) return;
     const path = `/requests/${encodeURIComponent(now.requestId)}`;
     // A call that was left is settled when its end is noticed. Of some refusals nothing is kept.
-    const attempts = now.state === "refused" || now.state === "failed" ? 1 : mostAttempts;
+    const attempts = now.state === "rejected" || now.state === "failed" ? 1 : mostAttempts;
     for (let attempt = 0; attempt < attempts; attempt += 1) {
       const detail = await api.get<ExchangeDetailView>(path).catch(() => null);
       if (detail) return update({ detail });

@@ -40,7 +40,7 @@ export class MessagesStreamReader implements StreamReader {
 
   push(frame: SseFrame): void {
     if (this.ended || isDoneMark(frame.data)) return;
-    const data = wholeObjectIn(frame, "a Messages event that is no JSON object");
+    const data = wholeObjectIn(frame, "a Messages event that is not a JSON object");
     const type = stringOf(data["type"]) ?? frame.event;
     if (type === "error" || isObject(data["error"])) throw this.#usage.failure(data);
     this.#read(type, data);

@@ -41,7 +41,7 @@ export class ConverseStreamReader implements StreamReader {
   }
 
   push(frame: SseFrame): void {
-    const data = wholeObjectIn(frame, "an event that is no JSON object");
+    const data = wholeObjectIn(frame, "an event that is not a JSON object");
     if (frame.event === "error" || isObject(data["error"])) throw reportedFailure(data, figures);
     this.#begin();
     const index = numberOf(data["contentBlockIndex"]) ?? 0;

@@ -41,7 +41,7 @@ export class GeminiStreamReader implements StreamReader {
   }
 
   push(frame: SseFrame): void {
-    this.read(wholeObjectIn(frame, "a chunk that is no JSON object"));
+    this.read(wholeObjectIn(frame, "a chunk that is not a JSON object"));
   }
 
   read(answer: JsonObject): void {

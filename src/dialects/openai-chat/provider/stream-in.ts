@@ -60,7 +60,7 @@ export class ChatStreamReader implements StreamReader {
       this.#finishStream(true);
       return;
     }
-    const chunk = wholeObjectIn(frame, "a chat chunk that is no JSON object");
+    const chunk = wholeObjectIn(frame, "a chat chunk that is not a JSON object");
     if (isFailure(chunk) || frame.event === "error") throw reportedFailure(chunk, figures);
     if (!this.#begun) this.#emit({ type: "start", usage: null });
     this.#begun = true;

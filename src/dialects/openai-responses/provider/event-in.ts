@@ -18,7 +18,7 @@ export interface ResponsesEvent {
  */
 export function readEvent({ event, data, parsed }: SseFrame): ResponsesEvent {
   const { json, isCut } = parsed ?? parseEvent(data);
-  if (json === null) throw isCut ? eventTooLarge() : malformedAnswer("an event that is no JSON object");
+  if (json === null) throw isCut ? eventTooLarge() : malformedAnswer("an event that is not a JSON object");
   return { type: stringOf(json["type"]) ?? event, json, isCut };
 }
 
