@@ -166,6 +166,6 @@ type Counts = Pick<
 const countRecords = `
 SELECT (SELECT count(*) FROM accounts)::float8 AS accounts, (SELECT count(*) FROM keys WHERE id <> '')::float8 AS keys,
   (SELECT count(*) FROM turns)::float8 AS responses, (SELECT coalesce(sum(bytes), 0) FROM turn_sums)::float8 AS "responseBytes",
-  (SELECT count(*) FROM idempotency AS stored WHERE stored_at_ms IS NOT NULL)::float8 AS "retryResponses",
+  (SELECT count(*) FROM responses AS stored WHERE stored_at_ms IS NOT NULL)::float8 AS "retryResponses",
   (SELECT coalesce(sum(bytes), 0) FROM response_sums)::float8 AS "retryResponseBytes",
   (SELECT count(*) FROM audit_log)::float8 AS "auditRecords"`;

@@ -162,7 +162,7 @@ else
       // A gateway that is gone keeps no conversation.
       const lost = ask(one, secret, { input: "sleep 60", conversation: id }).catch(() => null);
       const client = clientOf(database.url, { max: 1 });
-      const claims = "SELECT FROM idempotency WHERE route = 'conversation'";
+      const claims = "SELECT FROM responses WHERE route = 'conversation'";
       await waitFor(async () => (await client.query(claims)).length > 0, "the claim of the first gateway");
       expect((await ask(other, secret, { input: "x", conversation: id })).error?.code).toBe(
         "conversation_locked",

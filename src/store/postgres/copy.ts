@@ -135,7 +135,7 @@ class PostgresEnd implements CopySource, CopyTarget {
     const found = await this.#query<{ name: string; type: string }>(
       `SELECT column_name AS name, data_type AS type FROM information_schema.columns
       WHERE table_schema = current_schema() AND table_name = $1`,
-      [tableOf(table)],
+      [table],
     );
     const shared = found.filter(({ name }) => ownColumns[table]?.includes(name) !== true);
     for (const { name, type } of shared) if (type === "boolean") this.#flags.add(`${table} ${name}`);
@@ -167,7 +167,7 @@ class PostgresEnd implements CopySource, CopyTarget {
     const names = Object.keys(columns);
     const lists = names.map((_, place) => `$${place + 1}::text[]`).join(", ");
     await this.#query(
-      `INSERT INTO ${tableOf(table)} (${Object.keys(written).join(", ")}) OVERRIDING SYSTEM VALUE
+      `INSERT INTO ${table} (${Object.keys(written).join(", ")}) OVERRIDING SYSTEM VALUE
       SELECT ${Object.values(written).join(", ")} FROM unnest(${lists}) u (${names.join(", ")})`,
       names.map((name) => rows.map((row) => sendable(row[name] ?? null))),
     );
@@ -214,10 +214,6 @@ function sendable(value: CopiedValue): string | null {
   return value instanceof Uint8Array ? Buffer.from(value).toString("hex") : value;
 }
 
-function tableOf(name: string): string {
-  return name === "responses" ? "idempotency" : name;
-}
-
 const ownColumns: Readonly<Record<string, readonly string[]>> = {
   accounts: ["held"],
   caps: ["held"],
@@ -233,7 +229,7 @@ const sources: Readonly<Record<string, string>> = {
       SELECT DISTINCT ON (account_no) account_no, period_start_ms, sum(amount)::int8 AS period_used FROM counted_charges
       GROUP BY account_no, period_start_ms ORDER BY account_no, period_start_ms DESC
     ) c ON c.account_no = t.no`,
-  responses: "(SELECT * FROM idempotency WHERE stored_at_ms IS NOT NULL) t",
+  responses: "(SELECT * FROM responses WHERE stored_at_ms IS NOT NULL) t",
 };
 
 type ColumnValues = Readonly<Record<string, Readonly<Record<string, string>>>>;

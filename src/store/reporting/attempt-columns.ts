@@ -22,12 +22,12 @@ const after = `provider = $1 AND ${place} > ($2::int8, $3::text, $4::text, $5::t
 /** The last place of the next page; no row if fewer are left, so that all of them are one page. */
 export const selectPageEnd = `
 SELECT day::float8 AS day, credential, upstream_model AS "upstreamModel", ending
-FROM attempt_sums WHERE ${after} AND day <= $6::int8
+FROM attempt_totals WHERE ${after} AND day <= $6::int8
 ORDER BY day, credential, upstream_model, ending LIMIT 1 OFFSET $7::int8`;
 
 /** The sums of a provider between two places, the second one included, over all nodes. */
 export const selectAttemptSums = `
 SELECT provider, day::float8 AS day, credential, upstream_model AS "upstreamModel", ending,
   ${attemptFigureNames.map((name) => `sum(${columnOf(name)})::float8 AS "${name}"`).join(", ")}
-FROM attempt_sums WHERE ${after} AND ${place} <= ($6::int8, $7::text, $8::text, $9::text)
+FROM attempt_totals WHERE ${after} AND ${place} <= ($6::int8, $7::text, $8::text, $9::text)
 GROUP BY provider, day, credential, upstream_model, ending ORDER BY day, credential, upstream_model, ending`;

@@ -37,7 +37,7 @@ export function storedReports(queries: Queries, entriesOf: EntryFinder): Reports
           WHERE keys.id = ANY ($1::text[])
           UNION ALL
           SELECT keys.id, at_ms / ${msPerDay}, spend_nano, spend_tokens
-          FROM sluice_uncounted_usage() uncounted JOIN keys ON keys.no = key_no
+          FROM uncounted_usage uncounted JOIN keys ON keys.no = key_no
           WHERE keys.id = ANY ($1::text[]) AND at_ms / ${msPerDay} BETWEEN $2::int8 AND $3::int8
         ) days GROUP BY "keyId", day`,
         [keyIds, fromDay, throughDay],
@@ -49,7 +49,7 @@ export function storedReports(queries: Queries, entriesOf: EntryFinder): Reports
           SELECT keys.id AS "keyId", (SELECT max(day) FROM usage_key_days WHERE key_no = keys.no) AS day
           FROM keys WHERE keys.id = ANY ($1::text[])
           UNION ALL
-          SELECT keys.id, at_ms / ${msPerDay} FROM sluice_uncounted_usage() uncounted JOIN keys ON keys.no = key_no
+          SELECT keys.id, at_ms / ${msPerDay} FROM uncounted_usage uncounted JOIN keys ON keys.no = key_no
           WHERE keys.id = ANY ($1::text[])
         ) days WHERE day IS NOT NULL GROUP BY "keyId"`,
         [keyIds],

@@ -218,6 +218,6 @@ function countedRows(
   const summed = sums === null ? [] : within(tables + sums.table, sums.column, sums.unitMs, key + ofKeys);
   // The signs keep SQLite from looking them up by their times or keys: those that are not counted yet are few.
   const ofPiece = among === undefined ? "" : ` AND +key_no ${among}`;
-  const uncounted = within("sluice_uncounted_usage()", "+at_ms", 1, key + ofPiece);
+  const uncounted = within("uncounted_usage", "+at_ms", 1, key + ofPiece);
   return [...summed, ...uncounted].join(" UNION ALL ");
 }

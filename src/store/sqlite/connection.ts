@@ -1,8 +1,11 @@
 import { Database, SQLiteError } from "bun:sqlite";
 import { StoreRefusal } from "../store.ts";
 
-/** Marks a file as Sluice's own: the letters SLUC. */
-export const applicationId = 0x534c5543;
+/** Marks a file as Sluice's own: the letters SLU1. */
+export const applicationId = 0x534c5531;
+
+/** What databases of builds before 0.1.0 say. */
+export const unreleasedApplicationId = 0x534c5543;
 
 export interface ConnectionOptions {
   /**

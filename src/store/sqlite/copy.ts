@@ -152,13 +152,13 @@ class SqliteEnd implements CopySource, CopyTarget {
   }
 
   async finish({ revision, entriesThrough, endingsThrough }: StoreProgress): Promise<void> {
-    const values = [revision, entriesThrough, endingsThrough];
+    this.#database.query("UPDATE state SET revision = ?").run(revision);
     this.#database
       .query(
-        `UPDATE state SET revision = ?, rolled_up_through = ?, endings_rolled_up_through = ?,
+        `UPDATE rollups SET entries_through = ?, endings_through = ?,
           totals_through = coalesce((SELECT max(id) FROM entries), 0)`,
       )
-      .run(...values);
+      .run(entriesThrough, endingsThrough);
   }
 
   async perform<Result>(work: Work<Result>): Promise<Result> {

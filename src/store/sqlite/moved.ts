@@ -4,7 +4,7 @@ import { type Moved, markMoved, readMoved } from "../moved.ts";
 import { StoreRefusal } from "../store.ts";
 import { openConnection } from "./connection.ts";
 import { dataFolder } from "./files/folder.ts";
-import { migrations, refuseNewer, schemaVersion } from "./migrate.ts";
+import { migrations, refuseNewer, refuseUnreleased, schemaVersion } from "./migrate.ts";
 import { perform } from "./queries.ts";
 
 const busyTimeoutMs = 10_000;
@@ -25,6 +25,7 @@ function withDatabase<Result>(dir: string, work: (database: Database) => Result)
   if (!existsSync(databaseFile)) throw new StoreRefusal("ledger_missing", `There is no data in ${dir}.`);
   const database = openConnection(databaseFile, { busyTimeoutMs });
   try {
+    refuseUnreleased(database, databaseFile);
     refuseNewer(schemaVersion(database), migrations.length, databaseFile);
     return work(database);
   } finally {

@@ -115,11 +115,12 @@ async function openChecked(
  * A command may be of a newer release than the gateway that runs, whose statements do not fit the new schema. A gateway holds
  * the folder's lock, and has brought the schema up to date itself if it is of the same release.
  */
-function migrateUnlessServed(database: Database, folder: DataFolder, options: MigrationOptions): void {
+export function migrateUnlessServed(database: Database, folder: DataFolder, options: MigrationOptions): void {
   const version = schemaVersion(database);
-  const isOlder = version > 0 && version < migrations.length;
+  const wanted = (options.migrations ?? migrations).length;
+  const isOlder = version > 0 && version < wanted;
   const lock = isOlder ? tryLock(folder) : null;
-  if (isOlder && lock === null) throw olderGateway(folder.dir, version);
+  if (isOlder && lock === null) throw olderGateway(folder.dir, version, wanted);
   try {
     migrate(database, options);
   } finally {
@@ -127,10 +128,10 @@ function migrateUnlessServed(database: Database, folder: DataFolder, options: Mi
   }
 }
 
-function olderGateway(dir: string, version: number): StoreRefusal {
+function olderGateway(dir: string, version: number, wanted: number): StoreRefusal {
   return new StoreRefusal(
     "in_use",
-    `The gateway that runs on ${dir} is of an older release (schema ${version}; this one has ${migrations.length}). ` +
+    `The gateway that runs on ${dir} is of an older release (schema ${version}; this one has ${wanted}). ` +
       "Nothing was changed. Restart it with this release, or use the program of its own.",
   );
 }

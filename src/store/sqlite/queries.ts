@@ -68,17 +68,11 @@ const differences: readonly (readonly [RegExp, string])[] = [
   [/\bleast\(/g, "min("],
   [/ FOR (?:NO KEY )?UPDATE(?: SKIP LOCKED)?/g, ""],
   [/ OVERRIDING SYSTEM VALUE/g, ""],
-  [/\bsluice_uncounted_usage\(\)/g, "uncounted_usage"],
-  [/\bFROM attempt_sums\b(?! AS kept)/g, "FROM attempt_totals"],
-  [/\bkey_sums AS sums\b/g, "key_totals AS sums"],
   [
     /\bto_char\(to_timestamp\(([^()]*)\) AT TIME ZONE 'UTC', 'YYYY-MM'\)/g,
     "strftime('%Y-%m', $1, 'unixepoch')",
   ],
   [/ AND entries\.month = entry_month/g, ""],
-  [/\bidempotency AS stored\b/g, "responses AS stored"],
-  [/\bentries_through FROM rollups\b/g, "rolled_up_through FROM state"],
-  [/\bendings_through FROM rollups\b/g, "endings_rolled_up_through FROM state"],
   [/\bsluice_matches\(([^(),]+), ([^(),]+)\)/g, "$2 GLOB coalesce($1, '*')"],
   [
     /\bsluice_period_start\(([^(),]+), ([^(),]+)\)/g,

@@ -10,7 +10,7 @@ export const mostFound = 1_000;
 const selectOverrun = `
 SELECT coalesce(sum(overrun_nano), 0)::float8 AS nano, coalesce(sum(overrun_tokens), 0)::float8 AS tokens FROM (
   SELECT overrun_nano, overrun_tokens FROM usage_all_hours WHERE hour >= $1
-  UNION ALL SELECT overrun_nano, overrun_tokens FROM sluice_uncounted_usage() WHERE +at_ms >= $2
+  UNION ALL SELECT overrun_nano, overrun_tokens FROM uncounted_usage WHERE +at_ms >= $2
 ) sums`;
 
 /** For a store that one gateway uses: there is no other to send them. */

@@ -29,7 +29,7 @@ keys.id AS "keyId", day, day_spend::float8 AS "daySpend", spent::float8 AS spent
   input_tokens::float8 AS "inputTokens", output_tokens::float8 AS "outputTokens", last_cost_nano::float8 AS "lastCostNano",
   CAST(day_spend AS text) AS "daySpendDigits", CAST(spent AS text) AS "spentDigits"`;
 
-export const keysWithSums = "keys JOIN key_sums AS sums ON sums.key_no = keys.no";
+export const keysWithSums = "keys JOIN key_totals AS sums ON sums.key_no = keys.no";
 
 export function allAccountTotals(): Work<AccountTotals[]> {
   return query<AccountTotals>(`SELECT ${accountSums} FROM accounts ORDER BY no`);

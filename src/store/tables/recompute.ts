@@ -85,7 +85,7 @@ SELECT * FROM (
   SELECT 2, keys.no, keys.id, 'key',
     ${sums({ ...columnsOf("sums", keyNames), rows: "CASE WHEN sums.key_no IS NULL THEN 0 ELSE 1 END" })},
     ${sums({ ...columnsOf("s", keyNames), lastCostNano: "(SELECT cost_nano FROM entries WHERE id = s.last_id)", rows: "1" })}
-  FROM keys LEFT JOIN key_sums AS sums ON sums.key_no = keys.no LEFT JOIN of_key s ON s.key_no = keys.no WHERE keys.id <> ''
+  FROM keys LEFT JOIN key_totals AS sums ON sums.key_no = keys.no LEFT JOIN of_key s ON s.key_no = keys.no WHERE keys.id <> ''
   UNION ALL
   SELECT 3, caps.no, keys.id, 'cap ' || caps.no, ${sums({ used: "caps.used" })}, ${sums({ used: "s.used" })}
   FROM caps LEFT JOIN keys ON keys.no = caps.key_no LEFT JOIN of_cap s ON s.no = caps.no

@@ -27,7 +27,7 @@ export async function findStoredResponse(
   const [row] = await read<ResponseRow>(
     `SELECT keys.id AS "keyId", route, idempotency_key AS "idempotencyKey", body_hash AS "bodyHash", stored.status, headers,
       stored_at_ms::float8 AS "storedAtMs", recording_id AS "recordingId", parts, body
-    FROM idempotency AS stored JOIN keys ON keys.no = stored.key_no
+    FROM responses AS stored JOIN keys ON keys.no = stored.key_no
     WHERE keys.id = $1::text AND route = $2::text AND idempotency_key = $3::text AND stored_at_ms >= $4::int8`,
     [keyId, route, idempotencyKey, notBeforeMs],
   );

@@ -149,7 +149,7 @@ async function insertEnding(
 
 async function insertResponse(query: Query, keyNo: number, response: StoredResponse): Promise<void> {
   await query(
-    `INSERT INTO idempotency (key_no, route, idempotency_key, body_hash, status, headers, stored_at_ms, recording_id,
+    `INSERT INTO responses (key_no, route, idempotency_key, body_hash, status, headers, stored_at_ms, recording_id,
       parts, body, bytes)
     VALUES ($1::int, $2, $3, $4, $5::int, $6, $7::int8, $8, $9::int, $10, $11::int8)`,
     [

@@ -35,7 +35,9 @@ test("totals that cannot be written do not fail the batch: each charge is writte
   using folder = temporaryFolder();
   const { key, database, journal } = await journalOfOneKey(folder.dir);
   await journal.commit([settleItem(key.id, 1)]);
-  database.run("CREATE TRIGGER no_totals BEFORE UPDATE ON state BEGIN SELECT raise(ABORT, 'no totals'); END");
+  database.run(
+    "CREATE TRIGGER no_totals BEFORE UPDATE ON rollups BEGIN SELECT raise(ABORT, 'no totals'); END",
+  );
   await Promise.all([journal.commit([settleItem(key.id, 2)]), journal.commit([settleItem(key.id, 3)])]);
   await journal.commit([{ kind: "clock", atMs: Date.now() }, settleItem(key.id, 4)]);
   expect(requestsCounted(database)).toBe(0);

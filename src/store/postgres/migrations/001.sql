@@ -335,7 +335,7 @@ CREATE TRIGGER rates_are_only_added BEFORE UPDATE OR DELETE ON rates
 FOR EACH ROW EXECUTE FUNCTION sluice_entries_are_only_added();
 
 -- What an Idempotency-Key has claimed and, once it is stored, the response that it replays.
-CREATE TABLE idempotency (
+CREATE TABLE responses (
   key_no int NOT NULL,
   route text NOT NULL,
   idempotency_key text NOT NULL,
@@ -356,12 +356,12 @@ CREATE TABLE idempotency (
   bytes int8 NOT NULL DEFAULT 0,
   PRIMARY KEY (key_no, route, idempotency_key)
 ) WITH (fillfactor = 80);
-CREATE INDEX idempotency_by_time ON idempotency (stored_at_ms) WHERE stored_at_ms IS NOT NULL;
-CREATE INDEX idempotency_by_bytes ON idempotency (key_no) INCLUDE (bytes) WHERE stored_at_ms IS NOT NULL;
-ALTER TABLE idempotency ALTER COLUMN body SET STORAGE EXTERNAL;
+CREATE INDEX responses_by_time ON responses (stored_at_ms) WHERE stored_at_ms IS NOT NULL;
+CREATE INDEX responses_by_bytes ON responses (key_no) INCLUDE (bytes) WHERE stored_at_ms IS NOT NULL;
+ALTER TABLE responses ALTER COLUMN body SET STORAGE EXTERNAL;
 
 -- How many bytes of responses are kept for retries. Added up when it is read: sums that every charge locks would make nodes wait for each other.
-CREATE VIEW response_sums AS SELECT key_no, sum(bytes) AS bytes FROM idempotency WHERE stored_at_ms IS NOT NULL GROUP BY key_no;
+CREATE VIEW response_sums AS SELECT key_no, sum(bytes) AS bytes FROM responses WHERE stored_at_ms IS NOT NULL GROUP BY key_no;
 
 -- Beginnings of long responses, written ahead while they are relayed.
 CREATE TABLE response_parts (
@@ -826,6 +826,11 @@ BEGIN
       UNION ALL SELECT * FROM attempt_figures WHERE id > %s',
     last.entries_through, last.endings_through, last.endings_through);
 END $$;
+CREATE VIEW uncounted_usage AS SELECT * FROM sluice_uncounted_usage();
+
+-- On SQLite, where charges are counted in batches, these add what is not counted yet.
+CREATE VIEW key_totals AS SELECT * FROM key_sums;
+CREATE VIEW attempt_totals AS SELECT * FROM attempt_sums;
 
 -- Money: what decides about holds and charges, for all nodes. The arithmetic is that of `src/ledger/account.ts`; a test
 -- holds both against each other, operation by operation.
@@ -1188,7 +1193,7 @@ $$;
 
 -- The claim becomes the response that it replays. One that is no longer this exchange's stays as it is.
 CREATE FUNCTION sluice_store_responses(p_responses json) RETURNS void LANGUAGE sql AS $$
-  INSERT INTO idempotency AS i (key_no, route, idempotency_key, body_hash, exchange_id, status, headers, stored_at_ms, recording_id, parts, body, bytes)
+  INSERT INTO responses AS i (key_no, route, idempotency_key, body_hash, exchange_id, status, headers, stored_at_ms, recording_id, parts, body, bytes)
     SELECT k.no, x.route, x.idempotency_key, x.body_hash, x.id, x.status, x.headers, x.stored_at_ms, x.recording_id, x.parts, decode(x.body, 'base64'), x.bytes
     FROM json_to_recordset(p_responses) AS x(id text, key text, route text, idempotency_key text, body_hash text, status int, headers text, stored_at_ms int8,
         recording_id text, parts int, body text, bytes int8)
@@ -1234,7 +1239,7 @@ BEGIN
     END LOOP;
     -- The claim on what was replaced ends with it: whoever has seen the change may claim it at once, on any node.
     IF t.replaces IS NOT NULL THEN
-      DELETE FROM idempotency WHERE key_no = t.key_no AND route = 'conversation' AND idempotency_key = t.id AND stored_at_ms IS NULL;
+      DELETE FROM responses WHERE key_no = t.key_no AND route = 'conversation' AND idempotency_key = t.id AND stored_at_ms IS NULL;
     END IF;
   END LOOP;
 END $$;
@@ -1311,7 +1316,7 @@ DECLARE
   v_superseded text[] := ARRAY(
     SELECT x.id FROM json_to_recordset(p_responses) AS x(id text, key text, route text, idempotency_key text),
       LATERAL (SELECT no FROM keys WHERE id = x.key LIMIT 1) AS k,
-      LATERAL (SELECT exchange_id FROM idempotency WHERE key_no = k.no AND route = x.route AND idempotency_key = x.idempotency_key LIMIT 1) AS i
+      LATERAL (SELECT exchange_id FROM responses WHERE key_no = k.no AND route = x.route AND idempotency_key = x.idempotency_key LIMIT 1) AS i
     WHERE i.exchange_id <> x.id);
   v_late record;
 BEGIN
@@ -1423,7 +1428,7 @@ BEGIN
       LATERAL (SELECT no FROM keys WHERE id = i.key LIMIT 1) AS k
     ORDER BY k.no, i.route, i.name
   LOOP
-    DELETE FROM idempotency i WHERE i.key_no = r.key_no AND i.route = r.route AND i.idempotency_key = r.name AND i.exchange_id = r.exchange
+    DELETE FROM responses i WHERE i.key_no = r.key_no AND i.route = r.route AND i.idempotency_key = r.name AND i.exchange_id = r.exchange
       AND i.stored_at_ms IS NULL;
   END LOOP;
   verdicts := array_fill(2, ARRAY[json_array_length(p_items)]);
@@ -1434,13 +1439,13 @@ BEGIN
     -- All claim in the same order, so that none waits for another in a circle.
     ORDER BY k.no, i.route, i.name, i.n
   LOOP
-    INSERT INTO idempotency AS i (key_no, route, idempotency_key, body_hash, node_no, exchange_id, claimed_at_ms)
+    INSERT INTO responses AS i (key_no, route, idempotency_key, body_hash, node_no, exchange_id, claimed_at_ms)
       VALUES (r.key_no, r.route, r.name, r.hash, p_node, r.exchange, r.at)
       ON CONFLICT (key_no, route, idempotency_key) DO UPDATE SET body_hash = excluded.body_hash, node_no = excluded.node_no, exchange_id = excluded.exchange_id,
         claimed_at_ms = excluded.claimed_at_ms, status = NULL, headers = NULL, stored_at_ms = NULL, recording_id = NULL, parts = 0, body = NULL
       WHERE i.stored_at_ms < r.not_before;
     SELECT CASE WHEN i.exchange_id = r.exchange AND i.stored_at_ms IS NULL THEN 1 WHEN i.body_hash <> r.hash THEN 3 WHEN i.stored_at_ms IS NULL THEN 2 ELSE 4 END
-      INTO v_verdict FROM idempotency i WHERE i.key_no = r.key_no AND i.route = r.route AND i.idempotency_key = r.name;
+      INTO v_verdict FROM responses i WHERE i.key_no = r.key_no AND i.route = r.route AND i.idempotency_key = r.name;
     verdicts[r.n] := v_verdict;
   END LOOP;
   RETURN NEXT;
@@ -1564,7 +1569,7 @@ DECLARE
 BEGIN
   ended := 0; charged := 0; amount := 0;
   IF cardinality(v_accounts) = 0 THEN
-    DELETE FROM idempotency WHERE node_no = ANY (v_dead) AND stored_at_ms IS NULL;
+    DELETE FROM responses WHERE node_no = ANY (v_dead) AND stored_at_ms IS NULL;
     UPDATE nodes SET cleared_at = clock_timestamp() WHERE no = ANY (v_dead);
     RETURN;
   END IF;

@@ -33,16 +33,16 @@ export async function discardResponse(query: Query, recordingId: string): Promis
 
 const deleteOld = `
 WITH old AS (
-  SELECT key_no, route, idempotency_key FROM idempotency WHERE stored_at_ms < $1::int8
+  SELECT key_no, route, idempotency_key FROM responses WHERE stored_at_ms < $1::int8
   ORDER BY stored_at_ms LIMIT $2::int FOR UPDATE SKIP LOCKED
 ), pruned AS (
-  DELETE FROM idempotency i USING old
+  DELETE FROM responses i USING old
   WHERE (i.key_no, i.route, i.idempotency_key) = (old.key_no, old.route, old.idempotency_key)
   RETURNING i.recording_id
 ), parts AS (
   DELETE FROM response_parts WHERE recording_id IN (SELECT recording_id FROM pruned) OR (recording_id, sequence) IN (
     SELECT recording_id, sequence FROM response_parts WHERE written_at_ms < $1::int8
-      AND NOT EXISTS (SELECT FROM idempotency i WHERE i.recording_id = response_parts.recording_id)
+      AND NOT EXISTS (SELECT FROM responses i WHERE i.recording_id = response_parts.recording_id)
       AND NOT EXISTS (SELECT FROM turns t WHERE t.recording_id = response_parts.recording_id)
     ORDER BY written_at_ms LIMIT $2::int FOR UPDATE SKIP LOCKED)
 )

@@ -4,7 +4,7 @@ import { giveToFolderOwner } from "../../../base/files/mode.ts";
 import type { Restored } from "../../files.ts";
 import { StoreRefusal } from "../../store.ts";
 import { applicationId, codeOf, isCorrupt, patiently, readPragma } from "../connection.ts";
-import { migrations, refuseNewer, schemaVersion } from "../migrate.ts";
+import { migrations, refuseNewer, refuseUnreleased, schemaVersion } from "../migrate.ts";
 import { copyDatabase } from "./backup.ts";
 import { backupFile } from "./backup-folder.ts";
 import { type DataFolder, dataFolder, lockFolder } from "./folder.ts";
@@ -74,6 +74,7 @@ export async function verifyCopy(file: string): Promise<void> {
 }
 
 function verify(database: Database, file: string): void {
+  refuseUnreleased(database, file);
   if (readPragma(database, "application_id") !== applicationId) throw notOurs(file);
   refuseNewer(schemaVersion(database), migrations.length, file);
   const problems = quickCheck(database, null, file);

@@ -1,69 +1,163 @@
--- Amounts are whole nano-credits for credit keys and whole tokens for token-budget keys; times are
--- milliseconds since 1970 in UTC.
+-- The schema of 0.1.0. Amounts are whole nano-credits for credit accounts and whole tokens for token budgets; times are milliseconds since
+-- 1970 in UTC; days are UTC days since 1970. From 0.1.0 on a change of the schema is a step of its own, and no step changes afterwards.
 
--- One row: what the whole database has to remember about itself.
+-- What the database remembers about itself, in one row.
 CREATE TABLE state (
   id INTEGER PRIMARY KEY CHECK (id = 1),
   -- Raised by every change of a key and by every operator's entry, so that a running gateway sees them.
   revision INTEGER NOT NULL,
-  -- Entries up to this id are counted in usage_hours; later ones are added when it is read.
-  rolled_up_through INTEGER NOT NULL
+  -- Where `sluice store copy` has copied the data, and when; NULL while it is used here.
+  moved_to TEXT,
+  moved_at_ms INTEGER
 ) STRICT;
-INSERT INTO state (id, revision, rolled_up_through) VALUES (1, 0, 0);
+INSERT INTO state (id, revision) VALUES (1, 0);
+
+-- Accounts and keys. An account has the balance or the budget, and a key is billed to one account. They are numbered together: a key's own
+-- account has the key's number. Columns of accounts have names that no column of keys has where both are read together.
+
+-- The totals change only by differences, never by absolute values: a top-up from the command line and a charge from the gateway may come
+-- in any order.
+CREATE TABLE accounts (
+  no INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE,
+  account_label TEXT,
+  mode TEXT NOT NULL CHECK (mode IN ('credit', 'token_budget')),
+  budget_tokens INTEGER,
+  period TEXT NOT NULL CHECK (period IN ('day', 'week', 'month', 'none')),
+  -- `posted` may not go below this: 0 for prepaid credit; no limit for token budgets and postpaid accounts, which only spend.
+  floor INTEGER NOT NULL,
+  posted INTEGER NOT NULL DEFAULT 0,
+  purchased INTEGER NOT NULL DEFAULT 0,
+  used INTEGER NOT NULL DEFAULT 0,
+  period_start_ms INTEGER NOT NULL DEFAULT 0,
+  period_used INTEGER NOT NULL DEFAULT 0,
+  -- The latest moment that a charge has counted at.
+  counted_at_ms INTEGER NOT NULL DEFAULT 0,
+  -- Postpaid.
+  is_open INTEGER NOT NULL DEFAULT 0,
+  created_at_ms INTEGER NOT NULL DEFAULT 0,
+  -- NULL while it is in use.
+  closed_at_ms INTEGER,
+  -- A JSON array of the caps that new keys get; NULL where there are none.
+  key_caps TEXT,
+  -- The most that may be recorded of the content of its requests: none, failed or all; NULL leaves that to the configuration.
+  account_content TEXT,
+  -- As of its keys.
+  account_tags TEXT,
+  account_tpm_limits TEXT,
+  -- The store's revision that its last change raised.
+  account_revision INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE INDEX accounts_by_revision ON accounts (account_revision);
 
 CREATE TABLE keys (
   no INTEGER PRIMARY KEY AUTOINCREMENT,
   id TEXT NOT NULL UNIQUE,
+  -- NULL for the row that stands for no key.
+  account_no INTEGER REFERENCES accounts (no),
   hash TEXT NOT NULL UNIQUE,
   prefix TEXT NOT NULL,
   label TEXT,
-  mode TEXT NOT NULL CHECK (mode IN ('credit', 'token_budget')),
+  owner TEXT,
   status TEXT NOT NULL CHECK (status IN ('active', 'disabled', 'suspended', 'revoked')),
   scope TEXT NOT NULL,
   -- A JSON array of model ids; NULL means all.
   models TEXT,
   rpm_limit INTEGER,
-  budget_tokens INTEGER,
-  period TEXT NOT NULL CHECK (period IN ('day', 'week', 'month', 'none')),
+  -- Limits of tokens per minute, a JSON array with the models that each is for.
+  tpm_limits TEXT,
+  -- How many of its requests may be in flight.
+  max_concurrent INTEGER,
+  -- Tags of requests that have none of the name, a JSON object.
+  tags TEXT,
+  content TEXT,
   created_at_ms INTEGER NOT NULL,
   expires_at_ms INTEGER,
   previous_hash TEXT,
   previous_until_ms INTEGER,
   revision INTEGER NOT NULL
 ) STRICT;
+CREATE INDEX keys_by_account ON keys (account_no);
 CREATE INDEX keys_by_prefix ON keys (prefix);
 CREATE INDEX keys_by_revision ON keys (revision);
 CREATE INDEX keys_by_previous_hash ON keys (previous_hash) WHERE previous_hash IS NOT NULL;
+-- Looked for every few seconds: the keys that expire soon.
+CREATE INDEX keys_by_expiry ON keys (expires_at_ms) WHERE status = 'active' AND expires_at_ms IS NOT NULL;
+-- Stands for no key in entries that concern an account alone. It has no account, so it is never found as a key.
+INSERT INTO keys (no, id, hash, prefix, status, scope, created_at_ms, revision) VALUES (0, '', '', '', 'revoked', '', 0, 0);
 
--- Sums over the entries and usage records of a key. They change only by differences, never by absolute
--- values: a top-up from the command line and a charge from the gateway may come in any order.
-CREATE TABLE accounts (
+-- What a key or an account may use in a period of the UTC calendar. `used` is the total of the charges of that period.
+CREATE TABLE caps (
+  no INTEGER PRIMARY KEY AUTOINCREMENT,
+  -- One of both.
+  account_no INTEGER REFERENCES accounts (no),
+  key_no INTEGER REFERENCES keys (no),
+  amount INTEGER NOT NULL,
+  period TEXT NOT NULL CHECK (period IN ('day', 'week', 'month')),
+  -- A pattern, in which * stands for anything; NULL means all models.
+  models TEXT,
+  -- What the amount is raised by in one period alone.
+  extra INTEGER NOT NULL DEFAULT 0,
+  extra_period_ms INTEGER NOT NULL DEFAULT 0,
+  period_start_ms INTEGER NOT NULL DEFAULT 0,
+  used INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE INDEX caps_by_account ON caps (account_no) WHERE account_no IS NOT NULL;
+CREATE INDEX caps_by_key ON caps (key_no) WHERE key_no IS NOT NULL;
+
+-- What a key has used itself, whichever account it was billed to. Entries after `rollups.totals_through` are not counted yet.
+CREATE TABLE key_sums (
   key_no INTEGER PRIMARY KEY REFERENCES keys (no),
-  -- `posted` may not go below this: 0 for credit keys; no limit for token-budget keys, which only spend.
-  floor INTEGER NOT NULL,
-  posted INTEGER NOT NULL DEFAULT 0,
-  purchased INTEGER NOT NULL DEFAULT 0,
-  used INTEGER NOT NULL DEFAULT 0,
   day INTEGER NOT NULL DEFAULT 0,
   day_spend INTEGER NOT NULL DEFAULT 0,
-  period_start_ms INTEGER NOT NULL DEFAULT 0,
-  period_used INTEGER NOT NULL DEFAULT 0,
+  spent INTEGER NOT NULL DEFAULT 0,
   requests INTEGER NOT NULL DEFAULT 0,
   input_tokens INTEGER NOT NULL DEFAULT 0,
   output_tokens INTEGER NOT NULL DEFAULT 0,
   last_cost_nano INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
--- The ledger. A charge and the usage record of its exchange share a row, because they are written together
--- for every request and one insert costs half of two. Columns from `recorded_at_ms` on are the usage record.
+-- What the audit has to know of the past: the account that a key was billed to until a moment, and the periods that an account's budget had.
+CREATE TABLE key_moves (
+  no INTEGER PRIMARY KEY AUTOINCREMENT,
+  key_no INTEGER NOT NULL,
+  account_no INTEGER NOT NULL,
+  until_ms INTEGER NOT NULL
+) STRICT;
+CREATE INDEX key_moves_by_key ON key_moves (key_no, no);
+CREATE TABLE past_periods (
+  account_no INTEGER NOT NULL,
+  period TEXT NOT NULL,
+  PRIMARY KEY (account_no, period)
+) STRICT, WITHOUT ROWID;
+
+-- The ledger.
+
+-- Rates are kept once for all charges that were made at them. The id is a digest of the text.
+CREATE TABLE rates (
+  id INTEGER PRIMARY KEY,
+  rates TEXT NOT NULL
+) STRICT;
+CREATE TRIGGER rates_are_never_changed BEFORE UPDATE ON rates
+BEGIN SELECT RAISE(ABORT, 'rates are only ever added'); END;
+CREATE TRIGGER rates_are_never_deleted BEFORE DELETE ON rates
+BEGIN SELECT RAISE(ABORT, 'rates are only ever added'); END;
+
+-- A charge and the usage record of its request share a row, because they are written together for every request and one insert costs half
+-- of two. Columns from `recorded_at_ms` on are the usage record.
 CREATE TABLE entries (
   id INTEGER PRIMARY KEY,
+  -- The key's number; 0 for what concerns an account alone.
   key_no INTEGER NOT NULL REFERENCES keys (no),
+  -- NULL where it is the key's own account, which has the key's number.
+  account_no INTEGER REFERENCES accounts (no),
   -- Not `IN`, which SQLite checks by building a small table for every row: that was a third of an insert.
   kind TEXT NOT NULL CHECK (kind = 'charge' OR kind = 'topup' OR kind = 'adjustment' OR kind = 'overrun'),
   amount INTEGER NOT NULL,
   at_ms INTEGER NOT NULL,
   period_start_ms INTEGER NOT NULL DEFAULT 0,
+  -- Decides which period of each cap a charge counts in; NULL where that is `at_ms`.
+  counted_at_ms INTEGER,
   exchange_id TEXT,
   basis TEXT,
   outcome TEXT,
@@ -71,9 +165,23 @@ CREATE TABLE entries (
   note TEXT,
   -- The store's revision that this entry raised; NULL for what the gateway itself charges.
   revision INTEGER,
+  rates_id INTEGER REFERENCES rates (id),
+  -- A JSON object of what was charged for; NULL where the columns of tokens say it, as in nearly all charges.
+  quantities TEXT,
+  -- What the use of a token budget would have cost; NULL where there is no price.
+  list_cost_nano INTEGER,
+  -- How much more it would have cost without a cache; below 0 where writing to one cost more than reading has saved. NULL for nothing.
+  cache_savings_nano INTEGER,
+  -- The provider's credential, empty if it needs none, where the rest of the row says what the attempt used. NULL where `attempt_sums` has
+  -- counted the attempts of a request with its charge.
+  credential TEXT,
+  -- What the client says about the request, a JSON object; NULL for nothing.
+  labels TEXT,
   recorded_at_ms INTEGER,
   route TEXT,
   model TEXT,
+  -- The name that the client requested the model by; NULL where it is the model's id.
+  asked_model TEXT,
   provider TEXT,
   upstream_model TEXT,
   stream INTEGER,
@@ -89,26 +197,64 @@ CREATE TABLE entries (
   attempts INTEGER
 ) STRICT;
 CREATE INDEX entries_by_key ON entries (key_no, id);
+CREATE INDEX entries_by_account ON entries (account_no, id) WHERE account_no IS NOT NULL;
+CREATE INDEX entries_by_time ON entries (at_ms);
 CREATE INDEX entries_by_revision ON entries (revision) WHERE revision IS NOT NULL;
-CREATE UNIQUE INDEX entries_by_reference ON entries (key_no, reference) WHERE reference IS NOT NULL;
-
+-- A reference is unique among the entries of an account.
+CREATE UNIQUE INDEX entries_by_reference ON entries (coalesce(account_no, key_no), reference) WHERE reference IS NOT NULL;
 -- A correction is always a new entry. Since none is deleted, ids only grow, and "id > last seen" misses nothing.
 CREATE TRIGGER entries_are_never_changed BEFORE UPDATE ON entries
 BEGIN SELECT RAISE(ABORT, 'entries are only ever added'); END;
 CREATE TRIGGER entries_are_never_deleted BEFORE DELETE ON entries
 BEGIN SELECT RAISE(ABORT, 'entries are only ever added'); END;
 
+-- When limits were brought back from the future, because a clock had been ahead. Charges up to the entry that count later than `to_ms` count
+-- at it, and those of a later budget period than `period_ms` in that one.
+CREATE TABLE clock_returns (
+  no INTEGER PRIMARY KEY AUTOINCREMENT,
+  -- One of both.
+  account_no INTEGER,
+  key_no INTEGER,
+  entries_through INTEGER NOT NULL,
+  to_ms INTEGER NOT NULL,
+  period_ms INTEGER NOT NULL
+) STRICT;
+CREATE INDEX clock_returns_by_account ON clock_returns (account_no) WHERE account_no IS NOT NULL;
+CREATE INDEX clock_returns_by_key ON clock_returns (key_no) WHERE key_no IS NOT NULL;
+
+-- Charges and what is owed, with the moments and periods that they count in.
+CREATE VIEW counted_charges AS
+SELECT id, key_no, coalesce(account_no, key_no) AS account_no, account_no AS other_account_no, -amount AS amount, model, cost_nano,
+  min(period_start_ms, coalesce((SELECT min(period_ms) FROM clock_returns r
+    WHERE r.account_no = coalesce(entries.account_no, entries.key_no) AND r.entries_through >= id), period_start_ms)) AS period_start_ms,
+  min(coalesce(counted_at_ms, at_ms), coalesce((SELECT min(to_ms) FROM clock_returns r
+    WHERE r.account_no = coalesce(entries.account_no, entries.key_no) AND r.entries_through >= id), counted_at_ms, at_ms)) AS counted_by_account,
+  min(coalesce(counted_at_ms, at_ms), coalesce((SELECT min(to_ms) FROM clock_returns r
+    WHERE r.key_no = entries.key_no AND r.entries_through >= id), counted_at_ms, at_ms)) AS counted_by_key,
+  min(at_ms, coalesce((SELECT min(to_ms) FROM clock_returns r WHERE r.key_no = entries.key_no AND r.entries_through >= id), at_ms)) / 86400000 AS day,
+  input_tokens + cached_input_tokens + cache_write_tokens AS input_tokens, output_tokens
+FROM entries WHERE kind IN ('charge', 'overrun') AND amount <= 0;
+
 -- What open holds have produced so far. A hold has no row before its first progress.
 CREATE TABLE holds (
   id TEXT PRIMARY KEY,
   key_no INTEGER NOT NULL REFERENCES keys (no),
+  account_no INTEGER REFERENCES accounts (no),
   opened_at_ms INTEGER NOT NULL,
   period_start_ms INTEGER NOT NULL,
+  counted_at_ms INTEGER,
   charge_so_far INTEGER NOT NULL,
-  model TEXT NOT NULL
+  model TEXT NOT NULL,
+  asked_model TEXT,
+  rates_id INTEGER REFERENCES rates (id),
+  quantities TEXT,
+  -- Who produces what it has to pay for, as JSON.
+  served TEXT,
+  labels TEXT
 ) STRICT, WITHOUT ROWID;
 
--- Responses that an Idempotency-Key replays.
+-- Responses: what an Idempotency-Key replays, and what clients may read and continue.
+
 CREATE TABLE responses (
   id INTEGER PRIMARY KEY,
   key_no INTEGER NOT NULL REFERENCES keys (no),
@@ -121,12 +267,23 @@ CREATE TABLE responses (
   -- Parts of response_parts that come before the body.
   recording_id TEXT,
   parts INTEGER NOT NULL,
-  body BLOB NOT NULL
+  body BLOB NOT NULL,
+  bytes INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 CREATE UNIQUE INDEX responses_by_scope ON responses (key_no, route, idempotency_key);
 CREATE INDEX responses_by_time ON responses (stored_at_ms);
 
--- Beginnings of long responses, written ahead while they are relayed.
+-- How many bytes are kept for retries, for each key.
+CREATE TABLE response_sums (key_no INTEGER PRIMARY KEY, bytes INTEGER NOT NULL) STRICT;
+CREATE TRIGGER response_inserted AFTER INSERT ON responses BEGIN
+  INSERT INTO response_sums (key_no, bytes) VALUES (new.key_no, new.bytes)
+    ON CONFLICT DO UPDATE SET bytes = bytes + excluded.bytes;
+END;
+CREATE TRIGGER response_deleted AFTER DELETE ON responses BEGIN
+  UPDATE response_sums SET bytes = bytes - old.bytes WHERE key_no = old.key_no;
+END;
+
+-- The first parts of long responses, written ahead while they are relayed.
 CREATE TABLE response_parts (
   recording_id TEXT NOT NULL,
   sequence INTEGER NOT NULL,
@@ -134,32 +291,497 @@ CREATE TABLE response_parts (
   PRIMARY KEY (recording_id, sequence)
 ) STRICT;
 
--- Usage per hour, for reports and charts that must not read the whole history.
-CREATE TABLE usage_hours (
-  hour INTEGER NOT NULL,
+-- Responses that a client may read, continue or refer to. Each has what was new in it; the conversation is the chain of its parents.
+CREATE TABLE turns (
+  -- Grows with time.
+  no INTEGER PRIMARY KEY AUTOINCREMENT,
+  key_no INTEGER NOT NULL REFERENCES keys (no),
+  id TEXT NOT NULL,
+  parent_id TEXT,
+  model TEXT NOT NULL,
+  provider TEXT NOT NULL,
+  created_at_ms INTEGER NOT NULL,
+  expires_at_ms INTEGER NOT NULL,
+  bytes INTEGER NOT NULL,
+  -- Parts of response_parts that come before the body.
+  recording_id TEXT,
+  parts INTEGER NOT NULL,
+  body BLOB NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX turns_by_id ON turns (key_no, id);
+CREATE INDEX turns_by_key ON turns (key_no, no);
+CREATE INDEX turns_by_expiry ON turns (expires_at_ms);
+
+-- Which turn an item is in, by a digest of the item's id.
+CREATE TABLE turn_items (
+  key_no INTEGER NOT NULL,
+  digest TEXT NOT NULL,
+  turn_no INTEGER NOT NULL,
+  PRIMARY KEY (key_no, digest, turn_no)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX turn_items_by_turn ON turn_items (turn_no);
+CREATE TABLE turn_sums (key_no INTEGER PRIMARY KEY, bytes INTEGER NOT NULL) STRICT;
+CREATE TRIGGER turn_inserted AFTER INSERT ON turns BEGIN
+  INSERT INTO turn_sums (key_no, bytes) VALUES (new.key_no, new.bytes)
+    ON CONFLICT DO UPDATE SET bytes = bytes + excluded.bytes;
+END;
+CREATE TRIGGER turn_deleted AFTER DELETE ON turns BEGIN
+  UPDATE turn_sums SET bytes = bytes - old.bytes WHERE key_no = old.key_no;
+  DELETE FROM turn_items WHERE turn_no = old.no;
+  DELETE FROM response_parts WHERE recording_id = old.recording_id;
+END;
+
+-- What summaries of conversations, which clients keep, are encrypted with.
+CREATE TABLE sealing_secret (id INTEGER PRIMARY KEY CHECK (id = 1), secret BLOB NOT NULL) STRICT;
+
+-- Which ids of a provider's own things (responses, conversations, containers, files) were issued to a key, and by whom.
+CREATE TABLE given_ids (
+  -- Grows with time: one that is issued again gets a new number.
+  no INTEGER PRIMARY KEY,
+  key_no INTEGER NOT NULL REFERENCES keys (no),
+  -- A digest of the id, so that a row has a size whatever a provider sends.
+  digest TEXT NOT NULL,
+  provider TEXT NOT NULL,
+  -- Which of the provider's credentials it was issued to; NULL if the provider needs none.
+  credential TEXT,
+  -- The input and output of the response that it came in: what a request that continues from it begins with.
+  tokens INTEGER NOT NULL DEFAULT 0,
+  given_at_ms INTEGER NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX given_ids_by_key ON given_ids (key_no, digest);
+
+-- Requests.
+
+-- The ids that clients gave their requests (`x-request-id`), by which an operator may look for them. `no` grows with time.
+CREATE TABLE caller_ids (
+  no INTEGER PRIMARY KEY,
+  caller_id TEXT NOT NULL,
+  exchange_id TEXT NOT NULL,
+  at_ms INTEGER NOT NULL
+);
+CREATE INDEX caller_ids_by_id ON caller_ids (caller_id, no);
+
+-- Every request of a key that was rejected, failed, was cancelled or interrupted, and those that completed only after an attempt had failed.
+-- Kept for a while ([retention]); what was charged is in the ledger for good.
+CREATE TABLE exchange_endings (
+  -- Never used again, so that "id > last counted" misses nothing after the newest have been pruned.
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  exchange_id TEXT NOT NULL,
+  key_no INTEGER NOT NULL REFERENCES keys (no),
+  -- When it ended.
+  at_ms INTEGER NOT NULL,
+  started_at_ms INTEGER NOT NULL,
+  route TEXT NOT NULL,
+  -- Empty where it ended before that was known.
+  model TEXT NOT NULL,
+  provider TEXT NOT NULL,
+  upstream_model TEXT NOT NULL,
+  stream INTEGER NOT NULL,
+  outcome TEXT NOT NULL,
+  -- What the client got; NULL for one that was interrupted.
+  status INTEGER,
+  code TEXT,
+  message TEXT,
+  -- The limit that denied a hold, and what the hold needed, in nano-credits or tokens: advice to the operator follows from it.
+  bound TEXT,
+  needed INTEGER,
+  first_byte_ms INTEGER,
+  total_ms INTEGER,
+  attempts INTEGER NOT NULL,
+  -- A JSON array of the attempts; NULL where there was none.
+  attempt_details TEXT,
+  -- Its charge in the ledger; NULL where nothing was charged.
+  entry_id INTEGER REFERENCES entries (id),
+  -- How many more of the same kind ended within the same second and are counted here, but not kept one by one.
+  alike INTEGER NOT NULL DEFAULT 0,
+  labels TEXT
+) STRICT;
+CREATE INDEX exchange_endings_by_exchange ON exchange_endings (exchange_id);
+CREATE INDEX exchange_endings_by_key ON exchange_endings (key_no, id);
+CREATE INDEX exchange_endings_by_outcome ON exchange_endings (outcome, id);
+CREATE INDEX exchange_endings_by_code ON exchange_endings (code, id) WHERE code IS NOT NULL;
+CREATE INDEX exchange_endings_by_time ON exchange_endings (at_ms);
+
+-- What providers were called for, by day, to be compared with their invoices; also what nobody was charged for.
+CREATE TABLE attempt_sums (
+  provider TEXT NOT NULL,
+  day INTEGER NOT NULL,
+  -- The id of the provider's credential; empty if it needs none.
+  credential TEXT NOT NULL,
+  upstream_model TEXT NOT NULL,
+  -- completed, failed, cancelled or interrupted as the exchange that paid, or uncharged.
+  ending TEXT NOT NULL,
+  -- 0 where there is one gateway.
+  node_no INTEGER NOT NULL,
+  attempts INTEGER NOT NULL,
+  -- Those that were charged by a count of our own.
+  estimated INTEGER NOT NULL,
+  -- As the provider has reported them.
+  input_tokens INTEGER NOT NULL,
+  cached_input_tokens INTEGER NOT NULL,
+  cache_write_tokens INTEGER NOT NULL,
+  output_tokens INTEGER NOT NULL,
+  -- What was charged beyond these.
+  counted_input_tokens INTEGER NOT NULL,
+  counted_output_tokens INTEGER NOT NULL,
+  cost_nano INTEGER NOT NULL,
+  PRIMARY KEY (provider, day, credential, upstream_model, ending, node_no)
+) STRICT, WITHOUT ROWID;
+
+-- The same by day alone: a row of `attempt_sums` that is missing or was changed shows.
+CREATE TABLE attempt_days (
+  day INTEGER NOT NULL,
+  node_no INTEGER NOT NULL,
+  attempts INTEGER NOT NULL,
+  estimated INTEGER NOT NULL,
+  input_tokens INTEGER NOT NULL,
+  cached_input_tokens INTEGER NOT NULL,
+  cache_write_tokens INTEGER NOT NULL,
+  output_tokens INTEGER NOT NULL,
+  counted_input_tokens INTEGER NOT NULL,
+  counted_output_tokens INTEGER NOT NULL,
+  cost_nano INTEGER NOT NULL,
+  PRIMARY KEY (day, node_no)
+) STRICT, WITHOUT ROWID;
+
+-- Totals that reports read. Rows up to these ids are counted in them; later ones are added when a report is read, and counted every second
+-- or so.
+CREATE TABLE rollups (
+  id INTEGER PRIMARY KEY CHECK (id = 1),
+  entries_through INTEGER NOT NULL DEFAULT 0,
+  endings_through INTEGER NOT NULL DEFAULT 0,
+  -- For `key_sums` and `attempt_sums`, which a copy from PostgreSQL brings up to date.
+  totals_through INTEGER NOT NULL DEFAULT 0
+) STRICT;
+INSERT INTO rollups (id) VALUES (1);
+
+-- In four sizes, so that no report reads many more rows than it shows. The first is kept for some hours only.
+CREATE TABLE usage_minutes (
+  minute INTEGER NOT NULL,
   key_no INTEGER NOT NULL REFERENCES keys (no),
   model TEXT NOT NULL,
   provider TEXT NOT NULL,
-  requests INTEGER NOT NULL,
-  failures INTEGER NOT NULL,
-  input_tokens INTEGER NOT NULL,
-  cached_input_tokens INTEGER NOT NULL,
-  output_tokens INTEGER NOT NULL,
-  cost_nano INTEGER NOT NULL,
-  first_byte_ms INTEGER NOT NULL,
-  first_byte_count INTEGER NOT NULL,
-  total_ms INTEGER NOT NULL,
-  PRIMARY KEY (hour, key_no, model, provider)
+  requests INTEGER NOT NULL DEFAULT 0,
+  completed INTEGER NOT NULL DEFAULT 0,
+  failed INTEGER NOT NULL DEFAULT 0,
+  refused INTEGER NOT NULL DEFAULT 0,
+  cancelled INTEGER NOT NULL DEFAULT 0,
+  interrupted INTEGER NOT NULL DEFAULT 0,
+  input_tokens INTEGER NOT NULL DEFAULT 0,
+  cached_input_tokens INTEGER NOT NULL DEFAULT 0,
+  output_tokens INTEGER NOT NULL DEFAULT 0,
+  spend_nano INTEGER NOT NULL DEFAULT 0,
+  cancelled_spend_nano INTEGER NOT NULL DEFAULT 0,
+  interrupted_spend_nano INTEGER NOT NULL DEFAULT 0,
+  spend_tokens INTEGER NOT NULL DEFAULT 0,
+  cancelled_spend_tokens INTEGER NOT NULL DEFAULT 0,
+  interrupted_spend_tokens INTEGER NOT NULL DEFAULT 0,
+  list_cost_nano INTEGER NOT NULL DEFAULT 0,
+  cache_savings_nano INTEGER NOT NULL DEFAULT 0,
+  overrun_nano INTEGER NOT NULL DEFAULT 0,
+  overrun_tokens INTEGER NOT NULL DEFAULT 0,
+  first_byte_ms INTEGER NOT NULL DEFAULT 0,
+  first_byte_count INTEGER NOT NULL DEFAULT 0,
+  total_ms INTEGER NOT NULL DEFAULT 0,
+  total_count INTEGER NOT NULL DEFAULT 0,
+  covered_attempts INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY (minute, key_no, model, provider)
 ) STRICT, WITHOUT ROWID;
-
--- How many requests of an hour fell into which band of time; percentiles are read from it.
-CREATE TABLE latency_hours (
+CREATE TABLE usage_key_hours (
+  key_no INTEGER NOT NULL REFERENCES keys (no),
   hour INTEGER NOT NULL,
   model TEXT NOT NULL,
   provider TEXT NOT NULL,
+  requests INTEGER NOT NULL DEFAULT 0,
+  completed INTEGER NOT NULL DEFAULT 0,
+  failed INTEGER NOT NULL DEFAULT 0,
+  refused INTEGER NOT NULL DEFAULT 0,
+  cancelled INTEGER NOT NULL DEFAULT 0,
+  interrupted INTEGER NOT NULL DEFAULT 0,
+  input_tokens INTEGER NOT NULL DEFAULT 0,
+  cached_input_tokens INTEGER NOT NULL DEFAULT 0,
+  output_tokens INTEGER NOT NULL DEFAULT 0,
+  spend_nano INTEGER NOT NULL DEFAULT 0,
+  cancelled_spend_nano INTEGER NOT NULL DEFAULT 0,
+  interrupted_spend_nano INTEGER NOT NULL DEFAULT 0,
+  spend_tokens INTEGER NOT NULL DEFAULT 0,
+  cancelled_spend_tokens INTEGER NOT NULL DEFAULT 0,
+  interrupted_spend_tokens INTEGER NOT NULL DEFAULT 0,
+  list_cost_nano INTEGER NOT NULL DEFAULT 0,
+  cache_savings_nano INTEGER NOT NULL DEFAULT 0,
+  overrun_nano INTEGER NOT NULL DEFAULT 0,
+  overrun_tokens INTEGER NOT NULL DEFAULT 0,
+  first_byte_ms INTEGER NOT NULL DEFAULT 0,
+  first_byte_count INTEGER NOT NULL DEFAULT 0,
+  total_ms INTEGER NOT NULL DEFAULT 0,
+  total_count INTEGER NOT NULL DEFAULT 0,
+  covered_attempts INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY (key_no, hour, model, provider)
+) STRICT, WITHOUT ROWID;
+-- Over all keys.
+CREATE TABLE usage_all_hours (
+  hour INTEGER NOT NULL,
+  model TEXT NOT NULL,
+  provider TEXT NOT NULL,
+  requests INTEGER NOT NULL DEFAULT 0,
+  completed INTEGER NOT NULL DEFAULT 0,
+  failed INTEGER NOT NULL DEFAULT 0,
+  refused INTEGER NOT NULL DEFAULT 0,
+  cancelled INTEGER NOT NULL DEFAULT 0,
+  interrupted INTEGER NOT NULL DEFAULT 0,
+  input_tokens INTEGER NOT NULL DEFAULT 0,
+  cached_input_tokens INTEGER NOT NULL DEFAULT 0,
+  output_tokens INTEGER NOT NULL DEFAULT 0,
+  spend_nano INTEGER NOT NULL DEFAULT 0,
+  cancelled_spend_nano INTEGER NOT NULL DEFAULT 0,
+  interrupted_spend_nano INTEGER NOT NULL DEFAULT 0,
+  spend_tokens INTEGER NOT NULL DEFAULT 0,
+  cancelled_spend_tokens INTEGER NOT NULL DEFAULT 0,
+  interrupted_spend_tokens INTEGER NOT NULL DEFAULT 0,
+  list_cost_nano INTEGER NOT NULL DEFAULT 0,
+  cache_savings_nano INTEGER NOT NULL DEFAULT 0,
+  overrun_nano INTEGER NOT NULL DEFAULT 0,
+  overrun_tokens INTEGER NOT NULL DEFAULT 0,
+  first_byte_ms INTEGER NOT NULL DEFAULT 0,
+  first_byte_count INTEGER NOT NULL DEFAULT 0,
+  total_ms INTEGER NOT NULL DEFAULT 0,
+  total_count INTEGER NOT NULL DEFAULT 0,
+  covered_attempts INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY (hour, model, provider)
+) STRICT, WITHOUT ROWID;
+-- Over all models.
+CREATE TABLE usage_key_days (
+  key_no INTEGER NOT NULL REFERENCES keys (no),
+  day INTEGER NOT NULL,
+  requests INTEGER NOT NULL DEFAULT 0,
+  completed INTEGER NOT NULL DEFAULT 0,
+  failed INTEGER NOT NULL DEFAULT 0,
+  refused INTEGER NOT NULL DEFAULT 0,
+  cancelled INTEGER NOT NULL DEFAULT 0,
+  interrupted INTEGER NOT NULL DEFAULT 0,
+  input_tokens INTEGER NOT NULL DEFAULT 0,
+  cached_input_tokens INTEGER NOT NULL DEFAULT 0,
+  output_tokens INTEGER NOT NULL DEFAULT 0,
+  spend_nano INTEGER NOT NULL DEFAULT 0,
+  cancelled_spend_nano INTEGER NOT NULL DEFAULT 0,
+  interrupted_spend_nano INTEGER NOT NULL DEFAULT 0,
+  spend_tokens INTEGER NOT NULL DEFAULT 0,
+  cancelled_spend_tokens INTEGER NOT NULL DEFAULT 0,
+  interrupted_spend_tokens INTEGER NOT NULL DEFAULT 0,
+  list_cost_nano INTEGER NOT NULL DEFAULT 0,
+  cache_savings_nano INTEGER NOT NULL DEFAULT 0,
+  overrun_nano INTEGER NOT NULL DEFAULT 0,
+  overrun_tokens INTEGER NOT NULL DEFAULT 0,
+  first_byte_ms INTEGER NOT NULL DEFAULT 0,
+  first_byte_count INTEGER NOT NULL DEFAULT 0,
+  total_ms INTEGER NOT NULL DEFAULT 0,
+  total_count INTEGER NOT NULL DEFAULT 0,
+  covered_attempts INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY (key_no, day)
+) STRICT, WITHOUT ROWID;
+
+-- How many requests fell into which band of time, over all keys and models; percentiles are read from it. A band is named by its upper bound;
+-- the last one has none and says 9007199254740991.
+CREATE TABLE latency_minutes (
+  minute INTEGER NOT NULL,
   measure TEXT NOT NULL CHECK (measure IN ('first_byte', 'total')),
-  -- The band's upper bound; the last band has none and says 9007199254740991.
   up_to_ms INTEGER NOT NULL,
   requests INTEGER NOT NULL,
-  PRIMARY KEY (hour, model, provider, measure, up_to_ms)
+  PRIMARY KEY (minute, measure, up_to_ms)
 ) STRICT, WITHOUT ROWID;
+CREATE TABLE latency_all_hours (
+  hour INTEGER NOT NULL,
+  measure TEXT NOT NULL CHECK (measure IN ('first_byte', 'total')),
+  up_to_ms INTEGER NOT NULL,
+  requests INTEGER NOT NULL,
+  PRIMARY KEY (hour, measure, up_to_ms)
+) STRICT, WITHOUT ROWID;
+
+-- What each total counts, row by row.
+
+-- An overrun without a request made up for a balance that was lowered: it is an adjustment.
+CREATE VIEW entry_figures AS
+SELECT entries.id, entries.at_ms, entries.key_no, accounts.no AS account_no, coalesce(model, '') AS model, coalesce(provider, '') AS provider,
+  coalesce(route, '') AS route, labels,
+  recorded_at_ms IS NOT NULL AS requests,
+  kind = 'charge' AND outcome IS 'completed' AS completed,
+  kind = 'charge' AND outcome IS 'failed' AS failed,
+  0 AS refused,
+  kind = 'charge' AND outcome IS 'cancelled' AS cancelled,
+  kind = 'charge' AND outcome IS 'interrupted' AS interrupted,
+  coalesce(entries.input_tokens + cached_input_tokens + cache_write_tokens, 0) AS input_tokens,
+  coalesce(cached_input_tokens, 0) AS cached_input_tokens,
+  coalesce(entries.output_tokens, 0) AS output_tokens,
+  iif(mode = 'credit', -min(amount, 0), 0) AS spend_nano,
+  iif(mode = 'credit' AND outcome IS 'cancelled', -min(amount, 0), 0) AS cancelled_spend_nano,
+  iif(mode = 'credit' AND outcome IS 'interrupted', -min(amount, 0), 0) AS interrupted_spend_nano,
+  iif(mode = 'credit', 0, -min(amount, 0)) AS spend_tokens,
+  iif(mode <> 'credit' AND outcome IS 'cancelled', -min(amount, 0), 0) AS cancelled_spend_tokens,
+  iif(mode <> 'credit' AND outcome IS 'interrupted', -min(amount, 0), 0) AS interrupted_spend_tokens,
+  coalesce(list_cost_nano, 0) AS list_cost_nano,
+  coalesce(cache_savings_nano, 0) AS cache_savings_nano,
+  iif(mode = 'credit', max(amount, 0), 0) AS overrun_nano,
+  iif(mode = 'credit', 0, max(amount, 0)) AS overrun_tokens,
+  coalesce(first_byte_ms, 0) AS first_byte_ms,
+  first_byte_ms IS NOT NULL AS first_byte_count,
+  coalesce(total_ms, 0) AS total_ms,
+  total_ms IS NOT NULL AS total_count,
+  0 AS covered_attempts
+FROM entries CROSS JOIN accounts ON accounts.no = coalesce(entries.account_no, entries.key_no)
+WHERE kind = 'charge' OR (kind = 'overrun' AND exchange_id IS NOT NULL);
+
+-- Not charged, so it is counted for the account that its key is billed to now.
+CREATE VIEW ending_figures AS
+SELECT id, at_ms, key_no, (SELECT account_no FROM keys WHERE no = key_no) AS account_no, model, provider, route, labels,
+  0 AS requests,
+  0 AS completed,
+  iif(outcome = 'failed', 1 + alike, 0) AS failed,
+  iif(outcome = 'refused', 1 + alike, 0) AS refused,
+  iif(outcome = 'cancelled', 1 + alike, 0) AS cancelled,
+  iif(outcome = 'interrupted', 1 + alike, 0) AS interrupted,
+  0 AS input_tokens, 0 AS cached_input_tokens, 0 AS output_tokens,
+  0 AS spend_nano, 0 AS cancelled_spend_nano, 0 AS interrupted_spend_nano,
+  0 AS spend_tokens, 0 AS cancelled_spend_tokens, 0 AS interrupted_spend_tokens, 0 AS list_cost_nano, 0 AS cache_savings_nano,
+  0 AS overrun_nano, 0 AS overrun_tokens,
+  0 AS first_byte_ms, 0 AS first_byte_count,
+  iif(outcome = 'failed', coalesce(total_ms, 0), 0) AS total_ms,
+  outcome = 'failed' AND total_ms IS NOT NULL AS total_count,
+  0 AS covered_attempts
+FROM exchange_endings WHERE entry_id IS NULL;
+
+-- Failed attempts of requests that completed all the same, counted for the provider that failed.
+CREATE VIEW attempt_figures AS
+SELECT exchange_endings.id, at_ms, key_no, (SELECT account_no FROM keys WHERE no = key_no) AS account_no, model,
+  coalesce(attempt.value ->> 'provider', '') AS provider, route, labels,
+  0 AS requests, 0 AS completed, 0 AS failed, 0 AS refused, 0 AS cancelled, 0 AS interrupted,
+  0 AS input_tokens, 0 AS cached_input_tokens, 0 AS output_tokens,
+  0 AS spend_nano, 0 AS cancelled_spend_nano, 0 AS interrupted_spend_nano,
+  0 AS spend_tokens, 0 AS cancelled_spend_tokens, 0 AS interrupted_spend_tokens, 0 AS list_cost_nano, 0 AS cache_savings_nano,
+  0 AS overrun_nano, 0 AS overrun_tokens,
+  0 AS first_byte_ms, 0 AS first_byte_count, 0 AS total_ms, 0 AS total_count,
+  1 AS covered_attempts
+FROM exchange_endings CROSS JOIN json_each(attempt_details) AS attempt
+WHERE outcome = 'completed' AND attempt.value ->> 'failure' IS NOT NULL;
+
+CREATE VIEW uncounted_usage AS
+SELECT * FROM entry_figures WHERE id > (SELECT entries_through FROM rollups)
+UNION ALL
+SELECT * FROM ending_figures WHERE id > (SELECT endings_through FROM rollups)
+UNION ALL
+SELECT * FROM attempt_figures WHERE id > (SELECT endings_through FROM rollups);
+
+-- All of them, for the minutes at both ends of a range that totals by the minute are not kept for any more, and for what only rows tell.
+CREATE VIEW usage_rows AS
+SELECT * FROM entry_figures
+UNION ALL
+SELECT * FROM ending_figures
+UNION ALL
+SELECT * FROM attempt_figures;
+
+-- With the columns of `key_sums`.
+CREATE VIEW key_totals AS
+WITH by_day AS (
+  SELECT key_no, at_ms / 86400000 AS day, -sum(amount) AS spent, count(recorded_at_ms) AS requests,
+    coalesce(sum(input_tokens + cached_input_tokens + cache_write_tokens), 0) AS input_tokens,
+    coalesce(sum(output_tokens), 0) AS output_tokens
+  FROM entries WHERE id > (SELECT totals_through FROM rollups) AND kind IN ('charge', 'overrun') AND amount <= 0 GROUP BY 1, 2
+), uncounted AS (
+  -- Beside max(), a plain column is that of the row which has the highest value.
+  SELECT key_no, max(day) AS day, spent AS day_spend, sum(spent) AS spent, sum(requests) AS requests,
+    sum(input_tokens) AS input_tokens, sum(output_tokens) AS output_tokens
+  FROM by_day GROUP BY key_no
+)
+SELECT sums.key_no, max(sums.day, coalesce(new.day, 0)) AS day,
+  iif(new.day > sums.day, 0, sums.day_spend) + iif(new.day >= sums.day, new.day_spend, 0) AS day_spend,
+  sums.spent + coalesce(new.spent, 0) AS spent, sums.requests + coalesce(new.requests, 0) AS requests,
+  sums.input_tokens + coalesce(new.input_tokens, 0) AS input_tokens,
+  sums.output_tokens + coalesce(new.output_tokens, 0) AS output_tokens,
+  coalesce((
+    SELECT cost_nano FROM entries WHERE key_no = sums.key_no AND id > (SELECT totals_through FROM rollups) AND cost_nano IS NOT NULL
+    ORDER BY id DESC LIMIT 1
+  ), last_cost_nano) AS last_cost_nano
+FROM key_sums AS sums LEFT JOIN uncounted AS new ON new.key_no = sums.key_no;
+
+-- With the columns of `attempt_sums`.
+CREATE VIEW uncounted_attempts AS
+SELECT provider, at_ms / 86400000 AS day, credential, upstream_model, outcome AS ending, 0 AS node_no, 1 AS attempts, 0 AS estimated,
+  input_tokens, cached_input_tokens, cache_write_tokens, output_tokens, 0 AS counted_input_tokens, 0 AS counted_output_tokens,
+  coalesce(list_cost_nano, cost_nano) AS cost_nano
+FROM entries WHERE id > (SELECT totals_through FROM rollups) AND credential IS NOT NULL;
+
+CREATE VIEW attempt_totals AS SELECT * FROM attempt_sums UNION ALL SELECT * FROM uncounted_attempts;
+
+-- Operators.
+
+-- What was changed through the admin API and the command line, and from where.
+CREATE TABLE audit_log (
+  id INTEGER PRIMARY KEY,
+  at_ms INTEGER NOT NULL,
+  actor TEXT NOT NULL,
+  address TEXT NOT NULL,
+  action TEXT NOT NULL,
+  target TEXT,
+  detail TEXT
+) STRICT;
+
+-- The token that the gateway created at its first start, as a SHA-256 in hex.
+CREATE TABLE admin_token (
+  id INTEGER PRIMARY KEY CHECK (id = 1),
+  hash TEXT NOT NULL
+) STRICT;
+
+-- Tokens of the admin API that operators created; they are not deleted, because the audit log names them.
+CREATE TABLE admin_tokens (
+  id TEXT PRIMARY KEY,
+  label TEXT NOT NULL,
+  role TEXT NOT NULL,
+  hash TEXT NOT NULL UNIQUE,
+  created_at_ms INTEGER NOT NULL,
+  revoked_at_ms INTEGER
+) STRICT;
+
+-- Terminals that wait for a key of a person's own (RFC 8628), by the SHA-256 of their code, and the keys that were issued so.
+CREATE TABLE device_grants (
+  device_hash TEXT PRIMARY KEY,
+  user_code TEXT NOT NULL UNIQUE,
+  address TEXT NOT NULL,
+  device TEXT,
+  created_at_ms INTEGER NOT NULL,
+  ends_at_ms INTEGER NOT NULL,
+  state TEXT NOT NULL,
+  identity TEXT,
+  polled_at_ms INTEGER,
+  interval_ms INTEGER NOT NULL
+) STRICT;
+CREATE TABLE signed_in_keys (
+  key_id TEXT PRIMARY KEY,
+  person TEXT NOT NULL,
+  identity TEXT NOT NULL
+) STRICT;
+
+-- What a gateway or an audit has found, as a JSON array; valid until then.
+CREATE TABLE findings (
+  source TEXT PRIMARY KEY,
+  findings TEXT NOT NULL,
+  until_ms INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Alerts that fire. `level` is the highest threshold that was reached, in percent; 0 without any.
+CREATE TABLE alerts (
+  id TEXT PRIMARY KEY,
+  level INTEGER NOT NULL,
+  finding TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- What is still to be sent, for a day at most.
+CREATE TABLE alert_posts (
+  no INTEGER PRIMARY KEY AUTOINCREMENT,
+  alert_id TEXT NOT NULL,
+  body TEXT NOT NULL,
+  made_at_ms INTEGER NOT NULL,
+  due_at_ms INTEGER NOT NULL
+) STRICT;
+CREATE INDEX alert_posts_by_alert ON alert_posts (alert_id, no);
+
+-- What retention deleted last.
+CREATE TABLE prunings (what TEXT PRIMARY KEY, at_ms INTEGER NOT NULL, pruned INTEGER NOT NULL) STRICT, WITHOUT ROWID;

@@ -77,9 +77,9 @@ const statements = [
     input_tokens = new.input_tokens, output_tokens = new.output_tokens, last_cost_nano = new.last_cost_nano
   FROM (
     SELECT * FROM key_totals WHERE key_no IN (
-      SELECT key_no FROM entries WHERE id > (SELECT totals_through FROM state) AND kind IN ('charge', 'overrun') AND amount <= 0)
+      SELECT key_no FROM entries WHERE id > (SELECT totals_through FROM rollups) AND kind IN ('charge', 'overrun') AND amount <= 0)
   ) AS new WHERE new.key_no = key_sums.key_no`,
-  `UPDATE state SET rolled_up_through = max(rolled_up_through, coalesce((SELECT max(id) FROM entries), 0)),
+  `UPDATE rollups SET entries_through = max(entries_through, coalesce((SELECT max(id) FROM entries), 0)),
     totals_through = max(totals_through, coalesce((SELECT max(id) FROM entries), 0)),
-    endings_rolled_up_through = max(endings_rolled_up_through, coalesce((SELECT max(id) FROM exchange_endings), 0))`,
+    endings_through = max(endings_through, coalesce((SELECT max(id) FROM exchange_endings), 0))`,
 ];

@@ -88,7 +88,7 @@ WITH made AS (
   INSERT INTO holds (id, account_no, key_no, node_no, amount, period_start_ms, opened_at_ms, model)
   SELECT 'req_hold_' || no, account_no, no, $2::int, 0, 0, 0, 'm' FROM given
 ), claimed AS (
-  INSERT INTO idempotency (key_no, route, idempotency_key, body_hash) SELECT no, '/v1/messages', 'name', 'hash' FROM given
+  INSERT INTO responses (key_no, route, idempotency_key, body_hash) SELECT no, '/v1/messages', 'name', 'hash' FROM given
 )
 INSERT INTO entries (month, account_no, key_no, kind, amount, at_ms, exchange_id, outcome)
 SELECT sluice_month((extract(epoch FROM clock_timestamp()) * 1000)::int8), account_no, no, kind, 0, 0, 'req_' || no, 'completed'

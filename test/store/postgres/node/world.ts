@@ -82,7 +82,7 @@ export class NodeWorld implements AsyncDisposable {
   async leftovers(): Promise<Record<string, number>> {
     const [row] = await this.client.query<Record<string, number>>(
       `SELECT (SELECT count(*)::int FROM holds) AS holds, (SELECT coalesce(sum(held), 0)::int FROM accounts) AS held,
-        (SELECT count(*)::int FROM idempotency WHERE stored_at_ms IS NULL) AS claims`,
+        (SELECT count(*)::int FROM responses WHERE stored_at_ms IS NULL) AS claims`,
     );
     return row ?? {};
   }
