@@ -152,12 +152,12 @@ class EventCollector implements BodyCollector {
   }
 
   #take(frame: SseFrame): void {
-    const { data } = frame;
+    const { data, event: name } = frame;
     const event = tryParse(data);
     // About a third of an event is text that is kept.
     this.#textBytes += data.length >> 2;
     if (!isObject(event)) return;
-    this.#joiner.add(event);
+    this.#joiner.add(event, name);
     const { appended } = this.#joiner;
     this.#repeat = appended === null ? null : RepeatedEvent.of(frame, appended);
   }

@@ -39,13 +39,19 @@ function writtenStart(start: RecordingStart): string {
   return lastStart.text;
 }
 
+/** What an attempt sent to a provider, and what came back before the client's response began. */
 interface UpstreamContent {
   readonly request: Piece;
   readonly dialect: string;
-  readonly response?: Piece;
+  readonly response: Piece[];
+  responseBytes: number;
+  isStreamed: boolean;
 }
 
-function upstreamForm({ dialect }: UpstreamContent, isStreamed: boolean): BodyForm {
+/** More of a provider's response does not wait for the client's. */
+const maxUpstreamBytes = 8_000_000;
+
+function upstreamForm({ dialect, isStreamed }: UpstreamContent): BodyForm {
   return isStreamed ? { kind: "events", format: dialect } : { kind: "json", isValid: false };
 }
 
@@ -82,24 +88,28 @@ export class ContentRecording {
   /** What the provider is sent by a translated attempt; null if the attempt passes through, of which nothing else is recorded. */
   prepareUpstream(request: Piece | null, dialect: string): void {
     this.hasUpstream = this.#recordsUpstream && request !== null;
-    this.#upstream = this.hasUpstream && request !== null ? { request, dialect } : null;
+    this.#upstream =
+      this.hasUpstream && request !== null
+        ? { request, dialect, response: [], responseBytes: 0, isStreamed: false }
+        : null;
   }
 
-  /**
-   * The response begins. Its request is handed over with it, because its bytes are soon released. `isStreamedUpstream` says how the
-   * provider responds.
-   */
-  open(response: BodyForm, isRequestValid: boolean, isStreamedUpstream = false): void {
+  /** The provider responds, by a stream or not. */
+  upstreamBegins(isStreamed: boolean): void {
+    if (this.#upstream !== null) this.#upstream.isStreamed = isStreamed;
+  }
+
+  /** The response begins. Its request is handed over with it, because its bytes are soon released. */
+  open(response: BodyForm, isRequestValid: boolean): void {
     if (this.#state !== "waiting") return;
     const request = { kind: "json", isValid: isRequestValid } as const;
-    const upstream = this.#upstream && { response: upstreamForm(this.#upstream, isStreamedUpstream) };
+    const upstream = this.#upstream && { response: upstreamForm(this.#upstream) };
     const start: RecordingStart = { request, response, upstream, ...this.#limits };
     this.#state = "open";
     this.#add(frameKinds.start, writtenStart(start));
     if (this.#request !== null) this.#add(frameKinds.request, this.#request);
     if (this.#upstream !== null) this.#add(frameKinds.upstreamRequest, this.#upstream.request);
-    if (this.#upstream?.response !== undefined)
-      this.#add(frameKinds.upstreamResponse, this.#upstream.response);
+    for (const piece of this.#upstream?.response ?? []) this.#add(frameKinds.upstreamResponse, piece);
     this.#request = null;
     this.#upstream = null;
   }
@@ -130,10 +140,21 @@ export class ContentRecording {
     this.#add(frameKinds.response, piece);
   }
 
-  /** Of a stream piece by piece, or the whole of it before the recording is opened. */
+  /** How much of the provider's response is kept before the recording is opened. */
+  get upstreamRoom(): number {
+    return maxUpstreamBytes - (this.#upstream?.responseBytes ?? 0);
+  }
+
+  /** Piece by piece. Before the recording is opened they are kept, up to a maximum. */
   upstreamResponse(piece: Piece): void {
-    if (this.#upstream !== null) this.#upstream = { ...this.#upstream, response: piece };
-    else if (this.hasUpstream) this.#add(frameKinds.upstreamResponse, piece);
+    const waiting = this.#upstream;
+    if (waiting === null) {
+      if (this.hasUpstream) this.#add(frameKinds.upstreamResponse, piece);
+      return;
+    }
+    const kept = piece.slice(0, this.upstreamRoom);
+    waiting.response.push(kept);
+    waiting.responseBytes += kept.length;
   }
 
   end(end: RecordingEnd): void {

@@ -1,8 +1,10 @@
 import { type ContentLevel, strictestContent } from "../base/requests/content-level.ts";
 import { readLabels } from "../base/requests/labels.ts";
 import type { BodyForm, RecordingEnd } from "../content/document.ts";
+import type { ContentRecording } from "../content/recording.ts";
 import { writeUsage } from "../dialects/openai-chat/client/response-out.ts";
 import type { KeyRecord } from "../store/store.ts";
+import type { ReceivedBytes } from "../upstream/upstream.ts";
 import type { Piece } from "./answer/stream-relayer.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Gateway } from "./gateway.ts";
@@ -78,6 +80,15 @@ export function recordContent(exchange: Exchange, body: readonly Piece[], form: 
   if (!isKept && !isTraced) return;
   content.open(form, exchange.model !== null);
   for (const piece of body) content.response(piece);
+}
+
+/** What a provider returned, copied because its bytes are soon released. */
+export function recordUpstream(content: ContentRecording, { pieces }: ReceivedBytes): void {
+  for (const piece of pieces) {
+    const { upstreamRoom: room } = content;
+    if (room === 0) return;
+    content.upstreamResponse(Buffer.from(piece.subarray(0, room)));
+  }
 }
 
 /** The body of an error that the client gets in place of a response. */

@@ -89,6 +89,7 @@ export class Attempts {
       if (call.status !== null && !failure.hasExpired) use?.accepted();
       const record = state.attemptFailed(candidate, failure, call.status, durationMs);
       if (plan.isOver) state.finalFailure ??= cancelled(plan.signal);
+      if (call.whole.bytes > 0) plan.failedWith?.(call.whole);
       const { wasSent = false, reported = null } = failure;
       plan.attemptFailed(candidate.deployment, record, key?.id ?? null, wasSent, reported);
       this.#report(plan.requestId, candidate.state.name, failure);

@@ -78,6 +78,8 @@ export interface GenerationPlan extends Plan {
     wasSent: boolean,
     reported: Usage | null,
   ): void;
+  /** The body that came in place of an answer, if the attempt failed with one. Absent where nothing records it. */
+  failedWith?(body: ReceivedBytes): void;
   /** What may be kept of a provider's message: nothing that the client has sent. */
   keepable(message: string): string;
 }

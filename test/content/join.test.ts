@@ -31,7 +31,7 @@ for (const dialect of ["chat", "messages", "responses"]) {
       const joiner = joinerOf(dialect);
       for (const [, data = ""] of stream.matchAll(/^data: ?(.*)$/gm)) {
         const event = tryParse(data);
-        if (isObject(event)) joiner.add(event);
+        if (isObject(event)) joiner.add(event, "");
       }
       const whole = joiner.joined();
       expect(joined(dialect, stream)).toEqual(whole);
@@ -160,4 +160,65 @@ test("what is no stream, or has nothing in it, is nothing", () => {
     expect(joined(dialect, "")).toBeNull();
     expect(joined(dialect, ": keepalive\n\ndata: [DONE]\n\n")).toBeNull();
   }
+});
+
+test("a Gemini stream is joined to one response, thoughts apart from what is said", () => {
+  const stream = readFileSync(join(fixtures, "gemini/tools.sse"), "utf8");
+  const { candidates, usageMetadata, modelVersion } = joined("gemini", stream) as {
+    candidates: { content: { role: string; parts: JsonObject[] }; finishReason: string }[];
+    usageMetadata: JsonObject;
+    modelVersion: string;
+  };
+  const [first] = candidates;
+  expect(candidates).toHaveLength(1);
+  expect(first).toMatchObject({ finishReason: "STOP", content: { role: "model" } });
+  const kinds = first?.content.parts.map((part) =>
+    part["functionCall"] === undefined ? part["thought"] : "call",
+  );
+  expect(kinds?.slice(0, 3)).toEqual([true, "call", "call"]);
+  expect([usageMetadata["candidatesTokenCount"], modelVersion]).toEqual([31, "gemini-3.1-pro-preview"]);
+  const part = (text: string, more = {}) =>
+    `data: ${JSON.stringify({ candidates: [{ index: 0, content: { parts: [{ text, ...more }] } }] })}\n\n`;
+  expect(joined("gemini", part("a") + part("b") + part("so", { thought: true }) + part("c"))).toMatchObject({
+    candidates: [{ content: { parts: [{ text: "ab" }, { text: "so", thought: true }, { text: "c" }] } }],
+  });
+  const failed = 'data: {"error":{"code":503,"message":"overloaded"}}\n\n';
+  expect(joined("gemini", part("a") + failed)).toMatchObject({ error: { code: 503 }, candidates: [{}] });
+});
+
+test("a Converse stream is joined to one response", () => {
+  const stream = (name: string) => readFileSync(join(fixtures, `converse/${name}.sse`), "utf8");
+  expect(joined("converse", stream("tools"))).toEqual({
+    output: {
+      message: {
+        role: "assistant",
+        content: [
+          { toolUse: { toolUseId: "tooluse_Kq2x", name: "get_weather", input: { city: "Zürich" } } },
+          { toolUse: { toolUseId: "tooluse_9bPd", name: "get_time", input: {} } },
+        ],
+      },
+    },
+    stopReason: "tool_use",
+    usage: { inputTokens: 61, outputTokens: 31, totalTokens: 92 },
+    metrics: { latencyMs: 812 },
+  });
+  expect(joined("converse", stream("reasoning"))).toMatchObject({
+    output: {
+      message: {
+        content: [
+          {
+            reasoningContent: {
+              reasoningText: {
+                text: expect.stringMatching(/^Water finds its level/),
+                signature: "EqkBCkYIBxgCKkDf+/==",
+              },
+            },
+          },
+          { text: expect.any(String) },
+        ],
+      },
+    },
+  });
+  const broken = 'event: error\ndata: {"type":"error","error":{"message":"overloaded"}}\n\n';
+  expect(joined("converse", broken)).toEqual({ error: { message: "overloaded" } });
 });

@@ -1,12 +1,12 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
-import type { ContentDocument } from "../../src/content/document.ts";
 import { pairs, talker } from "../gateway/pairs.ts";
 import { hello, paths, streamAnswer, usageOf, wholeAnswer } from "../gateway/wire-answers.ts";
 import { type Caller, World } from "../gateway/world.ts";
 import { cutBefore, heldBefore, openAiError } from "../support/answers.ts";
 import { upstreamKeys } from "../support/config.ts";
 import { waitFor } from "../support/wait.ts";
+import { lastRecorded, textIn } from "./recorded-documents.ts";
 
 const text = "Sluices keep the canal navigable.";
 
@@ -17,28 +17,7 @@ beforeAll(async () => {
 afterEach(() => world.provider.reset());
 afterAll(() => world[Symbol.asyncDispose]());
 
-/** What was recorded of the last request of a key. */
-async function recordedFor({ key }: Caller): Promise<ContentDocument> {
-  await world.settled();
-  const recorder = world.gateway.content;
-  if (recorder === null) throw new Error("content is off");
-  const [listed] = await recorder.list({ limit: 1, keyIds: [key.id] });
-  const document = await recorder.readJson(listed?.id ?? "");
-  if (document === null) throw new Error("nothing was recorded");
-  return JSON.parse(Buffer.from(document).toString()) as ContentDocument;
-}
-
-/** The text of a response in any dialect. */
-function textIn(response: unknown): string {
-  const texts: string[] = [];
-  const visit = (value: unknown, name = ""): void => {
-    if (typeof value === "string" && (name === "content" || name === "text")) texts.push(value);
-    else if (typeof value === "object" && value !== null)
-      for (const [member, item] of Object.entries(value)) visit(item, member);
-  };
-  visit(response);
-  return texts.join("");
-}
+const recordedFor = (caller: Caller) => lastRecorded(world, caller);
 
 /** Ids, times and figures differ from request to request, and a stream need not name what is null. */
 function shapeOf(value: unknown): unknown {
@@ -131,6 +110,50 @@ for (const { client, model, provider } of pairs) {
       expect(textIn(document.response)).not.toContain("navigable");
     });
 
+    test("a whole response that the client does not wait for is null", async () => {
+      const caller = await world.creditCaller();
+      const { promise: until, resolve } = Promise.withResolvers<void>();
+      world.provider.script(heldBefore(wholeAnswer(provider, { text, usage }), "canal", until));
+      const leaving = new AbortController();
+      const body = hello(client, model, { max_tokens: 50 });
+      const ask = { path: paths[client], body, signal: leaving.signal };
+      const arriving = world.provider.nextRequest();
+      const asking = world.ask(caller, ask).catch(() => null);
+      await arriving;
+      leaving.abort();
+      await asking;
+      await waitFor(() => world.observed.some(({ keyId }) => keyId === caller.key.id), "the end");
+      resolve();
+      expect(await recordedFor(caller)).toMatchObject({
+        outcome: "cancelled",
+        request: body,
+        response: null,
+      });
+    });
+
+    test("a whole response that breaks is recorded as the error that the client got", async () => {
+      const caller = await world.creditCaller();
+      world.provider.script(cutBefore(wholeAnswer(provider, { text, usage }), "canal"));
+      const body = hello(client, model, { max_tokens: 50 });
+      const response = await world.ask(caller, { path: paths[client], body });
+      const got = await response.json();
+      const document = await recordedFor(caller);
+      expect(document).toMatchObject({ outcome: "failed", status: response.status, request: body });
+      expect(document.response).toEqual(got as never);
+      expect(JSON.stringify(got)).toContain("error");
+    });
+
+    test("a stream that fails before it begins is recorded as the error that the client got", async () => {
+      const caller = await world.creditCaller();
+      world.provider.script(openAiError(503, "not now"));
+      const body = hello(client, model, { max_tokens: 50, stream: true });
+      const response = await world.ask(caller, { path: paths[client], body });
+      const got = await response.json();
+      const document = await recordedFor(caller);
+      expect(document).toMatchObject({ outcome: "failed", status: response.status, request: body });
+      expect(document.response).toEqual(got as never);
+    });
+
     test("a provider's error is recorded as the client got it", async () => {
       const caller = await world.creditCaller();
       world.provider.script(openAiError(400, "invalid_request_error", "no such thing"));
@@ -143,21 +166,6 @@ for (const { client, model, provider } of pairs) {
     });
   });
 }
-
-test("a whole response that the client does not wait for is null", async () => {
-  const caller = await world.creditCaller();
-  const { promise: until, resolve } = Promise.withResolvers<void>();
-  world.provider.script(heldBefore(wholeAnswer("chat", { text }), "choices", until));
-  const leaving = new AbortController();
-  const body = hello("chat", "gpt-test");
-  const asking = world.ask(caller, { path: paths.chat, body, signal: leaving.signal }).catch(() => null);
-  await waitFor(() => world.gateway.ongoing.size > 0, "the request to be under way");
-  leaving.abort();
-  await asking;
-  await waitFor(() => world.observed.some(({ keyId }) => keyId === caller.key.id), "the end");
-  resolve();
-  expect(await recordedFor(caller)).toMatchObject({ outcome: "cancelled", request: body, response: null });
-});
 
 test("rejected requests are recorded, but for those without a key", async () => {
   const caller = await world.creditCaller();

@@ -1,5 +1,7 @@
 import type { Json, JsonObject } from "../../base/json.ts";
 import { ChatJoiner } from "./chat.ts";
+import { ConverseJoiner } from "./converse.ts";
+import { GeminiJoiner } from "./gemini.ts";
 import { MessagesJoiner } from "./messages.ts";
 import { MeteredJoiner } from "./metered.ts";
 import type { AppendedText } from "./repeated-event.ts";
@@ -7,16 +9,23 @@ import { ResponsesJoiner } from "./responses.ts";
 
 /** Joins the events of a stream into the response that the same request would have got without `stream`. */
 export interface StreamJoiner {
-  add(event: JsonObject): void;
+  /** `name` is the type that the frame gives it; "" if it gives none. */
+  add(event: JsonObject, name: string): void;
   /** What the last event has done, if that is to append one text and nothing else that counts twice. */
   readonly appended: AppendedText | null;
   /** As far as it came; null if nothing did. */
   joined(): Json;
 }
 
+const joiners = new Map<string, new () => StreamJoiner>([
+  ["chat", ChatJoiner],
+  ["messages", MessagesJoiner],
+  ["responses", ResponsesJoiner],
+  ["gemini", GeminiJoiner],
+  ["converse", ConverseJoiner],
+]);
+
 /** By the name of a dialect; events of any other format are kept by what they say of themselves. */
 export function joinerOf(format: string): StreamJoiner {
-  if (format === "chat") return new ChatJoiner();
-  if (format === "messages") return new MessagesJoiner();
-  return format === "responses" ? new ResponsesJoiner() : new MeteredJoiner();
+  return new (joiners.get(format) ?? MeteredJoiner)();
 }

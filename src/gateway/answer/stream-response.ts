@@ -36,7 +36,8 @@ export function relayStream(
     );
   const type = ownHeaders["content-type"] ?? "";
   const form: BodyForm = relayer.isRaw === true ? { kind: "bytes", type } : eventsOf(exchange);
-  exchange.content?.open(form, true, opened.streaming);
+  exchange.content?.upstreamBegins(opened.streaming);
+  exchange.content?.open(form, true);
   const pump = new StreamPump(answering, relayer);
   const response = sourceResponse(pump, exchange.call, () => ({
     headers: { ...opened.headers, ...commonHeaders(exchange), ...ownHeaders },

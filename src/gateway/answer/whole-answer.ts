@@ -75,7 +75,7 @@ async function collect(
   largeBodies: LargeBodies,
   opened: Opened,
   attempt: Attempt,
-  generation: Pick<Answering["generation"], "awaitMemory">,
+  generation: Pick<Answering["generation"], "awaitMemory" | "received">,
 ): Promise<WholeAnswer> {
   const decoder = new SseDecoder();
   const collector = attempt.reread().collect();
@@ -94,6 +94,7 @@ async function collect(
     const chunk = await opened.read();
     if (chunk === null) break;
     await streamTurns.turn();
+    generation.received(chunk);
     bytes += chunk.length;
     if (bytes > maxWholeBytes) throw malformedAnswer("it is too large");
     if (bytes >= largeBodyBytes) await generation.awaitMemory(maxWholeBytes);

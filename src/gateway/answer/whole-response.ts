@@ -2,7 +2,7 @@ import { releaseBytes } from "../../base/bytes/release.ts";
 import { GatewayError } from "../../base/errors.ts";
 import type { Evidence } from "../charge/bill.ts";
 import { Produced } from "../charge/produced.ts";
-import { recordContent, wholeBodyOf } from "../content.ts";
+import { recordContent, recordUpstream, wholeBodyOf } from "../content.ts";
 import { compactedWhole } from "../conversations/compacted-answer.ts";
 import { addCostHeaders, addHeaders, addMissingHeaders, commonHeaders } from "../headers.ts";
 import { type Answering, inConversation, jsonHeaders, recordFacts, streamHeaders } from "./answering.ts";
@@ -40,10 +40,11 @@ export async function readOrChargeFailure(answering: Answering): Promise<WholeAn
   return estimated === null ? whole : whole.showing(estimated);
 }
 
-/** What a provider returns to a translated request, before it is read and released. */
+/** What a provider returns to a translated request, before it is read and released. A stream is recorded as it comes. */
 function keepUpstreamContent({ exchange: { content }, opened }: Answering): void {
-  if (content?.hasUpstream === true && !opened.streaming)
-    content.upstreamResponse(Buffer.concat(opened.whole.pieces));
+  if (content?.hasUpstream !== true) return;
+  content.upstreamBegins(opened.streaming);
+  if (!opened.streaming) recordUpstream(content, opened.whole);
 }
 
 /** Resolves when the charge is durable. */

@@ -4,9 +4,10 @@ import type { ModelSettings } from "../../config/settings.ts";
 import type { ForwardedHeaders } from "../../dialects/headers.ts";
 import type { OutputLimit } from "../../dialects/output-limit.ts";
 import { type ClientDialectName, clientDialect } from "../../dialects/registry.ts";
-import type { Deployment, GenerationPlan } from "../../upstream/upstream.ts";
+import type { Deployment, GenerationPlan, ReceivedBytes } from "../../upstream/upstream.ts";
 import type { Prepared } from "../../vendors/provider.ts";
 import type { LargeBodies } from "../body-worker/body-worker.ts";
+import { recordUpstream } from "../content.ts";
 import type { Exchange } from "../exchange.ts";
 import { conversationHash } from "../request/conversation.ts";
 import type { ClientRequest } from "../request/request.ts";
@@ -98,6 +99,16 @@ export class Generation extends ExchangePlan implements GenerationPlan {
 
   async #prepareLarge(deployment: Deployment): Promise<Prepared> {
     return this.#begin(await prepareLargeAttempt(this.#largeBodies, this, deployment));
+  }
+
+  /** A piece of a stream that the client does not get as one. */
+  received(piece: Uint8Array): void {
+    this.exchange.content?.upstreamResponse(piece);
+  }
+
+  failedWith(body: ReceivedBytes): void {
+    const { content } = this.exchange;
+    if (content?.hasUpstream === true) recordUpstream(content, body);
   }
 
   #begin({ attempt, body }: PreparedAttempt): Prepared {
