@@ -108,7 +108,7 @@ function keyFacts(
     ["created", `${moment(Date.parse(view.created_at))} UTC`],
     ["expires", view.expires_at === null ? "never" : absoluteAndRelative(view.expires_at, nowMs, style)],
     ["last used", view.last_used_on ?? "never"],
-    ["requests", count(view.requests)],
+    ["requests", count(view.recorded_requests)],
     ["tokens", `${count(view.input_tokens)} in, ${count(view.output_tokens)} out`],
   ];
   const { previous_secret_until: until } = view;

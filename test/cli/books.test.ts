@@ -95,20 +95,28 @@ beforeAll(async () => {
 describe("usage", () => {
   interface Report {
     readonly by: string;
-    readonly data: readonly { readonly group: string; readonly requests: number; readonly spend: number }[];
-    readonly total: { readonly requests: number; readonly spend: number; readonly output_tokens: number };
+    readonly data: readonly {
+      readonly group: string;
+      readonly recorded_requests: number;
+      readonly spend: number;
+    }[];
+    readonly total: {
+      readonly recorded_requests: number;
+      readonly spend: number;
+      readonly output_tokens: number;
+    };
   }
 
   test("adds up by day, by model and by key, the dearest first", async () => {
     const byModel = await sluiceJson<Report>(place, "usage", "--by", "model");
     expect(byModel.data).toMatchObject([
-      { group: "demo-small", requests: 2, spend: 0.5 },
-      { group: "demo-large", requests: 1, spend: 0.25 },
+      { group: "demo-small", recorded_requests: 2, spend: 0.5 },
+      { group: "demo-large", recorded_requests: 1, spend: 0.25 },
     ]);
-    expect(byModel.total).toMatchObject({ requests: 3, spend: 0.75, output_tokens: 60 });
+    expect(byModel.total).toMatchObject({ recorded_requests: 3, spend: 0.75, output_tokens: 60 });
     for (const since of ["1d", "yesterday", new Date().toISOString().slice(0, 4).concat("-01")]) {
       const byDay = await sluiceJson<Report>(place, "usage", "--since", since);
-      expect(byDay).toMatchObject({ by: "day", total: { requests: 3 } });
+      expect(byDay).toMatchObject({ by: "day", total: { recorded_requests: 3 } });
     }
   });
 
@@ -142,7 +150,7 @@ describe("usage", () => {
 
   test("keeps to one key, and names keys as people know them", async () => {
     const other = await sluiceJson<KeyJson>(place, "keys", "create", "--mode", "credit");
-    expect((await sluiceJson<Report>(place, "usage", "--key", other.prefix)).total.requests).toBe(0);
+    expect((await sluiceJson<Report>(place, "usage", "--key", other.prefix)).total.recorded_requests).toBe(0);
     const { stdout } = await sluice(place, "usage", "--by", "key");
     expect(stdout).toContain(`${key.prefix} =alice, once`);
     expect(stdout).toMatch(/total\s+3\s+0\s+\d+\s+15 \(33 %\)\s+60\s+0\.75\s+40 ms/);

@@ -280,7 +280,7 @@ describe.if(browserPath !== null)("a month of a company's traffic in the dashboa
     ]);
     const [head = "", ...lines] = (await Bun.file(await download.path()).text()).trimEnd().split("\r\n");
     const names = head.split(",");
-    expect(names.slice(0, 3)).toEqual(["key", "model", "requests"]);
+    expect(names.slice(0, 3)).toEqual(["key", "model", "recorded_requests"]);
     const told = await sluice.cliJson<{ data: readonly { spend: number }[]; total: { spend: number } }>(
       ...["usage", "--by", "key,model", "--since", month],
     );

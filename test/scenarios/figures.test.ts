@@ -92,7 +92,7 @@ async function total(): Promise<FiguresView> {
 function whole(figures: FiguresView): Record<string, number | null> {
   const { spend, cancelled_spend, interrupted_spend, list_cost, cache_savings, error_rate } = figures;
   const counts: readonly (keyof FiguresView)[] = [
-    "requests",
+    "recorded_requests",
     "completed",
     "failed",
     "errors",
@@ -193,9 +193,9 @@ async function compareKey(key: TestKey): Promise<void> {
   }
   const view = await api<KeyView>(`/keys/${key.id}`);
   const shown = await sluice.cliJson<KeyView>("keys", "show", key.id);
-  for (const { requests, input_tokens, output_tokens, credit } of [view, shown]) {
-    expect([requests, input_tokens, output_tokens]).toEqual([
-      expected.requests,
+  for (const { recorded_requests, input_tokens, output_tokens, credit } of [view, shown]) {
+    expect([recorded_requests, input_tokens, output_tokens]).toEqual([
+      expected.recorded_requests,
       expected.input_tokens,
       expected.output_tokens,
     ]);
@@ -209,7 +209,7 @@ async function compareKey(key: TestKey): Promise<void> {
   const { credits, tokens, requests } = (await (
     await sluice.request("/v1/usage", { key })
   ).json()) as Summary;
-  expect(requests.total).toBe(expected.requests);
+  expect(requests.total).toBe(expected.recorded_requests);
   expect([tokens.input, tokens.output]).toEqual([expected.input_tokens, expected.output_tokens]);
   if (!isCredit) {
     expect(tokens.used).toBe(expected.spend_tokens);
@@ -227,7 +227,7 @@ describe("the same traffic, told in many places", () => {
     const figures = await total();
     expect(figures).toMatchObject({
       // Completed, and failed after content; no cancelled call is a request.
-      requests: 6,
+      recorded_requests: 6,
       completed: 5,
       failed: 2,
       // The provider's 400, an unknown model, three too fast, no credit, a revoked key.
@@ -293,7 +293,7 @@ describe("the same traffic, told in many places", () => {
     await sluice.kill9();
     await sluice.restart();
     const figures = await total();
-    expect(figures).toMatchObject({ interrupted: 1, requests: 6 });
+    expect(figures).toMatchObject({ interrupted: 1, recorded_requests: 6 });
     expect(figures.interrupted_spend).toBeGreaterThan(0);
     await compareEverywhere();
     await compareKey(spender);

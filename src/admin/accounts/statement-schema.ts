@@ -19,7 +19,7 @@ const statementLine = Type.Object({
   key_label: name,
   owner: name,
   model: name,
-  requests: count,
+  recorded_requests: count,
   cancelled_calls: Type.Integer({
     minimum: 0,
     description:

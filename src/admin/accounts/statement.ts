@@ -67,7 +67,7 @@ function accountDocument(statement: AccountStatement): AccountStatementView {
       key_label: line.keyLabel,
       owner: line.owner,
       model: line.model,
-      requests: line.requests,
+      recorded_requests: line.requests,
       cancelled_calls: line.cancelledCalls,
       input_tokens: line.inputTokens,
       cached_input_tokens: line.cachedInputTokens,

@@ -68,7 +68,7 @@ export function summarizeKey(
           resets_at: isoOrNull(account.periodEndsMs),
         },
     lifetime_spend: creditsFromNano(account.lifetimeSpend),
-    requests: account.requests,
+    recorded_requests: account.requests,
     input_tokens: account.inputTokens,
     output_tokens: account.outputTokens,
     last_used_on: lastUsedDay === null ? null : dateOfDay(lastUsedDay),

@@ -105,7 +105,7 @@ const keyFields = {
   budget: nullable(budgetStanding),
   held: figure("Set aside by open requests: credits, or tokens of a budget."),
   lifetime_spend: figure("Credits that it has spent itself, whichever account paid."),
-  requests: count,
+  recorded_requests: count,
   input_tokens: count,
   output_tokens: count,
   last_used_on: nullable(

@@ -5,7 +5,7 @@ import type { FiguresView, UsageRowView } from "./schema.ts";
 /** The figures under the names that the admin API, the dashboard and `--json` share. */
 export function figuresDocument(figures: Figures): FiguresView {
   return {
-    requests: figures.requests,
+    recorded_requests: figures.requests,
     completed: figures.completed,
     failed: figures.failed,
     errors: figures.failed,
@@ -25,7 +25,7 @@ export function figuresDocument(figures: Figures): FiguresView {
     cache_savings: creditsFromNano(figures.cacheSavingsNano),
     overrun: creditsFromNano(figures.overrunNano),
     overrun_tokens: figures.overrunTokens,
-    covered_attempts: figures.coveredAttempts,
+    recovered_attempts: figures.coveredAttempts,
     average_first_byte_ms: average(figures.firstByteMs, figures.firstByteCount),
     average_total_ms: average(figures.totalMs, figures.totalCount),
   };

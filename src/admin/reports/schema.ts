@@ -3,7 +3,9 @@ import { count, counted, durationMs, figure, moment, nullable, oneOf, text } fro
 
 /** One definition of each figure, wherever it is shown. The table in docs/admin.md matches it. */
 const sums = {
-  requests: counted("Usage records: what completed, and what failed after content had begun."),
+  recorded_requests: counted(
+    "Requests with a usage record: completed, or failed after content had begun. Rejected and cancelled requests have none.",
+  ),
   completed: count,
   failed: counted("Failed with a 5xx, or interrupted after the response had begun."),
   errors: counted("The same as `failed`, under its older name."),
@@ -24,15 +26,13 @@ const sums = {
   interrupted_spend: figure("The part of `spend` that interrupted calls were charged."),
   spend_tokens: figure("Tokens charged to budgets; the same sum for token-budget keys."),
   list_cost: figure("Credits that the use of token-budget keys would have cost. It is not part of `spend`."),
-  cache_savings: figure(
-    "Credits that the same use would have cost more without the providers' caches, at list prices for token-budget keys.",
-  ),
+  cache_savings: figure("Credits saved by the providers' caches; at list prices for token-budget keys."),
   overrun: figure(
-    "Credits that calls cost above what was held, and that were not charged, because a prepaid balance or a cap had no more.",
+    "Credits above the hold that were not charged, because a prepaid balance or a cap had no more.",
   ),
   overrun_tokens: figure("The same for token budgets."),
-  covered_attempts: counted(
-    "Attempts that failed before a call completed: a retry or failover covered them. By provider, of the one that failed.",
+  recovered_attempts: counted(
+    "Failed attempts of requests that completed by retry or failover, for the provider that failed.",
   ),
   average_first_byte_ms: nullable(durationMs),
   average_total_ms: nullable(durationMs),

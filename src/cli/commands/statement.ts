@@ -66,7 +66,12 @@ const columns: readonly ListColumn<Line>[] = [
   { name: "account_label", value: ({ of }) => of.label },
   ...csvOnly("kind", "at", "key_id", "key_prefix", "key_label", "owner"),
   { name: "model", title: "WHAT", elastic: true, cell: whatOf },
-  { name: "requests", title: "REQUESTS", ...right, cell: (line) => figure(line, line.requests) + mark(line) },
+  {
+    name: "recorded_requests",
+    title: "REQUESTS",
+    ...right,
+    cell: (line) => figure(line, line.recorded_requests) + mark(line),
+  },
   ...csvOnly("cancelled_calls"),
   { name: "input_tokens", title: "INPUT", ...right, cell: (line) => figure(line, line.input_tokens) },
   {

@@ -100,7 +100,7 @@ function columnsOf(
       cell: ({ name, groups }) =>
         printable(groups === undefined ? name : Object.values(groups).map(nameOf).join(", ")),
     },
-    figure("requests", "REQUESTS"),
+    figure("recorded_requests", "REQUESTS"),
     figure("completed"),
     figure("failed", "FAILED", warned),
     figure("rejected", total.rejected > 0 ? "REJECTED" : undefined, warned),
@@ -118,7 +118,7 @@ function columnsOf(
     figure("cache_savings"),
     figure("overrun", total.overrun > 0 ? "OVERRUN" : undefined, (amount) => shortCredits(amount)),
     figure("overrun_tokens"),
-    figure("covered_attempts"),
+    figure("recovered_attempts"),
     figure("average_first_byte_ms", "AVG FIRST BYTE", span),
     figure("average_total_ms"),
   ];
@@ -146,21 +146,23 @@ function cached(tokens: number, { cached_input_share: share }: UsageRowView): st
 function notes(total: FiguresView): string[] {
   const lines: string[] = [];
   if (total.cancelled > 0) {
-    const calls = plural(total.cancelled, "cancelled call");
-    lines.push(`SPEND has ${creditsShown(total.cancelled_spend)} of ${calls}, which are no requests.`);
+    const calls = plural(total.cancelled, "cancelled request");
+    lines.push(
+      `SPEND includes ${creditsShown(total.cancelled_spend)} credits for ${calls}, which REQUESTS does not count.`,
+    );
   }
   if (total.interrupted > 0) {
-    const calls = plural(total.interrupted, "interrupted call");
-    lines.push(`SPEND has ${creditsShown(total.interrupted_spend)} of ${calls}, which are no requests.`);
+    const calls = plural(total.interrupted, "interrupted request");
+    lines.push(
+      `SPEND includes ${creditsShown(total.interrupted_spend)} credits for ${calls}, which REQUESTS does not count.`,
+    );
   }
-  if (total.covered_attempts > 0) {
-    const attempts = plural(total.covered_attempts, "attempt");
-    lines.push(`${attempts} failed and did no harm: a retry or another deployment answered.`);
+  if (total.recovered_attempts > 0) {
+    const attempts = plural(total.recovered_attempts, "attempt");
+    lines.push(`${attempts} failed and recovered by retry or failover.`);
   }
   if (total.cache_savings > 0) {
-    lines.push(
-      `CACHED saved ${creditsShown(total.cache_savings)} credits of what the same input costs otherwise.`,
-    );
+    lines.push(`Cached input saved ${creditsShown(total.cache_savings)} credits.`);
   }
   if (total.overrun > 0) {
     lines.push(

@@ -43,8 +43,8 @@ describe("the overview", () => {
     const overview = await admin.json<OverviewView>("/overview?range=24h");
     expect(overview).toMatchObject({ since: "2026-11-14T12:01:00.000Z", until: "2026-11-15T12:01:00.000Z" });
     expect(overview.points.length).toBe(25);
-    expect(overview.totals).toMatchObject({ requests: 1, spend: 2, errors: 0 });
-    expect(overview.before).toMatchObject({ requests: 1, spend: 0.5 });
+    expect(overview.totals).toMatchObject({ recorded_requests: 1, spend: 2, errors: 0 });
+    expect(overview.before).toMatchObject({ recorded_requests: 1, spend: 0.5 });
     const spent = overview.points.filter((point) => point.spend > 0);
     expect(spent.map(({ at, spend }) => [at, spend])).toEqual([[Date.UTC(2026, 10, 15, 10) / 1000, 2]]);
     expect(overview.top_models[0]).toMatchObject({ group: "house-model", spend: 2 });
@@ -84,10 +84,22 @@ describe("the overview", () => {
     ]);
     const overview = await admin.json<OverviewView>("/overview?range=1h");
     expect(overview.points.length).toBe(60);
-    const counts = { requests: 2, completed: 2, failed: 1, errors: 1, rejected: 7, error_rate: 1 / 3 };
+    const counts = {
+      recorded_requests: 2,
+      completed: 2,
+      failed: 1,
+      errors: 1,
+      rejected: 7,
+      error_rate: 1 / 3,
+    };
     expect(overview.totals).toMatchObject({ ...counts, spend: 1.25 });
-    expect(overview.points.at(-1)).toMatchObject({ requests: 1, failed: 1, rejected: 7, spend: 0.25 });
-    expect(overview.points.at(-11)).toMatchObject({ requests: 1, spend: 1 });
+    expect(overview.points.at(-1)).toMatchObject({
+      recorded_requests: 1,
+      failed: 1,
+      rejected: 7,
+      spend: 0.25,
+    });
+    expect(overview.points.at(-11)).toMatchObject({ recorded_requests: 1, spend: 1 });
     const day = await admin.json<OverviewView>("/overview?range=24h");
     expect(day.totals).toEqual(overview.totals);
   });
@@ -101,7 +113,7 @@ describe("usage", () => {
     for (const by of ["day", "hour", "model", "provider"]) {
       for (const ofKey of ["", `&key=${prefix}`]) {
         const { data } = await admin.json<UsageView>(`/usage?by=${by}${ofKey}`);
-        expect(data.map((row) => [row.requests, row.spend])).toEqual([[1, 3]]);
+        expect(data.map((row) => [row.recorded_requests, row.spend])).toEqual([[1, 3]]);
       }
     }
   });

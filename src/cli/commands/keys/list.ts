@@ -89,7 +89,12 @@ function columnsOf(
     { name: "tags", value: ({ tags }) => tags && tagsText(tags) },
     { name: "scope", title: "USES", elastic: true, cell: (view) => mayUse(view) ?? style.dim("all") },
     { name: "models", value: ({ models }) => models?.join(" ") },
-    { name: "requests", title: "REQUESTS", ...right, cell: ({ requests }) => count(requests) },
+    {
+      name: "recorded_requests",
+      title: "REQUESTS",
+      ...right,
+      cell: ({ recorded_requests }) => count(recorded_requests),
+    },
     ...csvOnly("input_tokens", "output_tokens"),
     {
       name: "last_used_on",

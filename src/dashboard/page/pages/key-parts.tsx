@@ -43,7 +43,7 @@ export function KeyFacts({ of: key, figures = null }: { of: KeyView; figures?: F
   const facts: readonly Fact[] = [
     [name, exact, side],
     ["Spent", <Spent of={key} />, spentNote(key, figures)],
-    ["Requests", count(key.requests), endedNote(key, figures)],
+    ["Requests", count(key.recorded_requests), endedNote(key, figures)],
     ["Limit", key.rpm_limit === null ? "none" : count(key.rpm_limit), limitsNote(key)],
     ["May use", key.scope === "all" ? "all providers" : key.scope, key.models?.join(", ") ?? "all models"],
     ["Expires", key.expires_at ? date(key.expires_at) : "never", `made ${date(key.created_at)}`],
@@ -74,7 +74,7 @@ function ByModel({ rows, mode }: { rows: readonly UsageRowView[]; mode: KeyView[
   if (rows.length === 0) return <p class="muted pad">No request was made with it in this time.</p>;
   const columns: readonly Column<UsageRowView>[] = [
     { name: "Model", class: "lead", cell: ({ group }) => group || "–" },
-    { name: "Requests", class: "number", cell: ({ requests }) => count(requests) },
+    { name: "Requests", class: "number", cell: ({ recorded_requests: requests }) => count(requests) },
     {
       name: "Failed",
       class: "number",

@@ -68,7 +68,7 @@ function columnsOf(
     {
       name: "Requests",
       class: "number",
-      cell: ({ requests }) => count(requests),
+      cell: ({ recorded_requests: requests }) => count(requests),
       note: ({ last_used_on: day }) => (day === null ? "never used" : `last ${day}`),
     },
     {

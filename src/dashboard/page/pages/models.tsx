@@ -125,13 +125,13 @@ function Checks({ of: checks }: { of: readonly ModelCheckView[] }) {
 function LastDay({ of: { id }, usage }: { of: ModelView; usage: UsageRowView | undefined }) {
   const calls = usage === undefined ? 0 : usage.completed + usage.failed;
   if (usage === undefined || calls === 0) return <p class="muted pad">It was not called within 24 hours.</p>;
-  const { completed, covered_attempts: covered, cached_input_share: cached } = usage;
+  const { completed, recovered_attempts: covered, cached_input_share: cached } = usage;
   return (
     <p class="muted pad" data-test="last-day">
       Last 24 hours: {percent(completed, calls)} of{" "}
       <a href={hrefOf(`requests?since=24h&model=${encodeURIComponent(id)}`)}>{plural(calls, "call")}</a>{" "}
       succeeded{cached !== null && ` · ${rate(cached)} of their input was cached`} ·{" "}
-      {plural(covered, "failed attempt was", "failed attempts were")} covered by others
+      {plural(covered, "failed attempt was", "failed attempts were")} recovered by retry
     </p>
   );
 }

@@ -19,8 +19,8 @@ export function Tiles({ overview }: { overview: OverviewView }) {
     ],
     [
       "Requests",
-      <a href={hrefOf(`requests?since=${range}`)}>{shortCount(totals.requests)}</a>,
-      change(totals.requests, before.requests) ?? nothingBefore,
+      <a href={hrefOf(`requests?since=${range}`)}>{shortCount(totals.recorded_requests)}</a>,
+      change(totals.recorded_requests, before.recorded_requests) ?? nothingBefore,
     ],
     [
       "Tokens",
@@ -35,8 +35,8 @@ export function Tiles({ overview }: { overview: OverviewView }) {
         <a href={hrefOf(`requests?outcome=rejected&since=${range}`)}>
           {shortCount(totals.rejected)} rejected
         </a>
-        {totals.covered_attempts > 0 &&
-          ` · ${shortPlural(totals.covered_attempts, "attempt")} covered by others`}
+        {totals.recovered_attempts > 0 &&
+          ` · ${shortPlural(totals.recovered_attempts, "attempt")} recovered by retry`}
       </>,
     ],
     ["First byte", duration(totals.first_byte_p50_ms), `p95 ${duration(totals.first_byte_p95_ms)}`],
@@ -101,7 +101,7 @@ function worth({ spend, list_cost }: UsageRowView): number {
   return spend === 0 ? list_cost : spend;
 }
 
-function rowNote({ spend, list_cost, requests }: UsageRowView): string {
+function rowNote({ spend, list_cost, recorded_requests: requests }: UsageRowView): string {
   const listed = spend > 0 && list_cost > 0 ? ` · ${credits(list_cost)} list` : "";
   return `${shortPlural(requests, "request")}${listed}`;
 }

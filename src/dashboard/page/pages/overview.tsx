@@ -37,11 +37,11 @@ function Quiet() {
 }
 
 /** The figures of a point that are summed up, and so have a total. */
-type SummedFigure = "spend" | "requests" | "failed" | "rejected" | "input_tokens" | "output_tokens";
+type SummedFigure = "spend" | "recorded_requests" | "failed" | "rejected" | "input_tokens" | "output_tokens";
 
 /** A step in which nothing ended is a gap, not a 0 that was measured. */
 function hadCalls(point: OverviewPointView): boolean {
-  return point.requests + point.failed + point.rejected + point.cancelled + point.interrupted > 0;
+  return point.recorded_requests + point.failed + point.rejected + point.cancelled + point.interrupted > 0;
 }
 
 function OverviewCharts({ overview }: { overview: OverviewView }) {
@@ -58,7 +58,7 @@ function OverviewCharts({ overview }: { overview: OverviewView }) {
   });
   const spend: Line = { ...area("credits", "spend", 1, credits), shape: "bars" };
   const requests = [
-    area("recorded", "requests", 1),
+    area("completed", "recorded_requests", 1),
     area("failed", "failed", 4),
     area("rejected", "rejected", 3),
   ];
@@ -97,7 +97,7 @@ function OverviewBody({ overview }: { overview: OverviewView }) {
     limit: latestCount,
   });
   const latest = failures.value?.data ?? [];
-  const isQuiet = totals.requests + totals.failed + totals.rejected + totals.cancelled === 0;
+  const isQuiet = totals.recorded_requests + totals.failed + totals.rejected + totals.cancelled === 0;
   return (
     <>
       <Tiles overview={overview} />
@@ -113,7 +113,7 @@ function OverviewBody({ overview }: { overview: OverviewView }) {
         <InFlight overview={overview} />
       </div>
       <p class="unseen" aria-live="polite">
-        {plural(totals.requests, "request")}, {credits(totals.spend)} credits,{" "}
+        {plural(totals.recorded_requests, "request")}, {credits(totals.spend)} credits,{" "}
         {shortCount(totals.input_tokens + totals.output_tokens)} tokens, {rate(totals.error_rate)} failed,{" "}
         {count(totals.rejected)} rejected, first byte {duration(totals.first_byte_p50_ms)}
       </p>

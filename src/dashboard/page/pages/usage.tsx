@@ -90,7 +90,11 @@ function factsOf({ total }: UsageView): readonly Fact[] {
   const listed = total.list_cost > 0 ? `beside ${credits(total.list_cost)} list cost` : "credits";
   return [
     ["Spend", credits(total.spend), listed],
-    ["Requests", count(total.requests), `${count(total.failed)} failed · ${count(total.rejected)} rejected`],
+    [
+      "Requests",
+      count(total.recorded_requests),
+      `rejected and cancelled not counted · ${count(total.failed)} failed · ${count(total.rejected)} rejected`,
+    ],
     ["Input", shortCount(total.input_tokens), "tokens"],
     ["Output", shortCount(total.output_tokens), "tokens"],
     ["Cached input", rate(total.cached_input_share), `${shortCount(total.cached_input_tokens)} tokens`],
@@ -132,7 +136,7 @@ function columnsOf({ by, data }: UsageView): readonly Column<UsageRowView>[] {
     {
       name: "Requests",
       class: "number",
-      cell: ({ requests }) => count(requests),
+      cell: ({ recorded_requests: requests }) => count(requests),
       note: ({ failed, rejected }) =>
         [failed > 0 && `${count(failed)} failed`, rejected > 0 && `${count(rejected)} rejected`]
           .filter(Boolean)
