@@ -59,6 +59,20 @@ export function port(text: string): number {
   return valid(isPort ? Number(text) : null, "Write a number from 0 to 65535; 0 takes any free port.");
 }
 
+/** Where Bedrock has the profiles that the built-in prices are for. */
+export function region(text: string): string {
+  const isThere = /^[a-z]{2,4}(?:-[a-z]+)+-\d{1,2}$/.test(text) && !/^cn-|^us-(?:gov|iso)/.test(text);
+  return valid(
+    isThere ? text : null,
+    "Write a region of AWS such as us-east-1; China and GovCloud need a file.",
+  );
+}
+
+export function project(text: string): string {
+  const isId = /^(?:[a-z0-9.-]+:)?[a-z][a-z0-9-]{4,61}[a-z0-9]$/.test(text);
+  return valid(isId ? text : null, "Write the id of a Google Cloud project, such as my-project-123.");
+}
+
 export function host(text: string): string {
   return valid(isHost(text) ? text : null, "Write an address such as 127.0.0.1 or ::1, or a host's name.");
 }

@@ -5,6 +5,7 @@ import { whyUnreadable } from "../base/files/problem.ts";
 import type { Environment } from "../base/system/environment.ts";
 import { systemCode } from "../base/system/system-code.ts";
 import { configFileName, defaults } from "./defaults.ts";
+import type { AskedProvider } from "./environment/asked.ts";
 import { environmentToml } from "./environment/toml.ts";
 import { type EnvironmentVendors, vendorsInEnvironment } from "./environment/vendors.ts";
 import { ConfigError } from "./problems.ts";
@@ -31,6 +32,10 @@ export interface SourceOptions {
   readonly file?: string | undefined;
   readonly env: Environment;
   readonly cwd?: string | undefined;
+  /** The configuration itself, in place of a file. */
+  readonly text?: string | undefined;
+  /** Providers that the command line asks for. They need a start without a file. */
+  readonly asked?: readonly AskedProvider[] | undefined;
   /** Leaves out vendors whose keys are in the environment. */
   readonly demoOnly?: boolean | undefined;
   /** Where the gateway will listen, as far as the command line says. */
@@ -45,15 +50,35 @@ const systemConfigFile = "/etc/sluice/sluice.toml";
 /** `--config`, else SLUICE_CONFIG, else `./sluice.toml` or `/etc/sluice/sluice.toml` if one exists, else the built-in configuration with the vendors of the environment. */
 export function findConfig(options: SourceOptions): ConfigSource {
   const cwd = options.cwd ?? process.cwd();
-  const asked = options.file ?? (options.env["SLUICE_CONFIG"] || undefined);
-  if (asked !== undefined) return readConfig(resolvePath(cwd, asked, options.env));
-  for (const usual of [resolve(cwd, configFileName), options.systemFile ?? systemConfigFile])
-    if (existsSync(usual)) return readConfig(usual);
-  const environment = options.demoOnly
-    ? noVendors
-    : vendorsInEnvironment(options.env, listenAddress(options));
-  const text = [builtInConfig, environmentToml(environment.served)].filter((part) => part !== "").join("\n");
-  return { file: null, origin: "the built-in configuration", text, folder: cwd, environment };
+  if (options.text !== undefined) return { ...builtIn(cwd), text: options.text, environment: null };
+  const file = findFile(options, cwd);
+  const { asked = [] } = options;
+  if (file !== null) {
+    refuseAsked(asked, file);
+    return readConfig(file);
+  }
+  const found = options.demoOnly ? noVendors : vendorsInEnvironment(options.env, listenAddress(options));
+  // Of two providers with the same model the first serves it, and the command line says what is wanted.
+  const parts = [builtInConfig, ...asked.map(({ toml }) => toml), environmentToml(found.served)];
+  const text = parts.filter((part) => part !== "").join("\n");
+  return { ...builtIn(cwd), text, environment: { ...found, served: [...asked, ...found.served] } };
+}
+
+function builtIn(folder: string) {
+  return { file: null, origin: "the built-in configuration", folder };
+}
+
+function findFile(options: SourceOptions, cwd: string): string | null {
+  const named = options.file ?? (options.env["SLUICE_CONFIG"] || undefined);
+  if (named !== undefined) return resolvePath(cwd, named, options.env);
+  const usual = [resolve(cwd, configFileName), options.systemFile ?? systemConfigFile];
+  return usual.find((file) => existsSync(file)) ?? null;
+}
+
+function refuseAsked([first]: readonly AskedProvider[], file: string): void {
+  if (first === undefined) return;
+  const message = `${first.variable} is for a start without a file; add [providers.${first.provider}] to this one instead`;
+  throw new ConfigError(file, [{ path: "", message }]);
 }
 
 const noVendors: EnvironmentVendors = { served: [], skipped: [] };

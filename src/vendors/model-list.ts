@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from "../base/json.ts";
+import type { ModelUse } from "../base/models/model-uses.ts";
 import type { ProviderSettings } from "./provider.ts";
 
 /** A model as its provider lists it. */
@@ -10,6 +11,8 @@ export interface VendorModel {
   readonly maxOutputTokens: number | null;
   /** In USD per million tokens, where the provider tells its prices; null otherwise. */
   readonly price: { readonly input: number; readonly output: number } | null;
+  /** Absent for models that write text. */
+  readonly serves?: readonly ModelUse[];
 }
 
 export interface ModelListPage {
@@ -27,6 +30,17 @@ export interface ModelList {
   readonly headers?: Readonly<Record<string, string>>;
   /** Null if it is no such list. */
   read(body: JsonObject): ModelListPage | null;
+  /** Where a model is described that the list only names; null if it is nowhere. */
+  readonly describe?: ModelDescription;
+}
+
+/** How a server is asked about one of its models. */
+export interface ModelDescription {
+  /** Null if this provider is no such server. */
+  url(settings: ProviderSettings): string | null;
+  /** The body of a POST. */
+  body(model: string): JsonObject;
+  read(body: JsonObject): Partial<VendorModel>;
 }
 
 /** OpenAI's form, which most servers have; some add a window or prices, each under a name of its own. */

@@ -60,7 +60,7 @@ export interface Vendor {
     options: ProviderOptions,
   ): readonly string[];
   /** How it lists its models; absent if it cannot be asked. */
-  readonly modelList?: ModelList;
+  modelLists?(settings: ProviderSettings): readonly ModelList[];
   /** How it tells what it bills; absent if it does not. */
   readonly bill?: VendorBill;
   create(settings: ProviderSettings, context: VendorContext): Provider;

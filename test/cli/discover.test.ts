@@ -92,6 +92,47 @@ describe("models discover", () => {
     });
   });
 
+  test("reads Bedrock's models and profiles, which are signed for, and Vertex AI's publishers", async () => {
+    vendor.script(({ path }) =>
+      path.startsWith("/foundation-models")
+        ? json({ modelSummaries: [{ modelId: "amazon.nova-lite-v1:0" }] })
+        : json({ inferenceProfileSummaries: [{ inferenceProfileId: "global.anthropic.claude-opus-5-5" }] }),
+    );
+    const bedrock = `[providers.b]\nkind = "bedrock"\nregion = "us-east-1"\nbase_url = "${vendor.url}"\naccess_key_id = "env:KEY"\nsecret_access_key = "env:KEY"\n`;
+    const { rows, at } = await discovered(bedrock);
+    expect(rows).toEqual([
+      { provider: "b", model: "amazon.nova-lite-v1:0", state: "unpriced" },
+      { provider: "b", model: "global.anthropic.claude-opus-5-5", state: "priced" },
+    ]);
+    expect(vendor.requests.map(({ method, path }) => `${method} ${path}`).toSorted()).toEqual([
+      "GET /foundation-models?byInferenceType=ON_DEMAND",
+      "GET /inference-profiles?maxResults=1000&type=SYSTEM_DEFINED",
+    ]);
+    for (const { headers } of vendor.requests) {
+      expect(headers["authorization"]).toContain(
+        "/us-east-1/bedrock/aws4_request, SignedHeaders=host;x-amz-date,",
+      );
+    }
+    await sluice(at, "models", "discover", "--write");
+    expect(readFileSync(at.file, "utf8")).toContain('id = "claude-opus-5-5"');
+    expect(readFileSync(at.file, "utf8")).toContain('upstream_model = "global.anthropic.claude-opus-5-5"');
+    vendor.reset();
+    vendor.script(({ path }) =>
+      path.includes("/google/")
+        ? json({ publisherModels: [{ name: "publishers/google/models/gemini-3.8-flash" }] })
+        : json({ publisherModels: [{ name: "publishers/anthropic/models/claude-haiku-5-5" }] }),
+    );
+    const vertex = `[providers.v]\nkind = "vertex"\nproject = "p"\napi_key = "env:KEY"\nbase_url = "${vendor.url}"\nmodels = ["claude-*"]\n`;
+    expect((await discovered(vertex)).rows.slice(0, 2)).toEqual([
+      { provider: "v", model: "gemini-3.8-flash", state: "priced" },
+      { provider: "v", model: "claude-haiku-5-5", state: "served" },
+    ]);
+    expect(vendor.requests[0]).toMatchObject({
+      path: "/v1beta1/publishers/google/models?pageSize=300",
+      headers: { "x-goog-user-project": "p", "x-goog-api-key": env.KEY },
+    });
+  });
+
   test("--write adds a server's own models as free, with its window, and keeps comments, order and mode", async () => {
     lists({ data: [{ id: "llama-5", max_model_len: 32_768 }, { id: "qwen-4" }] });
     const config = `${header}[providers.local] # vLLM\nkind = "openai-compatible"\nbase_url = "${vendor.url}/v1"`;

@@ -62,7 +62,9 @@ function compare(
   const { name } = provider;
   const deployments = models.flatMap((model) => model.deployments.filter((each) => each.provider === name));
   const served = new Set(deployments.map(({ upstreamModel }) => upstreamModel));
-  const catalog = new Map((shippedCatalog(catalogName) ?? []).map((model) => [model.id, model]));
+  const catalog = new Map(
+    (shippedCatalog(catalogName) ?? []).map((model) => [model.upstream_model ?? model.id, model]),
+  );
   const taken = new Set(models.flatMap(({ id, aliases }) => [id, ...aliases]));
   const found: DiscoveredModel[] = [];
   const entries: ModelConfig[] = [];
@@ -75,9 +77,9 @@ function compare(
       state: served.has(id) ? "served" : entry === null ? "unpriced" : "priced",
     });
     if (entry === null) continue;
-    const isFree = !taken.has(id);
-    taken.add(id);
-    entries.push(isFree ? entry : { ...entry, id: `${name}/${id}`, upstream_model: id });
+    const isFree = !taken.has(entry.id);
+    taken.add(entry.id);
+    entries.push(isFree ? entry : { ...entry, id: `${name}/${entry.id}`, upstream_model: id });
   }
   const gone = [...served].filter((id) => !unique.has(id));
   return {
@@ -89,12 +91,12 @@ function compare(
 
 /** Null if no price is known: neither by the catalog nor by the provider. A server of one's own, without a key, is free. */
 function entryFor(
-  { id, contextWindow, maxOutputTokens, price }: VendorModel,
-  { name, baseUrl, apiKeys }: ProviderSettings,
+  { id, contextWindow, maxOutputTokens, price, serves }: VendorModel,
+  { name, kind, baseUrl, apiKeys }: ProviderSettings,
   shipped: ModelConfig | undefined,
 ): ModelConfig | null {
   if (shipped !== undefined) return { ...shipped, provider: name };
-  const isFree = apiKeys.length === 0 && isPrivateAddress(baseUrl);
+  const isFree = kind === "openai-compatible" && apiKeys.length === 0 && isPrivateAddress(baseUrl);
   if (price === null && !isFree) return null;
   return {
     id,
@@ -102,5 +104,6 @@ function entryFor(
     ...(contextWindow === null ? {} : { context_window: contextWindow }),
     ...(maxOutputTokens === null ? {} : { max_output_tokens: maxOutputTokens }),
     ...(price === null ? { free: true } : { price }),
+    ...(serves === undefined ? {} : { serves: [...serves] }),
   };
 }

@@ -1,10 +1,11 @@
+import type { JsonObject } from "../../base/json.ts";
 import { abortAfter } from "../../base/loop/deadline.ts";
 import { withoutSecrets } from "../../base/secrets/secrets.ts";
 import { systemCode } from "../../base/system/system-code.ts";
 import { parseObject } from "../../dialects/json/json-fields.ts";
-import { CredentialUnavailable } from "../../vendors/credentials/credential.ts";
+import { CredentialUnavailable, type CredentialUse } from "../../vendors/credentials/credential.ts";
 import { TokenSources } from "../../vendors/credentials/token-sources.ts";
-import type { ModelList, VendorModel } from "../../vendors/model-list.ts";
+import type { ModelDescription, ModelList, VendorModel } from "../../vendors/model-list.ts";
 import type { ProviderSettings } from "../../vendors/provider.ts";
 import { createProvider, vendorOf } from "../../vendors/registry.ts";
 import { certificateProblem } from "../../wire/certificate-problem.ts";
@@ -14,20 +15,26 @@ const timeoutMs = 3_000;
 /** OpenRouter's list has about one megabyte. */
 const maxPageBytes = 16 * 1024 * 1024;
 const maxPages = 20;
+/** Each is a request of its own, one after another. */
+const maxDescribed = 100;
 
 /** Why a provider's list could not be read, as the end of a sentence that starts with the provider's name. */
 export class ModelListUnavailable extends Error {
   override readonly name = "ModelListUnavailable";
 }
 
-/** Reads the provider's own list of models, with the first of its keys. Throws a `ModelListUnavailable`. */
+/** Reads the provider's own lists of models, with the first of its keys. Throws a `ModelListUnavailable`. */
 export async function vendorModels(settings: ProviderSettings): Promise<readonly VendorModel[]> {
-  const { modelList } = vendorOf(settings.kind);
-  if (modelList === undefined)
+  const lists = vendorOf(settings.kind).modelLists?.(settings);
+  if (lists === undefined)
     throw new ModelListUnavailable(`is of kind "${settings.kind}", which has no list that Sluice can read`);
   const tokens = new TokenSources();
+  const signal = abortAfter(timeoutMs);
   try {
-    return await allPages(settings, modelList, await headersFor(settings, modelList, tokens));
+    const use = createProvider(settings, { tokens }).credentials[0]?.use() ?? null;
+    await use?.prepare();
+    const found = await Promise.all(lists.map((list) => allPages({ settings, list, use, signal })));
+    return found.flat();
   } catch (error) {
     throw error instanceof ModelListUnavailable
       ? error
@@ -37,47 +44,72 @@ export async function vendorModels(settings: ProviderSettings): Promise<readonly
   }
 }
 
-async function headersFor(
-  settings: ProviderSettings,
-  { headers }: ModelList,
-  tokens: TokenSources,
-): Promise<Record<string, string>> {
-  const use = createProvider(settings, { tokens }).credentials[0]?.use() ?? null;
-  await use?.prepare();
-  return {
-    accept: "application/json",
-    "user-agent": "sluice",
-    ...headers,
-    ...use?.headers(),
-    ...settings.headers,
-  };
+interface Asking {
+  readonly settings: ProviderSettings;
+  readonly list: ModelList;
+  readonly use: CredentialUse | null;
+  readonly signal: AbortSignal;
 }
 
-async function allPages(
-  settings: ProviderSettings,
-  list: ModelList,
-  headers: Record<string, string>,
-): Promise<readonly VendorModel[]> {
-  const signal = abortAfter(timeoutMs);
+async function allPages(asking: Asking): Promise<readonly VendorModel[]> {
+  const { list, settings } = asking;
   const models: VendorModel[] = [];
   let query = list.query ?? "";
   for (let pages = 0; pages < maxPages; pages += 1) {
-    const page = await readPage(
-      `${list.url(settings)}${query === "" ? "" : `?${query}`}`,
-      headers,
-      signal,
-      list,
-    );
+    const page = await readPage(`${list.url(settings)}${query === "" ? "" : `?${query}`}`, asking);
     models.push(...page.models);
-    if (page.next === null || page.next === query) return models;
+    if (page.next === null || page.next === query) break;
     query = page.next;
   }
-  return models;
+  return list.describe === undefined ? models : describeAll(models, list.describe, asking);
 }
 
-async function readPage(url: string, headers: Record<string, string>, signal: AbortSignal, list: ModelList) {
+/** Only what the list lacks, and only as far as the server answers: most servers have no such path. */
+async function describeAll(
+  models: readonly VendorModel[],
+  description: ModelDescription,
+  asking: Asking,
+): Promise<readonly VendorModel[]> {
+  const url = description.url(asking.settings);
+  const described: VendorModel[] = [];
+  for (const [at, model] of models.entries()) {
+    const isOver = url === null || model.contextWindow !== null || at >= maxDescribed;
+    const body = isOver ? null : await describeOne(url, description.body(model.id), asking);
+    if (!isOver && body === null) return [...described, ...models.slice(at)];
+    described.push(body === null ? model : { ...model, ...description.read(body) });
+  }
+  return described;
+}
+
+/** Null if the server does not describe its models. */
+async function describeOne(url: string, body: JsonObject, asking: Asking): Promise<JsonObject | null> {
+  const headers = { ...headersFor(url, asking, "POST"), "content-type": "application/json" };
+  const request = { method: "POST", body: JSON.stringify(body), signal: asking.signal } as const;
+  try {
+    const response = await fetch(url, { ...request, headers, redirect: "manual" });
+    const text = await limitedText(response);
+    return response.status === 200 ? parseObject(text) : null;
+  } catch {
+    return null;
+  }
+}
+
+function headersFor(
+  url: string,
+  { settings, list, use }: Asking,
+  method: "GET" | "POST",
+): Record<string, string> {
+  const { host, pathname, search } = new URL(url);
+  const headers = { accept: "application/json", "user-agent": "sluice", ...list.headers };
+  const signed =
+    method === "GET" ? use?.sign?.({ method, host, target: pathname + search, headers, body: "" }) : {};
+  return { ...headers, ...use?.headers(), ...signed, ...settings.headers };
+}
+
+async function readPage(url: string, asking: Asking) {
   // A redirect is not followed: the key is for this address only.
-  const response = await fetch(url, { headers, signal, redirect: "manual" });
+  const { signal, list } = asking;
+  const response = await fetch(url, { headers: headersFor(url, asking, "GET"), signal, redirect: "manual" });
   const text = await limitedText(response);
   if (response.status !== 200)
     throw new ModelListUnavailable(`${response.status}; ${adviceFor(response.status)}`);

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { inTurns } from "../../base/loop/in-turns.ts";
 import type { LoadOptions } from "../../config/load.ts";
-import { host, port } from "../arguments.ts";
+import { host, port, project, region } from "../arguments.ts";
 import { type DataOptions, newCommand } from "../help.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import { showWarnings } from "../warnings.ts";
@@ -10,6 +10,9 @@ interface Options extends DataOptions {
   readonly host?: string;
   readonly port?: number;
   readonly demoOnly?: true;
+  readonly bedrock?: string;
+  readonly vertex?: string;
+  readonly local?: true;
 }
 
 export function serveCommand(terminal: Terminal): Command {
@@ -23,6 +26,13 @@ export function serveCommand(terminal: Terminal): Command {
     .option("--host <host>", "the address to listen on (SLUICE_HOST; default: 127.0.0.1)", host)
     .option("--port <port>", "the port; 0 takes any free one (SLUICE_PORT; default: 8787)", port)
     .option("--demo-only", "without a file, ignore provider keys in the environment")
+    .option(
+      "--bedrock <region>",
+      "without a file, serve Claude on Amazon Bedrock, with AWS's own credentials",
+      region,
+    )
+    .option("--vertex <project>", "without a file, serve Vertex AI, with Google's own credentials", project)
+    .option("--local", "without a file, serve the models of Ollama, at OLLAMA_HOST or its usual port")
     .examples(
       ["sluice serve", "with the demo models the first run makes two keys, and lines to try them"],
       [
@@ -38,7 +48,8 @@ export function serveCommand(terminal: Terminal): Command {
 
 async function serve(options: Options, terminal: Terminal): Promise<void> {
   const { loadingSettings, loadSettings } = await import("../../config/load.ts");
-  const { settings, source } = loadSettings(loadOptions(options, terminal));
+  const first = await loadOptions(options, terminal);
+  const { settings, source } = loadSettings(first);
   const { startService } = await import("../serve/service.ts");
   const { createReloads } = await import("../serve/reload.ts");
   const { answerWantedReloads } = await import("../serve/wanted-reload.ts");
@@ -48,9 +59,10 @@ async function serve(options: Options, terminal: Terminal): Promise<void> {
   const { showEnvironment } = await import("../serve/show-environment.ts");
   const manager = serviceManager(terminal.env);
   // From the same file: if it is gone, the built-in configuration must not take its place.
-  const again = loadOptions(source.file === null ? options : { ...options, config: source.file }, terminal);
-  const load = async () => (await inTurns(loadingSettings(again))).settings;
-  const check = async () => inTurns((await import("../check-config.ts")).checkingConfig(again));
+  const again = () =>
+    loadOptions(source.file === null ? options : { ...options, config: source.file }, terminal);
+  const load = async () => (await inTurns(loadingSettings(await again()))).settings;
+  const check = async () => inTurns((await import("../check-config.ts")).checkingConfig(await again()));
   const reloads = createReloads({ load, check }, terminal, manager);
   const running = await startService(settings, reloads, options.json === true, terminal);
   reloads.of(running);
@@ -72,6 +84,14 @@ async function serve(options: Options, terminal: Terminal): Promise<void> {
   process.exit(losses.length === 0 ? 0 : 1);
 }
 
-function loadOptions({ config, demoOnly, ...flags }: Options, { env, cwd }: Terminal): LoadOptions {
-  return { file: config, env, cwd, flags, demoOnly };
+/** A server of one's own is asked each time for its models; no vendor is asked anything. */
+async function loadOptions(options: Options, { env, cwd }: Terminal): Promise<LoadOptions> {
+  const { config, demoOnly, bedrock, vertex, local, ...flags } = options;
+  const { askedBedrock, askedVertex } = await import("../../config/environment/asked.ts");
+  const asked = [
+    ...(bedrock === undefined ? [] : [askedBedrock(bedrock, env)]),
+    ...(vertex === undefined ? [] : [askedVertex(vertex, env)]),
+    ...(local === undefined ? [] : [await (await import("../serve/local-models.ts")).askedLocal(env)]),
+  ];
+  return { file: config, env, cwd, flags, demoOnly, asked };
 }

@@ -25,7 +25,7 @@ export function showEnvironment(environment: EnvironmentVendors | null, output: 
 
 type ServedVendor = ReturnType<typeof servedVendor>;
 
-function servedVendor({ provider, variable, baseUrl }: FoundVendor, { models }: Settings) {
+function servedVendor({ provider, variable, baseUrl, note }: FoundVendor, { models }: Settings) {
   const own = models.filter(({ deployments }) => deployments[0]?.provider === provider);
   const days = own.flatMap(({ priceChecked }) => priceChecked ?? []).sort();
   return {
@@ -33,6 +33,7 @@ function servedVendor({ provider, variable, baseUrl }: FoundVendor, { models }: 
     variable,
     base_url: baseUrl,
     models: own.map(({ id }: ModelSettings) => id),
+    ...(note === undefined ? {} : { note }),
     price_checked: { oldest: days[0] ?? null, newest: days.at(-1) ?? null },
   };
 }
@@ -41,18 +42,22 @@ function servedText(vendors: readonly ServedVendor[], { settings, url, terminal 
   if (vendors.length === 0) return [];
   const { style } = terminal;
   const width = Math.max(...vendors.map(({ provider }) => provider.length));
-  const lines = vendors.map(({ provider, variable, base_url: address, models, price_checked: days }) => {
-    const checked =
-      days.oldest === days.newest ? `on ${days.oldest}` : `from ${days.oldest} to ${days.newest}`;
+  const lines = vendors.map((vendor) => {
+    const { provider, variable, base_url: address, models, price_checked: days, note } = vendor;
     const at = address === null ? "" : ` at ${address}`;
-    return `  ${style.bold(provider.padEnd(width))}  ${plural(models.length, "model")}${at} (${variable}), list prices checked ${checked}`;
+    return `  ${style.bold(provider.padEnd(width))}  ${plural(models.length, "model")}${at} (${variable}), ${pricesText(days)}${note === undefined ? "" : `; ${note}`}`;
   });
   const model = modelToTry(settings);
   const example = model === undefined ? [] : ["", `  ${curlFor(model, reachable(url), "$SLUICE_KEY")}`];
-  const title = `${style.good("✓")} Providers whose keys are in the environment are served besides the demo:`;
+  const title = `${style.good("✓")} Found without a configuration file, and served besides the demo:`;
   const advice =
     "  `sluice models list` shows the prices. --demo-only turns this off; `sluice config init` writes a file.";
   return [title, ...lines, ...example, "", advice, ""];
+}
+
+function pricesText({ oldest, newest }: ServedVendor["price_checked"]): string {
+  if (oldest === null) return "free";
+  return `list prices checked ${oldest === newest ? `on ${oldest}` : `from ${oldest} to ${newest}`}`;
 }
 
 function skippedText({ skipped }: EnvironmentVendors, { terminal }: Output): string[] {

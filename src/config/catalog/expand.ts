@@ -4,7 +4,7 @@ import type { ConfigFile, ModelConfig, ProviderConfig } from "../schema.ts";
 import { didYouMean } from "../suggest.ts";
 import { isMarkup, markUp } from "./markup.ts";
 import type { CatalogRule } from "./rule.ts";
-import { shippedCatalog, shippedProviders } from "./shipped.ts";
+import { catalogNames, shippedCatalog } from "./shipped.ts";
 
 export interface ExpandedConfig {
   /** The file with the models of its catalogs after its own. */
@@ -50,6 +50,7 @@ export function expandCatalogs(written: JsonObject): ExpandedConfig {
     }
     if (typeof provider.markup === "number" && !isMarkup(provider.markup))
       problems.push({ path: `${path}.markup`, message: "must have four decimals at most" });
+    if (isRegional(provider) && provider.markup === undefined) warnings.push(regionalPrices(name, provider));
     rules.push({ provider: name, patterns });
     for (const pattern of patterns) {
       const chosen = catalog.filter(({ id }) => matchesModel(pattern, id));
@@ -104,10 +105,19 @@ function catalogModel(
 }
 
 function unknownCatalog({ kind, catalog }: ProviderConfig): string {
-  const known = [...shippedProviders().keys()];
+  const known = catalogNames();
   const list = `the built-in catalogs are ${known.join(", ")}`;
   if (catalog === undefined) return `missing; kind "${kind}" has no catalog of its own, and ${list}`;
   return `there is no catalog "${catalog}"${didYouMean(catalog, known) || `; ${list}`}`;
+}
+
+/** The catalog has the prices of the endpoint for the whole world. */
+function isRegional({ kind, catalog, location }: ProviderConfig): boolean {
+  return kind === "vertex" && catalog === undefined && location !== undefined && location !== "global";
+}
+
+function regionalPrices(name: string, { location }: ProviderConfig): string {
+  return `provider "${name}": the catalog has the prices of location "global"; those of "${location}" are 10% higher for most models (markup = 1.1)`;
 }
 
 function unmatched(name: string, pattern: string, { catalog, kind, unpriced }: ProviderConfig): string {

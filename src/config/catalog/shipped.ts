@@ -2,6 +2,7 @@ import shippedModels from "../../../config/models.toml" with { type: "text" };
 import { assert } from "../../base/assert.ts";
 import { isObject } from "../../base/json.ts";
 import type { ConfigFile, ModelConfig, ProviderConfig } from "../schema.ts";
+import { cloudCatalog, cloudNames } from "./clouds.ts";
 
 /** The providers of the built-in catalog, as they are configured to be called. A catalog has the name of its provider. */
 export function shippedProviders(): ReadonlyMap<string, ProviderConfig> {
@@ -10,8 +11,15 @@ export function shippedProviders(): ReadonlyMap<string, ProviderConfig> {
 
 /** The models of one catalog with their list prices; null if there is no such catalog. */
 export function shippedCatalog(name: string): readonly ModelConfig[] | null {
-  if (!shipped().providers.has(name)) return null;
+  return shipped().providers.has(name) ? modelsOf(name) : cloudCatalog(name, modelsOf);
+}
+
+function modelsOf(name: string): readonly ModelConfig[] {
   return shipped().models.filter(({ provider }) => provider === name);
+}
+
+export function catalogNames(): readonly string[] {
+  return [...shipped().providers.keys(), ...cloudNames];
 }
 
 /** Every model with its list price. */

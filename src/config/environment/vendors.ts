@@ -10,6 +10,8 @@ export interface FoundVendor {
   readonly variable: string;
   /** From the vendor's own variable; null: the vendor's usual address. */
   readonly baseUrl: string | null;
+  /** What the operator should know about it. */
+  readonly note?: string;
 }
 
 /** A variable that looks like a vendor's key, and why the vendor is not served. Never holds the value. */

@@ -1,8 +1,20 @@
 import { keySchemes } from "../credentials/static-header.ts";
 import { overHttp } from "../http/http-provider.ts";
-import { openAiModelList } from "../model-list.ts";
+import { type ModelList, openAiModelList } from "../model-list.ts";
 import type { Vendor } from "../vendor.ts";
 import { anthropicBill } from "./bill.ts";
+
+const ownModels: ModelList = {
+  url: ({ baseUrl }) => `${baseUrl}${pathPrefix}/models`,
+  query: "limit=1000",
+  headers: { "anthropic-version": "2023-06-01" },
+  read: (body) => {
+    const page = openAiModelList.read(body);
+    const last = body["last_id"];
+    const hasMore = body["has_more"] === true && typeof last === "string";
+    return page && { ...page, next: hasMore ? `limit=1000&after_id=${encodeURIComponent(last)}` : null };
+  },
+};
 
 /** https://docs.claude.com/en/api/overview: the address that its SDK takes is the bare origin. */
 const pathPrefix = "/v1";
@@ -19,17 +31,7 @@ export const anthropic: Vendor = {
     pathWarning: (path) =>
       /\/v1\/*$/.test(path) ? 'ends in /v1, which kind "anthropic" adds by itself' : null,
   },
-  modelList: {
-    url: ({ baseUrl }) => `${baseUrl}${pathPrefix}/models`,
-    query: "limit=1000",
-    headers: { "anthropic-version": "2023-06-01" },
-    read: (body) => {
-      const page = openAiModelList.read(body);
-      const last = body["last_id"];
-      const hasMore = body["has_more"] === true && typeof last === "string";
-      return page && { ...page, next: hasMore ? `limit=1000&after_id=${encodeURIComponent(last)}` : null };
-    },
-  },
+  modelLists: () => [ownModels],
   bill: anthropicBill,
   create: overHttp(({ options }) => ({ pathPrefix, credential: keySchemes[options.auth ?? "x-api-key"] })),
 };

@@ -32,7 +32,8 @@ export function issuedAwsCredential(source: TokenSource<AwsKey>, scope: SignedSc
 }
 
 /** Only what AWS wants covered: proxies may change the others. */
-function signed(signer: RequestSigner, { host, target, headers, body }: UnsignedRequest): CredentialHeaders {
-  const covered = { host, "content-type": headers["content-type"] ?? "application/json" };
-  return signer.sign({ method: "POST", target, headers: covered, body }, Date.now());
+function signed(signer: RequestSigner, request: UnsignedRequest): CredentialHeaders {
+  const { method = "POST", host, target, headers, body } = request;
+  const content = method === "GET" ? {} : { "content-type": headers["content-type"] ?? "application/json" };
+  return signer.sign({ method, target, headers: { host, ...content }, body }, Date.now());
 }

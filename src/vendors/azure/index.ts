@@ -4,7 +4,7 @@ import { isLoopback } from "../../wire/proxy.ts";
 import { leftOutBetas, type SortedBetas, sortBetas, withBetas } from "../claude/headers.ts";
 import { type KeyScheme, keySchemes } from "../credentials/static-header.ts";
 import { overHttp } from "../http/http-provider.ts";
-import { openAiModelList } from "../model-list.ts";
+import { type ModelList, openAiModelList } from "../model-list.ts";
 import { byApiKey, type ProviderOptions } from "../options.ts";
 import type { ProviderSettings, RefusedAnswer } from "../provider.ts";
 import type { ModelDefaults, OptionProblem, Vendor, VendorDefaults } from "../vendor.ts";
@@ -26,6 +26,12 @@ const firstWithResponses = "2025-03-01";
 /** OpenAI's own models want `max_completion_tokens`; those of other makers, on the same address, know only `max_tokens`. */
 const otherMakers =
   /^(?:deepseek|mai-ds|grok|llama|meta-|mistral|ministral|codestral|phi|cohere|command|kimi|qwen|jamba|jais|gpt-oss)/i;
+
+const ownModels: ModelList = {
+  url: ({ baseUrl }) => `${rootOf(baseUrl)}/openai/deployments`,
+  query: "api-version=2022-12-01",
+  read: openAiModelList.read,
+};
 
 /** Azure OpenAI and Foundry. https://learn.microsoft.com/azure/ai-foundry/openai/api-version-lifecycle */
 export const azure: Vendor = {
@@ -82,11 +88,7 @@ export const azure: Vendor = {
         : null,
   },
   // Deployments have names of their own, and only this version lists them.
-  modelList: {
-    url: ({ baseUrl }) => `${rootOf(baseUrl)}/openai/deployments`,
-    query: "api-version=2022-12-01",
-    read: openAiModelList.read,
-  },
+  modelLists: () => [ownModels],
   create: overHttp((settings, { tokens }) => ({
     baseUrl: rootOf(settings.baseUrl),
     credential: keySchemeFor(settings),

@@ -14,6 +14,7 @@ import type { Vendor } from "../vendor.ts";
 import { addressOf, mantleTarget, runtimeTarget, settingsIn } from "./address.ts";
 import { bedrockBetas, claudeChanges } from "./claude-body.ts";
 import { EventStreamReceiver } from "./event-stream-receiver.ts";
+import { bedrockModelLists } from "./model-list.ts";
 import { exceptionOf, readBedrockRefusal } from "./refusal.ts";
 import { doubtsAboutRegion } from "./region.ts";
 
@@ -71,6 +72,7 @@ export const bedrock: Vendor = {
   },
   leftOut: (dialect, headers, { endpoint }) =>
     dialect === "messages" && endpoint !== "mantle" ? leftOutBetas(bedrockBetas(headers)) : [],
+  modelLists: bedrockModelLists,
   create: overHttp((settings, { tokens }) => ({
     credential: keySchemes.bearer,
     credentials: bedrockCredentials(settings, tokens),

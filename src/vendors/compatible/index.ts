@@ -4,6 +4,7 @@ import { openAiModelList } from "../model-list.ts";
 import { openAiBaseUrl } from "../openai/index.ts";
 import type { Vendor, VendorDefaults } from "../vendor.ts";
 import { quirksOf } from "./known-servers.ts";
+import { ollamaModel } from "./ollama-model.ts";
 import { readCompatibleRefusal } from "./refusal.ts";
 
 /** Of a server that has OpenAI's API, and perhaps not all of it. */
@@ -24,7 +25,7 @@ export const openAiCompatible: Vendor = {
     ...compatibleFormats,
   ],
   baseUrl: { default: null, example: "http://127.0.0.1:11434/v1", ...openAiBaseUrl },
-  modelList: openAiModelList,
+  modelLists: () => [{ ...openAiModelList, describe: ollamaModel }],
   create: overHttp(({ options }) => ({
     credential: keySchemes[options.auth ?? "bearer"],
     readRefusal: readCompatibleRefusal,

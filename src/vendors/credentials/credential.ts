@@ -3,6 +3,8 @@ export type CredentialHeaders = Readonly<Record<string, string>>;
 
 /** A request before its credential is added: everything that a signature may cover. */
 export interface UnsignedRequest {
+  /** POST unless it says otherwise. */
+  readonly method?: "GET" | undefined;
   /** Host and port as in the `host` header. */
   readonly host: string;
   /** Path and query as they are sent. */

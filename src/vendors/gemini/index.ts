@@ -2,11 +2,23 @@ import { isObject } from "../../base/json.ts";
 import { readGoogleRefusal } from "../google/refusal.ts";
 import { safetyFields } from "../google/safety.ts";
 import { overHttp } from "../http/http-provider.ts";
-import { tokensIn, type VendorModel } from "../model-list.ts";
+import { type ModelList, tokensIn, type VendorModel } from "../model-list.ts";
 import type { RefusedAnswer } from "../provider.ts";
 import type { Vendor } from "../vendor.ts";
 
 const defaultVersion = "v1beta";
+
+const ownModels: ModelList = {
+  url: ({ baseUrl, options }) => `${baseUrl}/${options.api_version ?? defaultVersion}/models`,
+  query: "pageSize=1000",
+  read: ({ models, nextPageToken: token }) =>
+    Array.isArray(models)
+      ? {
+          models: models.flatMap(geminiModel),
+          next: typeof token === "string" ? `pageSize=1000&pageToken=${encodeURIComponent(token)}` : null,
+        }
+      : null,
+};
 
 /** https://ai.google.dev/api: the address that its SDK takes is the bare origin. */
 export const gemini: Vendor = {
@@ -24,17 +36,7 @@ export const gemini: Vendor = {
       return /\/v\d\w*\/*$/.test(path) ? 'ends in a version, which kind "gemini" adds by itself' : null;
     },
   },
-  modelList: {
-    url: ({ baseUrl, options }) => `${baseUrl}/${options.api_version ?? defaultVersion}/models`,
-    query: "pageSize=1000",
-    read: ({ models, nextPageToken: token }) =>
-      Array.isArray(models)
-        ? {
-            models: models.flatMap(geminiModel),
-            next: typeof token === "string" ? `pageSize=1000&pageToken=${encodeURIComponent(token)}` : null,
-          }
-        : null,
-  },
+  modelLists: () => [ownModels],
   create: overHttp(({ options }) => ({
     pathPrefix: `/${options.api_version ?? defaultVersion}`,
     credential: (apiKey) => ({ "x-goog-api-key": apiKey }),

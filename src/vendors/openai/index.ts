@@ -27,7 +27,7 @@ export const openAi: Vendor = {
     example: "https://api.openai.com/v1",
     ...openAiBaseUrl,
   },
-  modelList: openAiModelList,
+  modelLists: () => [openAiModelList],
   bill: openAiBill,
   create: overHttp(({ options }) => ({ credential: keySchemes[options.auth ?? "bearer"] })),
 };

@@ -14,6 +14,7 @@ import type { ProviderOptions } from "../options.ts";
 import type { ProviderSettings, RefusedAnswer } from "../provider.ts";
 import type { BodyContext, ModelDefaults, OptionDoubt, OptionProblem, Vendor } from "../vendor.ts";
 import { defaultLocation, hostOf, projectOf, settingsIn, targetOf } from "./address.ts";
+import { vertexModelLists } from "./model-list.ts";
 
 /** Google's Vertex AI: Gemini, Claude, and open models. https://cloud.google.com/vertex-ai/generative-ai/docs */
 export const vertex: Vendor = {
@@ -40,6 +41,7 @@ export const vertex: Vendor = {
     example: `https://${hostOf("europe-west1")}`,
     pathWarning: (path) => (path === "/" ? null : 'has a path, which kind "vertex" adds by itself'),
   },
+  modelLists: vertexModelLists,
   create: overHttp((settings, { tokens }) => {
     const { credentials, location } = settings.options;
     const project = projectOf(settings);

@@ -1,0 +1,45 @@
+import { discoverModels } from "../../admin/models/discover-models.ts";
+import type { Environment } from "../../base/system/environment.ts";
+import type { AskedProvider } from "../../config/environment/asked.ts";
+import { loadSettings } from "../../config/load.ts";
+import { tomlString } from "../../config/toml-text.ts";
+import { tableText } from "../import/toml.ts";
+import { Refused } from "../terminal/terminal.ts";
+
+const name = "local";
+const usualPort = 11434;
+
+/** Ollama's models, or those of any server with OpenAI's API at OLLAMA_HOST. They are free. */
+export async function askedLocal(env: Environment): Promise<AskedProvider> {
+  const baseUrl = `${addressOf(env["OLLAMA_HOST"] ?? "")}/v1`;
+  const table = [
+    `[providers.${name}]`,
+    'kind = "openai-compatible"',
+    `base_url = ${tomlString(baseUrl)}`,
+    "",
+  ];
+  const { settings } = loadSettings({ text: table.join("\n"), env });
+  const { entries, failures } = await discoverModels([...settings.providers.values()], settings, {});
+  const [failure] = failures;
+  if (failure !== undefined)
+    throw new Refused(
+      `--local: ${baseUrl} ${failure.problem}; start Ollama, or set OLLAMA_HOST to its address`,
+    );
+  if (entries.length === 0)
+    throw new Refused(
+      `--local: ${baseUrl} lists no models; get one, for example with \`ollama pull llama3.2\``,
+    );
+  const models = entries.map((entry) => tableText("[[models]]", entry));
+  return { provider: name, variable: "--local", baseUrl, toml: [...table, ...models].join("\n") };
+}
+
+/** As Ollama's own client reads it: a host, a port, both, or a whole address. All interfaces means this machine. */
+function addressOf(text: string): string {
+  const given = text.trim().replace(/\/+$/, "") || "127.0.0.1";
+  const url = URL.parse(/^https?:\/\//.test(given) ? given : `http://${given.replace(/^:/, "127.0.0.1:")}`);
+  if (url === null) throw new Refused("OLLAMA_HOST is not an address such as 127.0.0.1:11434");
+  if (url.hostname === "0.0.0.0" || url.hostname === "[::]") url.hostname = "127.0.0.1";
+  const hasPort = /:\d+$/.test(given) || /^https?:/.test(given);
+  if (!hasPort) url.port = String(usualPort);
+  return url.href.replace(/\/+$/, "");
+}

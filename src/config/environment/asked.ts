@@ -1,0 +1,38 @@
+import type { Environment } from "../../base/system/environment.ts";
+import { tomlString } from "../toml-text.ts";
+import type { FoundVendor } from "./vendors.ts";
+
+/** A provider that the command line asks for, with its part of the configuration. */
+export interface AskedProvider extends FoundVendor {
+  readonly toml: string;
+}
+
+/** Bedrock with AWS's own credentials, as its tools find them, or an API key. */
+export function askedBedrock(region: string, env: Environment): AskedProvider {
+  const variable = "AWS_BEARER_TOKEN_BEDROCK";
+  const baseUrl = setIn(env, "AWS_ENDPOINT_URL_BEDROCK_RUNTIME");
+  const credential = setIn(env, variable) === null ? 'credentials = "chain"' : `api_key = "env:${variable}"`;
+  const toml = tableOf("bedrock", [`region = ${tomlString(region)}`, credential], baseUrl);
+  const note =
+    "requests can run in any region of AWS; profiles of one geography cost 10% more and need a file";
+  return { provider: "bedrock", variable: `--bedrock ${region}`, baseUrl, note, toml };
+}
+
+/** Vertex AI with Google's application default credentials. */
+export function askedVertex(project: string, env: Environment): AskedProvider {
+  const baseUrl = setIn(env, "GOOGLE_VERTEX_BASE_URL");
+  const lines = [`project = ${tomlString(project)}`, 'location = "global"', 'credentials = "adc"'];
+  const toml = tableOf("vertex", lines, baseUrl);
+  return { provider: "vertex", variable: `--vertex ${project}`, baseUrl, toml };
+}
+
+function setIn(env: Environment, name: string): string | null {
+  return (env[name] ?? "").trim().replace(/\/+$/, "") || null;
+}
+
+function tableOf(kind: string, lines: readonly string[], baseUrl: string | null): string {
+  const address = baseUrl === null ? [] : [`base_url = ${tomlString(baseUrl)}`];
+  return [`[providers.${kind}]`, `kind = "${kind}"`, ...lines, ...address, 'models = "catalog"', ""].join(
+    "\n",
+  );
+}
