@@ -22,6 +22,13 @@ quirks = ["output_dimension", "inputs_32"]
 ${embeddingModel("embed-mistral", "mistral", "mistral-embed")}
 
 [[models]]
+id = "embed-fee"
+provider = "mistral"
+upstream_model = "mistral-embed"
+serves = ["embeddings"]
+price = { input = 1.0, requests = 1.0 }
+
+[[models]]
 id = "embed-either"
 serves = ["embeddings"]
 price = { input = 1.0 }
@@ -125,6 +132,24 @@ test("all vectors come from the deployment that has answered first, at its price
   expect(asked).toEqual(["second-embed", "second-embed", "second-embed"]);
   expect(await world.chargesOf(key)).toEqual([
     { amount: -6000 * 65, basis: "measured", outcome: "completed" },
+  ]);
+});
+
+test("parts that were answered are charged where another fails, and the request once", async () => {
+  const key = await world.creditCaller(1);
+  world.provider.script((request) =>
+    (request.body["input"] as readonly string[]).length === 1
+      ? openAiError(400, "no")
+      : embeddingAnswer(request),
+  );
+  const body = { model: "embed-fee", input: texts(65) };
+  const response = await world.ask(key, { path: "/v1/embeddings", body });
+  expect(response.status).toBe(502);
+  expect(await response.json()).toMatchObject({ error: { code: "upstream_error" } });
+  expect(world.provider.requests).toHaveLength(3);
+  // 64 texts of two tokens, and a thousandth of a credit.
+  expect(await world.chargesOf(key)).toEqual([
+    { amount: -(2000 * 64 + 1_000_000), basis: "measured", outcome: "failed" },
   ]);
 });
 
