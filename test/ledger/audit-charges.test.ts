@@ -78,6 +78,16 @@ describe("what was paid and what was not are the cost", () => {
   ])("%s", async (_, entries, faults) => expect(await faultsOf(entries)).toEqual(faults));
 });
 
+test("a budget is charged its tokens, input that costs nothing too, and a credit account what they cost", async () => {
+  const quantities = { input: 5, output: 10 };
+  const budget = { accountId: "acc_budget", quantities, costNano: 0, listCostNano: 10 };
+  expect(await faultsOf([charge(15, budget), charge(10, { quantities, exchangeId: "req_2" })])).toEqual([]);
+  expect(await faultsOf([charge(10, budget)])).toEqual(["entry 1: amount 10, not 15"]);
+  expect(await faultsOf([charge(15, { ...budget, listCostNano: 15 })])).toEqual([
+    "entry 1: list_cost_nano 15, not 10",
+  ]);
+});
+
 describe("a late charge adds to what a takeover has charged", () => {
   test.each([
     ["and is the rest", [interrupted(10), charge(25, { amount: -15 })], []],
