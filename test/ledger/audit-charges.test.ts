@@ -73,6 +73,11 @@ describe("what was paid and what was not are the cost", () => {
       [charge(10, { amount: -7, costNano: 11 }), overrun(-4)],
       ["entry 1: amount 11, not 10"],
     ],
+    [
+      "unpaid by more than it cost",
+      [charge(10, { amount: -7, costNano: 7 }), overrun(5)],
+      ["entry 1: amount 12, not 10"],
+    ],
     ["an overrun without a charge", [overrun(3)], []],
     ["older than rates", [charge(10, { amount: -7, costNano: 7, ratesId: null, rates: null })], []],
   ])("%s", async (_, entries, faults) => expect(await faultsOf(entries)).toEqual(faults));
@@ -86,6 +91,12 @@ test("a budget is charged its tokens, input that costs nothing too, and a credit
   expect(await faultsOf([charge(15, { ...budget, listCostNano: 15 })])).toEqual([
     "entry 1: list_cost_nano 15, not 10",
   ]);
+});
+
+test("rates that are missing, or not those of their id, are a fault", async () => {
+  const { id } = nanoRates;
+  expect(await faultsOf([charge(10, { ratesId: 1 })])).toEqual([`entry 1: rates 1, not ${id}`]);
+  expect(await faultsOf([charge(10, { rates: null })])).toEqual([`entry 1: rates ${id}, not none`]);
 });
 
 describe("a late charge adds to what a takeover has charged", () => {
