@@ -172,6 +172,8 @@ test("only a deep audit doubts the time of a charge, if it is more than a minute
   const entries = [charge(1, { startedAtMs: atMs - 60_001 }), charge(1, { startedAtMs: atMs - 60_000 })];
   expect(await faultsOf(entries)).toEqual([]);
   expect(await faultsOf(entries, true)).toEqual([`entry 1: at_ms ${atMs}, not ${atMs - 60_001}`]);
+  const early = charge(10, { startedAtMs: atMs, totalMs: 60_001 });
+  expect(await faultsOf([early], true)).toEqual([`entry 1: at_ms ${atMs}, not ${atMs + 60_001}`]);
 });
 
 test("an entry of an account that there is not is one fault", async () => {

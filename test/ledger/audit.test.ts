@@ -1,5 +1,6 @@
-import { expect } from "bun:test";
+import { expect, test } from "bun:test";
 import { audit } from "../../src/ledger/audit.ts";
+import type { Store } from "../../src/store/store.ts";
 import { testEachJournal } from "../store/each-journal.ts";
 import { holdFor, openBench, settlement } from "./fixtures.ts";
 
@@ -22,3 +23,29 @@ testEachJournal(
     expect(await audit(bench.operator)).toEqual({ accounts: 2, entries: 6, differences: [] });
   },
 );
+
+test("an audit reports totals and sums that differ, and figures above 2^53 by their digits", async () => {
+  const at = { keyId: "key_1", where: "account acc_1" };
+  const store = {
+    recomputeTotals: async () => [
+      {
+        ...at,
+        kept: { posted: 2n ** 60n, used: 5n, purchased: 7n },
+        recomputed: { posted: 2n ** 60n - 1n, used: 6n, purchased: 7n },
+      },
+    ],
+    load: async () => ({ accounts: [] }),
+    listPastPeriods: async () => [],
+    listEntries: async () => [],
+    auditSums: async () => [{ ...at, where: "day 1", field: "requests", kept: 1, recomputed: 2 }],
+  } as unknown as Store;
+  expect(await audit(store)).toEqual({
+    accounts: 1,
+    entries: 0,
+    differences: [
+      { ...at, field: "posted", kept: "1152921504606846976", recomputed: "1152921504606846975" },
+      { ...at, field: "used", kept: 5, recomputed: 6 },
+      { ...at, where: "day 1", field: "requests", kept: 1, recomputed: 2 },
+    ],
+  });
+});
