@@ -47,11 +47,11 @@ export function createGateway(settings: Settings, services: Services): Gateway {
     inflateLimiter: new InflateLimiter(clock),
     conversationWrites: new ByteLimiter(clock, conversationWrites),
     bodies: new BodyBudget({
-      totalBytes: () => serverSettings().maxBodyMemoryBytes,
+      totalBytes: () => serverSettings().maxBodyMemory,
       largestBytes: () => serverSettings().maxBodyBytes,
     }),
     answers: new BodyBudget({
-      totalBytes: () => Math.max(serverSettings().maxBodyMemoryBytes, maxWholeBytes),
+      totalBytes: () => Math.max(serverSettings().maxBodyMemory, maxWholeBytes),
       largestBytes: () => Math.max(serverSettings().maxBodyBytes, maxWholeBytes),
     }),
     forms: new BodyBudget({ totalBytes: () => mostFormsBytes, largestBytes: () => mostFormBytes }),
@@ -67,7 +67,7 @@ export function createGateway(settings: Settings, services: Services): Gateway {
     }),
     sockets: new OpenSockets(),
     socketSlots: new BodyBudget({
-      totalBytes: () => gateway.configured.settings.webSocket.maxConnections,
+      totalBytes: () => gateway.configured.settings.websocket.maxConnections,
       largestBytes: () => 1,
     }),
     endings: services.endings,

@@ -82,10 +82,10 @@ export async function openServices(
 /** What records content is loaded only where it is on. */
 async function openContent(settings: Settings, log: Log): Promise<ContentRecorder | null> {
   const { content, tracing, store, server } = settings;
-  if (content === null && tracing?.content == null) return null;
+  if (content === null && !tracing?.content) return null;
   const { ContentRecorder } = await import("../content/recorder.ts");
   return ContentRecorder.open({
-    location: store ?? { dir: server.dataDir },
+    location: store ?? { dir: server.data },
     settings: content,
     onProgress: (done, all) => log.info({ done, all }, "recorded content is being encrypted"),
     onFailure: (reason) => log.error({ reason }, "content could not be recorded; requests go on without it"),

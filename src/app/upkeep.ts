@@ -1,4 +1,5 @@
 import type { AttentionMonitor } from "../alerts/monitor.ts";
+import { msPerDay } from "../base/clock.ts";
 import { Repeating } from "../base/loop/repeating.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import { EndingRetention } from "../store/ending-retention.ts";
@@ -17,7 +18,10 @@ export function startUpkeep(
   monitor: AttentionMonitor,
 ): () => Promise<void> {
   const onError = (err: unknown) => log.error({ err }, "pruning failed");
-  const limits = () => gateway.configured.settings.retention;
+  const limits = () => {
+    const { requestDays, requestRows } = gateway.configured.settings.retention;
+    return { requestsMs: requestDays * msPerDay, requestRows };
+  };
   const retention = new EndingRetention({ store: backend.store, clock, limits, onError });
   const alarms = new TroubleWatch({
     store: backend,

@@ -16,7 +16,7 @@ export interface BackendOptions {
 export function openBackend({ settings, clock, log }: BackendOptions): Promise<Backend> {
   const { store: location, server } = settings;
   if (location !== null) {
-    return openPostgresBackend({ location, nodeName: server.node, version, dir: server.dataDir, clock, log });
+    return openPostgresBackend({ location, nodeName: server.node, version, dir: server.data, clock, log });
   }
-  return openSqliteBackend({ dir: server.dataDir, clock, log });
+  return openSqliteBackend({ dir: server.data, clock, log });
 }

@@ -1,3 +1,5 @@
+import { assert } from "../base/assert.ts";
+
 const unitBytes = { B: 1, KB: 1e3, MB: 1e6, GB: 1e9, TB: 1e12 } as const;
 
 /** As a JSON Schema pattern, for editors. */
@@ -13,4 +15,11 @@ export function bytesOfSize(value: ByteSize): number | null {
   const [unit = ""] = /[A-Z]+$/.exec(value) ?? [];
   // The pattern has the units of the table and no others.
   return Math.round(Number.parseFloat(value) * unitBytes[unit as keyof typeof unitBytes]);
+}
+
+/** Of a size that the schema has accepted. */
+export function bytesIn(size: ByteSize): number {
+  const count = bytesOfSize(size);
+  assert(count !== null, "a size that passed the check has a unit");
+  return count;
 }

@@ -73,7 +73,7 @@ export function warnOfConversations(
   const obstacles = [
     ...(routes.stored_responses ? [] : ["routes.stored_responses = false"]),
     ...(responses.state === "gateway" ? [] : [`responses.state = "${responses.state}"`]),
-    ...(retention.responsesMs > 0 ? [] : ["retention.response_hours = 0"]),
+    ...(retention.responseHours > 0 ? [] : ["retention.response_hours = 0"]),
   ];
   if (obstacles.length === 0) return [];
   return [`${places.describe("routes.conversations")} has no effect with ${obstacles.join(" and ")}`];

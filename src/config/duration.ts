@@ -1,3 +1,5 @@
+import { assert } from "../base/assert.ts";
+
 const unitMs = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
 /** As a JSON Schema pattern, for editors. */
@@ -13,6 +15,13 @@ export function parseDuration(value: Duration): number | null {
   const [unit = ""] = /[a-z]+$/.exec(value) ?? [];
   // The pattern has the units of the table and no others.
   return Math.round(Number.parseFloat(value) * unitMs[unit as keyof typeof unitMs]);
+}
+
+/** Of a duration that the schema has accepted. */
+export function milliseconds(duration: Duration): number {
+  const ms = parseDuration(duration);
+  assert(ms !== null, "a duration that passed the check has a unit");
+  return ms;
 }
 
 /** In the largest unit of which it is a whole number, e.g. `90s`, `5m`. */

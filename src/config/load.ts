@@ -3,21 +3,19 @@ import { adminSettings } from "./admin.ts";
 import { type ExpandedConfig, expandCatalogs } from "./catalog/expand.ts";
 import { checkModels } from "./check-models.ts";
 import { checkShape } from "./check-shape.ts";
-import { bodyLimits, contentSettings } from "./content.ts";
+import { decode } from "./decode.ts";
 import { warnOfConversations, warnOfDoubts, warnOfLimits, warnOfPrices } from "./doubts.ts";
 import { resolveHeaders } from "./headers.ts";
 import { checkListeners } from "./listeners.ts";
 import { buildModels } from "./models.ts";
 import { Places } from "./places.ts";
-import { ConfigError, type ConfigProblem, type LoadContext, ProblemList, secretAt } from "./problems.ts";
+import { ConfigError, type ConfigProblem, type LoadContext, ProblemList } from "./problems.ts";
 import { loadProviders, type Providers } from "./providers.ts";
-import type { ConfigFile, ModelConfig } from "./schema.ts";
+import { type ConfigFile, configSchema, type ModelConfig } from "./schema.ts";
 import {
   type Flags,
   logSettings,
   microUsdPerCredit,
-  responsesSettings,
-  retentionSettings,
   routeSettings,
   serverSettings,
   webSocketSettings,
@@ -27,6 +25,8 @@ import { type ConfigSource, findConfig, type SourceOptions, sourceDigest } from 
 import { storeSettings } from "./store.ts";
 import { parseToml } from "./toml.ts";
 import { writtenWithoutSecrets } from "./written.ts";
+
+const { properties: sections } = configSchema;
 
 export interface LoadOptions extends SourceOptions {
   readonly flags?: Flags | undefined;
@@ -103,15 +103,19 @@ function* settingsFrom(
   checkModels(config, providers, context);
   yield;
   const server = serverSettings(config, options.flags ?? {}, options.cwd ?? process.cwd(), context);
+  const store = storeSettings(config, options.flags?.store, context);
+  const log = logSettings(config, context);
+  const money = decode(sections.money, config.money, "money", context);
   const settings = {
     server,
-    store: storeSettings(config, options.flags?.store, context),
-    log: logSettings(config, context),
-    microUsdPerCredit: microUsdPerCredit(config, context),
-    retention: retentionSettings(config, context),
-    responses: responsesSettings(config, context),
-    content: contentSettings(config, context),
-    webSocket: webSocketSettings(config, server, context),
+    store,
+    log,
+    money,
+    microUsdPerCredit: microUsdPerCredit(money, context),
+    retention: decode(sections.retention, config.retention, "retention", context),
+    responses: decode(sections.responses, config.responses, "responses", context),
+    ...contentSettings(config, context),
+    websocket: webSocketSettings(config, server, context),
     routes: routeSettings(config, context),
     admin: adminSettings(config, context),
     tracing: tracingSettings(config, context),
@@ -120,7 +124,7 @@ function* settingsFrom(
   };
   checkListeners(settings.server, settings.admin, problems);
   const sound = { ...config, models: soundModels(config, problems) };
-  const models = buildModels(sound, catalogIds, { providers, server: settings.server, context });
+  const models = yield* buildModels(sound, catalogIds, { providers, server: settings.server, context });
   yield;
   const warnings = [
     ...leftOutWarnings(sound, providers, models),
@@ -161,25 +165,29 @@ function isDemo({ providers = {} }: ConfigFile): boolean {
   return all.length > 0 && all.every((provider) => provider?.kind === "demo");
 }
 
-function tracingSettings(config: ConfigFile, context: LoadContext): Settings["tracing"] {
-  if (config.tracing === undefined || !context.problems.isValidAt("tracing")) return null;
-  const { headers, unset } = resolveHeaders(config.tracing.headers, "tracing.headers", context);
-  const { otlp_endpoint: otlpEndpoint, content } = config.tracing;
-  if (unset === null)
-    return { otlpEndpoint, headers, content: content === true ? bodyLimits(config, context) : null };
+/** Without the section nothing is recorded; traces that have content then have as much of it as is usual. */
+function contentSettings(config: ConfigFile, context: LoadContext): Pick<Settings, "content" | "bodyLimits"> {
+  const content = decode(sections.content, config.content, "content", context);
+  const { maxRequestBytes, maxResponseBytes } = content;
+  const bodyLimits = { maxRequestBytes, maxResponseBytes };
+  return { content: config.content === undefined ? null : content, bodyLimits };
+}
+
+function tracingSettings({ tracing: given }: ConfigFile, context: LoadContext): Settings["tracing"] {
+  if (given === undefined || !context.problems.isValidAt("tracing")) return null;
+  const tracing = decode(sections.tracing, given, "tracing", context);
+  const { headers, unset } = resolveHeaders(given.headers, "tracing.headers", context);
+  if (unset === null) return { ...tracing, headers };
   context.warnings.push(`tracing is off: ${unset}`);
   return null;
 }
 
 /** Off, with a warning, if the address or the secret is not set: without the secret they would go out unsigned. */
-function alertSettings({ alerts }: ConfigFile, context: LoadContext): Settings["alerts"] {
-  if (alerts === undefined || !context.problems.isValidAt("alerts")) return null;
-  const read = (name: "url" | "secret", reference: string) =>
-    secretAt(`alerts.${name}`, reference, context, "alerts are off");
-  const url = read("url", alerts.url);
-  const secret = alerts.secret === undefined ? null : read("secret", alerts.secret);
-  if (url === null || (secret === null && alerts.secret !== undefined)) return null;
-  if (/^https?:$/.test(URL.parse(url)?.protocol ?? "")) return { url, secret };
+function alertSettings({ alerts: given }: ConfigFile, context: LoadContext): Settings["alerts"] {
+  if (given === undefined || !context.problems.isValidAt("alerts")) return null;
+  const { url, ...alerts } = decode(sections.alerts, given, "alerts", context);
+  if (url === null || (alerts.secret === null && given.secret !== undefined)) return null;
+  if (/^https?:$/.test(URL.parse(url)?.protocol ?? "")) return { ...alerts, url };
   context.problems.add("alerts.url", "must be an address that begins with http:// or https://");
   return null;
 }

@@ -1,9 +1,11 @@
 import { closeSync, constants, existsSync, fstatSync, openSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { isObject } from "../base/json.ts";
+import type { Environment } from "../base/system/environment.ts";
 import { systemCode } from "../base/system/system-code.ts";
+import { defaults } from "./defaults.ts";
 import { ConfigError } from "./problems.ts";
-import { resolveDataDir } from "./server.ts";
+import { resolvePath } from "./resolve-path.ts";
 import { findConfig, type SourceOptions } from "./source.ts";
 import { parseToml } from "./toml.ts";
 
@@ -71,4 +73,18 @@ export function configuredDataDir(options: LocateOptions): string {
   const { server } = parseToml(source.text, source.origin);
   const configured = isObject(server) && typeof server["data"] === "string" ? server["data"] : undefined;
   return resolveDataDir({ flag, env, configured, cwd, folder: source.folder });
+}
+
+/** Relative paths of flags and environment start at the working folder, those of the file at the file. */
+export function resolveDataDir(from: {
+  readonly flag: string | undefined;
+  readonly env: Environment;
+  readonly configured: string | undefined;
+  readonly cwd: string;
+  readonly folder: string;
+}): string {
+  const typed = from.flag ?? (from.env["SLUICE_DATA"] || undefined);
+  if (typed !== undefined) return resolvePath(from.cwd, typed, from.env);
+  if (from.configured !== undefined) return resolvePath(from.folder, from.configured, from.env);
+  return resolve(from.cwd, defaults.dataDir);
 }

@@ -1,5 +1,5 @@
 import { assert } from "../base/assert.ts";
-import { usualUses } from "../base/models/model-uses.ts";
+import type { Stepwise } from "../base/loop/in-turns.ts";
 import { picoUsdPerToken } from "../base/money/money.ts";
 import { mapPrice, type TokenPrice, type TokenRates } from "../base/money/token-price.ts";
 import { hostedToolNames } from "../base/usage/hosted-tools.ts";
@@ -8,31 +8,36 @@ import { meteredRoute, meteredRouteNames } from "../dialects/metered/registry.ts
 import { formatFor } from "../vendors/metered-format.ts";
 import type { ProviderSettings } from "../vendors/provider.ts";
 import { vendorOf } from "../vendors/registry.ts";
-import { defaults } from "./defaults.ts";
+import { decodeAccepted } from "./decode.ts";
+import { milliseconds } from "./duration.ts";
 import type { LoadContext } from "./problems.ts";
 import { overrideTimeouts, type Providers } from "./providers.ts";
+import { ownDeploymentSchema, ownModelSchema } from "./schema/model.ts";
 import type { TokenRatesConfig } from "./schema/price.ts";
 import type { ConfigFile, DeploymentConfig, ModelConfig, PriceConfig, TokenPriceConfig } from "./schema.ts";
-import { milliseconds } from "./server.ts";
 import type { DeploymentSettings, ModelSettings, Price, ServerSettings } from "./settings.ts";
+
+/** About 10 ms. */
+const modelsPerStep = 1000;
 
 /**
  * Builds the models that can be served, after `checkModels` has accepted them. Deployments of a provider that is left out
  * are dropped, and so is a model without any deployment left.
  */
-export function buildModels(
+export function* buildModels(
   config: ConfigFile,
   catalogIds: ReadonlySet<string>,
   { providers, server, context }: ModelContext,
-): ModelSettings[] {
+): Stepwise<ModelSettings[]> {
   const { places } = context;
-  const models = (config.models ?? []).flatMap((model) =>
-    buildModel(model, config, providers, server.requestTimeoutMs).map((built) =>
-      catalogIds.has(built.id) && built.priceSource !== null
-        ? { ...built, priceSource: "catalog" as const }
-        : built,
-    ),
-  );
+  const models: ModelSettings[] = [];
+  for (const [index, model] of (config.models ?? []).entries()) {
+    if (index % modelsPerStep === modelsPerStep - 1) yield;
+    for (const built of buildModel(model, config, { providers, server, context })) {
+      const isListed = catalogIds.has(built.id) && built.priceSource !== null;
+      models.push(isListed ? { ...built, priceSource: "catalog" } : built);
+    }
+  }
   for (const model of models) {
     if (model.free || isNeverCharged(model)) continue;
     if (model.deployments.every((deployment) => deployment.price !== null)) continue;
@@ -93,45 +98,33 @@ function unservedUses({ serves, deployments }: ModelSettings, { usable }: Provid
 function buildModel(
   model: ModelConfig,
   config: ConfigFile,
-  providers: Providers,
-  usualTimeoutMs: number,
+  { providers, server, context }: ModelContext,
 ): ModelSettings[] {
+  const path = context.places.pathOfModel(model.id);
+  const own = decodeAccepted(ownModelSchema, model, path, context);
   const ownLimit = model.timeouts?.request;
   const price = buildPrice(model.price);
   const deployments = deploymentsOf(model).flatMap((deployment) =>
-    buildDeployment(deployment, { model, price, config, providers }),
+    buildDeployment(deployment, { model, price, path, config, providers, context }),
   );
   const [first] = deployments;
   if (first === undefined) return [];
   return [
     {
-      id: model.id,
-      aliases: model.aliases ?? [],
-      listAliases: model.list_aliases ?? true,
-      displayName: model.display_name ?? null,
-      tagline: model.tagline ?? null,
-      ownedBy: model.owned_by ?? first.provider,
-      createdSeconds: model.created ?? defaults.modelCreatedSeconds,
-      public: model.public ?? true,
-      serves: model.serves ?? usualUses,
-      free: model.free ?? false,
-      contextWindow: model.context_window ?? null,
-      maxOutputTokens: model.max_output_tokens ?? null,
-      imageTokensMax: model.image_tokens_max ?? null,
+      ...own,
+      ownedBy: own.ownedBy ?? first.provider,
+      created: own.created ?? usualCreationSeconds,
+      capabilities: own.capabilities ?? {},
       price,
       priceSource: deployments.some((deployment) => deployment.price !== null) ? "config" : null,
-      priceChecked: model.price_checked ?? null,
-      allow: model.allow ?? [],
-      capabilities: model.capabilities ?? {},
-      cache: model.cache ?? defaults.cache,
-      affinity: model.affinity ?? defaults.affinity,
-      content: model.content ?? null,
-      requestTimeoutMs: ownLimit === undefined ? usualTimeoutMs : milliseconds(ownLimit),
+      requestTimeoutMs: ownLimit === undefined ? server.requestTimeoutMs : milliseconds(ownLimit),
       deployments,
-      fallbacks: model.fallbacks ?? [],
     },
   ];
 }
+
+/** 2026-01-01. The model list needs a date, and it should not change with each start. */
+const usualCreationSeconds = 1_767_225_600;
 
 /** A model that names its provider has one deployment. */
 function deploymentsOf(model: ModelConfig): readonly DeploymentConfig[] {
@@ -142,14 +135,16 @@ interface DeploymentContext {
   readonly model: ModelConfig;
   /** The model's. */
   readonly price: Price | null;
+  readonly path: string;
   readonly config: ConfigFile;
   readonly providers: Providers;
+  readonly context: LoadContext;
 }
 
 /** Precedence: deployment, model, provider, vendor defaults. */
 function buildDeployment(
   deployment: DeploymentConfig,
-  { model, price: modelPrice, config, providers }: DeploymentContext,
+  { model, price: modelPrice, path, config, providers, context }: DeploymentContext,
 ): DeploymentSettings[] {
   const provider = providers.usable.get(deployment.provider);
   if (provider === undefined) return [];
@@ -170,9 +165,7 @@ function buildDeployment(
         stated?.max_tokens_field ??
         usual?.maxTokensField ??
         provider.maxTokensField,
-      priority: deployment.priority ?? defaults.priority,
-      weight: deployment.weight ?? defaults.weight,
-      maxConcurrent: deployment.max_concurrent ?? null,
+      ...decodeAccepted(ownDeploymentSchema, deployment, path, context),
       price: buildPrice(deployment.price) ?? modelPrice,
       timeouts: overrideTimeouts(provider.timeouts, model.timeouts),
     },

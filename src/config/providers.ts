@@ -4,13 +4,14 @@ import { byApiKey, type ProviderOptions, type VendorOptionName } from "../vendor
 import type { ProviderSettings, Timeouts } from "../vendors/provider.ts";
 import { vendorOf } from "../vendors/registry.ts";
 import type { GivenSettings, Vendor, VendorDefaults } from "../vendors/vendor.ts";
-import { defaults } from "./defaults.ts";
-import type { Duration } from "./duration.ts";
+import { decode, settingName } from "./decode.ts";
+import { milliseconds } from "./duration.ts";
 import { resolveHeaders } from "./headers.ts";
 import { type LoadContext, validFields } from "./problems.ts";
+import { timeoutsSchema } from "./schema/parts.ts";
+import { generalProviderSchema } from "./schema/provider.ts";
 import { type ConfigFile, type ProviderConfig, providerNamePattern, type TimeoutsConfig } from "./schema.ts";
 import { readSecret } from "./secrets.ts";
-import { milliseconds } from "./server.ts";
 import { loadOptions } from "./vendor-options.ts";
 
 export interface Providers {
@@ -65,6 +66,7 @@ function loadProvider(
   const reason = unsetOption ?? (typeof keys === "string" ? keys : unsetHeader);
   if (reason !== null) return reason;
   const dialects = provider.dialects ?? vendorDefaults.dialects;
+  const general = decode(generalProviderSchema, provider, path, context);
   if (provider.count_tokens === true && !dialects.some((dialect) => providerDialect(dialect).countTokens))
     context.warnings.push(
       `${context.places.describe(`${path}.count_tokens`)} has no effect: add "messages" to the provider's dialects`,
@@ -78,11 +80,10 @@ function loadProvider(
     dialects,
     headers,
     quirks: options.quirks ?? vendorDefaults.quirks ?? [],
-    streamUsage: provider.stream_usage ?? vendorDefaults.streamUsage ?? true,
-    rateLimitHeaders: provider.rate_limit_headers ?? false,
+    ...general,
+    streamUsage: provider.stream_usage ?? vendorDefaults.streamUsage ?? general.streamUsage,
     countTokens: provider.count_tokens ?? vendorDefaults.countTokens,
     maxTokensField: provider.max_tokens_field ?? vendorDefaults.maxTokensField,
-    maxConcurrent: provider.max_concurrent ?? null,
     timeouts: overrideTimeouts(defaultTimeouts, provider.timeouts),
   };
 }
@@ -171,23 +172,23 @@ function operationWarning(path: string): string | null {
   return operation === undefined ? null : `must end before ${operation}, which is added by itself`;
 }
 
-/** 0: no limit but that of the exchange. A whole answer begins when it is finished. */
-const defaultTimeouts: Timeouts = {
-  connectMs: milliseconds(defaults.timeouts.connect),
-  firstByteMs: 0,
-  streamFirstByteMs: milliseconds(defaults.timeouts.streamFirstByte),
-  idleMs: milliseconds(defaults.timeouts.idle),
-  totalMs: 0,
-};
+/** Each timeout with its name in the program. Without a default it is 0: no limit but that of the request. */
+const timeouts = Object.entries(timeoutsSchema.properties).map(([option, schema]) => ({
+  // The casts hold because the timeouts are those of the schema.
+  option: option as keyof TimeoutsConfig,
+  name: settingName(option, schema) as keyof Timeouts,
+  usualMs: milliseconds(schema.default ?? 0),
+}));
+
+const defaultTimeouts = overrideTimeouts(null);
 
 /** A model's timeouts take precedence over its provider's, and those over the defaults. */
-export function overrideTimeouts(base: Timeouts, asked: TimeoutsConfig = {}): Timeouts {
-  const or = (limit: Duration | undefined, ms: number) => (limit === undefined ? ms : milliseconds(limit));
-  return {
-    connectMs: or(asked.connect, base.connectMs),
-    firstByteMs: or(asked.first_byte, base.firstByteMs),
-    streamFirstByteMs: or(asked.stream_first_byte, base.streamFirstByteMs),
-    idleMs: or(asked.idle, base.idleMs),
-    totalMs: or(asked.total, base.totalMs),
-  };
+export function overrideTimeouts(base: Timeouts | null, asked: TimeoutsConfig = {}): Timeouts {
+  const limits: Partial<Record<keyof Timeouts, number>> = {};
+  for (const { option, name, usualMs } of timeouts) {
+    const limit = asked[option];
+    limits[name] = limit === undefined ? (base?.[name] ?? usualMs) : milliseconds(limit);
+  }
+  // As above.
+  return limits as Timeouts;
 }

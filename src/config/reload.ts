@@ -1,21 +1,22 @@
+import type { TObject, TSchema } from "@sinclair/typebox";
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
+import { settingName } from "./decode.ts";
+import { type Marks, needsRestart } from "./schema/marks.ts";
+import { configSchema } from "./schema.ts";
 import type { Settings } from "./settings.ts";
 
-/** The settings of `server` that need a restart: names in `ServerSettings` and in the file. */
-const needsRestart = {
-  host: "host",
-  port: "port",
-  dataDir: "data",
-  node: "node",
-  reusePort: "reuse_port",
-} as const;
+const { properties: sections } = configSchema;
+
+/** The options of a section that a reload leaves as they are. */
+function keptOptions(section: TSchema | undefined): [name: string, field: TSchema][] {
+  const { properties = {} } = (section ?? {}) as Partial<TObject>;
+  return Object.entries(properties).filter(([, field]) => (field as Marks)[needsRestart]);
+}
 
 /** Whether a change at this path of the file, such as `server` and `port`, is applied only by a restart. */
-export function takesRestart([section, name = ""]: readonly string[]): boolean {
-  if (section === "server") return Object.values<string>(needsRestart).includes(name);
-  if (section === "content") return name === "key";
-  if (section === "tracing") return name === "content";
-  return section === "store" || (section === "admin" && name === "listen");
+export function takesRestart([section = "", name]: readonly string[]): boolean {
+  const schema = Object.hasOwn(sections, section) ? sections[section as keyof typeof sections] : undefined;
+  return keptOptions(schema).some(([kept]) => kept === name);
 }
 
 export interface Reloaded {
@@ -27,44 +28,48 @@ export interface Reloaded {
 
 /** Applies the part of new settings that needs no restart. */
 export function reloadable(current: Settings, next: Settings): Reloaded {
-  const changed = Object.entries(needsRestart).filter(
-    ([name]) =>
-      current.server[name as keyof typeof needsRestart] !== next.server[name as keyof typeof needsRestart],
+  const notInForce = (["server", "admin", "store"] as const).flatMap((section) =>
+    keptOptions(sections[section])
+      .filter(([name, field]) => {
+        const setting = settingName(name, field);
+        return !Bun.deepEquals(settingIn(current[section], setting), settingIn(next[section], setting));
+      })
+      .map(([name]) => `${section}.${name} has changed; that takes a restart`),
   );
-  const { host, port, dataDir, node, reusePort } = current.server;
-  const notInForce = changed.map(([, name]) => `server.${name} has changed; that takes a restart`);
-  if (current.admin.listen !== next.admin.listen) {
-    notInForce.push("admin.listen has changed; that takes a restart");
-  }
-  for (const name of ["url", "password", "prepare"] as const) {
-    if (current.store?.[name] === next.store?.[name]) continue;
-    notInForce.push(`store.${name} has changed; that takes a restart`);
-  }
   const keepsContent = !Bun.deepEquals(current.content?.key, next.content?.key);
   if (keepsContent) notInForce.push(`${contentChange(current, next)}; that takes a restart`);
-  const tracesContent = current.tracing?.content != null;
-  if (next.tracing !== null && (next.tracing.content !== null) !== tracesContent)
+  const tracesContent = current.tracing?.content === true;
+  if (next.tracing !== null && next.tracing.content !== tracesContent)
     notInForce.push("tracing.content has changed; that takes a restart");
   // Without a token in the file, the generated one would apply, and that is only read at start.
   const losesToken = next.admin.token === null && current.admin.token !== null;
   if (losesToken) notInForce.push("admin.token was taken out; that takes a restart");
   const settings: Settings = {
     ...next,
-    server: { ...next.server, host, port, dataDir, node, reusePort },
+    server: { ...next.server, ...keptOf("server", current.server) },
     store: current.store,
     content: keepsContent ? current.content : next.content,
-    tracing: next.tracing && {
-      ...next.tracing,
-      content: tracesContent ? (next.tracing.content ?? current.tracing?.content ?? null) : null,
-    },
+    tracing: next.tracing && { ...next.tracing, content: tracesContent },
     admin: {
       ...next.admin,
-      listen: current.admin.listen,
+      ...keptOf("admin", current.admin),
       ...(losesToken ? { token: current.admin.token } : {}),
     },
     written: writtenInForce(current.written, next.written),
   };
   return withWarnings(settings, notInForce);
+}
+
+function keptOf<Section extends object>(section: keyof typeof sections, current: Section): Partial<Section> {
+  const kept = keptOptions(sections[section]).map(([name, field]) => settingName(name, field));
+  // The cast holds because only fields were left out.
+  return Object.fromEntries(
+    Object.entries(current).filter(([name]) => kept.includes(name)),
+  ) as Partial<Section>;
+}
+
+function settingIn(section: object | null, name: string): unknown {
+  return section === null ? undefined : section[name as keyof typeof section];
 }
 
 function contentChange(current: Settings, next: Settings): string {

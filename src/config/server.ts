@@ -1,18 +1,14 @@
 import { isIP } from "node:net";
 import { hostname, totalmem } from "node:os";
-import { resolve } from "node:path";
-import { assert } from "../base/assert.ts";
-import { msPerDay, msPerHour } from "../base/clock.ts";
 import { mapSwitches } from "../base/requests/route-switches.ts";
-import type { Environment } from "../base/system/environment.ts";
-import { defaults, logLevels } from "./defaults.ts";
-import { type Duration, parseDuration } from "./duration.ts";
-import { encryptionKeyAt } from "./encryption-key.ts";
+import { decode } from "./decode.ts";
+import { resolveDataDir } from "./locate-data.ts";
 import { type LoadContext, validFields } from "./problems.ts";
-import { resolvePath } from "./resolve-path.ts";
-import type { ConfigFile } from "./schema.ts";
+import { type ConfigFile, configSchema, logLevels } from "./schema.ts";
 import type { ServerSettings, Settings } from "./settings.ts";
 import { didYouMean } from "./suggest.ts";
+
+const { properties: sections } = configSchema;
 
 /** Values from the command line. They take precedence over the environment, which does over the file. */
 export interface Flags {
@@ -28,46 +24,33 @@ export function serverSettings(
   cwd: string,
   context: LoadContext,
 ): ServerSettings {
-  const server = validFields(config.server, "server", context.problems);
-  if (server.reuse_port && process.platform !== "linux") {
+  const given = validFields(config.server, "server", context.problems);
+  const server = decode(sections.server, config.server, "server", context);
+  if (server.reusePort && process.platform !== "linux") {
     context.problems.add("server.reuse_port", "works on Linux alone; give each process a port of its own");
   }
   checkProxies(config, context);
   checkOrigins(config, context);
   const hostFromEnvironment = context.env["SLUICE_HOST"] || undefined;
   checkHost("SLUICE_HOST", hostFromEnvironment, context);
-  checkHost("server.host", server.host, context);
-  const maxBodyBytes = server.max_body_bytes ?? defaults.maxBodyBytes;
+  checkHost("server.host", given.host, context);
   return {
-    host: flags.host ?? hostFromEnvironment ?? server.host ?? defaults.host,
-    port: flags.port ?? portFromEnvironment(context) ?? server.port ?? defaults.port,
-    dataDir: resolveDataDir({
+    ...server,
+    host: flags.host ?? hostFromEnvironment ?? server.host,
+    port: flags.port ?? portFromEnvironment(context) ?? server.port,
+    data: resolveDataDir({
       flag: flags.data,
       env: context.env,
-      configured: server.data,
+      configured: given.data,
       cwd,
       folder: context.folder,
     }),
     node: server.node ?? hostname(),
-    reusePort: server.reuse_port ?? defaults.reusePort,
-    trustedProxies: server.trusted_proxies ?? [],
-    corsOrigins: server.cors_origins ?? [],
-    acceptsKeyTwice: (server.same_key_in_both_headers ?? defaults.sameKeyInBothHeaders) === "accept",
-    maxBodyBytes,
-    maxBodyMemoryBytes: bodyMemory(server.max_body_memory, maxBodyBytes, context),
-    structure: {
-      maxMembers: server.max_body_members ?? defaults.maxBodyMembers,
-      maxListItems: server.max_list_items ?? defaults.maxListItems,
-    },
-    heartbeatMs: milliseconds(server.heartbeat ?? defaults.heartbeat),
-    shutdownGraceMs: milliseconds(server.shutdown_grace ?? defaults.shutdownGrace),
-    requestTimeoutMs: milliseconds(server.request_timeout ?? defaults.requestTimeout),
-    clientIdleTimeoutMs: milliseconds(server.client_idle_timeout ?? defaults.clientIdleTimeout),
-    maxConcurrent: server.max_concurrent ?? defaults.maxConcurrent,
-    maxConcurrentPerKey: server.max_concurrent_per_key ?? null,
-    anonymousRpm: server.anonymous_rpm ?? defaults.anonymousRpm,
+    maxBodyMemory: bodyMemory(server.maxBodyMemory, server.maxBodyBytes, context),
   };
 }
+
+const usualBodyMemory = 512 * 1024 * 1024;
 
 /** Of the machine or the container. */
 function quarterOfMemory(): number {
@@ -76,28 +59,14 @@ function quarterOfMemory(): number {
 }
 
 /** By default a quarter of the memory, within bounds. */
-function bodyMemory(configured: number | undefined, maxBodyBytes: number, { problems }: LoadContext): number {
-  if (configured === undefined) {
-    return Math.max(maxBodyBytes, Math.min(defaults.maxBodyMemoryBytes, quarterOfMemory()));
+function bodyMemory(configured: number | null, maxBodyBytes: number, { problems }: LoadContext): number {
+  if (configured === null) {
+    return Math.max(maxBodyBytes, Math.min(usualBodyMemory, quarterOfMemory()));
   }
   if (configured < maxBodyBytes) {
     problems.add("server.max_body_memory", `must hold at least one body, so ${maxBodyBytes} or more`);
   }
   return configured;
-}
-
-/** Relative paths of flags and environment start at the working folder, those of the file at the file. */
-export function resolveDataDir(from: {
-  readonly flag: string | undefined;
-  readonly env: Environment;
-  readonly configured: string | undefined;
-  readonly cwd: string;
-  readonly folder: string;
-}): string {
-  const typed = from.flag ?? (from.env["SLUICE_DATA"] || undefined);
-  if (typed !== undefined) return resolvePath(from.cwd, typed, from.env);
-  if (from.configured !== undefined) return resolvePath(from.folder, from.configured, from.env);
-  return resolve(from.cwd, defaults.dataDir);
 }
 
 /** Whether a text has the form of an address or a host's name. Listening shows whether it is one of this machine. */
@@ -108,13 +77,6 @@ export function isHost(text: string): boolean {
 function checkHost(path: string, host: string | undefined, { problems }: LoadContext): void {
   if (host === undefined || isHost(host)) return;
   problems.add(path, `must be an address such as "127.0.0.1" or "::1", or a host's name`);
-}
-
-/** Of a duration that the schema has accepted. */
-export function milliseconds(duration: Duration): number {
-  const ms = parseDuration(duration);
-  assert(ms !== null, "a duration that passed the check has a unit");
-  return ms;
 }
 
 function portFromEnvironment({ env, problems }: LoadContext): number | undefined {
@@ -160,45 +122,26 @@ function isOrigin(text: string): boolean {
 }
 
 export function logSettings(config: ConfigFile, context: LoadContext): Settings["log"] {
-  const log = validFields(config.log, "log", context.problems);
+  const log = decode(sections.log, config.log, "log", context);
   const asked = context.env["SLUICE_LOG_LEVEL"] || undefined;
-  if (asked !== undefined && !logLevels.some((level) => level === asked)) {
-    const choices = logLevels.join(", ");
-    context.problems.add("SLUICE_LOG_LEVEL", `must be one of ${choices}${didYouMean(asked, logLevels)}`);
-  }
-  return { level: asked ?? log.level ?? defaults.logLevel, format: log.format ?? defaults.logFormat };
+  if (asked === undefined) return log;
+  const level = logLevels.find((each) => each === asked);
+  if (level !== undefined) return { ...log, level };
+  const choices = logLevels.join(", ");
+  context.problems.add("SLUICE_LOG_LEVEL", `must be one of ${choices}${didYouMean(asked, logLevels)}`);
+  return log;
 }
 
 /** A whole number of millionths, because amounts are divided by it. */
-export function microUsdPerCredit(config: ConfigFile, { problems }: LoadContext): number {
-  const usd = validFields(config.money, "money", problems).usd_per_credit ?? defaults.usdPerCredit;
+export function microUsdPerCredit(
+  { usdPerCredit: usd }: Settings["money"],
+  { problems }: LoadContext,
+): number {
   const micro = Math.round(usd * 1_000_000);
   if (micro < 1 || Math.abs(micro - usd * 1_000_000) > 1e-3) {
     problems.add("money.usd_per_credit", "must have six decimals at most");
   }
   return micro;
-}
-
-export function retentionSettings(config: ConfigFile, { problems }: LoadContext): Settings["retention"] {
-  const retention = validFields(config.retention, "retention", problems);
-  return {
-    requestsMs: (retention.request_days ?? defaults.requestDays) * msPerDay,
-    requestRows: retention.request_rows ?? defaults.requestRows,
-    responsesMs: (retention.response_hours ?? defaults.responseHours) * msPerHour,
-    responseBytesPerKey: retention.response_bytes_per_key ?? defaults.responseBytesPerKey,
-  };
-}
-
-export function responsesSettings(config: ConfigFile, context: LoadContext): Settings["responses"] {
-  const responses = validFields(config.responses, "responses", context.problems);
-  return {
-    state: responses.state ?? defaults.responseState,
-    encryptionKey:
-      responses.encryption_key === undefined
-        ? null
-        : encryptionKeyAt("responses.encryption_key", responses.encryption_key, context),
-    compactionMaxTokens: responses.compaction_max_tokens ?? defaults.compactionMaxTokens,
-  };
 }
 
 /**
@@ -215,19 +158,15 @@ function socketsInAll(config: ConfigFile, messageBytes: number): number {
 
 export function webSocketSettings(
   config: ConfigFile,
-  server: ServerSettings,
-  { problems }: LoadContext,
-): Settings["webSocket"] {
-  const given = validFields(config.websocket, "websocket", problems);
-  const messageBytes = Math.min(maxMessageBytes, server.maxBodyBytes);
+  { maxBodyBytes }: ServerSettings,
+  context: LoadContext,
+): Settings["websocket"] {
+  const given = decode(sections.websocket, config.websocket, "websocket", context);
+  const messageBytes = Math.min(maxMessageBytes, maxBodyBytes);
   return {
-    maxConnections: given.max_connections ?? socketsInAll(config, messageBytes),
-    maxConnectionsPerKey: given.max_connections_per_key ?? defaults.webSocket.maxConnectionsPerKey,
+    ...given,
+    maxConnections: given.maxConnections ?? socketsInAll(config, messageBytes),
     maxMessageBytes: messageBytes,
-    maxMs: milliseconds(given.max_duration ?? defaults.webSocket.maxDuration),
-    maxConcurrent: given.max_concurrent ?? defaults.webSocket.maxConcurrent,
-    maxStreams: given.max_streams ?? defaults.webSocket.maxStreams,
-    maxQueued: given.max_queued ?? defaults.webSocket.maxQueued,
   };
 }
 

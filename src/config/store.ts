@@ -18,7 +18,7 @@ export function storeSettings(
   const store = validFields(config.store, "store", context.problems);
   const url = resolveUrl(flag, store.url, context);
   if (url === null) return null;
-  const prepare = store.prepare ?? defaults.storePrepare;
+  const { prepare = defaults.storePrepare } = store;
   return { url, password: resolvePassword(store.password, url, context), prepare };
 }
 

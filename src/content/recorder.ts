@@ -1,3 +1,4 @@
+import { msPerDay } from "../base/clock.ts";
 import { type ContentLevel, strictestContent } from "../base/requests/content-level.ts";
 import { knownSecrets } from "../base/secrets/secrets.ts";
 import { startThread, threadSource } from "../base/threads/start-thread.ts";
@@ -132,7 +133,7 @@ export class ContentRecorder implements FrameSink, ArchiveCalls {
       request,
       sink: this,
       limits: { maxRequestBytes, maxResponseBytes },
-      recordsUpstream: isSampled && settings.recordsUpstream,
+      recordsUpstream: isSampled && settings.recordUpstream,
     });
   }
 
@@ -267,8 +268,8 @@ export class ContentRecorder implements FrameSink, ArchiveCalls {
   }
 }
 
-function retentionOf({ keptMs, maxBytes }: ContentSettings): Retention {
-  return { keptMs, maxBytes };
+function retentionOf({ days, maxSizeBytes }: ContentSettings): Retention {
+  return { keptMs: days * msPerDay, maxBytes: maxSizeBytes };
 }
 
 function refusal(reason: RefusalReason | null, message: string): Error {

@@ -18,10 +18,10 @@ export function beginContent(
 ): void {
   const { call, configured } = exchange;
   if (recorder === null || !call.route.isCharged) return;
-  const { content: settings, tracing } = configured.settings;
+  const { content: settings, tracing, bodyLimits } = configured.settings;
   const wanted = strictestContent(key.accountContent, key.content, wantedBy(call.request.headers));
   if (wanted === "none") return;
-  const traced = call.route.tracedAs === null ? null : (tracing?.content ?? null);
+  const traced = call.route.tracedAs !== null && tracing?.content ? bodyLimits : null;
   exchange.content = recorder.begin({ wanted, traced, request: body, settings });
 }
 

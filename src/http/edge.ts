@@ -93,7 +93,7 @@ export function createEdge(
   const app: Elysia = new Elysia({
     // Elysia would otherwise expect a host of at least four characters.
     handler: { standardHostname: false },
-    websocket: webSocketOptions(gateway.configured.settings.webSocket),
+    websocket: webSocketOptions(gateway.configured.settings.websocket),
     serve: {
       routes: guardPatterns(
         (request) => app.fetch(request),

@@ -48,7 +48,7 @@ export function model(id: string, changes: Partial<ModelSettings> = {}): ModelSe
     priceSource: null,
     priceChecked: null,
     ownedBy: "openai",
-    createdSeconds: 1_700_000_000,
+    created: 1_700_000_000,
     public: true,
     free: true,
     contextWindow: null,

@@ -61,11 +61,11 @@ describe("config init on a terminal", () => {
       "whisper-1",
     ]);
     expect(settings).toMatchObject({
-      server: { host: "0.0.0.0", dataDir: "/var/lib/sluice" },
+      server: { host: "0.0.0.0", data: "/var/lib/sluice" },
       store: { url: "postgres://sluice@db/sluice" },
       admin: {
         publicUrl: "https://gateway.example.com",
-        people: { admins: ["me@example.com"] },
+        admins: ["me@example.com"],
         oidc: { clientId: "gateway" },
       },
     });

@@ -123,7 +123,7 @@ test("what a gateway leaves for commands takes the place of a link, and is not w
   // Started elsewhere, commands of that folder would look for the data there.
   writeFilesForCommands(settings, { env: {}, cwd: place.folder }, "http://127.0.0.1:8787");
   writeFilesForCommands(
-    { ...settings, server: { ...settings.server, dataDir: `${dir}/.` } },
+    { ...settings, server: { ...settings.server, data: `${dir}/.` } },
     { env: {}, cwd: place.folder },
     "http://127.0.0.1:8787",
   );

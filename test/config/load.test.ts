@@ -14,7 +14,7 @@ describe("finding the configuration", () => {
     expect(settings.models.map((model) => model.id)).toEqual(["demo-small", "demo-large", "demo-text"]);
     expect(settings.models.every((model) => model.price !== null && model.contextWindow !== null)).toBe(true);
     expect(settings.warnings).toEqual([]);
-    expect(settings.server.dataDir).toBe(join(cwd, "sluice-data"));
+    expect(settings.server.data).toBe(join(cwd, "sluice-data"));
   });
 
   test("a gateway that serves reads it in several steps, with the same result", () => {
@@ -50,18 +50,18 @@ describe("precedence", () => {
 
   test("the environment beats the file", () => {
     const { settings } = load(file, { env });
-    expect(settings.server).toMatchObject({ host: "env", port: 2, dataDir: "/env" });
+    expect(settings.server).toMatchObject({ host: "env", port: 2, data: "/env" });
     expect(settings.log.level).toBe("debug");
   });
 
   test("a flag beats the environment", () => {
     const { settings } = load(file, { env, flags: { host: "flag", port: 0, data: "/flag" } });
-    expect(settings.server).toMatchObject({ host: "flag", port: 0, dataDir: "/flag" });
+    expect(settings.server).toMatchObject({ host: "flag", port: 0, data: "/flag" });
   });
 
   test("a relative data folder of the file starts at the file", () => {
     const { settings, source } = load(file);
-    expect(settings.server.dataDir).toBe(join(source.folder, "from-file"));
+    expect(settings.server.data).toBe(join(source.folder, "from-file"));
   });
 
   test("a ~ is the home folder, in the file and in the environment, where no shell replaces it", () => {
@@ -70,11 +70,11 @@ describe("precedence", () => {
     writeFileSync(join(home, "my.toml"), `[server]\nport = 7\n${demoModel}`);
     const toml = `[server]\ndata = "~/data"\n[providers.p]\nkind = "openai"\napi_key = "file:~/key"\n${demoModel}`;
     const { settings } = load(toml, { env: { HOME: home } });
-    expect(settings.server.dataDir).toBe(join(home, "data"));
+    expect(settings.server.data).toBe(join(home, "data"));
     expect(settings.providers.get("p")?.apiKeys).toEqual(["sk-at-home"]);
     const env = { HOME: home, SLUICE_CONFIG: "~/my.toml", SLUICE_DATA: "~" };
-    expect(loadSettings({ env }).settings.server).toMatchObject({ port: 7, dataDir: home });
-    expect(load(toml.replace("~/data", "~data"), { env: { HOME: home } }).settings.server.dataDir).toEndWith(
+    expect(loadSettings({ env }).settings.server).toMatchObject({ port: 7, data: home });
+    expect(load(toml.replace("~/data", "~data"), { env: { HOME: home } }).settings.server.data).toEndWith(
       "/~data",
     );
   });

@@ -138,9 +138,9 @@ describe("a reload", () => {
     test(`${follows ? "takes over" : "names, and leaves as it was,"} ${name}`, () => {
       const [first, next] = [load(fileBefore(name)), load(text)];
       // The two files are in two folders, and the data folder is relative to the file or the working folder.
-      const from = { ...first, server: { ...first.server, dataDir: "/data" } };
-      const dataDir = name === "server.data" ? "/other" : "/data";
-      const to = { ...next, server: { ...next.server, dataDir } };
+      const from = { ...first, server: { ...first.server, data: "/data" } };
+      const data = name === "server.data" ? "/other" : "/data";
+      const to = { ...next, server: { ...next.server, data } };
       expect(to).not.toEqual(from);
       const { settings, notInForce } = reloadable(from, to);
       if (follows) expect({ settings, notInForce }).toEqual({ settings: to, notInForce: [] });

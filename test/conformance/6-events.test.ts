@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { defaults } from "../../src/config/defaults.ts";
+import { configSchema } from "../../src/config/schema.ts";
 import { chatChunk } from "../../src/dialects/openai-chat/client/schema.ts";
 import { cutAfter, cutBefore, drip, sse } from "../support/answers.ts";
 import { answerFrom, fixture, fixtureText } from "../support/fixtures.ts";
@@ -99,7 +99,7 @@ describe("6.1 Streaming (chat completions)", () => {
   });
 
   test("6.1.10 a stream ends after 5 minutes in all, with an error inside the stream", async () => {
-    expect(defaults.requestTimeout).toBe("5m");
+    expect(configSchema.properties.server.properties.request_timeout.default).toBe("5m");
     world.provider.script(
       drip(sse(fixture("chat/text.sse").repeat(20).replaceAll("data: [DONE]\n\n", "")), 100),
     );

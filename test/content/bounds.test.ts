@@ -12,12 +12,12 @@ import { waitFor } from "../support/wait.ts";
 const settings: ContentSettings = {
   record: "all",
   sample: 1,
-  keptMs: 86_400_000,
-  maxBytes: 1e9,
+  days: 1,
+  maxSizeBytes: 1e9,
   maxRequestBytes: 1e6,
   maxResponseBytes: 1e6,
   key: null,
-  recordsUpstream: false,
+  recordUpstream: false,
   membersSeeOwn: false,
 };
 

@@ -11,7 +11,7 @@ import { rawExchange } from "../support/raw.ts";
 const clock = new FakeClock();
 const settings = {
   server: { trustedProxies: ["127.0.0.1"], corsOrigins: [] },
-  webSocket: { maxMessageBytes: 1 },
+  websocket: { maxMessageBytes: 1 },
   admin: { listen: null },
 };
 const gateway = {

@@ -116,7 +116,7 @@ describe("content on spans, without [content]", () => {
     for (const name of ["client", "model", "completed", "key"])
       expect(contentOf(spanOf(name)), name).toEqual(noContent);
     expect(contentOf(spanOf("failed"))).toEqual({ "gen_ai.input.messages": user });
-    expect(await Bun.file(`${world.gateway.configured.settings.server.dataDir}/content.db`).exists()).toBe(
+    expect(await Bun.file(`${world.gateway.configured.settings.server.data}/content.db`).exists()).toBe(
       false,
     );
   }, 90_000);
@@ -124,7 +124,7 @@ describe("content on spans, without [content]", () => {
 
 test("what waits for a slow collector is bounded", async () => {
   await using collector = startCollector();
-  const settings = { otlpEndpoint: collector.url, headers: {}, content: null };
+  const settings = { otlpEndpoint: collector.url, headers: {}, content: false };
   const tracing = await startTracing(settings, "1");
   const megabyte = "x".repeat(1_000_000);
   for (let no = 0; no < 10; no += 1)

@@ -14,7 +14,7 @@ describe("tracing", () => {
 
   test("sends a span of each generation, named as in the GenAI conventions", async () => {
     await using collector = startCollector();
-    const settings = { otlpEndpoint: collector.url, headers: { "x-team": "gateway" }, content: null };
+    const settings = { otlpEndpoint: collector.url, headers: { "x-team": "gateway" }, content: false };
     const tracing = await startTracing(settings, "1.2.3");
     tracing?.observe(exchangeFacts());
     tracing?.observe(exchangeFacts({ route: "/v1/models", tracedAs: null }));

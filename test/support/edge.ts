@@ -19,7 +19,7 @@ export const mountedForAll: readonly Mounted[] = [
 
 /** For its list of routes. Nothing is ever asked of this one, so its rooms may be empty. */
 export function edgeWith(mounted: readonly Mounted[], log: Partial<Log> = {}): Elysia {
-  const settings = { server: { trustedProxies: [] }, webSocket: { maxMessageBytes: 1 } };
+  const settings = { server: { trustedProxies: [] }, websocket: { maxMessageBytes: 1 } };
   const gateway = { configured: { settings } } as unknown as Gateway;
   return createEdge(gateway, log as Log, mounted);
 }

@@ -167,7 +167,7 @@ export function modelsAt(places: readonly Place[], fallbacks: readonly string[])
     priceSource: null,
     priceChecked: null,
     ownedBy: "test",
-    createdSeconds: 0,
+    created: 0,
     public: true,
     free: true,
     contextWindow: null,

@@ -1,4 +1,3 @@
-import { msPerDay, msPerHour } from "../../base/clock.ts";
 import type { Settings } from "../../config/settings.ts";
 import type { Store } from "../../store/store.ts";
 import { iso } from "../moments.ts";
@@ -27,11 +26,11 @@ export async function readStorage(store: Store, retention: Settings["retention"]
   };
 }
 
-export function retentionDocument(retention: Settings["retention"]): StorageView["retention"] {
+function retentionDocument(retention: Settings["retention"]): StorageView["retention"] {
   return {
-    request_days: retention.requestsMs / msPerDay,
+    request_days: retention.requestDays,
     request_rows: retention.requestRows,
-    response_hours: retention.responsesMs / msPerHour,
+    response_hours: retention.responseHours,
     response_bytes_per_key: retention.responseBytesPerKey,
   };
 }

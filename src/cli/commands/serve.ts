@@ -66,7 +66,7 @@ async function serve(options: Options, terminal: Terminal): Promise<void> {
   const reloads = createReloads({ load, check }, terminal, manager);
   const running = await startService(settings, reloads, options.json === true, terminal);
   reloads.of(running);
-  answerWantedReloads(settings.server.dataDir, reloads);
+  answerWantedReloads(settings.server.data, reloads);
   // Signal handlers must be installed before readiness is announced.
   const onStopping = () => {
     terminal.note("stopping: open requests may finish");

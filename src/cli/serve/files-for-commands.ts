@@ -41,11 +41,11 @@ export function writeFilesForCommands(
     const config = { file: source?.file ?? null, written, prices };
     const address = reachable(url);
     const served = { ...named, address, config, ...(store === null ? {} : { store: nameOfDatabase(store) }) };
-    replaceFile(join(server.dataDir, servedFile), JSON.stringify(served), 0o600);
+    replaceFile(join(server.data, servedFile), JSON.stringify(served), 0o600);
   });
   attempt(() => {
-    if (configuredDataDir({ env, cwd }) === server.dataDir) rmSync(pointerFile(cwd), { force: true });
-    else replaceFile(pointerFile(cwd), `${server.dataDir}\n`, 0o644);
+    if (configuredDataDir({ env, cwd }) === server.data) rmSync(pointerFile(cwd), { force: true });
+    else replaceFile(pointerFile(cwd), `${server.data}\n`, 0o644);
   });
 }
 

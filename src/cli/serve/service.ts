@@ -146,7 +146,7 @@ export async function startService(
 }
 
 async function checkedFolder({ server }: Settings, terminal: Terminal): Promise<FolderMaintenance> {
-  return withFolder(server.dataDir, async (folder) => {
+  return withFolder(server.data, async (folder) => {
     await putInPlace(folder, terminal);
     const finished = await folder.finishRestore(systemClock.wallMs());
     if (finished !== null) terminal.note(finished);

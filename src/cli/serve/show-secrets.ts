@@ -29,7 +29,7 @@ export function showSecrets(
     terminal.print(text);
     return;
   }
-  const file = join(settings.server.dataDir, fileName);
+  const file = join(settings.server.data, fileName);
   appendSecret(file, `${stripVTControlCharacters(text).trimEnd()}\n\n`);
   const name = what === "admin_token" ? "the dashboard's token is" : "the first keys are";
   terminal.print(

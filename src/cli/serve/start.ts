@@ -21,7 +21,7 @@ export async function startWithKeys(
 ): Promise<RunningGateway> {
   const { settings } = starting;
   // A folder that cannot be used is explained to the operator.
-  if (settings.store === null) await (await openFolder(settings.server.dataDir, terminal)).close();
+  if (settings.store === null) await (await openFolder(settings.server.data, terminal)).close();
   const running = await startGateway(starting);
   const firstKeys = await makeKeys(running, settings);
   const telling = { settings, json, terminal };
@@ -40,7 +40,7 @@ export async function startWithKeys(
   }
   if (firstKeys.hasNone && !json) terminal.print(noKeysText);
   if (!tellTrouble(running, json, terminal) && settings.store === null && !json) {
-    tellRoom(settings.server.dataDir, terminal);
+    tellRoom(settings.server.data, terminal);
   }
   return running;
 }

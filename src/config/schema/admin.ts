@@ -1,9 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { inWords } from "../../base/text/schema-words.ts";
-import { defaults } from "../defaults.ts";
+import { afterRestart, ifUnset, marked } from "./marks.ts";
 import { closed, flag, list, name, named, secret, section, text } from "./parts.ts";
-
-const { scope, userClaim, groupsClaim } = defaults.oidc;
 
 const oidc = section({
   issuer: Type.String({
@@ -11,17 +9,19 @@ const oidc = section({
     description: "The identity provider's address; https, or http on this machine.",
   }),
   client_id: Type.String({ minLength: 1, description: "What the issuer knows this gateway as." }),
-  client_secret: secret,
-  scope: text("What is asked for at sign-in.", { default: scope }),
-  user_claim: text("Who somebody is.", { minLength: 1, default: userClaim }),
-  groups_claim: text("Their groups.", { minLength: 1, default: groupsClaim }),
+  client_secret: marked(secret, { [ifUnset]: "admin.oidc is off" }),
+  scope: text("What is asked for at sign-in.", { default: "openid email profile" }),
+  user_claim: text("Who somebody is.", { minLength: 1, default: "email" }),
+  groups_claim: text("Their groups.", { minLength: 1, default: "groups" }),
   trust_email: flag("Believes an address that the provider does not call verified.", false),
 });
 
 export const adminSchema = section({
-  token: Type.Optional(secret),
-  listen: text(
-    "host:port of a listener for the admin API, the dashboard and /metrics; the main one has none of them then.",
+  token: marked(Type.Optional(secret), { [ifUnset]: "admin.token is not used" }),
+  listen: afterRestart(
+    text(
+      "host:port of a listener for the admin API, the dashboard and /metrics; the main one has none of them then.",
+    ),
   ),
   metrics_listen: text("host:port of an open metrics listener."),
   public_url: text("The address in people's browsers, where a proxy hides it.", { pattern: "^https?://" }),

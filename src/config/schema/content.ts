@@ -1,53 +1,40 @@
 import { Type } from "@sinclair/typebox";
 import { recordedLevels } from "../../base/requests/content-level.ts";
-import { defaults } from "../defaults.ts";
-import { choice, flag, section, whole } from "./parts.ts";
+import { marked, needsRestart, secrecy } from "./marks.ts";
+import { choice, flag, fraction, named, section, whole } from "./parts.ts";
 import { byteSize } from "./size.ts";
 
-const { content } = defaults;
 /** Less would cut every request. */
 const minBodyBytes = 1000;
 const minStoreBytes = 1_000_000;
 
 /** Recording of request and response content; off without the section. */
 export const contentSchema = section({
-  record: choice(
-    recordedLevels,
-    "all: every request; failed: only requests that did not complete.",
-    content.record,
-  ),
-  sample: Type.Optional(
-    Type.Number({
-      minimum: 0,
-      maximum: 1,
-      default: content.sample,
-      description: "The share of requests that is recorded, from 0 to 1.",
-    }),
-  ),
-  days: whole("How long content is kept.", { minimum: 1, maximum: 3650, default: content.days }),
+  record: choice(recordedLevels, "all: every request; failed: only requests that did not complete.", "all"),
+  sample: fraction("The share of requests that is recorded, from 0 to 1.", {
+    minimum: 0,
+    maximum: 1,
+    default: 1,
+  }),
+  days: whole("How long content is kept.", { minimum: 1, maximum: 3650, default: 7 }),
   max_size: Type.Optional(
-    byteSize(
-      "The most that all content may take; the oldest is deleted first.",
-      content.maxSize,
-      minStoreBytes,
-    ),
+    byteSize("The most that all content may take; the oldest is deleted first.", "2GB", minStoreBytes),
   ),
   max_request: Type.Optional(
-    byteSize("The most that is kept of a request; the rest is cut.", content.maxBody, minBodyBytes),
+    byteSize("The most that is kept of a request; the rest is cut.", "1MB", minBodyBytes),
   ),
   max_response: Type.Optional(
-    byteSize("The most that is kept of a response; the rest is cut.", content.maxBody, minBodyBytes),
+    byteSize("The most that is kept of a response; the rest is cut.", "1MB", minBodyBytes),
   ),
-  key: Type.Optional(
-    Type.String({
-      minLength: 1,
-      description:
-        "Encrypts content at rest with AES-256-GCM: 32 bytes in base64; a secret, written `env:NAME` or `file:/path`.",
-    }),
+  key: marked(
+    named(
+      "Encrypts content at rest with AES-256-GCM: 32 bytes in base64; a secret, written `env:NAME` or `file:/path`.",
+    ),
+    { [secrecy]: "key", [needsRestart]: true },
   ),
   record_upstream: flag(
     "Also records what the provider was sent and what it returned, where a request is translated.",
-    content.recordUpstream,
+    false,
   ),
-  members_see_own: flag("Members may read the content of their own keys' requests.", content.membersSeeOwn),
+  members_see_own: flag("Members may read the content of their own keys' requests.", false),
 });

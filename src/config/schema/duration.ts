@@ -1,6 +1,7 @@
 import { Kind, type TUnsafe, Type, TypeRegistry } from "@sinclair/typebox";
 import { inWords } from "../../base/text/schema-words.ts";
 import { type Duration, durationPattern, durationText, parseDuration } from "../duration.ts";
+import { unit, type WithDefault } from "./marks.ts";
 
 const kind = "Duration";
 
@@ -24,9 +25,14 @@ function isWithin(seconds: number, { minimum = 0, exclusiveMinimum = -1, maximum
 }
 
 /** The bounds apply to strings too. JSON Schema cannot express that, so a custom kind checks it. */
-export function duration(description: string, fallback?: Duration, bounds: Bounds = aDay): TUnsafe<Duration> {
-  return Type.Unsafe<Duration>({
+export function duration<const Fallback extends Duration | undefined = undefined>(
+  description: string,
+  fallback?: Fallback,
+  bounds: Bounds = aDay,
+) {
+  const schema = Type.Unsafe<Duration>({
     [Kind]: kind,
+    [unit]: "ms",
     description,
     anyOf: [
       { type: "number", ...bounds },
@@ -35,6 +41,8 @@ export function duration(description: string, fallback?: Duration, bounds: Bound
     [inWords]: `a number of seconds, or a duration such as "90s", "5m" or "1h", ${boundsInWords(bounds)}`,
     ...(fallback === undefined ? {} : { default: fallback }),
   });
+  // The cast holds because the unit and the default are written above.
+  return schema as TUnsafe<Duration> & { readonly [unit]: "ms" } & WithDefault<Fallback>;
 }
 
 function boundsInWords({ minimum = 0, exclusiveMinimum, maximum }: Bounds): string {

@@ -2,7 +2,6 @@ import { type TUnsafe, Type } from "@sinclair/typebox";
 import { type ModelUse, modelUses, usualUses } from "../../base/models/model-uses.ts";
 import { contentLevels } from "../../base/requests/content-level.ts";
 import { inWords } from "../../base/text/schema-words.ts";
-import { affinities, cacheSettings, defaults } from "../defaults.ts";
 import {
   choice,
   dialect,
@@ -38,8 +37,8 @@ export const deploymentSchema = table({
   provider: Type.String({ minLength: 1, description: "A name under [providers]." }),
   upstream_model: named("The provider's name; default: the model's id."),
   ...upstreamModelSettings,
-  priority: whole("Lower numbers are tried first.", { minimum: 0, default: defaults.priority }),
-  weight: whole("Share among one priority.", { minimum: 1, default: defaults.weight }),
+  priority: whole("Lower numbers are tried first.", { minimum: 0, default: 1 }),
+  weight: whole("Share among one priority.", { minimum: 1, default: 1 }),
   max_concurrent: whole("Calls at once; some more wait. Default: no limit.", { minimum: 1 }),
   price: Type.Optional(priceSchema),
 });
@@ -105,14 +104,14 @@ export const modelSchema = table({
   ),
   capabilities: Type.Optional(capabilitiesSchema),
   cache: choice(
-    cacheSettings,
+    ["auto", "none"],
     "Claude, asked by clients of OpenAI's dialects: whether conversations with tools are marked for its cache.",
-    defaults.cache,
+    "auto",
   ),
   affinity: choice(
-    affinities,
+    ["conversation", "none"],
     "Whether a conversation stays with one deployment and one API key, where the provider has cached its prompt.",
-    defaults.affinity,
+    "conversation",
   ),
   content: Type.Optional(
     Type.Union(
@@ -122,3 +121,17 @@ export const modelSchema = table({
   ),
   timeouts: modelTimeouts,
 });
+
+/** What a model says by itself. The rest is put together with what its provider says (models.ts). */
+export const ownModelSchema = Type.Omit(modelSchema, [
+  "provider",
+  "upstream_model",
+  "family",
+  "dialect",
+  "max_tokens_field",
+  "deployments",
+  "price",
+  "timeouts",
+]);
+
+export const ownDeploymentSchema = Type.Pick(deploymentSchema, ["priority", "weight", "max_concurrent"]);

@@ -11,6 +11,7 @@ import {
   choice,
   dialect,
   flag,
+  headers,
   maxTokensField,
   named,
   secret,
@@ -24,6 +25,18 @@ import {
 const optionSchemas = Object.fromEntries(
   vendorOptionNames.map((name) => [name, Type.Optional(vendorOption(name).schema)]),
 ) as unknown as { [Name in VendorOptionName]: TOptional<(typeof vendorOptions)[Name]["schema"]> };
+
+/** What any kind of provider has, and the admin API shows as it is. */
+export const generalProviderSchema = table({
+  stream_usage: flag("Whether chat streams understand `stream_options.include_usage`.", true),
+  count_tokens: flag("Whether it counts tokens, in the dialects that can ask for it; default: by the kind."),
+  rate_limit_headers: flag(
+    "Whether clients see its rate-limit headers, in the names of their own dialect. They tell of your account.",
+    false,
+  ),
+  max_tokens_field: maxTokensField,
+  max_concurrent: whole("Calls at once; some more wait. Default: no limit.", { minimum: 1 }),
+});
 
 export const providerSchema = table({
   kind: Type.Union(
@@ -71,19 +84,8 @@ export const providerSchema = table({
       description: "What the provider speaks by itself.",
     }),
   ),
-  headers: Type.Optional(
-    Type.Record(Type.String(), Type.String(), {
-      description: "Sent with every request; values may be secrets.",
-    }),
-  ),
-  stream_usage: flag("Whether chat streams understand `stream_options.include_usage`.", true),
-  count_tokens: flag("Whether it counts tokens, in the dialects that can ask for it; default: by the kind."),
-  rate_limit_headers: flag(
-    "Whether clients see its rate-limit headers, in the names of their own dialect. They tell of your account.",
-    false,
-  ),
-  max_tokens_field: maxTokensField,
-  max_concurrent: whole("Calls at once; some more wait. Default: no limit.", { minimum: 1 }),
+  headers: headers("Sent with every request; values may be secrets."),
+  ...generalProviderSchema.properties,
   timeouts: Type.Optional(timeoutsSchema),
   ...optionSchemas,
 });

@@ -1,6 +1,7 @@
 import { Kind, type TUnsafe, Type, TypeRegistry } from "@sinclair/typebox";
 import { inWords } from "../../base/text/schema-words.ts";
 import { type ByteSize, byteSizePattern, bytesOfSize } from "../byte-size.ts";
+import { unit } from "./marks.ts";
 
 const kind = "ByteSize";
 
@@ -14,9 +15,10 @@ TypeRegistry.Set<{ readonly anyOf: readonly [{ readonly minimum: number }] }>(
 );
 
 /** A number of bytes, or a string with a unit. The minimum applies to strings too, which JSON Schema cannot express. */
-export function byteSize(description: string, fallback: ByteSize, minimum: number): TUnsafe<ByteSize> {
-  return Type.Unsafe<ByteSize>({
+export function byteSize(description: string, fallback: ByteSize, minimum: number) {
+  const schema = Type.Unsafe<ByteSize>({
     [Kind]: kind,
+    [unit]: "bytes",
     description,
     anyOf: [
       { type: "integer", minimum },
@@ -25,4 +27,6 @@ export function byteSize(description: string, fallback: ByteSize, minimum: numbe
     [inWords]: `a number of bytes, or a size such as "500KB", "1MB" or "2GB", at least ${minimum} bytes`,
     default: fallback,
   });
+  // The cast holds because the unit and the default are written above.
+  return schema as TUnsafe<ByteSize> & { readonly [unit]: "bytes"; readonly default: ByteSize };
 }

@@ -89,7 +89,7 @@ export function filesOf(kind: RequestKind, body: RouteBody): readonly FormFile[]
 /** Limits of a body's structure. Its size does not bound that: a list item takes as little as two bytes. */
 export interface StructureLimits {
   /** List items and object members, all levels together. */
-  readonly maxMembers: number;
+  readonly maxBodyMembers: number;
   /** For each of `messages`, `input` and `tools`. */
   readonly maxListItems: number;
 }
@@ -136,9 +136,9 @@ export function refuseTooManyMembers(
   bytes: Uint8Array,
   truncated: TruncatedJson | null,
   kind: RequestKind,
-  { maxMembers }: StructureLimits,
+  { maxBodyMembers }: StructureLimits,
 ): void {
-  const most = Math.max(maxMembers, formOf(kind).mostTokenIds ?? 0);
+  const most = Math.max(maxBodyMembers, formOf(kind).mostTokenIds ?? 0);
   if (!hasMoreValues(bytes, truncated, most)) return;
   throw invalidRequest(
     `The request body has more than ${most} items of lists and members of objects; send fewer.`,

@@ -15,7 +15,8 @@ import { originReachedAt } from "./reached-at.ts";
 export async function authenticate(gateway: Gateway, exchange: Exchange): Promise<KeyRecord | null> {
   const { call, atMs } = exchange;
   try {
-    const presented = readCredential(call, exchange.configured.settings.server.acceptsKeyTwice);
+    const { sameKeyInBothHeaders } = exchange.configured.settings.server;
+    const presented = readCredential(call, sameKeyInBothHeaders === "accept");
     if (presented === null) return null;
     const key = gateway.keys.find(presented) ?? (await findAfresh(gateway, call, presented));
     if (key === null) throw refused("The API key is not valid.");

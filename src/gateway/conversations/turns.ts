@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { type Clock, msPerDay } from "../../base/clock.ts";
+import { type Clock, msPerDay, msPerHour } from "../../base/clock.ts";
 import { invalidRequest } from "../../base/errors.ts";
 import { isConversationId } from "../../base/id.ts";
 import type { Settings } from "../../config/settings.ts";
@@ -53,7 +53,7 @@ export interface TurnReader {
 
 /** Whether the gateway keeps responses for the clients that continue them. */
 export function keepsResponses({ routes, responses, retention }: Settings): boolean {
-  return routes.stored_responses && responses.state === "gateway" && retention.responsesMs > 0;
+  return routes.stored_responses && responses.state === "gateway" && retention.responseHours > 0;
 }
 
 /** Whether it also keeps conversations that clients name. */
@@ -219,7 +219,7 @@ export class Turns {
       model,
       provider,
       createdAtMs,
-      expiresAtMs: createdAtMs + retention.responsesMs,
+      expiresAtMs: createdAtMs + retention.responseHours * msPerHour,
       bytes,
       items: keysOf(group, input, output),
       keyBytes,

@@ -24,14 +24,14 @@ export async function readRequest(
   const { call } = exchange;
   const reservation = gateway.bodies.reserve(key.id);
   try {
-    const { maxBodyBytes, structure } = exchange.configured.settings.server;
-    const limit = new ClientBodyLimit(maxBodyBytes, reservation);
+    const { server } = exchange.configured.settings;
+    const limit = new ClientBodyLimit(server.maxBodyBytes, reservation);
     if (call.body !== undefined) limit.takeWhole(call.body.length);
     const bytes =
       call.body ??
       (await gateway.ongoing.untilInterrupted(exchange, readBody(call.request, limit, exchange)));
     beginContent(gateway, exchange, key, bytes);
-    const expected = expectedOf(call, kind, structure);
+    const expected = expectedOf(call, kind, server);
     const parsing = parseRequest(gateway, exchange, bytes, expected);
     const request = parsing instanceof Promise ? await parsing : parsing;
     if (!canContinue(kind)) return request;
@@ -91,7 +91,7 @@ export async function withoutValues(
   kind: RequestKind,
   without: readonly ValuePath[],
 ): Promise<ClientRequest> {
-  const expected = expectedOf(exchange.call, kind, exchange.configured.settings.server.structure);
+  const expected = expectedOf(exchange.call, kind, exchange.configured.settings.server);
   if (large !== null) {
     const job = { type: "read", bytes, expected, wantsHash: false, without } as const;
     return largeRequest(await largeBodies.runRequest(job, exchange));
@@ -103,7 +103,7 @@ export async function withoutValues(
 /** The request with another body, which follows from its own. */
 export function rewritten(exchange: Exchange, body: JsonObject, kind: RequestKind): ClientRequest {
   const bytes = Buffer.from(JSON.stringify(body));
-  const expected = expectedOf(exchange.call, kind, exchange.configured.settings.server.structure);
+  const expected = expectedOf(exchange.call, kind, exchange.configured.settings.server);
   return new ClientRequest(bytes, checkRequest(bytes, expected));
 }
 

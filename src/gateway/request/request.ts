@@ -173,9 +173,13 @@ export interface Expected {
   readonly limits: StructureLimits;
 }
 
-export function expectedOf(call: ClientCall, kind: RequestKind, limits: StructureLimits): Expected {
+export function expectedOf(
+  call: ClientCall,
+  kind: RequestKind,
+  { maxBodyMembers, maxListItems }: StructureLimits,
+): Expected {
   const hasBeta = call.request.headers.has("anthropic-beta");
-  return { kind, options: hasBeta ? withBeta : withoutBeta, limits };
+  return { kind, options: hasBeta ? withBeta : withoutBeta, limits: { maxBodyMembers, maxListItems } };
 }
 
 /** A valid body, and what it asks for beside text. */

@@ -34,7 +34,7 @@ export const webSocketOperation: ServedOperation = {
 
 async function openSocket(gateway: Gateway, exchange: Exchange): Promise<Response> {
   const { call, configured } = exchange;
-  const { server, webSocket } = configured.settings;
+  const { server, websocket } = configured.settings;
   const { headers } = call.request;
   const key = await authenticate(gateway, exchange);
   assert(key !== null, "a socket needs a key");
@@ -45,14 +45,14 @@ async function openSocket(gateway: Gateway, exchange: Exchange): Promise<Respons
   if (gateway.ongoing.isDraining) {
     throw new GatewayError("service_unavailable", "The gateway is shutting down; try again shortly.");
   }
-  if (gateway.sockets.countOf(key.id) >= webSocket.maxConnectionsPerKey) {
+  if (gateway.sockets.countOf(key.id) >= websocket.maxConnectionsPerKey) {
     throw new GatewayError(
       "rate_limit_exceeded",
-      `This key has ${webSocket.maxConnectionsPerKey} WebSockets open, which is its limit. Close one, or use streams (\`stream_id\`).`,
+      `This key has ${websocket.maxConnectionsPerKey} WebSockets open, which is its limit. Close one, or use streams (\`stream_id\`).`,
     );
   }
   const slot = gateway.socketSlots.reserve(key.id);
-  if (!slot.grow(1)) throw tooManySockets(webSocket);
+  if (!slot.grow(1)) throw tooManySockets(websocket);
   if (call.upgrade?.(key.id, slot) === true) return new Response(null, { status: 101 });
   slot.release();
   throw invalidRequest("This is not a valid WebSocket handshake.");

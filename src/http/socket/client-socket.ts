@@ -105,8 +105,8 @@ export class ClientSocket implements OpenSocket, Carrier {
 
   open(connection: ServerWebSocket<unknown>): void {
     this.#connection = connection;
-    const { maxMs } = this.#gateway.configured.settings.webSocket;
-    this.#lifetime = setTimeout(() => this.#expire(), maxMs);
+    const { maxDurationMs } = this.#gateway.configured.settings.websocket;
+    this.#lifetime = setTimeout(() => this.#expire(), maxDurationMs);
     this.#lifetime.unref();
   }
 

@@ -33,7 +33,7 @@ interface Memory {
 }
 
 export interface LanesOptions {
-  settings(): Pick<Settings, "webSocket" | "server">;
+  settings(): Pick<Settings, "websocket" | "server">;
   reserve(): BodyReservation;
   begin(create: CreateFrame): void;
 }
@@ -60,7 +60,7 @@ export class SocketStreams {
 
   /** Begins a request, or lets it wait. Returns why neither is possible, or null. */
   take(create: CreateFrame): GatewayError | null {
-    const { maxStreams, maxQueued } = this.#options.settings().webSocket;
+    const { maxStreams, maxQueued } = this.#options.settings().websocket;
     const stream = this.#streamOf(create.streamId, maxStreams);
     if (stream === null) return tooManyStreams(maxStreams);
     if (!stream.isBusy && this.#hasRoom && !this.#waiting.some((other) => other.stream === stream)) {
@@ -98,7 +98,7 @@ export class SocketStreams {
   }
 
   get #hasRoom(): boolean {
-    return this.#active < this.#options.settings().webSocket.maxConcurrent;
+    return this.#active < this.#options.settings().websocket.maxConcurrent;
   }
 
   #streamOf(streamId: string | null, maxStreams: number): SocketStream | null {

@@ -256,7 +256,7 @@ describe("the device flow", () => {
         status,
       ]);
     expect((await statuses()).every(([, , status]) => status === "active")).toBe(true);
-    await endLostSignIns(admin.deps, { ...inForce, people: { ...inForce.people, holders: ["group:crew"] } });
+    await endLostSignIns(admin.deps, { ...inForce, holders: ["group:crew"] });
     expect((await statuses()).toSorted()).toEqual([
       ["bob@example.com", false, "revoked"],
       ["bob@example.com", true, "active"],

@@ -230,8 +230,8 @@ test("what does not end within the grace time is ended in band, charged, and the
 function expireSoon(world: World): void {
   const { configured } = world.gateway;
   const { settings } = configured;
-  const webSocket = { ...settings.webSocket, maxMs: 50 };
-  world.gateway.configured = { ...configured, settings: { ...settings, webSocket } };
+  const websocket = { ...settings.websocket, maxDurationMs: 50 };
+  world.gateway.configured = { ...configured, settings: { ...settings, websocket } };
 }
 
 test("a socket that has been open for long enough is told so once it is idle, and closed with 1001", async () => {
