@@ -38,7 +38,7 @@ async function longestGapMs(reader: StreamReader, drip: string): Promise<number>
 }
 
 test.skipIf(!canMakeSlowDisk)(
-  "a disk that becomes slow later delays charges, and after a few of them no stream any more",
+  "a disk that becomes slow delays charges, and no stream",
   async () => {
     using disk = makeSlowDisk();
     const events = fixture("chat/text.sse").split(/(?<=\n\n)/);
@@ -53,9 +53,6 @@ test.skipIf(!canMakeSlowDisk)(
     await using sluice = await startSluice({ config: configFor({ url: provider.url }), env: disk.env });
     const key = await sluice.createKey();
     await askRepeatedly(sluice, key, 3);
-    // Long enough to be called slow.
-    disk.delay(50);
-    await askRepeatedly(sluice, key, 5);
 
     disk.delay(syncMs);
     const streaming = await sluice.request("/v1/chat/completions", { key, body: { ...ask, stream: true } });
