@@ -127,7 +127,7 @@ export function queriedStore(
     retryBytes: (keyId) => retryBytes(read, keyId),
     findStoredResponse: (scope, notBeforeMs, reserve) =>
       findStoredResponse(read, scope, notBeforeMs, reserve),
-    findGivenIds: (keyId, digests) => findGivenIds(read, keyId, digests),
+    findGivenIds: (keyId, idKeys) => findGivenIds(read, keyId, idKeys),
     pruneGivenIds: (pruning) => pruneOldest(change, "given_ids", pruning),
     pruneCallerIds: (pruning) => pruneOldest(change, "caller_ids", pruning),
     pruneEndings: (pruning) => pruneOldest(change, "exchange_endings", pruning),

@@ -269,7 +269,8 @@ export interface GivenIds {
   readonly provider: string;
   /** The id of the provider's credential that the answer was asked for with; null if it needs none. */
   readonly credential: string | null;
-  readonly digests: readonly string[];
+  /** What the ids are found by: themselves, or digests of unusual ones. */
+  readonly idKeys: readonly string[];
   /** The input and output of that answer: a request that continues from one of them begins with as much. */
   readonly tokens: number;
   readonly atMs: number;

@@ -131,7 +131,7 @@ export interface Store {
   /** Durable no later than a charge that the same process makes afterwards. */
   recordGivenIds(given: GivenIds): Promise<void>;
   /** Each of these ids in the given order; null if the key was not given it. */
-  findGivenIds(keyId: string, digests: readonly string[]): Promise<readonly (GivenId | null)[]>;
+  findGivenIds(keyId: string, idKeys: readonly string[]): Promise<readonly (GivenId | null)[]>;
   /** Examines the oldest and deletes those that are too old or too many. Returns how many. */
   pruneGivenIds(pruning: OldestPruning): Promise<number>;
 

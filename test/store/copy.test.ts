@@ -63,7 +63,7 @@ async function fill(store: GatewayStore): Promise<void> {
     keyId: credit.id,
     provider: "openai",
     credential: "c1",
-    digests: ["d1", "d2"],
+    idKeys: ["d1", "d2"],
     tokens: 9,
     atMs,
   });

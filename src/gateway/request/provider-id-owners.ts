@@ -1,6 +1,6 @@
 import { type Clock, msPerDay } from "../../base/clock.ts";
 import { GatewayError, invalidRequest } from "../../base/errors.ts";
-import { idDigest, isOwnId } from "../../base/id.ts";
+import { idDigest, idKey, isOwnId } from "../../base/id.ts";
 import type { DeploymentSettings, ModelSettings } from "../../config/settings.ts";
 import type { Address, Mentions, Reference } from "../../dialects/names/inspect-body.ts";
 import { type ClientDialectName, isSpoken } from "../../dialects/registry.ts";
@@ -34,9 +34,9 @@ export class ProviderIdOwners {
   /** Call before settling: the ids are then durable with the charge, before the end of the answer is sent. */
   remember(keyId: string, giver: Giver, ids: readonly string[], tokens: number): void {
     if (ids.length === 0) return;
-    const digests = ids.filter((id) => id.length <= maxIdChars).map(idDigest);
-    if (digests.length === 0) return;
-    const given = { keyId, ...giver, digests: [...new Set(digests)], tokens, atMs: this.#clock.wallMs() };
+    const keys = ids.filter((id) => id.length <= maxIdChars).map(idKey);
+    if (keys.length === 0) return;
+    const given = { keyId, ...giver, idKeys: [...new Set(keys)], tokens, atMs: this.#clock.wallMs() };
     // If it cannot be written, neither can the charge, and the client gets no answer with these ids.
     this.#store.recordGivenIds(given).catch(() => {});
   }
@@ -50,14 +50,15 @@ export class ProviderIdOwners {
     if (references.length > maxReferences) {
       throw invalidRequest(`The request names more than ${maxReferences} stored things.`);
     }
-    const digests = references.map(({ id }) => idDigest(id));
-    const given = await this.#store.findGivenIds(key.id, digests);
+    // Before 0.1.0 all of them were kept by their digests.
+    const idKeys = references.flatMap(({ id }) => [idKey(id), idDigest(id)]);
+    const given = await this.#store.findGivenIds(key.id, idKeys);
     let provider: string | null = null;
     let credential: string | null = null;
     let tokens = 0;
     for (const [index, reference] of references.entries()) {
       const { path, kind } = reference;
-      const found = given[index] ?? null;
+      const found = given[2 * index] ?? given[2 * index + 1] ?? null;
       if (found === null) throw isItem(reference) ? noSuchItem(path, reference.id) : notGiven(path);
       if (kind === "comparison") continue;
       provider ??= found.provider;

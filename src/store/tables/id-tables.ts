@@ -7,15 +7,15 @@ import type { GivenId } from "../store.ts";
 export async function findGivenIds(
   query: Query,
   keyId: string,
-  digests: readonly string[],
+  idKeys: readonly string[],
 ): Promise<readonly (GivenId | null)[]> {
   const rows = await query<GivenId & { digest: string }>(
     `SELECT digest, provider, credential, tokens::float8 AS tokens FROM given_ids
     WHERE key_no = (SELECT no FROM keys WHERE id = $1::text) AND digest = ANY ($2::text[])`,
-    [keyId, digests],
+    [keyId, idKeys],
   );
   const given = new Map(rows.map(({ digest, ...rest }) => [digest, rest]));
-  return digests.map((digest) => given.get(digest) ?? null);
+  return idKeys.map((idKey) => given.get(idKey) ?? null);
 }
 
 /** The exchanges that a client gave this id, newest first. */

@@ -4,9 +4,9 @@ import type { Store } from "../../../src/store/store.ts";
 import { testEachStore } from "../each-store.ts";
 import { keyRecord } from "../fixtures.ts";
 
-function give(store: Store, keyId: string, digests: readonly string[], provider: string, atMs: number) {
+function give(store: Store, keyId: string, idKeys: readonly string[], provider: string, atMs: number) {
   const credential = provider === "azure" ? "0123456789abcdef" : null;
-  return store.recordGivenIds({ keyId, provider, credential, digests, tokens: atMs + 1, atMs });
+  return store.recordGivenIds({ keyId, provider, credential, idKeys, tokens: atMs + 1, atMs });
 }
 
 const openai = { provider: "openai", credential: null, tokens: 1001 };

@@ -67,7 +67,7 @@ else
       await store.insertKey(key, 0);
       const locker = clientOf(database.url, { max: 1 });
       const ended: string[] = [];
-      const given = { keyId: key.id, provider: "p", credential: null, digests: ["d"], tokens: 1, atMs: 1 };
+      const given = { keyId: key.id, provider: "p", credential: null, idKeys: ["d"], tokens: 1, atMs: 1 };
       const { writing, closing } = await locker.transaction(async (query) => {
         await query("LOCK TABLE given_ids");
         const writing = store.recordGivenIds(given).then(

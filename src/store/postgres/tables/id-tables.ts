@@ -5,7 +5,7 @@ import type { Query } from "../client.ts";
 export async function insertGivenIds(query: Query, given: readonly GivenIds[]): Promise<void> {
   const rows = new Map<string, readonly [digest: string, answer: GivenIds]>();
   for (const answer of given) {
-    for (const digest of answer.digests) rows.set(`${answer.keyId} ${digest}`, [digest, answer]);
+    for (const digest of answer.idKeys) rows.set(`${answer.keyId} ${digest}`, [digest, answer]);
   }
   const all = [...rows.values()];
   await query(insertGiven, [

@@ -241,9 +241,9 @@ export class SqliteWriter implements BatchWriter {
     );
   }
 
-  #given({ keyId, provider, credential, digests, tokens, atMs }: GivenIds): void {
+  #given({ keyId, provider, credential, idKeys, tokens, atMs }: GivenIds): void {
     const no = this.#keyNo(keyId);
-    for (const digest of digests) this.#insertGiven.run(no, digest, provider, credential, tokens, atMs);
+    for (const idKey of idKeys) this.#insertGiven.run(no, idKey, provider, credential, tokens, atMs);
   }
 
   #payer({ keyId, accountId }: Pick<ChargeEntry, "keyId" | "accountId">): WrittenKey {
