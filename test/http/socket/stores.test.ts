@@ -69,4 +69,4 @@ else
   test("each turn is charged and stored when its last frame comes, and gone once it is deleted, on PostgreSQL", async () => {
     await using database = await emptyDatabase();
     await converse(`[store]\nurl = "${database.server.url(database.name)}"\n`);
-  });
+  }, 60_000);

@@ -1,7 +1,8 @@
+import { aacFrameSeconds } from "./aac-frame.ts";
 import { type Box, boxAt, boxesIn, boxIn } from "./mp4-boxes.ts";
 
-/** A frame of Opus; one of AAC plays a little longer at its highest rate. */
-export const secondsPerFrame = 0.02;
+/** A frame of Opus, and of what is not known. */
+const usualFrameSeconds = 0.02;
 
 /** A track of sound. */
 export interface Track {
@@ -9,6 +10,7 @@ export interface Track {
   readonly ticksPerSecond: number;
   /** Ticks of a frame where a fragment does not say it. */
   readonly ticksPerFrame: number;
+  readonly secondsPerFrame: number;
 }
 
 /** Boxes and frames that are looked at, within milliseconds. A recording of speech has fewer of them in its last MiB. */
@@ -22,7 +24,7 @@ export function fragmentSeconds(track: Track, start: Buffer, end: Buffer, bytes:
   const last = new Fragments(track).walk(end);
   if (last.frames > 0) {
     const share = end.length >= bytes ? 1 : bytes / (end.length - last.from) / 2;
-    return Math.max(last.until, last.frames * secondsPerFrame * share);
+    return Math.max(last.until, last.frames * track.secondsPerFrame * share);
   }
   // Those of a video may be larger than what is looked at. All are taken to be like the first.
   const first = new Fragments(track).walk(start);
@@ -118,7 +120,8 @@ export function trackOf(track: Buffer, tables: Buffer): Track {
   const defaults = boxesIn(boxIn(tables, "mvex") ?? Buffer.of()).map(({ content }) => content);
   const its = defaults.find((each) => each.length >= 16 && each.readUInt32BE(4) === id);
   const ticksPerSecond = thirdIn(boxIn(track, "mdia", "mdhd")) || 1;
-  return { id, ticksPerSecond, ticksPerFrame: its?.readUInt32BE(12) ?? 0 };
+  const secondsPerFrame = aacFrameSeconds(track) || usualFrameSeconds;
+  return { id, ticksPerSecond, ticksPerFrame: its?.readUInt32BE(12) ?? 0, secondsPerFrame };
 }
 
 /** Behind two times, which are long or short. */

@@ -1,8 +1,12 @@
-import { boxAt, boxesIn, boxIn, longHeaderBytes, mostBoxes } from "./mp4-boxes.ts";
-import { fragmentSeconds, secondsPerFrame, trackOf } from "./mp4-fragments.ts";
+import { type DeclaredSound, soundInVideo } from "./declared-sound.ts";
+import { type Box, boxAt, boxesIn, boxIn, longHeaderBytes, mostBoxes } from "./mp4-boxes.ts";
+import { fragmentSeconds, trackOf } from "./mp4-fragments.ts";
 
 /** Of sound, in languages perhaps. */
 const mostTracks = 2;
+
+/** Encoders have a few frames before the first sound, which are not played. */
+const leastBelieved = 0.9;
 
 /** A part of the file, and where it begins. */
 interface Part {
@@ -11,24 +15,36 @@ interface Part {
 }
 
 /**
- * By the header of all tracks, and by the frames that the track of sound has in its table and in fragments: those are played, whatever the
- * header says. 0 if the tables are neither near the start nor near the end, or have no frames of sound.
+ * By the header of the track of sound, or of all tracks, and by the frames that it has in its table and in fragments: those are played,
+ * whatever the header says. 0 if the tables are neither near the start nor near the end, or have no frames of sound.
  */
-export function mp4Seconds(start: Buffer, end: Buffer, bytes: number): number {
+export function mp4Sound(start: Buffer, end: Buffer, bytes: number): DeclaredSound {
   const tables = findTables([
     { bytes: start, at: 0 },
     { bytes: end, at: bytes - end.length },
   ]);
-  if (tables === null) return 0;
+  if (tables === null) return { seconds: 0, bytes };
   const boxes = boxesIn(tables);
   const header = boxes.find(({ type }) => type === "mvhd")?.content;
   const sounds = boxes.filter(({ type, content }) => type === "trak" && isSound(content));
   const framed = sounds.slice(0, mostTracks).map(({ content }) => {
-    const fragmented = fragmentSeconds(trackOf(content, tables), start, end, bytes);
-    return Math.max(framesIn(content) * secondsPerFrame, fragmented);
+    const track = trackOf(content, tables);
+    return Math.max(framesIn(content) * track.secondsPerFrame, fragmentSeconds(track, start, end, bytes));
   });
   const longest = Math.max(0, ...framed);
-  return longest === 0 ? 0 : Math.max(header ? durationIn(header) : 0, longest);
+  const told = Math.max(0, ...sounds.map(({ content }) => durationIn(boxIn(content, "mdia", "mdhd"))));
+  const declared = told || durationIn(header);
+  const isBelieved = longest > 0 && declared >= longest * leastBelieved;
+  return { seconds: isBelieved ? declared : longest, bytes: soundBytesIn(boxes, sounds, bytes) };
+}
+
+/** Tables have the size of each frame, and players read no more than that. Fragments are not all looked at. */
+function soundBytesIn(boxes: readonly Box[], sounds: readonly Box[], bytes: number): number {
+  if (boxes.some(({ type }) => type === "mvex")) return boxes.some(isVideo) ? bytes * soundInVideo : bytes;
+  const known = sounds.map(({ content }) => frameBytesIn(content));
+  return known.some((each) => each === null)
+    ? bytes
+    : known.reduce((sum: number, each) => sum + (each ?? 0), 0);
 }
 
 /** From box to box, as players look for them. */
@@ -44,16 +60,36 @@ function findTables(parts: readonly Part[]): Buffer | null {
   return null;
 }
 
-function durationIn(header: Buffer): number {
-  if (header.length < 32) return 0;
-  const isLong = header[0] === 1;
+function durationIn(header: Buffer | null = null): number {
+  const isLong = header?.[0] === 1;
+  if (header === null || header.length < (isLong ? 32 : 20)) return 0;
   const duration = isLong ? Number(header.readBigUInt64BE(24)) : header.readUInt32BE(16);
   const perSecond = header.readUInt32BE(isLong ? 20 : 12);
   return perSecond === 0 ? 0 : duration / perSecond;
 }
 
 function isSound(track: Buffer): boolean {
-  return boxIn(track, "mdia", "hdlr")?.toString("latin1", 8, 12) === "soun";
+  return handlerOf(track) === "soun";
+}
+
+function isVideo({ type, content }: Box): boolean {
+  return type === "trak" && handlerOf(content) === "vide";
+}
+
+function handlerOf(track: Buffer): string | undefined {
+  return boxIn(track, "mdia", "hdlr")?.toString("latin1", 8, 12);
+}
+
+/** One size for all, or a list of them; null if that is cut off. */
+function frameBytesIn(track: Buffer): number | null {
+  const sizes = boxIn(track, "mdia", "minf", "stbl", "stsz");
+  if (sizes === null || sizes.length < 12) return null;
+  const [ofAll, count] = [sizes.readUInt32BE(4), sizes.readUInt32BE(8)];
+  if (ofAll > 0) return ofAll * count;
+  if (sizes.length < 12 + 4 * count) return null;
+  let sum = 0;
+  for (let at = 12; at < 12 + 4 * count; at += 4) sum += sizes.readUInt32BE(at);
+  return sum;
 }
 
 function framesIn(track: Buffer): number {

@@ -1,6 +1,6 @@
 import { asBuffer } from "../../../base/bytes/as-buffer.ts";
 import type { FormFile } from "../route.ts";
-import { declaredSeconds } from "./declared-length.ts";
+import { declaredSound } from "./declared-length.ts";
 import { wavSeconds } from "./wav.ts";
 
 /** Bytes for a second of sound. */
@@ -47,15 +47,15 @@ export function isWav(files: readonly FormFile[]): boolean {
 }
 
 function estimated(file: FormFile): number {
-  const declared = declaredSeconds(file);
-  if (declared === 0) return longest(file);
-  return Math.min(Math.max(declared, file.bytes / ratesOf(file).most), longest(file));
+  const { seconds, bytes } = declaredSound(file);
+  if (seconds === 0) return longest(file);
+  return Math.min(Math.max(seconds, bytes / ratesOf(file).most), longest(file));
 }
 
 /** Silence has hardly any bytes, so a declared length may be above them. */
 function longest(file: FormFile): number {
   const rates = ratesOf(file);
-  return Math.min(Math.max(file.bytes / rates.least, declaredSeconds(file)), mostBytes / rates.least);
+  return Math.min(Math.max(file.bytes / rates.least, declaredSound(file).seconds), mostBytes / rates.least);
 }
 
 /** Sound in JSON may come without a start, so that it may be of any kind. */

@@ -1,14 +1,32 @@
-const [duration, scale, cluster] = ["4489", "2ad7b1", "1f43b675"].map((id) => Buffer.from(id, "hex"));
-const timestamp = 0xe7;
+import { type DeclaredSound, soundInVideo } from "./declared-sound.ts";
+import { clusterMark, ids } from "./webm-elements.ts";
+import { packetsIn, tracksIn } from "./webm-packets.ts";
 
-/** A file that was recorded as it came has no length, but its clusters say when they begin. The last one goes on like those before it. */
-export function webmSeconds(start: Buffer, end: Buffer, bytes: number): number {
+const [duration, scale] = ["4489", "2ad7b1"].map((id) => Buffer.from(id, "hex"));
+
+/**
+ * A file that was recorded as it came has no length, but its clusters say when they begin. The last one goes on like those before it. The
+ * sender writes both, so the packets of sound near the end are counted, too: less than half of what they play is not believed.
+ */
+export function webmSound(start: Buffer, end: Buffer, bytes: number): DeclaredSound {
   const ticks = numberOf(start, start.indexOf(duration ?? ""), 2);
   const nanoseconds = numberOf(start, start.indexOf(scale ?? ""), 3) || 1_000_000;
-  const last = end.lastIndexOf(cluster ?? "");
-  const begun = last === -1 ? 0 : numberOf(end, end.indexOf(timestamp, last + 4), 1);
-  const played = (begun * bytes) / (bytes - end.length + last);
-  return ((ticks || played) * nanoseconds) / 1e9;
+  const last = end.lastIndexOf(clusterMark);
+  const begun = last === -1 ? 0 : numberOf(end, end.indexOf(ids.timestamp, last + 4), 1);
+  const told = ((ticks || (begun * bytes) / (bytes - end.length + last)) * nanoseconds) / 1e9;
+  return told === 0 ? { seconds: 0, bytes } : checked(told, start, end, bytes);
+}
+
+function checked(told: number, start: Buffer, end: Buffer, bytes: number): DeclaredSound {
+  const { sound, hasVideo } = tracksIn(start);
+  // The last cluster of a video may begin before what is looked at.
+  const packets = packetsIn(end.includes(clusterMark) ? end : start, sound);
+  // So that it is charged by its bytes.
+  if (packets === null) return { seconds: 0, bytes };
+  const { soundBytes, soundSeconds, allBytes, spanBytes } = packets;
+  const played = end.length >= bytes ? soundSeconds : (soundSeconds * bytes) / spanBytes / 2;
+  const share = hasVideo && allBytes > 0 ? Math.max(soundInVideo, soundBytes / allBytes) : 1;
+  return { seconds: Math.max(told, played), bytes: bytes * share };
 }
 
 /** The value of an element, behind its id and one byte with its length: a float of 4 or 8 bytes for a duration, else whole. */
