@@ -2,12 +2,13 @@ import { type Command, CommanderError } from "commander";
 import { OperationRefusal } from "../admin/context.ts";
 import { CannotListen } from "../base/system/open-port.ts";
 import { systemCode } from "../base/system/system-code.ts";
+import { printable } from "../base/text/printable.ts";
 import { renamedCommand } from "../base/text/renamed.ts";
 import { ConfigError } from "../config/problems.ts";
 import { didYouMean } from "../config/suggest.ts";
 import { StoreRefusal } from "../store/store.ts";
 import { buildProgram } from "./program.ts";
-import { guarded, withoutControls } from "./terminal/guarded.ts";
+import { plain, type Style } from "./terminal/style.ts";
 import { CommandFailed, Misuse, Refused, type Terminal } from "./terminal/terminal.ts";
 
 /** Runs one command line and returns its exit status: 0 done, 1 rejected, 2 misused. */
@@ -107,4 +108,35 @@ function refuseUnknown(names: readonly string[], program: Command): void {
     }
     found = next;
   }
+}
+
+/** What our own styles write; `style.ts` has the numbers. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for.
+const ownStyle = /(\u001b\[(?:1|2|22|31|32|33|36|39)m)/;
+const layout = /([\n\t])/;
+
+/** A terminal that obeys nothing but our own styles and line breaks, whoever wrote the text. */
+function guarded(terminal: Terminal): Terminal {
+  return {
+    ...terminal,
+    print: (text) => terminal.print(harmless(text, terminal.style)),
+    note: (text) => terminal.note(harmless(text, terminal.noteStyle)),
+    write: (text) => terminal.write(harmless(text, terminal.style)),
+  };
+}
+
+function harmless(text: string, style: Style): string {
+  if (style === plain) return withoutControls(text);
+  return text
+    .split(ownStyle)
+    .map((part, place) => (place % 2 === 1 ? part : withoutControls(part)))
+    .join("");
+}
+
+/** Line breaks and tabs stay. */
+function withoutControls(text: string): string {
+  return text
+    .split(layout)
+    .map((part, place) => (place % 2 === 1 ? part : printable(part)))
+    .join("");
 }

@@ -1,6 +1,5 @@
 import type { Clock } from "../base/clock.ts";
 import type { AccountRecord, Changes, KeyRecord } from "../store/store.ts";
-import { hasTermsOf, withTermsOf } from "./account-terms.ts";
 import { looksLikeKey } from "./form.ts";
 import { hashSecret } from "./hash.ts";
 
@@ -70,4 +69,23 @@ export class KeyRing {
     this.#byHash.delete(key.hash);
     if (key.previousHash !== null) this.#byHash.delete(key.previousHash);
   }
+}
+
+/** Whether a key's record shows its account as it is. */
+function hasTermsOf(key: KeyRecord, account: AccountRecord): boolean {
+  return (
+    key.isOpen === account.isOpen &&
+    key.isClosed === (account.closedAtMs !== null) &&
+    key.budgetTokens === account.budgetTokens &&
+    key.period === account.period &&
+    key.accountContent === account.content &&
+    key.accountTags === account.tags &&
+    key.accountTpmLimits === account.tpmLimits
+  );
+}
+
+function withTermsOf(key: KeyRecord, account: AccountRecord): KeyRecord {
+  const { isOpen, closedAtMs, budgetTokens, period, content, tags, tpmLimits } = account;
+  const terms = { isOpen, isClosed: closedAtMs !== null, budgetTokens, period };
+  return { ...key, ...terms, accountContent: content, accountTags: tags, accountTpmLimits: tpmLimits };
 }

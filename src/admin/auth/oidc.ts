@@ -1,9 +1,31 @@
-import type { Configuration, IDToken } from "openid-client";
+import type { Configuration, CustomFetch, IDToken } from "openid-client";
 import { isObject, type JsonObject } from "../../base/json.ts";
+import { abortAfter } from "../../base/loop/deadline.ts";
 import type { OidcSettings } from "../../config/settings.ts";
-import { askIssuer } from "./ask-issuer.ts";
+import { collectAnswer } from "../../wire/collect.ts";
+import { sendOnce } from "../../wire/send-once.ts";
 import type { SignInAttempt } from "./oidc-attempt.ts";
 import type { Person } from "./person.ts";
+
+const timeoutMs = 10_000;
+/** The headers that the OpenID client reads. */
+const readHeaders = ["content-type", "www-authenticate", "dpop-nonce"];
+
+/** A `fetch` for the OpenID client on a connection of its own: clients' uploads can fill the slots of the real one. */
+const askIssuer: CustomFetch = async (url, { method, headers, body, signal }) => {
+  const sent = body === undefined || body === null ? null : await new Response(body).text();
+  const request = { method, headers: { ...headers, "accept-encoding": "identity" }, body: sent };
+  const answer = await collectAnswer(
+    (receiver) => sendOnce(new URL(url), request, receiver),
+    signal ?? abortAfter(timeoutMs),
+  );
+  const received = new Headers();
+  for (const name of readHeaders) {
+    const value = answer.head.get(name);
+    if (value !== null) received.set(name, value);
+  }
+  return new Response(answer.text === "" ? null : answer.text, { status: answer.status, headers: received });
+};
 
 const timeoutSeconds = 10;
 /** The issuer's keys and addresses are asked for again after this. */

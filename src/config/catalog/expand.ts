@@ -1,8 +1,7 @@
 import { isObject, type JsonObject } from "../../base/json.ts";
 import { matchesModel } from "../../base/models/model-pattern.ts";
-import type { ConfigFile, ModelConfig, ProviderConfig } from "../schema.ts";
+import type { ConfigFile, ModelConfig, PriceConfig, ProviderConfig } from "../schema.ts";
 import { didYouMean } from "../suggest.ts";
-import { isMarkup, markUp } from "./markup.ts";
 import type { CatalogRule } from "./rule.ts";
 import { catalogNames, shippedCatalog } from "./shipped.ts";
 
@@ -126,4 +125,29 @@ function unmatched(name: string, pattern: string, { catalog, kind, unpriced }: P
   return pattern.includes("*")
     ? what
     : `${what}; add [[models]] with id = "${pattern}", provider = "${name}" and its price`;
+}
+
+/** Prices have at most six decimals, a markup at most four: so both are whole numbers, and their product is exact. */
+const microUsd = 1_000_000;
+const markupParts = 10_000;
+
+function isMarkup(markup: number): boolean {
+  return Math.abs(markup * markupParts - Math.round(markup * markupParts)) < 1e-6;
+}
+
+/** Multiplies every rate of a list price by a markup, rounded up to a millionth of a dollar. Limits in tokens stay. */
+function markUp(price: PriceConfig, markup: number): PriceConfig {
+  // The cast holds because numbers are replaced by numbers.
+  return markup === 1
+    ? price
+    : (markedUp(price as JsonObject, Math.round(markup * markupParts)) as PriceConfig);
+}
+
+function markedUp(rates: JsonObject, parts: number): JsonObject {
+  const entries = Object.entries(rates).map(([name, rate]) => {
+    if (isObject(rate)) return [name, markedUp(rate, parts)];
+    const isRate = typeof rate === "number" && name !== "above";
+    return [name, isRate ? Math.ceil((Math.round(rate * microUsd) * parts) / markupParts) / microUsd : rate];
+  });
+  return Object.fromEntries(entries);
 }

@@ -1,5 +1,5 @@
+import { hostname, networkInterfaces } from "node:os";
 import type { Environment } from "../../base/system/environment.ts";
-import { isGatewayItself, type OwnAddress } from "./own-address.ts";
 import { otherVendors, vendorVariables } from "./variables.ts";
 
 /** A vendor whose key is in the environment. The key itself is read where the provider is loaded, as for a file. */
@@ -68,4 +68,23 @@ function whyNotAddress(variable: string, address: string, own: OwnAddress): stri
   if (url.username !== "" || url.password !== "" || url.search !== "" || url.hash !== "")
     return `${variable} must not have a user name, a password, "?" or "#"`;
   return isGatewayItself(url, own) ? `${variable} is the address of this gateway` : null;
+}
+
+interface OwnAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Whether an address leads back to this gateway: a vendor there would call itself without end. */
+function isGatewayItself(address: URL, { host, port }: OwnAddress): boolean {
+  const usualPort = address.protocol === "https:" ? 443 : 80;
+  if (Number(address.port || usualPort) !== port) return false;
+  const named = address.hostname.replace(/^\[|\]$/g, "").toLowerCase();
+  if (/^127\.|^localhost$|\.localhost$/.test(named)) return true;
+  const own = [host, "0.0.0.0", "::", "::1", hostname(), ...machineAddresses()];
+  return own.some((each) => each.toLowerCase() === named);
+}
+
+function machineAddresses(): string[] {
+  return Object.values(networkInterfaces()).flatMap((list = []) => list.map(({ address }) => address));
 }

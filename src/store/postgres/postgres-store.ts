@@ -1,12 +1,13 @@
 import type { Clock } from "../../base/clock.ts";
+import { type EntryRow, entryOf, selectEntries } from "../entry-row.ts";
 import { queriedStore } from "../queried-store.ts";
-import type { GivenIds } from "../records.ts";
+import type { Entry, GivenIds } from "../records.ts";
 import { type Store, StoreRefusal, type StoreSizes } from "../store.ts";
 import { storedAdmin } from "../tables/admin-records.ts";
 import { storedAlerts } from "../tables/alert-records.ts";
 import { listEntries } from "../tables/entry-list.ts";
 import { recomputeTotals } from "../tables/recompute.ts";
-import type { PostgresClient } from "./client.ts";
+import type { PostgresClient, Query } from "./client.ts";
 import { Database } from "./database.ts";
 import type { Maintenance } from "./maintenance.ts";
 import { listNodes } from "./node/list-nodes.ts";
@@ -15,7 +16,6 @@ import { rollUp } from "./rollup.ts";
 import { settledThrough } from "./settled-ids.ts";
 import { auditSums } from "./tables/audit.ts";
 import { insertEndings } from "./tables/ending-table.ts";
-import { entriesOfExchange } from "./tables/exchange-entries.ts";
 import { insertCallerIds, insertGivenIds } from "./tables/id-tables.ts";
 import * as responses from "./tables/response-table.ts";
 import { storedSessions } from "./tables/sessions.ts";
@@ -116,4 +116,13 @@ function settledEntries({ read }: Database): Store["listEntries"] {
     known = settled;
     return listEntries(read, asked, settled);
   };
+}
+
+/** Each half has an index of its own. */
+async function entriesOfExchange(query: Query, exchangeId: string): Promise<readonly Entry[]> {
+  const halves = ["kind = 'charge'", "kind <> 'charge'"].map(
+    (kind) => `entries.exchange_id = $1 AND ${kind}`,
+  );
+  const condition = `WHERE ${halves.join(` UNION ALL ${selectEntries} WHERE `)} ORDER BY id`;
+  return (await query<EntryRow>(`${selectEntries} ${condition}`, [exchangeId])).map(entryOf);
 }

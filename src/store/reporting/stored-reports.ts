@@ -1,9 +1,10 @@
 import { assert } from "../../base/assert.ts";
 import { msPerDay } from "../../base/clock.ts";
-import type { Queries } from "../query.ts";
+import type { Queries, Query } from "../query.ts";
+import type { AttemptSums } from "../records.ts";
 import type { EndingsKept, KeyDay, Reports } from "../reports.ts";
 import { findCalled } from "../tables/id-tables.ts";
-import { attemptPages } from "./attempt-pages.ts";
+import { type AttemptPlace, selectAttemptSums, selectPageEnd } from "./attempt-columns.ts";
 import { type Dimension, dimensionOf } from "./dimensions.ts";
 import { ExactUsage } from "./exact-usage.ts";
 import { type EntryFinder, findExchange, listExchanges } from "./exchange-search.ts";
@@ -84,4 +85,31 @@ function dimensionsOf(names: readonly string[]): Dimension[] {
     assert(dimension !== null, `usage is not grouped by ${name}`);
     return dimension;
   });
+}
+
+const attemptsPerPage = 500;
+
+/** The sums of a provider between two days, both included, so many at a time: a year of a hundred models is a hundred thousand of them. */
+async function* attemptPages(
+  read: Query,
+  provider: string,
+  fromDay: number,
+  throughDay: number,
+): AsyncGenerator<readonly AttemptSums[]> {
+  // No sum is of an empty ending, so this is before all of that day.
+  let after: AttemptPlace = [fromDay, "", "", ""];
+  for (;;) {
+    const parameters = [provider, ...after];
+    const [last] = await read<AttemptSums>(selectPageEnd, [...parameters, throughDay, attemptsPerPage - 1]);
+    const through: AttemptPlace = last === undefined ? [throughDay + 1, "", "", ""] : placeOf(last);
+    const page = await read<AttemptSums>(selectAttemptSums, [...parameters, ...through]);
+    if (page.length > 0) yield page;
+    if (last === undefined) return;
+    after = through;
+    await Bun.sleep(0);
+  }
+}
+
+function placeOf({ day, credential, upstreamModel, ending }: AttemptSums): AttemptPlace {
+  return [day, credential, upstreamModel, ending];
 }

@@ -1,10 +1,10 @@
 import { assert } from "../../base/assert.ts";
 import { type EntryRow, entryOf, selectEntries } from "../entry-row.ts";
-import { type HoldRow, holdOf } from "../hold-row.ts";
 import { type Query, query, type Work } from "../query.ts";
-import type { AccountTotals, Entry, HoldProgress, KeyTotals, Totals } from "../records.ts";
+import type { AccountTotals, Entry, HoldProgress, KeyTotals, Served, Totals } from "../records.ts";
 import { type SumRow, sumChecks, sumFaults } from "../reporting/sum-audit.ts";
 import type { LedgerFault } from "../store.ts";
+import { quantitiesOf } from "../stored-quantities.ts";
 
 /** Reads the ledger: entries, the totals kept beside them, and the open holds. */
 
@@ -87,4 +87,19 @@ export function* sumsThatDiffer(nowMs: number): Work<LedgerFault[]> {
     for (const row of yield* query<SumRow>(check.sql)) faults.push(...sumFaults(check, row));
   }
   return faults;
+}
+
+/** The progress of a hold as a database returns it. */
+interface HoldRow extends Omit<HoldProgress, "rates" | "quantities" | "served"> {
+  readonly ratesId: number | null;
+  readonly rates: string | null;
+  readonly quantities: string | null;
+  readonly served: string | null;
+}
+
+function holdOf({ ratesId: id, rates: text, quantities, served, ...hold }: HoldRow): HoldProgress {
+  const rates = id === null || text === null ? null : { id, text };
+  // Written by the gateway's own progress.
+  const by = served === null ? null : (JSON.parse(served) as Served);
+  return { ...hold, rates, quantities: quantitiesOf(quantities, null), served: by };
 }

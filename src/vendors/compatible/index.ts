@@ -1,11 +1,43 @@
+import { isObject, type JsonObject } from "../../base/json.ts";
+import { errorIn } from "../../dialects/errors/bare-error.ts";
+import { objectOf } from "../../dialects/json/json-fields.ts";
+import { durationMs } from "../../dialects/rate-limit-headers.ts";
+import { isPrivateAddress } from "../../wire/private-address.ts";
 import { keySchemes } from "../credentials/static-header.ts";
+import { readDefaultRefusal } from "../http/default-refusal.ts";
 import { overHttp } from "../http/http-provider.ts";
-import { openAiModelList } from "../model-list.ts";
+import { type ModelDescription, openAiModelList, tokensIn, type VendorModel } from "../model-list.ts";
 import { openAiBaseUrl } from "../openai/index.ts";
+import type { RefusalSubject, RefusedAnswer, VendorRefusal } from "../provider.ts";
 import type { Vendor, VendorDefaults } from "../vendor.ts";
 import { quirksOf } from "./known-servers.ts";
-import { ollamaModel } from "./ollama-model.ts";
-import { readCompatibleRefusal } from "./refusal.ts";
+
+/** Ollama lists names only, and describes each model by an API of its own. Other servers on one's own machines have no such path. */
+const ollamaModel: ModelDescription = {
+  url: ({ baseUrl }) =>
+    isPrivateAddress(baseUrl) && baseUrl.endsWith("/v1") ? `${baseUrl.slice(0, -3)}/api/show` : null,
+  body: (model) => ({ model }),
+  read(body) {
+    const contextWindow = configuredWindow(body) ?? trainedWindow(body);
+    const { capabilities } = body;
+    const isEmbedding = Array.isArray(capabilities) && capabilities.includes("embedding");
+    const serves: Pick<VendorModel, "serves"> = isEmbedding ? { serves: ["embeddings"] } : {};
+    return { ...(contextWindow === null ? {} : { contextWindow }), ...serves };
+  },
+};
+
+/** What the model's own file sets, in lines such as `num_ctx 8192`. */
+function configuredWindow({ parameters }: JsonObject): number | null {
+  const [, tokens] = /^num_ctx\s+(\d{1,9})$/m.exec(typeof parameters === "string" ? parameters : "") ?? [];
+  return tokens === undefined ? null : tokensIn(Number(tokens));
+}
+
+/** Named after the model's architecture: `llama.context_length`. */
+function trainedWindow({ model_info: info }: JsonObject): number | null {
+  if (!isObject(info)) return null;
+  const name = Object.keys(info).find((each) => each.endsWith(".context_length"));
+  return name === undefined ? null : tokensIn(info[name]);
+}
 
 /** Of a server that has OpenAI's API, and perhaps not all of it. */
 export const compatibleFormats: readonly string[] = ["compatible", "openai"];
@@ -31,3 +63,51 @@ export const openAiCompatible: Vendor = {
     readRefusal: readCompatibleRefusal,
   })),
 };
+
+/** Errors of OpenAI-compatible servers whose status has an unusual meaning. */
+function readCompatibleRefusal(answer: RefusedAnswer): VendorRefusal {
+  const refusal = readDefaultRefusal(answer);
+  const about = subjectOf(answer, refusal);
+  const retryAfterMs = refusal.retryAfterMs ?? limitResetMs(answer);
+  return about === null ? { ...refusal, retryAfterMs } : { ...refusal, retryAfterMs, about };
+}
+
+function subjectOf(
+  { head, text }: RefusedAnswer,
+  { code, type, message }: VendorRefusal,
+): RefusalSubject | null {
+  switch (head.status) {
+    case 400:
+      // Groq: the model wrote an unreadable call; a retry may succeed.
+      if (code === "tool_use_failed") return "generation";
+      // vLLM was started without its options for tools.
+      return /--enable-auto-tool-choice|--tool-call-parser/.test(message) ? "account" : null;
+    case 413:
+      // Groq: more tokens than the account may use in a minute.
+      return type === "tokens" || code === "rate_limit_exceeded" ? "busy" : null;
+    case 403:
+      // OpenRouter: the prompt was flagged.
+      return isFlagged(text) ? "request" : null;
+    case 498:
+      // Groq: no capacity for the flexible tier.
+      return "overloaded";
+    default:
+      return null;
+  }
+}
+
+function isFlagged(text: string): boolean {
+  const error = objectOf(errorIn(text)?.["error"]);
+  return Array.isArray(objectOf(error?.["metadata"])?.["reasons"]);
+}
+
+/** Groq and OpenAI say when the limit is reset, e.g. `7.66s` or `2m59.56s`. Only for the limit that is used up. */
+function limitResetMs({ head }: RefusedAnswer): number | null {
+  if (head.status !== 429 && head.status !== 413) return null;
+  for (const what of ["tokens", "requests"]) {
+    if (head.get(`x-ratelimit-remaining-${what}`) !== "0") continue;
+    const resetMs = durationMs(head.get(`x-ratelimit-reset-${what}`) ?? "");
+    if (resetMs !== null) return resetMs;
+  }
+  return null;
+}

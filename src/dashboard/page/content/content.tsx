@@ -11,7 +11,6 @@ import { Segmented } from "../parts/segmented.tsx";
 import { Shown } from "../parts/states.tsx";
 import { openInPlayground } from "../playground/recorded.ts";
 import { ConversationView, NotSent } from "./conversation.tsx";
-import { curlOf } from "./curl.ts";
 import { JsonView } from "./json-view.tsx";
 
 /** What a request and its response say, for those who may read it. It is loaded only when asked for, because each reading is audited. */
@@ -125,4 +124,15 @@ function Raw({ value, dropped = [] }: { value: Json; dropped?: readonly string[]
       <JsonView value={value} dropped={dropped} />
     </>
   );
+}
+
+/** A command that sends the same request again. The key comes from the environment, and is never part of it. */
+function curlOf(origin: string, route: string, request: Json): string {
+  const body = JSON.stringify(request).replaceAll("'", `'\\''`);
+  return [
+    `curl ${origin}${route}`,
+    `  -H "Authorization: Bearer $SLUICE_API_KEY"`,
+    `  -H "Content-Type: application/json"`,
+    `  -d '${body}'`,
+  ].join(" \\\n");
 }
