@@ -58,7 +58,7 @@ describe("C66 bytes become the same frames", () => {
 
 function dataOfEvents(events: Uint8Array): string[] {
   const all: string[] = [];
-  for (const walk = new EventWalk(events); walk.next(); ) all.push(walk.data);
+  for (const walk = new EventWalk().over(events); walk.next(); ) all.push(walk.data);
   return all;
 }
 

@@ -6,6 +6,7 @@ import { eventTooLarge } from "../errors/failure.ts";
 import { streamedText } from "../produced.ts";
 import { type ReportedSoFar, runningTotal } from "../usage/usage-figures.ts";
 import { isDoneMark } from "./data-field.ts";
+import { ProducedText } from "./produced-text.ts";
 import { EventWalk, meaningOf, rawEvent } from "./raw-events.ts";
 import type { ParsedEvent } from "./sse.ts";
 
@@ -44,7 +45,8 @@ export abstract class StreamScanner implements ReportedSoFar {
   given: readonly string[] = nothingGiven;
   /** What the provider has reported besides its usage. */
   abstract readonly extras: ReportedExtras | null;
-  #produced = "";
+  readonly #walk = new EventWalk();
+  readonly #produced = new ProducedText();
   #hasEndedText = false;
   /** Figures have come that include the output up to them. */
   #hasFigures = false;
@@ -55,17 +57,18 @@ export abstract class StreamScanner implements ReportedSoFar {
 
   /** Takes whole events and returns those to forward now. What ends the stream is kept in `held`. */
   pass(events: Uint8Array): Uint8Array {
-    const kept: Uint8Array[] = [];
+    let kept: Uint8Array[] | null = null;
     let keptFrom = 0;
-    for (const walk = new EventWalk(events); keptFrom < events.length && walk.next(); ) {
+    for (const walk = this.#walk.over(events); keptFrom < events.length && walk.next(); ) {
       const action = this.read(walk.data, meaningOf(walk.data));
       if (action === "forward") continue;
       const { start } = walk;
+      kept ??= [];
       if (start > keptFrom) kept.push(events.subarray(keptFrom, start));
       keptFrom = action === "drop" ? walk.end : events.length;
       if (action === "hold") this.held = events.subarray(start);
     }
-    if (keptFrom === 0) return events;
+    if (kept === null) return events;
     if (keptFrom < events.length) kept.push(events.subarray(keptFrom));
     // A dropped event mostly comes right before the held one, so that there is one piece and nothing is copied.
     const [first = nothing] = kept;
@@ -106,9 +109,7 @@ export abstract class StreamScanner implements ReportedSoFar {
 
   /** Text produced since the last call. */
   takeProduced(): string {
-    const produced = this.#produced;
-    this.#produced = "";
-    return produced;
+    return this.#produced.take();
   }
 
   get producedChars(): number {
@@ -163,14 +164,14 @@ export abstract class StreamScanner implements ReportedSoFar {
   /** Data that is no JSON. Beside an answer it is a part of it, but alone it is none. */
   #readPlain(data: string): string {
     const text = isDoneMark(data) ? "" : data;
-    this.#produced += text;
+    this.#produced.add(text);
     return text;
   }
 
   #readJson(event: JsonObject): string {
     const text = this.producedBy(event) ?? streamedText(event);
     const sealedChars = this.sealedIn(event);
-    this.#produced += text;
+    this.#produced.add(text);
     this.sealedChars += sealedChars;
     const isContent = text !== "" || sealedChars > 0;
     if (isContent) this.started = true;

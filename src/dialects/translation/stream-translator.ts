@@ -8,6 +8,7 @@ import { eventsOf } from "../ir/events.ts";
 import type { IrEvent } from "../ir/ir.ts";
 import { UsageFreshness } from "../ir/usage-freshness.ts";
 import type { StreamReader, Target } from "../provider-dialect.ts";
+import { ProducedText } from "../sse/produced-text.ts";
 import type { SseFrame } from "../sse/sse.ts";
 import type { ReportedSoFar } from "../usage/usage-figures.ts";
 import { patternOf } from "./frame-pattern.ts";
@@ -35,7 +36,7 @@ export class StreamTranslator implements ReportedSoFar {
   readonly #restorer: StreamRestorer;
   readonly #order = new BlockOrder();
   #written = "";
-  #produced = "";
+  readonly #produced = new ProducedText();
   #wholeRead = false;
   /** The last event of the current frame. */
   #emitted: IrEvent | null = null;
@@ -146,9 +147,11 @@ export class StreamTranslator implements ReportedSoFar {
 
   /** Text produced since the last call, for counting it locally and for progress. */
   takeProduced(): string {
-    const produced = this.#produced;
-    this.#produced = "";
-    return produced;
+    return this.#produced.take();
+  }
+
+  get producedChars(): number {
+    return this.#produced.length;
   }
 
   #receive(event: IrEvent): void {
@@ -214,7 +217,7 @@ export class StreamTranslator implements ReportedSoFar {
   }
 
   #produce(text: string): void {
-    this.#produced += text;
+    this.#produced.add(text);
     this.#hasProduced = true;
   }
 

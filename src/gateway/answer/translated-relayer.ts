@@ -9,13 +9,6 @@ import type { StreamTranslator } from "../../dialects/translation/stream-transla
 import { largeBodyBytes } from "../body-worker/is-large.ts";
 import type { StreamRelayer } from "./stream-relayer.ts";
 
-/**
- * A growing string is a rope, and a slice of the provider's text keeps all of that text alive: a word costs the memory
- * of its whole event. So the rope is flattened now and then; an answer of 24,000 characters then takes 53 KB instead
- * of 1.3 MB.
- */
-const mostLooseChars = 512;
-
 /** Translates a provider's stream to the client's dialect, event by event. */
 export class TranslatedRelayer implements StreamRelayer {
   readonly #decoder = new SseDecoder();
@@ -25,9 +18,6 @@ export class TranslatedRelayer implements StreamRelayer {
   #lastFrames: SseFrame[] | null = null;
   #largeFrame: SseFrame | null = null;
   #writtenChars = 0;
-  #produced = "";
-  /** How much of it has been flattened. */
-  #joinedChars = 0;
   /** A translated answer has ids of its own. */
   readonly given: readonly string[] = [];
   brokenBy: GatewayError | null = null;
@@ -167,21 +157,10 @@ export class TranslatedRelayer implements StreamRelayer {
   }
 
   takeProduced(): string {
-    const produced = this.#produced + this.#translator.takeProduced();
-    this.#produced = "";
-    this.#joinedChars = 0;
-    return produced;
+    return this.#translator.takeProduced();
   }
 
   get producedChars(): number {
-    this.#produced += this.#translator.takeProduced();
-    if (this.#produced.length - this.#joinedChars > mostLooseChars) this.#join();
-    return this.#produced.length;
-  }
-
-  /** Asking for its length in UTF-8 makes the runtime flatten a string in place. */
-  #join(): void {
-    Buffer.byteLength(this.#produced);
-    this.#joinedChars = this.#produced.length;
+    return this.#translator.producedChars;
   }
 }

@@ -223,7 +223,7 @@ export function withContinued(answer: Uint8Array, parentId: string): Uint8Array 
 function responseIn(answer: Uint8Array): Uint8Array | null {
   const start = skipSpace(answer, 0);
   if (answer[start] === openBrace) return answer.subarray(start);
-  for (const walk = new EventWalk(answer); walk.next(); ) {
+  for (const walk = new EventWalk().over(answer); walk.next(); ) {
     if (!keptEnds.has(eventType(walk.data))) continue;
     const event = encoder.encode(walk.data);
     const response = memberOf(scanObject(event, skipSpace(event, 0), ["response"]), "response");

