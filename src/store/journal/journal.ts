@@ -37,6 +37,8 @@ const crowdItems = 8;
 const mostTurns = 4;
 /** Turns are long when the gateway is busy, and a stream that ends waits for its charge. */
 const mostGatheringMs = 2;
+/** The ids of an answer are a commit of their own. */
+const commitsOfOne = 2;
 const rollUpEveryMs = 1_000;
 /** A shorter lock by another process makes commits wait, but does not make the journal unhealthy. */
 const lockTimeoutMs = 1_000;
@@ -187,7 +189,8 @@ export class Journal {
     for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
       const startedMs = this.#now();
       try {
-        const isAlone = this.#isLast && this.#waiting.length + this.#content.length === 0;
+        const othersWait = batch.length > commitsOfOne || this.#waiting.length + this.#content.length > 0;
+        const isAlone = this.#isLast && !othersWait;
         const writing = this.#writer.write(items, rollUp, isAlone);
         if (writing !== undefined) await writing;
       } catch (error) {

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from "bun:test";
-import { readdirSync, readlinkSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readlinkSync, renameSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { LogSync } from "../../../src/store/sqlite/log/log-sync.ts";
 import { temporaryFolder } from "../fixtures.ts";
@@ -9,15 +9,27 @@ afterEach(async () => {
   for (const log of opened.splice(0)) await log.close();
 });
 
-function logOf(dir: string): { log: LogSync; file: string; failures: () => number } {
+interface OpenedLog {
+  readonly log: LogSync;
+  readonly file: string;
+  failures(): number;
+}
+
+/** By a clock that stands still, unless another one is given. */
+function logOf(dir: string, now: () => number = () => 0): OpenedLog {
   const file = join(dir, "x.db-wal");
   writeFileSync(file, "frames");
   let failures = 0;
-  const log = new LogSync(join(dir, "x.db"), () => {
+  const noteFailure = () => {
     failures += 1;
-  });
+  };
+  const log = new LogSync(join(dir, "x.db"), noteFailure, now);
   opened.push(log);
   return { log, file, failures: () => failures };
+}
+
+async function becomeQuick(log: LogSync): Promise<void> {
+  for (let time = 0; time < 16; time += 1) await log.sync();
 }
 
 describe("a sync", () => {
@@ -34,13 +46,28 @@ describe("a sync", () => {
     expect(log.sync()).not.toBe(next);
   });
 
-  test("in place waits for nothing while the disk is fast, and for one that runs", async () => {
+  test("waits for the disk in place only after enough quick ones, and while none runs", async () => {
     using folder = temporaryFolder();
-    const { log } = logOf(folder.dir);
+    const disk = { nowMs: 0, syncMs: 0.5 };
+    const { log } = logOf(folder.dir, () => {
+      disk.nowMs += disk.syncMs;
+      return disk.nowMs;
+    });
+    await becomeQuick(log);
     expect(log.syncAlone()).toBeUndefined();
     const running = log.sync();
     expect(log.syncAlone()).toBeInstanceOf(Promise);
     await running;
+    await log.sync();
+    disk.syncMs = 50;
+    expect(log.syncAlone()).toBeUndefined();
+    disk.syncMs = 0.5;
+    for (let time = 0; time < 16; time += 1) {
+      const syncing = log.syncAlone();
+      expect(syncing).toBeInstanceOf(Promise);
+      await syncing;
+    }
+    expect(log.syncAlone()).toBeUndefined();
   });
 
   test.skipIf(process.platform !== "linux")(
@@ -68,8 +95,11 @@ describe("a failed sync", () => {
     async (how) => {
       using folder = temporaryFolder();
       const { log, file, failures } = logOf(folder.dir);
+      await becomeQuick(log);
       rmSync(file);
+      mkdirSync(file);
       await expect((async () => log[how]())()).rejects.toThrow("The disk failed to sync");
+      rmdirSync(file);
       writeFileSync(file, "frames");
       await expect(log.sync()).rejects.toThrow("The disk failed to sync");
       expect(() => log.check()).toThrow("The disk failed to sync");

@@ -9,6 +9,8 @@ export interface DiskEvent {
   /** For `truncate`: the new size. */
   readonly offset: number;
   readonly data: Buffer;
+  /** Where the next one begins in the record. */
+  readonly endsAt: number;
 }
 
 const kinds: Readonly<Record<string, DiskEvent["kind"]>> = {
@@ -23,20 +25,23 @@ const kinds: Readonly<Record<string, DiskEvent["kind"]>> = {
 const files: Readonly<Record<string, DiskEvent["file"]>> = { d: "database", w: "log" };
 const headBytes = 24;
 
-export function* readRecord(record: Buffer): Generator<DiskEvent> {
-  for (let at = 0; at + headBytes <= record.length; ) {
+/** Without an event at the end that is being written. */
+export function* readRecord(record: Buffer, from = 0): Generator<DiskEvent> {
+  for (let at = from; at + headBytes <= record.length; ) {
     const kind = kinds[String.fromCharCode(record.readUInt8(at))];
     if (kind === undefined) throw new Error(`the record is broken at byte ${at}`);
     const hasData = kind === "write" || kind === "acknowledged";
-    const length = hasData ? record.readUInt32LE(at + 16) : 0;
+    const endsAt = at + headBytes + (hasData ? record.readUInt32LE(at + 16) : 0);
+    if (endsAt > record.length) return;
     yield {
       kind,
       file: files[String.fromCharCode(record.readUInt8(at + 1))] ?? null,
       thread: record.readUInt32LE(at + 4),
       offset: Number(record.readBigUInt64LE(at + 8)),
-      data: record.subarray(at + headBytes, at + headBytes + length),
+      data: record.subarray(at + headBytes, endsAt),
+      endsAt,
     };
-    at += headBytes + length;
+    at = endsAt;
   }
 }
 

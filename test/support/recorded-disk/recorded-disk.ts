@@ -52,9 +52,10 @@ export function recordDisk(databaseFile: string): RecordedDisk {
     failSyncs: (errno) => writeFileSync(at("errno"), String(errno)),
     events: () => [...readRecord(readFileSync(at("record")))],
     countAcknowledged() {
-      const added = readFileSync(at("record")).subarray(counted.bytes);
-      counted.bytes += added.length;
-      for (const { kind } of readRecord(added)) if (kind === "acknowledged") counted.acknowledged += 1;
+      for (const { kind, endsAt } of readRecord(readFileSync(at("record")), counted.bytes)) {
+        counted.bytes = endsAt;
+        if (kind === "acknowledged") counted.acknowledged += 1;
+      }
       return counted.acknowledged;
     },
     [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }),

@@ -5,7 +5,7 @@ import type { FromThread, LogState, ToThread } from "./checkpoint-messages.ts";
 import { checkpoint } from "./log-state.ts";
 
 /** Entry point of the checkpoint thread. Waiting may block here, because nothing else runs on this thread. */
-const busyTimeoutMs = 5_000;
+const busyTimeoutMs = 250;
 /** A reader of the log keeps it from beginning again. Most read for a moment. */
 const mostRestarts = 5;
 
