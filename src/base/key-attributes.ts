@@ -159,19 +159,19 @@ export const keyAttributes = {
     help: { create: "requests in flight at once (default: no limit)", update: "requests in flight at once" },
     rule: "a limit of requests in flight is at least 1",
   },
-  scope: {
+  provider_scope: {
     field: "scope",
     kind: "provider",
     table: "keys",
     unset: "all",
-    option: "scope",
-    takes: "provider",
+    option: "provider",
+    takes: "name",
     none: "all",
     help: {
       create: "only models of this provider (default: all)",
       update: "only models of this provider",
     },
-    rule: 'a scope is a provider\'s name, or "all"',
+    rule: 'a provider scope is a provider\'s name, or "all"',
   },
   models: {
     field: "models",

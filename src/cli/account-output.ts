@@ -22,7 +22,7 @@ export function showAccount(view: AccountView, { json, place }: AccountOutput, t
     ["id", view.id],
     ["label", view.label ?? style.dim("–")],
     ["mode", view.mode],
-    ["paid", view.open ? "afterwards: it is open, and caps are its only bound" : paidBefore(view)],
+    ["billing", view.postpaid ? "postpaid, limited only by caps" : paidBefore(view)],
     ["status", view.status],
     standing(view),
     ...view.caps.map((cap) => ["cap", capText(cap, view.mode)] as const),
@@ -49,18 +49,18 @@ export function sharedFacts({ tags, tpm_limits: limits }: Shared, whose = ""): (
 }
 
 function paidBefore({ mode }: AccountView): string {
-  return mode === "credit" ? "before, from its balance" : "by its budget";
+  return mode === "credit" ? "prepaid" : "token budget";
 }
 
-type Holdings = Pick<AccountView, "credit" | "budget" | "open">;
+type Holdings = Pick<AccountView, "credit" | "budget" | "postpaid">;
 
-/** What may be spent; of an open account, what is owed, or what was topped up beyond that. */
+/** What may be spent; of a postpaid account, what is owed, or what was topped up beyond that. */
 export function standing(
-  { credit, budget, open }: Holdings,
+  { credit, budget, postpaid }: Holdings,
   unit = "credits",
   creditsText: (amount: number) => string = creditsShown,
 ): [name: string, text: string] {
-  if (credit !== null && open) {
+  if (credit !== null && postpaid) {
     const { balance } = credit;
     return [balance > 0 ? "paid ahead" : "owed", `${creditsText(Math.abs(balance))} ${unit}`];
   }

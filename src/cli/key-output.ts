@@ -102,7 +102,7 @@ function keyFacts(
     ...(view.max_concurrent === null
       ? []
       : [["in flight", `at most ${count(view.max_concurrent)}`] as const]),
-    ["scope", view.scope],
+    ["provider scope", view.provider_scope],
     ["models", view.models === null ? "all" : view.models.join(", ")],
     ...(view.content === null ? [] : [["content", `at most ${view.content}`] as const]),
     ["created", `${moment(Date.parse(view.created_at))} UTC`],
@@ -117,10 +117,10 @@ function keyFacts(
 }
 
 function balanceFacts(view: KeySummary, nowMs: number, style: Style): (readonly [string, string])[] {
-  if (view.credit !== null && view.open) {
+  if (view.credit !== null && view.postpaid) {
     const [name, amount] = standing(view);
     return [
-      [name, `${amount}  ${style.dim("billed afterwards")}`],
+      [name, `${amount}  ${style.dim("postpaid")}`],
       ["spent", `${creditsShown(view.lifetime_spend)} credits by this key`],
     ];
   }

@@ -74,7 +74,7 @@ interface CreditStanding {
   readonly remaining: number;
 }
 
-/** An open account has no balance: its figures are those of the tightest cap; without one, all that was bought is used. */
+/** A postpaid account has no balance: its figures are those of the tightest cap; without one, all that was bought is used. */
 function creditStanding(summary: AccountSummary): CreditStanding {
   const { exact, posted, held, available } = summary;
   if (!summary.isOpen || summary.mode !== "credit") {
@@ -146,7 +146,7 @@ function explainCap(
 
 function explainAccount(key: KeyRecord, summary: AccountSummary): string {
   if (key.mode === "credit" && summary.isOpen) {
-    return `The account is billed afterwards; ${creditsText(summary.lifetimeSpend)} credits were spent with this key.`;
+    return `The account is postpaid; ${creditsText(summary.lifetimeSpend)} credits were spent with this key.`;
   }
   if (key.mode === "credit") {
     return `${creditsText(summary.available)} of ${creditsText(summary.purchased)} credits remain${reservedPart(summary.held, creditsText(summary.held))}.`;

@@ -69,7 +69,7 @@ export type AccountChanges = Partial<
 /** Sums kept beside an account's entries, so that a summary takes the same time however long the history is. */
 export interface AccountTotals {
   readonly accountId: string;
-  /** The sum of all entries but overruns that were not charged; for token budgets and open accounts therefore below 0. */
+  /** The sum of all entries but overruns that were not charged; for token budgets and Postpaid accounts therefore below 0. */
   readonly posted: number;
   /** Top-ups and adjustments, so that posted = purchased − used. */
   readonly purchased: number;

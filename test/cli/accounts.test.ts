@@ -18,7 +18,7 @@ describe("accounts", () => {
     expect(made).toMatchObject({
       mode: "credit",
       label: "atlas",
-      open: false,
+      postpaid: false,
       credit: { balance: 100 },
       caps: [{ limit: 50, period: "month", models: "gpt-*", used: 0 }],
     });
@@ -30,14 +30,14 @@ describe("accounts", () => {
       mode: "credit",
       caps: [{ limit: 5, period: "day", models: null, used: 0 }],
     });
-    const extend = ["keys", "extend", key.prefix, "2", "--note", "release week"];
+    const extend = ["keys", "raise-cap", key.prefix, "2", "--note", "release week"];
     expect((await sluiceJson<KeyView>(place, ...extend)).caps).toMatchObject([{ limit: 7 }]);
     const [titles, row] = (await sluice(place, "keys", "list")).stdout.split("\n");
     expect([titles, row]).toEqual([expect.stringContaining("OWNER"), expect.stringContaining("ada")]);
-    const opened = await sluiceJson<AccountView>(place, "accounts", "update", "atlas", "--open");
-    expect(opened.open).toBe(true);
-    const prepaid = await sluiceJson<AccountView>(place, "accounts", "update", "atlas", "--no-open");
-    expect(prepaid.open).toBe(false);
+    const opened = await sluiceJson<AccountView>(place, "accounts", "update", "atlas", "--postpaid");
+    expect(opened.postpaid).toBe(true);
+    const prepaid = await sluiceJson<AccountView>(place, "accounts", "update", "atlas", "--no-postpaid");
+    expect(prepaid.postpaid).toBe(false);
     await sluice(place, "accounts", "topup", "atlas", "5");
     await sluice(place, "accounts", "adjust", "atlas", "-1", "--note", "entered twice");
     const shown = await sluiceJson<AccountView>(place, "accounts", "show", made.id);
@@ -53,7 +53,7 @@ describe("accounts", () => {
 
   test("take keys of their own mode, and caps that are written like one", async () => {
     const place = newPlace();
-    const team = ["accounts", "create", "--mode", "credit", "--label", "team", "--open"];
+    const team = ["accounts", "create", "--mode", "credit", "--label", "team", "--postpaid"];
     const { id } = await sluiceJson<AccountView>(place, ...team);
     const own = await sluiceJson<KeyView>(place, "keys", "create", "--mode", "credit", "--cap", "1/week");
     const moved = await sluiceJson<KeyView>(place, "keys", "move", own.prefix, "--account", "team");
@@ -68,19 +68,19 @@ describe("accounts", () => {
 
   test("say in words what an open account owes, its caps, what new keys get, and what a cap is raised by", async () => {
     const place = newPlace();
-    const create = ["accounts", "create", "--mode", "credit", "--label", "acme", "--open"];
+    const create = ["accounts", "create", "--mode", "credit", "--label", "acme", "--postpaid"];
     await sluiceJson(place, ...create, "--cap", "500/month", "--key-cap", "5/day:gpt-*");
     const key = await sluiceJson<KeyView>(place, "keys", "create", "--account", "acme");
-    expect(key).toMatchObject({ open: true, account_status: "active", account_caps: [{ limit: 500 }] });
+    expect(key).toMatchObject({ postpaid: true, account_status: "active", account_caps: [{ limit: 500 }] });
     await sluice(place, "accounts", "adjust", "acme", "-1734.2", "--note", "carried over");
-    await sluice(place, "keys", "extend", key.prefix, "2", "--note", "release week");
+    await sluice(place, "keys", "raise-cap", key.prefix, "2", "--note", "release week");
     const shown = (await sluice(place, "accounts", "show", "acme")).stdout;
-    expect(shown).toContain("afterwards: it is open");
+    expect(shown).toContain("postpaid, limited only by caps");
     expect(shown).toMatch(/owed +1,734\.20 credits/);
     expect(shown).toMatch(/new keys get +5\.00 credits a day for gpt-\*/);
     expect(shown).toMatch(/0\.00 of 7\.00 credits a day for gpt-\*, raised by 2\.00 until [\d-]+ 00:00 UTC/);
     const ofKey = (await sluice(place, "keys", "show", key.prefix)).stdout;
-    expect(ofKey).toMatch(/owed +1,734\.20 credits +billed afterwards/);
+    expect(ofKey).toMatch(/owed +1,734\.20 credits +postpaid/);
     expect(ofKey).toMatch(/account cap +0\.00 of 500\.00 credits a month/);
     expect(ofKey).not.toContain("balance");
     const listed = (await sluice(place, "keys", "list")).stdout;
@@ -90,7 +90,7 @@ describe("accounts", () => {
   test("say that an open account topped up beyond what it owes has paid ahead", async () => {
     const place = newPlace();
     const { id } = await sluiceJson<AccountView>(
-      ...([place, "accounts", "create", "--mode", "credit", "--label", "acme", "--open"] as const),
+      ...([place, "accounts", "create", "--mode", "credit", "--label", "acme", "--postpaid"] as const),
     );
     await sluiceJson(place, "accounts", "topup", "acme", "5");
     const { prefix } = await sluiceJson<KeyView>(place, "keys", "create", "--account", "acme");
@@ -99,7 +99,7 @@ describe("accounts", () => {
     expect(await print("accounts", "list")).toContain(" 5.00 credits paid ahead ");
     expect(await print("keys", "list")).toContain(" 5.00 cr paid ahead ");
     const ofKey = await print("keys", "show", prefix);
-    expect(ofKey).toMatch(/^\s*paid ahead +5\.00 credits +billed afterwards$/m);
+    expect(ofKey).toMatch(/^\s*paid ahead +5\.00 credits +postpaid$/m);
     expect(ofKey).toMatch(new RegExp(`^\\s*account +acme +${id}$`, "m"));
   });
 

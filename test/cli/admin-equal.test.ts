@@ -11,7 +11,7 @@ const equals: Readonly<Record<string, readonly string[]>> = {
   "keys update": ["PATCH /keys/{key}"],
   "keys topup": ["POST /keys/{key}/topup"],
   "keys adjust": ["POST /keys/{key}/adjust"],
-  "keys extend": ["POST /keys/{key}/extend"],
+  "keys raise-cap": ["POST /keys/{key}/raise-cap"],
   "keys move": ["POST /keys/{key}/move"],
   "keys rotate": ["POST /keys/{key}/rotate"],
   "keys enable": ["POST /keys/{key}/enable"],

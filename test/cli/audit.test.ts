@@ -8,7 +8,7 @@ test("every change at the command line is in the audit log, and no secret is", a
   const place = newPlace();
   const flags = ["--mode", "credit", "--credit", "1"];
   const limits =
-    "--mode token_budget --budget 500 --period day --rpm 60 --scope demo --models demo-small,demo-large";
+    "--mode token_budget --budget 500 --period day --rpm 60 --provider demo --models demo-small,demo-large";
   const expires = "2031-01-31T00:00:00.000Z";
   await sluiceJson(place, "keys", "create", ...limits.split(" "), "--label", "Grace", "--expires", expires);
   const made = await sluiceJson<KeyJson & { key: string }>(place, "keys", "create", ...flags);
@@ -29,7 +29,7 @@ test("every change at the command line is in the audit log, and no secret is", a
   expect(rows.map(({ action, detail }) => [action, detail])).toEqual([
     [
       "key.create",
-      `token_budget, 500 tokens a day, rpm 60, scope demo, models demo-small demo-large, expires ${expires}`,
+      `token_budget, 500 tokens a day, rpm 60, provider demo, models demo-small demo-large, expires ${expires}`,
     ],
     ["key.create", "credit, 1 credit"],
     ["key.rotate", `was ${made.prefix}, grace 0 s`],

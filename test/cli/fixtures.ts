@@ -68,7 +68,7 @@ export interface KeyJson {
   readonly label: string | null;
   readonly mode: string;
   readonly status: string;
-  readonly scope: string;
+  readonly provider_scope: string;
   readonly models: string[] | null;
   readonly rpm_limit: number | null;
   readonly expires_at: string | null;

@@ -27,7 +27,7 @@ describe("keys create", () => {
       prefix: key.key.slice(0, 12),
       mode: "credit",
       status: "active",
-      scope: "all",
+      provider_scope: "all",
       models: null,
       credit: { purchased: 5, used: 0, balance: 5 },
       budget: null,
@@ -36,7 +36,7 @@ describe("keys create", () => {
 
   test("takes every limit", async () => {
     const place = newPlace();
-    const flags = "--mode token_budget --label bob --budget 1_000_000 --period week --rpm 60 --scope demo";
+    const flags = "--mode token_budget --label bob --budget 1_000_000 --period week --rpm 60 --provider demo";
     const key = await sluiceJson<KeyJson>(
       place,
       "keys",
@@ -50,7 +50,7 @@ describe("keys create", () => {
     expect(key).toMatchObject({
       label: "bob",
       mode: "token_budget",
-      scope: "demo",
+      provider_scope: "demo",
       models: ["demo-small", "demo-large"],
       rpm_limit: 60,
       expires_at: "2099-01-31T00:00:00.000Z",
@@ -78,7 +78,7 @@ describe("keys create", () => {
   test("refuses a scope or model that the configuration does not have, and makes no key", async () => {
     const place = newPlace();
     const make = (flags: string) => sluice(place, ...`keys create --mode credit ${flags}`.split(" "));
-    const scoped = await make("--scope dmo");
+    const scoped = await make("--provider dmo");
     expect(scoped).toMatchObject({
       code: 1,
       stderr: 'error: there is no provider "dmo", did you mean "demo"?\n',
@@ -302,8 +302,8 @@ describe("keys list", () => {
   test("says what a key may use: a provider, models, or all", async () => {
     const place = newPlace();
     await create(place, "--label", "a", "--models", "demo-small,demo-large");
-    await create(place, "--label", "b", "--scope", "demo");
-    await create(place, "--label", "c", "--scope", "demo", "--models", "demo-small");
+    await create(place, "--label", "b", "--provider", "demo");
+    await create(place, "--label", "c", "--provider", "demo", "--models", "demo-small");
     await create(place, "--label", "d");
     const lines = (await sluice(place, "keys", "list")).stdout.split("\n");
     const at = lines[0]?.indexOf("USES") ?? -1;

@@ -62,7 +62,7 @@ describe("1. What the service does", () => {
 
   test("1 rule 5: a key restricted to one provider cannot use models of another provider", async () => {
     for (const mode of ["credit", "token_budget"] as const) {
-      const key = await newKey(world, { mode, scope: "anthropic" });
+      const key = await newKey(world, { mode, provider: "anthropic" });
       expect(await modelIds(await world.sluice.request("/v1/models", { key }))).toEqual(["claude-test"]);
       expect((await world.sluice.request(messagesRoute.path, { key, body: messagesRoute.body })).status).toBe(
         200,

@@ -78,7 +78,7 @@ describe("4. Endpoints", () => {
   });
 
   test("4.2 with a valid credential, the list is filtered to the key's provider scope and entitlements", async () => {
-    const scoped = await newKey(world, { scope: "anthropic" });
+    const scoped = await newKey(world, { provider: "anthropic" });
     const entitled = await newKey(world, { mode: "token_budget", models: ["gpt-test", "local-test"] });
     expect(await modelIds(await world.sluice.request("/v1/models", { key: scoped }))).toEqual([
       "claude-test",
@@ -211,7 +211,7 @@ describe("4. Endpoints", () => {
   });
 
   test("4.7 the usage summary covers status, mode, scope, rate limit, totals and balance", async () => {
-    const key = await newKey(world, { label: "mine", scope: "openai", rpm: 5000, credit: 2 });
+    const key = await newKey(world, { label: "mine", provider: "openai", rpm: 5000, credit: 2 });
     await (await world.sluice.request(chat.path, { key, body: chat.body })).arrayBuffer();
     const summary = await usageOf(world, key);
     expectShape(usageSummary, summary);

@@ -114,7 +114,7 @@ describe("5. Authentication", () => {
   });
 
   test("5 rule 7: a key scoped to a provider cannot use another provider's models", async () => {
-    const key = await newKey(world, { scope: "openai" });
+    const key = await newKey(world, { provider: "openai" });
     expect((await world.sluice.request(chat.path, { key, body: chat.body })).status).toBe(200);
     for (const route of [messagesRoute, countTokens]) {
       await expectError(

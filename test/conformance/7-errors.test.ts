@@ -39,7 +39,7 @@ describe("7.1 Envelopes", () => {
     const poor = await newKey(world, { credit: 0.000001 });
     const unpaid = await world.sluice.request(messagesRoute.path, { key: poor, body: messagesRoute.body });
     expect(await typeOf(unpaid)).toEqual([402, "billing_error"]);
-    const scoped = await newKey(world, { scope: "openai" });
+    const scoped = await newKey(world, { provider: "openai" });
     const foreign = await world.sluice.request(messagesRoute.path, { key: scoped, body: messagesRoute.body });
     expect(await typeOf(foreign)).toEqual([403, "permission_error"]);
     world.provider.script(anthropicError(529, "overloaded_error", "busy"));
@@ -78,7 +78,7 @@ describe("7.2 Codes", () => {
   });
 
   test("7.2 key_disabled: key disabled, or scoped to a different provider than the requested model", async () => {
-    const key = await newKey(world, { scope: "local" });
+    const key = await newKey(world, { provider: "local" });
     await expectError(await world.sluice.request(chat.path, { key, body: chat.body }), "key_disabled", "A");
   });
 

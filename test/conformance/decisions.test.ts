@@ -21,7 +21,7 @@ const world = useWorld({ head: "[server]\nanonymous_rpm = 100000\nheartbeat = 0.
 describe("what the interface leaves open", () => {
   test("5 checks run in order, and the first that refuses is the one that is told", async () => {
     const limited = await newKey(world, { rpm: 1 });
-    const scoped = await newKey(world, { scope: "anthropic" });
+    const scoped = await newKey(world, { provider: "anthropic" });
     const poor = await newKey(world, { credit: 0.0001 });
     await waitFor(
       async () => (await world.sluice.request("/v1/usage", { key: limited })).status === 429,

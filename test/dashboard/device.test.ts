@@ -31,7 +31,7 @@ describe.if(browserPath !== null)("the page that approves a terminal", () => {
 
   beforeAll(async () => {
     sluice = await Sluice.start({ config });
-    await sluice.cliJson(..."accounts create --mode credit --label crowd --open".split(" "));
+    await sluice.cliJson(..."accounts create --mode credit --label crowd --postpaid".split(" "));
     browsing = await browse(browserPath ?? "", { scheme: "light", width: 1360, height: 850 });
     page = await browsing.context.newPage();
     page.setDefaultTimeout(20_000);

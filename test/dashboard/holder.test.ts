@@ -119,7 +119,7 @@ describe.if(browserPath !== null)("the key holder's page", () => {
     const head = `[server]\ntrusted_proxies = ["127.0.0.1"]\n\n${people}`;
     const demo = '\n[providers.demo]\nkind = "demo"\n[[models]]\nid = "m"\nprovider = "demo"\nfree = true\n';
     await using own = await Sluice.start({ config: head + demo });
-    await own.cliJson(..."accounts create --mode credit --label crowd --open".split(" "));
+    await own.cliJson(..."accounts create --mode credit --label crowd --postpaid".split(" "));
     const theirs = await browsing.context.newPage();
     await theirs.setExtraHTTPHeaders({ "x-forwarded-email": "dora@example.com" });
     await theirs.goto(`${own.url}/usage`);

@@ -174,7 +174,7 @@ describe("a key's form", () => {
     expect(request).toMatchObject({
       label: null,
       owner: null,
-      scope: "all",
+      provider_scope: "all",
       models: ["a", "b"],
       rpm_limit: 1000,
       tpm_limits: [
@@ -187,7 +187,7 @@ describe("a key's form", () => {
       budget_tokens: null,
       period: "day",
     });
-    const unset = { label: null, scope: "all", rpm_limit: null, expires_at: null, budget: null };
+    const unset = { label: null, provider_scope: "all", rpm_limit: null, expires_at: null, budget: null };
     const limits = { tpm_limits: [{ limit: 5, models: "gpt-*" }], tags: { env: "prod" } };
     expect(formOf({ ...unset, ...limits, models: ["a"] } as never)).toMatchObject({
       ...{ label: "", models: "a", rpm: "", budget: "", expires: "", tpm: "5:gpt-*", tag: "env=prod" },

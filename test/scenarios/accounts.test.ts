@@ -57,7 +57,7 @@ test("two keys draw on one balance, and each has figures of its own", async () =
 });
 
 test("a cap that is used up refuses its key in both formats, names itself, and lets the other key go on", async () => {
-  await account("--mode", "credit", "--label", "invoice", "--open");
+  await account("--mode", "credit", "--label", "invoice", "--postpaid");
   const capped = await keyOf("invoice", "--cap", "0.000001/day");
   const free = await keyOf("invoice");
   const tooLittle = await sluice.request("/v1/chat/completions", { key: capped, body: ask });

@@ -75,15 +75,20 @@ describe("what `requests show` advises lets the same call through", () => {
       "key_cap",
       "insufficient_credit",
       () => make("--mode credit --credit 5 --cap 0.001/day --cap 3/month"),
-      ["keys extend"],
+      ["keys raise-cap"],
     ],
     [
       "key_cap",
       "insufficient_credit",
       () => make("--mode credit --credit 5 --cap 0.001/day --cap 0.002/month:gpt-*"),
-      ["keys extend", "keys extend"],
+      ["keys raise-cap", "keys raise-cap"],
     ],
-    ["key_cap", "insufficient_credit", () => make("--mode credit --open --cap 0.001/week"), ["keys extend"]],
+    [
+      "key_cap",
+      "insufficient_credit",
+      () => make("--mode credit --postpaid --cap 0.001/week"),
+      ["keys raise-cap"],
+    ],
     [
       "account_cap",
       "insufficient_credit",
@@ -94,9 +99,9 @@ describe("what `requests show` advises lets the same call through", () => {
       "balance",
       "insufficient_credit",
       () => makeOn("--mode credit --label poor --credit 0.001 --cap 0.004/day", "--cap 0.002/month"),
-      ["accounts topup", "accounts update", "keys extend"],
+      ["accounts topup", "accounts update", "keys raise-cap"],
     ],
-    ["key_cap", "limit_reached", () => make("--mode credit --credit 5 --cap 0/day"), ["keys extend"]],
+    ["key_cap", "limit_reached", () => make("--mode credit --credit 5 --cap 0/day"), ["keys raise-cap"]],
     ["budget", "limit_reached", () => make("--mode token_budget --budget 0 --period month"), ["keys update"]],
   ] as const)("%s, %s: case %#", async (bound, code, create, commands) => {
     const key = await create();
@@ -135,11 +140,15 @@ describe("what `requests show` advises lets the same call through", () => {
         "key_disabled",
         () => sluice.cli("keys", "update", stopped.id, "--models", "claude-test"),
       ],
-      ["keys update", "key_disabled", () => sluice.cli("keys", "update", stopped.id, "--scope", "anthropic")],
       [
         "keys update",
         "key_disabled",
-        () => sluice.cli("keys", "update", stopped.id, "--scope", "anthropic", "--models", "local-test"),
+        () => sluice.cli("keys", "update", stopped.id, "--provider", "anthropic"),
+      ],
+      [
+        "keys update",
+        "key_disabled",
+        () => sluice.cli("keys", "update", stopped.id, "--provider", "anthropic", "--models", "local-test"),
       ],
     ];
     const stopped = await make("--mode credit --credit 5");

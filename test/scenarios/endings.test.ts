@@ -154,7 +154,7 @@ describe("an exchange is explained", () => {
     },
     {
       why: "of another provider",
-      options: { scope: "anthropic" },
+      options: { provider: "anthropic" },
       calls: 1,
       code: "key_disabled",
       status: 403,
@@ -194,11 +194,11 @@ describe("an exchange is explained", () => {
   );
 
   test("that was refused for its model, with the model's name", async () => {
-    const scoped = await sluice.createKey({ scope: "anthropic" });
+    const scoped = await sluice.createKey({ provider: "anthropic" });
     const shown = await show((await traffic.call(scoped)).id);
     expect(shown).toMatchObject({ code: "key_disabled", model: "gpt-test" });
     expect(shown.explanation).toContain('This key may not use the model "gpt-test"');
-    expect(shown.explanation).toContain(`\`sluice keys update ${scoped.prefix} --scope all\``);
+    expect(shown.explanation).toContain(`\`sluice keys update ${scoped.prefix} --provider all\``);
   });
 
   test("that was refused for a key that is disabled, with how to enable it", async () => {

@@ -31,7 +31,7 @@ export interface KeyOptions {
   readonly rpm?: number;
   readonly tpm?: number;
   readonly "max-concurrent"?: number;
-  readonly scope?: string;
+  readonly provider?: string;
   readonly models?: readonly string[];
   readonly expires?: string;
 }

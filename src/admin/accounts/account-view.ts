@@ -94,7 +94,7 @@ function accountView(
     id: account.id,
     mode,
     label: account.label,
-    open: account.isOpen,
+    postpaid: account.isOpen,
     status: account.closedAtMs === null ? "active" : "closed",
     created_at: iso(account.createdAtMs),
     credit: mode === "credit" ? creditDocument(totals) : null,

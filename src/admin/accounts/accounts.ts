@@ -65,7 +65,7 @@ function checkTerms({ clock }: OperationContext, account: AccountRecord): void {
     throw invalidInput(why);
   }
   if (mode === "token_budget" && isOpen) {
-    const why = "an open account is billed in credits; a token budget without a limit needs no more";
+    const why = "a postpaid account is billed in credits; a token budget without a limit needs no more";
     throw invalidInput(why);
   }
   checkKeyFields({ label, budgetTokens, period, content, tags, tpmLimits }, clock.wallMs());

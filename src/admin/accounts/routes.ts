@@ -39,7 +39,7 @@ export const accountRoutes: readonly AdminRoute[] = [
   ),
   post(
     "/accounts/:account/topup",
-    "Add credit; on an open account it lowers what is owed",
+    "Add credit; on a postpaid account this lowers what is owed",
     { body: topUpBody, answers: withRepeated(accountView) },
     async (call) => {
       const entry = { ...call.body, amountNano: nano(call.body.amount, "amount") };
@@ -76,7 +76,7 @@ function updateFrom(body: AccountChangesBody): AccountUpdate {
     label: body.label,
     budgetTokens: body.budget_tokens,
     period: body.period,
-    isOpen: body.open,
+    isOpen: body.postpaid,
     caps: capsFromBody(body.caps),
     keyCaps: capsFromBody(body.key_caps),
     content: body.content,

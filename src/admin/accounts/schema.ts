@@ -28,7 +28,7 @@ export const accountView = Type.Object({
   id: Type.String(),
   mode: oneOf(keyModes),
   label: nullable(Type.String()),
-  open: billedAfterwards,
+  postpaid: billedAfterwards,
   status: oneOf(accountStatuses),
   created_at: moment,
   credit: nullable(creditStanding),
@@ -53,7 +53,7 @@ export const accountChangesBody = Type.Partial(
   Type.Object({
     label,
     ...accountTerms,
-    open: billedAfterwards,
+    postpaid: billedAfterwards,
     caps: capsBody,
     key_caps: capsBody,
     content: contentLevel,

@@ -39,7 +39,7 @@ const accountStatement = Type.Object({
   account: Type.String(),
   label: name,
   mode: oneOf(keyModes),
-  open: Type.Boolean(),
+  postpaid: Type.Boolean(),
   unit: oneOf(["credits", "tokens"]),
   opening: nullable(amount),
   charged: amount,
@@ -51,7 +51,7 @@ const accountStatement = Type.Object({
   owed: nullable(
     Type.Number({
       minimum: 0,
-      description: "What is due at the end; null where nothing is billed afterwards.",
+      description: "Amount due; null unless the account is postpaid.",
     }),
   ),
   lines: Type.Array(statementLine),

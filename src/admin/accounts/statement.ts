@@ -49,7 +49,7 @@ function accountDocument(statement: AccountStatement): AccountStatementView {
     account: accountId,
     label,
     mode,
-    open: isOpen,
+    postpaid: isOpen,
     unit: isCredit ? "credits" : "tokens",
     opening: isCredit ? amount(opening) : null,
     charged: amount(sumOf("charge") + sumOf("overrun")),

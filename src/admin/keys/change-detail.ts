@@ -20,7 +20,7 @@ export function creationDetail(key: KeyRecord, creditNano: number): string {
 
 function payer(key: KeyRecord, creditNano: number): string {
   if (key.accountId !== ownAccountId(key.id)) return key.accountId;
-  return key.isOpen ? "open" : spendable(key, creditNano);
+  return key.isOpen ? "postpaid" : spendable(key, creditNano);
 }
 
 function spendable(
@@ -69,7 +69,7 @@ export function accountCreationDetail(account: AccountRecord, creditNano: number
   const { mode, isOpen, caps, keyCaps, content, tags, tpmLimits } = account;
   const named = [
     mode,
-    isOpen ? "open" : spendable(account, creditNano),
+    isOpen ? "postpaid" : spendable(account, creditNano),
     ...namedCaps("caps", caps, account),
     ...namedCaps("caps of new keys", keyCaps, account),
     ...(content === null ? [] : [`content ${content}`]),
@@ -98,7 +98,7 @@ export function accountUpdateDetail(before: AccountRecord, after: AccountRecord)
 function terms(account: AccountRecord): Map<string, string> {
   const { mode, isOpen, budgetTokens, period, caps, keyCaps, content, tags, tpmLimits } = account;
   return new Map([
-    ["open", isOpen ? "yes" : "no"],
+    ["postpaid", isOpen ? "yes" : "no"],
     ["budget", String(budgetTokens ?? "none")],
     ["period", period],
     ["caps", capsText(caps, mode)],

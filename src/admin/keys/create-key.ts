@@ -49,7 +49,7 @@ export async function createKeyOn(
 function checkModeFields(spec: KeySpec): void {
   if (spec.mode === "token_budget") {
     if (spec.isOpen) {
-      throw invalidInput("an open key is billed in credits; its mode is credit");
+      throw invalidInput("a postpaid key is billed in credits; its mode is credit");
     }
     if (spec.creditNano === undefined) return;
     throw invalidInput("a token-budget key has no credit; give it a budget instead");

@@ -100,7 +100,7 @@ async function keyViews(
   return keys.map((key, place) => {
     const account = summaries[place];
     assert(account !== undefined, `key ${key.id} has no account`);
-    const held = key.mode === "credit" ? creditsFromNano(account.held) : account.budgetHeld;
-    return { ...summarizeKey(key, account, clock.wallMs(), lastDays.get(key.id) ?? null), held };
+    const reserved = key.mode === "credit" ? creditsFromNano(account.held) : account.budgetHeld;
+    return { ...summarizeKey(key, account, clock.wallMs(), lastDays.get(key.id) ?? null), reserved };
   });
 }

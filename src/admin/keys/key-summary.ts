@@ -16,7 +16,7 @@ import type { KeyView } from "./schema.ts";
  * A key under the names that the admin API, the dashboard and `--json` share: its derived status and its account, never its
  * hash. Only a running gateway knows what is held.
  */
-export type KeySummary = Omit<KeyView, "held">;
+export type KeySummary = Omit<KeyView, "reserved">;
 
 type KeyAccount = Pick<
   AccountSummary,
@@ -54,7 +54,7 @@ export function summarizeKey(
     created_at: iso(key.createdAtMs),
     previous_secret_until: graceLasts ? isoOrNull(key.previousUntilMs) : null,
     caps: capsOf("key_cap"),
-    open: key.isOpen,
+    postpaid: key.isOpen,
     account_status: key.isClosed ? "closed" : "active",
     account_caps: capsOf("account_cap"),
     credit: isCredit ? creditDocument(account) : null,

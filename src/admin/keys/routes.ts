@@ -68,10 +68,10 @@ export const keyRoutes: readonly AdminRoute[] = [
     async (call) => changed(call, "key.move", await moveKey(call.deps, keyName(call), call.body.account)),
   ),
   post(
-    "/keys/:key/extend",
+    "/keys/:key/raise-cap",
     "Raise a cap for its running period alone",
     { body: extendBody, answers: keyViewSchema },
-    async (call) => changed(call, "key.extend", await extendKey(call.deps, keyName(call), call.body)),
+    async (call) => changed(call, "key.raise_cap", await extendKey(call.deps, keyName(call), call.body)),
   ),
   post(
     "/keys/:key/rotate",
@@ -112,14 +112,14 @@ async function createdFrom(call: AdminCall, spec: PaidKeySpec): Promise<Changed>
   return changed(call, "key.create", { key, detail }, { key: secret });
 }
 
-function specOf({ mode, account, open, credit, caps, ...attributes }: NewKeyBody): PaidKeySpec {
+function specOf({ mode, account, postpaid, credit, caps, ...attributes }: NewKeyBody): PaidKeySpec {
   const creditNano = credit === undefined ? undefined : nano(credit, "credit");
   return {
     ...attributesFromBody(attributes),
     mode,
     account,
     creditNano,
-    isOpen: open,
+    isOpen: postpaid,
     caps: capsFromBody(caps),
   };
 }

@@ -94,7 +94,7 @@ const keyFields = {
   status: oneOf(keyStatuses),
   ...shownAttributes,
   caps: Type.Array(capView),
-  open: flag("Its account is billed afterwards: caps are the only bound."),
+  postpaid: flag("Its account is postpaid: caps are the only limit."),
   account_status: oneOf(accountStatuses),
   account_caps: Type.Array(capView, {
     description: "Of its account: for all keys together that draw on it.",
@@ -103,7 +103,7 @@ const keyFields = {
   previous_secret_until: nullable(moment),
   credit: nullable(creditStanding),
   budget: nullable(budgetStanding),
-  held: figure("Set aside by open requests: credits, or tokens of a budget."),
+  reserved: figure("Reserved by requests in progress: credits, or tokens of a budget."),
   lifetime_spend: figure("Credits that it has spent itself, whichever account paid."),
   recorded_requests: count,
   input_tokens: count,
@@ -141,13 +141,13 @@ export const keyChangesBody = Type.Partial(Type.Object({ ...attributes, caps: ca
 export type KeyChangesBody = Static<typeof keyChangesBody>;
 
 export const openingCredit = Type.Number({ minimum: 0, description: "Opening balance, in credits." });
-export const billedAfterwards = flag("Billed afterwards: no balance is needed.");
+export const billedAfterwards = flag("Postpaid: no balance is needed.");
 
 export const newKeyBody = body({
   mode: Type.Optional(oneOf(keyModes)),
   account: Type.Optional(text("The id or label of the account that it draws on; absent: one of its own.")),
   credit: Type.Optional(openingCredit),
-  open: Type.Optional(billedAfterwards),
+  postpaid: Type.Optional(billedAfterwards),
   ...keyChangesBody.properties,
 });
 export type NewKeyBody = Static<typeof newKeyBody>;

@@ -47,11 +47,14 @@ function statusAdvice({ status, prefix, account, account_status: accountStatus }
 }
 
 /** What lets the key use the model. */
-function modelAdvice({ model }: ListedExchange, { prefix, models, scope }: KeySummary): string | null {
+function modelAdvice(
+  { model }: ListedExchange,
+  { prefix, models, provider_scope: scope }: KeySummary,
+): string | null {
   if (model === "") return null;
   const changes = [
     ...(models === null || models.includes(model) ? [] : [`--models ${[...models, model].join(",")}`]),
-    ...(scope === "all" ? [] : ["--scope all"]),
+    ...(scope === "all" ? [] : ["--provider all"]),
   ];
   return changes.length === 0
     ? `Give ${model} a \`price\`, or \`free = true\`, in the configuration.`

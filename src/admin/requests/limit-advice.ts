@@ -26,7 +26,7 @@ function commandsFor(key: KeySummary, denied: DeniedExchange & { readonly needed
   const lacks = (cap: CapView) => matchesModel(cap.models, model) && missing(cap, needed, unit) > 0;
   const ofKey = key.caps.filter(lacks).map((cap) => {
     const amount = shown(missing(cap, needed, unit), key.mode);
-    return `sluice keys extend ${key.prefix} ${amount} --cap ${quoted(capName(cap))} --note ${exchangeId}`;
+    return `sluice keys raise-cap ${key.prefix} ${amount} --cap ${quoted(capName(cap))} --note ${exchangeId}`;
   });
   return [...ofFunds(key, needed), ...raisedAccountCaps(key, needed, lacks), ...ofKey];
 }
@@ -47,7 +47,7 @@ function ofFunds(key: KeySummary, needed: number): string[] {
   const [noun, name] = isOwn ? ["keys", key.prefix] : ["accounts", key.account];
   if (credit !== null) {
     const lacking = needed - Math.round(credit.balance * 1e9);
-    return key.open || lacking <= 0 ? [] : [`sluice ${noun} topup ${name} ${shown(lacking, mode)}`];
+    return key.postpaid || lacking <= 0 ? [] : [`sluice ${noun} topup ${name} ${shown(lacking, mode)}`];
   }
   if (budget === null || budget.tokens === null || budget.used + needed <= budget.tokens) return [];
   return [`sluice ${noun} update ${name} --budget ${budget.used + needed}`];

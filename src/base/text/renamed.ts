@@ -24,14 +24,21 @@ export function renamedSetting(path: string): string | null {
 }
 
 /** Commands as they are typed after `sluice`. */
-const commands: ReadonlyMap<string, string> = new Map([["exchanges", "requests"]]);
+const commands: ReadonlyMap<string, string> = new Map([
+  ["exchanges", "requests"],
+  ["keys extend", "keys raise-cap"],
+]);
 
 export function renamedCommand(name: string): string | null {
   const renamed = commands.get(name);
   return renamed === undefined ? null : `\`sluice ${name}\` was renamed to \`sluice ${renamed}\``;
 }
 
-const options: ReadonlyMap<string, string> = new Map();
+const options: ReadonlyMap<string, string> = new Map([
+  ["--open", "--postpaid"],
+  ["--no-open", "--no-postpaid"],
+  ["--scope", "--provider"],
+]);
 
 export function renamedOption(name: string): string | null {
   const renamed = options.get(name);

@@ -71,21 +71,21 @@ interface TermOptions extends DataOptions {
   readonly label?: string;
   readonly budget?: number | "none";
   readonly period?: BudgetPeriod;
-  readonly open?: boolean;
+  readonly postpaid?: boolean;
   readonly cap?: readonly WrittenCap[];
   readonly keyCap?: readonly WrittenCap[];
   readonly content?: ContentLevel | "default";
 }
 
 function termsOf(options: TermOptions) {
-  const { label, budget, period, open, cap, keyCap, content } = options;
+  const { label, budget, period, postpaid, cap, keyCap, content } = options;
   const { tags, tpmLimits } = attributesFromOptions(options);
   const budgetTokens = budget === "none" ? null : budget;
   return {
     label,
     budgetTokens,
     period,
-    isOpen: open,
+    isOpen: postpaid,
     caps: cap,
     keyCaps: keyCap,
     content: content === "default" ? null : content,
@@ -107,13 +107,13 @@ function createCommand(terminal: Terminal): Command {
     .option("--credit <n>", "opening balance, in credits", creditAmount)
     .option("--budget <n>", "tokens per period (default: no limit)", atLeastZero)
     .addOption(choiceOption("period", budgetPeriods, "the budget's period (default: month)"))
-    .option("--open", "billed afterwards: no balance is needed, and caps are the only bound")
+    .option("--postpaid", "no balance is needed, and caps are the only limit")
     .addOption(capOption("cap", "the most that all keys together may take; repeatable"))
     .addOption(capOption("key-cap", "the cap that each new key gets; repeatable"))
     .addOption(choiceOption("content", contentLevels, "record at most this of request content"))
     .examples(
       "sluice accounts create --mode credit --label atlas --credit 100 --key-cap 5/day",
-      "sluice accounts create --mode credit --label acme --open --cap 500/month",
+      "sluice accounts create --mode credit --label acme --postpaid --cap 500/month",
     )
     .action(async (options: TermOptions & { readonly mode: KeyMode; readonly credit?: number }) => {
       const { createAccount } = await operations();
@@ -145,7 +145,7 @@ const columns: readonly ListColumn<AccountView>[] = [
   { name: "label", title: "LABEL", elastic: true },
   { name: "mode", title: "MODE" },
   { name: "status", title: "STATUS" },
-  { name: "open" },
+  { name: "postpaid" },
   {
     name: "balance",
     title: "LEFT OR OWED",
@@ -211,7 +211,7 @@ const enterCredit =
 function accountsTopUpCommand(terminal: Terminal): Command {
   const command = newAccountCommand(
     "topup",
-    "Add credit to an account; on an open one it lowers what is owed",
+    "Add credit to an account; on a postpaid one this lowers what is owed",
   );
   return topUpCommand(command, enterCredit(terminal)).examples([
     "sluice accounts topup atlas 50 --reference invoice-1042",
@@ -231,8 +231,8 @@ function updateCommand(terminal: Terminal): Command {
     .option("--label <text>", "a name for people")
     .option("--budget <n|none>", "tokens per period", orWord("none", atLeastZero))
     .addOption(choiceOption("period", budgetPeriods, "the budget's period"))
-    .option("--open", "billed afterwards from now on: no balance is needed")
-    .option("--no-open", "needs a balance from now on; what is owed has to be topped up before")
+    .option("--postpaid", "make it postpaid: no balance is needed")
+    .option("--no-postpaid", "make it prepaid; top up what is owed first")
     .addOption(capOption("cap", "takes the place of all its caps; repeatable"))
     .addOption(capOption("key-cap", "the cap that each new key gets; repeatable"))
     .addOption(

@@ -9,7 +9,7 @@ const month = new Date().toISOString().slice(0, 7);
 test("an open account owes what was charged beyond its credit, and nothing while it has some", async () => {
   await using admin = await startAdmin();
   const make = (label: string) =>
-    admin.post<{ readonly id: string }>("/accounts", { mode: "credit", label, open: true });
+    admin.post<{ readonly id: string }>("/accounts", { mode: "credit", label, postpaid: true });
   const [inDebt, inCredit] = [await make("in debt"), await make("in credit")];
   const { id } = await admin.post<IssuedKeyView>("/keys", { mode: "credit", account: inDebt.id });
   await admin.store.commit([settleItem(id, 2_000_000_000, { accountId: inDebt.id, atMs: Date.now() })]);

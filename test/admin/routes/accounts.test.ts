@@ -34,7 +34,7 @@ describe("accounts", () => {
     });
     expect(made).toMatchObject({
       label: "atlas",
-      open: false,
+      postpaid: false,
       credit: { balance: 100 },
       caps: [{ limit: 50, period: "month", models: "gpt-*", used: 0 }],
       key_caps: [{ limit: 5, period: "day", models: null }],
@@ -42,9 +42,9 @@ describe("accounts", () => {
     });
     const path = `/accounts/${made.id}`;
     const caps = [{ limit: 80, period: "month", models: "gpt-*" }];
-    expect(await patch<AccountView>(admin, path, { label: "Atlas", open: true, caps })).toMatchObject({
+    expect(await patch<AccountView>(admin, path, { label: "Atlas", postpaid: true, caps })).toMatchObject({
       label: "Atlas",
-      open: true,
+      postpaid: true,
       caps: [{ limit: 80 }],
     });
     const topUp = () => admin.post<object>(`${path}/topup`, { amount: 5, reference: "invoice 7" });
@@ -56,7 +56,7 @@ describe("accounts", () => {
     expect((await admin.json<AccountList>("/accounts")).data).toEqual([shown]);
     expect(await audited(admin)).toEqual([
       "account.create credit, 100 credits, caps 50/month:gpt-*, caps of new keys 5/day",
-      "account.update label, open no → yes, caps 50/month:gpt-* → 80/month:gpt-*",
+      "account.update label, postpaid no → yes, caps 50/month:gpt-* → 80/month:gpt-*",
       "account.topup +5 credits",
       "account.topup +5 credits (known reference, nothing changed)",
       "account.adjust -1 credit",
@@ -69,7 +69,7 @@ describe("accounts", () => {
     const account = (body: object) => admin.post<AccountView>("/accounts", { mode: "credit", ...body });
     const [atlas, zephyr] = [
       await account({ label: "atlas", credit: 10, key_caps: [{ limit: 5, period: "day" }] }),
-      await account({ label: "zephyr", open: true }),
+      await account({ label: "zephyr", postpaid: true }),
     ];
     const { key: _, ...ada } = await admin.post<IssuedKeyView>("/keys", { account: "atlas", owner: "ada" });
     expect(ada).toMatchObject({ mode: "credit", account: atlas.id, owner: "ada", caps: [{ limit: 5 }] });
@@ -81,10 +81,10 @@ describe("accounts", () => {
     const changed = await patch<KeyView>(admin, path, { owner: "ben", caps });
     expect(changed).toMatchObject({ owner: "ben", caps: [{ limit: 1 }, { limit: 2, models: "gpt-*" }] });
     const extension = { amount: 3, note: "release week" };
-    expect(await refused(admin, `${path}/extend`, extension)).toBe(
+    expect(await refused(admin, `${path}/raise-cap`, extension)).toBe(
       "400 invalid_input: Name one of its caps: day, month:gpt-*.",
     );
-    const extended = await admin.post<KeyView>(`${path}/extend`, { ...extension, cap: "month:gpt-*" });
+    const extended = await admin.post<KeyView>(`${path}/raise-cap`, { ...extension, cap: "month:gpt-*" });
     expect(extended.caps).toMatchObject([{ limit: 1 }, { limit: 5 }]);
     const moved = await admin.post<KeyView>(`${path}/move`, { account: "zephyr" });
     expect(moved).toMatchObject({ account: zephyr.id, credit: { balance: 0 } });
@@ -100,7 +100,7 @@ describe("accounts", () => {
     expect((await audited(admin)).slice(2)).toEqual([
       `key.create credit, ${atlas.id}, owner ada, caps 5/day`,
       "key.update owner ada → ben, caps 5/day → 1/day, 2/month:gpt-*",
-      "key.extend +3/month:gpt-*: release week",
+      "key.raise_cap +3/month:gpt-*: release week",
       `key.move ${atlas.id} → ${zephyr.id}`,
     ]);
   });
@@ -140,11 +140,11 @@ describe("accounts", () => {
 
   test("that owe something stay open, and closed ones take no key", async () => {
     await using admin = await startAdmin();
-    await admin.post("/accounts", { mode: "credit", label: "acme", open: true });
+    await admin.post("/accounts", { mode: "credit", label: "acme", postpaid: true });
     await admin.post("/accounts/acme/adjust", { amount: -7, note: "of the old gateway" });
-    expect(await refused(admin, "/accounts/acme", { open: false }, "PATCH")).toContain("owes something");
+    expect(await refused(admin, "/accounts/acme", { postpaid: false }, "PATCH")).toContain("owes something");
     await admin.post("/accounts/acme/topup", { amount: 7 });
-    expect((await patch<AccountView>(admin, "/accounts/acme", { open: false })).open).toBe(false);
+    expect((await patch<AccountView>(admin, "/accounts/acme", { postpaid: false })).postpaid).toBe(false);
     await admin.post("/accounts/acme/close");
     expect(await refused(admin, "/keys", { account: "acme" })).toContain("is closed");
   });
@@ -159,7 +159,7 @@ describe("accounts", () => {
       ["/accounts", { mode: "credit", label: "a\nb" }, /^400 invalid_input/],
       ["/accounts", { mode: "credit", label: "a", budget_tokens: 5 }, /no token budget/],
       ["/accounts", { mode: "token_budget", label: "a", credit: 5 }, /no credit/],
-      ["/accounts", { mode: "token_budget", label: "a", open: true }, /billed in credits/],
+      ["/accounts", { mode: "token_budget", label: "a", postpaid: true }, /billed in credits/],
       ["/accounts", { mode: "credit", label: "a", caps: [cap, cap] }, /two caps/i],
       ["/accounts", { mode: "credit", label: "a", caps: [{ ...cap, models: "gpt[45]" }] }, /a cap's models/i],
       ["/accounts", { mode: "credit", label: "a", caps: [{ ...cap, period: "year" }] }, /caps\.0\.period/],
@@ -173,8 +173,8 @@ describe("accounts", () => {
       ["/keys", {}, /name one/],
       ["/keys", { account: "class", mode: "credit" }, /its account's: token_budget/],
       ["/keys", { account: "class", budget_tokens: 5 }, /change them there/],
-      ["/keys", { mode: "token_budget", open: true }, /billed in credits/],
-      [`/keys/${id}/extend`, { amount: 5, note: "why" }, /has no cap/],
+      ["/keys", { mode: "token_budget", postpaid: true }, /billed in credits/],
+      [`/keys/${id}/raise-cap`, { amount: 5, note: "why" }, /has no cap/],
       [`/keys/${id}/move`, { account: "nobody" }, /^404 unknown_account/],
     ];
     const before = (await audited(admin)).length;
@@ -191,7 +191,11 @@ describe("accounts", () => {
 
 test("a statement says what is owed, to the nano-credit, and whether its month is over", async () => {
   await using admin = await startAdmin();
-  const { id } = await admin.post<AccountView>("/accounts", { mode: "credit", label: "billed", open: true });
+  const { id } = await admin.post<AccountView>("/accounts", {
+    mode: "credit",
+    label: "billed",
+    postpaid: true,
+  });
   await admin.post(`/accounts/${id}/topup`, { amount: 2.5, reference: "invoice 7" });
   await admin.post(`/accounts/${id}/adjust`, { amount: -4, note: "entered twice" });
   const month = new Date(admin.clock.wallMs()).toISOString().slice(0, 7);

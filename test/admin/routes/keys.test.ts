@@ -17,7 +17,7 @@ describe("keys", () => {
       budget_tokens: 5000,
       period: "day",
       rpm_limit: 60,
-      scope: "openai",
+      provider_scope: "openai",
       models: ["gpt-test"],
       expires_at: "2027-01-01T00:00:00Z",
     });
@@ -28,7 +28,7 @@ describe("keys", () => {
       label: "nightly",
       status: "active",
       rpm_limit: 60,
-      scope: "openai",
+      provider_scope: "openai",
       credit: null,
     });
     expect(shown.budget).toMatchObject({
@@ -182,7 +182,11 @@ describe("a body that is not right", () => {
         { mode: "credit", models: ["gpt-tset"] },
         'There is no model "gpt-tset", did you mean "gpt-test"?',
       ],
-      ["/keys", { mode: "credit", scope: "opneai" }, 'There is no provider "opneai", did you mean "openai"?'],
+      [
+        "/keys",
+        { mode: "credit", provider_scope: "opneai" },
+        'There is no provider "opneai", did you mean "openai"?',
+      ],
     ];
     for (const [path, body, message] of cases) expect(await messageOf(admin, path, body)).toBe(message);
   });

@@ -16,7 +16,7 @@ import { Misuse, type Terminal } from "../../terminal/terminal.ts";
 interface Options extends DataOptions {
   readonly mode?: KeyMode;
   readonly account?: string;
-  readonly open?: true;
+  readonly postpaid?: true;
   readonly cap?: readonly WrittenCap[];
   readonly credit?: number;
   readonly budget?: number;
@@ -29,7 +29,7 @@ export function keysCreateCommand(terminal: Terminal): Command {
   const command = newDataCommand("create", "Create a key; its secret is shown once, now")
     .addOption(choiceOption("mode", keyModes, "what the key spends: credits, or the tokens of a budget"))
     .option("--account <account>", "draws on this account, by its id or label, and takes its mode")
-    .option("--open", "billed afterwards: a credit key that needs no balance")
+    .option("--postpaid", "no balance is needed, and caps are the only limit")
     .addOption(capOption("cap", "the most that it may take: 5/day, 20/week:claude-opus-*; repeatable"))
     .addOption(label)
     .option("--credit <n>", "opening balance of a credit key, in credits", creditAmount)
@@ -39,13 +39,13 @@ export function keysCreateCommand(terminal: Terminal): Command {
     .examples(
       "sluice keys create --mode credit --credit 5 --label alice",
       "sluice keys create --mode token_budget --budget 1000000 --period month",
-      "sluice keys create --mode credit --credit 20 --scope openai --rpm 60 --expires 30d",
+      "sluice keys create --mode credit --credit 20 --provider openai --rpm 60 --expires 30d",
       ["sluice keys create --mode credit --credit 1 --json | jq -r .key", "only the secret"],
     )
     .action(async (options: Options) => {
       checkMode(options);
-      const { mode, account, open, cap, credit: creditNano } = options;
-      const spec = { creditNano, isOpen: open, ...attributesFromOptions(options) };
+      const { mode, account, postpaid, cap, credit: creditNano } = options;
+      const spec = { creditNano, isOpen: postpaid, ...attributesFromOptions(options) };
       const { createKeyOn } = await import("../../../admin/keys/create-key.ts");
       const { creationDetail } = await import("../../../admin/keys/change-detail.ts");
       await changeKey(terminal, options, ["key.create", "created"], async (context) => {
@@ -75,7 +75,7 @@ function checkMode(options: Options): void {
 const operations = () => import("../../../admin/keys/change-key.ts");
 
 export function keysUpdateCommand(terminal: Terminal): Command {
-  const command = newKeyCommand("update", "Change a key's label, limits, scope or expiry")
+  const command = newKeyCommand("update", "Change a key's label, limits, provider scope or expiry")
     .examples("sluice keys update slu_8fK2mQ0x --rpm 120 --models gpt-5.6,demo-small", [
       "sluice keys update slu_8fK2mQ0x --expires 30d",
       "also brings an expired key back",
@@ -96,14 +96,14 @@ export function keysUpdateCommand(terminal: Terminal): Command {
 }
 
 export function keysExtendCommand(terminal: Terminal): Command {
-  return newKeyCommand("extend", "Raise a key's cap for its running period alone")
+  return newKeyCommand("raise-cap", "Raise a key's cap for the current period only")
     .argument("<amount>", "by how much, in credits or tokens", aboveZero)
     .option("--cap <period[:models]>", "which cap, where it has several: month, week:claude-opus-*")
     .requiredOption("--note <text>", "why; kept in the audit log")
-    .examples('sluice keys extend slu_8fK2mQ0x 20 --cap month --note "release week"')
+    .examples('sluice keys raise-cap slu_8fK2mQ0x 20 --cap month --note "release week"')
     .action(async (name: string, amount: number, options: ExtendOptions) => {
       const { extendKey } = await operations();
-      await changeKey(terminal, options, ["key.extend", "updated"], (context) =>
+      await changeKey(terminal, options, ["key.raise_cap", "updated"], (context) =>
         extendKey(context, name, { amount, ...options }),
       );
     });

@@ -82,7 +82,7 @@ const enterCredit =
         printJson({ ...view, [kind]: shown, ...context.place }, terminal);
         return;
       }
-      const balance = view.open ? standingText(view) : `the balance is ${standingText(view)}`;
+      const balance = view.postpaid ? standingText(view) : `the balance is ${standingText(view)}`;
       const amount = credits(Math.abs(amountNano));
       const done =
         kind === "topup" ? `got ${amount}` : `was adjusted by ${amountNano < 0 ? "-" : "+"}${amount}`;

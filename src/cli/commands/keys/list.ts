@@ -87,7 +87,12 @@ function columnsOf(
     { name: "tpm_limits", value: ({ tpm_limits: limits }) => limits && tpmText(limits) },
     { name: "max_concurrent" },
     { name: "tags", value: ({ tags }) => tags && tagsText(tags) },
-    { name: "scope", title: "USES", elastic: true, cell: (view) => mayUse(view) ?? style.dim("all") },
+    {
+      name: "provider_scope",
+      title: "USES",
+      elastic: true,
+      cell: (view) => mayUse(view) ?? style.dim("all"),
+    },
     { name: "models", value: ({ models }) => models?.join(" ") },
     {
       name: "recorded_requests",
@@ -117,7 +122,7 @@ function leftOf({ credit, budget }: KeySummary): number | null {
 }
 
 /** The provider and the models that the key is bound to; null if it may use everything. */
-function mayUse({ scope, models }: KeySummary): string | null {
+function mayUse({ provider_scope: scope, models }: KeySummary): string | null {
   const provider = scope === "all" ? null : scope;
   if (models === null) return provider;
   return provider === null ? models.join(", ") : `${provider}: ${models.join(", ")}`;
@@ -132,7 +137,7 @@ function daysAgo(days: number): string {
 function left(view: KeySummary): string {
   const cap = tightestCap([...view.caps, ...view.account_caps]);
   const rest = leftOf(view);
-  if (cap !== null && (rest === null || view.open || leftOfCap(cap) < rest))
+  if (cap !== null && (rest === null || view.postpaid || leftOfCap(cap) < rest))
     return capLeftText(cap, view.mode);
   return leftOfFunds(view);
 }

@@ -59,8 +59,8 @@ export function EditAccount({ of: account, ...dialog }: AccountDialogProps) {
 export function TopUpAccount({ of: account, ...dialog }: AccountDialogProps) {
   return (
     <TopUpBalance {...describe(account)} {...dialog}>
-      {account.open && <p>It lowers what is owed.</p>}
-      {!account.open && account.status === "closed" && (
+      {account.postpaid && <p>It lowers what is owed.</p>}
+      {!account.postpaid && account.status === "closed" && (
         <p class="bad">The account is closed: no key can spend what is added.</p>
       )}
     </TopUpBalance>

@@ -27,7 +27,7 @@ type AccountForm = Readonly<typeof emptyAccountForm>;
 export function accountFormOf(account: AccountView): AccountForm {
   return {
     label: account.label ?? "",
-    isOpen: account.open,
+    isOpen: account.postpaid,
     budget: String(account.budget?.tokens ?? ""),
     period: account.budget?.period ?? "month",
     caps: capForms(account.caps),
@@ -41,7 +41,7 @@ export function accountFormOf(account: AccountView): AccountForm {
 export function accountRequest(form: AccountForm, mode: KeyView["mode"]): Record<string, unknown> {
   const terms =
     mode === "credit"
-      ? { open: form.isOpen }
+      ? { postpaid: form.isOpen }
       : { budget_tokens: wholeOrNull(form.budget, "The token budget"), period: form.period };
   const caps = { caps: capsOf(form.caps, mode), key_caps: capsOf(form.keyCaps, mode) };
   const content = form.content === "" ? null : form.content;
@@ -63,8 +63,8 @@ export function BilledField({ of: [isOpen, setOpen] }: { of: State<boolean> }) {
   return (
     <Segmented
       label="When it is paid"
-      of={[isOpen ? "afterwards" : "before", (value) => setOpen(value === "afterwards")]}
-      choices={choicesOf({ before: "Prepaid", afterwards: "Billed afterwards" })}
+      of={[isOpen ? "postpaid" : "prepaid", (value) => setOpen(value === "postpaid")]}
+      choices={choicesOf({ prepaid: "Prepaid", postpaid: "Postpaid" })}
     />
   );
 }

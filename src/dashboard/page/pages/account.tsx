@@ -27,7 +27,7 @@ import { TopRows } from "./overview-parts.tsx";
 type AccountKey = AccountView["keys"][number];
 
 function Facts({ of: account }: { of: AccountView }) {
-  const { credit, open, keys, key_caps: given, mode } = account;
+  const { credit, postpaid, keys, key_caps: given, mode } = account;
   const { name, main, exact = main, side } = accountStanding(account);
   const owners = new Set(keys.map(({ owner }) => owner).filter((owner) => owner !== null));
   const facts: readonly Fact[] = [
@@ -37,14 +37,14 @@ function Facts({ of: account }: { of: AccountView }) {
       : ["Spent", shortCount(account.budget?.used ?? 0), "tokens in this period"],
     ["Keys", count(keys.length), plural(owners.size, "owner")],
     [
-      "New keys get",
+      "Default caps for new keys",
       given.length === 0 ? "no cap" : plural(given.length, "cap"),
       given.map((cap) => capWords(cap, mode)).join(", "),
     ],
     [
-      "Paid",
-      open ? "afterwards" : credit === null ? "by budget" : "before",
-      `made ${date(account.created_at)}`,
+      "Billing",
+      postpaid ? "postpaid" : credit === null ? "token budget" : "prepaid",
+      `created ${date(account.created_at)}`,
     ],
   ];
   return <FactTiles facts={facts} />;
@@ -94,7 +94,7 @@ export function AccountPage({ id }: { id: string }) {
               about={
                 <>
                   <code>{value.id}</code> <KeyStatus status={value.status} />{" "}
-                  {value.open ? "billed afterwards" : value.mode === "credit" ? "prepaid" : "token budget"}
+                  {value.postpaid ? "postpaid" : value.mode === "credit" ? "prepaid" : "token budget"}
                 </>
               }
             >

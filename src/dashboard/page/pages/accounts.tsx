@@ -18,17 +18,17 @@ import { CreateAccount } from "./account-dialogs.tsx";
 import { AccountMenu } from "./account-menu.tsx";
 
 /** The share of its tightest bound that is used; 0 where nothing bounds it. */
-function usedShare({ credit, budget, open, caps }: AccountView): number {
+function usedShare({ credit, budget, postpaid, caps }: AccountView): number {
   const shares = caps.map(({ used, limit }) => (limit === 0 ? 1 : used / limit));
-  if (credit !== null && !open && credit.purchased > 0) shares.push(credit.used / credit.purchased);
+  if (credit !== null && !postpaid && credit.purchased > 0) shares.push(credit.used / credit.purchased);
   if (budget !== null && budget.tokens !== null) shares.push(budget.used / (budget.tokens || 1));
   return Math.max(0, ...shares);
 }
 
 /** How it is paid for, as the filter has it. */
-function paymentOf({ mode, open }: AccountView): "prepaid" | "afterwards" | "budget" {
+function paymentOf({ mode, postpaid }: AccountView): "prepaid" | "postpaid" | "budget" {
   if (mode === "token_budget") return "budget";
-  return open ? "afterwards" : "prepaid";
+  return postpaid ? "postpaid" : "prepaid";
 }
 
 const orders: Readonly<Record<string, (one: AccountView, other: AccountView) => number>> = {
@@ -38,18 +38,18 @@ const orders: Readonly<Record<string, (one: AccountView, other: AccountView) => 
   owed: (one, other) => (one.credit?.balance ?? 0) - (other.credit?.balance ?? 0),
 };
 
-type AccountFilter = Readonly<Record<"search" | "status" | "paid" | "sort", string | null>>;
+type AccountFilter = Readonly<Record<"search" | "status" | "billing" | "sort", string | null>>;
 
 /** Those that fit, in order; by themselves the newest first. There are few enough to do it here. */
 function chosenAccounts(
   accounts: readonly AccountView[],
-  { search, status, paid, sort }: AccountFilter,
+  { search, status, billing, sort }: AccountFilter,
 ): readonly AccountView[] {
   const text = search?.toLowerCase() ?? "";
   const found = accounts.filter(
     (account) =>
       (status === null || account.status === status) &&
-      (paid === null || paymentOf(account) === paid) &&
+      (billing === null || paymentOf(account) === billing) &&
       textsOf(account).some((each) => each.toLowerCase().includes(text)),
   );
   const order = orders[sort ?? ""];
@@ -100,9 +100,9 @@ function columnsOf(onChange: () => void): readonly Column<AccountView>[] {
   ];
 }
 
-const filters = ["search", "status", "paid"];
+const filters = ["search", "status", "billing"];
 
-const payments = { prepaid: "prepaid", afterwards: "billed afterwards", budget: "token budget" };
+const payments = { prepaid: "Prepaid", postpaid: "Postpaid", budget: "Token budget" };
 const orderTexts = {
   label: "By name",
   tightest: "Nearly used up first",
@@ -112,17 +112,17 @@ const orderTexts = {
 
 const choices = [
   { name: "status", choices: plainChoices(["active", "closed"]) },
-  { name: "paid", otherwise: "However paid", choices: choicesOf(payments) },
+  { name: "billing", otherwise: "Any billing", choices: choicesOf(payments) },
   { name: "sort", label: "Order", otherwise: "Newest first", choices: choicesOf(orderTexts) },
 ];
 
 export function Accounts() {
   const accounts = useAnswer<AccountList>("/accounts", 10_000);
-  const filter = parameters(["search", "status", "paid", "sort"]);
+  const filter = parameters(["search", "status", "billing", "sort"]);
   const [ask, dialog] = useDialogs({ create: CreateAccount }, null, accounts.reload);
   return (
     <>
-      <PageHead title="Accounts" about="Who pays: a balance or a budget that several keys share">
+      <PageHead title="Accounts" about="A balance or a token budget that several keys share">
         <ForAdmins>
           <Button kind="primary" icon="plus" onClick={ask("create")}>
             New account

@@ -25,7 +25,7 @@ interface KeyFieldsProps {
 export function KeyFields({ form, mode, isShared, onForm }: KeyFieldsProps) {
   const models = useAnswer<Page<ModelView>>("/models");
   const providers = [...new Set(models.value?.data.map((model) => model.provider))];
-  const scopes = [...new Set(["all", ...providers, form.scope])];
+  const scopes = [...new Set(["all", ...providers, form.provider])];
   const scopeChoices = scopes.map((name) => ({ value: name, text: name === "all" ? "all providers" : name }));
   const choicesOf = (field: KeyField) => {
     if (field === "models") return (models.value?.data ?? []).map(({ id }) => ({ value: id, text: id }));

@@ -30,7 +30,7 @@ export const fieldTexts: Readonly<Record<KeyField, FieldText>> = {
   owner: { label: "Owner", placeholder: "An e-mail address, or any name" },
   budget: { label: "Token budget", placeholder: "no limit", subject: "The token budget" },
   period: { label: "Renewed" },
-  scope: { label: "Provider scope" },
+  provider: { label: "Provider scope" },
   rpm: { label: "Requests a minute", placeholder: "no limit" },
   tpm: {
     label: "Tokens a minute",
@@ -68,7 +68,7 @@ export const fieldRows: readonly (readonly KeyField[])[] = [
   ["label"],
   ["owner"],
   ["budget", "period"],
-  ["scope", "rpm"],
+  ["provider", "rpm"],
   ["tpm", "max-concurrent"],
   ["models"],
   ["expires"],

@@ -101,7 +101,7 @@ function ExtendKey({ of: key, ...dialog }: KeyDialogProps) {
   const [cap, amount, note] = [useState(choices[0]?.value ?? ""), useState(""), useState("")];
   const send = async () => {
     const raise = { cap: cap[0], amount: amountOf(amount[0], key.mode), note: note[0] };
-    await api.post(`/keys/${key.id}/extend`, raise);
+    await api.post(`/keys/${key.id}/raise-cap`, raise);
   };
   const done = "The cap is raised until it begins anew.";
   const unit = key.mode === "credit" ? "Credits" : "Tokens";

@@ -45,7 +45,11 @@ export function KeyFacts({ of: key, figures = null }: { of: KeyView; figures?: F
     ["Spent", <Spent of={key} />, spentNote(key, figures)],
     ["Requests", count(key.recorded_requests), endedNote(key, figures)],
     ["Limit", key.rpm_limit === null ? "none" : count(key.rpm_limit), limitsNote(key)],
-    ["May use", key.scope === "all" ? "all providers" : key.scope, key.models?.join(", ") ?? "all models"],
+    [
+      "May use",
+      key.provider_scope === "all" ? "all providers" : key.provider_scope,
+      key.models?.join(", ") ?? "all models",
+    ],
     ["Expires", key.expires_at ? date(key.expires_at) : "never", `made ${date(key.created_at)}`],
   ];
   return <FactTiles facts={facts} />;

@@ -16,10 +16,10 @@ export interface Standing {
   readonly left: { readonly rest: number; readonly of: number } | null;
 }
 
-function prepaid({ credit, budget }: Pick<KeyView, "credit" | "budget">, held: number): Standing {
+function prepaid({ credit, budget }: Pick<KeyView, "credit" | "budget">, reserved: number): Standing {
   if (credit) {
     const { balance, purchased } = credit;
-    const holding = held > 0 ? ` · ${credits(held)} held` : "";
+    const holding = reserved > 0 ? ` · ${credits(reserved)} reserved` : "";
     return {
       name: "Balance",
       main: credits(balance),
@@ -41,15 +41,15 @@ function prepaid({ credit, budget }: Pick<KeyView, "credit" | "budget">, held: n
   };
 }
 
-/** A key that is billed afterwards has no balance: its caps are all that limits it. */
+/** A postpaid key has no balance: its caps are all that limits it. */
 export function keyStanding(key: KeyView): Standing {
-  return key.open ? capStanding(key) : prepaid(key, key.held);
+  return key.postpaid ? capStanding(key) : prepaid(key, key.reserved);
 }
 
 /** The limit that a key reaches first: a daily cap may be nearly used up while its account is full of credit. */
 export function tightestStanding(key: KeyView): Standing {
   const standing = keyStanding(key);
-  if (key.open) return standing;
+  if (key.postpaid) return standing;
   const ofCap = capStanding(key);
   const isCapTighter =
     ofCap.left !== null && (standing.left === null || ofCap.left.rest < standing.left.rest);
@@ -59,19 +59,19 @@ export function tightestStanding(key: KeyView): Standing {
 function capStanding({ caps, account_caps, mode }: KeyView): Standing {
   const cap = tightestCap([...caps, ...account_caps]);
   const name = "Left of its cap";
-  if (cap === null) return { name, main: "no cap", side: "billed afterwards", left: null };
+  if (cap === null) return { name, main: "no cap", side: "postpaid", left: null };
   const rest = leftOfCap(cap);
   const main = mode === "credit" ? credits(rest) : shortCount(rest);
   const exact = mode === "credit" ? { exact: exactCredits(rest) } : {};
   return { name, main, ...exact, side: `of ${capWords(cap, mode)}`, left: { rest, of: cap.limit } };
 }
 
-/** An account that is billed afterwards owes what it has spent. */
+/** A postpaid account owes what it has spent. */
 export function accountStanding(account: AccountView): Standing {
-  const { credit, open } = account;
-  if (credit === null || !open) return prepaid(account, 0);
+  const { credit, postpaid } = account;
+  if (credit === null || !postpaid) return prepaid(account, 0);
   const isAhead = credit.balance > 0;
-  const side = isAhead ? "credits paid ahead" : "credits owed, billed afterwards";
+  const side = isAhead ? "credits paid ahead" : "credits owed (postpaid)";
   const amount = Math.abs(credit.balance);
   return {
     name: isAhead ? "Paid ahead" : "Owed",

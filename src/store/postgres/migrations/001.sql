@@ -886,7 +886,7 @@ BEGIN
   RETURN c;
 END $$;
 
--- What may be spent, including what is held. A budget without a limit has more than can ever be asked for. An open account may owe up to
+-- What may be spent, including what is held. A budget without a limit has more than can ever be asked for. a postpaid account may owe up to
 -- four million credits.
 CREATE FUNCTION sluice_balance(mode text, is_open int, posted int8, budget int8, period_used int8) RETURNS int8 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT CASE WHEN is_open = 1 THEN posted + 4000000000000000 WHEN mode = 'credit' THEN posted WHEN budget IS NULL THEN 4611686018427387904 ELSE greatest(0, budget - period_used) END
