@@ -170,7 +170,8 @@ describe.each(Object.entries(meteredCases))("%s", (name, route: MeteredCase) => 
       world.provider.script(answer);
       const asked = ask(caller, headers);
       await world.provider.nextRequest();
-      const [exchange] = world.gateway.ongoing.exchanges();
+      // One of an earlier test may still be ending.
+      const exchange = [...world.gateway.ongoing.exchanges()].find(({ key }) => key?.id === caller.key.id);
       // As if it had left right after the provider's last byte.
       Object.defineProperty(exchange, "hasClientLeft", { value: true });
       release();
