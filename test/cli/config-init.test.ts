@@ -1,14 +1,26 @@
-import { describe, expect, test } from "bun:test";
+import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { loadSettings } from "../../src/config/load.ts";
+import { json, silence } from "../support/answers.ts";
+import { startProvider } from "../support/provider.ts";
 import { newPlace, type Place, sluice, sluiceJson } from "./fixtures.ts";
+
+/** Of vendors that are asked for their models. Groq's tells no prices. */
+const vendor = startProvider();
+beforeEach(() => {
+  vendor.reset();
+  vendor.script(json({ data: [{ id: "llama-9", context_window: 8192 }] }));
+});
+afterAll(() => vendor.stop());
 
 const env = {
   OPENAI_API_KEY: "sk-a-secret-of-openai",
   ANTHROPIC_API_KEY: "sk-ant-a-secret",
   GROQ_API_KEY: "gsk-secret",
+  GROQ_BASE_URL: `${vendor.url}/groq/v1`,
 };
+const secrets = [env.OPENAI_API_KEY, env.ANTHROPIC_API_KEY, env.GROQ_API_KEY];
 const fileIn = ({ folder }: Place) => join(folder, "sluice.toml");
 const textIn = (place: Place) => readFileSync(fileIn(place), "utf8");
 
@@ -23,7 +35,7 @@ describe("config init --yes", () => {
     const done = await sluiceJson<{ file: string; providers: string[] }>(place, "config", "init", "--yes");
     expect(done).toEqual({ file: fileIn(place), providers: ["openai", "anthropic", "groq"] });
     const text = textIn(place);
-    for (const secret of Object.values(env)) expect(text).not.toContain(secret);
+    for (const secret of secrets) expect(text).not.toContain(secret);
     expect(text).toContain(
       'base_url = "https://proxy.example.com/v1"\napi_key = "env:OPENAI_API_KEY"\nmodels = "catalog"',
     );
@@ -31,6 +43,73 @@ describe("config init --yes", () => {
     expect([...settings.providers.keys()]).toEqual(["demo", "openai", "anthropic", "groq"]);
     expect(settings.models.some(({ id }) => id === "claude-haiku-5-5")).toBe(true);
   });
+});
+
+describe("config init asks a vendor without built-in prices for its models", () => {
+  const pricing = { prompt: "0.0000004", completion: "0.0000016" };
+  const routed = {
+    OPENROUTER_API_KEY: "sk-or-secret-of-openrouter",
+    OPENROUTER_BASE_URL: `${vendor.url}/api/v1`,
+  };
+  const list = json({
+    data: [
+      { id: "maker/large", context_length: 100_000, pricing },
+      { id: "maker/small", pricing },
+      { id: "other/x", pricing },
+    ],
+  });
+
+  test("--yes takes all that have a price, of today, and the file serves them", async () => {
+    vendor.script(list);
+    const place = newPlace({ env: routed });
+    const { code, stdout } = await sluice(place, "config", "init", "--yes");
+    expect(code).toBe(0);
+    expect(stdout).not.toContain("models discover");
+    expect(vendor.requests.map(({ path, headers }) => [path, headers["authorization"]])).toEqual([
+      ["/api/v1/models", `Bearer ${routed.OPENROUTER_API_KEY}`],
+    ]);
+    const { settings } = loadSettings({ file: fileIn(place), env: routed });
+    const model = settings.models.find(({ id }) => id === "maker/large");
+    expect(model).toMatchObject({ contextWindow: 100_000, priceChecked: expect.stringMatching(/^\d{4}-/) });
+    expect(settings.models.filter(({ id }) => id.includes("/"))).toHaveLength(3);
+    expect(textIn(place)).not.toContain(routed.OPENROUTER_API_KEY);
+  });
+
+  test("on a terminal one chooses among them, and a vendor that is not wanted is not asked", async () => {
+    vendor.script(list);
+    const answer = replies({ "openrouter (": "", "with prices": "maker/*", "groq (": "n" });
+    const place = newPlace({
+      env: { ...routed, GROQ_API_KEY: "gsk-secret", GROQ_BASE_URL: `${vendor.url}/groq` },
+      answer,
+    });
+    expect((await sluice(place, "config", "init")).code).toBe(0);
+    const ids = loadSettings({ file: fileIn(place), env: routed }).settings.models.map(({ id }) => id);
+    expect(ids.filter((id) => id.includes("/"))).toEqual(["maker/large", "maker/small"]);
+    expect(vendor.requests).toHaveLength(1);
+  });
+
+  test.each([
+    ["rejects the key", json({ error: { message: "no" } }, { status: 401 }), "it rejects the key"],
+    ["does not answer", silence(), "no response within 3 s"],
+    [
+      "tells no prices",
+      json({ data: [{ id: "maker/large" }] }),
+      "1 model of openrouter without a known price",
+    ],
+  ])(
+    "writes the rest, and what to do next, if it %s",
+    async (_, script, said) => {
+      vendor.script(script);
+      const place = newPlace({ env: routed });
+      const { code, stdout, stderr } = await sluice(place, "config", "init", "--yes");
+      expect([code, stderr]).toEqual([0, expect.stringContaining(said)]);
+      expect(stdout).toContain("Next: `sluice models discover openrouter --write` for its models");
+      expect(loadSettings({ file: fileIn(place), env: routed }).settings.providers.has("openrouter")).toBe(
+        true,
+      );
+    },
+    30_000,
+  );
 });
 
 describe("config init on a terminal", () => {

@@ -160,7 +160,7 @@ describe("models discover", () => {
     await sluice(at, "models", "discover", "--write");
     const written = readFileSync(at.file, "utf8");
     expect(written).toContain(
-      'id = "maker/model"\nprovider = "openai"\ncontext_window = 1000\nprice = { input = 0.15, output = 0.6 }',
+      'id = "maker/model"\nprovider = "openai"\ncontext_window = 1000\nprice = { input = 0.15, output = 0.6 }\nprice_checked = "20',
     );
     expect(written).toContain('id = "gpt-6-luna"\nprice_checked = "2026-09-22"\nprovider = "openai"');
     expect(written).not.toContain('id = "x"');

@@ -29,6 +29,10 @@ export async function sluice(place: Place, ...argv: string[]): Promise<Said> {
   let stdout = "";
   let stderr = "";
   const onTerminal = place.columns !== undefined;
+  const answerTo = async (question: string) => {
+    stderr += `${question}\n`;
+    return typeof place.answer === "function" ? place.answer(question) : (place.answer ?? "");
+  };
   const terminal: Terminal = {
     env: place.env ?? {},
     cwd: place.folder,
@@ -46,10 +50,8 @@ export async function sluice(place: Place, ...argv: string[]): Promise<Said> {
     columns: place.columns ?? null,
     noteColumns: place.columns ?? null,
     interactive: place.answer !== undefined,
-    ask: async (question) => {
-      stderr += `${question}\n`;
-      return typeof place.answer === "function" ? place.answer(question) : (place.answer ?? "");
-    },
+    ask: (question) => answerTo(question),
+    askSecret: (question) => answerTo(question),
   };
   return { code: await run(argv, terminal), stdout, stderr };
 }

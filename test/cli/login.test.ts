@@ -67,6 +67,9 @@ test("login shows the key once, with settings that work", async () => {
   expect(models.status).toBe(200);
   const shown = JSON.parse((await gateway.cli("keys", "show", key.slice(0, 12), "--json")).stdout);
   expect(shown).toMatchObject({ owner: "bob@example.com", caps: [{ limit: 5, period: "day" }] });
+  expect(shown.sign_in).toBe("bob@example.com");
+  const { stdout: text } = await gateway.cli("keys", "show", key.slice(0, 12));
+  expect(text).toMatch(/ends with +the sign-in of bob@example.com/);
   const log = (await gateway.cli("audit-log", "--json")).stdout;
   expect(log).toContain("sluice login");
 }, 30_000);
@@ -124,6 +127,7 @@ test("a reload that takes the person off the list ends the key, and not one that
     return (await fetch(`${gateway.url}/v1/models`, { headers })).status;
   };
   const operators: string = JSON.parse(made.stdout).key;
+  expect(JSON.parse(made.stdout).sign_in).toBeNull();
   await waitFor(async () => (await statusWith(operators)) === 200, "the key to be known");
   expect(await statusWith(key)).toBe(200);
   await gateway.reload(configWith(signIn.replace('"everyone"', '["anne@example.com"]')));

@@ -103,7 +103,7 @@ function entryFor(
     provider: name,
     ...(contextWindow === null ? {} : { context_window: contextWindow }),
     ...(maxOutputTokens === null ? {} : { max_output_tokens: maxOutputTokens }),
-    ...(price === null ? { free: true } : { price }),
+    ...(price === null ? { free: true } : { price, price_checked: new Date().toISOString().slice(0, 10) }),
     ...(serves === undefined ? {} : { serves: [...serves] }),
   };
 }

@@ -8,6 +8,7 @@ import { type FetchedDays, fetchBill } from "./fetch-bill.ts";
 import { type BillFile, type ProviderBill, readBill } from "./read-bill.ts";
 import { type AskedReconciliation, reconciliation } from "./reconciliation.ts";
 import type { BilledFiguresView, ReconciliationView } from "./schema.ts";
+import { withoutMarkup } from "./without-markup.ts";
 
 /** Percent. Calls around midnight may be billed on the other day. */
 export const defaultTolerance = 1;
@@ -61,7 +62,7 @@ function asRefusal(error: unknown): unknown {
 }
 
 export interface ReconcileRequest extends AskedReconciliation {
-  readonly settings: Pick<Settings, "microUsdPerCredit" | "providers">;
+  readonly settings: Pick<Settings, "microUsdPerCredit" | "providers" | "catalogRules" | "models">;
 }
 
 /** Reads what the ledger has of the provider, and compares. */
@@ -70,7 +71,8 @@ export async function reconcile(
   { settings, ...asked }: ReconcileRequest,
 ): Promise<ReconciliationView> {
   const { provider, fromDay, throughDay } = asked;
-  const attempts = await store.reports.attemptSums(provider, fromDay, throughDay);
+  const read = await store.reports.attemptSums(provider, fromDay, throughDay);
+  const attempts = withoutMarkup(read, provider, settings);
   const { microUsdPerCredit, providers } = settings;
   return reconciliation(asked, { attempts, microUsdPerCredit, providers: [...providers.keys()] });
 }

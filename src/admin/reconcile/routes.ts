@@ -1,6 +1,7 @@
 import { type AdminRoute, postBytes } from "../routes/route.ts";
 import { BillThread } from "./bill-thread.ts";
 import { reconcileBody, reconciliationView } from "./schema.ts";
+import { pagesWithoutMarkup } from "./without-markup.ts";
 
 /** Reports of a month are far shorter, unless they tell every key and project apart. */
 const maxBytes = 4 * 1024 * 1024;
@@ -20,14 +21,17 @@ export function reconcileRoutes(thread = new BillThread()): readonly AdminRoute[
       },
       async ({ deps, body, request: { signal } }) => {
         await deps.flushEndings();
-        const { microUsdPerCredit, providers } = deps.settings();
+        const settings = deps.settings();
+        const { microUsdPerCredit, providers } = settings;
         const { asked, json, rows, differing } = await thread.reconcile({
           body,
           signal,
           microUsdPerCredit,
           providers: [...providers.keys()],
-          attempts: ({ provider, fromDay, throughDay }) =>
-            deps.store.reports.attemptPages(provider, fromDay, throughDay),
+          attempts: ({ provider, fromDay, throughDay }) => {
+            const pages = deps.store.reports.attemptPages(provider, fromDay, throughDay);
+            return pagesWithoutMarkup(pages, provider, settings);
+          },
         });
         const detail = `${asked.from} to ${asked.to}: ${differing} of ${rows} differ`;
         return { answer: json, change: { action: "reconcile", target: asked.provider, detail } };

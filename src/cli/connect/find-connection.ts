@@ -56,7 +56,10 @@ export async function givenKey(
   terminal: Terminal,
 ): Promise<string> {
   const stated = flag ?? terminal.env["SLUICE_KEY"] ?? "";
-  const key = stated !== "" || !terminal.interactive ? stated : await terminal.ask("API key (slu_…): ");
+  const key =
+    stated !== "" || !terminal.interactive
+      ? stated
+      : await terminal.askSecret("API key (slu_…, not shown): ");
   if (key.trim() === "") {
     throw new Refused(
       `a key is needed; pass --key or set SLUICE_KEY, or create one: sluice keys create --for ${client}`,

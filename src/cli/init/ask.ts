@@ -1,8 +1,10 @@
-import { modelPatternForm } from "../../base/models/model-pattern.ts";
+import { matchesModel, modelPatternForm } from "../../base/models/model-pattern.ts";
 import { plural } from "../../base/text/plural.ts";
 import { shippedCatalog } from "../../config/catalog/shipped.ts";
+import type { ModelConfig } from "../../config/schema.ts";
 import { Refused, type Terminal } from "../terminal/terminal.ts";
-import { databaseVariable, type InitChoices } from "./choices.ts";
+import { type ChosenExtra, databaseVariable, type InitChoices } from "./choices.ts";
+import { ownListOf } from "./other-models.ts";
 
 /** Asks for each choice. An empty reply takes what stands in brackets. */
 export async function askChoices(found: InitChoices, terminal: Terminal): Promise<InitChoices> {
@@ -11,10 +13,13 @@ export async function askChoices(found: InitChoices, terminal: Terminal): Promis
     const models = await askModels(vendor.provider, vendor.variable, terminal);
     if (models !== null) vendors.push({ vendor, models });
   }
-  const extra = [];
+  const extra: ChosenExtra[] = [];
   for (const provider of found.extra) {
-    const question = `${provider.provider} (${provider.variable}): add this provider?`;
-    if (await yesNo(question, true, terminal)) extra.push(provider);
+    const question = `${provider.provider} (${provider.variable}): add this provider, and ask it for its models?`;
+    if (!(await yesNo(question, true, terminal))) continue;
+    const { models, note } = await ownListOf(provider, terminal);
+    if (note !== null) terminal.note(`  ${note}`);
+    extra.push({ ...provider, models: await chooseOf(provider.provider, models, terminal) });
   }
   const hasReal = vendors.length + extra.length > 0;
   const keepsDemo = hasReal ? await yesNo("Keep the demo models?", false, terminal) : true;
@@ -50,6 +55,8 @@ async function askSignIn(issuer: string, terminal: Terminal): Promise<InitChoice
   return { issuer, clientId, admin };
 }
 
+const namesForm = /^(?:all|none|[\w.:@/*+-]{1,128}(?:\s*,\s*[\w.:@/*+-]{1,128})*)$/;
+
 /** Null if the provider is not wanted. */
 async function askModels(
   provider: string,
@@ -58,11 +65,24 @@ async function askModels(
 ): Promise<readonly string[] | "catalog" | null> {
   const number = plural(shippedCatalog(provider)?.length ?? 0, "model");
   const question = `${provider} (${variable}, ${number}): all, none, or names with * and commas`;
-  const form = /^(?:all|none|[\w.:@/*+-]{1,128}(?:\s*,\s*[\w.:@/*+-]{1,128})*)$/;
-  const reply = await text(question, "all", form, terminal);
+  const reply = await text(question, "all", namesForm, terminal);
   if (reply === "none") return null;
   const names = reply.split(",").map((name) => name.trim());
   return reply === "all" || !names.every((name) => modelPatternForm.test(name)) ? "catalog" : names;
+}
+
+/** Of a provider's own list. */
+async function chooseOf(
+  provider: string,
+  models: readonly ModelConfig[],
+  terminal: Terminal,
+): Promise<readonly ModelConfig[]> {
+  if (models.length === 0) return [];
+  const question = `${provider}, ${plural(models.length, "model")} with prices: all, none, or names with * and commas`;
+  const reply = await text(question, "all", namesForm, terminal);
+  if (reply === "all" || reply === "none") return reply === "all" ? models : [];
+  const patterns = reply.split(",").map((name) => name.trim());
+  return models.filter(({ id }) => patterns.some((pattern) => matchesModel(pattern, id)));
 }
 
 async function yesNo(question: string, byDefault: boolean, terminal: Terminal): Promise<boolean> {

@@ -1,11 +1,16 @@
 import type { FoundVendor } from "../../config/environment/vendors.ts";
+import type { ModelConfig } from "../../config/schema.ts";
 
-/** A provider that has no built-in prices, and whose models are added by `models discover`. */
+/** A provider that has no built-in prices, and is asked for its models. */
 export interface ExtraProvider {
   readonly provider: string;
   readonly variable: string;
   readonly kind: "openai-compatible" | "azure";
   readonly baseUrl: string;
+}
+
+export interface ChosenExtra extends ExtraProvider {
+  readonly models: readonly ModelConfig[];
 }
 
 /** What `config init` writes. */
@@ -14,7 +19,7 @@ export interface InitChoices {
     readonly vendor: FoundVendor;
     readonly models: readonly string[] | "catalog";
   }[];
-  readonly extra: readonly ExtraProvider[];
+  readonly extra: readonly ChosenExtra[];
   readonly keepsDemo: boolean;
   readonly data: string | null;
   /** The variable that holds the database's address; null for SQLite. */

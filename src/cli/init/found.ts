@@ -10,7 +10,7 @@ export function foundChoices(env: Environment): InitChoices {
   const { served } = vendorsInEnvironment(env, own);
   return {
     vendors: served.map((vendor) => ({ vendor, models: "catalog" as const })),
-    extra: extraProviders(env),
+    extra: extraProviders(env).map((provider) => ({ ...provider, models: [] })),
     keepsDemo: true,
     data: null,
     storeVariable: null,
@@ -21,13 +21,20 @@ export function foundChoices(env: Environment): InitChoices {
 }
 
 function extraProviders(env: Environment): ExtraProvider[] {
-  return Object.entries(otherVendors).flatMap(([variable, { provider, baseUrl }]): ExtraProvider[] => {
+  return Object.entries(otherVendors).flatMap(([variable, vendor]): ExtraProvider[] => {
+    const { provider, baseUrlVariable } = vendor;
     const value = env[variable];
     if (value === undefined || whyNotKey(value) !== null) return [];
-    if (provider !== "azure") return [{ provider, variable, kind: "openai-compatible", baseUrl }];
-    const endpoint = env["AZURE_OPENAI_ENDPOINT"]?.trim().replace(/\/+$/, "") ?? "";
-    return /^https?:\/\/[^@?#]+$/.test(endpoint)
-      ? [{ provider, variable, kind: "azure", baseUrl: `${endpoint}/openai/v1` }]
-      : [];
+    if (provider !== "azure") {
+      const baseUrl = addressIn(env, baseUrlVariable) ?? vendor.baseUrl;
+      return [{ provider, variable, kind: "openai-compatible", baseUrl }];
+    }
+    const endpoint = addressIn(env, "AZURE_OPENAI_ENDPOINT");
+    return endpoint === null ? [] : [{ provider, variable, kind: "azure", baseUrl: `${endpoint}/openai/v1` }];
   });
+}
+
+function addressIn(env: Environment, variable: string): string | null {
+  const address = env[variable]?.trim().replace(/\/+$/, "") ?? "";
+  return /^https?:\/\/[^@?#]+$/.test(address) ? address : null;
 }

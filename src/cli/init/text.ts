@@ -1,6 +1,7 @@
 import { providerToml } from "../../config/environment/toml.ts";
 import { builtInConfig } from "../../config/source.ts";
 import { tomlString } from "../../config/toml-text.ts";
+import { tableText } from "../import/toml.ts";
 import { clientSecretVariable, type ExtraProvider, type InitChoices } from "./choices.ts";
 
 /** The built-in configuration, with its comments, changed to what was chosen. */
@@ -22,7 +23,9 @@ export function initText(choices: InitChoices): string {
   ];
   const modelsHead = /^# ── Models: /m;
   const written = providers.length === 0 ? "" : `${providers.join("\n")}\n\n`;
-  return text.replace(modelsHead, (head) => `${written}${head}`).trimEnd() + adminText(choices);
+  const models = extra.flatMap((provider) => provider.models.map((model) => tableText("[[models]]", model)));
+  const listed = models.length === 0 ? "" : `\n\n${models.join("\n").trimEnd()}`;
+  return text.replace(modelsHead, (head) => `${written}${head}`).trimEnd() + listed + adminText(choices);
 }
 
 /** The provider, and its models up to the next comment at the beginning of a line. */
@@ -36,7 +39,7 @@ function withoutDemo(text: string): string {
     .replaceAll(/^\[\[models\]\]\nid = "demo-\w+"\n(?:[a-z_]+ = .*\n)+\n/gm, "");
 }
 
-function extraToml({ provider, variable, kind, baseUrl }: ExtraProvider): string {
+export function extraToml({ provider, variable, kind, baseUrl }: ExtraProvider): string {
   return [
     `# \`sluice models discover ${provider}\` lists its models, and --write adds those whose price is known.`,
     `[providers.${provider}]`,

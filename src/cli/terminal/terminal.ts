@@ -1,4 +1,5 @@
 import { createInterface } from "node:readline/promises";
+import { Writable } from "node:stream";
 import { nanoPerCredit } from "../../base/money/money.ts";
 import type { Environment } from "../../base/system/environment.ts";
 import { count, plural } from "../../base/text/plural.ts";
@@ -23,6 +24,8 @@ export interface Terminal {
   readonly noteColumns: number | null;
   readonly interactive: boolean;
   ask(question: string): Promise<string>;
+  /** The same for a secret, which is not shown while it is typed. */
+  askSecret(question: string): Promise<string>;
 }
 
 /** A JSON result: one line, or indented on a terminal. */
@@ -55,20 +58,35 @@ export function processTerminal(): Terminal {
     columns: stdout.isTTY ? stdout.columns : null,
     noteColumns: stderr.isTTY ? stderr.columns : null,
     interactive: stdin.isTTY === true && stderr.isTTY === true,
-    ask: async (question) => {
-      const lines = createInterface({ input: stdin, output: stderr });
-      try {
-        return await lines.question(question);
-      } catch (error) {
-        // Ctrl-C and Ctrl-D mean no.
-        if (!(error instanceof Error) || error.name !== "AbortError") throw error;
-        stderr.write("\n");
-        return "";
-      } finally {
-        lines.close();
-      }
+    ask: (question) => askOn(stderr, question, () => {}),
+    askSecret: async (question) => {
+      const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
+      // The terminal itself must not show it either, from the first key on.
+      const secret = await askOn(nowhere, "", () => {
+        stdin.setRawMode?.(true);
+        stderr.write(question);
+      });
+      stdin.setRawMode?.(false);
+      stderr.write("\n");
+      return secret;
     },
   };
+}
+
+/** What is typed is shown by the output, as far as that is a terminal. */
+async function askOn(output: NodeJS.WritableStream, question: string, onReady: () => void): Promise<string> {
+  const lines = createInterface({ input: process.stdin, output, terminal: true });
+  onReady();
+  try {
+    return await lines.question(question);
+  } catch (error) {
+    // Ctrl-C and Ctrl-D mean no.
+    if (!(error instanceof Error) || error.name !== "AbortError") throw error;
+    output.write("\n");
+    return "";
+  } finally {
+    lines.close();
+  }
 }
 
 /** `sluice ledger export | head` closes the pipe early, which is no error. */

@@ -50,7 +50,7 @@ export function expandCatalogs(written: JsonObject): ExpandedConfig {
     if (typeof provider.markup === "number" && !isMarkup(provider.markup))
       problems.push({ path: `${path}.markup`, message: "must have four decimals at most" });
     if (isRegional(provider) && provider.markup === undefined) warnings.push(regionalPrices(name, provider));
-    rules.push({ provider: name, patterns });
+    rules.push({ provider: name, patterns, markup: provider.markup ?? 1 });
     for (const pattern of patterns) {
       const chosen = catalog.filter(({ id }) => matchesModel(pattern, id));
       if (chosen.length === 0) warnings.push(unmatched(name, pattern, provider));

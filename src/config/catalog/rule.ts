@@ -2,4 +2,6 @@
 export interface CatalogRule {
   readonly provider: string;
   readonly patterns: readonly string[];
+  /** What the catalog's prices are multiplied by. */
+  readonly markup: number;
 }

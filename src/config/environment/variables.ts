@@ -25,24 +25,22 @@ interface OtherVendor {
   /** For the configuration. */
   readonly provider: string;
   readonly baseUrl: string;
+  /** The variable that holds another address. */
+  readonly baseUrlVariable: string;
 }
 
 /** Vendors without list prices here, by the variable of their key: their models have names or prices that only their own lists have. */
 export const otherVendors: Readonly<Record<string, OtherVendor>> = {
-  AZURE_OPENAI_API_KEY: { name: "Azure OpenAI", provider: "azure", baseUrl: "" },
-  OPENROUTER_API_KEY: {
-    name: "OpenRouter",
-    provider: "openrouter",
-    baseUrl: "https://openrouter.ai/api/v1",
-  },
-  GROQ_API_KEY: { name: "Groq", provider: "groq", baseUrl: "https://api.groq.com/openai/v1" },
-  TOGETHER_API_KEY: { name: "Together", provider: "together", baseUrl: "https://api.together.xyz/v1" },
-  FIREWORKS_API_KEY: {
-    name: "Fireworks",
-    provider: "fireworks",
-    baseUrl: "https://api.fireworks.ai/inference/v1",
-  },
-  CEREBRAS_API_KEY: { name: "Cerebras", provider: "cerebras", baseUrl: "https://api.cerebras.ai/v1" },
-  MOONSHOT_API_KEY: { name: "Moonshot", provider: "moonshot", baseUrl: "https://api.moonshot.ai/v1" },
-  ZAI_API_KEY: { name: "Z.ai", provider: "zai", baseUrl: "https://api.z.ai/api/paas/v4" },
+  AZURE_OPENAI_API_KEY: other("Azure OpenAI", "azure", ""),
+  OPENROUTER_API_KEY: other("OpenRouter", "openrouter", "https://openrouter.ai/api/v1"),
+  GROQ_API_KEY: other("Groq", "groq", "https://api.groq.com/openai/v1"),
+  TOGETHER_API_KEY: other("Together", "together", "https://api.together.xyz/v1"),
+  FIREWORKS_API_KEY: other("Fireworks", "fireworks", "https://api.fireworks.ai/inference/v1"),
+  CEREBRAS_API_KEY: other("Cerebras", "cerebras", "https://api.cerebras.ai/v1"),
+  MOONSHOT_API_KEY: other("Moonshot", "moonshot", "https://api.moonshot.ai/v1"),
+  ZAI_API_KEY: other("Z.ai", "zai", "https://api.z.ai/api/paas/v4"),
 };
+
+function other(name: string, provider: string, baseUrl: string): OtherVendor {
+  return { name, provider, baseUrl, baseUrlVariable: `${provider.toUpperCase()}_BASE_URL` };
+}

@@ -12,10 +12,12 @@ import type { RefusalSubject, RefusedAnswer, VendorRefusal } from "../provider.t
 import type { Vendor, VendorDefaults } from "../vendor.ts";
 import { quirksOf } from "./known-servers.ts";
 
-/** Ollama lists names only, and describes each model by an API of its own. Other servers on one's own machines have no such path. */
+/** Ollama lists names only, and describes each model by an API of its own. It has no keys, and other servers have no such path. */
 const ollamaModel: ModelDescription = {
-  url: ({ baseUrl }) =>
-    isPrivateAddress(baseUrl) && baseUrl.endsWith("/v1") ? `${baseUrl.slice(0, -3)}/api/show` : null,
+  url({ baseUrl, apiKeys }) {
+    const isOwn = isPrivateAddress(baseUrl) && apiKeys.length === 0;
+    return isOwn && baseUrl.endsWith("/v1") ? `${baseUrl.slice(0, -3)}/api/show` : null;
+  },
   body: (model) => ({ model }),
   read(body) {
     const contextWindow = configuredWindow(body) ?? trainedWindow(body);

@@ -1,6 +1,5 @@
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
 import type { Command } from "commander";
 import { configFileName } from "../../../config/defaults.ts";
 import { confirm, type YesOption } from "../../confirm.ts";
@@ -35,7 +34,7 @@ async function init(file: string, options: JsonOption & YesOption, terminal: Ter
   if (!options.yes && !terminal.interactive)
     throw new Refused("there is no terminal to ask on; pass --yes to take what is found in the environment");
   const { askChoices } = await import("../../init/ask.ts");
-  const choices = options.yes ? found : await askChoices(found, terminal);
+  const choices = options.yes ? await withOwnLists(found, terminal) : await askChoices(found, terminal);
   const text = initText(choices);
   await expectSound(text, terminal);
   await confirm(`Write ${path}?`, options, terminal);
@@ -48,23 +47,25 @@ async function init(file: string, options: JsonOption & YesOption, terminal: Ter
   printDone(options.json, { file: path, providers }, `wrote ${path}${steps.join("")}`, terminal);
 }
 
-/** In a folder of its own, so that a file which would not load is never written where a gateway reads it. */
+/** Takes every model that these providers list with a price. */
+async function withOwnLists(found: InitChoices, terminal: Terminal): Promise<InitChoices> {
+  const { ownListOf } = await import("../../init/other-models.ts");
+  const lists = await Promise.all(found.extra.map((provider) => ownListOf(provider, terminal)));
+  for (const { note } of lists) if (note !== null) terminal.note(`${terminal.noteStyle.warn("!")} ${note}`);
+  const extra = found.extra.map((provider, at) => ({ ...provider, models: lists[at]?.models ?? [] }));
+  return { ...found, extra };
+}
+
+/** A file that would not load is never written where a gateway reads it. */
 async function expectSound(text: string, { env }: Terminal): Promise<void> {
   const { examineSettings } = await import("../../../config/load.ts");
-  const folder = mkdtempSync(join(tmpdir(), "sluice-init-"));
-  try {
-    const file = join(folder, configFileName);
-    writeFileSync(file, text, { mode: 0o600 });
-    // The secrets that it names may be set later.
-    const later = {
-      [databaseVariable]: "postgres://sluice@localhost/sluice",
-      [clientSecretVariable]: "set-later",
-    };
-    const [problem] = examineSettings({ file, env: { ...later, ...env } }).problems;
-    if (problem !== undefined) throw new Refused(`nothing was written: ${problem.path}: ${problem.message}`);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  // The secrets that it names may be set later.
+  const later = {
+    [databaseVariable]: "postgres://sluice@localhost/sluice",
+    [clientSecretVariable]: "set-later",
+  };
+  const [problem] = examineSettings({ text, env: { ...later, ...env } }).problems;
+  if (problem !== undefined) throw new Refused(`nothing was written: ${problem.path}: ${problem.message}`);
 }
 
 function nextSteps({ extra, storeVariable, signIn }: InitChoices, file: string): string[] {
@@ -72,9 +73,9 @@ function nextSteps({ extra, storeVariable, signIn }: InitChoices, file: string):
   return [
     ...(storeVariable === null ? [] : [`Set ${storeVariable} to the database's address, with its password`]),
     ...(signIn === null ? [] : [`Set ${clientSecretVariable} to the client's secret at the issuer`]),
-    ...extra.map(
-      ({ provider }) => `Next: \`sluice models discover ${provider} --write${named}\` for its models`,
-    ),
+    ...extra
+      .filter(({ models }) => models.length === 0)
+      .map(({ provider }) => `Next: \`sluice models discover ${provider} --write${named}\` for its models`),
     `Next: \`sluice config check${file === configFileName ? "" : ` ${file}`}\`, then \`sluice serve${named}\``,
   ];
 }

@@ -1,0 +1,31 @@
+import type { Settings } from "../../config/settings.ts";
+import type { AttemptSums } from "../../store/store.ts";
+
+type Marked = Pick<Settings, "catalogRules" | "models">;
+
+/** The provider bills its own prices, and the ledger has those of its resale. The markup is the one that is configured now. */
+export function withoutMarkup(
+  attempts: readonly AttemptSums[],
+  provider: string,
+  { catalogRules, models }: Marked,
+): readonly AttemptSums[] {
+  const markup = catalogRules.find((rule) => rule.provider === provider)?.markup ?? 1;
+  if (markup === 1) return attempts;
+  const ofCatalog = models.filter(({ priceSource }) => priceSource === "catalog");
+  const deployments = ofCatalog.flatMap((model) => model.deployments);
+  const marked = new Set(
+    deployments.filter((each) => each.provider === provider).map(({ upstreamModel }) => upstreamModel),
+  );
+  return attempts.map((sums) =>
+    marked.has(sums.upstreamModel) ? { ...sums, costNano: sums.costNano / markup } : sums,
+  );
+}
+
+/** The same page by page. */
+export async function* pagesWithoutMarkup(
+  pages: AsyncIterable<readonly AttemptSums[]>,
+  provider: string,
+  settings: Marked,
+): AsyncIterable<readonly AttemptSums[]> {
+  for await (const attempts of pages) yield withoutMarkup(attempts, provider, settings);
+}

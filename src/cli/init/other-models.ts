@@ -1,0 +1,28 @@
+import { discoverModels } from "../../admin/models/discover-models.ts";
+import { plural } from "../../base/text/plural.ts";
+import { loadSettings } from "../../config/load.ts";
+import type { ModelConfig } from "../../config/schema.ts";
+import { withProgress } from "../terminal/progress.ts";
+import type { Terminal } from "../terminal/terminal.ts";
+import type { ExtraProvider } from "./choices.ts";
+import { extraToml } from "./text.ts";
+
+/** A provider's own list of models, as far as it has prices. */
+export interface OwnList {
+  readonly models: readonly ModelConfig[];
+  /** Why there are none, or fewer than the provider has; null if all of them can be served. */
+  readonly note: string | null;
+}
+
+/** Asks a provider without built-in prices for its models. Never fails: the file can be completed later. */
+export async function ownListOf(provider: ExtraProvider, terminal: Terminal): Promise<OwnList> {
+  const { provider: name } = provider;
+  const { settings } = loadSettings({ text: extraToml(provider), env: terminal.env });
+  const asking = discoverModels([...settings.providers.values()], settings, {});
+  const { models, entries, failures } = await withProgress(`asking ${name}`, asking, terminal);
+  const [failure] = failures;
+  if (failure !== undefined) return { models: [], note: `${name} ${failure.problem}` };
+  const unpriced = models.filter(({ state }) => state === "unpriced").length;
+  const lacking = `${plural(unpriced, "model")} of ${name} without a known price; add [[models]] entries with their prices`;
+  return { models: entries, note: unpriced === 0 ? null : lacking };
+}
