@@ -63,3 +63,52 @@ test("the template unit differs from the single one by its instance alone", () =
   expect(own.every((line) => line.includes("%i") || line.startsWith("After="))).toBe(true);
   expect(template).toHaveLength(single.length);
 });
+
+interface Manifest {
+  readonly kind: string;
+  readonly data?: Readonly<Record<string, string>>;
+  readonly spec?: {
+    readonly replicas?: number;
+    readonly ports?: readonly { readonly port: number }[];
+    readonly template?: {
+      readonly spec: {
+        readonly terminationGracePeriodSeconds: number;
+        readonly containers: readonly {
+          readonly ports: readonly { readonly name: string; readonly containerPort: number }[];
+          readonly livenessProbe: Probe;
+          readonly readinessProbe: Probe;
+        }[];
+      };
+    };
+  };
+}
+
+interface Probe {
+  readonly httpGet: { readonly path: string; readonly port: string };
+}
+
+test("the Kubernetes manifests have a sound configuration, probes that are served, and a longer grace than the gateway's", () => {
+  const manifests = YAML.parse(read("kubernetes.yaml")) as readonly Manifest[];
+  const of = (kind: string) => manifests.find((each) => each.kind === kind);
+  const dir = mkdtempSync(join(tmpdir(), "sluice-test-"));
+  const file = join(dir, "sluice.toml");
+  writeFileSync(file, of("ConfigMap")?.data?.["sluice.toml"] ?? "");
+  const env = { OPENAI_API_KEY: "sk-test", SLUICE_ADMIN_TOKEN: "only-for-this-test-00000000000000" };
+  const { settings } = loadSettings({ file, env, cwd: dir });
+  rmSync(dir, { recursive: true });
+  expect(settings.warnings).toEqual([]);
+
+  const stateful = of("StatefulSet")?.spec;
+  const pod = stateful?.template?.spec;
+  const [container] = pod?.containers ?? [];
+  expect(stateful?.replicas).toBe(1);
+  expect(pod?.terminationGracePeriodSeconds).toBeGreaterThan(settings.server.shutdownGraceMs / 1000);
+  expect(container?.livenessProbe.httpGet).toEqual({ path: "/healthz", port: "api" });
+  expect(container?.readinessProbe.httpGet).toEqual({ path: "/readyz", port: "api" });
+  expect(container?.ports).toEqual([
+    { name: "api", containerPort: settings.server.port },
+    { name: "admin", containerPort: Number(settings.admin.listen?.split(":")[1]) },
+  ]);
+  // The admin side is not published.
+  expect(of("Service")?.spec?.ports?.map(({ port }) => port)).toEqual([settings.server.port]);
+});

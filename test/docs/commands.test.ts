@@ -16,6 +16,12 @@ const elsewhere =
 /** These start or replace a gateway; `test/cli/serve`, `scenarios/restore` and `store/copy` do so. */
 const startOrReplace = /^sluice (serve|restore|store (copy|reopen))\b/;
 
+/** What a reader who comes from LiteLLM has. */
+const litellmConfig = `model_list:
+  - model_name: gpt-4o
+    litellm_params: { model: openai/gpt-4o, api_key: os.environ/OPENAI_API_KEY }
+`;
+
 let sluice: Sluice;
 let names: Record<string, string>;
 
@@ -39,6 +45,7 @@ beforeAll(async () => {
   // Its readers have no file yet: `sluice config init` writes one.
   rmSync(join(sluice.folder, "sluice.toml"));
   mkdirSync(join(sluice.folder, "backups"));
+  writeFileSync(join(sluice.folder, "config.yaml"), litellmConfig);
   writeFileSync(join(sluice.folder, "sluice"), `#!/bin/sh\nexec ${program().join(" ")} "$@"\n`);
   chmodSync(join(sluice.folder, "sluice"), 0o755);
   names = {

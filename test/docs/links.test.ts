@@ -3,14 +3,14 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { projectRoot } from "../architecture/imports.ts";
 
-const pages = readdirSync(join(projectRoot, "docs")).filter((name) => name.endsWith(".md"));
+const pages = readdirSync(join(projectRoot, "docs"), { recursive: true, encoding: "utf8" }).filter((name) =>
+  name.endsWith(".md"),
+);
 const index = readFileSync(join(projectRoot, "docs/README.md"), "utf8");
 
-test("the index has every page once, and numbers its lines in order", () => {
-  const listed = [...index.matchAll(/\]\(([\w-]+\.md)\)/g)].map(([, name = ""]) => name);
+test("the index has every page once", () => {
+  const listed = [...index.matchAll(/\]\(([\w/-]+\.md)\)/g)].map(([, name = ""]) => name);
   expect(listed.toSorted()).toEqual(pages.filter((name) => name !== "README.md").toSorted());
-  const numbers = [...index.matchAll(/^(\d+)\. /gm)].map(([, number]) => Number(number));
-  expect(numbers).toEqual(numbers.map((_, place) => place + 1));
 });
 
 test.each(["README.md", "SECURITY.md", "CONTRIBUTING.md", ...pages.map((name) => `docs/${name}`)])(

@@ -33,7 +33,7 @@ test("a fault of the gateway is an alarm, and is logged with its cause where onl
 });
 
 test("the documentation explains every field of an exchange's line", async () => {
-  const docs = await Bun.file("docs/operations.md").text();
+  const docs = await Bun.file("docs/reference/log.md").text();
   const broken = linesAt("info", "json").trimEnd().split("\n").at(-1) ?? "";
   const names = Object.keys(JSON.parse(broken));
   expect(names.length).toBeGreaterThan(20);
