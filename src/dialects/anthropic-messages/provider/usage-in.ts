@@ -13,11 +13,47 @@ import {
   UsageSide,
 } from "../../usage/usage-figures.ts";
 
-/** Unlike OpenAI's, Anthropic's input figure does not include cached tokens. */
-export function readUsage(usage: Json | undefined): ReportedUsage | null {
-  if (!isObject(usage)) return null;
+/**
+ * `usage` of a message, or of `message_start` and `message_delta` in a stream: the fields that are read here, of which nothing is
+ * certain. Unlike OpenAI's, the input figure does not include cached tokens.
+ * https://docs.anthropic.com/en/api/messages#response-usage
+ */
+interface MessagesUsage {
+  /** Input that was neither read from the cache nor written to it. */
+  readonly input_tokens?: Json | undefined;
+  /** Input that was read from the cache. */
+  readonly cache_read_input_tokens?: Json | undefined;
+  /** Input that was written to the cache, however long it stays there. */
+  readonly cache_creation_input_tokens?: Json | undefined;
+  /** The same by how long it stays: `CacheCreation`. */
+  readonly cache_creation?: Json | undefined;
+  /** All output, thinking included. In a stream, a running total. */
+  readonly output_tokens?: Json | undefined;
+  /** Parts of the output: `OutputTokensDetails`. */
+  readonly output_tokens_details?: Json | undefined;
+  /** What the model was run for, if more than once: see `readRound`. */
+  readonly iterations?: Json | undefined;
+  /** Calls of tools that Anthropic runs, by name: `{ web_search_requests: 2 }`. */
+  readonly server_tool_use?: Json | undefined;
+}
+
+interface CacheCreation {
+  /** Written for five minutes. */
+  readonly ephemeral_5m_input_tokens?: Json | undefined;
+  /** Written for an hour, which costs more. */
+  readonly ephemeral_1h_input_tokens?: Json | undefined;
+}
+
+interface OutputTokensDetails {
+  /** Thinking, which is billed as output. */
+  readonly thinking_tokens?: Json | undefined;
+}
+
+export function readUsage(reported: Json | undefined): ReportedUsage | null {
+  if (!isObject(reported)) return null;
+  const usage: MessagesUsage = reported;
   const answer = readFigures(usage);
-  const rounds = objectsOf(usage["iterations"]).filter(({ type }) => !inAnswer.has(type));
+  const rounds = objectsOf(usage.iterations).filter(({ type }) => !inAnswer.has(type));
   if (rounds.length === 0) return answer;
   const read = rounds.map(readRound);
   return { ...read.reduce((sum, round) => addReported(sum, round.usage), answer ?? noUsage), rounds: read };
@@ -32,25 +68,25 @@ function readRound(iteration: JsonObject) {
   return { model, usage: readFigures(iteration) ?? unreported };
 }
 
-function readFigures(usage: JsonObject): ReportedUsage | null {
+function readFigures(usage: MessagesUsage): ReportedUsage | null {
   const { input_tokens: input, output_tokens: output } = usage;
   if (!isTokenCount(input) && !isTokenCount(output)) return null;
   const inputSide = new UsageSide();
   const inputTokens = inputSide.figure(input);
-  const cachedInputTokens = inputSide.detail(usage["cache_read_input_tokens"]);
-  const byAge = detailsOf(usage["cache_creation"]);
-  const hourTokens = inputSide.detail(byAge["ephemeral_1h_input_tokens"]);
+  const cachedInputTokens = inputSide.detail(usage.cache_read_input_tokens);
+  const byAge: CacheCreation = detailsOf(usage.cache_creation);
+  const hourTokens = inputSide.detail(byAge.ephemeral_1h_input_tokens);
   const cacheWriteTokens =
-    usage["cache_creation_input_tokens"] == null
-      ? inputSide.detail(byAge["ephemeral_5m_input_tokens"]) + hourTokens
-      : inputSide.detail(usage["cache_creation_input_tokens"]);
+    usage.cache_creation_input_tokens == null
+      ? inputSide.detail(byAge.ephemeral_5m_input_tokens) + hourTokens
+      : inputSide.detail(usage.cache_creation_input_tokens);
   const hour = hourTokens === 0 ? {} : { cacheWriteHourTokens: hourTokens };
-  const reasoning = detailsOf(usage["output_tokens_details"])["thinking_tokens"];
+  const details: OutputTokensDetails = detailsOf(usage.output_tokens_details);
   return reportUsage(
     { inputTokens, cachedInputTokens, cacheWriteTokens, ...hour },
     inputSide,
     output,
-    reasoning,
+    details.thinking_tokens,
   );
 }
 
@@ -63,12 +99,13 @@ function readExtras(answer: JsonObject): ReportedExtras {
 export const figures: AnswerFigures = { usageIn: ({ usage }) => readUsage(usage), readExtras };
 
 /** Some tools are counted in the usage, some only appear as blocks, some are both: the larger count is used. */
-export function extrasOf(usage: JsonObject, counted: CallCounter): ReportedExtras {
-  const figures = objectOf(usage["server_tool_use"]);
+export function extrasOf(reported: JsonObject, counted: CallCounter): ReportedExtras {
+  const { server_tool_use: toolUse }: MessagesUsage = reported;
+  const figures = objectOf(toolUse);
   if (figures !== null) {
     for (const name of hostedToolNames) counted.atLeast(name, countOf(figures[`${name}_requests`]));
   }
-  return reportedTogether(tiersIn(usage), counted.report());
+  return reportedTogether(tiersIn(reported), counted.report());
 }
 
 /** Counts a content block if it is a call of a hosted tool. */

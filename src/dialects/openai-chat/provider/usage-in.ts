@@ -11,30 +11,73 @@ import {
   isTokenCount,
 } from "../../usage/usage-figures.ts";
 
-function readUsage(usage: Json | undefined): ReportedUsage | null {
-  if (!isObject(usage)) return null;
-  const details = detailsOf(usage["prompt_tokens_details"]);
-  const input = usage["prompt_tokens"];
-  const cached = details["cached_tokens"] || (cachedBesideDetails(usage) ?? details["cached_tokens"]);
-  const reasoning = detailsOf(usage["completion_tokens_details"])["reasoning_tokens"];
+/**
+ * `usage` of a chat completion, or of the last chunk of a stream: the fields that are read here, of which nothing is certain.
+ * https://platform.openai.com/docs/api-reference/chat/object#chat-object-usage
+ */
+interface ChatUsage {
+  /** All input, cached tokens included; without them at xAI (see `cacheIsApart`). */
+  readonly prompt_tokens?: Json | undefined;
+  /** All output, reasoning included; without it at xAI (see `reasoningIsApart`). */
+  readonly completion_tokens?: Json | undefined;
+  /** Input and output. Read only to find out which of them the parts are included in. */
+  readonly total_tokens?: Json | undefined;
+  /** Parts of the input: `PromptTokensDetails`. */
+  readonly prompt_tokens_details?: Json | undefined;
+  /** Parts of the output: `CompletionTokensDetails`. */
+  readonly completion_tokens_details?: Json | undefined;
+  /** Moonshot: input read from the cache. */
+  readonly cached_tokens?: Json | undefined;
+  /** DeepSeek: the same. */
+  readonly prompt_cache_hit_tokens?: Json | undefined;
+  /** Mistral: the same. */
+  readonly num_cached_tokens?: Json | undefined;
+  /** xAI: the sources that its web search has used, each of which is billed. */
+  readonly num_sources_used?: Json | undefined;
+  /** Perplexity: its web searches, each of which is billed. */
+  readonly num_search_queries?: Json | undefined;
+}
+
+interface PromptTokensDetails {
+  /** Read from the cache; some servers fill in 0 here and report it elsewhere. */
+  readonly cached_tokens?: Json | undefined;
+  /** OpenRouter: written to the cache. */
+  readonly cache_write_tokens?: Json | undefined;
+  /** Sound, which has a price of its own. */
+  readonly audio_tokens?: Json | undefined;
+}
+
+interface CompletionTokensDetails {
+  /** Reasoning, which is billed as output. */
+  readonly reasoning_tokens?: Json | undefined;
+  /** Sound, which has a price of its own. */
+  readonly audio_tokens?: Json | undefined;
+}
+
+function readUsage(reported: Json | undefined): ReportedUsage | null {
+  if (!isObject(reported)) return null;
+  const usage: ChatUsage = reported;
+  const { prompt_tokens: input, completion_tokens: output } = usage;
+  const promptDetails: PromptTokensDetails = detailsOf(usage.prompt_tokens_details);
+  const completionDetails: CompletionTokensDetails = detailsOf(usage.completion_tokens_details);
+  const cached = promptDetails.cached_tokens || (cachedBesideDetails(usage) ?? promptDetails.cached_tokens);
+  const reasoning = completionDetails.reasoning_tokens;
   return inclusiveUsage(
     cacheIsApart(usage, cached) ? Number(input) + Number(cached) : input,
-    reasoningIsApart(usage, reasoning)
-      ? Number(usage["completion_tokens"]) + Number(reasoning)
-      : usage["completion_tokens"],
+    reasoningIsApart(usage, reasoning) ? Number(output) + Number(reasoning) : output,
     cached,
-    details["cache_write_tokens"],
+    promptDetails.cache_write_tokens,
     reasoning,
   );
 }
 
 /** Moonshot, DeepSeek and Mistral report their caches beside the details that everybody else has, or that they fill with 0. */
-function cachedBesideDetails(usage: JsonObject): Json | undefined {
-  return usage["cached_tokens"] ?? usage["prompt_cache_hit_tokens"] ?? usage["num_cached_tokens"];
+function cachedBesideDetails(usage: ChatUsage): Json | undefined {
+  return usage.cached_tokens ?? usage.prompt_cache_hit_tokens ?? usage.num_cached_tokens;
 }
 
 /** xAI's `prompt_tokens` may leave out what was read from its cache. Elsewhere such figures make no sense. */
-function cacheIsApart(usage: JsonObject, cached: Json | undefined): boolean {
+function cacheIsApart(usage: ChatUsage, cached: Json | undefined): boolean {
   const { prompt_tokens: input, num_sources_used: sources } = usage;
   return sources !== undefined && isTokenCount(input) && isTokenCount(cached) && cached > input;
 }
@@ -79,7 +122,7 @@ function usageOf(chunk: JsonObject): Json | undefined {
 }
 
 /** xAI's `completion_tokens` leave out the reasoning that it bills as output; only the total shows it. */
-function reasoningIsApart(usage: JsonObject, reasoning: Json | undefined): boolean {
+function reasoningIsApart(usage: ChatUsage, reasoning: Json | undefined): boolean {
   const { prompt_tokens: input, completion_tokens: output, total_tokens: total } = usage;
   if (!isTokenCount(input) || !isTokenCount(output) || !isTokenCount(reasoning) || reasoning === 0)
     return false;
@@ -88,12 +131,13 @@ function reasoningIsApart(usage: JsonObject, reasoning: Json | undefined): boole
 
 /** A chunk with usage says as much as a whole answer. */
 export function readExtras(answer: JsonObject): ReportedExtras {
-  const usage = objectOf(usageOf(answer));
-  const searches = countOf(usage?.["num_sources_used"]) || countOf(usage?.["num_search_queries"]);
+  const reported = objectOf(usageOf(answer));
+  const usage: ChatUsage = reported ?? {};
+  const searches = countOf(usage.num_sources_used) || countOf(usage.num_search_queries);
   return reportedTogether(
-    tiersIn(answer, usage),
+    tiersIn(answer, reported),
     searches === 0 ? nothingReported : { calls: { web_search: searches } },
-    audioOf(usage?.["prompt_tokens_details"], usage?.["completion_tokens_details"]),
+    audioOf(usage.prompt_tokens_details, usage.completion_tokens_details),
   );
 }
 

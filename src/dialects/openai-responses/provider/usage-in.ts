@@ -7,26 +7,60 @@ import { objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
 import { audioOf, CallCounter, reportedTogether, tiersIn } from "../../usage/extra-usage.ts";
 import { type AnswerFigures, detailsOf, inclusiveUsage } from "../../usage/usage-figures.ts";
 
-export function readUsage(usage: Json | undefined): ReportedUsage | null {
-  if (!isObject(usage)) return null;
-  const details = detailsOf(usage["input_tokens_details"]);
+/**
+ * `usage` of a response: the fields that are read here, of which nothing is certain. A stream has it in its last event.
+ * https://platform.openai.com/docs/api-reference/responses/object#responses/object-usage
+ */
+interface ResponsesUsage {
+  /** All input, cached tokens included. */
+  readonly input_tokens?: Json | undefined;
+  /** Parts of the input: `InputTokensDetails`. */
+  readonly input_tokens_details?: Json | undefined;
+  /** All output, reasoning included. */
+  readonly output_tokens?: Json | undefined;
+  /** Parts of the output: `OutputTokensDetails`. */
+  readonly output_tokens_details?: Json | undefined;
+}
+
+interface InputTokensDetails {
+  /** Read from the cache. */
+  readonly cached_tokens?: Json | undefined;
+  /** Written to the cache, where that is billed. */
+  readonly cache_write_tokens?: Json | undefined;
+  /** Sound, which has a price of its own. */
+  readonly audio_tokens?: Json | undefined;
+}
+
+interface OutputTokensDetails {
+  /** Reasoning, which is billed as output. */
+  readonly reasoning_tokens?: Json | undefined;
+  /** Sound, which has a price of its own. */
+  readonly audio_tokens?: Json | undefined;
+}
+
+export function readUsage(reported: Json | undefined): ReportedUsage | null {
+  if (!isObject(reported)) return null;
+  const usage: ResponsesUsage = reported;
+  const inputDetails: InputTokensDetails = detailsOf(usage.input_tokens_details);
+  const outputDetails: OutputTokensDetails = detailsOf(usage.output_tokens_details);
   return inclusiveUsage(
-    usage["input_tokens"],
-    usage["output_tokens"],
-    details["cached_tokens"],
-    details["cache_write_tokens"],
-    detailsOf(usage["output_tokens_details"])["reasoning_tokens"],
+    usage.input_tokens,
+    usage.output_tokens,
+    inputDetails.cached_tokens,
+    inputDetails.cache_write_tokens,
+    outputDetails.reasoning_tokens,
   );
 }
 
 export function readExtras(response: JsonObject): ReportedExtras {
-  const usage = objectOf(response["usage"]);
+  const reported = objectOf(response["usage"]);
+  const usage: ResponsesUsage = reported ?? {};
   const calls = new CallCounter();
   for (const item of objectsOf(response["output"])) countItem(item, calls);
   return reportedTogether(
-    tiersIn(response, usage),
+    tiersIn(response, reported),
     calls.report(),
-    audioOf(usage?.["input_tokens_details"], usage?.["output_tokens_details"]),
+    audioOf(usage.input_tokens_details, usage.output_tokens_details),
   );
 }
 
