@@ -1,10 +1,10 @@
 import { isObject, type Json, tryParse } from "../base/json.ts";
 import type { CollectedBody } from "./body-collector.ts";
-import { cutJson } from "./cut-json.ts";
 import type { RecordingEnd } from "./document.ts";
 import { type Part, textOf } from "./frame-log.ts";
 import type { Redactor } from "./redactor.ts";
 import { dataMarks, replaceData } from "./replace-data.ts";
+import { truncateToBytes } from "./truncate-to-bytes.ts";
 
 export interface CollectedContent {
   readonly end: RecordingEnd;
@@ -76,7 +76,7 @@ function bodyOf(body: CollectedBody | null, max: number, redactor: Redactor): Wr
     return { json: part, cut: 0 };
   const text = textOf(part);
   const value = tryParse(text);
-  return cutJson(replaceData(value === undefined ? text : value, redactor.clean), max);
+  return truncateToBytes(replaceData(value === undefined ? text : value, redactor.clean), max);
 }
 
 /** Most joined streams need no change. */
@@ -86,7 +86,7 @@ function joinedBody(value: Json, max: number, redactor: Redactor): WrittenBody {
   const isShort = json.length * 3 <= max;
   return isShort && isPlain(json, redactor)
     ? { json, cut: 0 }
-    : cutJson(replaceData(value, redactor.clean), max);
+    : truncateToBytes(replaceData(value, redactor.clean), max);
 }
 
 /** Whether it has neither data nor secrets in it, and no escapes that could hide a secret. */

@@ -2,7 +2,6 @@ import type { Json } from "../base/json.ts";
 import { StoreRefusal } from "../store/refusal.ts";
 import { ContentArchive } from "./archive.ts";
 import { Assembler } from "./assembler.ts";
-import { cutJson } from "./cut-json.ts";
 import { Redactor } from "./redactor.ts";
 import { replaceData } from "./replace-data.ts";
 import { RowWriter } from "./row-writer.ts";
@@ -14,6 +13,7 @@ import type {
   Retention,
   ToContentThread,
 } from "./thread-messages.ts";
+import { truncateToBytes } from "./truncate-to-bytes.ts";
 
 declare const self: Worker;
 
@@ -100,7 +100,7 @@ class ContentThread {
 }
 
 function cleaned({ json, maxBytes, secrets }: CleanedText & { readonly secrets: readonly string[] }): string {
-  return cutJson(replaceData(JSON.parse(json) as Json, new Redactor(secrets).clean), maxBytes).json;
+  return truncateToBytes(replaceData(JSON.parse(json) as Json, new Redactor(secrets).clean), maxBytes).json;
 }
 
 function messageOf(error: unknown): string {

@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
 import type { Json } from "../../src/base/json.ts";
-import { cutJson } from "../../src/content/cut-json.ts";
 import { pack, repack, unpack } from "../../src/content/pack.ts";
 import { RejectionLimit } from "../../src/content/rejection-limit.ts";
 import { Sampler } from "../../src/content/sampler.ts";
+import { truncateToBytes } from "../../src/content/truncate-to-bytes.ts";
 
 test("a share is exact over 1,000", () => {
   for (const share of [0, 0.001, 0.1, 0.25, 0.333, 0.5, 0.999, 1]) {
@@ -33,15 +33,15 @@ test("what is cut stays JSON, is no longer than the maximum, and tells what is m
     { many: Object.fromEntries(Array.from({ length: 900 }, (_, place) => [`member${place}`, place])) },
   ];
   for (const value of values) {
-    const { json, cut } = cutJson(value, 1500);
+    const { json, cut } = truncateToBytes(value, 1500);
     const bytes = Buffer.byteLength(json);
     expect(bytes).toBeLessThanOrEqual(1500);
     expect(() => JSON.parse(json)).not.toThrow();
     expect(json.isWellFormed()).toBe(true);
     expect(cut).toBe(Buffer.byteLength(JSON.stringify(value)) - bytes);
   }
-  expect(cutJson({ kept: true }, 1500)).toEqual({ json: '{"kept":true}', cut: 0 });
-  const short = JSON.parse(cutJson({ long: "x".repeat(5000), short: "kept" }, 1500).json);
+  expect(truncateToBytes({ kept: true }, 1500)).toEqual({ json: '{"kept":true}', cut: 0 });
+  const short = JSON.parse(truncateToBytes({ long: "x".repeat(5000), short: "kept" }, 1500).json);
   expect(short.short).toBe("kept");
   expect(short.long.length).toBeGreaterThan(1400);
 });

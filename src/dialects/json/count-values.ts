@@ -1,5 +1,5 @@
 import { comma, endOfString, isEmpty, notJson, openBrace, openBracket, quote } from "./json-bytes.ts";
-import type { TruncatedJson } from "./truncated-json.ts";
+import type { TruncatedJson } from "./truncate-strings.ts";
 
 /** The shortest value: a digit and a comma. */
 const bytesPerValue = 2;

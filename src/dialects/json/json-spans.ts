@@ -13,7 +13,7 @@ import {
   skipValue,
   tooDeep,
 } from "./json-bytes.ts";
-import type { Span } from "./truncated-json.ts";
+import type { Span } from "./truncate-strings.ts";
 
 /**
  * The byte positions of the members that the gateway may have to change. A passthrough body is never serialized again

@@ -1,7 +1,7 @@
 import { invalidRequest } from "../../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import type { ValuePath } from "../json/remove-values.ts";
-import { cutText } from "../json/truncated-json.ts";
+import { cutText } from "../json/truncate-strings.ts";
 import { type ParsedBody, parseWhole } from "../schema/validate.ts";
 import { type BilledField, isAsked } from "./billed-fields.ts";
 import { findDuplicate } from "./duplicate-names.ts";

@@ -6,7 +6,7 @@ import { countTokensSchema } from "../anthropic-messages/client/schema.ts";
 import type { ValidationOptions } from "../client-dialect.ts";
 import { hasMoreValues } from "../json/count-values.ts";
 import { brokenJson, type JsonSpans, maxDepth, scanTopLevel } from "../json/json-spans.ts";
-import { type TruncatedJson, truncateJson } from "../json/truncated-json.ts";
+import { type TruncatedJson, truncateStrings } from "../json/truncate-strings.ts";
 import { type MeteredRouteName, meteredRoute, meteredRouteNames } from "../metered/registry.ts";
 import type { FormFile, MeteredRoute, RouteBody } from "../metered/route.ts";
 import {
@@ -96,7 +96,7 @@ export interface StructureLimits {
 
 /** A parsed body: values to read, and the positions in its bytes that can be patched (patch.ts). */
 export interface ParsedBody {
-  /** The body; its long strings may be truncated (truncated-json.ts). */
+  /** The body; its long strings may be truncated (truncate-strings.ts). */
   readonly truncated: JsonObject;
   /** How many bytes of text were cut; 0 if nothing was truncated. */
   readonly cutBytes: number;
@@ -128,7 +128,7 @@ export function parseBody(bytes: Uint8Array, truncated = truncateBody(bytes)): P
 
 /** The first step of parsing, for callers that check the body's structure first. */
 export function truncateBody(bytes: Uint8Array): TruncatedJson | null {
-  return truncateJson(bytes, maxDepth);
+  return truncateStrings(bytes, maxDepth);
 }
 
 /** Throws `invalid_request` for a body with more structure than allowed, before it is parsed. */

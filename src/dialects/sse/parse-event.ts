@@ -6,8 +6,8 @@ import {
   mostKeptValues,
   mostParsedValues,
 } from "../json/count-values.ts";
+import { dropLargestParts } from "../json/drop-largest-parts.ts";
 import { parseObject } from "../json/json-fields.ts";
-import { shallowJson } from "../json/shallow-json.ts";
 import { rawEvent } from "./raw-events.ts";
 import type { ParsedEvent, SseFrame } from "./sse.ts";
 
@@ -34,7 +34,7 @@ export function parseEvent(data: string): ParsedEvent {
 
 function parseAtMost(data: string, most: number): ParsedEvent {
   const isCut = hasMoreValuesThan(data, most);
-  const text = isCut ? shallowJson(Buffer.from(data), mostKeptValues) : data;
+  const text = isCut ? dropLargestParts(Buffer.from(data), mostKeptValues) : data;
   const value = text === null ? null : tryParse(text);
   if (!isObject(value)) return { json: null, isCut };
   return nestsTooDeeply(value, data) ? { json: null, isCut: true } : { json: value, isCut };

@@ -1,8 +1,8 @@
 import { asBuffer } from "../../base/bytes/as-buffer.ts";
 import { type JsonObject, tryParse } from "../../base/json.ts";
 import { hasTooManyValues, mostKeptValues } from "../json/count-values.ts";
+import { dropLargestParts } from "../json/drop-largest-parts.ts";
 import { objectOf } from "../json/json-fields.ts";
-import { shallowJson } from "../json/shallow-json.ts";
 import { dataOf, isDoneMark } from "./data-field.ts";
 import { wholeEventsEnd } from "./frame-joiner.ts";
 
@@ -182,7 +182,7 @@ function endOfLongLine(bytes: Uint8Array, from: number): number {
  */
 export function meaningOf(data: string): JsonObject | null | undefined {
   if (!hasTooManyValues(data)) return parsed(data);
-  const shallow = shallowJson(Buffer.from(data), mostKeptValues);
+  const shallow = dropLargestParts(Buffer.from(data), mostKeptValues);
   return shallow === null ? undefined : parsed(shallow);
 }
 

@@ -1,5 +1,5 @@
 import { hasMoreValues } from "../../dialects/json/count-values.ts";
-import type { TruncatedJson } from "../../dialects/json/truncated-json.ts";
+import type { TruncatedJson } from "../../dialects/json/truncate-strings.ts";
 
 /** JSON of this size takes long to parse, whatever it contains. */
 export const largeBodyBytes = 1024 * 1024;

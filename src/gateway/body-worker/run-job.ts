@@ -42,7 +42,7 @@ import type {
   Result,
   TranslateJob,
 } from "./jobs.ts";
-import { truncatedText } from "./truncated-text.ts";
+import { truncateStringsAndNames } from "./truncate-strings-and-names.ts";
 
 /** Runs a job on the calling thread. Throws a GatewayError for a refusal. */
 export function runJob(job: Job): Result {
@@ -79,7 +79,7 @@ function read({ bytes: sent, expected, wantsHash, without }: ReadJob): ReadResul
   const field = itemsFieldOf(expected.kind);
   return {
     bytes,
-    truncatedText: truncatedText(truncated),
+    truncatedText: truncateStringsAndNames(truncated),
     spans,
     // The lists of tools may be long, and have been read.
     mentions: { ...mentions, toolLists: [] },

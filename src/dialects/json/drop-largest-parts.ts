@@ -20,7 +20,7 @@ const cut = Buffer.from("null");
  * left. Every member of an object gets the same share of them, so that a small one is kept whatever is beside it, and a
  * large one keeps its outer levels. Null if nothing would be left, or if the text is not JSON.
  */
-export function shallowJson(bytes: Uint8Array, most: number): string | null {
+export function dropLargestParts(bytes: Uint8Array, most: number): string | null {
   const start = bytes.findIndex((byte) => byte === openBrace || byte === openBracket);
   const whole = start === -1 ? null : scanParts(bytes, start, most);
   if (whole === null || whole.parts === null) return null;

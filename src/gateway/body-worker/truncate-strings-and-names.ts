@@ -1,5 +1,5 @@
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
-import { cutText } from "../../dialects/json/truncated-json.ts";
+import { cutText } from "../../dialects/json/truncate-strings.ts";
 import { isGovernedAnywhere } from "../../dialects/names/governed-names.ts";
 
 /** The most characters of a string or a name, tried in turn until the result is small enough. */
@@ -18,7 +18,7 @@ const mostNames = 2000;
  * A body as JSON with every number and shape, but with its long strings truncated until it is quick to parse. After
  * very many different names only the governed ones are kept.
  */
-export function truncatedText({ metadata, ...body }: JsonObject): string {
+export function truncateStringsAndNames({ metadata, ...body }: JsonObject): string {
   let text = "";
   for (const length of lengths) {
     // First, because its names are the client's, and are kept with a conversation.

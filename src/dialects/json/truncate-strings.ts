@@ -60,7 +60,7 @@ const room = new Uint8Array(256 * 1024);
  * errors are reported in one place. Strings of the body's two outermost levels, such as the
  * model's name and the user's id, are kept.
  */
-export function truncateJson(bytes: Uint8Array, maxDepth: number): TruncatedJson | null {
+export function truncateStrings(bytes: Uint8Array, maxDepth: number): TruncatedJson | null {
   if (bytes.length < smallestBody || !isUtf8(bytes)) return null;
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   const text = { escapeBytes: 0 };

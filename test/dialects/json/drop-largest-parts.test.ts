@@ -1,10 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import { isObject, type Json } from "../../../src/base/json.ts";
 import { hasTooManyValues, mostParsedValues } from "../../../src/dialects/json/count-values.ts";
-import { shallowJson } from "../../../src/dialects/json/shallow-json.ts";
+import { dropLargestParts } from "../../../src/dialects/json/drop-largest-parts.ts";
 import { type SeededRandom, seededRandom } from "../../support/random.ts";
 
-const shallow = (text: string, most: number) => shallowJson(Buffer.from(text), most);
+const shallow = (text: string, most: number) => dropLargestParts(Buffer.from(text), most);
 
 /** Items and members at every level. */
 function valuesIn(value: Json): number {

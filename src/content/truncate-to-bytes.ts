@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from "../base/json.ts";
 
-export interface CutJson {
+export interface TruncatedText {
   readonly json: string;
   /** How many bytes were cut; 0 if it was short enough. */
   readonly cut: number;
@@ -11,7 +11,7 @@ const mark = "…";
 const minKeptChars = 16;
 
 /** The JSON text of a value, cut inside its long strings, and then in its lists, until it has no more than `max` bytes. */
-export function cutJson(value: Json, max: number): CutJson {
+export function truncateToBytes(value: Json, max: number): TruncatedText {
   const whole = JSON.stringify(value);
   const bytes = Buffer.byteLength(whole);
   if (bytes <= max) return { json: whole, cut: 0 };

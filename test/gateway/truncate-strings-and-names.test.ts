@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { JsonObject } from "../../src/base/json.ts";
-import { truncatedText } from "../../src/gateway/body-worker/truncated-text.ts";
+import { truncateStringsAndNames } from "../../src/gateway/body-worker/truncate-strings-and-names.ts";
 
 /** Every name that a parser meets for the first time takes it microseconds, on the event loop. */
 describe("a truncated body of very many different names", () => {
@@ -21,12 +21,12 @@ describe("a truncated body of very many different names", () => {
     ["in one object", { x: names(90_000) }],
     ["in many objects", { x: Array.from({ length: 9_000 }, (_, index) => names(10, `n${index}_`)) }],
   ])("is short, when they stand %s", (_where, body) => {
-    expect(differentNames(truncatedText(body))).toBeLessThan(12_000);
+    expect(differentNames(truncateStringsAndNames(body))).toBeLessThan(12_000);
   });
 
   test("still has what is read of a request, wherever it stands", () => {
     const body = JSON.parse(
-      truncatedText({
+      truncateStringsAndNames({
         ...names(50_000),
         model: "m",
         max_tokens: 5,
@@ -44,6 +44,6 @@ describe("a truncated body of very many different names", () => {
   test("has all names, when they are the same few again and again", () => {
     const message = { role: "user", content: "hi", name: "ada", other: 1 };
     const body = { model: "m", messages: Array.from({ length: 9_000 }, () => message), temperature: 1 };
-    expect(JSON.parse(truncatedText(body))).toEqual(body);
+    expect(JSON.parse(truncateStringsAndNames(body))).toEqual(body);
   });
 });

@@ -4,7 +4,7 @@ import type { Json, JsonObject } from "../../../src/base/json.ts";
 import { estimateInput, estimateTruncatedInput } from "../../../src/catalog/estimate.ts";
 import { countValues } from "../../../src/dialects/json/count-values.ts";
 import { maxDepth, scanTopLevel } from "../../../src/dialects/json/json-spans.ts";
-import { truncateJson } from "../../../src/dialects/json/truncated-json.ts";
+import { truncateStrings } from "../../../src/dialects/json/truncate-strings.ts";
 import {
   type ParsedBody,
   parseBody,
@@ -70,7 +70,7 @@ describe("a long body", () => {
   ] as const) {
     test(`that is ${what} is parsed whole`, () => {
       const bytes = bytesOf(JSON.stringify(body));
-      expect(truncateJson(bytes, maxDepth)).toBeNull();
+      expect(truncateStrings(bytes, maxDepth)).toBeNull();
       expect(parseBody(bytes)).toEqual(parsePlainly(bytes));
     });
   }
@@ -108,7 +108,7 @@ describe("truncated JSON says of any bytes what the whole says", () => {
 
 /** By how much the estimate of the truncated JSON is above the whole's. */
 function expectSame(bytes: Uint8Array): number {
-  const values = truncateJson(bytes, maxDepth)?.valueCount ?? null;
+  const values = truncateStrings(bytes, maxDepth)?.valueCount ?? null;
   if (values !== null) expect(countValues(bytes, Math.floor(bytes.length / 2))).toBe(values);
   const plain = resultOf(() => parsePlainly(bytes));
   const parsed = resultOf(() => parseBody(bytes));
