@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import type { TurnItem } from "../../src/dialects/openai-responses/client/turn-items.ts";
 import { newItems } from "../../src/gateway/conversations/continue.ts";
 import { lockConversation } from "../../src/gateway/conversations/conversation-lock.ts";
+import { KnownCalls } from "../../src/gateway/conversations/known-calls.ts";
 import { Turns } from "../../src/gateway/conversations/turns.ts";
 import type { Exchange } from "../../src/gateway/exchange.ts";
 import type { Gateway } from "../../src/gateway/gateway.ts";
@@ -79,15 +80,36 @@ describe("a conversation that is to be changed", () => {
   });
 });
 
+function item(id: string | null, more: Partial<TurnItem> = {}): TurnItem {
+  return { raw: Buffer.from("{}"), id, type: "message", callId: null, isLeftOut: false, ...more };
+}
+
+test("a reference to what is nowhere is rejected where a conversation goes on, and left to the provider elsewhere", () => {
+  const reference = item("msg_gone", { type: "item_reference" });
+  const before = {
+    id: "resp_1",
+    parentId: null,
+    head: new Uint8Array(),
+    input: [],
+    output: [],
+    isStored: true,
+  };
+  expect(newItems([reference], [], new Map())).toEqual([reference]);
+  expect(() => newItems([item("msg_1"), reference], [before], new Map())).toThrow("msg_gone");
+});
+
+test("a call whose id was answered begins anew, and has one answer again", () => {
+  const call = item(null, { type: "function_call", callId: "call_0" });
+  const output = item(null, { type: "function_call_output", callId: "call_0" });
+  const once = new KnownCalls([call, call, output]);
+  expect(once.repeats(output)).toBe(false);
+  const again = new KnownCalls([call, call, output, call]);
+  expect(again.repeats(output)).toBe(false);
+  again.add(output);
+  expect(again.repeats(output)).toBe(true);
+});
+
 describe("an item that no model is shown", () => {
-  const item = (id: string, more: Partial<TurnItem> = {}): TurnItem => ({
-    raw: Buffer.from("{}"),
-    id,
-    type: "message",
-    callId: null,
-    isLeftOut: false,
-    ...more,
-  });
   const hidden = item("cmp_1", { isLeftOut: true });
 
   test("is dropped where it is referred to, and stays where it is sent itself", () => {

@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { Idempotency } from "../../src/idempotency/idempotency.ts";
 import { KeptBytes } from "../../src/idempotency/kept-bytes.ts";
 import { ResponseRecorder } from "../../src/idempotency/recorder.ts";
 import type { ResponsePart, Store } from "../../src/store/store.ts";
@@ -80,4 +81,20 @@ test("no more than 64 KiB of a response are stored with its charge", async () =>
   const long = await finished(64 * 1024 + 1);
   expect([long?.body.length, parts.length, parts[0]?.body.length]).toEqual([0, 1, 64 * 1024 + 1]);
   expect(long?.recording).toMatchObject({ parts: 1, bytes: 64 * 1024 + 1 });
+});
+
+test("a response is dated by the time that passed, if the clock was set back meanwhile", async () => {
+  const clock = new FakeClock();
+  const startMs = clock.wallMs();
+  // Only what is needed to record one.
+  const store = {} as unknown as Store;
+  const idempotency = new Idempotency({ store, clock });
+  const claim = { keyId: "key_a", route: "/v1/x", idempotencyKey: "k", bodyHash: "h", exchangeId: "req_1" };
+  const storedAtMs = async () =>
+    (await idempotency.record(claim, maxBytes).finish({ status: 200, headers: {} }))?.storedAtMs;
+  clock.advance(5_000);
+  clock.jumpWall(-86_400_000);
+  expect(await storedAtMs()).toBe(startMs + 5_000);
+  clock.jumpWall(2 * 86_400_000);
+  expect(await storedAtMs()).toBe(startMs + 5_000 + 86_400_000);
 });

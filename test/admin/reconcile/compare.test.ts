@@ -172,6 +172,19 @@ describe("the likely reason", () => {
     ]);
   });
 
+  test("is not what was charged to nobody where the bill has less", () => {
+    const uncharged = asked({ ending: "uncharged", attempts: 3, inputTokens: 0, outputTokens: 0 });
+    expect(reasonsFor({ ...agreed, requests: 6, input: 900 }, asked(), uncharged)).toEqual([
+      ["not_billed", 7],
+    ]);
+  });
+
+  test("is no call past the gateway where estimates explain what is billed, and calls are not told", () => {
+    const { requests: _, ...told } = agreed;
+    const estimated = asked({ ending: "cancelled", estimated: 2 });
+    expect(reasonsFor({ ...told, output: 60 }, estimated)).toEqual([["cancelled", 2]]);
+  });
+
   test("is calls past the gateway where nothing else explains what was billed", () => {
     expect(reasonsFor(more, asked())).toEqual([["past_the_gateway", 2]]);
     expect(reasonsFor({ input: 1100, output: 50 }, asked())).toEqual([["past_the_gateway", null]]);

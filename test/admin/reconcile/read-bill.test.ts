@@ -79,6 +79,16 @@ describe("a bill is read", () => {
     });
   });
 
+  test("of a CSV table with a byte order mark before a quoted title", () => {
+    const lines = [{ day: october, model: "a", figures: { requests: 5 } }];
+    expect(read('\uFEFF"Date","Model","Requests"\n"2026-10-01","a","5"\n').lines).toEqual(lines);
+  });
+
+  test("not of a page whose results are of two reports", () => {
+    const [usage, cost] = [openAiUsage("gpt-5.6"), openAiCost("gpt-5.6, input", 1)];
+    expect(() => read(openAiPageOf([[usage, cost]], 0, null))).toThrow("it is no answer of");
+  });
+
   test("of several reports at once, and of pages without results", () => {
     const { lines, tells } = read(firstPage, openAiPageOf([[], []], 1, null), openAiCostsPage);
     expect(lines.length).toBe(6);

@@ -45,6 +45,21 @@ test("a bill is held against the ledger, and that is in the audit log", async ()
   expect(data[1]?.detail).toBe("2026-10-01 to 2026-10-31: 2 of 3 differ");
 });
 
+test("a provider that the configuration no longer has is compared with what the ledger has of it", async () => {
+  await using admin = await startAdmin();
+  const { id } = await admin.post<IssuedKeyView>("/keys", { mode: "credit", credit: 10 });
+  const one = attempt({ provider: "former", upstreamModel: "gpt-5.6", attempts: 5 });
+  const atMs = Date.UTC(2026, 9, 1, 12);
+  await admin.store.commit([{ ...settleItem(id, 100, { atMs }), attempts: [one] }]);
+  const figures = [{ date: "2026-10-01", model: "gpt-5.6", requests: 5 }];
+  const told = await admin.post<ReconciliationView>("/reconcile", {
+    provider: "former",
+    ...october,
+    figures,
+  });
+  expect(told).toMatchObject({ provider: "former", differing: 0 });
+});
+
 test("what cannot be read, or is not asked for well, is refused with a sentence", async () => {
   await using admin = await startAdmin();
   const cases = [

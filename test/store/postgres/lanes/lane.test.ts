@@ -171,6 +171,27 @@ describe("a lane", () => {
     expect(sent.map(({ sequence }) => sequence)).toEqual([1, 1]);
   });
 
+  test("sends what was fenced before what came meanwhile", async () => {
+    const gate = Promise.withResolvers<void>();
+    let isFenced = true;
+    const { lane, sent, events } = laneTo(async (_, items) => {
+      if (!isFenced) return items;
+      await gate.promise;
+      throw serverError("SL001");
+    });
+    lane.resume();
+    const first = lane.add("a");
+    await waitFor(() => sent.length === 1, "the first batch");
+    const second = lane.add("b");
+    gate.resolve();
+    await waitFor(() => events.includes("fenced"), "the fence");
+    await lane.halt();
+    isFenced = false;
+    lane.resume();
+    expect(await Promise.all([first, second])).toEqual(["a", "b"]);
+    expect(sent[1]?.items).toEqual(["a", "b"]);
+  });
+
   test("keeps the rest of a batch that is fenced while its items are isolated", async () => {
     let calls = 0;
     const { lane } = laneTo(
