@@ -18,7 +18,7 @@ import type { AdminDeps } from "./deps.ts";
 import type { Live } from "./live/live.ts";
 import { OtherNodes } from "./live/other-nodes.ts";
 import type { InFlightView } from "./reports/schema.ts";
-import { type AdminMount, adminRoutes, holderRoutes } from "./routes/admin.ts";
+import { type AdminMount, adminRoutes, memberRoutes } from "./routes/admin.ts";
 import { openMetricsListener } from "./system/metrics-listener.ts";
 
 interface AdminParts {
@@ -35,8 +35,8 @@ interface AdminParts {
 export interface Admin {
   /** The routes of the admin API and `/metrics`. */
   readonly mount: AdminMount;
-  /** Routes for holders who authenticate with a key; they need no listener of their own. */
-  readonly mountForHolders: AdminMount;
+  /** Routes for members who authenticate with a key; they need no listener of their own. */
+  readonly mountForMembers: AdminMount;
   /** A token generated at this start; null if there was one, or another gateway was faster. It is shown once. */
   readonly generatedToken: string | null;
   /** Saves that token, once the gateway is up and the token will be shown. */
@@ -59,7 +59,7 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
     sessions: new Sessions(clock, store.admin.sessions, () => guard.tokenHash),
     lockout: new Lockout(clock),
     tokens: store.admin,
-    holderChanges: new RateLimiter(clock),
+    memberChanges: new RateLimiter(clock),
     deviceGuesses: new Lockout(clock),
     deviceRequests: new RateLimiter(clock),
     reports: new ReportLimits(clock),
@@ -104,7 +104,7 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
       if (inForce !== tokenHash) guard.tokenHash = inForce;
     },
     mount: adminRoutes(deps),
-    mountForHolders: holderRoutes(deps),
+    mountForMembers: memberRoutes(deps),
     get metricsAddress() {
       return metrics.address;
     },

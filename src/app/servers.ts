@@ -25,11 +25,11 @@ export async function openServers(
   opened: AsyncDisposableStack,
 ): Promise<Servers> {
   const { settings } = gateway.configured;
-  const forHolders = [admin.mountForHolders, () => pageRoutes("/usage")];
-  const forAll = [...forHolders, admin.mount, () => pageRoutes("/admin")];
+  const forMembers = [admin.mountForMembers, () => pageRoutes("/usage")];
+  const forAll = [...forMembers, admin.mount, () => pageRoutes("/admin")];
   const ownAddress = settings.admin.listen;
   const server = await listen(
-    createEdge(gateway, log, ownAddress === null ? forAll : forHolders),
+    createEdge(gateway, log, ownAddress === null ? forAll : forMembers),
     settings.server,
   );
   opened.defer(() => server.stop(0));

@@ -14,7 +14,7 @@ export function adminSettings(config: ConfigFile, context: LoadContext): AdminSe
   const isInFile = fromEnvironment === undefined && token !== undefined;
   const written = isInFile ? { ...given, token } : given;
   const admin = decode(configSchema.properties.admin, written, "admin", context);
-  const { publicUrl, holders } = admin;
+  const { publicUrl, members } = admin;
   if (publicUrl !== null && !isPlainOrigin(publicUrl)) {
     problems.add(
       "admin.public_url",
@@ -32,7 +32,7 @@ export function adminSettings(config: ConfigFile, context: LoadContext): AdminSe
     ),
     admins: admin.admins.map(asCompared),
     viewers: admin.viewers.map(asCompared),
-    holders: holders === "everyone" ? holders : (holders ?? []).map(asCompared),
+    members: members === "everyone" ? members : (members ?? []).map(asCompared),
     userHeader: proxyHeader(admin.userHeader, "admin.user_header", config, context),
     groupsHeader: proxyHeader(admin.groupsHeader, "admin.groups_header", config, context),
     oidc: admin.oidc && checkedOidc(admin.oidc, context),

@@ -63,8 +63,8 @@ export interface WebSocketSettings extends SectionSettings<"websocket"> {
 }
 
 /** Names of people and `group:…` are in lower case, and so are headers. */
-export interface AdminSettings extends Omit<SectionSettings<"admin">, "holders" | "oidc"> {
-  readonly holders: readonly string[] | "everyone";
+export interface AdminSettings extends Omit<SectionSettings<"admin">, "members" | "oidc"> {
+  readonly members: readonly string[] | "everyone";
   readonly oidc: OidcSettings | null;
 }
 

@@ -4,7 +4,7 @@ import { type PageBase, pageResponse } from "../dashboard/serve.ts";
 import { pathOf } from "./path.ts";
 import { plainError } from "./plain.ts";
 
-/** The dashboard's page and files, or the key holder's. The page fetches everything it shows from the admin API. */
+/** The dashboard's page and files, or the key member's. The page fetches everything it shows from the admin API. */
 export function pageRoutes(base: PageBase): Elysia {
   const app = new Elysia();
   app.get(base, ({ request }) => pageResponse(request, pathOf(request), base));

@@ -16,7 +16,7 @@ export interface Crowd {
 }
 
 const msPerDay = 86_400_000;
-export const crowdOwner = "holder@example.com";
+export const crowdOwner = "member@example.com";
 
 /**
  * Fills a data folder with `count` of everything that grows: keys (a tenth share an account, all expire within a week and belong to

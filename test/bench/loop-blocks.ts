@@ -61,7 +61,7 @@ const admin = (path: string, body?: object, method?: string) => ({
   method,
   secret: token,
 });
-const holder = (path: string) => ({
+const member = (path: string) => ({
   path: `/usage/api/v1${path}`,
   body: undefined,
   method: undefined,
@@ -147,12 +147,12 @@ const calls = [
   admin("/session"),
   admin("/reconcile", { provider: "demo", from: "2026-01-01", to: "2026-12-31", files: [bill.join("\n")] }),
   { path: "/metrics", body: undefined, method: undefined, secret: token },
-  holder("/keys"),
-  holder(`/keys/${keyId}`),
-  holder(`/usage?by=user,session,day&since=${year}&key=${keyId}`),
-  holder(`/requests?limit=500&key=${keyId}`),
-  holder(`/entries?limit=500&key=${keyId}`),
-  holder("/requests/req_nothing"),
+  member("/keys"),
+  member(`/keys/${keyId}`),
+  member(`/usage?by=user,session,day&since=${year}&key=${keyId}`),
+  member(`/requests?limit=500&key=${keyId}`),
+  member(`/entries?limit=500&key=${keyId}`),
+  member("/requests/req_nothing"),
   gateway("/v1/usage"),
   gateway("/v1/models"),
 ].filter(({ path }) => path.includes(part));

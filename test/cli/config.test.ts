@@ -120,11 +120,11 @@ describe("config check", () => {
 
   test("warns of an account for members' keys that does not exist, once there is data", async () => {
     const place = newPlace();
-    const admin = '[admin]\nholders_may_create = { account = "team", cap = "5/day" }\n';
+    const admin = '[admin]\nmember_keys = { account = "team", cap = "5/day" }\n';
     writeFileSync(join(place.folder, "sluice.toml"), `${admin}${demo}`);
     const warnings = async () =>
       (await sluiceJson<{ warnings: string[] }>(place, "config", "check")).warnings.filter((warning) =>
-        warning.includes("holders_may_create"),
+        warning.includes("member_keys"),
       );
     expect(await warnings()).toEqual([]);
     await sluice(place, "accounts", "create", "--mode", "credit", "--label", "other");

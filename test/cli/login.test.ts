@@ -12,9 +12,9 @@ const signIn = `
 trusted_proxies = ["127.0.0.1"]
 
 [admin]
-holders = "everyone"
+members = "everyone"
 user_header = "x-forwarded-email"
-holders_may_create = { account = "crowd", cap = "5/day" }
+member_keys = { account = "crowd", cap = "5/day" }
 `;
 
 const configWith = (tail: string) => configFor({ url: "http://127.0.0.1:1", tail });

@@ -147,8 +147,8 @@ describe("single rules", () => {
     ],
     [
       "a cap in words",
-      `${demoModel}[admin.holders_may_create]\naccount = "crowd"\ncap = "5 a day"`,
-      'admin.holders_may_create.cap: must be a cap such as "5/day" or "20/week:claude-opus-*"',
+      `${demoModel}[admin.member_keys]\naccount = "crowd"\ncap = "5 a day"`,
+      'admin.member_keys.cap: must be a cap such as "5/day" or "20/week:claude-opus-*"',
     ],
     [
       "a choice that is misspelt",

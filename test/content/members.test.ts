@@ -8,7 +8,7 @@ trusted_proxies = ["127.0.0.1"]
 user_header = "x-user"
 admins = ["root@example.com"]
 viewers = ["vera@example.com"]
-holders = "everyone"
+members = "everyone"
 [providers.demo]
 kind = "demo"
 [[models]]

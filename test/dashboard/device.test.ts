@@ -11,9 +11,9 @@ const config = `
 trusted_proxies = ["127.0.0.1"]
 
 [admin]
-holders = "everyone"
+members = "everyone"
 user_header = "x-forwarded-email"
-holders_may_create = { account = "crowd", cap = "5/day" }
+member_keys = { account = "crowd", cap = "5/day" }
 
 [providers.demo]
 kind = "demo"

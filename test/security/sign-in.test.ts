@@ -18,7 +18,7 @@ free = true
 [admin]
 admins = [${admins}]
 viewers = ["vera@example.com"]
-holders = "everyone"
+members = "everyone"
 user_header = "X-Forwarded-Email"
 `;
 
@@ -105,7 +105,7 @@ describe("the header of a proxy that signs people in", () => {
   });
 });
 
-describe("a holder learns nothing of what is not theirs", () => {
+describe("a member learns nothing of what is not theirs", () => {
   const asBob = (path: string) =>
     sluice.request(`/admin/api/v1${path}`, { headers: { "x-forwarded-email": "bob@example.com" } });
   const withKey = (path: string) => sluice.request(`/usage/api/v1${path}`, { key: { ...bobs, status: "" } });

@@ -1,13 +1,13 @@
 import type { Elysia } from "elysia";
-import { adminRoutes, holderRoutes } from "../../src/admin/routes/admin.ts";
+import { adminRoutes, memberRoutes } from "../../src/admin/routes/admin.ts";
 import type { Gateway } from "../../src/gateway/gateway.ts";
 import { pageRoutes } from "../../src/http/dashboard.ts";
 import { createEdge, type Mounted } from "../../src/http/edge.ts";
 import type { Log } from "../../src/observe/log.ts";
 
-/** What a gateway has for clients and holders of a key, beside the interface, if its admin side has a listener of its own. */
+/** What a gateway has for clients and members of a key, beside the interface, if its admin side has a listener of its own. */
 export const mountedForHolders: readonly Mounted[] = [
-  holderRoutes({} as Parameters<typeof holderRoutes>[0]),
+  memberRoutes({} as Parameters<typeof memberRoutes>[0]),
   () => pageRoutes("/usage"),
 ];
 

@@ -24,7 +24,7 @@ export interface Guard {
   readonly sessions: Sessions;
   readonly lockout: Lockout;
   readonly tokens: Pick<AdminRecords, "listTokens">;
-  readonly holderChanges: RateLimiter;
+  readonly memberChanges: RateLimiter;
   /** Wrong codes of terminals, by who tried them. */
   readonly deviceGuesses: Lockout;
   /** Terminals that ask for a code, by their address. */
@@ -71,16 +71,16 @@ export async function admit(
   if (caller.role === null || !mayCall(caller.role, needed, changes)) {
     return roleNeeded(caller.name, changes && caller.role === "viewer" ? "admin" : needed);
   }
-  const tooMany = changes && caller.role === "holder" ? tooManyChanges(guard, asCompared(caller.name)) : null;
+  const tooMany = changes && caller.role === "member" ? tooManyChanges(guard, asCompared(caller.name)) : null;
   return tooMany ?? { kind: "admitted", caller: { ...caller, role: caller.role } };
 }
 
-/** Of one holder in a minute. Each is a transaction that others wait for, and a line of a log that is kept for ever. */
+/** Of one member in a minute. Each is a transaction that others wait for, and a line of a log that is kept for ever. */
 const mostChanges = 30;
 
 /** Null while they may change something. */
-function tooManyChanges({ holderChanges }: Guard, holder: string): RefusedAccess | null {
-  const { allowed, retryAfterSeconds } = holderChanges.take(holder, mostChanges);
+function tooManyChanges({ memberChanges }: Guard, member: string): RefusedAccess | null {
+  const { allowed, retryAfterSeconds } = memberChanges.take(member, mostChanges);
   if (allowed) return null;
   const message = `That is more than ${mostChanges} changes in a minute; wait ${retryAfterSeconds} s.`;
   return refused(429, "too_many_changes", message, retryAfterSeconds);
@@ -129,7 +129,7 @@ export async function callerOf(
     case "person": {
       if (!isIssuerAsked(identity, guard.settings())) return null;
       const role = roleOf(identity, guard.settings());
-      const own = role === "holder" ? holderOf(identity.user) : seesAll;
+      const own = role === "member" ? memberOf(identity.user) : seesAll;
       return { role, name: identity.user, ...own, person: identity };
     }
   }
@@ -142,7 +142,7 @@ export function isIssuerAsked({ issuer }: PersonIdentity, { oidc }: AdminSetting
   return issuer === null || issuer === oidc?.issuer;
 }
 
-export function holderOf(owner: string): Pick<Caller, "owner" | "owns"> {
+export function memberOf(owner: string): Pick<Caller, "owner" | "owns"> {
   const name = asCompared(owner);
   return { owner, owns: (key) => key.owner !== null && asCompared(key.owner) === name };
 }
@@ -161,7 +161,7 @@ export function admitKey(
     const owns = ({ id }: KeyRecord) => id === shown.id;
     return {
       kind: "admitted",
-      caller: { role: "holder", name: `key ${shown.prefix}`, owner: null, owns, person: null },
+      caller: { role: "member", name: `key ${shown.prefix}`, owner: null, owns, person: null },
     };
   }
   if (waitSeconds > 0) return lockedOut(waitSeconds);

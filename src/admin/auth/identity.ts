@@ -18,10 +18,10 @@ export interface Caller {
   readonly role: Role;
   /** As the audit log has it. */
   readonly name: string;
-  /** Whose keys a holder's new ones are; null if they cannot have any. */
+  /** Whose keys a member's new ones are; null if they cannot have any. */
   readonly owner: string | null;
   /** Null for tokens and keys. */
   readonly person: PersonIdentity | null;
-  /** Whether this key is theirs to see. Everybody but a holder sees all. */
+  /** Whether this key is theirs to see. Everybody but a member sees all. */
   owns(key: KeyRecord): boolean;
 }

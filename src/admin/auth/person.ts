@@ -10,13 +10,13 @@ export interface Person {
 const groupMark = "group:";
 
 /** Evaluated on every call, so that removing someone from a list takes effect with the reload. Null if no list has them. */
-export function roleOf({ user, groups }: Person, { admins, viewers, holders }: AdminSettings): Role | null {
+export function roleOf({ user, groups }: Person, { admins, viewers, members }: AdminSettings): Role | null {
   const name = asCompared(user);
   // People may choose what they are called, and must not be a group by that.
   if (name.startsWith(groupMark)) return null;
   const names = new Set([name, ...groups.map((group) => `${groupMark}${asCompared(group)}`)]);
   if (admins.some((name) => names.has(name))) return "admin";
   if (viewers.some((name) => names.has(name))) return "viewer";
-  const isHolder = holders === "everyone" || holders.some((name) => names.has(name));
-  return isHolder ? "holder" : null;
+  const isMember = members === "everyone" || members.some((name) => names.has(name));
+  return isMember ? "member" : null;
 }

@@ -28,18 +28,18 @@ export function mountSession(app: Elysia, base: string, deps: AdminDeps): void {
 }
 
 async function sessionView(deps: AdminDeps, request: Request): Promise<SessionView> {
-  const verdict = await admit(deps.guard, request, deps.originOf(request), "holder", false);
+  const verdict = await admit(deps.guard, request, deps.originOf(request), "member", false);
   const caller = verdict.kind === "admitted" ? verdict.caller : null;
-  const { oidc, holdersMayCreate } = deps.settings().admin;
+  const { oidc, memberKeys } = deps.settings().admin;
   return {
     signed_in: caller !== null,
     name: caller?.name ?? null,
     role: caller?.role ?? null,
-    may_create_keys: caller?.role === "admin" || (caller?.owner != null && holdersMayCreate !== null),
+    may_create_keys: caller?.role === "admin" || (caller?.owner != null && memberKeys !== null),
     new_key:
-      caller?.owner == null || holdersMayCreate === null
+      caller?.owner == null || memberKeys === null
         ? null
-        : { account: holdersMayCreate.account, cap: holdersMayCreate.cap ?? null },
+        : { account: memberKeys.account, cap: memberKeys.cap ?? null },
     reads_content: readsContent(deps, caller?.role ?? null),
     oidc: oidc !== null,
   };
@@ -48,7 +48,7 @@ async function sessionView(deps: AdminDeps, request: Request): Promise<SessionVi
 /** Viewers never do, and members where the configuration says so. */
 function readsContent(deps: AdminDeps, role: Role | null): boolean {
   if (deps.content === null) return false;
-  return role === "admin" || (role === "holder" && deps.settings().content?.membersSeeOwn === true);
+  return role === "admin" || (role === "member" && deps.settings().content?.membersSeeOwn === true);
 }
 
 async function signIn(deps: AdminDeps, request: Request): Promise<Response> {

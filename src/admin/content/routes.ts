@@ -54,7 +54,7 @@ export const contentRoutes: readonly AdminRoute[] = [
     "What a request and its response say",
     {
       role: "admin",
-      roleIn: ({ content }) => (content?.membersSeeOwn === true ? "holder" : null),
+      roleIn: ({ content }) => (content?.membersSeeOwn === true ? "member" : null),
       answers: contentView,
     },
     async (call) => {
@@ -62,7 +62,7 @@ export const contentRoutes: readonly AdminRoute[] = [
       const id = call.params["id"] ?? "";
       if (caller.role === "viewer")
         throw new AdminError(403, "role_needed", "Viewers do not see content; this needs the role `admin`.");
-      if (caller.role === "holder" && !(await isOwn(call, id))) throw nothingRecorded();
+      if (caller.role === "member" && !(await isOwn(call, id))) throw nothingRecorded();
       const document = await recorded(deps).readJson(id);
       if (document === null) throw nothingRecorded();
       await writeAudit(call, { action: "content.read", target: id, detail: null });

@@ -6,9 +6,9 @@ import { creationDetail } from "./change-detail.ts";
 import { changeStatus, extendKey, moveKey, rotateKey, updateKey } from "./change-key.ts";
 import { createKeyOn, type PaidKeySpec } from "./create-key.ts";
 import { findKey } from "./find-key.ts";
-import { holdersKey, inTurn } from "./holders-key.ts";
 import { attributesFromBody, capsFromBody } from "./key-document.ts";
 import { keyList, keyListQuery, keyView } from "./key-list.ts";
+import { inTurn, membersKey } from "./members-key.ts";
 import {
   adjustBody,
   extendBody,
@@ -28,13 +28,13 @@ export const keyRoutes: readonly AdminRoute[] = [
   get(
     "/keys",
     "List keys",
-    { role: "holder", query: keyListQuery, answers: keyListSchema },
+    { role: "member", query: keyListQuery, answers: keyListSchema },
     ({ deps, query, caller }) => keyList(deps, query, caller),
   ),
-  get("/keys/:key", "Show a key", { role: "holder", answers: keyViewSchema }, async (call) =>
+  get("/keys/:key", "Show a key", { role: "member", answers: keyViewSchema }, async (call) =>
     keyView(call.deps, await findKey(call.deps, keyName(call))),
   ),
-  post("/keys", "Create a key", { role: "holder", body: newKeyBody, answers: issuedKeyView }, createdKey),
+  post("/keys", "Create a key", { role: "member", body: newKeyBody, answers: issuedKeyView }, createdKey),
   patch("/keys/:key", "Change a key", { body: keyChangesBody, answers: keyViewSchema }, async (call) => {
     const { named } = call.deps.settings();
     const update = { ...attributesFromBody(call.body), caps: capsFromBody(call.body.caps) };
@@ -76,7 +76,7 @@ export const keyRoutes: readonly AdminRoute[] = [
   post(
     "/keys/:key/rotate",
     "Issue a new secret",
-    { role: "holder", body: rotateBody, answers: issuedKeyView },
+    { role: "member", body: rotateBody, answers: issuedKeyView },
     async (call) => {
       const graceSeconds = call.body.grace_seconds ?? 0;
       const rotated = await rotateKey(call.deps, keyName(call), graceSeconds * 1000);
@@ -97,11 +97,11 @@ function statusRoute(verb: string, status: StoredKeyStatus, summary: string): Ad
 
 function createdKey(call: AdminCall<unknown, NewKeyBody>): Promise<Changed> {
   const { deps, caller, body } = call;
-  if (caller.role !== "holder") return createdFrom(call, specOf(body));
+  if (caller.role !== "member") return createdFrom(call, specOf(body));
   return inTurn(async () => {
     const sinceRevision = await deps.store.currentRevision();
     await deps.applyChanges();
-    return createdFrom(call, { ...holdersKey(deps, caller, body), sinceRevision });
+    return createdFrom(call, { ...membersKey(deps, caller, body), sinceRevision });
   });
 }
 

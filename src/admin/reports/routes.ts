@@ -101,7 +101,7 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
     get(
       "/usage",
       "Usage added up",
-      { role: "holder", query: usageQuery, answers: usageView, isReport: true },
+      { role: "member", query: usageQuery, answers: usageView, isReport: true },
       async ({ query: { by, since, until, key, account, cursor: skip, limit }, request: { signal } }) => {
         await deps.flushEndings();
         const nowMs = deps.clock.wallMs();
@@ -118,7 +118,7 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
     get(
       "/requests",
       "Exchanges, newest first",
-      { role: "holder", query: exchangeQuery, answers: pageOf(exchangeView) },
+      { role: "member", query: exchangeQuery, answers: pageOf(exchangeView) },
       async ({ query: { key, since, until, user, session, tag, ...filters } }) => {
         await deps.flushEndings();
         const nowMs = deps.clock.wallMs();
@@ -133,7 +133,7 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
       "/requests/:id",
       "An exchange: why it ended as it did, its attempts and its ledger entries",
       {
-        role: "holder",
+        role: "member",
         query: Type.Object({
           entry: Type.Optional(Type.Integer({ minimum: 1, description: "Where to look; makes it instant." })),
         }),
@@ -143,7 +143,7 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
         await deps.flushEndings();
         const isShown = ({ exchange, entries }: FiledExchange) => {
           const of = keyOf(exchange?.keyId ?? entries[0]?.keyId ?? "");
-          return caller.role !== "holder" || (of !== null && caller.owns(of));
+          return caller.role !== "member" || (of !== null && caller.owns(of));
         };
         const found = await findExchange(deps.store, params["id"] ?? "", query.entry ?? null, isShown);
         if (found === null) throw notFound("such exchange: it is unknown, or was pruned");
@@ -160,7 +160,7 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
     get(
       "/entries",
       "Ledger entries, newest first",
-      { role: "holder", query: entryQuery, answers: pageOf(entryView) },
+      { role: "member", query: entryQuery, answers: pageOf(entryView) },
       async ({ query: { key, account, cursor, ...filters } }) => {
         const accountId = account === undefined ? undefined : (await findAccount(deps, account)).id;
         const asked = { ...filters, accountId, keyId: await keyIdOf(deps, key), beforeId: cursor };

@@ -22,20 +22,20 @@ import { AdminError, accessError, answerHeaders, refusalResponse } from "./refus
 import { type AdminRoute, roleFor } from "./route.ts";
 
 export const adminBase = "/admin/api/v1";
-/** Where holders ask about a key by presenting it, instead of signing in. */
-export const holderBase = "/usage/api/v1";
+/** Where members ask about a key by presenting it, instead of signing in. */
+export const memberBase = "/usage/api/v1";
 
 /** Called by the edge, which knows where a request comes from. */
 export type AdminMount = (originOf: AdminDeps["originOf"]) => Elysia;
 
-/** What holders read, authenticated by a key instead of a sign-in. */
-export function holderRoutes(withoutOrigin: Omit<AdminDeps, "originOf">): AdminMount {
+/** What members read, authenticated by a key instead of a sign-in. */
+export function memberRoutes(withoutOrigin: Omit<AdminDeps, "originOf">): AdminMount {
   return (originOf) => {
     const app = new Elysia();
     const deps = { ...withoutOrigin, originOf };
-    for (const route of readWithKey(routesOf(deps))) mountRoute(app, holderBase, deps, route, "key");
+    for (const route of readWithKey(routesOf(deps))) mountRoute(app, memberBase, deps, route, "key");
     app.all(
-      `${holderBase}/*`,
+      `${memberBase}/*`,
       ({ request }) => refusalResponse(request.method === "GET" ? noSuchPlace : keysOnlyRead),
       { parse: "none" },
     );
@@ -55,7 +55,7 @@ export function adminRoutes(withoutOrigin: Omit<AdminDeps, "originOf">): AdminMo
     mountMetrics(app, deps);
     const served = [
       { base: adminBase, routes },
-      { base: holderBase, routes: readWithKey(routes) },
+      { base: memberBase, routes: readWithKey(routes) },
     ];
     const type = "application/json";
     const document = once(() => new Blob([JSON.stringify(adminOpenApi(served, deps.version))], { type }));
@@ -93,7 +93,7 @@ function routesOf(deps: AdminDeps): readonly AdminRoute[] {
 /** Only what reads: with a change, whoever has seen a key could take it over. */
 function readWithKey(routes: readonly AdminRoute[]): AdminRoute[] {
   return routes.filter(
-    (route) => roleFor(route) === "holder" && route.method === "GET" && !deviceRoutes.includes(route),
+    (route) => roleFor(route) === "member" && route.method === "GET" && !deviceRoutes.includes(route),
   );
 }
 

@@ -47,7 +47,7 @@ async function answer(
   if (verdict.kind === "refused") throw await accessError(deps.guard.lockout, verdict);
   const { caller } = verdict;
   const query = checkedQuery(route.query, request.url);
-  if (caller.role === "holder") {
+  if (caller.role === "member") {
     refuseAccount(query);
     confine(deps, caller, params["key"] ?? namedKey(route, query));
   }
@@ -71,7 +71,7 @@ async function perform(route: AdminRoute, shared: Omit<AdminCall, "body">): Prom
   return json(changed.answer);
 }
 
-/** Accounts are not a holder's to ask about: every answer would say whether there is one of that name. */
+/** Accounts are not a member's to ask about: every answer would say whether there is one of that name. */
 function refuseAccount(query: unknown): void {
   if ((query as { readonly account?: string }).account === undefined) return;
   throw new AdminError(403, "role_needed", "Ask about your keys alone, without `account`.", {
@@ -86,7 +86,7 @@ function namedKey({ query: schema }: AdminRoute, query: unknown): string | null 
 }
 
 /**
- * A holder asks about one key, and it must be theirs: another's is as unknown as one that is not there. Only ids and prefixes are
+ * A member asks about one key, and it must be theirs: another's is as unknown as one that is not there. Only ids and prefixes are
  * names here, because a label may fit the keys of others too.
  */
 function confine(deps: AdminDeps, caller: Caller, name: string | null | undefined): void {

@@ -22,7 +22,7 @@ export function adminOpenApi(served: readonly ServedRoutes[], version: string): 
       title: "Sluice admin API",
       version,
       description:
-        "For operators, their tools, and the holders of keys. Send a token of the admin API as a bearer, or below /usage/api/v1 a key. " +
+        "For operators, their tools, and members. Send a token of the admin API as a bearer, or below /usage/api/v1 a key. " +
         "`x-role` is the least role that an operation needs.",
     },
     security: [{ admin: [] }],

@@ -14,6 +14,8 @@ const settings: ReadonlyMap<string, string> = new Map([
   ["websocket.max_per_key", "max_connections_per_key"],
   ["websocket.max_active", "max_concurrent"],
   ["websocket.max_lanes", "max_streams"],
+  ["admin.holders", "members"],
+  ["admin.holders_may_create", "member_keys"],
   ["websocket.max_minutes", 'max_duration, such as "60m"'],
 ]);
 

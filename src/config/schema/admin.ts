@@ -25,9 +25,9 @@ export const adminSchema = section({
   ),
   metrics_listen: text("host:port of an open metrics listener."),
   public_url: text("The address in people's browsers, where a proxy hides it.", { pattern: "^https?://" }),
-  admins: list(name, 'Who may do everything: addresses, or "group:NAME".'),
-  viewers: list(name, "Who sees everything and changes nothing."),
-  holders: Type.Optional(
+  admins: list(name, 'Users who can do everything: addresses, or "group:NAME".'),
+  viewers: list(name, "Users who can read everything and change nothing."),
+  members: Type.Optional(
     Type.Union(
       [Type.Literal("everyone"), Type.Array(name, { description: "Who sees the keys that they own." })],
       {
@@ -35,16 +35,16 @@ export const adminSchema = section({
       },
     ),
   ),
-  holders_may_create: Type.Optional(
+  member_keys: Type.Optional(
     Type.Object(
       {
-        account: Type.String({ minLength: 1, description: "The account that such keys draw on." }),
-        cap: text("The cap of each, such as 5/day.", {
+        account: Type.String({ minLength: 1, description: "The account to bill." }),
+        cap: text("The cap of each key, such as 5/day.", {
           pattern: "^\\d+(\\.\\d{1,9})?/(day|week|month)(:.+)?$",
           [inWords]: 'a cap such as "5/day" or "20/week:claude-opus-*"',
         }),
       },
-      { ...closed, description: "Lets holders make keys for themselves." },
+      { ...closed, description: "Lets members create keys for themselves." },
     ),
   ),
   user_header: named("In which a trusted proxy says who signed in, such as x-forwarded-email."),

@@ -3,7 +3,7 @@ import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import type { ErrorView, SessionView } from "../../admin/system/schema.ts";
 
 export const adminBase = "/admin/api/v1";
-const holderBase = "/usage/api/v1";
+const memberBase = "/usage/api/v1";
 
 /** A key that was shown instead of signing in. It lives in this tab's memory: a reload forgets it. */
 export const shownKey = signal<string | null>(null);
@@ -69,7 +69,7 @@ async function call<Answer>(
   body?: unknown,
   secret = shownKey.value,
 ): Promise<Answer> {
-  const response = await fetch((secret === null ? adminBase : holderBase) + path, {
+  const response = await fetch((secret === null ? adminBase : memberBase) + path, {
     method,
     credentials: secret === null ? "same-origin" : "omit",
     headers: {

@@ -3,7 +3,6 @@ import { useEffect, useState } from "preact/hooks";
 import type { HealthView } from "../../admin/system/schema.ts";
 import { askWhoIsSignedIn, session, signOut, useAnswer } from "./api.ts";
 import { zoneWord } from "./format.ts";
-import { Holder } from "./holder/holder.tsx";
 import { AccountPage } from "./pages/account.tsx";
 import { Accounts } from "./pages/accounts.tsx";
 import { Bill } from "./pages/bill.tsx";
@@ -22,7 +21,8 @@ import { Button } from "./parts/button.tsx";
 import { Icon, type IconName, Mark } from "./parts/icon.tsx";
 import { Notices } from "./parts/notices.tsx";
 import { PageHead } from "./parts/page-head.tsx";
-import { hrefOf, isHoldersPage, path } from "./router.ts";
+import { hrefOf, isSelfServicePage, path } from "./router.ts";
+import { SelfService } from "./self-service/self-service.tsx";
 import { nextTheme, theme } from "./theme.ts";
 import { otherZone } from "./zone.ts";
 
@@ -126,7 +126,7 @@ export function App() {
   }, [title]);
 
   if (session.value === null) return <div class="waiting" role="status" aria-label="Loading" />;
-  if (isHoldersPage || session.value.role === "holder") return <Holder />;
+  if (isSelfServicePage || session.value.role === "member") return <SelfService />;
   if (!session.value.signed_in) return <SignIn />;
   return (
     <>

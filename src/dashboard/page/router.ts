@@ -7,9 +7,9 @@ addEventListener("popstate", () => {
   here.value = new URL(location.href);
 });
 
-/** The dashboard and the key holder's page are one script. */
-export const isHoldersPage = /^\/usage(\/|$)/.test(location.pathname);
-const base = isHoldersPage ? "/usage" : "/admin";
+/** The dashboard and the self-service page are one script. */
+export const isSelfServicePage = /^\/usage(\/|$)/.test(location.pathname);
+const base = isSelfServicePage ? "/usage" : "/admin";
 
 /** What follows the base, without a slash at either end; empty for the overview. */
 export const path = computed(() =>

@@ -15,9 +15,9 @@ const config = `
 trusted_proxies = ["127.0.0.1"]
 
 [admin]
-holders = "everyone"
+members = "everyone"
 user_header = "x-forwarded-email"
-holders_may_create = { account = "crowd" }
+member_keys = { account = "crowd" }
 
 [providers.demo]
 kind = "demo"

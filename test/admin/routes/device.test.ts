@@ -10,10 +10,10 @@ trusted_proxies = ["10.0.0.1"]
 [admin]
 admins = ["ada@example.com"]
 viewers = ["vera@example.com"]
-holders = ["bob@example.com", "group:Crew"]
+members = ["bob@example.com", "group:Crew"]
 user_header = "x-forwarded-email"
 groups_header = "x-forwarded-groups"
-holders_may_create = { account = "crowd", cap = "5/day" }
+member_keys = { account = "crowd", cap = "5/day" }
 `;
 
 const grantType = "urn:ietf:params:oauth:grant-type:device_code";
@@ -256,7 +256,7 @@ describe("the device flow", () => {
         status,
       ]);
     expect((await statuses()).every(([, , status]) => status === "active")).toBe(true);
-    await endLostSignIns(admin.deps, { ...inForce, holders: ["group:crew"] });
+    await endLostSignIns(admin.deps, { ...inForce, members: ["group:crew"] });
     expect((await statuses()).toSorted()).toEqual([
       ["bob@example.com", false, "revoked"],
       ["bob@example.com", true, "active"],

@@ -7,7 +7,7 @@ import { ReportLimits } from "../../../src/admin/auth/report-limits.ts";
 import { Sessions } from "../../../src/admin/auth/sessions.ts";
 import type { AdminDeps } from "../../../src/admin/deps.ts";
 import { Live } from "../../../src/admin/live/live.ts";
-import { adminBase, adminRoutes, holderRoutes } from "../../../src/admin/routes/admin.ts";
+import { adminBase, adminRoutes, memberRoutes } from "../../../src/admin/routes/admin.ts";
 import { checkConfig } from "../../../src/cli/check-config.ts";
 import { loadSettings } from "../../../src/config/load.ts";
 import { reloadable } from "../../../src/config/reload.ts";
@@ -46,7 +46,7 @@ export async function startAdmin(adminSettings = ""): Promise<AdminServer> {
   const server = Bun.serve({
     port: 0,
     hostname: "127.0.0.1",
-    fetch: new Elysia().use(adminRoutes(deps)(originOf)).use(holderRoutes(deps)(originOf)).fetch,
+    fetch: new Elysia().use(adminRoutes(deps)(originOf)).use(memberRoutes(deps)(originOf)).fetch,
   });
   const url = `http://127.0.0.1:${server.port}`;
   const call = (path: string, init: RequestInit = {}) =>
@@ -110,7 +110,7 @@ async function makeDeps(
       sessions: new Sessions(clock, null, () => ""),
       lockout: new Lockout(clock),
       tokens: store.admin,
-      holderChanges: new RateLimiter(clock),
+      memberChanges: new RateLimiter(clock),
       deviceGuesses: new Lockout(clock),
       deviceRequests: new RateLimiter(clock),
       reports: new ReportLimits(clock),

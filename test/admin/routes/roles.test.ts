@@ -4,7 +4,7 @@ import { keyRecord } from "../../store/fixtures.ts";
 import { type AdminServer, startAdmin } from "./fixtures.ts";
 
 interface Operation {
-  readonly "x-role"?: "holder" | "viewer" | "admin";
+  readonly "x-role"?: "member" | "viewer" | "admin";
   readonly security?: [];
 }
 
@@ -15,7 +15,7 @@ trusted_proxies = ["10.0.0.1"]
 [admin]
 admins = ["ada@example.com", "group:Platform"]
 viewers = ["Vera@Example.com"]
-holders = "everyone"
+members = "everyone"
 user_header = "x-forwarded-email"
 groups_header = "x-forwarded-groups"
 `;
@@ -52,9 +52,9 @@ describe("every operation of the document", () => {
     const document = (await (await admin.call("/openapi.json")).json()) as {
       readonly paths: Record<string, Record<string, Operation>>;
     };
-    const ranks = { holder: 0, viewer: 1, admin: 2 };
+    const ranks = { member: 0, viewer: 1, admin: 2 };
     const people = {
-      holder: "bob@example.com",
+      member: "bob@example.com",
       viewer: "vera@example.com",
       admin: "ADA@example.com",
     } as const;
@@ -63,7 +63,7 @@ describe("every operation of the document", () => {
       for (const [method, operation] of Object.entries(methods)) {
         const needed = operation["x-role"];
         if (needed === undefined || path.startsWith("/usage/")) continue;
-        for (const role of ["holder", "viewer", "admin"] as const) {
+        for (const role of ["member", "viewer", "admin"] as const) {
           // Nothing is really changed: a body that no operation takes is refused after the role is checked.
           const body = method === "get" ? {} : { body: JSON.stringify({ no_such_field: 1 }) };
           const target = path.replaceAll("{key}", bobs.id).replaceAll(/\{\w+\}/g, "unknown");
@@ -98,7 +98,7 @@ describe("every operation of the document", () => {
   });
 });
 
-describe("a holder", () => {
+describe("a member", () => {
   const bob = () => as("bob@EXAMPLE.com");
 
   test("sees the keys that they own, whatever the case of their name, and no other", async () => {
@@ -179,11 +179,9 @@ describe("who a proxy signed in", () => {
   });
 });
 
-describe("a holder whom the operator lets make keys", () => {
+describe("a member whom the operator lets make keys", () => {
   test("gets one of their own on that account with that cap, and may say no more than its label", async () => {
-    await using lenient = await startAdmin(
-      `${settings}holders_may_create = { account = "crowd", cap = "5/day" }\n`,
-    );
+    await using lenient = await startAdmin(`${settings}member_keys = { account = "crowd", cap = "5/day" }\n`);
     await lenient.post("/accounts", { mode: "credit", label: "crowd", credit: 10 });
     const create = (body: object) =>
       lenient.call("/keys", {
@@ -206,7 +204,7 @@ describe("a holder whom the operator lets make keys", () => {
   });
 
   test("is counted again if another gateway has made one meanwhile", async () => {
-    await using lenient = await startAdmin(`${settings}holders_may_create = { account = "crowd" }\n`);
+    await using lenient = await startAdmin(`${settings}member_keys = { account = "crowd" }\n`);
     const { id } = await lenient.post<{ readonly id: string }>("/accounts", {
       mode: "credit",
       label: "crowd",
@@ -228,7 +226,7 @@ describe("a holder whom the operator lets make keys", () => {
   });
 });
 
-test("holders change so much in a minute: each change is written twice, and their log is kept for ever", async () => {
+test("members change so much in a minute: each change is written twice, and their log is kept for ever", async () => {
   await using busy = await startAdmin(settings);
   const owned = (owner: string) => busy.post<IssuedKeyView>("/keys", { mode: "credit", owner });
   const [bobs, annes] = [await owned("bob@example.com"), await owned("anne@example.com")];

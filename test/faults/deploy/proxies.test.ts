@@ -150,7 +150,7 @@ describe.each(Object.entries(proxies))("%s", (name, { program, start }) => {
     expect((await through("/v1/nothing")).status).toBe(404);
   });
 
-  test("every route of the clients and of holders is let through, and no other", async () => {
+  test("every route of the clients and of members is let through, and no other", async () => {
     const isReached = (path: string, method: string) =>
       through(path, { method }).then(({ headers }) => headers.has("x-request-id"));
     for (const { method, path } of routesOf(mountedForAll)) {

@@ -4,7 +4,7 @@ import { hashSecret } from "../../../keys/hash.ts";
 import type { DeviceGrant } from "../../../store/device-records.ts";
 import { OperationRefusal } from "../../context.ts";
 import type { AdminDeps } from "../../deps.ts";
-import { holdersKey } from "../../keys/holders-key.ts";
+import { membersKey } from "../../keys/members-key.ts";
 import type { Caller } from "../identity.ts";
 import { ownCaller } from "./device-keys.ts";
 
@@ -91,7 +91,7 @@ export async function decideGrant(
     );
   }
   const grant = await findGrant(deps, caller, typed);
-  if (state === "approved") holdersKey(deps, ownCaller(person), {});
+  if (state === "approved") membersKey(deps, ownCaller(person), {});
   const decision = { state, identity: JSON.stringify(person), nowMs: deps.clock.wallMs() };
   if (!(await deps.store.admin.devices.decide(grant.userCode, decision))) {
     throw new OperationRefusal(

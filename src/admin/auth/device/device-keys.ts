@@ -7,14 +7,14 @@ import type { AdminDeps } from "../../deps.ts";
 import { creationDetail } from "../../keys/change-detail.ts";
 import { changeStatus } from "../../keys/change-key.ts";
 import { createKeyOn } from "../../keys/create-key.ts";
-import { holdersKey, inTurn } from "../../keys/holders-key.ts";
-import { holderOf, isIssuerAsked } from "../guard.ts";
+import { inTurn, membersKey } from "../../keys/members-key.ts";
+import { isIssuerAsked, memberOf } from "../guard.ts";
 import type { Caller, PersonIdentity } from "../identity.ts";
 import { roleOf } from "../person.ts";
 
 /** Whatever their role, what they get here is a key of their own. */
 export function ownCaller(person: PersonIdentity): Caller {
-  return { role: "holder", name: person.user, person, ...holderOf(person.user) };
+  return { role: "member", name: person.user, person, ...memberOf(person.user) };
 }
 
 /** The errors of RFC 8628 and RFC 6749 that a poll can be answered with. */
@@ -92,7 +92,7 @@ async function issueTo(
   const issued = await inTurn(async () => {
     const sinceRevision = await deps.store.currentRevision();
     await deps.applyChanges();
-    const spec = holdersKey(deps, caller, label === null ? {} : { label });
+    const spec = membersKey(deps, caller, label === null ? {} : { label });
     return createKeyOn(deps, { ...spec, sinceRevision }, deps.settings().named);
   });
   const { key } = issued;
@@ -115,7 +115,7 @@ function personName({ issuer, user }: PersonIdentity): string {
 /** Viewers spend nothing. */
 function mayHoldKeys(person: PersonIdentity, settings: AdminSettings): boolean {
   const role = isIssuerAsked(person, settings) ? roleOf(person, settings) : null;
-  return role === "holder" || role === "admin";
+  return role === "member" || role === "admin";
 }
 
 type EndingDeps = Pick<AdminDeps, "store" | "clock" | "applyChanges">;

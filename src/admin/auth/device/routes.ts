@@ -9,7 +9,7 @@ export const deviceRoutes: readonly AdminRoute[] = [
   get(
     "/device",
     "Show the terminal that waits for this code",
-    { role: "holder", query: deviceQuery, answers: deviceView },
+    { role: "member", query: deviceQuery, answers: deviceView },
     async (call) => {
       expectAllowed(call);
       return view(call, await findGrant(call.deps, call.caller, call.query.user_code));
@@ -23,7 +23,7 @@ function decision(verb: "approve" | "deny", state: "approved" | "denied", summar
   return post(
     `/device/${verb}`,
     summary,
-    { role: "holder", body: deviceBody, answers: deviceView },
+    { role: "member", body: deviceBody, answers: deviceView },
     async (call) => {
       expectAllowed(call);
       const grant = await decideGrant(call.deps, call.caller, call.body.user_code, state);

@@ -47,7 +47,7 @@ async function withStoreWarnings(
   options: ConfigOptions,
   terminal: Terminal,
 ): Promise<CheckedConfig> {
-  const account = checked.settings?.admin.holdersMayCreate?.account;
+  const account = checked.settings?.admin.memberKeys?.account;
   if (account === undefined || checked.file === null) return checked;
   const { withStore } = await import("../../open-store.ts");
   const { findAccount } = await import("../../../admin/accounts/accounts.ts");
@@ -58,7 +58,7 @@ async function withStoreWarnings(
     return checked;
   } catch (error) {
     if (!(error instanceof OperationRefusal)) return checked;
-    const warning = `admin.holders_may_create.account: ${error.message}; create it, or members cannot create keys`;
+    const warning = `admin.member_keys.account: ${error.message}; create it, or members cannot create keys`;
     return { ...checked, warnings: [...checked.warnings, warning] };
   }
 }

@@ -5,7 +5,7 @@ import { OutcomeBadge } from "../parts/badge.tsx";
 import { Money } from "../parts/money.tsx";
 import { Empty } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";
-import { hrefOf, isHoldersPage, query } from "../router.ts";
+import { hrefOf, isSelfServicePage, query } from "../router.ts";
 
 interface ExchangeTableProps {
   readonly exchanges: readonly ExchangeView[];
@@ -68,7 +68,7 @@ const withoutKey = columns.filter((column) => column !== keyColumn);
 /** The self-service page shows a request in a dialog; the dashboard has a page for each. */
 function hrefTo({ id, entry }: ExchangeView): string {
   const where = entry === null ? "" : `entry=${entry}`;
-  if (!isHoldersPage) return requestHref(id, where);
+  if (!isSelfServicePage) return requestHref(id, where);
   const search = new URLSearchParams(query.value);
   search.set("open", id);
   if (entry === null) search.delete("entry");

@@ -4,7 +4,6 @@ import { tpmText } from "../../../base/models/tpm-limit.ts";
 import { plural } from "../../../base/text/plural.ts";
 import { useAnswer } from "../api.ts";
 import { count, credits, date, rate, shortCount, shortPlural } from "../format.ts";
-import { SpendByDay, spendDays, spendSince } from "../holder/spend-by-day.tsx";
 import { keyStanding, Spent } from "../parts/balance.tsx";
 import { Card } from "../parts/card.tsx";
 import { type Fact, FactTiles } from "../parts/fact-tiles.tsx";
@@ -13,6 +12,7 @@ import { Pager } from "../parts/pager.tsx";
 import { Shown } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { parameters } from "../router.ts";
+import { SpendByDay, spendDays, spendSince } from "../self-service/spend-by-day.tsx";
 
 /** What the spend consists of; the figures are those since the key was made. */
 function spentNote(key: KeyView, figures: FiguresView | null): string {

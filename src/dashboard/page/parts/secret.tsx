@@ -1,6 +1,6 @@
 import type { IssuedKeyView } from "../../../admin/keys/schema.ts";
-import { Snippets } from "../holder/snippets.tsx";
 import { goTo, hrefOf } from "../router.ts";
+import { Snippets } from "../self-service/snippets.tsx";
 import { Button } from "./button.tsx";
 import { CopyButton } from "./copy.tsx";
 import { Dialog } from "./dialog.tsx";

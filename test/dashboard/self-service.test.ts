@@ -7,7 +7,7 @@ import { violations } from "./violations.ts";
 
 const browserPath = await findBrowser();
 
-describe.if(browserPath !== null)("the key holder's page", () => {
+describe.if(browserPath !== null)("the self-service page", () => {
   let sluice: Sluice;
   let key: TestKey;
   let browsing: Browsing;
@@ -115,7 +115,7 @@ describe.if(browserPath !== null)("the key holder's page", () => {
   });
 
   test("who is signed in makes and rotates a key where that is allowed, and is told who does where it is not", async () => {
-    const people = '[admin]\nholders = "everyone"\nuser_header = "x-forwarded-email"\n';
+    const people = '[admin]\nmembers = "everyone"\nuser_header = "x-forwarded-email"\n';
     const head = `[server]\ntrusted_proxies = ["127.0.0.1"]\n\n${people}`;
     const demo = '\n[providers.demo]\nkind = "demo"\n[[models]]\nid = "m"\nprovider = "demo"\nfree = true\n';
     await using own = await Sluice.start({ config: head + demo });
@@ -124,7 +124,7 @@ describe.if(browserPath !== null)("the key holder's page", () => {
     await theirs.setExtraHTTPHeaders({ "x-forwarded-email": "dora@example.com" });
     await theirs.goto(`${own.url}/usage`);
     await theirs.getByText("An operator makes one with you as its owner: dora@example.com.").waitFor();
-    await own.reload(`${head}holders_may_create = { account = "crowd", cap = "5/day" }\n${demo}`);
+    await own.reload(`${head}member_keys = { account = "crowd", cap = "5/day" }\n${demo}`);
     await theirs.reload();
     await theirs.getByText("Make one for yourself").waitFor();
     await theirs.getByRole("button", { name: "New key" }).click();

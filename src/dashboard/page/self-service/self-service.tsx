@@ -15,13 +15,13 @@ import { nextTheme, theme } from "../theme.ts";
 import { ApproveDevice, SignInForDevice } from "./device.tsx";
 import { OwnKey } from "./own-key.tsx";
 
-/** The key holder's page: what is theirs, and nothing of anybody else. */
-export function Holder() {
+/** The self-service page: what is theirs, and nothing of anybody else. */
+export function SelfService() {
   const isDevicePage = /^device(\/|$)/.test(path.value);
   if (isDevicePage && !session.value?.signed_in) return <SignInForDevice />;
   if (!session.value?.signed_in && shownKey.value === null) return <ShowKey />;
   return (
-    <div class="holder">
+    <div class="self-service">
       <header class="line">
         <Mark />
         <strong>Sluice</strong>

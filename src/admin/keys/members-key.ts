@@ -13,7 +13,7 @@ const mostKeys = 5;
 let last: Promise<unknown> = Promise.resolve();
 
 /**
- * One holder's key is made after the other: made at once, each would be counted without the others. Where another gateway has changed
+ * One member's key is made after the other: made at once, each would be counted without the others. Where another gateway has changed
  * something since `make` has counted, it counts again.
  */
 export function inTurn<Made>(make: () => Promise<Made>): Promise<Made> {
@@ -32,13 +32,13 @@ async function unchanged<Made>(make: () => Promise<Made>): Promise<Made> {
   }
 }
 
-/** The key that a holder may make: their own, on the account and with the cap that the operator has chosen. */
-export function holdersKey(
+/** The key that a member may make: their own, on the account and with the cap that the operator has chosen. */
+export function membersKey(
   { keys, clock, settings }: Pick<AdminDeps, "keys" | "clock" | "settings">,
   { owner, owns }: Caller,
   { label, ...others }: NewKeyBody,
 ): PaidKeySpec {
-  const allowed = settings().admin.holdersMayCreate;
+  const allowed = settings().admin.memberKeys;
   if (allowed === null || owner === null) {
     throw new OperationRefusal("not_allowed", "you may not make keys here; ask an operator for one");
   }
