@@ -35,7 +35,7 @@ export async function reloadGateway(
     );
   }
   log.info(
-    { models: next.models.length, not_in_force: reloaded.notInForce },
+    { models: next.models.length, needs_restart: reloaded.notInForce },
     reloaded.notInForce.length === 0 ? "configuration reloaded" : "configuration reloaded in part",
   );
   return reloaded;

@@ -84,7 +84,7 @@ async function assemble(
     generatedAdminToken: admin.generatedToken,
     reload: (next) => reloadGateway(gateway, services, admin, next),
     reportRefusedReload: (reason) =>
-      logs.log.error({ reason }, "the new configuration is refused; the old one stays in force"),
+      logs.log.error({ reason }, "new configuration rejected; the old one keeps running"),
     stop: () => stopGateway({ gateway, services, admin, servers, stopUpkeep, opened }),
     trouble: () => backend.trouble,
     describeLosses: () => backend.describeLosses(),

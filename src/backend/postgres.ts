@@ -79,7 +79,7 @@ export async function openPostgresBackend(options: PostgresBackendOptions): Prom
 }
 
 /**
- * How long a node counts as alive after its last sign of life. Only Sluice's own tests change it, by
+ * How long a node counts as alive after its last heartbeat. Only Sluice's own tests change it, by
  * `SLUICE_TEST_NODE_TIMING=lease,grace,beat,answer` in milliseconds: waiting for real leases would take minutes. It is
  * no setting, because all nodes of a database should agree on it.
  */
@@ -101,10 +101,10 @@ const lines: Readonly<Record<NodeEvent["kind"], Line>> = {
   joined: ["info", "joined as a node"],
   fenced: [
     "error",
-    "another node has taken over this one, because it gave no sign of life for too long; " +
+    "another node has taken over this one, because it missed its heartbeat for too long; " +
       "what ran here ends, and it joins anew",
   ],
-  took_over: ["warn", "nodes gave no sign of life for too long and were taken over"],
+  took_over: ["warn", "took over nodes that missed their heartbeat"],
   cleared: ["warn", "the requests of dead nodes were ended; what they had produced is charged"],
   made_up: ["warn", "charges that an earlier process could not make were made"],
   rejected: [

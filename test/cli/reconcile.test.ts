@@ -125,7 +125,7 @@ describe("sluice reconcile", () => {
         differing: ["requests", "input", "cached"],
         reasons: [
           { reason: "uncharged", calls: 1 },
-          { reason: "past_the_gateway", calls: 2 },
+          { reason: "outside_gateway", calls: 2 },
         ],
       },
     ]);

@@ -27,7 +27,7 @@ async function reload(sluice: Sluice, config: string): Promise<void> {
   const before = sluice.output.length;
   await sluice.reload(config);
   const said = () => sluice.output.slice(before);
-  await waitFor(() => /configuration (is|stays) in force/.test(said()), "the answer to the reload");
+  await waitFor(() => /configuration (is running|keeps running)/.test(said()), "the answer to the reload");
 }
 
 async function inForce(sluice: Sluice): Promise<InForce> {
@@ -136,7 +136,7 @@ describe("after SIGHUP", () => {
     );
     const told = ["server.reuse_port has changed; that takes a restart"];
     for (const line of told) await sluice.told(line);
-    await sluice.told("the new configuration is in force, but for what is named above");
+    await sluice.told("the new configuration is running, except for what needs a restart");
     const after = await inForce(sluice);
     expect(after.server).toEqual({ ...before.server, max_concurrent: 7 });
     expect(after.log.level).toBe("debug");
@@ -156,12 +156,12 @@ describe("after SIGHUP", () => {
     };
     renameSync(file, `${file}.aside`);
     process.kill(sluice.pid, "SIGHUP");
-    await sluice.told("the old configuration stays in force");
+    await sluice.told("the old configuration keeps running");
     await sluice.told("there is no such file");
     // An alarm, for those who watch the log by program.
     const alarm = () => sluice.output.split("\n").find((line) => line.startsWith('{"level":50'));
     await waitFor(() => alarm() !== undefined, "the alarm in the log");
-    expect(alarm()).toContain("the new configuration is refused");
+    expect(alarm()).toContain("new configuration rejected");
     expect(await models()).toEqual(["m"]);
     await reload(sluice, demo.replace('"m"', '"n"'));
     expect(await models()).toEqual(["n"]);

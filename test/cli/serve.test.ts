@@ -212,13 +212,13 @@ describe("signals", () => {
 
     writeFileSync(file, `${model("broken")}nonsense = 1\n`);
     server.signal("SIGHUP");
-    await waitFor(() => server.output().includes("the old configuration stays in force"), "the refusal");
+    await waitFor(() => server.output().includes("the old configuration keeps running"), "the refusal");
     expect(server.output()).toContain('model "broken", nonsense (line 7): unknown name');
     expect(await models()).toEqual(["before"]);
 
     writeFileSync(file, `[server]\nport = 1\n${model("after")}`);
     server.signal("SIGHUP");
-    await waitFor(() => server.output().includes("the new configuration is in force"), "the reload");
+    await waitFor(() => server.output().includes("the new configuration is running"), "the reload");
     expect(await models()).toEqual(["after"]);
   });
 });

@@ -15,7 +15,7 @@ const pages = [
   "models",
   "reports?by=key,model&since=30d",
   "requests",
-  "bill",
+  "reconcile",
   "playground",
   "tail",
   "system",

@@ -166,7 +166,7 @@ describe.if(browserPath !== null)("the dashboard in a browser", () => {
   });
 
   test("holds a provider's bill against the ledger, and says what differs and why", async () => {
-    await openPage("Bill");
+    await openPage("Reconcile");
     const today = new Date().toISOString().slice(0, 10);
     await page.getByLabel("Provider").selectOption("demo");
     await page.getByLabel("From").fill(today);

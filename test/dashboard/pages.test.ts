@@ -177,9 +177,9 @@ describe.if(browserPath !== null)("a month of a company's traffic in the dashboa
     const card = page.locator("section.card", { has: page.getByRole("heading", { name: "On disk" }) });
     const check = () => card.getByRole("button", { name: "Check again" }).click();
     await open(page, "system");
-    const inForce = page.getByLabel("Configuration in force");
+    const inForce = page.getByLabel("Running configuration");
     await inForce.getByText('id = "house-model"').waitFor();
-    await card.getByText("is what is in force.").waitFor();
+    await card.getByText("matches the running configuration.").waitFor();
     await page.getByRole("button", { name: "Copy", exact: true }).click();
     await page.getByRole("button", { name: "Copied" }).waitFor();
     expect(await page.evaluate("navigator.clipboard.readText()")).toContain("[providers.together]");
@@ -193,7 +193,7 @@ describe.if(browserPath !== null)("a month of a company's traffic in the dashboa
     const changed = `[server]\nnode = "fra-9"\n${before.replace('"GPT-5.6"', '"GPT 5.6"')}`;
     await Bun.write(file, changed);
     await check();
-    await card.getByText("differs from what is in force: 2 changes.").waitFor();
+    await card.getByText("differs from the running configuration: 2 changes.").waitFor();
     await card.getByRole("row", { name: /server\.node takes a restart added/ }).waitFor();
     await card.getByRole("row", { name: /"gpt-5\.6", display_name changed "GPT-5\.6" "GPT 5\.6"/ }).waitFor();
     await card.getByRole("button", { name: "Reload" }).click();
@@ -210,7 +210,7 @@ describe.if(browserPath !== null)("a month of a company's traffic in the dashboa
     await dialog.getByRole("button", { name: "Reload" }).click();
     await card.getByRole("status").getByText("2 changes").waitFor();
     await card.getByText("server.node has changed; that takes a restart").waitFor();
-    await card.getByText("differs from what is in force: 1 change.").waitFor();
+    await card.getByText("differs from the running configuration: 1 change.").waitFor();
     await inForce.getByText('display_name = "GPT 5.6"').waitFor();
     await page.getByRole("row", { name: /config\.reload.*changed model "gpt-5\.6", display_name/ }).waitFor();
     await Bun.write(file, before);

@@ -110,7 +110,7 @@ for (const place of [sqlite, ...(hasPostgres ? [await postgres()] : [])]) {
     test("stays explained when a reload has changed the price, which the audit log has", async () => {
       const before = sluice.output.length;
       await sluice.reload(config(dearer));
-      await waitFor(() => sluice.output.slice(before).includes("configuration is in force"), "the reload");
+      await waitFor(() => sluice.output.slice(before).includes("configuration is running"), "the reload");
       const { id } = await new Traffic(sluice, provider).call(key, { ...ask, model: "house" });
       expect(await show(id)).toContain("21 × 6.00/M + 9 × 30.00/M = 0.000396");
       expect(await show(id)).not.toContain("asked for");

@@ -15,13 +15,13 @@ import {
 export const configRoutes: readonly AdminRoute[] = [
   get(
     "/config",
-    "The settings in force with all defaults, secrets masked",
+    "The running configuration with all defaults, secrets masked",
     { answers: Type.Object({}, { additionalProperties: true }) },
     ({ deps }) => configInForce(deps.settings()),
   ),
   get(
     "/config/toml",
-    "The configuration in force as it is written, without secrets",
+    "The running configuration as TOML, without secrets",
     { answers: configTextView },
     ({ deps }) => {
       const { source, written } = deps.settings();
@@ -30,13 +30,13 @@ export const configRoutes: readonly AdminRoute[] = [
   ),
   get(
     "/config/check",
-    "What is wrong with the configuration on disk, and how it differs from what is in force",
+    "Problems of the configuration on disk, and how it differs from the running one",
     { answers: configCheckView },
     async ({ deps }) => (await checked(deps)).document,
   ),
   post(
     "/config/reload",
-    "Put the configuration on disk in force",
+    "Load the configuration on disk",
     { body: configReloadBody, answers: configReloadView },
     async ({ deps, body: { digest } }) => {
       const { document, onDisk } = await checked(deps);
@@ -54,7 +54,7 @@ export const configRoutes: readonly AdminRoute[] = [
       }
       const notInForce = await onDisk.reload();
       return {
-        answer: { file, not_in_force: notInForce, changes },
+        answer: { file, needs_restart: notInForce, changes },
         change: { action: "config.reload", target: file, detail: changesInWords(changes) },
       };
     },

@@ -24,7 +24,7 @@ export const configCheckView = Type.Object({
   digest: nullable(text("Of the file, for a reload of what was checked and nothing else.")),
   problems: Type.Array(Type.Object({ where: plain, line: nullable(Type.Integer()), message: plain })),
   warnings: Type.Array(plain),
-  changes: Type.Array(configChangeView, { description: "How it differs from what is in force." }),
+  changes: Type.Array(configChangeView, { description: "How it differs from the running configuration." }),
 });
 export type ConfigCheckView = Static<typeof configCheckView>;
 
@@ -34,7 +34,7 @@ export const configReloadBody = body({
 
 export const configReloadView = Type.Object({
   file: nullable(plain),
-  not_in_force: Type.Array(plain, {
+  needs_restart: Type.Array(plain, {
     description: "What takes a restart, and models that are not served, in sentences.",
   }),
   changes: Type.Array(configChangeView, { description: "What has changed." }),

@@ -4,9 +4,9 @@ export const reasonKinds = [
   "interrupted",
   "estimated",
   "uncharged",
-  "past_the_gateway",
+  "outside_gateway",
   "not_billed",
-  "other_figures",
-  "prices",
+  "usage_mismatch",
+  "price_mismatch",
 ] as const;
 export type ReasonKind = (typeof reasonKinds)[number];

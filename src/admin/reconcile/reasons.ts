@@ -20,7 +20,7 @@ interface Differing {
 /** How calls ended that were charged by a count of our own, and why that may be wrong. */
 const estimatedEndings: readonly [AttemptEnding, ReasonKind, string][] = [
   ["cancelled", "cancelled", "cancelled: the provider may have produced more than what had arrived"],
-  ["failed", "failed", "broken off after content had begun: what had arrived was counted here"],
+  ["failed", "failed", "interrupted after content had begun: the received output was counted here"],
   [
     "interrupted",
     "interrupted",
@@ -43,7 +43,7 @@ export function reasonsOf(row: Differing): readonly Reason[] {
   const uncharged = sumOf(attempts, "attempts", isUncharged);
   const isMore = differing.some((name) => (billed[name] ?? 0) > ledger[name]);
   if (uncharged > 0 && isMore) {
-    const text = `${plural(uncharged, "call")} charged to nobody: they failed, or the client left, before there was an answer.`;
+    const text = `${plural(uncharged, "call")} not charged: they failed, or the client disconnected, before the response.`;
     reasons.push({ kind: "uncharged", calls: uncharged, text });
   }
   const beyond = billed.requests === undefined ? null : billed.requests - ledger.requests - uncharged;
@@ -54,21 +54,21 @@ export function reasonsOf(row: Differing): readonly Reason[] {
 }
 
 const otherPrices: Reason = {
-  kind: "prices",
+  kind: "price_mismatch",
   calls: null,
-  text: "The tokens do not explain it: the prices of the configuration are not what the provider charges (discounts, tiers, tools, or a margin).",
+  text: "The tokens do not explain it: the configured prices differ from what the provider charges (discounts, tiers, tools, or a margin).",
 };
 
 const otherFigures: Reason = {
-  kind: "other_figures",
+  kind: "usage_mismatch",
   calls: null,
-  text: "The same number of calls: the provider bills other figures than it has reported with its answers.",
+  text: "The number of calls is equal: the provider bills other tokens than it reported with its responses.",
 };
 
 function pastTheGateway(calls: number | null): Reason {
   const which = calls === null ? "Calls" : plural(calls, "call");
-  const text = `${which} past the gateway: made with a key of this account by somebody else, or by \`sluice models check\`.`;
-  return { kind: "past_the_gateway", calls, text };
+  const text = `${which} outside the gateway: made directly with a key of this account, or by \`sluice models check\`.`;
+  return { kind: "outside_gateway", calls, text };
 }
 
 function notBilled(calls: number | null): Reason {

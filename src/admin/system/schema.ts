@@ -40,7 +40,7 @@ export const nodeView = Type.Object({
   node: Type.Integer({ description: "Its number, which is never used again." }),
   name: Type.String(),
   version: Type.String(),
-  /** `late`: it gave no sign of life for longer than its lease. `dead`: another node took over. */
+  /** `late`: it has missed its heartbeat for longer than its lease. `dead`: another node took over. */
   state: oneOf(["live", "late", "dead"]),
   since: moment,
   in_flight: count,

@@ -36,7 +36,7 @@ export function createReloads({ load, check }: FileReaders, terminal: Terminal, 
       const settings = await load();
       const notInForce = (await running?.reload(settings)) ?? [];
       showWarnings([...settings.warnings, ...notInForce], terminal);
-      const told = `the new configuration is in force${notInForce.length === 0 ? "" : ", but for what is named above"}`;
+      const told = `the new configuration is running${notInForce.length === 0 ? "" : ", except for what needs a restart"}`;
       terminal.note(told);
       manager.ready(told);
       // Whoever asked has another environment, and does not see the warnings above.
@@ -46,9 +46,9 @@ export function createReloads({ load, check }: FileReaders, terminal: Terminal, 
       return [...notInForce, ...unserved];
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      terminal.note(`${terminal.noteStyle.bad("error:")} the old configuration stays in force: ${reason}`);
+      terminal.note(`${terminal.noteStyle.bad("error:")} the old configuration keeps running: ${reason}`);
       running?.reportRefusedReload(reason);
-      manager.ready("the new configuration was refused, the old one stays in force; see the log");
+      manager.ready("the new configuration was rejected, the old one keeps running; see the log");
       throw error;
     }
   }

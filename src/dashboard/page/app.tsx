@@ -5,7 +5,6 @@ import { askWhoIsSignedIn, session, signOut, useAnswer } from "./api.ts";
 import { zoneWord } from "./format.ts";
 import { AccountPage } from "./pages/account.tsx";
 import { Accounts } from "./pages/accounts.tsx";
-import { Bill } from "./pages/bill.tsx";
 import { RequestPage } from "./pages/exchange-detail.tsx";
 import { Exchanges } from "./pages/exchanges.tsx";
 import { KeyPage } from "./pages/key.tsx";
@@ -13,6 +12,7 @@ import { Keys } from "./pages/keys.tsx";
 import { Models } from "./pages/models.tsx";
 import { Overview } from "./pages/overview.tsx";
 import { Playground } from "./pages/playground.tsx";
+import { Reconcile } from "./pages/reconcile.tsx";
 import { SignIn } from "./pages/sign-in.tsx";
 import { System } from "./pages/system.tsx";
 import { Tail } from "./pages/tail.tsx";
@@ -40,7 +40,7 @@ const places: readonly Place[] = [
   { path: "models", title: "Models", icon: "models", page: () => <Models /> },
   { path: "reports", title: "Usage", icon: "usage", page: () => <Usage /> },
   { path: "requests", title: "Requests", icon: "exchanges", page: () => <Exchanges /> },
-  { path: "bill", title: "Bill", icon: "bill", page: () => <Bill /> },
+  { path: "reconcile", title: "Reconcile", icon: "bill", page: () => <Reconcile /> },
   { path: "playground", title: "Playground", icon: "playground", page: () => <Playground /> },
   { path: "tail", title: "Live tail", icon: "tail", page: () => <Tail /> },
   { path: "system", title: "System", icon: "settings", page: () => <System /> },

@@ -168,7 +168,7 @@ describe("the likely reason", () => {
     expect(reasonsFor(more, asked(), uncharged)).toEqual([["uncharged", 2]]);
     expect(reasonsFor({ ...more, requests: 15 }, asked(), uncharged)).toEqual([
       ["uncharged", 2],
-      ["past_the_gateway", 3],
+      ["outside_gateway", 3],
     ]);
   });
 
@@ -186,8 +186,8 @@ describe("the likely reason", () => {
   });
 
   test("is calls past the gateway where nothing else explains what was billed", () => {
-    expect(reasonsFor(more, asked())).toEqual([["past_the_gateway", 2]]);
-    expect(reasonsFor({ input: 1100, output: 50 }, asked())).toEqual([["past_the_gateway", null]]);
+    expect(reasonsFor(more, asked())).toEqual([["outside_gateway", 2]]);
+    expect(reasonsFor({ input: 1100, output: 50 }, asked())).toEqual([["outside_gateway", null]]);
   });
 
   test("is a bill that is not complete where it has less", () => {
@@ -196,8 +196,8 @@ describe("the likely reason", () => {
   });
 
   test("is other figures where both have the same calls", () => {
-    expect(reasonsFor({ ...agreed, output: 60 }, asked())).toEqual([["other_figures", null]]);
-    expect(reasonsFor({ ...agreed, output: 40 }, asked())).toEqual([["other_figures", null]]);
+    expect(reasonsFor({ ...agreed, output: 60 }, asked())).toEqual([["usage_mismatch", null]]);
+    expect(reasonsFor({ ...agreed, output: 40 }, asked())).toEqual([["usage_mismatch", null]]);
   });
 
   test("is never missing, whatever differs", () => {
@@ -213,10 +213,10 @@ describe("the likely reason", () => {
   });
 
   test("is the prices where only the cost differs", () => {
-    expect(reasonsFor({ ...agreed, cost: 1_200 }, asked())).toEqual([["prices", null]]);
+    expect(reasonsFor({ ...agreed, cost: 1_200 }, asked())).toEqual([["price_mismatch", null]]);
     expect(reasonsFor({ cost: 900 }, asked())).toEqual([
       ["not_billed", null],
-      ["prices", null],
+      ["price_mismatch", null],
     ]);
   });
 });

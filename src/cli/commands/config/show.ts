@@ -10,7 +10,7 @@ import { showWarnings } from "../../warnings.ts";
 import { invalidText } from "./check.ts";
 
 export function configShowCommand(terminal: Terminal): Command {
-  return newDataCommand("show", "Print the configuration that is in force, without secrets")
+  return newDataCommand("show", "Print the running configuration, without secrets")
     .examples(["sluice config show", "what the gateway of this data folder runs with"])
     .action(async (options: DataOptions) => {
       const { file, written, prices } = configInForce(options, terminal);
@@ -36,16 +36,14 @@ export function configInForce({ config: file, data }: DataOptions, { env, cwd }:
   const dir = locateData({ file, data, env, cwd });
   const served = servedConfig(dir);
   if (served !== null) return served;
-  throw new Refused(
-    `no gateway has run on ${dir}, so no configuration is in force; name its folder with --data`,
-  );
+  throw new Refused(`no gateway has run on ${dir}, so there is no running configuration; pass --data DIR`);
 }
 
 export function configDiffCommand(terminal: Terminal): Command {
   return withCsv(
     newDataCommand("diff", "Check the configuration on disk, and show what a reload would change"),
   )
-    .argument("[file]", "the file to compare (default: the one that is in force)")
+    .argument("[file]", "the file to compare (default: the one that is running)")
     .examples(
       ["sluice config diff", "before `sluice config reload`"],
       ["sluice config diff staging.toml --json", "another file, for programs"],
@@ -62,7 +60,7 @@ export function configDiffCommand(terminal: Terminal): Command {
         else terminal.note(invalidText(checked.origin, checked.problems, terminal));
         throw new CommandFailed();
       }
-      const nothing = `${terminal.style.good("✓")} ${checked.origin} is in force`;
+      const nothing = `${terminal.style.good("✓")} ${checked.origin} matches the running configuration`;
       const list = { rows: document.changes, columns: columnsOf(terminal), document, nothing };
       printList(list, options, terminal);
     });
@@ -84,14 +82,11 @@ function columnsOf({ style }: Terminal): readonly ListColumn<ConfigChangeView>[]
 }
 
 export function configReloadCommand(terminal: Terminal): Command {
-  return newDataCommand(
-    "reload",
-    "Put the configuration on disk in force, in the gateway of this data folder",
-  )
+  return newDataCommand("reload", "Load the configuration on disk into the running gateway")
     .examples(["sluice config diff && sluice config reload", "look first"])
     .addHelpText(
       "after",
-      "\nAs with SIGHUP, a bad file is refused, and the old configuration stays in force.",
+      "\nAs with SIGHUP, a file with problems is rejected, and the old configuration keeps running.",
     )
     .action(async (options: DataOptions) => {
       const { wantReload } = await import("../../serve/wanted-reload.ts");
@@ -101,14 +96,14 @@ export function configReloadCommand(terminal: Terminal): Command {
         const before = servedConfig(context.dir)?.written ?? {};
         const answer = await wantReload(context.dir);
         if (answer === null) throw new Refused(`no gateway on this machine uses ${context.dir}`);
-        if ("refusal" in answer) throw new Refused(`the old configuration stays in force: ${answer.refusal}`);
+        if ("refusal" in answer) throw new Refused(`the old configuration keeps running: ${answer.refusal}`);
         const { file = null, written = {} } = servedConfig(context.dir) ?? {};
         const changes = configDifferences(before, written);
         await auditChange(context, "config.reload", { prefix: file ?? "" }, changesInWords(changes));
         const { notInForce } = answer;
         if (!options.json) showWarnings(notInForce, terminal);
-        const told = `${file ?? "the built-in configuration"} is in force: ${changesInWords(changes)}`;
-        printDone(options.json, { file, not_in_force: notInForce, changes }, told, terminal);
+        const told = `${file ?? "the built-in configuration"} is running: ${changesInWords(changes)}`;
+        printDone(options.json, { file, needs_restart: notInForce, changes }, told, terminal);
       });
     });
 }

@@ -38,10 +38,10 @@ function nameOf(file: string | null): string {
 
 function Checked({ of: { file, ok, problems, warnings, changes } }: { of: ConfigCheckView }) {
   const state = !ok
-    ? "cannot be put in force; what is in force stays."
+    ? "has problems and cannot be applied; the running configuration stays."
     : changes.length === 0
-      ? "is what is in force."
-      : `differs from what is in force: ${plural(changes.length, "change")}.`;
+      ? "matches the running configuration."
+      : `differs from the running configuration: ${plural(changes.length, "change")}.`;
   // The place has the line already, where one is known.
   const told = problems.map(({ where, message }) => (where === "" ? message : `${where}: ${message}`));
   return (
@@ -66,7 +66,7 @@ function Reload({ of: { file, digest, changes }, onClose, onDone }: ReloadProps)
   const restarts = changes.filter(({ needs_restart }) => needs_restart).length;
   return (
     <Ask
-      title="Put the configuration on disk in force?"
+      title="Apply the configuration on disk?"
       about={nameOf(file)}
       verb="Reload"
       onClose={onClose}
@@ -88,18 +88,18 @@ function Reload({ of: { file, digest, changes }, onClose, onDone }: ReloadProps)
   );
 }
 
-function Done({ of: { file, changes, not_in_force } }: { of: ConfigReloadView }) {
+function Done({ of: { file, changes, needs_restart } }: { of: ConfigReloadView }) {
   return (
     <>
       <p class="pad" role="status">
         <Badge tone="good">reloaded</Badge> {nameOf(file)}, {plural(changes.length, "change")}
       </p>
-      <Points label="What was not applied" points={not_in_force} />
+      <Points label="Needs a restart" points={needs_restart} />
     </>
   );
 }
 
-/** What the file would change, and the way to put it in force. */
+/** What the file would change, and the way to apply it. */
 export function ConfigOnDisk({ onReload }: { onReload: () => void }) {
   const check = useAnswer<ConfigCheckView>("/config/check");
   const [asking, setAsking] = useState<ConfigCheckView | null>(null);

@@ -26,9 +26,9 @@ function HealthTiles({ health }: { health: HealthView }) {
     ["Version", health.version, "of Sluice"],
     ["State", health.status, health.status === "ok" ? "takes new work" : "takes no new work"],
     ["Up for", uptime(health.uptime_seconds), "since the last start"],
-    ["In flight", count(health.in_flight), "open exchanges"],
+    ["In flight", count(health.in_flight), "requests in progress"],
     ["Memory", size(health.memory_bytes), "resident"],
-    ["Loop lag", duration(health.event_loop_lag_ms), "the longest of late"],
+    ["Loop lag", duration(health.event_loop_lag_ms), "recent maximum"],
   ];
   return <FactTiles facts={facts} />;
 }
@@ -49,7 +49,7 @@ const nodeColumns: readonly Column<NodeView>[] = [
   { name: "Since", cell: ({ since }) => moment(since) },
   { name: "In flight", cell: ({ in_flight }) => count(in_flight) },
   { name: "Holds", cell: ({ holds }) => count(holds) },
-  { name: "Last beat", cell: ({ last_beat }) => moment(last_beat) },
+  { name: "Heartbeat", cell: ({ last_beat }) => moment(last_beat) },
 ];
 
 export function System() {
@@ -125,11 +125,11 @@ function AuditLog() {
 function ConfigInForce() {
   const config = useAnswer<ConfigTextView>("/config/toml");
   return (
-    <Card title="Configuration in force" actions={<CopyButton text={config.value?.toml ?? ""} />}>
+    <Card title="Running configuration" actions={<CopyButton text={config.value?.toml ?? ""} />}>
       <Shown loaded={config}>
         {({ toml }) => (
           // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard.
-          <section class="config" tabIndex={0} aria-label="Configuration in force">
+          <section class="config" tabIndex={0} aria-label="Running configuration">
             <pre>{toml === "" ? "# Everything has its default." : toml}</pre>
           </section>
         )}

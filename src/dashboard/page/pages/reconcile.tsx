@@ -131,7 +131,7 @@ function Compared({ of: compared }: { of: ReconciliationView }) {
 const msPerDay = 86_400_000;
 const yesterday = () => new Date(Date.now() - msPerDay).toISOString().slice(0, 10);
 
-export function Bill() {
+export function Reconcile() {
   const models = useAnswer<Page<ModelView>>("/models");
   const known = [
     ...new Set(models.value?.data.flatMap(({ deployments }) => deployments.map((each) => each.provider))),
@@ -152,7 +152,7 @@ export function Bill() {
 
   return (
     <>
-      <PageHead title="Bill" about="What a provider has billed, held against what was charged" />
+      <PageHead title="Reconcile" about="Compare a provider's usage report with the ledger" />
       <form class="card bill" onSubmit={onSubmit}>
         <SelectField label="Provider" of={[provider, setProvider]} choices={plainChoices(known)} />
         <TextField label="From" type="date" of={from} required />
@@ -180,7 +180,7 @@ export function Bill() {
       {error && <Failure error={error} />}
       <div aria-live="polite">{compared && <Compared of={compared} />}</div>
       {!compared && !error && (
-        <Empty icon="bill" title="Choose the files of a bill">
+        <Empty icon="bill" title="Choose the files of a usage report">
           <p class="muted">
             They are read and compared here, and not kept. <code>sluice reconcile --fetch</code> asks the
             provider itself.
