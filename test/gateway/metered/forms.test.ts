@@ -160,6 +160,24 @@ test("all forms together take no more disk than there is for them", async () => 
   Object.assign(world.gateway, { forms });
 });
 
+test("more forms than can be passed on at once are refused, whoever sends them, until one has ended", async () => {
+  const { formSlots } = world.gateway;
+  Object.assign(world.gateway, {
+    formSlots: new BodyBudget({ totalBytes: () => 1, largestBytes: () => 1 }),
+  });
+  const [one, other] = [await world.creditCaller(1), await world.creditCaller(1)];
+  world.provider.script(json({ text: "hello", usage: { type: "duration", seconds: 1 } }));
+  const { answer, finish } = await begun(one);
+  const refused = await hear(other.secret, `${head}sound${end}`);
+  expect([refused.status, await codeOf(refused)]).toEqual([503, "service_unavailable"]);
+  finish();
+  expect((await answer).status).toBe(200);
+  await world.settled();
+  expect((await hear(other.secret, `${head}sound${end}`)).status).toBe(200);
+  await world.settled();
+  Object.assign(world.gateway, { formSlots });
+});
+
 test("a form that is being read has no file that a crash would leave behind", async () => {
   const caller = await world.creditCaller(1);
   world.provider.script(json({ text: "hello", usage: { type: "duration", seconds: 1 } }));
@@ -317,8 +335,8 @@ test("sound is charged for the length at its end, where its provider does not sa
   const sound = readFileSync(new URL("../../support/fixtures/sound/tables-last.m4a", import.meta.url));
   world.provider.script(json({ text: "hello" }));
   const response = await hear(secret, Buffer.concat([Buffer.from(head), sound, Buffer.from(end)]));
-  expect(response.headers.get("x-sluice-units")).toBe("minutes=0.083333");
-  expect(await world.chargesOf({ key, secret })).toMatchObject([{ amount: -500_000, basis: "estimated" }]);
+  expect(response.headers.get("x-sluice-units")).toBe("minutes=0.0844");
+  expect(await world.chargesOf({ key, secret })).toMatchObject([{ amount: -506_400, basis: "estimated" }]);
 });
 
 test("plain samples in JSON tell how long they play, as in a form", async () => {

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
 import type { JsonObject } from "../../../src/base/json.ts";
-import { json, openAiError } from "../../support/answers.ts";
+import { json, openAiError, sse } from "../../support/answers.ts";
 import { type Caller, World } from "../world.ts";
 import {
   base64Of,
@@ -27,6 +27,15 @@ provider = "mistral"
 upstream_model = "mistral-embed"
 serves = ["embeddings"]
 price = { input = 1.0, requests = 1.0 }
+
+[[models]]
+id = "embed-narrow"
+serves = ["embeddings"]
+price = { input = 1.0 }
+[[models.deployments]]
+provider = "mistral"
+upstream_model = "mistral-embed"
+max_concurrent = 1
 
 [[models]]
 id = "embed-either"
@@ -151,6 +160,27 @@ test("parts that were answered are charged where another fails, and the request 
   expect(await world.chargesOf(key)).toEqual([
     { amount: -(2000 * 64 + 1_000_000), basis: "measured", outcome: "failed" },
   ]);
+});
+
+test("a provider that streams vectors has failed, and keeps no slot", async () => {
+  const key = await world.creditCaller(1);
+  world.provider.script(sse("{}"));
+  for (let call = 1; call <= 3; call += 1) {
+    const body = { model: "embed-narrow", input: "text" };
+    const response = await world.ask(key, { path: "/v1/embeddings", body });
+    expect(await response.json()).toMatchObject({ error: { code: "upstream_error" } });
+    expect(world.provider.requests).toHaveLength(call);
+  }
+  expect(await world.chargesOf(key)).toEqual([]);
+});
+
+test("megabytes that would have to be written anew are refused before anybody is asked", async () => {
+  const key = await world.creditCaller(100);
+  const body = { model: "embed-gemini", input: ["word ".repeat(1_000_000)] };
+  const response = await world.ask(key, { path: "/v1/embeddings", body });
+  expect(response.status).toBe(400);
+  expect(await response.text()).toContain("too large for this model's provider");
+  expect(world.provider.requests).toEqual([]);
 });
 
 test("megabytes pass on in one call, and are not parsed to be split", async () => {

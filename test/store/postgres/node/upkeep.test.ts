@@ -2,6 +2,7 @@ import { afterEach, describe, expect, setSystemTime, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { NodeUnavailable } from "../../../../src/store/node.ts";
 import { hasPostgres, withoutPostgres } from "../../../support/postgres.ts";
+import { costing } from "../../../support/rates.ts";
 import { waitFor } from "../../../support/wait.ts";
 import { chargeOrder, holdOrder, NodeWorld } from "./world.ts";
 
@@ -26,6 +27,24 @@ else
       const cleared = () => events.filter(({ kind }) => kind === "cleared");
       await waitFor(() => cleared().length > 0, "the report", waitMs);
       expect(cleared()).toEqual([{ kind: "cleared", ended: 450, charged: 0 }]);
+    }, 120_000);
+
+    test("writes down what a hold has produced, again and again", async () => {
+      await using world = await NodeWorld.create();
+      const order = holdOrder(await world.addKey(1_000), 100);
+      const { node } = await world.join();
+      await node.hold(order);
+      for (const produced of [10, 40, 70]) {
+        node.progress(order.holdId, costing(produced));
+        const isWritten = async () => {
+          const holds = await world.client.query("SELECT FROM holds WHERE id = $1 AND charge_so_far = $2", [
+            order.holdId,
+            produced,
+          ]);
+          return holds.length === 1;
+        };
+        await waitFor(isWritten, `${produced} to be written`, waitMs);
+      }
     }, 120_000);
 
     test("gives signs of life while it ends what a dead one has left", async () => {
