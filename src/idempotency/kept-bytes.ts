@@ -75,7 +75,9 @@ export class KeptBytes {
   #forgetOld(nowMs: number): void {
     for (const keyId of this.#byKey.keys()) {
       const { recording = 0, readAtMs = nowMs } = this.#byKey.get(keyId) ?? {};
-      if (recording > 0 || nowMs - readAtMs < readEveryMs) return;
+      if (nowMs - readAtMs < readEveryMs) return;
+      // Its bytes are still counted, and forgotten by a later call.
+      if (recording > 0) continue;
       this.#byKey.delete(keyId);
     }
   }

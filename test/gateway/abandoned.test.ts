@@ -23,7 +23,7 @@ max_output_tokens = 4096
 price = { input = 1.0, output = 2.0 }
 `,
   });
-});
+}, 60_000);
 afterEach(() => world.provider.reset());
 afterAll(() => world[Symbol.asyncDispose]());
 

@@ -387,7 +387,9 @@ describe("a provider that compacts itself", () => {
     const body = { model: "gpt-test", input: [say("One")] };
     const held = await world.heldFor({ path: "/v1/responses/compact", body });
     await world.reload((config) => config);
-    expect(held).toBeWithin(600 / 1e6, 800 / 1e6);
+    // A token per byte, and four for the message and for its text, at the highest rate of input; and the summary.
+    const input = JSON.stringify(body).length + 2 * 4;
+    expect(held).toBeCloseTo((input * 1.25 + 300 * 2) / 1e6, 12);
   });
 
   test("is asked to, in its own way", async () => {

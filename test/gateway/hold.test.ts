@@ -168,6 +168,34 @@ describe("a hold that only the cheap estimate refuses", () => {
   });
 });
 
+test("a hold that is counted takes the place of the first in one step, so that no other call gets in between", async () => {
+  const { accounts } = world.gateway;
+  const steps: string[] = [];
+  const counted = world.gateway.tokens.of("key");
+  const tokens = { of: () => ({ ...counted, requestAtMost: async () => 5 }) };
+  const watched = Object.assign(Object.create(accounts) as typeof accounts, {
+    hold: (...asked: Parameters<typeof accounts.hold>) => {
+      steps.push("hold");
+      return accounts.hold(...asked);
+    },
+    release: (...asked: Parameters<typeof accounts.release>) => {
+      steps.push("release");
+      // The next microtask could be another call's.
+      queueMicrotask(() => steps.push("others"));
+      return accounts.release(...asked);
+    },
+    remaining: accounts.remaining.bind(accounts),
+    settle: accounts.settle.bind(accounts),
+  });
+  const before = { accounts, tokens: world.gateway.tokens };
+  Object.assign(world.gateway, { accounts: watched, tokens });
+  const response = await world.ask(await world.tokenCaller(200), ask);
+  Object.assign(world.gateway, before);
+  expect(response.status).toBe(200);
+  await response.text();
+  expect(steps.slice(0, 4)).toEqual(["hold", "release", "hold", "others"]);
+});
+
 test("a conversation that the provider has stored is held with the request that continues it", async () => {
   const continued = (fields: JsonObject) => ({
     path: paths.responses,

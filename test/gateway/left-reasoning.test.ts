@@ -8,7 +8,7 @@ import { World } from "./world.ts";
 let world: World;
 beforeAll(async () => {
   world = await World.startCounting({ tail: talker });
-});
+}, 60_000);
 afterEach(() => world.provider.reset());
 afterAll(() => world[Symbol.asyncDispose]());
 

@@ -10,7 +10,7 @@ import { type Caller, World } from "./world.ts";
 let world: World;
 beforeAll(async () => {
   world = await World.startCounting({ tail: talker });
-});
+}, 60_000);
 afterEach(() => world.provider.reset());
 afterAll(() => world[Symbol.asyncDispose]());
 

@@ -98,3 +98,13 @@ test("a response is dated by the time that passed, if the clock was set back mea
   clock.jumpWall(2 * 86_400_000);
   expect(await storedAtMs()).toBe(startMs + 5_000 + 86_400_000);
 });
+
+test("keys are forgotten also behind one whose response is still being recorded", async () => {
+  const { clock, kept } = keptOf();
+  await kept.read("key_a");
+  kept.take("key_a", 7, maxBytes);
+  for (const keyId of ["key_b", "key_c"]) await kept.read(keyId);
+  clock.advance(readEveryMs);
+  await kept.read("key_d");
+  expect([kept.size, kept.of("key_a")]).toEqual([2, 7]);
+});

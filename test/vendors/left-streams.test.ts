@@ -33,7 +33,7 @@ beforeAll(async () => {
     model("bedrock", "amazon.nova-2-lite-v1:0", 'region = "eu-west-1"\napi_key = "env:TEST_BEDROCK_KEY"'),
   ];
   world = await World.startCounting({ tail: tail.join("").replaceAll("SCRIPTED", provider.url) });
-});
+}, 60_000);
 afterAll(async () => {
   await world[Symbol.asyncDispose]();
   provider.stop();

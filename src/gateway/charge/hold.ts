@@ -51,6 +51,9 @@ export async function holdFor(gateway: Gateway, exchange: Exchange, wanted: Want
     } finally {
       accounts.release(hold);
     }
+    // Nothing is awaited in between, so no other call gets in: on SQLite both are done here and now. For PostgreSQL both are in
+    // one batch, which ends holds before it opens others, under the lock of the account. (A batch that is full splits them; the
+    // call may then be rejected as if it had come later, and nothing is held or charged twice.)
     hold = await accounts.hold(requestFor(exchange, wanted, held));
   }
   exchange.hold = hold;
