@@ -12,7 +12,6 @@ import { allAccountTotals, allKeyTotals } from "../tables/entry-table.ts";
 import { recomputeTotals } from "../tables/recompute.ts";
 import { folderSizes } from "./files/sizes.ts";
 import { type FilesParts, type SqliteFiles, sqliteFiles } from "./files/store-files.ts";
-import type { Checkpointer } from "./log/checkpointer.ts";
 import type { LogSync } from "./log/log-sync.ts";
 import { sqliteStatements } from "./own-statements.ts";
 import { perform, sqliteQueries, sqliteText } from "./queries.ts";
@@ -24,8 +23,8 @@ export interface StoreParts extends FilesParts {
   /** Null for operators: only the gateway charges. */
   readonly journal: Journal | null;
   readonly log: LogSync;
-  /** Null for operators: SQLite makes their checkpoints. */
-  readonly checkpoints: Checkpointer | null;
+  /** What works on the log in the background; nothing for operators. */
+  readonly logWork: readonly { close(): Promise<void> }[];
   readonly stats: StoreStats;
   /** Runs last, after everything is closed. */
   readonly onClose: () => void;
@@ -37,7 +36,7 @@ const mostPrunedParts = 16;
 export type SqliteStore = JournaledStore & { readonly files: SqliteFiles };
 
 export function sqliteStore(parts: StoreParts): SqliteStore {
-  const { database, timeoutMs, journal, log, checkpoints, watched, stats } = parts;
+  const { database, timeoutMs, journal, log, logWork, watched, stats } = parts;
   const queries = sqliteQueries(database, timeoutMs, log);
   const { read, readTogether, changeTogether } = queries;
   const files = sqliteFiles(parts);
@@ -136,7 +135,7 @@ export function sqliteStore(parts: StoreParts): SqliteStore {
     async close() {
       try {
         await journal?.close();
-        await checkpoints?.close();
+        await Promise.all(logWork.map((work) => work.close()));
         files.rescue();
       } finally {
         watched?.close();
