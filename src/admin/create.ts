@@ -73,7 +73,9 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
     guard,
     live,
     content: gateway.configured.settings.content === null ? null : gateway.content,
-    storedBefore: (keyId, content) => storedBefore(gateway, keyId, content),
+    storedBefore: (keyId, content) =>
+      storedBefore({ turns: gateway.turns, settings: gateway.configured.settings }, keyId, content),
+    droppedContent: () => gateway.content?.dropped ?? null,
     version,
     settings: () => gateway.configured.settings,
     configOnDisk: configOnDisk ?? null,

@@ -20,7 +20,9 @@ export interface AdminDeps {
   readonly guard: Guard;
   readonly live: Live;
   /** Recorded content; null if none is recorded. */
-  readonly content: (ArchiveCalls & { readonly dropped: number }) | null;
+  readonly content: ArchiveCalls | null;
+  /** Requests whose content was recorded or traced, and lost; null if none is. */
+  droppedContent(): number | null;
   /** The stored items that a recorded request continued, as a JSON list; null if there are none. */
   storedBefore(
     keyId: string,

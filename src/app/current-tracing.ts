@@ -12,6 +12,8 @@ const lastTracesMs = 2000;
 export class CurrentTracing {
   readonly #onUnsent: (error: unknown) => void;
   #tracing: Tracing | null = null;
+  /** Told about each span whose content is not sent, because the collector is slow. */
+  onContentDropped: () => void = () => {};
   /** Spans whose content is being read. */
   readonly #waiting = new Set<Promise<void>>();
 
@@ -35,7 +37,7 @@ export class CurrentTracing {
   /** What the old one still has to send is sent in its own time. */
   async replace(settings: Settings["tracing"]): Promise<void> {
     const before = this.#tracing;
-    this.#tracing = await startTracing(settings, version);
+    this.#tracing = await startTracing(settings, version, () => this.onContentDropped());
     before?.close().catch(this.#onUnsent);
   }
 

@@ -59,7 +59,10 @@ export async function openServices(
   });
   opened.defer(() => tokenSources.stop());
   const content = await openContent(settings, logs.log);
-  if (content !== null) opened.defer(() => content.close());
+  if (content !== null) {
+    tracing.onContentDropped = () => content.countDropped(1);
+    opened.defer(() => content.close());
+  }
   return {
     content,
     clock,

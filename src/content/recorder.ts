@@ -113,7 +113,7 @@ export class ContentRecorder implements FrameSink, ArchiveCalls {
     return performance.now() - this.#droppedAtMs < recentMs ? this.#dropped : null;
   }
 
-  #drop(count: number): void {
+  countDropped(count: number): void {
     if (count === 0) return;
     this.#dropped += count;
     this.#droppedAtMs = performance.now();
@@ -140,7 +140,7 @@ export class ContentRecorder implements FrameSink, ArchiveCalls {
   add(kind: FrameKind, recording: number, piece: Uint8Array | string): boolean {
     const isFull = this.#log.bytes + this.#sentBytes + this.#heldBytes + piece.length > maxQueuedBytes;
     if (isFull && kind !== frameKinds.drop && kind !== frameKinds.end) {
-      this.#drop(1);
+      this.countDropped(1);
       return false;
     }
     if (this.#log.isFullFor(piece)) this.#send();
@@ -237,11 +237,11 @@ export class ContentRecorder implements FrameSink, ArchiveCalls {
     this.#log.reuse(block);
     this.#endTraces(traces, traced);
     this.#heldBytes = held;
-    this.#drop(dropped);
+    this.countDropped(dropped);
   }
 
   #noteWritten({ dropped, failure }: WrittenRows): void {
-    this.#drop(dropped);
+    this.countDropped(dropped);
     if (failure !== null && !this.#isFailing) this.#options.onFailure(failure);
     this.#isFailing = failure !== null;
   }

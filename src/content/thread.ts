@@ -1,9 +1,8 @@
-import type { Json } from "../base/json.ts";
 import { StoreRefusal } from "../store/refusal.ts";
 import { ContentArchive } from "./archive.ts";
 import { Assembler } from "./assembler.ts";
+import { cleanJson } from "./clean-json.ts";
 import { Redactor } from "./redactor.ts";
-import { replaceData } from "./replace-data.ts";
 import { RowWriter } from "./row-writer.ts";
 import type {
   ArchiveCalls,
@@ -13,7 +12,6 @@ import type {
   Retention,
   ToContentThread,
 } from "./thread-messages.ts";
-import { truncateToBytes } from "./truncate-to-bytes.ts";
 
 declare const self: Worker;
 
@@ -90,7 +88,7 @@ class ContentThread {
       const result = await (name === "sizes"
         ? archive.store.sizes()
         : name === "clean"
-          ? cleaned(argument as CleanedText & { readonly secrets: readonly string[] })
+          ? cleanedText(argument as CleanedText & { readonly secrets: readonly string[] })
           : (archive[name] as (argument: unknown) => Promise<unknown>).call(archive, argument));
       say({ type: "reply", no, result });
     } catch (error) {
@@ -99,8 +97,8 @@ class ContentThread {
   }
 }
 
-function cleaned({ json, maxBytes, secrets }: CleanedText & { readonly secrets: readonly string[] }): string {
-  return truncateToBytes(replaceData(JSON.parse(json) as Json, new Redactor(secrets).clean), maxBytes).json;
+function cleanedText({ secrets, ...text }: CleanedText & { readonly secrets: readonly string[] }): string {
+  return cleanJson(text, secrets);
 }
 
 function messageOf(error: unknown): string {

@@ -66,7 +66,7 @@ export function renderGauges(out: Exposition, gauges: Gauges): void {
     "Requests missing from the request log and from reports, because there were too many at once.";
   out.family("sluice_request_log_dropped_total", "counter", dropped, gauges.droppedEndings);
   if (gauges.droppedContent !== null) {
-    const lost = "Requests whose content was not recorded, because the queue or the disk was full.";
+    const lost = "Requests whose content was not recorded or traced, because a queue or the disk was full.";
     out.family("sluice_content_dropped_total", "counter", lost, gauges.droppedContent);
   }
   gauge("sluice_reserved", "Credits and tokens reserved by requests in progress.", [

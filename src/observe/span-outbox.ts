@@ -11,11 +11,14 @@ export type SpanContent = Readonly<Record<string, string>>;
 /** Counts what waits to be sent, so that a slow collector costs a bounded amount of memory. */
 export class SpanOutbox implements SpanExporter {
   readonly #exporter: SpanExporter;
+  readonly #onDropped: () => void;
   #spans = 0;
   #content = 0;
 
-  constructor(exporter: SpanExporter) {
+  /** `onDropped` is told about each span whose content is not sent. */
+  constructor(exporter: SpanExporter, onDropped: () => void) {
     this.#exporter = exporter;
+    this.#onDropped = onDropped;
   }
 
   get isFull(): boolean {
@@ -27,7 +30,10 @@ export class SpanOutbox implements SpanExporter {
     this.#spans += 1;
     if (content === undefined) return;
     const length = lengthOf(Object.values(content));
-    if (this.#content + length > maxWaitingContent) return;
+    if (this.#content + length > maxWaitingContent) {
+      this.#onDropped();
+      return;
+    }
     this.#content += length;
     span.setAttributes(content);
   }

@@ -15,7 +15,11 @@ export interface Tracing {
  * Sends one span per generation request by OTLP over HTTP, if an endpoint is configured. The packages are imported only
  * here and only then, so that tracing costs nothing while it is off.
  */
-export async function startTracing(settings: Settings["tracing"], version: string): Promise<Tracing | null> {
+export async function startTracing(
+  settings: Settings["tracing"],
+  version: string,
+  onContentDropped: () => void = () => {},
+): Promise<Tracing | null> {
   if (settings === null) return null;
   const [
     { createTraceState, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace },
@@ -32,6 +36,7 @@ export async function startTracing(settings: Settings["tracing"], version: strin
   ]);
   const outbox = new SpanOutbox(
     new OTLPTraceExporter({ url: tracesUrl(settings.otlpEndpoint), headers: { ...settings.headers } }),
+    onContentDropped,
   );
   const ids = new PresetIds();
   const provider = new sdk.TracerProvider({
@@ -43,7 +48,11 @@ export async function startTracing(settings: Settings["tracing"], version: strin
   return {
     observe: (facts, content) => {
       const { tracedAs } = facts;
-      if (tracedAs === null || outbox.isFull) return;
+      if (tracedAs === null) return;
+      if (outbox.isFull) {
+        if (content !== undefined) onContentDropped();
+        return;
+      }
       const name = facts.model === null ? tracedAs : `${tracedAs} ${facts.model}`;
       const attributes = attributesOf(facts, tracedAs);
       const parent = parentOf(facts.trace);

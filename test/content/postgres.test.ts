@@ -1,6 +1,9 @@
 import { expect, test } from "bun:test";
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
 import { SQL } from "bun";
 import type { ContentDocument } from "../../src/content/document.ts";
+import { openPostgresContent } from "../../src/store/postgres/content/content-tables.ts";
 import { migratedDatabase } from "../store/postgres/fixtures.ts";
 import { hasPostgres, withoutPostgres } from "../support/postgres.ts";
 import { startSluice, type TestKey } from "../support/sluice.ts";
@@ -18,7 +21,7 @@ key = "env:CONTENT_KEY"
 `;
 
 if (!hasPostgres) test.skipIf(true)(withoutPostgres, () => {});
-else
+else {
   test("on PostgreSQL content is in a partition for its day, and read, rekeyed and deleted as in a folder", async () => {
     await using database = await migratedDatabase();
     const key = (byte: number) => Buffer.alloc(32, byte).toString("base64");
@@ -55,3 +58,78 @@ else
     expect(await rows()).toBe(0);
     await sql.close();
   }, 60_000);
+
+  test("what is deleted is gone from the files of the database", async () => {
+    await using database = await migratedDatabase();
+    await using sluice = await startSluice({
+      config: config.replace(/^key = .*$/m, ""),
+      env: { SLUICE_STORE: database.url },
+    });
+    const caller = await sluice.createKey();
+    const say = async (content: string) => {
+      const body = { model: "demo", messages: [{ role: "user", content }] };
+      const response = await sluice.request("/v1/chat/completions", { key: caller, body });
+      await response.text();
+      return response.headers.get("x-request-id") ?? "";
+    };
+    await say("stays with us");
+    const id = await say("canary-of-the-deleted");
+    await say("stays as well");
+    const sql = new SQL(database.url);
+    const rows = async () => Number((await sql`SELECT count(*) AS rows FROM content`)[0].rows);
+    await waitFor(async () => (await rows()) === 3, "all to be written");
+    const [{ dir }] = await sql`SELECT current_setting('data_directory') AS dir`;
+    const filesWith = async (text: string) => {
+      await sql`CHECKPOINT`;
+      return readdirSync(join(dir, "base"), { recursive: true })
+        .map((name) => join(dir, "base", String(name)))
+        .filter((file) => statSync(file, { throwIfNoEntry: false })?.isFile() === true)
+        .filter((file) => readFileSync(file).includes(text));
+    };
+    expect((await filesWith("canary-of-the-deleted")).length).toBeGreaterThan(0);
+    expect(await sluice.cliJson("content", "delete", id, "--yes")).toEqual({ deleted: 1 });
+    await waitFor(
+      async () => (await filesWith("canary-of-the-deleted")).length === 0,
+      "its bytes to be gone",
+    );
+    expect((await filesWith("stays with us")).length).toBeGreaterThan(0);
+    expect(await sluice.cliJson("store", "size")).toMatchObject({ content: { requests: 2, days: 7 } });
+    await sql.close();
+  }, 60_000);
+
+  test("several nodes write to the same days, and look after retention together", async () => {
+    await using database = await migratedDatabase();
+    const location = { url: database.url, password: null, prepare: true };
+    const nodes = [openPostgresContent(location), openPostgresContent(location)] as const;
+    const [one, other] = nodes;
+    const day = 86_400_000;
+    const today = Math.floor(Date.now() / day) * day;
+    const rowsOf = (age: number) =>
+      Array.from({ length: 5 }, (_, no) => ({
+        id: `req_${crypto.randomUUID().replaceAll("-", "")}`,
+        atMs: today - age * day + no,
+        keyId: "key_a",
+        owner: null,
+        model: "m",
+        outcome: "completed",
+        body: Buffer.from("said"),
+      }));
+    const days = async () =>
+      (await one.list({ limit: 100 })).map(({ atMs }) => Math.floor((today - atMs) / day) + 0);
+    // Both find that the partitions are missing.
+    await Promise.all(nodes.map((node) => node.write([...rowsOf(0), ...rowsOf(3), ...rowsOf(9)])));
+    expect((await one.sizes()).rows).toBe(30);
+    const limits = { beforeMs: today - 7 * day, maxBytes: 1e9 };
+    await Promise.all(nodes.map((node) => node.prune(limits)));
+    expect((await one.sizes()).rows).toBe(20);
+    expect(new Set(await days())).not.toContain(9);
+    // A node whose partition another one has dropped creates it again, and loses nothing.
+    await one.prune({ beforeMs: today - 2 * day, maxBytes: 1e9 });
+    await other.write(rowsOf(3));
+    expect((await other.sizes()).rows).toBe(15);
+    // The oldest day goes first, and the newest stays however large it is.
+    await Promise.all(nodes.map((node) => node.prune({ beforeMs: 0, maxBytes: 1 })));
+    expect((await one.sizes()).rows).toBe(10);
+    for (const node of nodes) await node.close();
+  }, 60_000);
+}

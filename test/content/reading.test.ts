@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { StorageView } from "../../src/admin/system/schema.ts";
 import type { ContentDocument } from "../../src/content/document.ts";
 import { type RequestOptions, startSluice, type TestKey } from "../support/sluice.ts";
 import { waitFor } from "../support/wait.ts";
@@ -161,6 +162,16 @@ test("what is deleted is gone from the files, and the deletion is in the audit l
     await say("canary-of-three", "demo", {}, mine),
   ];
   expect((await api(`/requests/${one}/content`)).status).toBe(200);
+  const listed = await sluice.cliJson<StorageView>("store", "size");
+  expect(listed.content).toMatchObject({ days: 7, max_bytes: 2e9 });
+  expect(listed.content?.requests).toBeGreaterThanOrEqual(3);
+  expect(listed.content?.bytes).toBeGreaterThan(16_000);
+  expect((await sluice.cli("store", "size")).stdout).toMatch(
+    /content +\d+ requests, .*, kept for 7 days, at most \d/,
+  );
+  expect(((await (await api("/storage")).json()) as StorageView).content?.requests).toBe(
+    listed.content?.requests,
+  );
   expect(filesHold("canary-of-one")).toBe(true);
   expect(await (await api(`/requests/${one}/content`, { method: "DELETE", body: "{}" })).json()).toEqual({
     deleted: 1,

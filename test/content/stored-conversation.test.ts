@@ -48,7 +48,12 @@ test("a turn is shown with the stored conversation before it, without secrets, a
   expect(conversation).toMatchObject([{ role: "user" }, { role: "assistant" }]);
   expect(JSON.stringify(conversation)).toContain("my key is [secret]");
   expect(JSON.stringify(conversation)).not.toContain("and then?");
+  const shown = await sluice.cliJson<ContentView>("requests", "show", second.requestId, "--content");
+  expect(shown.conversation).toEqual(conversation);
   await sluice.request(`/v1/responses/${first.id}`, { key, method: "DELETE" });
+  expect(await sluice.cliJson("requests", "show", second.requestId, "--content")).not.toHaveProperty(
+    "conversation",
+  );
   expect((await contentOf(second.requestId)).conversation).toBeUndefined();
 }, 30_000);
 

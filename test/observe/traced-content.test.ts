@@ -5,6 +5,7 @@ import { hello, paths, streamAnswer, usageOf, wholeAnswer } from "../gateway/wir
 import { type Caller, World } from "../gateway/world.ts";
 import { openAiError } from "../support/answers.ts";
 import { upstreamKeys } from "../support/config.ts";
+import { freePort } from "../support/free-port.ts";
 import { waitFor } from "../support/wait.ts";
 import { type Span, startCollector } from "./collector.ts";
 import { exchangeFacts } from "./fixtures.ts";
@@ -42,9 +43,10 @@ const assistant = (reason: string) => [
 
 describe("content on spans, without [content]", () => {
   const collector = startCollector();
+  const metricsPort = freePort();
   let world: World;
   beforeAll(async () => {
-    const tail = `${talker}${quietModel}[tracing]\notlp_endpoint = "${collector.url}"\ncontent = true\n`;
+    const tail = `[admin]\nmetrics_listen = "127.0.0.1:${metricsPort}"\n${talker}${quietModel}[tracing]\notlp_endpoint = "${collector.url}"\ncontent = true\n`;
     world = await World.start({ tail });
   });
   afterAll(async () => {
@@ -116,20 +118,32 @@ describe("content on spans, without [content]", () => {
     for (const name of ["client", "model", "completed", "key"])
       expect(contentOf(spanOf(name)), name).toEqual(noContent);
     expect(contentOf(spanOf("failed"))).toEqual({ "gen_ai.input.messages": user });
+    expect(world.gateway.content?.dropped).toBe(0);
+    world.gateway.content?.countDropped(1);
+    expect(await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text()).toContain(
+      "\nsluice_content_dropped_total 1\n",
+    );
     expect(await Bun.file(`${world.gateway.configured.settings.server.data}/content.db`).exists()).toBe(
       false,
     );
   }, 90_000);
 });
 
-test("what waits for a slow collector is bounded", async () => {
+test("what waits for a slow collector is bounded, and content that is not sent is counted", async () => {
   await using collector = startCollector();
   const settings = { otlpEndpoint: collector.url, headers: {}, content: false };
-  const tracing = await startTracing(settings, "1");
+  let dropped = 0;
+  const tracing = await startTracing(settings, "1", () => {
+    dropped += 1;
+  });
   const megabyte = "x".repeat(1_000_000);
   for (let no = 0; no < 10; no += 1)
     tracing?.observe(exchangeFacts({ requestId: `req_${no}` }), { "gen_ai.input.messages": megabyte });
+  expect(dropped).toBe(2);
   for (let no = 0; no < 3000; no += 1) tracing?.observe(exchangeFacts());
+  expect(dropped).toBe(2);
+  tracing?.observe(exchangeFacts(), { "gen_ai.input.messages": "no room for the span" });
+  expect(dropped).toBe(3);
   await tracing?.close();
   const spans = collector.spans();
   expect(spans.filter((span) => attributesOf(span)["gen_ai.input.messages"] !== undefined).length).toBe(8);

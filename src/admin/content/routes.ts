@@ -13,6 +13,7 @@ import { type AdminCall, type AdminRoute, get, remove } from "../routes/route.ts
 import { oneOf, pageOf, text, when } from "../routes/shapes.ts";
 import { type ContentExport, deleteContent, exportContent, filterText, listedDocument } from "./content.ts";
 import { contentExportView, contentView, deletedContentView, listedContentView } from "./schema.ts";
+import { withConversation } from "./with-conversation.ts";
 
 const key = Type.Optional(text("A key's id, prefix or unique label."));
 const owner = Type.Optional(text("Who its key belongs to."));
@@ -66,7 +67,7 @@ export const contentRoutes: readonly AdminRoute[] = [
       const document = await recorded(deps).readJson(id);
       if (document === null) throw nothingRecorded();
       await writeAudit(call, { action: "content.read", target: id, detail: null });
-      return new Response((await withConversation(deps, id, document)) as Uint8Array<ArrayBuffer>, {
+      return new Response((await shown(deps, id, document)) as Uint8Array<ArrayBuffer>, {
         headers: { ...answerHeaders, "content-type": "application/json", "x-request-id": newId("req_") },
       });
     },
@@ -144,16 +145,13 @@ async function isOwn({ deps, caller }: AdminCall, id: string): Promise<boolean> 
   return of !== null && caller.owns(of);
 }
 
-/** The document, with the stored conversation that its request continued as its last member. */
-async function withConversation(deps: AdminDeps, id: string, document: Uint8Array): Promise<Uint8Array> {
-  const text = Buffer.from(document).toString();
-  if (!/"(?:previous_response_id|conversation)":/.test(text)) return document;
+async function shown(deps: AdminDeps, id: string, document: Uint8Array): Promise<Uint8Array> {
   const [row] = await recorded(deps).list({ ids: [id], limit: 1 });
-  const json = row === undefined ? null : await deps.storedBefore(row.keyId, JSON.parse(text));
-  if (json === null) return document;
-  const maxBytes = deps.settings().content?.maxRequestBytes ?? 0;
-  const items = await recorded(deps).clean({ json, maxBytes });
-  return Buffer.from(`${text.slice(0, text.lastIndexOf("}"))},"conversation":${items}}`);
+  return withConversation(document, row?.keyId, {
+    storedBefore: deps.storedBefore,
+    clean: recorded(deps).clean,
+    maxBytes: deps.settings().content?.maxRequestBytes ?? 0,
+  });
 }
 
 function placeOf(cursor: string | undefined): ContentPlace | undefined {

@@ -25,7 +25,7 @@ function renderMetrics(deps: MetricsSource, accounts: readonly AccountGauges[]):
     ready: !deps.isDraining() && deps.trouble() === null,
     inFlight: deps.inFlight(),
     droppedEndings: deps.droppedEndings(),
-    droppedContent: deps.content?.dropped ?? null,
+    droppedContent: deps.droppedContent(),
     heldCredits: creditsFromNano(held.nano),
     heldTokens: held.tokens,
     overrunCredits: creditsFromNano(overrun.nano),

@@ -49,7 +49,7 @@ export const systemRoutes: readonly AdminRoute[] = [
     "/storage",
     "How much is kept, for how long, and what was deleted last",
     { answers: storageView },
-    ({ deps }) => readStorage(deps.store, deps.settings().retention),
+    async ({ deps }) => readStorage(deps.store, deps.settings(), (await deps.content?.sizes()) ?? null),
   ),
   get("/routes", "The routes that clients call", { answers: listOf(routeView) }, ({ deps }) => ({
     data: routes.flatMap((route) => routeDocument(route, deps)),

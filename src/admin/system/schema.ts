@@ -66,6 +66,12 @@ export const storageView = Type.Object({
     retry_responses: counted("Responses to requests with an `Idempotency-Key`, kept for a day."),
     audit_log: count,
   }),
+  content: nullable(
+    Type.Object(
+      { requests: count, bytes: counted("On disk."), days: Type.Number(), max_bytes: count },
+      { description: "Recorded content of requests; null if none is recorded." },
+    ),
+  ),
   retention: Type.Object({
     request_days: Type.Number(),
     request_rows: count,

@@ -1,10 +1,15 @@
 import type { Settings } from "../../config/settings.ts";
+import type { ContentSizes } from "../../store/content-store.ts";
 import type { Store } from "../../store/store.ts";
 import { iso } from "../moments.ts";
 import type { StorageView } from "./schema.ts";
 
 /** How much is kept, for how long, and what was deleted last, under the names that the admin API and `--json` share. */
-export async function readStorage(store: Store, retention: Settings["retention"]): Promise<StorageView> {
+export async function readStorage(
+  store: Store,
+  { retention, content }: Pick<Settings, "retention" | "content">,
+  contentSizes: ContentSizes | null,
+): Promise<StorageView> {
   const figures = await store.storage();
   return {
     database_bytes: figures.databaseBytes,
@@ -21,9 +26,18 @@ export async function readStorage(store: Store, retention: Settings["retention"]
       retry_responses: figures.retryResponses,
       audit_log: figures.auditRecords,
     },
+    content: contentSizes && contentDocument(contentSizes, content),
     retention: retentionDocument(retention),
     pruned: figures.prunings.map(({ what, atMs, pruned }) => ({ what, at: iso(atMs), count: pruned })),
   };
+}
+
+/** What was recorded stays until its time is over, also where no more is. */
+function contentDocument(
+  { rows, bytes }: ContentSizes,
+  settings: Settings["content"],
+): StorageView["content"] {
+  return { requests: rows, bytes, days: settings?.days ?? 0, max_bytes: settings?.maxSizeBytes ?? 0 };
 }
 
 function retentionDocument(retention: Settings["retention"]): StorageView["retention"] {

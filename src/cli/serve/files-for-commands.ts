@@ -1,4 +1,4 @@
-import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { KnownNames } from "../../admin/keys/known-names.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
@@ -109,4 +109,10 @@ function readServed(dir: string): JsonObject | null {
 
 function texts(list: unknown): string[] {
   return Array.isArray(list) ? list.filter((each) => typeof each === "string") : [];
+}
+
+/** The configuration of the gateway that serves this data, which need not be where a command runs; undefined if it is not known. */
+export function configFileOf(dir: string): string | undefined {
+  const file = servedConfig(dir)?.file ?? null;
+  return file !== null && existsSync(file) ? file : undefined;
 }

@@ -1,14 +1,14 @@
 import { isObject, type Json } from "../../base/json.ts";
-import type { Gateway } from "../gateway.ts";
+import type { Settings } from "../../config/settings.ts";
 import type { Turn } from "./turn-body.ts";
-import type { TurnReader } from "./turns.ts";
+import type { TurnReader, Turns } from "./turns.ts";
 
 /**
  * The items of the stored conversation that a request has continued, oldest first, as one JSON list. Null if it continued none, or some of
  * it is gone. `response` is what was recorded of the response.
  */
 export async function storedBefore(
-  { turns, configured: { settings } }: Gateway,
+  { turns, settings }: { readonly turns: Turns; readonly settings: Settings },
   keyId: string,
   { request, response }: { readonly request: Json; readonly response: Json },
 ): Promise<string | null> {

@@ -105,6 +105,7 @@ async function makeDeps(
     accounts: ledger,
     content: null,
     storedBefore: async () => null,
+    droppedContent: () => null,
     guard: {
       tokenHash: hashSecret(token),
       sessions: new Sessions(clock, null, () => ""),

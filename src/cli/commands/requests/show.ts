@@ -5,11 +5,14 @@ import type {
   ExchangeDetailView,
   ExchangeView,
 } from "../../../admin/requests/schema.ts";
+import { knownSecrets } from "../../../base/secrets/secrets.ts";
 import { count, unitsText } from "../../../base/text/plural.ts";
 import { printable } from "../../../base/text/printable.ts";
+import type { ContentArchive } from "../../../content/archive.ts";
 import type { KeyRecord } from "../../../store/store.ts";
 import { type DataOptions, newDataCommand } from "../../help.ts";
-import { auditChange, withStore } from "../../open-store.ts";
+import { auditChange, type StoreContext, withStore } from "../../open-store.ts";
+import { configFileOf } from "../../serve/files-for-commands.ts";
 import { facts, type ListColumn, listTable } from "../../terminal/list.ts";
 import { printJson, Refused, second, span, type Terminal } from "../../terminal/terminal.ts";
 import { paintOutcome } from "./list.ts";
@@ -46,15 +49,44 @@ export function requestsShowCommand(terminal: Terminal): Command {
 async function showContent(id: string, options: DataOptions, terminal: Terminal): Promise<void> {
   const { withContent } = await import("../../open-content.ts");
   await withStore(terminal, options, {}, async (context) => {
-    const document = await withContent(context, options, terminal, (archive) => archive.read(id));
+    const document = await withContent(context, options, terminal, (archive) =>
+      readShown(archive, id, context, options, terminal),
+    );
     if (document === null)
       throw new Refused(
         `nothing is recorded of ${id}: it was not recorded, it was deleted, or its time is over`,
       );
     await auditChange(context, "content.read", { prefix: id });
-    printJson(document, terminal);
+    printJson(JSON.parse(Buffer.from(document).toString()), terminal);
   });
 }
+
+/** With the stored conversation before it, if that is still there. */
+async function readShown(
+  archive: ContentArchive,
+  id: string,
+  context: StoreContext,
+  { config: file }: DataOptions,
+  { env, cwd }: Terminal,
+): Promise<Uint8Array | null> {
+  const document = await archive.readJson(id);
+  if (document === null) return null;
+  const [row] = await archive.list({ ids: [id], limit: 1 });
+  const { examineSettings } = await import("../../../config/load.ts");
+  const { storedConversations, withConversation } = await import(
+    "../../../admin/content/with-conversation.ts"
+  );
+  const { cleanJson } = await import("../../../content/clean-json.ts");
+  const { settings } = examineSettings({ file: file ?? configFileOf(context.dir), env, cwd });
+  return withConversation(document, row?.keyId, {
+    storedBefore: storedConversations(context, settings),
+    clean: (text) => cleanJson(text, knownSecrets().all()),
+    maxBytes: settings.content?.maxRequestBytes ?? defaultMaxBytes,
+  });
+}
+
+/** Of a stored conversation, where the configuration has no [content] any more. */
+const defaultMaxBytes = 1_000_000;
 
 function unknown(id: string): string {
   return (

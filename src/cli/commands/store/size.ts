@@ -1,11 +1,13 @@
-import { existsSync } from "node:fs";
 import type { Command } from "commander";
 import type { StorageView } from "../../../admin/system/schema.ts";
 import { count, plural } from "../../../base/text/plural.ts";
 import { size } from "../../../base/text/size.ts";
+import { locateStore } from "../../../config/store.ts";
+import type { ContentSizes } from "../../../store/content-store.ts";
+import { hasContentFile, openContentStore } from "../../../store/open-content.ts";
 import { type DataOptions, newDataCommand } from "../../help.ts";
 import { withStore } from "../../open-store.ts";
-import { servedConfig } from "../../serve/files-for-commands.ts";
+import { configFileOf } from "../../serve/files-for-commands.ts";
 import { facts } from "../../terminal/list.ts";
 import { moment, printJson, type Terminal } from "../../terminal/terminal.ts";
 
@@ -17,22 +19,44 @@ export function storeSizeCommand(terminal: Terminal): Command {
       const { readStorage } = await import("../../../admin/system/storage.ts");
       const { env, cwd } = terminal;
       await withStore(terminal, options, {}, async ({ store, dir }) => {
-        const file = options.config ?? servedFile(dir);
-        const { retention } = examineSettings({ file, env, cwd }).settings;
-        const storage = await readStorage(store, retention);
+        const file = options.config ?? configFileOf(dir);
+        const { settings } = examineSettings({ file, env, cwd });
+        const storage = await readStorage(store, settings, await contentSizes(dir, options, terminal));
         if (options.json) printJson(storage, terminal);
         else terminal.print(facts(factsOf(storage), terminal));
       });
     });
 }
 
-/** What the gateway of this data keeps is said by its own configuration, which need not be where the command runs. */
-function servedFile(dir: string): string | undefined {
-  const file = servedConfig(dir)?.file ?? null;
-  return file !== null && existsSync(file) ? file : undefined;
+/** Null if nothing was recorded. It is counted without its key. */
+async function contentSizes(
+  dir: string,
+  { config: file, store: named }: DataOptions,
+  { env, cwd }: Terminal,
+): Promise<ContentSizes | null> {
+  const address = locateStore({ file, store: named, env, cwd });
+  if (address === null && !(await hasContentFile(dir))) return null;
+  const content = await openContentStore(address ?? { dir });
+  try {
+    const sizes = await content.sizes();
+    return sizes.rows === 0 ? null : sizes;
+  } finally {
+    await content.close();
+  }
 }
 
-function factsOf({ records, retention, pruned, ...sizes }: StorageView): (readonly [string, string])[] {
+function contentText({ requests, bytes, days, max_bytes: max }: NonNullable<StorageView["content"]>): string {
+  const kept = days === 0 ? "no more is recorded" : `kept for ${plural(days, "day")}, at most ${size(max)}`;
+  return `${plural(requests, "request")}, ${size(bytes)}, ${kept}`;
+}
+
+function factsOf({
+  records,
+  retention,
+  pruned,
+  content,
+  ...sizes
+}: StorageView): (readonly [string, string])[] {
   const { journal_bytes: journal, disk_free_bytes: free } = sizes;
   const last = (kind: StorageView["pruned"][number]["what"]) => {
     const found = pruned.find(({ what }) => what === kind);
@@ -60,6 +84,7 @@ function factsOf({ records, retention, pruned, ...sizes }: StorageView): (readon
       "for retries",
       `${plural(records.retry_responses, "response")} to requests with an Idempotency-Key, ${size(sizes.retry_response_bytes)}, kept for 24 hours`,
     ],
+    ...(content === null ? [] : [["content", contentText(content)] as const]),
     ["audit log", plural(records.audit_log, "change")],
   ];
 }

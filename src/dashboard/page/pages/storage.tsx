@@ -26,7 +26,7 @@ const columns: readonly Column<Kept>[] = [
   },
 ];
 
-function kinds({ records, retention, pruned, ...sizes }: StorageView): readonly Kept[] {
+function kinds({ records, retention, pruned, content, ...sizes }: StorageView): readonly Kept[] {
   const last = (kind: StorageView["pruned"][number]["what"]) => pruned.find(({ what }) => what === kind);
   return [
     { what: "Accounts", records: records.accounts, retention: null },
@@ -49,6 +49,15 @@ function kinds({ records, retention, pruned, ...sizes }: StorageView): readonly 
       records: records.retry_responses,
       retention: `24 hours, at most ${size(retention.response_bytes_per_key / 2)} of a key`,
     },
+    ...(content === null
+      ? []
+      : [
+          {
+            what: `Content of requests, ${size(content.bytes)}`,
+            records: content.requests,
+            retention: `${plural(content.days, "day")}, at most ${size(content.max_bytes)}`,
+          },
+        ]),
     { what: "Changes", records: records.audit_log, retention: null },
   ];
 }

@@ -18,33 +18,39 @@ const rewriteMs = 3_600_000;
 
 export function openPostgresContent({ url, password, prepare }: PostgresLocation): ContentStore {
   const address = parseAddress(url, password);
-  const client = new PostgresClient({ address, max: connections, prepare, deadlineMs });
+  const options = { address, prepare };
+  const client = new PostgresClient({ ...options, max: connections, deadlineMs });
   const database = new Database(client, outageMs);
   const days = new DayPartitions(client);
+  const writeAll = async (rows: readonly ContentRow[]): Promise<void> => {
+    await days.create(rows.map(({ atMs }) => atMs));
+    await client.transaction(async (query) => {
+      for (let at = 0; at < rows.length; at += rowsPerInsert)
+        await insert(query, rows.slice(at, at + rowsPerInsert));
+    });
+  };
   return {
     ...contentReads(database.read),
 
     async write(rows) {
-      await days.create(rows.map(({ atMs }) => atMs));
-      const writing = client.transaction(async (query) => {
-        for (let at = 0; at < rows.length; at += rowsPerInsert)
-          await insert(query, rows.slice(at, at + rowsPerInsert));
-      });
-      // A partition that another gateway has dropped meanwhile is created for the next rows.
-      await writing.catch((error) => {
+      // A partition that another gateway has dropped meanwhile is created again.
+      await writeAll(rows).catch(() => {
         days.forget();
-        throw error;
+        return writeAll(rows);
       });
     },
 
-    /** Their bytes are gone after a vacuum. */
     async delete(filter) {
       const parameters = new Parameters();
       const where = contentWhere(filter, parameters);
       const text = `DELETE FROM content WHERE ${where} RETURNING tableoid::regclass::text AS partition`;
       const deleted = await database.change<{ partition: string }>(text, parameters.all);
       const partitions = new Set(deleted.map(({ partition }) => partition));
-      for (const partition of partitions) await client.query(`VACUUM ${partition}`);
+      if (partitions.size > 0)
+        await rewritePartitions(
+          new PostgresClient({ ...options, max: 1, deadlineMs: rewriteMs }),
+          partitions,
+        );
       return deleted.length;
     },
 
@@ -64,6 +70,15 @@ export function openPostgresContent({ url, password, prepare }: PostgresLocation
 
     close: () => client.close(),
   };
+}
+
+/** Only a rewritten table has nothing left of what was deleted. Whoever writes content waits meanwhile, and no request does. */
+async function rewritePartitions(client: PostgresClient, partitions: ReadonlySet<string>): Promise<void> {
+  try {
+    for (const partition of partitions) await client.query(`VACUUM FULL ${partition}`);
+  } finally {
+    await client.close();
+  }
 }
 
 async function insert(query: Query, rows: readonly ContentRow[]): Promise<void> {
