@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { SQL } from "bun";
 import type { ContentDocument } from "../../src/content/document.ts";
-import { openPostgresContent } from "../../src/store/postgres/content/content-tables.ts";
+import { openContentStore } from "../../src/store/open-content.ts";
 import { migratedDatabase } from "../store/postgres/fixtures.ts";
 import { hasPostgres, withoutPostgres } from "../support/postgres.ts";
 import { startSluice, type TestKey } from "../support/sluice.ts";
@@ -100,7 +100,7 @@ else {
   test("several nodes write to the same days, and look after retention together", async () => {
     await using database = await migratedDatabase();
     const location = { url: database.url, password: null, prepare: true };
-    const nodes = [openPostgresContent(location), openPostgresContent(location)] as const;
+    const nodes = [await openContentStore(location), await openContentStore(location)] as const;
     const [one, other] = nodes;
     const day = 86_400_000;
     const today = Math.floor(Date.now() / day) * day;
