@@ -167,6 +167,8 @@ testEachStore(
     await store.close();
     const again = await database.openGateway(systemClock);
     expect(await summarizeUsage(again, { by: "key", sinceMs: 0 })).toMatchObject([{ requests: 2 }]);
+    const ofRoute = await summarizeUsage(again, { by: "route", sinceMs: 0 });
+    expect(ofRoute).toMatchObject([{ requests: 2, overrunNano: 3 }]);
     await again.close();
   },
 );

@@ -28,6 +28,7 @@ async function book(query: Query, { charge, record, response, ending, turns }: S
   );
   assert(found !== undefined, `there is no key ${charge.keyId}`);
   const common = {
+    route: record?.route ?? null,
     account_no: found.accountNo,
     key_no: found.no,
     at_ms: charge.atMs,

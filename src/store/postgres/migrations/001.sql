@@ -1142,8 +1142,8 @@ BEGIN
         account_no, key_no, held_period, held_counted, month, charge, overrun, owed, is_credit)
     WHERE i.account_no IS NOT NULL AND i.cost IS NOT NULL;
   IF is_overrun THEN
-    INSERT INTO entries (month, account_no, key_no, node_no, kind, amount, at_ms, period_start_ms, counted_at_ms, exchange_id, basis, outcome, model, provider, labels)
-      SELECT i.month, i.account_no, i.key_no, p_node, 'overrun', part.amount, i.at, i.held_period, i.held_counted, i.id, i.basis, i.outcome, i.model, i.provider, i.labels
+    INSERT INTO entries (month, account_no, key_no, node_no, kind, amount, at_ms, period_start_ms, counted_at_ms, exchange_id, basis, outcome, route, model, provider, labels)
+      SELECT i.month, i.account_no, i.key_no, p_node, 'overrun', part.amount, i.at, i.held_period, i.held_counted, i.id, i.basis, i.outcome, i.route, i.model, i.provider, i.labels
       FROM unnest(p_ends, ended) AS i(id, key, account, opened, period, counted, cost, at, basis, outcome, list_cost, model, provider, rates, quantities, asked, labels, recorded, route, upstream_model,
           stream, status, uncached, cached, cache_write, input, output, reasoning, first_byte, total, attempts, saved,
           account_no, key_no, held_period, held_counted, month, charge, overrun, owed, is_credit),
@@ -1298,8 +1298,8 @@ BEGIN
       CASE WHEN i.recorded IS NOT NULL THEN i.output END, i.reasoning,
       CASE WHEN i.recorded IS NOT NULL THEN CASE WHEN a.mode = 'credit' THEN v_paid + v_now ELSE 0 END END, i.first_byte, i.total, i.attempts,
       i.rates, i.quantities, i.asked, i.labels, i.saved);
-  INSERT INTO entries (month, account_no, key_no, node_no, kind, amount, at_ms, period_start_ms, counted_at_ms, exchange_id, basis, outcome, model, provider, labels)
-    SELECT v_month, a.no, k.no, p_node, 'overrun', part.amount, i.at, i.period, v_counted, i.id, i.basis, i.outcome, i.model, i.provider, i.labels
+  INSERT INTO entries (month, account_no, key_no, node_no, kind, amount, at_ms, period_start_ms, counted_at_ms, exchange_id, basis, outcome, route, model, provider, labels)
+    SELECT v_month, a.no, k.no, p_node, 'overrun', part.amount, i.at, i.period, v_counted, i.id, i.basis, i.outcome, i.route, i.model, i.provider, i.labels
     FROM (VALUES (-v_owed), (v_rest - v_now)) AS part(amount) WHERE part.amount <> 0;
   counted := p_attempts || ARRAY(SELECT sluice_interrupted(e.at_ms, row_to_json(t), e.quantities, e.rates_id, -1)
     FROM (SELECT at_ms, quantities, rates_id FROM entries WHERE id = v_first AND month = v_month) AS e,

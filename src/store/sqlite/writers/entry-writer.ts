@@ -16,6 +16,8 @@ const columns = `kind, key_no, account_no, amount, at_ms, period_start_ms, count
 const valuesPerRow = columns.split(",").length;
 /** An overrun is explained by the charge before it. */
 const unexplained = { listCostNano: null, askedModel: null, rates: null, quantities: null };
+/** An overrun has the route of the usage record that its charge came with. */
+type RoutedCharge = ChargeEntry & { readonly route?: string | null };
 /** Most batches fit into one such statement; longer ones gain almost nothing. */
 const mostRowsPerStatement = 32;
 
@@ -97,11 +99,11 @@ export class EntryWriter {
     this.#add("charge", charge.owed - charge.charged, key, charge, record, credential);
   }
 
-  /** What is owed above caps, and what is not charged. Both count for the same model and provider as the charge. */
+  /** What is owed above caps, and what is not charged. Both count for the same model, provider and route as the charge. */
   #addOverruns(key: WrittenKey, charge: ChargeEntry, record: UsageRecord | null): void {
     if (charge.owed === 0 && charge.overrun === 0) return;
     const { model, provider } = record ?? charge;
-    const entry = { ...charge, ...unexplained, model, provider };
+    const entry = { ...charge, ...unexplained, model, provider, route: record?.route ?? null };
     if (charge.owed > 0) this.#add("overrun", -charge.owed, key, entry, null, null);
     if (charge.overrun > 0) this.#add("overrun", charge.overrun, key, entry, null, null);
   }
@@ -110,7 +112,7 @@ export class EntryWriter {
     kind: "charge" | "overrun",
     amount: number,
     key: WrittenKey,
-    charge: ChargeEntry,
+    charge: RoutedCharge,
     record: UsageRecord | null,
     credential: string | null,
   ): void {
@@ -153,13 +155,13 @@ export class EntryWriter {
 function fillRecord(
   values: SQLQueryBindings[],
   index: number,
-  charge: ChargeEntry,
+  charge: RoutedCharge,
   record: UsageRecord | null,
 ): number {
   const usage = record?.usage;
   let next = index;
   values[next++] = record?.atMs ?? null;
-  values[next++] = record?.route ?? null;
+  values[next++] = record?.route ?? charge.route ?? null;
   values[next++] = record?.model ?? charge.model;
   values[next++] = record?.provider ?? charge.provider;
   values[next++] = record?.upstreamModel ?? null;

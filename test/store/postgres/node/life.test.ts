@@ -6,7 +6,7 @@ import { listNodes } from "../../../../src/store/postgres/node/list-nodes.ts";
 import { hasPostgres, withoutPostgres } from "../../../support/postgres.ts";
 import { costing } from "../../../support/rates.ts";
 import { waitFor } from "../../../support/wait.ts";
-import { temporaryFolder } from "../../fixtures.ts";
+import { temporaryFolder, usageRecord } from "../../fixtures.ts";
 import { unbalanced } from "./node-load.ts";
 import { chargeOrder, holdOrder, NodeWorld, shortTiming } from "./world.ts";
 
@@ -38,6 +38,24 @@ else
       ]);
       expect(await unbalanced(world.client)).toEqual([]);
     });
+
+    test("writes what it could not charge under the route of its charge", async () => {
+      await using world = await NodeWorld.create();
+      const keyId = await world.addKey(100);
+      const { node } = await world.join();
+      const order = holdOrder(keyId, 50);
+      await node.hold(order);
+      const record = usageRecord(keyId, { exchangeId: order.holdId });
+      expect(await node.settle(chargeOrder(order, 150, { record }))).toEqual({ charged: 100, overrun: 50 });
+      const entries = await world.client.query(
+        "SELECT kind, amount::float8 AS amount, route FROM entries WHERE exchange_id IS NOT NULL ORDER BY id",
+      );
+      expect([...entries]).toEqual([
+        { kind: "charge", amount: -100, route: record.route },
+        { kind: "overrun", amount: 50, route: record.route },
+      ]);
+      await node.leave();
+    }, 60_000);
 
     test("that is cut off is taken over, finds itself fenced, and joins anew under another number", async () => {
       await using world = await NodeWorld.create();
