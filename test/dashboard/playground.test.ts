@@ -125,7 +125,7 @@ describe.if(browserPath !== null)("the playground", () => {
       await page.getByLabel("Message").fill("fast, break");
       await ask(dialect);
       await page.getByText("broken", { exact: true }).waitFor();
-      await problem.getByText("before the response was complete").first().waitFor();
+      await problem.getByText("was interrupted").first().waitFor();
     }
   });
 

@@ -1,7 +1,7 @@
 import { describe, expect, setSystemTime, spyOn, test } from "bun:test";
 import type { RunningGateway } from "../../src/app/start.ts";
 import { msPerDay } from "../../src/base/clock.ts";
-import { idDigest } from "../../src/base/id.ts";
+import { idKey } from "../../src/base/id.ts";
 import { temporaryFolder } from "../store/fixtures.ts";
 import { emptyDatabase } from "../store/postgres/fixtures.ts";
 import { hasPostgres, withoutPostgres } from "../support/postgres.ts";
@@ -33,7 +33,7 @@ async function leaveTraces({ url, gateway, ...running }: RunningGateway): Promis
 
 /** How many of each are in the database, expired or not. */
 async function kept({ store }: RunningGateway, keyId: string): Promise<readonly number[]> {
-  const [given] = await store.findGivenIds(keyId, [idDigest("cntr_1")]);
+  const [given] = await store.findGivenIds(keyId, [idKey("cntr_1")]);
   const scope = { keyId, route: "/v1/responses", idempotencyKey: "once" };
   const answer = await store.findStoredResponse(scope, 0);
   return [answer === null ? 0 : 1, (await store.storage()).responses, given == null ? 0 : 1];
