@@ -16,10 +16,12 @@ const timeoutMs = isSoak ? 3_600_000 : 120_000;
 const seed = Number(process.env["SEED"] ?? Date.now() % 1_000_000);
 
 const started: Bun.Subprocess[] = [];
-afterEach(async () => {
+afterEach(killAll);
+
+async function killAll(): Promise<void> {
   for (const each of started) each.kill("SIGKILL");
   await Promise.all(started.splice(0).map(({ exited }) => exited));
-});
+}
 
 interface Ledger extends Disposable {
   readonly before: Buffer;
@@ -65,6 +67,7 @@ describe.skipIf(!canRecordDisk)(`a power cut (SEED=${seed})`, () => {
       ledger.start("command-process");
       await untilAcknowledged(ledger.disk, acknowledgements);
       expect(gateway.exitCode).toBeNull();
+      await killAll();
       const events = ledger.disk.events();
       const survived = await survivePowerCuts({ before: ledger.before, events, cuts, seed });
       expect(survived.acknowledged).toBeGreaterThan(acknowledgements / 2);
@@ -87,6 +90,7 @@ describe.skipIf(!canRecordDisk)(`a power cut (SEED=${seed})`, () => {
       expect(disk.events().filter(({ kind }) => kind === "syncFailed")).not.toEqual([]);
       ledger.start("gateway-process");
       await untilAcknowledged(disk, acknowledgements / 2);
+      await killAll();
       await survivePowerCuts({ before: ledger.before, events: disk.events(), cuts: cuts / 4, seed });
     },
     timeoutMs,
