@@ -22,6 +22,7 @@ function spentNote(key: KeyView, figures: FiguresView | null): string {
   const parts = [unit];
   if (figures.cancelled_spend > 0) parts.push(`${credits(figures.cancelled_spend)} of cancelled calls`);
   if (figures.interrupted_spend > 0) parts.push(`${credits(figures.interrupted_spend)} of interrupted calls`);
+  if (figures.overrun > 0) parts.push(`${credits(figures.overrun)} not charged`);
   return parts.join(" · ");
 }
 

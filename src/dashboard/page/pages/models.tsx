@@ -4,9 +4,10 @@ import type { UsageRowView, UsageView } from "../../../admin/reports/schema.ts";
 import type { Page } from "../../../admin/routes/shapes.ts";
 import { abilitiesOf, showsTokenPrice } from "../../../base/models/model-uses.ts";
 import { plural } from "../../../base/text/plural.ts";
-import { api, useAnswer } from "../api.ts";
+import { api, useAnswer, useLoaded } from "../api.ts";
 import { count, duration, moment, percent, price, rate, shortCount } from "../format.ts";
 import { healthWords } from "../health.ts";
+import { rowsByGroup } from "../model-usage.ts";
 import { Badge } from "../parts/badge.tsx";
 import { Button } from "../parts/button.tsx";
 import { ForAdmins } from "../parts/for-admins.tsx";
@@ -191,9 +192,13 @@ function ModelCard({ of: model, usage }: { of: ModelView; usage: UsageRowView | 
   );
 }
 
+function usageOfModels(cursor: string | null): Promise<UsageView> {
+  return api.get<UsageView>("/usage", { by: "model", since: "24h", cursor });
+}
+
 export function Models() {
   const models = useAnswer<Page<ModelView>>("/models", 5000);
-  const lastDay = useAnswer<UsageView>("/usage", 30_000, { by: "model", since: "24h" });
+  const lastDay = useLoaded("usage of models", () => rowsByGroup(usageOfModels), 30_000);
   return (
     <>
       <PageHead title="Models" about="What clients may ask for, and which deployments answer." />
@@ -207,13 +212,7 @@ export function Models() {
               </Empty>
             </div>
           ) : (
-            data.map((model) => (
-              <ModelCard
-                key={model.id}
-                of={model}
-                usage={lastDay.value?.data.find(({ group }) => group === model.id)}
-              />
-            ))
+            data.map((model) => <ModelCard key={model.id} of={model} usage={lastDay.value?.get(model.id)} />)
           )
         }
       </Shown>

@@ -1,6 +1,7 @@
 import type { OverviewView, UsageRowView } from "../../../admin/reports/schema.ts";
 import type { ExchangeView } from "../../../admin/requests/schema.ts";
 import { change, count, credits, duration, moment, rate, shortCount, shortPlural } from "../format.ts";
+import { overrunFacts } from "../overrun.ts";
 import { Card } from "../parts/card.tsx";
 import { type Fact, FactTiles } from "../parts/fact-tiles.tsx";
 import { type Column, Table } from "../parts/table.tsx";
@@ -41,6 +42,7 @@ export function Tiles({ overview }: { overview: OverviewView }) {
     ],
     ["First byte", duration(totals.first_byte_p50_ms), `p95 ${duration(totals.first_byte_p95_ms)}`],
     ["In flight", count(overview.in_flight), "open right now"],
+    ...overrunFacts(totals),
   ];
   return <FactTiles facts={facts} />;
 }

@@ -2,6 +2,7 @@ import type { AccountList } from "../../../admin/accounts/schema.ts";
 import type { UsageRowView, UsageView } from "../../../admin/reports/schema.ts";
 import { useAnswer } from "../api.ts";
 import { count, credits, rate, shortCount, timeRange } from "../format.ts";
+import { overrunFacts } from "../overrun.ts";
 import { Choose } from "../parts/choose.tsx";
 import { Download, everyPage } from "../parts/download.tsx";
 import { EmptyList } from "../parts/empty-list.tsx";
@@ -99,6 +100,7 @@ function factsOf({ total }: UsageView): readonly Fact[] {
     ["Output", shortCount(total.output_tokens), "tokens"],
     ["Cached input", rate(total.cached_input_share), `${shortCount(total.cached_input_tokens)} tokens`],
     ["Saved by caching", credits(total.cache_savings), "credits"],
+    ...overrunFacts(total),
   ];
 }
 

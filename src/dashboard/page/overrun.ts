@@ -1,0 +1,15 @@
+import type { FiguresView } from "../../admin/reports/schema.ts";
+import { credits, shortCount } from "./format.ts";
+
+type OverrunFigures = Pick<FiguresView, "overrun" | "overrun_tokens">;
+
+/** The tile of what calls cost above their holds and was not charged. None where that is nothing, as nearly always. */
+export function overrunFacts({
+  overrun,
+  overrun_tokens: tokens,
+}: OverrunFigures): readonly (readonly [string, string, string])[] {
+  if (overrun === 0 && tokens === 0) return [];
+  if (overrun === 0) return [["Overrun", shortCount(tokens), "tokens above limits, not charged"]];
+  const more = tokens > 0 ? ` · ${shortCount(tokens)} tokens of budgets` : "";
+  return [["Overrun", credits(overrun), `credits above limits, not charged${more}`]];
+}
