@@ -1,8 +1,8 @@
 import type { ContentRow } from "../store/content-store.ts";
-import { type BodyCollector, collectorOf } from "./body-collector.ts";
+import { type BodyCollector, collectorOf, JsonCollector } from "./body-collector.ts";
 import type { RecordingEnd, RecordingStart } from "./document.ts";
-import { type Frame, frameKinds, readFrames, type SentLog, textOf } from "./frame-log.ts";
-import { makeDocument } from "./make-document.ts";
+import { type Frame, frameKinds, type Part, readFrames, type SentLog, textOf } from "./frame-log.ts";
+import { bodyOf, makeDocument } from "./make-document.ts";
 import { pack } from "./pack.ts";
 import { Redactor } from "./redactor.ts";
 import { type TracedContent, tracedContent } from "./traced-content.ts";
@@ -10,7 +10,7 @@ import { type TracedContent, tracedContent } from "./traced-content.ts";
 /** One request whose end has not come. */
 interface OpenRecording {
   readonly start: RecordingStart;
-  readonly request: BodyCollector;
+  readonly request: JsonCollector;
   readonly response: BodyCollector;
   readonly upstreamRequest: BodyCollector | null;
   readonly upstreamResponse: BodyCollector | null;
@@ -75,12 +75,18 @@ export class Assembler {
     }
     const open = this.#open.get(recording);
     if (open === undefined) return null;
-    if (kind === frameKinds.request) open.request.add(part);
+    if (kind === frameKinds.request) this.#addRequest(open, part);
     else if (kind === frameKinds.response) open.response.add(part);
     else if (kind === frameKinds.upstreamRequest) open.upstreamRequest?.add(part);
     else if (kind === frameKinds.upstreamResponse) open.upstreamResponse?.add(part);
     else this.#open.delete(recording);
     return kind === frameKinds.end ? this.#made(open, textOf(part)) : null;
+  }
+
+  /** A request comes in one piece. A large one is cut at once: its response may take minutes, and several would fill the queue. */
+  #addRequest({ request, start: { maxRequestBytes: max } }: OpenRecording, part: Part): void {
+    request.add(part);
+    if (part.end - part.start > max) request.finish((body) => bodyOf(body, max, this.redactor));
   }
 
   /** Most recordings start like the one before. */
@@ -116,8 +122,9 @@ export class Assembler {
 }
 
 function begun(start: RecordingStart): OpenRecording {
-  const request = collectorOf(start.request);
-  const response = collectorOf(start.response);
+  const { maxRequestBytes, maxResponseBytes } = start;
+  const request = new JsonCollector(start.isRequestValid);
+  const response = collectorOf(start.response, maxResponseBytes);
   if (start.upstream === null)
     return {
       start,
@@ -127,8 +134,8 @@ function begun(start: RecordingStart): OpenRecording {
       upstreamResponse: null,
       all: [request, response],
     };
-  const upstreamRequest = collectorOf(wholeJson);
-  const upstreamResponse = collectorOf(start.upstream.response);
+  const upstreamRequest = collectorOf(wholeJson, maxRequestBytes);
+  const upstreamResponse = collectorOf(start.upstream.response, maxResponseBytes);
   const all = [request, response, upstreamRequest, upstreamResponse];
   return { start, request, response, upstreamRequest, upstreamResponse, all };
 }

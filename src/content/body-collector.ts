@@ -9,10 +9,21 @@ import { joinerOf, type StreamJoiner } from "./join/stream-joiner.ts";
 /** Of a stream that is read at once. */
 const maxWaitingBytes = 256 * 1024;
 
+/** So many times the maximum is joined, because data in it becomes shorter, and this much at least. */
+const maxJoinedShare = 4;
+const minJoinedBytes = 4_000_000;
+
 /** What has come of one body so far. */
 export type CollectedBody =
   | { readonly kind: "json"; readonly part: Part; readonly isValid: boolean }
-  | { readonly kind: "value"; readonly value: Json };
+  | { readonly kind: "value"; readonly value: Json; readonly skippedBytes: number }
+  | ({ readonly kind: "written" } & WrittenBody);
+
+/** JSON text, or the part of the log that has it as it came, and how many bytes were cut. */
+export interface WrittenBody {
+  readonly json: string | Part;
+  readonly cut: number;
+}
 
 export interface BodyCollector {
   add(part: Part): void;
@@ -24,15 +35,17 @@ export interface BodyCollector {
   readonly heldBytes: number;
 }
 
-export function collectorOf(form: BodyForm): BodyCollector {
-  if (form.kind === "events") return new EventCollector(joinerOf(form.format));
+/** `max` is what is kept of the body. */
+export function collectorOf(form: BodyForm, max: number): BodyCollector {
+  if (form.kind === "events") return new EventCollector(joinerOf(form.format), max);
   return form.kind === "bytes" ? new DigestCollector(form.type) : new JsonCollector(form.isValid);
 }
 
-class JsonCollector implements BodyCollector {
+export class JsonCollector implements BodyCollector {
   #parts: Part[] = [];
   /** How many of them are copies, or in shared memory. */
   #retained = 0;
+  #written: WrittenBody | null = null;
   readonly #isValid: boolean;
   heldBytes = 0;
 
@@ -45,7 +58,19 @@ class JsonCollector implements BodyCollector {
     this.heldBytes += part.end - part.start;
   }
 
+  /** All of it has come: it is written now, so that a large one does not wait for the end of its request. */
+  finish(write: (body: CollectedBody) => WrittenBody): void {
+    const body = this.end();
+    if (body === null) return;
+    this.#written = write(body);
+    this.#parts = [];
+    this.#retained = 0;
+    const { json } = this.#written;
+    this.heldBytes = typeof json === "string" ? json.length : json.end - json.start;
+  }
+
   end(): CollectedBody | null {
+    if (this.#written !== null) return { kind: "written", ...this.#written };
     const [first, ...others] = this.#parts;
     if (first === undefined) return null;
     const part = others.length === 0 ? first : joined(this.#parts);
@@ -89,7 +114,9 @@ const nothing = Buffer.alloc(0);
 class EventCollector implements BodyCollector {
   readonly #decoder = new SseDecoder();
   readonly #joiner: StreamJoiner;
+  readonly #maxTextBytes: number;
   #isBroken = false;
+  #skippedBytes = 0;
   #waiting: Part[] = [];
   #waitingBytes = 0;
   /** The start of an event whose end has not come. */
@@ -98,8 +125,9 @@ class EventCollector implements BodyCollector {
   #repeat: RepeatedEvent | null = null;
   #textBytes = 0;
 
-  constructor(joiner: StreamJoiner) {
+  constructor(joiner: StreamJoiner, max: number) {
     this.#joiner = joiner;
+    this.#maxTextBytes = Math.max(max * maxJoinedShare, minJoinedBytes);
   }
 
   get heldBytes(): number {
@@ -120,6 +148,11 @@ class EventCollector implements BodyCollector {
     copyParts(this.#waiting, bytes, this.#rest.length);
     this.#waiting = [];
     this.#waitingBytes = 0;
+    if (this.#textBytes > this.#maxTextBytes) {
+      // The rest would be cut in any case, and one long stream must not take the room of all others.
+      this.#isBroken = true;
+      this.#skippedBytes += bytes.length;
+    }
     const end = this.#isBroken ? bytes.length : wholeEventsEnd(bytes);
     // An event that is too large is the last that is recorded.
     if (bytes.length - end > maxEventBytes) this.#isBroken = true;
@@ -132,7 +165,7 @@ class EventCollector implements BodyCollector {
     if (this.#rest.length > 0) this.#read(this.#rest);
     if (!this.#isBroken) for (const frame of this.#decoder.end()) this.#take(frame);
     const value = this.#joiner.joined();
-    return value === null ? null : { kind: "value", value };
+    return value === null ? null : { kind: "value", value, skippedBytes: this.#skippedBytes };
   }
 
   #read(events: Uint8Array): void {
@@ -183,6 +216,6 @@ class DigestCollector implements BodyCollector {
   end(): CollectedBody | null {
     if (this.#bytes === 0) return null;
     const value = { type: this.#type, bytes: this.#bytes, sha256: this.#hasher.digest("hex") };
-    return { kind: "value", value };
+    return { kind: "value", value, skippedBytes: 0 };
   }
 }

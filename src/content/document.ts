@@ -46,7 +46,8 @@ export type BodyForm =
 
 /** What is known when recording begins. */
 export interface RecordingStart {
-  readonly request: BodyForm;
+  /** Whether the request is known to be JSON. */
+  readonly isRequestValid: boolean;
   readonly response: BodyForm;
   /** Null if what the provider was sent is not recorded. */
   readonly upstream: { readonly response: BodyForm } | null;

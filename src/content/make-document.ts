@@ -1,5 +1,5 @@
 import { isObject, type Json, tryParse } from "../base/json.ts";
-import type { CollectedBody } from "./body-collector.ts";
+import type { CollectedBody, WrittenBody } from "./body-collector.ts";
 import type { RecordingEnd } from "./document.ts";
 import { type Part, textOf } from "./frame-log.ts";
 import type { Redactor } from "./redactor.ts";
@@ -18,12 +18,6 @@ export interface CollectedContent {
   } | null;
   readonly maxRequestBytes: number;
   readonly maxResponseBytes: number;
-}
-
-/** JSON text, or the part of the log that has it as it came. */
-interface WrittenBody {
-  readonly json: string | Part;
-  readonly cut: number;
 }
 
 const nothing: WrittenBody = { json: "null", cut: 0 };
@@ -67,9 +61,13 @@ function joined(pieces: readonly (string | Part)[]): Uint8Array {
   return document;
 }
 
-function bodyOf(body: CollectedBody | null, max: number, redactor: Redactor): WrittenBody {
+export function bodyOf(body: CollectedBody | null, max: number, redactor: Redactor): WrittenBody {
   if (body === null) return nothing;
-  if (body.kind === "value") return joinedBody(body.value, max, redactor);
+  if (body.kind === "written") return body;
+  if (body.kind === "value") {
+    const { json, cut } = joinedBody(body.value, max, redactor);
+    return { json, cut: cut + body.skippedBytes };
+  }
   const { part, isValid } = body;
   const { source, start, end } = part;
   if (isValid && end - start <= max && isPlain(source.toString("latin1", start, end), redactor))
@@ -100,5 +98,5 @@ const dataOrEscapes = new RegExp(`${dataMarks.source}|\\\\[u/]`);
 function withUsage(response: CollectedBody | null, usage: Json): CollectedBody | null {
   if (usage === null || response?.kind !== "value" || !isObject(response.value)) return response;
   if (response.value["usage"] !== undefined && response.value["usage"] !== null) return response;
-  return { kind: "value", value: { ...response.value, usage } };
+  return { ...response, value: { ...response.value, usage } };
 }

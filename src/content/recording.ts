@@ -30,9 +30,7 @@ function writtenStart(start: RecordingStart): string {
     last.response === start.response &&
     last.upstream === null &&
     start.upstream === null &&
-    last.request.kind === "json" &&
-    start.request.kind === "json" &&
-    last.request.isValid === start.request.isValid &&
+    last.isRequestValid === start.isRequestValid &&
     last.maxRequestBytes === start.maxRequestBytes &&
     last.maxResponseBytes === start.maxResponseBytes;
   if (!isSame || lastStart === null) lastStart = { start, text: JSON.stringify(start) };
@@ -102,9 +100,8 @@ export class ContentRecording {
   /** The response begins. Its request is handed over with it, because its bytes are soon released. */
   open(response: BodyForm, isRequestValid: boolean): void {
     if (this.#state !== "waiting") return;
-    const request = { kind: "json", isValid: isRequestValid } as const;
     const upstream = this.#upstream && { response: upstreamForm(this.#upstream) };
-    const start: RecordingStart = { request, response, upstream, ...this.#limits };
+    const start: RecordingStart = { isRequestValid, response, upstream, ...this.#limits };
     this.#state = "open";
     this.#add(frameKinds.start, writtenStart(start));
     if (this.#request !== null) this.#add(frameKinds.request, this.#request);

@@ -20,14 +20,28 @@ export class Redactor {
     return ownSecret.test(text) || this.#forms.some((form) => text.includes(form));
   }
 
+  /** A text may be JSON itself, such as the arguments of a tool, and have a secret in it by escapes. */
   readonly clean = (text: string): string => {
+    const clean = this.#replace(text);
+    const unescaped = withoutEscapes(clean);
+    return unescaped !== clean && this.isSuspect(unescaped) ? this.#replace(unescaped) : clean;
+  };
+
+  #replace(text: string): string {
     if (!this.isSuspect(text)) return text;
     let rest = text.replace(ownSecrets, "[secret]");
     for (const secret of this.#secrets) rest = rest.replaceAll(secret, "[secret]");
     return rest;
-  };
+  }
 }
 
 function bytesAsText(secret: string): string {
   return Buffer.from(secret).toString("latin1");
+}
+
+function withoutEscapes(text: string): string {
+  if (!text.includes("\\")) return text;
+  return text
+    .replace(/\\+u([0-9a-fA-F]{4})/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
+    .replaceAll(/\\+\//g, "/");
 }

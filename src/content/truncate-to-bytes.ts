@@ -7,6 +7,8 @@ export interface TruncatedText {
 }
 
 const mark = "…";
+/** Each writes all of it once more. */
+const maxListCuts = 16;
 /** A string is not cut to less. */
 const minKeptChars = 16;
 
@@ -22,7 +24,7 @@ export function truncateToBytes(value: Json, max: number): TruncatedText {
     kept = withShortStrings(kept, limit);
     json = JSON.stringify(kept);
   }
-  for (let tries = 0; tries < 64 && Buffer.byteLength(json) > max; tries += 1) {
+  for (let tries = 0; tries < maxListCuts && Buffer.byteLength(json) > max; tries += 1) {
     const shorter = withShorterList(kept, Buffer.byteLength(json) - max);
     if (shorter === null) break;
     kept = shorter;

@@ -7,7 +7,7 @@ import { joinerOf } from "../../src/content/join/stream-joiner.ts";
 
 /** What a stream is joined to, as the thread does it: event by event, without parsing what repeats. */
 function joined(format: string, stream: string): Json {
-  const collector = collectorOf({ kind: "events", format });
+  const collector = collectorOf({ kind: "events", format }, 1_000_000);
   const source = Buffer.from(stream);
   for (let start = 0; start < source.length; start += 97)
     collector.add({ source, start, end: Math.min(start + 97, source.length) });

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { pairs, talker } from "../gateway/pairs.ts";
 import { hello, paths, streamAnswer, usageOf, wholeAnswer } from "../gateway/wire-answers.ts";
 import { type Caller, World } from "../gateway/world.ts";
-import { cutBefore, heldBefore, openAiError } from "../support/answers.ts";
+import { bytesOf, cutBefore, heldBefore, openAiError, splitAt, sse } from "../support/answers.ts";
 import { upstreamKeys } from "../support/config.ts";
 import { waitFor } from "../support/wait.ts";
 import { lastRecorded, textIn } from "./recorded-documents.ts";
@@ -195,17 +195,42 @@ test("known secrets are removed, however they are written", async () => {
   const escaped = [...secret]
     .map((letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}`)
     .join("");
+  // JSON within a string of JSON has escapes of its own.
+  const nested = escaped.replaceAll("\\", "\\\\");
   world.provider.script(wholeAnswer("chat", { text: `never say ${secret}` }));
   const response = await fetch(`${world.running.url}/v1/chat/completions`, {
     method: "POST",
     headers: { authorization: `Bearer ${caller.secret}` },
-    body: `{"model":"gpt-test","messages":[{"role":"user","content":"${escaped} and ${caller.secret} and slua_${"a".repeat(32)}"}],"user":"${secret}"}`,
+    body: `{"model":"gpt-test","messages":[{"role":"user","content":"${escaped} and ${caller.secret} and slua_${"a".repeat(32)}"},{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{\\"k\\":\\"${nested}\\"}"}}]}],"user":"${secret}"}`,
   });
   await response.text();
   const written = JSON.stringify(await recordedFor(caller));
   for (const each of [secret, caller.secret, "slua_a"]) expect(written).not.toContain(each);
   expect(written).toContain("[secret] and [secret] and [secret]");
   expect(written).toContain("never say [secret]");
+  expect(written).toContain('{\\"k\\":\\"[secret]\\"}');
+  expect(written).not.toContain("u0073");
+});
+
+test("a secret that comes in pieces is removed from what the pieces are joined to", async () => {
+  const caller = await world.creditCaller();
+  const secret = Object.values(upstreamKeys)[0] ?? "";
+  const whole = Buffer.from(bytesOf(streamAnswer("chat", { text: `never say ${secret} aloud` }))).toString();
+  const pieces = whole.replace(/data: [^\n]*canary[^\n]*\n\n/, (event) =>
+    [` ${secret.slice(0, 9)}`, secret.slice(9)].map((piece) => event.replace(` ${secret}`, piece)).join(""),
+  );
+  expect(pieces).not.toContain(secret);
+  const stream = sse(pieces);
+  world.provider.script(
+    splitAt(
+      stream,
+      Array.from({ length: pieces.length / 7 }, (_, no) => no * 7),
+      0,
+    ),
+  );
+  const body = hello("chat", "gpt-test", { stream: true });
+  await (await world.ask(caller, { path: paths.chat, body })).text();
+  expect(textIn((await recordedFor(caller)).response)).toMatch(/^never say \[secret\] aloud$/);
 });
 
 test("data becomes its type, size and SHA-256", async () => {
