@@ -214,6 +214,25 @@ describe("after a crash", () => {
   });
 });
 
+test("every hold that a crash left open is charged, however many there are", async () => {
+  const written: string[] = [];
+  const startedAt = new Set<number | undefined>();
+  const commit = async (items: readonly JournalItem[]) => {
+    for (const item of items) {
+      if (item.kind !== "settle") continue;
+      written.push(item.holdId);
+      startedAt.add(item.ending?.startedAtMs);
+    }
+  };
+  // Only what is needed to end them.
+  const store = { trouble: null, commit } as unknown as JournaledStore;
+  const ids = Array.from({ length: 1_203 }, (_, index) => `req_${index}`);
+  const holds = ids.map((holdId) => ({ holdId, served: null, openedAtMs: 7 }) as HoldProgress);
+  await recoverHolds(store, holds, () => ({ charged: 1, owed: 0, overrun: 0 }), 0);
+  expect(written).toEqual(ids);
+  expect([...startedAt]).toEqual([7]);
+});
+
 test("a start that has written everything leaves no timer behind", async () => {
   jest.useFakeTimers();
   try {

@@ -135,3 +135,13 @@ test("a reservation that is released grows no more", () => {
   expect(reservation.grow(10)).toBe(false);
   expect(budget.takenBytes).toBe(0);
 });
+
+test("what is given back goes to whoever waits for it, at once", async () => {
+  const budget = budgetOf(10, 10);
+  const [one, other] = [budget.reserve("a"), budget.reserve("b")];
+  expect(one.grow(10)).toBe(true);
+  const waiting = other.growWhenFree(10, longMs);
+  one.shrinkTo(0);
+  await waiting;
+  expect([budget.takenBytes, one.grow(1)]).toEqual([10, false]);
+});

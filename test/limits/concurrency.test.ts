@@ -96,4 +96,15 @@ describe("a gate", () => {
     gates.leave("b");
     expect(gates.size).toBe(0);
   });
+
+  test("keep a gate while somebody is inside or waits", async () => {
+    const gates = new Gates({ limit: 1, queueLimit: 1, waitMs: 60_000 });
+    expect(gates.enter("a", never)).toBe(true);
+    const waiting = gates.enter("a", never);
+    gates.leave("a");
+    expect(await waiting).toBe(true);
+    expect([gates.size, gates.tryEnter("a")]).toEqual([1, false]);
+    gates.leave("a");
+    expect(gates.size).toBe(0);
+  });
 });

@@ -24,6 +24,13 @@ describe("the rate limit of a key", () => {
     expect(limiter.take("k", 20).allowed).toBe(false);
   });
 
+  test("is lowered by what others have taken, and never raised by it", () => {
+    const limiter = new RateLimiter(new FakeClock());
+    expect(limiter.lower("k", 20, 5, true)).toMatchObject({ allowed: true, remaining: 5 });
+    expect(limiter.lower("k", 20, 15, true)).toMatchObject({ remaining: 5 });
+    expect(limiter.take("k", 20)).toMatchObject({ allowed: true, remaining: 4 });
+  });
+
   test("waiting exactly as long as it says is enough, for every limit", () => {
     for (let rpm = 1; rpm <= 500; rpm += 1) {
       const clock = new FakeClock();

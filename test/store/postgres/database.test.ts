@@ -12,6 +12,7 @@ const failing = {
   rejected: "SELECT fail('22012')",
   "rolled back": "SELECT fail('40001')",
   blocked: "SELECT fail('55P03')",
+  cancelled: "SELECT fail('57014')",
   "cut off": "SELECT nextval('tries'), pg_terminate_backend(pg_backend_pid()), pg_sleep(5)",
 };
 
@@ -57,7 +58,7 @@ else
       ["changes", (work: Database, text: string) => work.change(text)],
       ["changes in a transaction", (work: Database, text: string) => work.changeAll((query) => query(text))],
     ])("that %s is repeated while it is rolled back, but not for ever", async (_, run) => {
-      for (const text of [failing["rolled back"], failing.blocked]) {
+      for (const text of [failing["rolled back"], failing.blocked, failing.cancelled]) {
         const startedAtMs = performance.now();
         const { error, tries } = await triesOf((work) => run(work, text));
         expect(tries).toBeGreaterThan(1);
