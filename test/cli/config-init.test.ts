@@ -125,11 +125,14 @@ describe("config init on a terminal", () => {
       "OpenID Connect issuer": "https://id.example.com",
       "client id": "gateway",
       "your address": "me@example.com",
+      "cap of each": "3/day",
     });
     const place = newPlace({ env, answer });
     const { code, stdout, stderr } = await sluice(place, "config", "init");
     expect([code, stderr]).toEqual([0, expect.stringContaining("Keep the demo models?")]);
     expect(stdout).toContain("Set SLUICE_DATABASE_URL");
+    expect(stdout).toContain("sluice accounts create --mode credit --label team");
+    expect(textIn(place)).toContain('holders_may_create = { account = "team", cap = "3/day" }');
     const later = { SLUICE_DATABASE_URL: "postgres://sluice@db/sluice", OIDC_CLIENT_SECRET: "s" };
     const { settings } = loadSettings({ file: fileIn(place), env: { ...env, ...later } });
     expect([...settings.providers.keys()]).toEqual(["openai"]);
@@ -145,6 +148,7 @@ describe("config init on a terminal", () => {
       admin: {
         publicUrl: "https://gateway.example.com",
         admins: ["me@example.com"],
+        holders: "everyone",
         oidc: { clientId: "gateway" },
       },
     });

@@ -42,6 +42,7 @@ export async function askChoices(found: InitChoices, terminal: Terminal): Promis
   };
 }
 
+const capForm = /^\d{1,7}(?:\.\d{1,9})?\/(?:day|week|month)$/;
 const webAddress = /^https?:\/\/[^\s@?#]+$/;
 
 async function askSignIn(issuer: string, terminal: Terminal): Promise<InitChoices["signIn"]> {
@@ -52,7 +53,12 @@ async function askSignIn(issuer: string, terminal: Terminal): Promise<InitChoice
     /^\S+@\S+$/,
     terminal,
   );
-  return { issuer, clientId, admin };
+  const createKeys = "Sign-in: can everyone who signs in create keys of their own?";
+  const isOpen = await yesNo(createKeys, true, terminal);
+  const keyCap = isOpen
+    ? await text("Sign-in: cap of each of these keys, in credits", "5/day", capForm, terminal)
+    : null;
+  return { issuer, clientId, admin, keyCap };
 }
 
 const namesForm = /^(?:all|none|[\w.:@/*+-]{1,128}(?:\s*,\s*[\w.:@/*+-]{1,128})*)$/;

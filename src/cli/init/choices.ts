@@ -26,8 +26,19 @@ export interface InitChoices {
   readonly storeVariable: string | null;
   readonly isOpen: boolean;
   readonly publicUrl: string | null;
-  readonly signIn: { readonly issuer: string; readonly clientId: string; readonly admin: string } | null;
+  readonly signIn: SignInChoice | null;
 }
+
+export interface SignInChoice {
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly admin: string;
+  /** Of each key that people create for themselves; null if they cannot. */
+  readonly keyCap: string | null;
+}
+
+/** The label of the account that their keys draw on. */
+export const teamAccount = "team";
 
 export const databaseVariable = "SLUICE_DATABASE_URL";
 export const clientSecretVariable = "OIDC_CLIENT_SECRET";

@@ -2,7 +2,7 @@ import { providerToml } from "../../config/environment/toml.ts";
 import { builtInConfig } from "../../config/source.ts";
 import { tomlString } from "../../config/toml-text.ts";
 import { tableText } from "../import/toml.ts";
-import { clientSecretVariable, type ExtraProvider, type InitChoices } from "./choices.ts";
+import { clientSecretVariable, type ExtraProvider, type InitChoices, teamAccount } from "./choices.ts";
 
 /** The built-in configuration, with its comments, changed to what was chosen. */
 export function initText(choices: InitChoices): string {
@@ -57,6 +57,12 @@ function adminText({ publicUrl, signIn }: InitChoices): string {
       ? []
       : [
           `admins = [${tomlString(signIn.admin)}]`,
+          ...(signIn.keyCap === null
+            ? []
+            : [
+                'holders = "everyone"          # who signs in sees their own keys',
+                `holders_may_create = { account = "${teamAccount}", cap = ${tomlString(signIn.keyCap)} }`,
+              ]),
           "",
           "[admin.oidc]                  # docs/sign-in.md",
           `issuer = ${tomlString(signIn.issuer)}`,

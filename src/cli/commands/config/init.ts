@@ -4,7 +4,7 @@ import type { Command } from "commander";
 import { configFileName } from "../../../config/defaults.ts";
 import { confirm, type YesOption } from "../../confirm.ts";
 import { type JsonOption, newCommand } from "../../help.ts";
-import { clientSecretVariable, databaseVariable, type InitChoices } from "../../init/choices.ts";
+import { clientSecretVariable, databaseVariable, type InitChoices, teamAccount } from "../../init/choices.ts";
 import { writeNewFile } from "../../named-file.ts";
 import { printDone, Refused, type Terminal } from "../../terminal/terminal.ts";
 
@@ -73,6 +73,11 @@ function nextSteps({ extra, storeVariable, signIn }: InitChoices, file: string):
   return [
     ...(storeVariable === null ? [] : [`Set ${storeVariable} to the database's address, with its password`]),
     ...(signIn === null ? [] : [`Set ${clientSecretVariable} to the client's secret at the issuer`]),
+    ...(signIn?.keyCap == null
+      ? []
+      : [
+          `Next: \`sluice accounts create --mode credit --label ${teamAccount} --credit 100\`, which pays for their keys`,
+        ]),
     ...extra
       .filter(({ models }) => models.length === 0)
       .map(({ provider }) => `Next: \`sluice models discover ${provider} --write${named}\` for its models`),
