@@ -88,7 +88,8 @@ test("what the documentation says to type does what it says", async () => {
   const failed: string[] = [];
   for (const { page, text } of lines) {
     // Each page begins without a file of its own.
-    if (text.startsWith("sluice config init")) rmSync(join(sluice.folder, "sluice.toml"), { force: true });
+    if (/^sluice config (init|import)/.test(text))
+      rmSync(join(sluice.folder, "sluice.toml"), { force: true });
     const script = [...functions, asHere(text)].join("\n");
     const child = Bun.spawn(["bash", "-euo", "pipefail", "-c", script], {
       cwd: sluice.folder,
