@@ -132,7 +132,7 @@ describe("config init on a terminal", () => {
     expect([code, stderr]).toEqual([0, expect.stringContaining("Keep the demo models?")]);
     expect(stdout).toContain("Set SLUICE_DATABASE_URL");
     expect(stdout).toContain("sluice accounts create --mode credit --label team");
-    expect(textIn(place)).toContain('holders_may_create = { account = "team", cap = "3/day" }');
+    expect(textIn(place)).toContain('member_keys = { account = "team", cap = "3/day" }');
     const later = { SLUICE_DATABASE_URL: "postgres://sluice@db/sluice", OIDC_CLIENT_SECRET: "s" };
     const { settings } = loadSettings({ file: fileIn(place), env: { ...env, ...later } });
     expect([...settings.providers.keys()]).toEqual(["openai"]);
@@ -148,7 +148,7 @@ describe("config init on a terminal", () => {
       admin: {
         publicUrl: "https://gateway.example.com",
         admins: ["me@example.com"],
-        holders: "everyone",
+        members: "everyone",
         oidc: { clientId: "gateway" },
       },
     });

@@ -60,8 +60,8 @@ function adminText({ publicUrl, signIn }: InitChoices): string {
           ...(signIn.keyCap === null
             ? []
             : [
-                'holders = "everyone"          # who signs in sees their own keys',
-                `holders_may_create = { account = "${teamAccount}", cap = ${tomlString(signIn.keyCap)} }`,
+                'members = "everyone"          # who signs in sees their own keys',
+                `member_keys = { account = "${teamAccount}", cap = ${tomlString(signIn.keyCap)} }`,
               ]),
           "",
           "[admin.oidc]                  # docs/sign-in.md",
