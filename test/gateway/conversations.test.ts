@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, beforeEach, describe, expect, spyOn, test } from "bun:test";
 import type { Json, JsonObject } from "../../src/base/json.ts";
 import { drip, json, openAiError, sse } from "../support/answers.ts";
 import { waitFor } from "../support/wait.ts";
@@ -52,6 +52,14 @@ describe("a conversation", () => {
       body: { id, object: "conversation.deleted", deleted: true },
     } as never);
     for (const method of ["GET", "DELETE"]) expect((await call(method, `/${id}`)).status).toBe(404);
+  });
+
+  test("that another request deletes first is not found", async () => {
+    const id = await begin(say("One"));
+    const deleting = spyOn(world.gateway.turns, "delete").mockImplementation(async () => false);
+    expect((await call("DELETE", `/${id}`)).status).toBe(404);
+    deleting.mockRestore();
+    expect((await call("DELETE", `/${id}`)).status).toBe(200);
   });
 
   test("needs nothing to begin with, not even a body", async () => {
