@@ -154,7 +154,7 @@ export function CreateKey({ of: given, onDone, onClose }: DialogProps<AccountVie
     const start = !isOpen && credit[0].trim() !== "" ? { credit: creditsOf(credit[0]) } : {};
     const payer = account
       ? { account: account.id }
-      : { mode, ...(mode === "credit" ? { open: isOpen, ...start } : {}) };
+      : { mode, ...(mode === "credit" ? { postpaid: isOpen, ...start } : {}) };
     const attributes = requestOf(form, mode, account !== null);
     const made = await api.post<IssuedKeyView>("/keys", {
       ...payer,
