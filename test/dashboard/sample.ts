@@ -36,7 +36,6 @@ capabilities = { tools = true, vision = true, reasoning = true }
 id = "claude-opus-5"
 aliases = ["opus", "claude-opus-latest"]
 provider = "anthropic"
-dialect = "messages"
 display_name = "Claude Opus 5"
 context_window = 1000000
 max_output_tokens = 128000
@@ -291,37 +290,34 @@ function refusals(key: KeyRecord, atMs: number, alike: number): JournalItem {
 
 /** A conversation with a picture, thinking, a tool and a field that is dropped in translation. Returns the request's id. */
 export async function askAtLength(sluice: Sluice, secret: string): Promise<string> {
-  const picture = `data:image/png;base64,${Buffer.alloc(4000, 7).toString("base64")}`;
-  const weather = {
-    name: "weather",
-    parameters: { type: "object", properties: { city: { type: "string" } } },
-  };
-  const call = {
-    id: "call_1",
-    type: "function",
-    function: { name: "weather", arguments: '{"city":"Delft"}' },
-  };
+  const data = Buffer.alloc(4000, 7).toString("base64");
   const body = {
     model: "claude-opus-5",
     max_tokens: 200,
-    logit_bias: { "50256": -100 },
+    top_k: 40,
+    system: "You answer in one sentence.",
     messages: [
-      { role: "system", content: "You answer in one sentence." },
       {
         role: "user",
         content: [
           { type: "text", text: "Where was this taken, and what is the weather there?" },
-          { type: "image_url", image_url: { url: picture } },
+          { type: "image", source: { type: "base64", media_type: "image/png", data } },
         ],
       },
-      { role: "assistant", content: null, tool_calls: [call] },
-      { role: "tool", tool_call_id: "call_1", content: '{"sky":"cloudy","celsius":11}' },
+      {
+        role: "assistant",
+        content: [{ type: "tool_use", id: "call_1", name: "weather", input: { city: "Delft" } }],
+      },
+      {
+        role: "user",
+        content: [{ type: "tool_result", tool_use_id: "call_1", content: '{"sky":"cloudy","celsius":11}' }],
+      },
       { role: "user", content: "And tomorrow?" },
     ],
-    tools: [{ type: "function", function: weather }],
+    tools: [{ name: "weather", input_schema: { type: "object", properties: { city: { type: "string" } } } }],
   };
   const headers = { authorization: `Bearer ${secret}` };
-  const response = await sluice.request("/v1/chat/completions", { headers, body });
+  const response = await sluice.request("/v1/messages", { headers, body });
   await response.text();
   return response.headers.get("x-request-id") ?? "";
 }
