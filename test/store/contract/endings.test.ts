@@ -46,6 +46,28 @@ const attempt: AttemptRecord = {
 };
 
 describe("endings", () => {
+  testEachStore("are filed with their charges, wherever these are in a long batch", async (database) => {
+    await withStore(database, async (store) => {
+      const key = keyRecord({});
+      await store.insertKey(key, 1_000_000);
+      const ids = Array.from({ length: 70 }, (_, no) => `req_${no}`);
+      await store.charge(
+        ids.map((exchangeId) => ({
+          ...settleItem(key.id, 1, { exchangeId }),
+          ending:
+            exchangeId === "req_31" || exchangeId === "req_64"
+              ? exchangeEnding(key.id, { exchangeId })
+              : null,
+        })),
+      );
+      for (const id of ["req_31", "req_64"]) {
+        const found = await store.reports.exchange(id, null);
+        expect(found?.exchange?.exchangeId).toBe(id);
+        expect(found?.entries.map(({ exchangeId }) => exchangeId)).toEqual([id]);
+      }
+    });
+  });
+
   testEachStore("keep the limit that denied a hold, and what the hold asked for", async (database) => {
     await withStore(database, async (store) => {
       const key = keyRecord({});

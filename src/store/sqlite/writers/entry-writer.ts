@@ -62,21 +62,22 @@ export class EntryWriter {
     credential: string | null,
   ): number {
     this.#addCharge(key, charge, record, credential);
-    const entryId = this.flush();
+    // It may have filled a statement, and be written already.
+    this.flush();
+    const entryId = this.#lastId;
     this.#addOverruns(key, charge, record);
     return entryId;
   }
 
-  /** Writes what waits. Returns the id of the last entry written; 0 if none waited. */
-  flush(): number {
+  /** Writes what waits. */
+  flush(): void {
     const rows = this.#waitingRows;
-    if (rows === 0) return 0;
+    if (rows === 0) return;
     const values = rows === mostRowsPerStatement ? this.#values : this.#values.slice(0, rows * valuesPerRow);
     const { changes, lastInsertRowid } = this.#insertionOf(rows).run(values);
     assert(changes === rows, `${rows} entries must make as many rows, not ${changes}`);
     this.#waitingRows = 0;
     this.#lastId = Number(lastInsertRowid);
-    return this.#lastId;
   }
 
   /** The newest entry; 0 before the first. */
