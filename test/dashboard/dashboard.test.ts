@@ -182,7 +182,7 @@ describe.if(browserPath !== null)("the dashboard in a browser", () => {
     await page.getByRole("button", { name: "Compare" }).click();
     await page.getByRole("heading", { name: /lines differ by more than 1 %/ }).waitFor();
     const row = page.getByRole("row", { name: /mystery-model/ });
-    expect(await row.textContent()).toContain("4 calls past the gateway");
+    expect(await row.textContent()).toContain("4 calls outside the gateway");
     expect(await row.locator("[data-name=Requests]").textContent()).toBe("4+4");
     await page.locator(".charts canvas").waitFor();
     await page.getByRole("row", { name: /demo-small.*not on the bill/ }).waitFor();
@@ -320,7 +320,7 @@ describe.if(browserPath !== null)("the dashboard in a browser", () => {
     await openPage("Accounts");
     await page.getByRole("button", { name: "New account" }).click();
     await dialog.getByLabel("Name").fill("Atlas");
-    await dialog.getByRole("radio", { name: "Billed afterwards" }).check();
+    await dialog.getByRole("radio", { name: "Postpaid" }).check();
     const ofNewKeys = dialog.getByRole("group", { name: "Caps of each new key" });
     await ofNewKeys.getByRole("button", { name: "Add a cap" }).click();
     await ofNewKeys.getByLabel("Credits").fill("5");
