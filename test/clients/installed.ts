@@ -20,6 +20,7 @@ export const largeClients = {
   claudeCode: () => npmCommand("@anthropic-ai/claude-code", "2.1.325", "claude"),
   codex: () => npmCommand("@openai/codex", "0.166.0", "codex"),
   opencode: () => npmCommand("opencode-ai", "1.18.33", "opencode"),
+  cline: () => npmCommand("cline", "3.0.65", "cline"),
   continue: () => npmCommand("@continuedev/cli", "1.5.47", "cn"),
   /** Without the copy of Claude Code that it would bring along. */
   claudeAgentSdk: () => npmModule("@anthropic-ai/claude-agent-sdk", "0.3.325", "sdk.mjs"),

@@ -5,8 +5,8 @@ import { type Sluice, startSluice, type TestKey } from "../support/sluice.ts";
 import { runAgent, Workshop } from "./agents/run.ts";
 import { largeClients, runsLargeClients } from "./installed.ts";
 
-/** Typed by hand into a program without a command line, or too large to install for one line. */
-const untried: readonly ClientId[] = ["cline", "open-webui", "aider"];
+/** Too large to install for two lines, or takes most of a minute to start. */
+const untried: readonly ClientId[] = ["open-webui", "aider"];
 
 interface Trial {
   readonly client: () => Promise<string | null>;
@@ -36,6 +36,10 @@ const trials: Readonly<Partial<Record<ClientId, Trial>>> = {
     client: largeClients.opencode,
     line: (_, opencode) => `${opencode} run --model sluice/demo-small Hello`,
     file: "opencode.json",
+  },
+  cline: {
+    client: largeClients.cline,
+    line: (snippet) => `${snippet}\ncline --json --auto-approve false --timeout 60 'Say hello'`,
   },
   continue: {
     client: largeClients.continue,

@@ -97,10 +97,12 @@ codex -c model_provider=sluice -c 'model_providers.sluice={name="Sluice",base_ur
   {
     id: "cline",
     name: "Cline",
-    text: ({ address, key, model }) => `API Provider: OpenAI Compatible
-Base URL: ${address}/v1
-OpenAI Compatible API Key: ${key}
-Model ID: ${model}`,
+    text: ({
+      address,
+      key,
+      model,
+    }) => `# In an editor: API Provider "OpenAI Compatible", with this base URL, API key and model ID.
+cline auth openai-compatible --baseurl ${address}/v1 --apikey ${key} --modelid ${model}`,
   },
   {
     id: "aider",
