@@ -202,7 +202,7 @@ test("every list is CSV too, and no label is run as a formula", async () => {
   expect(exchanges).toHaveLength(4);
   expect(exchanges[0]).toStartWith("ended_at,at,id,key_id,key_prefix,key_label,route,model,");
   expect((await sluice(place, "accounts", "list", "--csv")).stdout).toBe(
-    "id,label,mode,status,open,balance,purchased,used,budget_tokens,keys,caps\n",
+    "id,label,mode,status,postpaid,balance,purchased,used,budget_tokens,keys,caps\n",
   );
   expect((await sluice(place, "models", "list", "--csv")).stdout).toMatch(/^id,aliases,.*\ndemo-/);
   expect((await sluice(place, "ledger", "audit", "--csv")).stdout).toBe(

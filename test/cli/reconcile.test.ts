@@ -132,7 +132,7 @@ describe("sluice reconcile", () => {
     const text = await sluice(place, ...argv);
     expect(text.code).toBe(1);
     expect(text.stdout).toMatch(/2026-10-01 +m-1 +4 \(\+3\) +34 \(\+17\) +8 \(\+4\) +5 +0.0000\n/);
-    expect(text.stdout).toContain("2026-10-01 m-1: 2 calls past the gateway");
+    expect(text.stdout).toContain("2026-10-01 m-1: 2 calls outside the gateway");
     const lines = (await sluice(place, ...argv, "--csv")).stdout.split("\n");
     expect(lines[0]).toStartWith(
       "date,model,requests_billed,requests_ledger,requests_difference,input_billed,",

@@ -1,7 +1,10 @@
 import { BatchFailure, type BatchWriter } from "../../src/store/journal/batch-writer.ts";
 import type { JournalItem } from "../../src/store/store.ts";
 
-/** Stands between the journal and the disk, and breaks when told to. */
+/**
+ * Stands between the journal and the disk, and breaks when told to. It does not wait for the sync of a commit: the database is in memory, and
+ * a history that waited for real time would be another one each time.
+ */
 export class FaultyWriter implements BatchWriter {
   readonly #inner: BatchWriter;
   #mode: "works" | "locked" | "dies before" | "dies after" | "dead" = "works";
@@ -24,12 +27,15 @@ export class FaultyWriter implements BatchWriter {
     this.#mode = `dies ${moment}`;
   }
 
-  write(items: readonly JournalItem[], rollUp: boolean): Promise<void> | void {
+  write(items: readonly JournalItem[], rollUp: boolean): void {
     if (this.#mode === "locked") throw new BatchFailure("busy", "database is locked");
-    if (this.#mode === "works") return this.#inner.write(items, rollUp);
+    if (this.#mode === "works") {
+      void this.#inner.write(items, rollUp);
+      return;
+    }
     const reachesDisk = this.#mode === "dies after";
     this.#mode = "dead";
-    if (reachesDisk) this.#inner.write(items, rollUp);
+    if (reachesDisk) void this.#inner.write(items, rollUp);
     throw new Error("the process is dead");
   }
 

@@ -88,7 +88,7 @@ export class Simulation {
     else if (choice <= 75) this.#endTwice();
     else if (choice <= 80) this.#life.ledger.journalProgress();
     else if (choice <= 85) await this.#operate();
-    else if (choice <= 89) await this.#life.watcher.refresh();
+    else if (choice <= 89) await this.#refresh();
     else if (choice <= 92) await this.#moveClock();
     else if (choice <= 94) await this.#lock();
     else if (choice <= 97) await this.#becomeQuiet();
@@ -169,6 +169,13 @@ export class Simulation {
   /** The gateway, and the model with it, hears of it at its next look. */
   async #operate(): Promise<void> {
     await operate(this.#random, this.#operator, this.#model, this.#clock.wallMs());
+    // Its change waits for the disk, for as many turns of the event loop as that takes: what was to be written is written by now.
+    await this.#life.store.commit([]);
+  }
+
+  async #refresh(): Promise<void> {
+    await this.#life.watcher.refresh();
+    await this.#turnOfTheEventLoop();
   }
 
   /** Where it has been ahead, bounds come back, and what runs counts from now on. */

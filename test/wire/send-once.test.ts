@@ -49,5 +49,5 @@ test("a hook's address may have a name and a password", async () => {
 test("a hook that redirects has not accepted", async () => {
   using hook = new HookServer();
   hook.answer = () => Response.redirect("http://127.0.0.1:9/", 307);
-  expect(await postToHook({ url: hook.url, secret: null }, "{}", 0)).toBe("it answers 307");
+  expect(await postToHook({ url: hook.url, secret: null }, "{}", 0)).toBe("returned 307");
 });

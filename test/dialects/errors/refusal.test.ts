@@ -120,5 +120,7 @@ test("C84 what the provider says of its own account is not told to the client", 
     chat,
   );
   expect(failure.code).toBe("upstream_error");
-  expect(failure.message).toBe("The provider refused the request.");
+  expect(failure.message).toBe(
+    "The provider rejected the gateway, not your request. Contact the operator and quote the request id.",
+  );
 });

@@ -193,7 +193,8 @@ test("so is one that a stream, or an answer with status 200, says this of", () =
     });
     expect(failure.error).toMatchObject({
       code: "upstream_error",
-      message: "The provider refused the request.",
+      message:
+        "The provider rejected the gateway, not your request. Contact the operator and quote the request id.",
     });
   }
 });
