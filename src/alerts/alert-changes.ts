@@ -3,7 +3,7 @@ import type { AlertChanges, BegunAlert } from "../store/store.ts";
 import { type Finding, idOf, isAboutProvider, kindOf } from "./finding.ts";
 
 /**
- * What has begun, and what is over. A higher threshold begins anew, a lower one does not end anything: the end comes when
+ * What has begun, and what is over. A higher threshold fires again, a lower one does not resolve anything: the end comes when
  * nothing is found any more. What a stopped gateway had found begins nothing either: it only keeps what has begun from ending.
  * A provider that fails in another way than before has not answered: that is one new begin, which names the former kind.
  */

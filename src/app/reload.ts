@@ -31,7 +31,7 @@ export async function reloadGateway(
   if (lost.length > 0) {
     log.error(
       { providers: lost, warnings: next.warnings },
-      "the reload has left out a provider that was in use, because its secret is gone; clients get 404 for the models that only it had",
+      "provider disabled by reload: its secret is missing; models served only by it now return 404",
     );
   }
   log.info(

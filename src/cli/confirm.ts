@@ -8,7 +8,7 @@ export interface YesOption {
 export async function confirm(question: string, options: YesOption, terminal: Terminal): Promise<void> {
   if (options.yes) return;
   if (!terminal.interactive)
-    throw new Refused(`${question} There is no terminal to ask on: say --yes to do it`);
+    throw new Refused(`${question} This needs a terminal to confirm; pass --yes to confirm without one`);
   const answer = await terminal.ask(`${terminal.noteStyle.warn("?")} ${question} [y/N] `);
   if (!/^y(es)?$/i.test(answer.trim())) throw new Refused("nothing was changed");
 }

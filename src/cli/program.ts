@@ -59,17 +59,14 @@ const commands: readonly CommandMaker[] = [
     contentDeleteCommand,
     contentRekeyCommand,
   ]),
-  groupOf("responses", "See and delete the responses that clients continue", [
-    responsesListCommand,
-    responsesDeleteCommand,
-  ]),
-  groupOf("models", "See the models, and try their providers", [
+  groupOf("responses", "List or delete stored responses", [responsesListCommand, responsesDeleteCommand]),
+  groupOf("models", "List models, and test their providers", [
     modelsListCommand,
     modelsCheckCommand,
     modelsDiscoverCommand,
     modelsImportCommand,
   ]),
-  groupOf("ledger", "Prove the books, and take them elsewhere", [ledgerAuditCommand, ledgerExportCommand]),
+  groupOf("ledger", "Verify or export the ledger", [ledgerAuditCommand, ledgerExportCommand]),
   groupOf("config", "Write, check, compare and reload the configuration", [
     configInitCommand,
     configCheckCommand,
@@ -112,7 +109,7 @@ function groupOf(name: string, summary: string, makers: readonly CommandMaker[])
  */
 export function buildProgram(terminal: Terminal, json = false): Command {
   const program = new SluiceCommand("sluice")
-    .description("A self-hosted gateway in front of text-generation models.")
+    .description("A self-hosted gateway for LLM providers.")
     .helpOption("-h, --help", "show this help")
     .option("-V, --version", "show the version")
     .helpCommand(false)

@@ -1,4 +1,5 @@
 import { type ErrorCode, GatewayError } from "../base/errors.ts";
+import { internalError } from "../base/requests/gateway-endings.ts";
 import { withoutSecrets } from "../base/secrets/secrets.ts";
 import { StoreRefusal } from "../store/store.ts";
 
@@ -17,12 +18,12 @@ export function withoutStore(thrown: unknown): unknown {
 /** An error that a client may be told; whatever else was thrown is the gateway's fault. */
 export function publicErrorOf(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
-  return new GatewayError("internal_error", "The gateway failed.", { cause: error });
+  return new GatewayError("internal_error", internalError, { cause: error });
 }
 
 /** As the client saw it; may quote the provider. */
 export function publicMessage(error: unknown): string {
-  if (!(error instanceof GatewayError)) return "The gateway failed unexpectedly; its log has the cause.";
+  if (!(error instanceof GatewayError)) return internalError;
   return withoutSecrets(error.message).slice(0, maxMessageChars).toWellFormed();
 }
 

@@ -193,8 +193,8 @@ function notFound(request: Request, served: readonly Route[]): Response {
   const hint =
     meant === null
       ? ""
-      : `; use ${meant}. The base URL of OpenAI clients ends in /v1, that of Anthropic clients does not`;
-  const message = `There is nothing at ${request.method} ${path.slice(0, 200)}${hint}.`;
+      : ` Did you mean ${meant}? OpenAI clients need a base URL that ends in /v1; Anthropic clients use it without /v1.`;
+  const message = `Unknown path ${request.method} ${path.slice(0, 200)}.${hint}`;
   return plainError(path, new GatewayError("not_found", message), {}, formatAt(path, request.headers));
 }
 

@@ -1,4 +1,5 @@
 import { GatewayError } from "../base/errors.ts";
+import { internalError } from "../base/requests/gateway-endings.ts";
 import { renderError } from "../dialects/errors/envelope.ts";
 import type { ClientCall } from "../gateway/client-call.ts";
 import { recordContentError } from "../gateway/content.ts";
@@ -51,10 +52,7 @@ export function lastIfDraining({ ongoing }: Gateway, response: Response): Respon
 
 /** An unexpected error reveals nothing to the client. Its cause is in the log, under the request id. */
 function errorResponse(exchange: Exchange, thrown: unknown, hasLeft: boolean): Response {
-  const error =
-    thrown instanceof GatewayError
-      ? thrown
-      : new GatewayError("internal_error", "The gateway failed unexpectedly; its log has the cause.");
+  const error = thrown instanceof GatewayError ? thrown : new GatewayError("internal_error", internalError);
   const named = namedAsSent(error, exchange.sentPaths);
   const { status, headers, body } = renderError(exchange.call.route.errors, named, exchange.id);
   if (exchange.content !== null && !hasLeft) recordContentError(exchange, body);

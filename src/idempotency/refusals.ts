@@ -3,14 +3,14 @@ import { GatewayError } from "../base/errors.ts";
 export function inFlight(): GatewayError {
   return new GatewayError(
     "idempotency_in_flight",
-    "A request with this Idempotency-Key is still running. Retry when it has ended.",
+    "A request with this Idempotency-Key is still running. Retry when it finishes.",
   );
 }
 
 export function notKept(): GatewayError {
   return new GatewayError(
     "idempotency_conflict",
-    "The request with this Idempotency-Key was answered and charged, but there was no room to keep the response for a retry. Use a new key to run it, and pay for it, again.",
+    "This request succeeded and was charged, but its response was too large to store for replay. To run and pay for it again, use a new Idempotency-Key.",
   );
 }
 

@@ -12,7 +12,7 @@ export interface BoundState {
   readonly bound: BoundKind;
   /** A balance that may be below 0: what is left is how much more may be owed. */
   readonly isPostpaid?: boolean;
-  /** Null for a balance, and for a budget that never begins anew. */
+  /** Null for a balance, and for a budget that never resets. */
   readonly period: Exclude<BudgetPeriod, "none"> | null;
   /** The models that a cap is for; null for all. */
   readonly models: string | null;
@@ -43,7 +43,7 @@ export interface HeldAmount {
   readonly isLost?: boolean;
 }
 
-/** Of two denials the one to tell: by its kind, then the bound that begins anew last. */
+/** Of two denials the one to tell: by its kind, then the limit that resets last. */
 export function firstDenial(one: DeniedBy | null, other: DeniedBy): DeniedBy {
   if (one === null) return other;
   const order = denialOrder.indexOf(one.denial) - denialOrder.indexOf(other.denial);

@@ -58,20 +58,20 @@ function detailsOf({ bound, period, limit, used, resetsAtMs }: BoundState, mode:
   };
 }
 
-/** A bound that never begins anew is like spent credit: waiting would not help the client. */
+/** A limit that never resets is like spent credit: waiting would not help the client. */
 function usedUp(state: BoundState, mode: KeyMode, nowMs: number, details: ErrorDetails): GatewayError {
   const { resetsAtMs } = state;
   if (resetsAtMs === null) {
     return new GatewayError(
       "insufficient_credit",
-      "The token budget of this key is used up, and it does not refresh.",
+      "This key's token budget is used up and does not reset. Ask the operator to raise it.",
       details,
     );
   }
-  const subject = state.bound === "budget" ? "The token budget of this period" : nameOf(state, mode);
+  const limit = state.bound === "budget" ? "This key has used up its token budget" : reachedCap(state, mode);
   return new GatewayError(
     "limit_reached",
-    `${subject} is used up (${amountText(state.used, mode)} used). It begins anew at ${moment(resetsAtMs)}.`,
+    `${limit} (${amountText(state.used, mode)} used). It resets at ${moment(resetsAtMs)}.`,
     { ...details, retryAfterSeconds: Math.max(1, Math.ceil((resetsAtMs - nowMs) / 1000)) },
   );
 }
@@ -80,19 +80,17 @@ function tooLittle(state: BoundState, mode: KeyMode, needed: number): string {
   const left = shown(state.left, mode);
   const [what, amount] =
     mode === "credit" ? ["cost", `${atMost(needed)} credits`] : ["use", `up to ${needed} tokens`];
-  const begin = `This request may ${what} ${amount}`;
+  const begin = `This request could ${what} ${amount}`;
   if (state.isPostpaid) return tooMuchOwed(begin, state);
   if (isCap(state)) {
-    return (
-      `${begin}; of ${inSentence(nameOf(state, mode))} ${left} are left (${amountText(state.used, mode)} used)` +
-      `${state.resetsAtMs === null ? "" : ` until ${moment(state.resetsAtMs)}`}. Ask for less, such as a lower output limit, or have the cap raised.`
-    );
+    const resets = state.resetsAtMs === null ? "" : ` (resets at ${moment(state.resetsAtMs)})`;
+    return `${begin}, but only ${left} of ${whose(state)}'s ${capText(state, mode)} are left${resets}. Lower \`max_tokens\`, or ask the operator to raise the cap.`;
   }
   const [rest, more] =
     mode === "credit"
-      ? [`${left} left`, "ask the operator for more credit"]
-      : [`${left} of this period's budget left`, "have the budget raised"];
-  return `${begin}; there are ${rest}. Ask for less, such as a lower output limit, or ${more}.`;
+      ? [`${left} are left`, "top up the key"]
+      : [`${left} of this period's budget are left`, "raise the budget"];
+  return `${begin}, but only ${rest}. Lower \`max_tokens\`, or ask the operator to ${more}.`;
 }
 
 function tooMuchOwed(begin: string, { left }: BoundState): string {
@@ -102,25 +100,28 @@ function tooMuchOwed(begin: string, { left }: BoundState): string {
 
 function reserved(state: BoundState, mode: KeyMode): string {
   const what = isCap(state)
-    ? `what is left of ${inSentence(nameOf(state, mode))}`
-    : `this key's ${mode === "credit" ? "credit" : "token budget"}`;
-  return `Other requests in flight have reserved ${what}. Retry when one of them has ended.`;
+    ? `rest of ${whose(state)}'s ${capText(state, mode)}`
+    : `remaining ${mode === "credit" ? "balance" : "token budget"}`;
+  return `The ${what} is reserved by other requests in progress. Retry when one of them finishes.`;
 }
 
 function isCap({ bound }: BoundState): boolean {
   return bound === "key_cap" || bound === "account_cap";
 }
 
-/** Such as: The cap of this key, 5 credits a day for claude-opus-*, */
-function nameOf({ bound, limit, period, models }: BoundState, mode: KeyMode): string {
-  const whose = bound === "key_cap" ? "this key" : "this account";
-  const amount = shown(limit ?? 0, mode);
-  const scope = models === null ? "" : ` for ${models}`;
-  return `The cap of ${whose}, ${amount} ${billedUnit(mode, amount)} a ${period}${scope},`;
+function whose({ bound }: BoundState): string {
+  return bound === "key_cap" ? "this key" : "this account";
 }
 
-function inSentence(text: string): string {
-  return text.charAt(0).toLowerCase() + text.slice(1);
+/** E.g. `5 credits per day for claude-opus-*`. */
+function capText({ limit, period, models }: BoundState, mode: KeyMode): string {
+  const amount = shown(limit ?? 0, mode);
+  return `${amount} ${billedUnit(mode, amount)} per ${period}${models === null ? "" : ` for ${models}`}`;
+}
+
+function reachedCap(state: BoundState, mode: KeyMode): string {
+  const subject = state.bound === "key_cap" ? "This key" : "This account";
+  return `${subject} has reached its cap of ${capText(state, mode)}`;
 }
 
 function shown(amount: number, mode: KeyMode): number {
@@ -146,7 +147,7 @@ function moment(atMs: number): string {
 export function journalUnavailable(): GatewayError {
   return new GatewayError(
     "service_unavailable",
-    "The gateway cannot record charges at the moment. Retry shortly.",
+    "The gateway cannot record charges, so it accepts no requests. Retry in 5 s.",
     { retryAfterSeconds: 5 },
   );
 }
@@ -156,7 +157,7 @@ export function tooManyInFlight(limit: number | null): GatewayError {
   const most = limit === null ? "all the requests" : `all ${plural(limit, "request")}`;
   return new GatewayError(
     "rate_limit_exceeded",
-    `This key has ${most} in flight that it can have at once. Retry when one of them has ended.`,
+    `This key has ${most} in progress that it can have at once. Retry when one of them finishes.`,
     { retryAfterSeconds: 1 },
   );
 }

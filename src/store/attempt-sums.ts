@@ -122,7 +122,7 @@ export class AttemptTally {
     this.#latest = null;
   }
 
-  /** All of them; what is added next begins anew. */
+  /** All of them; later additions start from 0. */
   take(): readonly AttemptSums[] {
     const all = [...this.#sums.values()];
     this.clear();

@@ -164,7 +164,7 @@ export class Attempts {
     }
     const { cause } = failure.error;
     if (cause instanceof CredentialUnavailable) {
-      this.#log.error(fields, `there is no credential for this provider: ${cause.message}`);
+      this.#log.error(fields, `no credential for this provider: ${cause.message}`);
       return;
     }
     const certificate = certificateProblem(cause);
@@ -175,7 +175,7 @@ export class Attempts {
     // Without the provider's message, which may quote the prompt.
     this.#log.error(
       fields,
-      `the provider refuses this gateway (the key, the account or the model's name): \`sluice requests show ${requestId}\` tells what it said, and \`sluice models check\` asks it again`,
+      "provider rejected the gateway's credentials, account or model name; run `sluice models check`",
     );
   }
 

@@ -282,10 +282,10 @@ describe("ledger export", () => {
 });
 
 describe("ledger audit", () => {
-  test("passes when the books agree", async () => {
+  test("passes when the ledger is consistent", async () => {
     const { code, stdout } = await sluice(place, "ledger", "audit");
     expect(code).toBe(0);
-    expect(stdout).toContain("the books agree");
+    expect(stdout).toContain("the ledger is consistent");
   });
 
   test("finds a sum that somebody has changed, and gives status 1", async () => {
@@ -345,7 +345,7 @@ describe("backup and restore", () => {
     await sluice(from, "backup", "good.db");
     const unasked = (await sluice(from, "restore", "good.db")).stderr;
     expect(unasked).toContain("is replaced by");
-    expect(unasked).toContain("say --yes");
+    expect(unasked).toContain("pass --yes");
     expect(unasked).not.toContain("undone");
     const no = await sluice({ ...from, answer: "" }, "restore", "good.db");
     expect(no).toMatchObject({ code: 1 });

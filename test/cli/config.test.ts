@@ -12,7 +12,7 @@ describe("config init", () => {
     expect(readFileSync(file, "utf8")).toContain("[providers.demo]");
     const check = await sluice(place, "config", "check");
     expect(check).toMatchObject({ code: 0, stderr: "" });
-    expect(check.stdout).toContain(`${file} is sound: 1 provider, 3 models`);
+    expect(check.stdout).toContain(`${file} is valid: 1 provider, 3 models`);
     const again = await sluice(place, "config", "init");
     expect(again.code).toBe(1);
     expect(again.stderr).toContain("move it away first");

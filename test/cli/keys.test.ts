@@ -118,7 +118,7 @@ describe("keys create", () => {
   });
 
   test.each([
-    ["keys create", "name what the key spends with --mode"],
+    ["keys create", "pass --mode credit"],
     ["keys create --mode debit", "Allowed choices are credit, token_budget"],
     ["keys create --mode credit --budget 5", "a credit key takes --credit"],
     ["keys create --mode token_budget --credit 5", "a token-budget key takes --budget"],
@@ -271,7 +271,7 @@ describe("what can be done to a key", () => {
     const status = async () => (await sluiceJson<KeyJson>(place, "keys", "show", prefix)).status;
     const silent = await sluice(place, "keys", "revoke", prefix);
     expect(silent.code).toBe(1);
-    expect(silent.stderr).toContain("say --yes");
+    expect(silent.stderr).toContain("pass --yes");
     const no = await sluice({ ...place, answer: "n" }, "keys", "revoke", prefix);
     expect(no.code).toBe(1);
     expect(no.stderr).toContain(`${prefix} (alice) can never be used again.`);

@@ -153,7 +153,7 @@ withPostgres(() => {
     expect(await everywhere((node) => isSignedIn(node, cookie))).toEqual([false, false, false, false]);
   }, 120_000);
 
-  test("the books agree, and a key that one of them makes, changes or disables is so for all", async () => {
+  test("the ledger is consistent, and a key that one of them makes, changes or disables is so for all", async () => {
     const audit = await nodes.first.cliJson<{ ok: boolean }>("ledger", "audit");
     expect(audit.ok).toBe(true);
     const key = await nodes.first.createKey();

@@ -344,7 +344,7 @@ describe.if(browserPath !== null)("the dashboard in a browser", () => {
     await dialog.getByLabel("Why").fill("release week");
     await dialog.getByRole("button", { name: "Raise" }).click();
     await page.getByText("0.00 of 7.50 credits a day").waitFor();
-    await page.getByText("raised by 2.50 until then, begins anew").waitFor();
+    await page.getByText("raised by 2.50 until then, resets").waitFor();
     // Saving the form again does not make that the cap for good.
     await choose(page.locator(".page-head"), "Edit…");
     expect(await dialog.getByLabel("Credits").inputValue()).toBe("5");

@@ -275,7 +275,7 @@ function refusals(key: KeyRecord, atMs: number, alike: number): JournalItem {
     outcome: "rejected",
     status: 429,
     code: "rate_limit_exceeded",
-    message: "The key's limit of 60 requests per minute is exceeded. Try again in 1s.",
+    message: "The key's limit of 60 requests per minute is exceeded. Retry in 1 s.",
     firstByteMs: null,
     totalMs: 1,
     attempts: 0,

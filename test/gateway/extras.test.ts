@@ -126,15 +126,15 @@ const responsesUsage = { input_tokens: 100, output_tokens: 10, total_tokens: 110
 const messagesUsage = { input_tokens: 100, output_tokens: 10 };
 
 test("a response in the background is refused", async () => {
-  await expectRefused(responses, { background: true }, "background", "must be false");
+  await expectRefused(responses, { background: true }, "background", "is not supported");
   await expectPasses(responses, { background: false });
   await expectPasses(responses, { background: null });
 });
 
 test("so is what a provider with a lenient parser takes for the background, and what xAI calls it", async () => {
   for (const background of [1, "true", "yes", [true], {}]) {
-    await expectRefused(responses, { background }, "background", "must be false");
-    await expectRefused(chat, { deferred: background }, "deferred", "must be false");
+    await expectRefused(responses, { background }, "background", "is not supported");
+    await expectRefused(chat, { deferred: background }, "deferred", "is not supported");
   }
 });
 
@@ -217,7 +217,7 @@ describe("a service tier", () => {
     await expectRefused(messages, { speed: "fast" }, "speed", "price.tiers.fast");
     await expectRefused(messages, { inference_geo: "us" }, "inference_geo", "price.tiers.us");
     await expectPasses(messages, { inference_geo: "global", speed: "standard" });
-    await expectRefused(messages, { speed: "flex", service_tier: "priority" }, "speed", "no common price");
+    await expectRefused(messages, { speed: "flex", service_tier: "priority" }, "speed", "cannot be combined");
   });
 });
 

@@ -76,10 +76,10 @@ describe("paths", () => {
       const response = await sluice.request(path ?? "", { body });
       const { error } = (await response.json()) as { error: { message: string } };
       expect(response.status).toBe(404);
-      expect(error.message).toStartWith(`There is nothing at POST ${path}; use ${right}. The base URL of `);
+      expect(error.message).toStartWith(`Unknown path POST ${path}. Did you mean ${right}? OpenAI clients `);
     }
     const elsewhere = await (await sluice.request("/v1/unknown", { body })).text();
-    expect(elsewhere).toContain("There is nothing at POST /v1/unknown.");
+    expect(elsewhere).toContain("Unknown path POST /v1/unknown.");
   });
 
   test("that nobody knows answer in the format of the client, as its headers tell", async () => {

@@ -87,7 +87,7 @@ testEachJournal(
     for (const claims of [idempotency, shared]) {
       const refused = claims.claim(requestOf(key));
       await expect(refused).rejects.toMatchObject({ code: "idempotency_conflict" });
-      await expect(refused).rejects.toThrow("was answered and charged");
+      await expect(refused).rejects.toThrow("succeeded and was charged");
       expect(claims.running).toBe(0);
     }
     const other = await serve(bench, idempotency, key, requestOf(key, { idempotencyKey: "again" }), []);

@@ -82,7 +82,7 @@ describe("a token-budget key", () => {
       bench.clock.advance(400 * dayMs);
       const refusal = refusalOf(() => holdFor(bench.ledger, key, 1));
       expect(refusal.code).toBe("insufficient_credit");
-      expect(refusal.message).toContain("does not refresh");
+      expect(refusal.message).toContain("does not reset");
       expect(bench.ledger.summary(key.id).periodEndsMs).toBeNull();
     },
   );
@@ -121,7 +121,9 @@ describe("a token-budget key", () => {
       const refusal = refusalOf(() => holdFor(bench.ledger, key, 1));
       expect(refusal.code).toBe("limit_reached");
       expect(refusal.retryAfterSeconds).toBe((12 + 24) * 3600);
-      expect(refusal.message).toContain("is used up (100 used). It begins anew at 2026-11-17T00:00:00Z.");
+      expect(refusal.message).toContain(
+        "used up its token budget (100 used). It resets at 2026-11-17T00:00:00Z.",
+      );
       expect(bench.ledger.summary(key.id).periodEndsMs).toBe(Date.UTC(2026, 10, 17));
       const next = await startProcess(database, bench.clock);
       expect(refusalOf(() => holdFor(next.ledger, key, 1)).code).toBe("limit_reached");

@@ -57,7 +57,7 @@ export function describeCaps(where: string, open: (gateways: number) => Promise<
       expect(held).toHaveLength(10);
       const refused = tried.find((one) => one instanceof GatewayError);
       expect(refused).toMatchObject({ code: "rate_limit_exceeded", retryAfterSeconds: 1 });
-      expect(String(refused)).toContain("all 10 requests in flight");
+      expect(String(refused)).toContain("all 10 requests in progress");
       expect(await hold(0, other)).toBeInstanceOf(Hold);
       const [settled, released] = held;
       await spend(gateways[(settled?.n ?? 0) % gateways.length], settled?.one as Hold, 1);
@@ -105,8 +105,8 @@ export function describeCaps(where: string, open: (gateways: number) => Promise<
       expect(detailsOf(await tryHold(gateway, key, 4 * credit))).toMatchObject({
         code: "insufficient_credit",
         message:
-          "This request may cost up to 4 credits; of the cap of this key, 3 credits a day, 2 are left (1.00 used)" +
-          " until 2026-11-17T00:00:00Z. Ask for less, such as a lower output limit, or have the cap raised.",
+          "This request could cost up to 4 credits, but only 2 of this key's 3 credits per day are left" +
+          " (resets at 2026-11-17T00:00:00Z). Lower `max_tokens`, or ask the operator to raise the cap.",
       });
     });
 
@@ -175,7 +175,7 @@ export function describeCaps(where: string, open: (gateways: number) => Promise<
       expect(detailsOf(await tryHold(gateway, key, 1))).toEqual({
         code: "limit_reached",
         message:
-          "The cap of this key, 5 credits a day, is used up (5.00 used). It begins anew at 2026-11-17T00:00:00Z.",
+          "This key has reached its cap of 5 credits per day (5.00 used). It resets at 2026-11-17T00:00:00Z.",
         details: { bound: "key_cap", period: "day", limit: 5, used: 5, resets_at: "2026-11-17T00:00:00Z" },
       });
       bench.clock.jumpWall(24 * 3_600_000);

@@ -34,7 +34,7 @@ for (const [where, open] of payerKinds) {
       expect({ code: refusal.code, message: refusal.message }).toEqual({
         code: "insufficient_credit",
         message:
-          "This request may cost up to 1000000.000000001 credits, but this account owes 3000000 of at most 4000000 credits. " +
+          "This request could cost up to 1000000.000000001 credits, but this account owes 3000000 of at most 4000000 credits. " +
           "Ask the operator to record a payment.",
       });
       expect(await spend(millionCredits, millionCredits + 7)).toEqual({

@@ -23,7 +23,7 @@ describe("a credit key", () => {
       const refusal = refusalOf(() => holdFor(bench.ledger, key, 3 * nanoPerCredit));
       expect(refusal.code).toBe("insufficient_credit");
       expect(refusal.message).toContain("3 credits");
-      expect(refusal.message).toContain("there are 2 left");
+      expect(refusal.message).toContain("only 2 are left");
       expect(bench.ledger.summary(key.id).held).toBe(0);
     },
   );

@@ -80,8 +80,15 @@ for (const [where, openBench] of payerKinds) {
       const context = { store: bench.store, clock: bench.clock };
       const { accounts } = await statementOf(context, { month: "2026-11" });
       expect(accounts[0]?.lines).toMatchObject([
-        { kind: "charge", requests: 2, amount_nano: -70 },
-        { kind: "overrun", requests: 0, cancelled_calls: 0, at: null, key_id: key.id, amount_nano: -94 },
+        { kind: "charge", recorded_requests: 2, amount_nano: -70 },
+        {
+          kind: "overrun",
+          recorded_requests: 0,
+          cancelled_calls: 0,
+          at: null,
+          key_id: key.id,
+          amount_nano: -94,
+        },
       ]);
       expect(accounts[0]).toMatchObject({ charged: -164e-9, closing: -164e-9, owed: 164e-9 });
       expect((await audit(bench.store)).differences).toEqual([]);

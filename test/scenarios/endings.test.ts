@@ -197,7 +197,7 @@ describe("an exchange is explained", () => {
     const scoped = await sluice.createKey({ provider: "anthropic" });
     const shown = await show((await traffic.call(scoped)).id);
     expect(shown).toMatchObject({ code: "key_disabled", model: "gpt-test" });
-    expect(shown.explanation).toContain('This key may not use the model "gpt-test"');
+    expect(shown.explanation).toContain('This key cannot use model "gpt-test"');
     expect(shown.explanation).toContain(`\`sluice keys update ${scoped.prefix} --provider all\``);
   });
 
@@ -281,7 +281,7 @@ describe("what is kept", () => {
   test("says so when there is nothing of the id", async () => {
     const { code, stderr } = await sluice.cli("requests", "show", "req_nobody");
     expect(code).toBe(1);
-    expect(stderr).toContain("there is no exchange req_nobody");
+    expect(stderr).toContain("request req_nobody not found");
   });
 
   test("holds no secret, no prompt and no answer, and cuts what a provider says", async () => {

@@ -95,7 +95,7 @@ function termsOf(options: TermOptions) {
 }
 
 function createCommand(terminal: Terminal): Command {
-  const command = newDataCommand("create", "Create an account that several keys draw on")
+  const command = newDataCommand("create", "Create an account that several keys share")
     .addOption(
       choiceOption(
         "mode",
@@ -127,7 +127,7 @@ function createCommand(terminal: Terminal): Command {
 }
 
 function listCommand(terminal: Terminal): Command {
-  return withCsv(newDataCommand("list", "List the accounts that are more than one key's own"))
+  return withCsv(newDataCommand("list", "List shared accounts"))
     .examples("sluice accounts list")
     .action(async (options: DataOptions & CsvOption) => {
       const { listAccountViews } = await views();

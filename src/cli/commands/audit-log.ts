@@ -18,7 +18,7 @@ const defaultLimit = 50;
 export function auditLogCommand(terminal: Terminal): Command {
   const when = "24h, 7d, yesterday, 2026-10, a date or a time";
   return withCsv(newDataCommand("audit-log", "List who changed what, newest first"))
-    .option("--search <text>", "a part of who did it, from where, what, to what, or how")
+    .option("--search <text>", "match any text: actor, address, action, target or detail")
     .option("--since <when>", `${when} (default: all)`, (text) => since(text))
     .option("--until <when>", "only what was done before it, written in the same way", (text) => since(text))
     .option("--limit <n>", `at most so many (default: ${defaultLimit})`, atLeastOne)
@@ -27,7 +27,7 @@ export function auditLogCommand(terminal: Terminal): Command {
       ["sluice audit-log --search ada@example.com --csv", "what Ada did"],
       ["sluice audit-log --search price.change", "when a price has changed"],
     )
-    .addHelpText("after", "\nWhether the books are right is another matter: `sluice ledger audit`.")
+    .addHelpText("after", "\nTo verify the ledger itself, run `sluice ledger audit`.")
     .action(async (options: Options) => {
       const { listAudit } = await import("../../admin/system/list-audit.ts");
       const { search, since: sinceMs, until: untilMs, limit = defaultLimit } = options;

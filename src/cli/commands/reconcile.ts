@@ -39,7 +39,7 @@ type Figure = keyof typeof figures;
 const figureNames = Object.keys(figures) as Figure[];
 
 export function reconcileCommand(terminal: Terminal): Command {
-  return newDataCommand("reconcile", "Hold a provider's bill against the ledger")
+  return newDataCommand("reconcile", "Compare the ledger with a provider's usage report")
     .argument("[files...]", "saved reports of OpenAI or Anthropic, page by page, or CSV tables")
     .requiredOption("--provider <name>", "the provider's name in the configuration")
     .option("--from <date>", "the first day, UTC (default: the first of the month of --to)")

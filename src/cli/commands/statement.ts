@@ -17,9 +17,7 @@ interface Options extends DataOptions, CsvOption {
 }
 
 export function statementCommand(terminal: Terminal): Command {
-  return withCsv(
-    newDataCommand("statement", "Tell customers what a month was charged and paid, to the last digit"),
-  )
+  return withCsv(newDataCommand("statement", "Print a monthly account statement"))
     .option("--month <month>", "such as 2026-10, UTC (default: the last one that is over)")
     .option("--account <account>", "only this account, by id or label (default: all that had an entry)")
     .examples(

@@ -109,7 +109,7 @@ function TroubleBanner() {
     <div class="callout bad" role="alert">
       <Icon name="warning" />
       <p>
-        <strong>No new work is taken: {trouble.reason}</strong> {trouble.advice}
+        <strong>Not accepting requests: {trouble.reason}</strong> {trouble.advice}
       </p>
     </div>
   );

@@ -48,7 +48,7 @@ export function setQuery(changes: Readonly<Record<string, string | null>>): void
   here.value = next;
 }
 
-/** A parameter of the address, and what changes it. A list begins anew then. */
+/** A parameter of the address, and what changes it. A list starts over then. */
 export function parameter(name: string): readonly [value: string, set: (value: string) => void] {
   return [query.value.get(name) ?? "", (value) => setQuery({ [name]: value, cursor: null })];
 }

@@ -28,7 +28,7 @@ function heedRate(exchange: Exchange, { rpmLimit }: KeyRecord, verdict: RateVerd
   if (verdict.allowed) return;
   throw new GatewayError(
     "rate_limit_exceeded",
-    `The key's limit of ${plural(rpmLimit ?? 0, "request", "requests", String)} per minute is exceeded. Try again in ${verdict.retryAfterSeconds}s.`,
+    `The key's limit of ${plural(rpmLimit ?? 0, "request", "requests", String)} per minute is exceeded. Retry in ${verdict.retryAfterSeconds} s.`,
     { retryAfterSeconds: verdict.retryAfterSeconds },
   );
 }
@@ -36,7 +36,11 @@ function heedRate(exchange: Exchange, { rpmLimit }: KeyRecord, verdict: RateVerd
 function takeAddressToken(gateway: Gateway, address: string): void {
   const verdict = gateway.addressLimiter.take(address);
   if (verdict.allowed) return;
-  throw new GatewayError("rate_limit_exceeded", "Too many requests without a key from this address.", {
-    retryAfterSeconds: verdict.retryAfterSeconds,
-  });
+  throw new GatewayError(
+    "rate_limit_exceeded",
+    "Too many requests without a key from this address. Retry later, or send an API key.",
+    {
+      retryAfterSeconds: verdict.retryAfterSeconds,
+    },
+  );
 }

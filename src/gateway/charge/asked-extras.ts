@@ -73,7 +73,7 @@ function refuseBackground(body: JsonObject): void {
   for (const field of laterFields) {
     if ((body[field] ?? false) === false) continue;
     throw invalidRequest(
-      `\`${field}\` must be false: a response is charged when it ends, and one in the background ends unseen.`,
+      `\`${field}: true\` is not supported. Remove it and wait for the response, or use \`stream: true\`.`,
       field,
     );
   }
@@ -102,7 +102,7 @@ function askedTier(body: JsonObject): AskedTier | null {
     if (isUsualTier(name)) continue;
     if (asked !== null) {
       throw invalidRequest(
-        `\`${field}\` and \`${asked.field}\` have no common price; send one of them.`,
+        `\`${field}\` and \`${asked.field}\` cannot be combined: there is no price for both. Send one of them.`,
         field,
       );
     }

@@ -6,9 +6,9 @@ import type { HeldCalls } from "./held-calls.ts";
 
 /** Why a field is refused that has no price of its own. */
 const reasons: Readonly<Record<Exclude<BilledEffect, "tool" | "template">, string>> = {
-  routing: "lets the provider take another model or another host, at another price than what was asked for",
-  storage: "has the provider keep something that is billed by the hour, or use what was kept",
-  agents: "lets the model start others, and it is not known here what they will cost",
+  routing: "can route the request to another model or host at another price",
+  storage: "uses storage at the provider that is billed by the hour",
+  agents: "can start sub-agents at an unknown cost",
 };
 
 /**
@@ -42,7 +42,8 @@ function refusalOf({ path, name, effect, tool }: AskedField, prices: Destination
       return prices.refusal(
         path,
         name,
-        `has the provider run and bill a tool, ${prices.missing(tool ?? null)}`,
+        `runs ${tool == null ? "a tool" : `"${tool}"`} at the provider`,
+        tool == null ? "has no price for" : `has no \`price.${tool}\` for`,
       );
     default:
       return prices.refusal(path, name, reasons[effect]);
@@ -53,7 +54,7 @@ function refusalOf({ path, name, effect, tool }: AskedField, prices: Destination
 function templateNotFound(path: string, name: string): GatewayError {
   return new GatewayError(
     "not_found",
-    `\`${path}\` names nothing that this key was given. The operator may allow templates (\`allow = ["${name}"]\`), which bring their own tools; send their text otherwise.`,
+    `\`${path}\` is not available to this key. Send the prompt text instead, or ask the operator to allow stored prompts (\`allow = ["${name}"]\`).`,
     { param: path },
   );
 }

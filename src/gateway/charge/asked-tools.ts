@@ -125,8 +125,9 @@ function allowedTools(choice: Json | undefined): { path: ValuePath; allowed: rea
 
 function refusal(param: string, verb: string, { type, name }: HostedTool, prices: DestinationPrices): Error {
   const tool = JSON.stringify(type);
+  const advice = name === null ? "" : `, or ask the operator to set \`price.${name}\``;
   return invalidRequest(
-    `\`${param}\` ${verb} ${tool}, which the provider runs and bills, ${prices.missing(name)}. Leave it out, or ask the operator for a price.`,
+    `\`${param}\` ${verb} ${tool}, but model "${prices.destination.model.id}" has no price for it. Remove it${advice}.`,
     param,
   );
 }

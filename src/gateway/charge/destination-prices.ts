@@ -41,7 +41,7 @@ export class DestinationPrices {
   demand(field: string, name: string, find: (price: Price) => unknown): void {
     if (this.#have(this.#deployments, find)) return;
     throw invalidRequest(
-      `\`${field}\` costs extra, ${this.missing(name)}. Leave it out, or ask the operator for a price.`,
+      `\`${field}\` has no price for model "${this.destination.model.id}". Remove it, or ask the operator to set \`price.${name}\`.`,
       field,
     );
   }
@@ -49,24 +49,14 @@ export class DestinationPrices {
   /** For a modality that has no price of its own, as JSON. */
   demandModality(modality: string): void {
     if (this.allows("modalities") || this.#have(this.#deployments, () => undefined)) return;
-    throw this.refusal(
-      "modalities",
-      "modalities",
-      `asks for ${modality}, and nobody knows here what that costs`,
-    );
-  }
-
-  /** What a message says of a price that is not there. */
-  missing(name: string | null): string {
-    if (name === null) return "and it is not known here what its calls cost";
-    return `and ${this.destination.model.id} has no price for it (\`price.${name}\`)`;
+    throw this.refusal("modalities", "modalities", `includes ${modality}`, "has no price for");
   }
 
   /** For what only the operator may allow, by its name. */
-  refusal(path: string, name: string, why: string): GatewayError {
+  refusal(path: string, name: string, why: string, lack = "does not allow"): GatewayError {
     const { id } = this.destination.model;
     return invalidRequest(
-      `\`${path}\` ${why}. Leave it out, or ask the operator to allow it for ${id} (\`allow = ["${name}"]\`).`,
+      `\`${path}\` ${why}, which model "${id}" ${lack}. Remove it, or ask the operator to set \`allow = ["${name}"]\`.`,
       path,
     );
   }

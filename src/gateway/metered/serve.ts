@@ -221,7 +221,7 @@ function modelFor(
 }
 
 function noneServes(use: ModelUse): GatewayError {
-  const message = `No model that this key may use serves ${use}. Ask the operator for one (\`serves = ["${use}"]\`), or name another in \`model\`.`;
+  const message = `This key has no model for ${use}. Ask the operator to add one (\`serves = ["${use}"]\`), or set \`model\`.`;
   return new GatewayError("model_not_found", message, { param: "model" });
 }
 
@@ -253,7 +253,7 @@ function refuseUncounted(
 ): void {
   if (mode === "credit" || isInTokens || prices.length === 0) return;
   throw invalidRequest(
-    `This key has a budget of tokens, and ${use} by ${id} cannot be counted in tokens. Use a key with credits.`,
+    `Token-budget keys cannot use model "${id}" for ${use}: it is not billed in tokens. Use a credit key.`,
     "model",
   );
 }

@@ -1,6 +1,7 @@
 import { type Clock, msPerDay } from "../../base/clock.ts";
 import { GatewayError, invalidRequest } from "../../base/errors.ts";
 import { idDigest, idKey, isOwnId } from "../../base/id.ts";
+import { count } from "../../base/text/plural.ts";
 import type { DeploymentSettings, ModelSettings } from "../../config/settings.ts";
 import type { Address, Mentions, Reference } from "../../dialects/names/inspect-body.ts";
 import { type ClientDialectName, isSpoken } from "../../dialects/registry.ts";
@@ -48,7 +49,9 @@ export class ProviderIdOwners {
    */
   async find(key: KeyRecord, references: readonly Reference[]): Promise<GivenId | null> {
     if (references.length > maxReferences) {
-      throw invalidRequest(`The request names more than ${maxReferences} stored things.`);
+      throw invalidRequest(
+        `The request references more than ${count(maxReferences)} stored objects (responses, items or files).`,
+      );
     }
     // Before 0.1.0 all of them were kept by their digests.
     const idKeys = references.flatMap(({ id }) => [idKey(id), idDigest(id)]);
@@ -65,7 +68,10 @@ export class ProviderIdOwners {
       credential ??= found.credential;
       if (kind !== "thing") tokens = Math.max(tokens, found.tokens);
       if (found.provider !== provider || (found.credential ?? credential) !== credential) {
-        throw notFound(path, `\`${path}\` is of another account than what else the request names.`);
+        throw notFound(
+          path,
+          `\`${path}\` belongs to another provider account than the other ids in this request. Use ids from one account.`,
+        );
       }
     }
     return provider === null ? null : { provider, credential, tokens };
@@ -162,30 +168,27 @@ export function isItem({ kind, path }: Reference): boolean {
 }
 
 export function noSuchItem(path: string, id: string | null): GatewayError {
-  const advice = "Items are not kept with `store` set to false; send the item itself.";
-  return notFound(path, `\`${path}\` names no item of this key: ${JSON.stringify(id)}. ${advice}`);
+  const advice = "Items are not stored with `store: false`; send the item itself.";
+  return notFound(path, `\`${path}\` is not a stored item of this API key: ${JSON.stringify(id)}. ${advice}`);
 }
 
 export function noSuchResponse(): GatewayError {
   return notGiven("previous_response_id");
 }
 
-/** The same words for all of these: nobody learns which ids others were given. */
-const gone =
-  " It, or a response that it continues, may have been deleted, have expired or not have been stored.";
-
+/** The same text for all of these, so that a client cannot find out which ids other keys have. */
 function notGiven(path: string): GatewayError {
-  const why = path === "previous_response_id" ? gone : "";
-  return notFound(
-    path,
-    `\`${path}\` names nothing that this key was given. Ids belong to the key whose answer they came in.${why}`,
-  );
+  const message =
+    path === "previous_response_id"
+      ? `\`${path}\` must be a stored response of this API key, and no response in its chain may have expired or been deleted.`
+      : `\`${path}\` is not an id that was issued to this API key. Ids are valid only for the key that received them.`;
+  return notFound(path, message);
 }
 
 /** Clients recover on these: OpenAI's code for a missing response, and Anthropic's detail for a missing thread. */
 function notFound(path: string, message: string): GatewayError {
   if (path.startsWith("previous_response_id")) {
-    const advice = "Send the whole conversation in `input`.";
+    const advice = "Send the full conversation in `input`.";
     return new GatewayError(
       "previous_response_not_found",
       `Previous response not found. ${message} ${advice}`,

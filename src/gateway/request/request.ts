@@ -227,8 +227,11 @@ export function findModel(
   if (model.serves.includes(use)) return model;
   const others = catalog.modelsFor(key).filter(({ serves }) => serves.includes(use));
   const named = others.slice(0, mostNamed).map(({ id }) => id);
-  const advice = named.length === 0 ? "" : ` Ask for ${named.join(" or ")}.`;
-  throw invalidRequest(`${model.id} serves ${model.serves.join(", ")}, and not ${use}.${advice}`, "model");
+  const advice = named.length === 0 ? "" : ` Try ${named.map((id) => `"${id}"`).join(" or ")}.`;
+  throw invalidRequest(
+    `Model "${model.id}" does not support ${use}, only ${model.serves.join(", ")}.${advice}`,
+    "model",
+  );
 }
 
 /** For the log: a model that fits a provider's patterns and is missing only because no price is known. */
@@ -250,7 +253,7 @@ export function refuseForbidden({ catalog }: Configured, key: KeyRecord, model: 
 
 function mayNotUse(key: KeyRecord, model: ModelSettings): string {
   const only = isEntitled(key, model) ? `of the provider "${key.scope}"` : "on its list";
-  return `This key may not use the model "${model.id}": it is for models ${only} only. GET /v1/models lists what it may use.`;
+  return `This key cannot use model "${model.id}": it is limited to models ${only}. GET /v1/models lists the models of this key.`;
 }
 
 /** Credit keys pay for what they use, so a model without a price must be declared free. */
@@ -258,7 +261,7 @@ export function refuseUnpriced(key: KeyRecord, model: ModelSettings): void {
   if (key.mode !== "credit" || model.free || isPriced(model)) return;
   throw new GatewayError(
     "key_disabled",
-    `This key may not use the model "${model.id}": it has no price, and credit keys pay for what they use.`,
+    `Credit keys cannot use model "${model.id}" because it has no price. Ask the operator to set \`price\` or \`free = true\`.`,
     {
       param: "model",
     },

@@ -40,10 +40,13 @@ async function openSocket(gateway: Gateway, exchange: Exchange): Promise<Respons
   assert(key !== null, "a socket needs a key");
   refuseForeignOrigin(headers.get("origin"), server.corsOrigins);
   if (headers.has("idempotency-key")) {
-    throw invalidRequest("An Idempotency-Key would cover all requests of a WebSocket.", "Idempotency-Key");
+    throw invalidRequest(
+      "`Idempotency-Key` is not supported on WebSockets. Remove the header.",
+      "Idempotency-Key",
+    );
   }
   if (gateway.ongoing.isDraining) {
-    throw new GatewayError("service_unavailable", "The gateway is shutting down; try again shortly.");
+    throw new GatewayError("service_unavailable", "The gateway is shutting down. Retry in a few seconds.");
   }
   if (gateway.sockets.countOf(key.id) >= websocket.maxConnectionsPerKey) {
     throw new GatewayError(

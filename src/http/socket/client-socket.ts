@@ -314,7 +314,7 @@ function createRoute({ path, mode }: Route): ServedRoute {
 
 function tooMuchCompressed(): GatewayError {
   const message =
-    "Too much comes compressed from this key. Open another WebSocket; it will not compress for a while.";
+    "This key exceeded the limit for compressed WebSocket data. Reconnect; compression stays off for a few seconds.";
   return new GatewayError("rate_limit_exceeded", message);
 }
 

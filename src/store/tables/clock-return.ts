@@ -83,7 +83,7 @@ const selectLatest = `SELECT max(counted_at_ms)::float8 AS "latestMs" FROM accou
 
 const through = "(SELECT coalesce(max(id), 0) FROM entries)";
 
-/** A budget that never begins anew stays in the period that it had begun. */
+/** A budget that never resets stays in the period that it had begun. */
 const insertAccounts = `
 INSERT INTO clock_returns (account_no, entries_through, to_ms, period_ms)
 SELECT no, ${through}, $2::int8, least(period_start_ms,

@@ -185,7 +185,7 @@ describe("Sluice before the same Azure", () => {
     const body = await refused.text();
     expect(JSON.parse(body)).toMatchObject({ error: { code: "upstream_error" } });
     expect(body).not.toContain("deployment");
-    await waitFor(() => sluice.output.includes("the provider refuses this gateway"), "the alarm");
+    await waitFor(() => sluice.output.includes("provider rejected the gateway"), "the alarm");
   });
 
   test("Z14: usage is OpenAI's, and is charged as such", async () => {

@@ -21,7 +21,7 @@ export function configCheckCommand(terminal: Terminal): Command {
       "sluice config check",
       ["sluice config check --strict staging.toml", "before it is shipped"],
       ["sluice config check --allow-missing-secrets", "in CI, which does not have the providers' keys"],
-      ["sluice config check staging.toml && kill -HUP $(pidof sluice)", "reload only what is sound"],
+      ["sluice config check staging.toml && kill -HUP $(pidof sluice)", "reload only a valid file"],
     )
     .action(async (file: string | undefined, options: Options) => {
       const { checkConfig } = await import("../../check-config.ts");
@@ -99,7 +99,7 @@ function show(
   const { style } = terminal;
   const providers = plural(settings?.providers.size ?? 0, "provider");
   const models = plural(settings?.models.length ?? 0, "model");
-  terminal.print(`${style.good("✓")} ${origin} is sound: ${providers}, ${models}`);
+  terminal.print(`${style.good("✓")} ${origin} is valid: ${providers}, ${models}`);
   for (const warning of warnings) terminal.print(`${style.warn("!")} ${warning}`);
 }
 

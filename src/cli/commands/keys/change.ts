@@ -62,7 +62,7 @@ export function keysCreateCommand(terminal: Terminal): Command {
 
 function checkMode(options: Options): void {
   if (options.mode === undefined && options.account === undefined) {
-    throw new Misuse("name what the key spends with --mode credit or --mode token_budget, or its --account");
+    throw new Misuse("pass --mode credit, --mode token_budget or --account ACCOUNT");
   }
   if (options.mode === "credit" && (options.budget !== undefined || options.period !== undefined)) {
     throw new Misuse("--budget and --period are for --mode token_budget; a credit key takes --credit");

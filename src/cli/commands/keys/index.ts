@@ -17,7 +17,7 @@ import { keysListCommand } from "./list.ts";
 import { keysRevokeCommand, keysStatusCommand } from "./status.ts";
 
 export function keysCommands(terminal: Terminal): Command {
-  return group("keys", "Create keys, fund them, limit them and take them back", [
+  return group("keys", "Create, fund, limit, rotate and revoke keys", [
     keysCreateCommand(terminal),
     keysListCommand(terminal),
     keysShowCommand(terminal),
@@ -29,12 +29,17 @@ export function keysCommands(terminal: Terminal): Command {
     keysRotateCommand(terminal),
     keysStatusCommand(
       "disable",
-      "Refuse a key until it is enabled again; its holder is told so",
+      "Reject a key with 403 until it is enabled again (suspend: 401)",
       "disabled",
       terminal,
     ),
     keysStatusCommand("enable", "Accept a disabled or suspended key again", "active", terminal),
-    keysStatusCommand("suspend", "Treat a key as unknown until it is enabled again", "suspended", terminal),
+    keysStatusCommand(
+      "suspend",
+      "Reject a key with 401 until it is enabled again (disable: 403)",
+      "suspended",
+      terminal,
+    ),
     keysRevokeCommand(terminal),
   ]);
 }

@@ -24,7 +24,7 @@ export function ledgerAuditCommand(terminal: Terminal): Command {
         const { accounts, entries, differences } = await auditLedger(context, options.deep === true);
         const ok = differences.length === 0;
         const rows = differences.map(differenceDocument);
-        const agree = `${terminal.style.good("✓")} the books agree: ${plural(accounts, "account")}, ${plural(entries, "entry", "entries")}, no difference`;
+        const agree = `${terminal.style.good("✓")} the ledger is consistent: ${plural(accounts, "account")}, ${plural(entries, "entry", "entries")}, no difference`;
         const document = { ok, accounts, entries, differences: rows };
         const isTable = printList({ rows, columns, document, nothing: agree }, options, terminal);
         if (!ok && isTable)

@@ -89,10 +89,7 @@ async function readShown(
 const defaultMaxBytes = 1_000_000;
 
 function unknown(id: string): string {
-  return (
-    `there is no exchange ${id}: it never reached a key, it was the replay of a stored response, ` +
-    "it was pruned ([retention] in the configuration), or it is one of many alike of which only the first are kept"
-  );
+  return `request ${id} not found. Requests without a valid key and idempotent replays are not recorded; older ones are deleted (see [retention])`;
 }
 
 function asText(

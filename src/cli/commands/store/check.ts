@@ -12,7 +12,7 @@ interface Options extends ConfigOptions {
 }
 
 export function storeCheckCommand(terminal: Terminal): Command {
-  return newConfigCommand("check", "Reach the PostgreSQL database and tell how it is")
+  return newConfigCommand("check", "Check the PostgreSQL connection and schema")
     .option("--store <url>", "the database (SLUICE_STORE; default: the configuration's)")
     .option("--migrate", "bring its schema up to date first, as `sluice serve` does")
     .examples(

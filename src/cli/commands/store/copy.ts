@@ -55,7 +55,7 @@ export function storeCopyCommand(terminal: Terminal): Command {
         if ("dir" in to) forgetServed(to.dir);
         const what = `${plural(copied.keys, "key")}, ${plural(copied.entries, "entry", "entries")}`;
         const moved = options.keep ? "" : `; ${options.from} is marked as moved`;
-        const told = `${what} and ${plural(copied.usage, "usage record")} copied; the books of both sides agree${moved}`;
+        const told = `${what} and ${plural(copied.usage, "usage record")} copied; both ledgers are consistent${moved}`;
         printDone(options.json, { ...copied, audit: "clean" }, told, terminal);
         terminal.note(terminal.noteStyle.dim("  recorded content is left behind"));
       } finally {

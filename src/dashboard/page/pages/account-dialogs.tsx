@@ -80,7 +80,7 @@ export function CloseAccount({ of: account, ...dialog }: AccountDialogProps) {
     <Ask {...dialog} {...texts} verb="Close for good" danger send={send}>
       <p>
         {keyCount === 1 ? "Its key is" : `Its ${count(keyCount)} keys are`} refused from now on, on every
-        node, within a second, and it takes no new ones. Calls that have begun end as they would.{" "}
+        node, within a second, and it takes no new ones. Requests in progress are not interrupted.{" "}
         <strong>This cannot be undone.</strong> Its entries stay, and it can still be topped up.
       </p>
     </Ask>

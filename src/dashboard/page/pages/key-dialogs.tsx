@@ -122,8 +122,8 @@ export function stopKey(action: keyof typeof stops) {
     return (
       <Ask {...dialog} {...texts} danger send={send}>
         <p>
-          Every further call with <code>{key.prefix}…</code> is refused, on every node, within a second. Calls
-          that have begun end as they would. {means}
+          Every new request with <code>{key.prefix}…</code> is rejected, on every node, within a second.
+          Requests in progress are not interrupted. {means}
         </p>
       </Ask>
     );

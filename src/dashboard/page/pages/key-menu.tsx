@@ -103,7 +103,7 @@ function ExtendKey({ of: key, ...dialog }: KeyDialogProps) {
     const raise = { cap: cap[0], amount: amountOf(amount[0], key.mode), note: note[0] };
     await api.post(`/keys/${key.id}/raise-cap`, raise);
   };
-  const done = "The cap is raised until it begins anew.";
+  const done = "The cap is raised until it resets.";
   const unit = key.mode === "credit" ? "Credits" : "Tokens";
   return (
     <Ask {...dialog} about={aboutKey(key)} title="Raise a cap once" verb="Raise" send={send} done={done}>

@@ -60,7 +60,7 @@ function spendNote({ totals, before }: OverviewView): string | null {
   const parts: string[] = [];
   if (totals.cancelled_spend > 0) parts.push(`${credits(totals.cancelled_spend)} of cancelled calls`);
   if (totals.interrupted_spend > 0) parts.push(`${credits(totals.interrupted_spend)} of interrupted calls`);
-  if (totals.list_cost > 0) parts.push(`beside ${credits(totals.list_cost)} list cost`);
+  if (totals.list_cost > 0) parts.push(`+ ${credits(totals.list_cost)} at list price (token budgets)`);
   return parts.length === 0 ? change(totals.spend, before.spend) : parts.join(" · ");
 }
 

@@ -116,7 +116,7 @@ export function Tail() {
         about={tail.connected ? <Badge tone="good">connected</Badge> : <Badge tone="warn">connecting</Badge>}
       >
         <Button icon={paused ? "playground" : "stop"} onClick={() => setPaused(!paused)}>
-          {paused ? `Go on (${count(tail.waiting)} waiting)` : "Pause"}
+          {paused ? `Resume (${count(tail.waiting)} new)` : "Pause"}
         </Button>
         <Button onClick={tail.clear}>Clear</Button>
       </PageHead>

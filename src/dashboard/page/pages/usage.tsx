@@ -88,7 +88,7 @@ function Filters() {
 }
 
 function factsOf({ total }: UsageView): readonly Fact[] {
-  const listed = total.list_cost > 0 ? `beside ${credits(total.list_cost)} list cost` : "credits";
+  const listed = total.list_cost > 0 ? `+ ${credits(total.list_cost)} at list price` : "credits";
   return [
     ["Spend", credits(total.spend), listed],
     [

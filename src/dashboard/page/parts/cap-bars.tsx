@@ -24,14 +24,14 @@ function toneOf({ used, limit }: CapView): string {
   return used >= limit * 0.8 ? "warn" : "info";
 }
 
-/** When it begins anew, and what it is raised by until then. */
+/** When it resets, and what it is raised by until then. */
 function resetWords({ resets_at, raised_by }: CapView, mode: Unit): string | null {
   if (resets_at === null) return null;
   const raised = raised_by > 0 ? `raised by ${amountOf(raised_by, mode)} until then, ` : "";
-  return `${raised}begins anew ${zonedMinute(Date.parse(resets_at))}`;
+  return `${raised}resets ${zonedMinute(Date.parse(resets_at))}`;
 }
 
-/** Each cap as a bar: how much of it is used, and when it begins anew. */
+/** Each cap as a bar: how much of it is used, and when it resets. */
 export function CapBars({ caps, mode }: { caps: readonly CapView[]; mode: Unit }) {
   if (caps.length === 0) return <span class="muted">no cap</span>;
   return (

@@ -30,7 +30,7 @@ export function EmptyList({ icon, what, filters, children }: EmptyListProps) {
   const cleared = Object.fromEntries(["cursor", ...filters].map((name) => [name, null]));
   return (
     <Empty icon="search" title={`No ${what} found`}>
-      <p>None fits this search and these filters.</p>
+      <p>No matches. Clear the filters?</p>
       <Button onClick={() => setQuery(cleared)}>Clear the filters</Button>
     </Empty>
   );

@@ -68,7 +68,7 @@ function check(body: JsonObject, priced: PricedNames, files: readonly FormFile[]
   const { response_format: format } = body;
   if (!isSilent(format) || !isInTokens(priced)) return;
   throw invalidRequest(
-    `An answer as ${format} does not say what it has used, and this model is charged for that (\`price.audio_input\`). Ask for json or verbose_json.`,
+    `\`response_format: "${format}"\` reports no usage, and this model is billed by usage. Use "json" or "verbose_json".`,
     "response_format",
   );
 }

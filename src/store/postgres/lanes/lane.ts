@@ -55,7 +55,7 @@ export class Lane<Item, Answer> {
   /** The number of the last batch that was committed. */
   #sequence = 0;
   #running: Promise<void> | null = null;
-  /** While halted, nothing is sent; `resume` begins anew at 1. */
+  /** While halted, nothing is sent; `resume` restarts at 1. */
   #isHalted = true;
   #watchTimer: ReturnType<typeof setInterval> | null = null;
   /** How long the database has answered nothing, by what this process could have heard of it. */

@@ -30,7 +30,7 @@ export function refuseMissingLedger(folder: DataFolder): void {
   if (newest === undefined) return;
   throw missing(
     `${databaseFile} is gone, but ${backupDir} holds copies of it. No empty ledger is begun in its place. ` +
-      `Restore one with \`sluice restore ${join(backupDir, newest)}\`, or, to begin anew, move ${backupDir} elsewhere.`,
+      `Restore one with \`sluice restore ${join(backupDir, newest)}\`, or, to start over, move ${backupDir} elsewhere.`,
   );
 }
 
