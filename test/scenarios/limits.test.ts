@@ -28,7 +28,7 @@ interface Failed {
 
 interface Row {
   readonly group: string;
-  readonly requests: number;
+  readonly recorded_requests: number;
 }
 
 const keyWith = (...args: string[]) =>
@@ -76,7 +76,7 @@ describe("default tags", () => {
   const byTag = async (key: TestKey, name: string) => {
     const args = ["usage", "--key", key.prefix, "--by", `tag:${name}`];
     const { data } = await sluice.cliJson<{ readonly data: readonly Row[] }>(...args);
-    return data.map(({ group, requests }) => [group, requests]);
+    return data.map(({ group, recorded_requests: requests }) => [group, requests]);
   };
 
   test("are a request's own first, then its key's, then its account's", async () => {
@@ -208,7 +208,7 @@ test("a key has no more requests in flight than it may, and the next one when on
   expect(await failed(third)).toEqual({
     status: 429,
     code: "rate_limit_exceeded",
-    message: expect.stringContaining("all 2 requests in flight"),
+    message: expect.stringContaining("all 2 requests in progress"),
   });
   await first.answer();
   expect((await chat(key)).status).toBe(200);
