@@ -32,7 +32,7 @@ export interface Gateway {
   readonly abandonAllowance: AbandonAllowance;
   /** For keys that send compressed frames. */
   readonly inflateLimiter: InflateLimiter;
-  /** What is written for conversations, which nobody pays for. */
+  /** Writes for conversations, which are not charged. */
   readonly conversationWrites: ByteLimiter;
   /** Memory for bodies that are being read. */
   readonly bodies: BodyBudget;

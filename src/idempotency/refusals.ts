@@ -10,7 +10,7 @@ export function inFlight(): GatewayError {
 export function notKept(): GatewayError {
   return new GatewayError(
     "idempotency_conflict",
-    "This request succeeded and was charged, but its response was too large to store for replay. To run and pay for it again, use a new Idempotency-Key.",
+    "This request succeeded and was charged, but there was no room to keep its response for replay. To run and pay for it again, use a new Idempotency-Key.",
   );
 }
 

@@ -12,7 +12,7 @@ export interface KeySpec extends KeyUpdate {
   readonly creditNano?: number | undefined;
   /** Who pays for it; one of its own if it is absent. */
   readonly accountId?: string | undefined;
-  /** Its own account is billed afterwards. */
+  /** Its own account is postpaid. */
   readonly isOpen?: boolean | undefined;
   readonly caps?: readonly CapLimit[] | undefined;
   /** It is refused if anything has been changed since. */

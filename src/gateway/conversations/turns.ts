@@ -145,7 +145,7 @@ export class Turns {
     return ids.size === 0 || this.#store.turns.hasAll(keyId, [...ids], this.#nowMs());
   }
 
-  /** Part by part: nobody pays for it, so it comes after the charges of others. Throws if it is more than a key may keep. */
+  /** Part by part: it is not charged, so it comes after the charges of others. Throws if it is more than a key may keep. */
   async changeConversation(
     { keyId, settings }: Pick<TurnReader, "keyId" | "settings">,
     conversation: ChangedConversation,
