@@ -64,7 +64,7 @@ test.each<[string, string, JsonObject]>([
 test("an error says what to do nevertheless", async () => {
   const { error } = await sockets.turns.create({ input: [{ type: "item_reference", id: long }] });
   expect(error.message).toStartWith('`input[0].id` is not a stored item of this API key: "xxx');
-  expect(error.message).toEndWith('x". Items are not kept with `store` set to false; send the item itself.');
+  expect(error.message).toEndWith('x". Items are not stored with `store: false`; send the item itself.');
   expect(error.message.length).toBeLessThan(300);
 });
 
