@@ -68,7 +68,7 @@ function check(body: JsonObject, priced: PricedNames, files: readonly FormFile[]
   const { response_format: format } = body;
   if (!isSilent(format) || !isInTokens(priced)) return;
   throw invalidRequest(
-    `\`response_format: "${format}"\` reports no usage, and this model is billed by usage. Use "json" or "verbose_json".`,
+    `\`response_format: "${format}"\` reports no usage, and this model is billed by usage (\`price.audio_input\`). Use "json" or "verbose_json".`,
     "response_format",
   );
 }
