@@ -9,9 +9,9 @@ export interface ShellLine {
 
 const folder = join(projectRoot, "docs");
 const pages = ["README.md", "SECURITY.md", "CONTRIBUTING.md"].concat(
-  readdirSync(folder, { recursive: true, encoding: "utf8" }).flatMap((name) =>
-    name.endsWith(".md") ? [`docs/${name}`] : [],
-  ),
+  readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .toSorted()
+    .flatMap((name) => (name.endsWith(".md") ? [`docs/${name}`] : [])),
 );
 
 /** The lines of the documentation's shell blocks, without comments; what continues on the next line is one. */
