@@ -44,7 +44,7 @@ const statements = [
 ];
 
 const root = new URL("../..", import.meta.url).pathname;
-const text = readFileSync(join(root, "docs/conformance.md"), "utf8");
+const text = readFileSync(join(root, "test/conformance/README.md"), "utf8");
 
 /** Rows of the document: `| section | test | file |`. */
 const listed = [...text.matchAll(/^\| ([^|]+) \| ([^|]+) \| `([^`]+)` \|$/gm)].map(
@@ -65,7 +65,7 @@ const existing = [...new Glob("test/conformance/*.test.ts").scanSync(root)].flat
 
 const inOneLine = ({ file, name }: { file: string; name: string }) => `${file}: ${name}`;
 
-describe("docs/conformance.md", () => {
+describe("test/conformance/README.md", () => {
   test("lists only tests that exist", () => {
     const known = new Set(existing.map(inOneLine));
     expect(listed.length).toBeGreaterThan(50);

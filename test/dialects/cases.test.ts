@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { goldenFolder } from "./golden-file.ts";
 
 const root = join(import.meta.dir, "../..");
-const list = readFileSync(join(root, "docs/cases.md"), "utf8");
+const list = readFileSync(join(root, "test/dialects/CASES.md"), "utf8");
 const listed = [...list.matchAll(/^\| ([A-Z]\d{1,2}) \|/gm)].map(([, code = ""]) => code);
 /** A code, and no part of an address, a time or a digest. */
 const codes = /(?<![\w}$.#+=-]|(?<!\d)\/)(?:[A-Z]\d\d|T[1-9])(?![\w.=+])/g;
@@ -31,7 +31,7 @@ function goldenCodes(): readonly string[] {
 
 const comments = /\/\/.*|\/\*[\s\S]*?\*\//g;
 
-test("every code in tests, comments and golden files is explained in docs/cases.md", () => {
+test("every code in tests, comments and golden files is explained in test/dialects/CASES.md", () => {
   // In the code of src such letters are drawings and times.
   const ofComments = sources("src")
     .flatMap((text) => text.match(comments) ?? [])
@@ -41,7 +41,7 @@ test("every code in tests, comments and golden files is explained in docs/cases.
   expect([...new Set(used)].filter((code) => !listed.includes(code)).toSorted()).toEqual([]);
 });
 
-test("every case in docs/cases.md has its proof: a golden file, or a test that names it", () => {
+test("every case in test/dialects/CASES.md has its proof: a golden file, or a test that names it", () => {
   const named = sources("test").flatMap((text) => codesIn(text.replaceAll(comments, "")));
   const proved = new Set([...named, ...goldenCodes(), ...elsewhere]);
   expect(listed.filter((code) => !proved.has(code))).toEqual([]);

@@ -22,7 +22,7 @@ function sectionOf(number: string): string {
 }
 
 test("every number that the conformance page cites is in the interface page", () => {
-  const rows = [...read("conformance.md").matchAll(/^\| ((?:\d[\d.]*)[^|]*) \|/gm)];
+  const rows = [...read("../test/conformance/README.md").matchAll(/^\| ((?:\d[\d.]*)[^|]*) \|/gm)];
   const cited = rows
     .flatMap(([, cell = ""]) => cell.split(", "))
     .filter((number) => /^\d(?!\d\d)/.test(number));

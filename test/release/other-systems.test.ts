@@ -52,7 +52,7 @@ describe.each(systems)("the executable for $system", ({ system, parts }) => {
       const body = { model: "demo-small", stream: true, messages: [{ role: "user", content: "Hello" }] };
       const response = await sluice.request("/v1/chat/completions", { key, body });
       expect(await response.text()).toContain("data: [DONE]");
-      expect(await show("keys", "show", key.id)).toMatchObject({ requests: 1 });
+      expect(await show("keys", "show", key.id)).toMatchObject({ recorded_requests: 1 });
       expect((await sluice.run("ledger", "audit")).code).toBe(0);
       expect(await sluice.stop()).toBe(0);
     },

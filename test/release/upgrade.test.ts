@@ -23,7 +23,7 @@ function asNextRelease<Started>(start: () => Promise<Started>): Promise<Started>
 }
 
 interface KeyUsage {
-  readonly requests: number;
+  readonly recorded_requests: number;
 }
 
 const showKey = (sluice: Sluice, { id }: TestKey) => sluice.cliJson<KeyUsage>("keys", "show", id);
@@ -89,7 +89,7 @@ test("a folder is upgraded under load, the older program refuses it, and the cop
   const where = { cwd: sluice.folder, env };
   expect((await asNextRelease(() => run(["ledger", "audit"], where))).code).toBe(0);
   const { stdout } = await asNextRelease(() => run(["keys", "show", key.id, "--json"], where));
-  expect(JSON.parse(stdout)).toMatchObject({ requests: load.answered });
+  expect(JSON.parse(stdout)).toMatchObject({ recorded_requests: load.answered });
 
   await expect(sluice.restart()).rejects.toThrow("was written by a newer Sluice");
   const [copy = ""] = readdirSync(join(data, "backups")).filter((name) => name.includes("before-schema-"));
@@ -134,7 +134,9 @@ withPostgres(() => {
     await one.restart();
     await load.isAnsweredBy(one, other);
     await load.stop();
-    expect(await showKey(one, key)).toMatchObject({ requests: before.requests + load.answered });
+    expect(await showKey(one, key)).toMatchObject({
+      recorded_requests: before.recorded_requests + load.answered,
+    });
 
     for (const node of [one, other]) expect(await node.stop()).toBe(0);
     await asNextRelease(() => one.restart({ env: breaking }));
