@@ -95,7 +95,7 @@ test("a stream whose thread is lost fails in-band, and is charged for what came 
     throw new Error("the thread is lost");
   });
   const { body, charges } = await answered(pair, sse(streamEvents("chat", { text }).join("")), true);
-  expect(body).toContain("The gateway failed.");
+  expect(body).toContain("Internal gateway error.");
   expect(charges).toMatchObject([{ basis: "estimated", outcome: "failed" }]);
 });
 

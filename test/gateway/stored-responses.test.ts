@@ -202,8 +202,8 @@ describe("a stored response", () => {
     expect((await call("GET", id)).status).toBe(404);
     const { error } = await create({ input: "Two", previous_response_id: id });
     expect(error.code).toBe("previous_response_not_found");
-    expect(error.message).toContain("may have been deleted, have expired or not have been stored");
-    expect(error.message).toContain("Send the whole conversation");
+    expect(error.message).toContain("no response in its chain may have expired or been deleted");
+    expect(error.message).toContain("Send the full conversation");
   });
 
   test("of another key, deleted or unknown is answered in the same words, and nothing of it is read", async () => {

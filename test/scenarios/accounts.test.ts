@@ -85,7 +85,7 @@ test("a cap that is used up refuses its key in both formats, names itself, and l
     });
     expect(error.details).toHaveProperty("used");
     expect(error.details).toHaveProperty("resets_at");
-    expect(error.message).toContain("used up");
+    expect(error.message).toContain("reached its cap");
   }
   expect(await chat(free)).toBe(200);
   expect((await sluice.cli("ledger", "audit", "--deep")).code).toBe(0);

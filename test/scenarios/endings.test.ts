@@ -232,7 +232,7 @@ describe("an exchange is explained", () => {
     const id = response.headers.get("x-request-id") ?? "";
     await waitFor(async () => (await resting.cli("requests", "show", id)).code === 0, "it to be kept");
     const { explanation } = await resting.cliJson<Shown>("requests", "show", id);
-    expect(explanation).toContain("has asked for a pause");
+    expect(explanation).toContain("are rate limiting the gateway");
     expect(explanation).toContain("The failures just before it tell what the provider said");
     expect(paused.requests.length).toBe(asked);
     paused.stop();
