@@ -125,7 +125,7 @@ describe.if(browserPath !== null)("a month of a company's traffic in the dashboa
     await page.getByLabel("Actions for Ours").click();
     await page.getByRole("menuitem", { name: "Disable…" }).click();
     await dialog.getByRole("heading", { name: "Disable Ours?" }).waitFor();
-    await dialog.getByText(/Every further call with slu_.* is refused/).waitFor();
+    await dialog.getByText(/Every new request with slu_.* is rejected/).waitFor();
     await dialog.getByRole("button", { name: "Disable" }).click();
     await page.locator(".page-head").getByText("disabled").waitFor();
   }, 120_000);

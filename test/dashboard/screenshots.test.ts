@@ -76,7 +76,7 @@ describe.if(browserPath !== null)("every page", () => {
     }
     if (name === "content") {
       await page.getByRole("button", { name: "Show content" }).click();
-      await page.getByText("Tool call").waitFor();
+      await page.getByText("Tool call").first().waitFor();
     }
     if (name === "playground") {
       await page.getByLabel("Key", { exact: true }).fill(key.key);

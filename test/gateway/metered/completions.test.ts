@@ -206,11 +206,11 @@ test("a model that serves something else is refused, and others that the key may
   const limited = await createKey(context, { mode: "credit", creditNano: nanoPerCredit, models });
   await world.gateway.catchUp();
   for (const [by, named] of [
-    [caller, "code or gemini-code"],
-    [limited, "gemini-code"],
+    [caller, '"code" or "gemini-code"'],
+    [limited, '"gemini-code"'],
   ] as const) {
     const response = await world.ask(by, { path, body: { model: "gpt-test", prompt: "a" } });
-    const message = `gpt-test serves generation, and not completions. Ask for ${named}.`;
+    const message = `Model "gpt-test" does not support completions, only generation. Try ${named}.`;
     expect(await response.json()).toMatchObject({
       error: { code: "invalid_request", param: "model", message },
     });
