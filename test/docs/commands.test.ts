@@ -22,12 +22,14 @@ const litellmConfig = `model_list:
     litellm_params: { model: openai/gpt-4o, api_key: os.environ/OPENAI_API_KEY }
 `;
 
+const configuration = `${builtInConfig}\n[content]\nrecord = "all"\n`;
+
 let sluice: Sluice;
 let names: Record<string, string>;
 
 beforeAll(async () => {
   sluice = await startSluice({
-    config: `${builtInConfig}\n[content]\nrecord = "all"\n`,
+    config: configuration,
     env: { SLUICE_ADMIN_TOKEN: "a-token-of-the-documentation" },
   });
   const key = await sluice.createKey({ label: "laptop" });
@@ -42,8 +44,6 @@ beforeAll(async () => {
   await sluice.cli("accounts", "create", "--mode", "credit", "--label", "zephyr");
   const recorded = ["requests", "show", answer.headers.get("x-request-id") ?? "", "--content"];
   await waitFor(async () => (await sluice.cli(...recorded)).code === 0, "the content to be recorded");
-  // Its readers have no file yet: `sluice config init` writes one.
-  rmSync(join(sluice.folder, "sluice.toml"));
   mkdirSync(join(sluice.folder, "backups"));
   writeFileSync(join(sluice.folder, "config.yaml"), litellmConfig);
   writeFileSync(join(sluice.folder, "sluice"), `#!/bin/sh\nexec ${program().join(" ")} "$@"\n`);
@@ -88,8 +88,9 @@ test("what the documentation says to type does what it says", async () => {
   const failed: string[] = [];
   let lastPage = "";
   for (const { page, text } of lines) {
-    // Each page begins without a file of its own, and what writes one finds none.
-    if (page !== lastPage || /^sluice config (init|import)/.test(text))
+    // Each page begins with the file that the gateway was started with, and what writes one finds none.
+    if (page !== lastPage) writeFileSync(join(sluice.folder, "sluice.toml"), configuration);
+    if (/^sluice config (init|import)/.test(text))
       rmSync(join(sluice.folder, "sluice.toml"), { force: true });
     lastPage = page;
     const script = [...functions, asHere(text)].join("\n");
