@@ -1,5 +1,4 @@
-import { addLatencies, addToSums, bandColumns, sumsOf } from "../reporting/add-to-sums.ts";
-import { figureColumnNames } from "../reporting/figure-columns.ts";
+import { addGroups, groupRows } from "../reporting/add-to-sums.ts";
 import { oldestKeptMinute } from "../reporting/kept-minutes.ts";
 import type { Parameter, PostgresClient, Query } from "./client.ts";
 import { settledThrough } from "./settled-ids.ts";
@@ -66,29 +65,13 @@ async function addUp(query: Query, from: Bounds, through: Bounds): Promise<void>
 /** By the database's own clock, whatever those of the nodes say. */
 const selectOldestKept = oldestKeptMinute("floor(extract(epoch FROM clock_timestamp()) / 60)::int");
 
-const byModel = { model: "model", provider: "provider" };
-const bands = Object.entries(bandColumns).map(([name, band]) => `${band} AS ${name}`);
-
 const addUncounted = `
 WITH rows AS (
-  SELECT (at_ms / 60000)::int AS minute, * FROM entry_figures WHERE id > $1::int8 AND id <= $2::int8
+  SELECT * FROM entry_figures WHERE id > $1::int8 AND id <= $2::int8
   UNION ALL
-  SELECT (at_ms / 60000)::int AS minute, * FROM ending_figures WHERE id > $3::int8 AND id <= $4::int8
+  SELECT * FROM ending_figures WHERE id > $3::int8 AND id <= $4::int8
   UNION ALL
-  SELECT (at_ms / 60000)::int AS minute, * FROM attempt_figures WHERE id > $3::int8 AND id <= $4::int8
-), counted AS MATERIALIZED (
-  SELECT minute, key_no, model, provider, ${bands.join(", ")}, ${sumsOf(figureColumnNames)} FROM rows GROUP BY 1, 2, 3, 4, 5, 6
-), by_minute AS (
-  ${addToSums("usage_minutes", { minute: "minute", key_no: "key_no", ...byModel }, "counted")}
-), by_key_hour AS (
-  ${addToSums("usage_key_hours", { key_no: "key_no", hour: "minute / 60", ...byModel }, "counted")}
-), by_hour AS (
-  ${addToSums("usage_all_hours", { hour: "minute / 60", ...byModel }, "counted")}
-), by_key_day AS (
-  ${addToSums("usage_key_days", { key_no: "key_no", day: "minute / 1440" }, "counted")}
-), latency_by_minute AS (
-  ${addLatencies("latency_minutes", { minute: "minute" }, "counted")}
-), latency_by_hour AS (
-  ${addLatencies("latency_all_hours", { hour: "minute / 60" }, "counted")}
-)
+  SELECT * FROM attempt_figures WHERE id > $3::int8 AND id <= $4::int8
+), counted AS MATERIALIZED (${groupRows("rows", "(at_ms / 60000)::int")}),
+${addGroups.map((statement, place) => `added_${place} AS (${statement})`).join(",\n")}
 SELECT`;

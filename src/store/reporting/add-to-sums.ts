@@ -18,21 +18,46 @@ export function addToSums(
     ON CONFLICT (${names.join(", ")}) DO UPDATE SET ${added.join(", ")}`;
 }
 
-export function sumsOf(columns: readonly string[]): string {
+function sumsOf(columns: readonly string[]): string {
   return columns.map((column) => `sum(${column})::int8 AS ${column}`).join(", ");
 }
 
 /** The bands of time that a row falls into: what it is grouped by, so that a group has as many requests in a band as it has in all. */
-export const bandColumns = {
+const bandColumns = {
   first_byte_band: bandOfColumn("first_byte_ms"),
   total_band: bandOfColumn("total_ms"),
 };
 
-/** Adds groups of rows, with their bands, to a table of latencies. */
-export function addLatencies(table: string, time: Readonly<Record<string, string>>, source: string): string {
+/** The columns of `groupRows`, in their order. */
+export const groupColumns: readonly string[] = [
+  ...["minute", "key_no", "model", "provider"],
+  ...Object.keys(bandColumns),
+  ...figureColumnNames,
+];
+
+/** Selects the rows of `source` in groups, each with its totals: what `addGroups` adds. `minute` is what that is in a row. */
+export function groupRows(source: string, minute: string): string {
+  const bands = Object.entries(bandColumns).map(([name, band]) => `${band} AS ${name}`);
+  return `SELECT ${minute} AS minute, key_no, model, provider, ${bands.join(", ")}, ${sumsOf(figureColumnNames)}
+    FROM ${source} GROUP BY 1, 2, 3, 4, 5, 6`;
+}
+
+const byModel = { model: "model", provider: "provider" };
+
+/** Adds the groups in the table `counted` to every table of totals that reports read, a statement each. */
+export const addGroups: readonly string[] = [
+  addToSums("usage_minutes", { minute: "minute", key_no: "key_no", ...byModel }, "counted"),
+  addToSums("usage_key_hours", { key_no: "key_no", hour: "minute / 60", ...byModel }, "counted"),
+  addToSums("usage_all_hours", { hour: "minute / 60", ...byModel }, "counted"),
+  addToSums("usage_key_days", { key_no: "key_no", day: "minute / 1440" }, "counted"),
+  addLatencies("latency_minutes", { minute: "minute" }),
+  addLatencies("latency_all_hours", { hour: "minute / 60" }),
+];
+
+function addLatencies(table: string, time: Readonly<Record<string, string>>): string {
   const bandsOf = (measure: "first_byte" | "total") =>
     `SELECT minute, '${measure}' AS measure, ${measure}_band AS up_to_ms, ${measure}_count AS requests
-    FROM ${source} WHERE ${measure}_count > 0`;
+    FROM counted WHERE ${measure}_count > 0`;
   const keys = { ...time, measure: "measure", up_to_ms: "up_to_ms" };
   return addToSums(table, keys, `(${bandsOf("first_byte")} UNION ALL ${bandsOf("total")}) AS bands`, [
     "requests",

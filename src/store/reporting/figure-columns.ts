@@ -19,7 +19,7 @@ export const summedFigures = figureNames
 export function upsertFigures(
   table: string,
   keyColumns: readonly string[],
-  figures: readonly string[] = figureColumnNames,
+  figures: readonly string[],
 ): string {
   const names = [...keyColumns, ...figures];
   const sums = figures.map((column) => `${column} = ${column} + excluded.${column}`);

@@ -1,8 +1,7 @@
 import type { Database, Statement } from "bun:sqlite";
 import { msPerMinute } from "../../../base/clock.ts";
-import { addLatencies, addToSums, bandColumns, sumsOf } from "../../reporting/add-to-sums.ts";
+import { addGroups, addToSums, groupColumns, groupRows } from "../../reporting/add-to-sums.ts";
 import { attemptFigureColumns, attemptKeyColumns } from "../../reporting/attempt-columns.ts";
-import { figureColumnNames } from "../../reporting/figure-columns.ts";
 import { oldestKeptMinute } from "../../reporting/kept-minutes.ts";
 import { sqliteText } from "../queries.ts";
 
@@ -47,27 +46,17 @@ export function catchUpRollup(database: Database): void {
   new UsageRollup(database).write();
 }
 
-const byModel = { model: "model", provider: "provider" };
 const attemptKeys = Object.fromEntries(attemptKeyColumns.map((column) => [column, column]));
-
-const groupKeys = ["minute", "key_no", ...Object.keys(byModel), ...Object.keys(bandColumns)];
-const bands = Object.values(bandColumns).join(", ");
 
 /** What is counted now, read once for all totals. */
 const temporaryTables = [
-  `CREATE TEMP TABLE IF NOT EXISTS counted (${[...groupKeys, ...figureColumnNames].join(", ")})`,
+  `CREATE TEMP TABLE IF NOT EXISTS counted (${groupColumns.join(", ")})`,
   "CREATE TEMP TABLE IF NOT EXISTS counted_attempts AS SELECT * FROM uncounted_attempts LIMIT 0",
 ];
 
 const statements = [
-  `INSERT INTO counted SELECT at_ms / ${msPerMinute}, key_no, model, provider, ${bands}, ${sumsOf(figureColumnNames)}
-  FROM uncounted_usage GROUP BY 1, 2, 3, 4, 5, 6`,
-  addToSums("usage_minutes", { minute: "minute", key_no: "key_no", ...byModel }, "counted"),
-  addToSums("usage_key_hours", { key_no: "key_no", hour: "minute / 60", ...byModel }, "counted"),
-  addToSums("usage_all_hours", { hour: "minute / 60", ...byModel }, "counted"),
-  addToSums("usage_key_days", { key_no: "key_no", day: "minute / 1440" }, "counted"),
-  addLatencies("latency_minutes", { minute: "minute" }, "counted"),
-  addLatencies("latency_all_hours", { hour: "minute / 60" }, "counted"),
+  `INSERT INTO counted ${groupRows("uncounted_usage", `at_ms / ${msPerMinute}`)}`,
+  ...addGroups,
   "DELETE FROM counted",
   "INSERT INTO counted_attempts SELECT * FROM uncounted_attempts",
   addToSums("attempt_sums", attemptKeys, "counted_attempts", attemptFigureColumns),
