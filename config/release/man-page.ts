@@ -23,13 +23,17 @@ function everyCommand(command: Command): Command[] {
   return [command, ...command.commands.flatMap(everyCommand)];
 }
 
-function commandSection(command: Command): string {
+/** A command's arguments and options with what they mean, in the order of its help. */
+export function termsOf(command: Command): readonly (readonly [term: string, meaning: string])[] {
   const help = Object.assign(new Help(), helpStyle);
-  const terms = help.visibleArguments(command).map((each) => [each.name(), each.description] as const);
-  const options = help.visibleOptions(command).map((each) => [each.flags, each.description] as const);
-  const listed = [...terms, ...options].map(
-    ([term, meaning]) => `.TP\n.B ${escaped(term)}\n${escaped(meaning)}`,
-  );
+  return [
+    ...help.visibleArguments(command).map((each) => [each.name(), each.description] as const),
+    ...help.visibleOptions(command).map((each) => [each.flags, each.description] as const),
+  ];
+}
+
+function commandSection(command: Command): string {
+  const listed = termsOf(command).map(([term, meaning]) => `.TP\n.B ${escaped(term)}\n${escaped(meaning)}`);
   const usage = `${fullName(command)} ${command.usage()}`;
   return [`.SS "${escaped(usage)}"`, escaped(command.description()), ...listed].join("\n");
 }

@@ -1,7 +1,8 @@
 import { stripVTControlCharacters } from "node:util";
-import { type Command, Help } from "commander";
-import { helpStyle } from "../../../src/cli/help.ts";
+import type { Command } from "commander";
+import { termsOf } from "../../../config/release/man-page.ts";
 import { fullName } from "../../../src/cli/program.ts";
+import { cell } from "./cell.ts";
 
 /** The page of all commands, from the definitions that `--help` prints. */
 export function commandLinePage(program: Command): string {
@@ -28,11 +29,7 @@ function section(command: Command, leaves: readonly Command[]): string {
 }
 
 function usageOf(command: Command): string {
-  const help = Object.assign(new Help(), helpStyle);
-  const listed = [
-    ...help.visibleArguments(command).map((each) => [each.name(), each.description] as const),
-    ...help.visibleOptions(command).map((each) => [each.flags, each.description] as const),
-  ].filter(([term]) => !/^(?:-h, )?--help$/.test(term));
+  const listed = termsOf(command).filter(([term]) => !/^(?:-h, )?--help$/.test(term));
   const rows = listed.map(([term, meaning]) => `| \`${cell(term)}\` | ${cell(plain(meaning))} |`);
   const table = rows.length === 0 ? "" : `\n| | |\n|---|---|\n${rows.join("\n")}\n`;
   return `\n\`\`\`text\n${fullName(command)} ${command.usage()}\n\`\`\`\n${table}`;
@@ -40,9 +37,4 @@ function usageOf(command: Command): string {
 
 function plain(text: string): string {
   return stripVTControlCharacters(text).replaceAll("<", "\\<");
-}
-
-/** Text inside a table. */
-function cell(text: string): string {
-  return text.replaceAll("|", "\\|").replaceAll("\n", " ");
 }

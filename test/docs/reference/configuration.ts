@@ -1,3 +1,5 @@
+import { cell } from "./cell.ts";
+
 /** A JSON schema, as far as the configuration uses it. */
 export interface Schema {
   readonly type?: string;
@@ -85,9 +87,4 @@ function kindOf(setting: Schema): string {
 
 function defaultOf({ default: value }: Schema): string {
   return value === undefined ? "" : `\`${JSON.stringify(value)}\``;
-}
-
-/** Text inside a table. */
-function cell(text: string): string {
-  return text.replaceAll("|", "\\|").replaceAll("\n", " ");
 }
