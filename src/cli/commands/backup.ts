@@ -12,7 +12,7 @@ import { printDone, Refused, type Terminal } from "../terminal/terminal.ts";
 export function backupCommand(terminal: Terminal): Command {
   return newDataCommand("backup", "Copy all data into one file, also while the gateway runs")
     .argument("<file>", "where to; an existing file is never overwritten")
-    .option("--content", "also recorded content, into a second file beside it, encrypted as it is")
+    .option("--content", "also back up recorded content, to a second file, still encrypted")
     .examples("sluice backup sluice-$(date +%F).db")
     .action(async (name: string, options: DataOptions & { readonly content?: true }) => {
       const { backUp } = await import("../../admin/system/back-up.ts");

@@ -100,7 +100,7 @@ export const modelSchema = table({
   ),
   allow: list(
     name,
-    "Fields that clients may send although nobody knows here what they cost, such as provider and route of OpenRouter, and tools without a price, such as tools.x_search.",
+    "Fields that clients can send although Sluice does not know their cost, such as OpenRouter's provider and route, and tools without a price, such as tools.x_search.",
   ),
   capabilities: Type.Optional(capabilitiesSchema),
   cache: choice(

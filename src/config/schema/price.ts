@@ -69,7 +69,7 @@ export const priceSchema = table({
   tiers: Type.Optional(
     Type.Record(Type.String({ pattern: "^[a-z0-9][a-z0-9_.-]*$" }), table(tokenPrices), {
       ...closed,
-      description: "Prices of service tiers beside the usual one, such as `priority` and `flex`.",
+      description: "Prices of other service tiers, such as `priority` and `flex`.",
     }),
   ),
 });
