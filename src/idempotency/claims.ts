@@ -4,11 +4,11 @@ import type { ResponseRecorder } from "./recorder.ts";
 export interface ClaimRequest extends ResponseScope {
   /** SHA-256 of the body's raw bytes, hex. */
   readonly bodyHash: string;
-  /** Who claims it. */
+  /** The request that holds the claim. */
   readonly exchangeId: string;
 }
 
-/** The right to run a request; `Claims.end` gives it back. */
+/** The right to run a request. `Claims.end` releases it. */
 export type Claim = ClaimRequest;
 
 export type ClaimResult =
@@ -27,17 +27,18 @@ export interface Claims {
   claim(request: ClaimRequest, reserve?: ReserveMemory): Promise<ClaimResult>;
 
   /**
-   * Records the response of a claim while it is relayed. What comes of it is stored by the settle that it is given to. `maxBytes` is what
-   * the key may keep in all; beyond half of that, only the fact is stored that there was a response.
+   * Records the response of a claim while it is relayed; the settle that receives it stores it. `maxBytes` is the
+   * key's whole storage allowance. Beyond half of it, Sluice stores only the fact that there was a response.
    */
   record(claim: Claim, maxBytes: number): ResponseRecorder;
 
-  /** What is known to be kept for retries of this key's requests, in bytes. */
+  /** Bytes known to be stored for retries of this key's requests. */
   keptBytes(keyId: string): number;
 
   /**
-   * The request is over: a retry replays its response if it was stored, and runs again otherwise. Ending a claim twice
-   * must not end a later claim of the same name. A promise where other gateways learn of it later; it never rejects.
+   * The request is over: a retry replays its response if it was stored, and runs again otherwise. Ending a claim
+   * twice must not end a later claim with the same name. Returns a promise if other gateways have to learn of it; it
+   * never rejects.
    */
   end(claim: Claim): Promise<void> | undefined;
 

@@ -6,12 +6,12 @@ import { conflict, inFlight } from "./refusals.ts";
 import { StoredResponses } from "./stored-responses.ts";
 
 interface MemorizedClaim extends Claim {
-  /** Settled as soon as it is known whether there is a stored response. */
+  /** Resolves once it is known whether there is a stored response. */
   readonly lookup: Promise<void>;
   isRunning: boolean;
 }
 
-/** The claims of a single gateway. Running requests are known in memory only, because a crash ends them. */
+/** The claims of a single gateway. Running requests are kept in memory only, because a crash ends them. */
 export class Idempotency extends StoredResponses implements Claims {
   readonly #claims = new ChurnMap<string, MemorizedClaim>();
 

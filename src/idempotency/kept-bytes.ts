@@ -2,25 +2,25 @@ import type { Clock } from "../base/clock.ts";
 import { ChurnMap } from "../base/collections/churn-map.ts";
 import type { Store } from "../store/store.ts";
 
-/** What other gateways have kept, and what was deleted, is known after this. */
+/** How often to read again what other gateways stored and what was deleted. */
 const readEveryMs = 10_000;
 
-/** The share of what a key may keep that responses for retries can take. Stored responses have the rest. */
+/** The share of a key's storage allowance for retries. Stored responses have the rest. */
 const retryShare = 1 / 2;
 
 interface KeptOfKey {
-  /** In the database, when it was read or since. */
+  /** Bytes in the database: as last read, plus what was stored since. */
   stored: number;
-  /** Of responses that are still being recorded. */
+  /** Bytes of responses that are still being recorded. */
   recording: number;
   readAtMs: number;
 }
 
-/** How many bytes of responses are kept for retries, for each key that sends idempotency keys. */
+/** Counts the bytes stored for retries, for each key that sends idempotency keys. */
 export class KeptBytes {
   readonly #store: Pick<Store, "retryBytes">;
   readonly #clock: Clock;
-  /** Ordered by when each was read. */
+  /** Ordered by the time of the last read. */
   readonly #byKey = new ChurnMap<string, KeptOfKey>();
 
   constructor(store: Pick<Store, "retryBytes">, clock: Clock) {
@@ -33,7 +33,7 @@ export class KeptBytes {
     return this.#byKey.size;
   }
 
-  /** Call it before a response of the key is recorded. Resolves at once if the key's bytes were read lately. */
+  /** Call it before recording a response. Resolves at once if the key's bytes were read recently. */
   async read(keyId: string): Promise<void> {
     const nowMs = this.#clock.monotonicMs();
     if (nowMs - (this.#byKey.get(keyId)?.readAtMs ?? Number.NEGATIVE_INFINITY) < readEveryMs) return;
@@ -44,20 +44,20 @@ export class KeptBytes {
     this.#forgetOld(nowMs);
   }
 
-  /** What is known to be kept for the key. */
+  /** Bytes known to be stored for the key. */
   of(keyId: string): number {
     const known = this.#byKey.get(keyId);
     return known === undefined ? 0 : known.stored + known.recording;
   }
 
-  /** Counts bytes of a response that is being recorded. False if the key, which may keep `maxBytes` in all, has no room for them. */
+  /** Counts bytes of a response being recorded. False if they exceed the key's share of `maxBytes`, its whole allowance. */
   take(keyId: string, bytes: number, maxBytes: number): boolean {
     if (this.of(keyId) + bytes > maxBytes * retryShare) return false;
     this.#known(keyId).recording += bytes;
     return true;
   }
 
-  /** The bytes that were taken for a response are stored, or given back. */
+  /** Ends the recording: its bytes are now stored, or free again. */
   end(keyId: string, bytes: number, isStored: boolean): void {
     const known = this.#known(keyId);
     known.recording -= bytes;
@@ -76,7 +76,7 @@ export class KeptBytes {
     for (const keyId of this.#byKey.keys()) {
       const { recording = 0, readAtMs = nowMs } = this.#byKey.get(keyId) ?? {};
       if (nowMs - readAtMs < readEveryMs) return;
-      // Its bytes are still counted, and forgotten by a later call.
+      // Still recording; a later call removes it.
       if (recording > 0) continue;
       this.#byKey.delete(keyId);
     }

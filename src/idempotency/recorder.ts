@@ -4,16 +4,19 @@ import type { KeptBytes } from "./kept-bytes.ts";
 
 type RecordedFor = Pick<StoredResponse, "keyId" | "route" | "idempotencyKey" | "bodyHash">;
 
-/** Memory for one response. Longer ones are written ahead in parts of about this size. */
+/** Memory per response. Longer responses are written ahead in parts of about this size. */
 const partBytes = 256 * 1024;
-/** A whole answer comes in one piece; writing more of it at once would hold up others. */
+/** A non-streaming response arrives in one piece; writing more of it at once would delay other writes. */
 const mostPartBytes = 256 * 1024;
-/** No more of it is written in the transaction of the charge, which others wait for. */
+/** Limits what the transaction of the charge has to write, because other charges wait for it. */
 const maxEndBytes = 64 * 1024;
-/** Longer than any real answer. Of longer ones it is only kept that they were answered, so that no retry pays again unawares. */
+/**
+ * Longer than any real response. Beyond it, Sluice stores only that there was a response, so that a retry cannot pay
+ * twice unnoticed.
+ */
 const mostBytes = 64 * 1024 * 1024;
 
-/** Stored in place of a response that is not kept; the responses themselves are all successes. */
+/** The stored status of a response that was not kept. Stored responses are all successes, so it cannot collide. */
 const notKeptStatus = 409;
 
 export function wasNotKept({ status }: StoredResponse): boolean {
@@ -23,14 +26,14 @@ export function wasNotKept({ status }: StoredResponse): boolean {
 interface RecordingTerms {
   readonly store: Store;
   readonly kept: KeptBytes;
-  /** What the key may keep in all. */
+  /** The key's whole storage allowance. */
   readonly maxBytes: number;
   nowMs(): number;
 }
 
 /**
- * Keeps what was sent to the client, byte for byte, with bounded memory. The parts become a response only when
- * `finish` is part of a settle; until then they mean nothing, and a crash leaves nothing to replay.
+ * Records what was sent to the client, byte for byte, with bounded memory. The parts become a response only when a
+ * settle includes the result of `finish`. Until then a crash leaves nothing to replay.
  */
 export class ResponseRecorder {
   readonly #options: RecordingTerms;
@@ -52,7 +55,7 @@ export class ResponseRecorder {
     this.#claim = claim;
   }
 
-  /** False if the response is too long, or the key has no room for it. */
+  /** False if the response is too long or exceeds the key's allowance. */
   get isKept(): boolean {
     return this.#isKept;
   }
@@ -77,7 +80,7 @@ export class ResponseRecorder {
     if (this.#bytes >= partBytes) this.#writeAhead();
   }
 
-  /** What the settle stores, once all before it is written; null for what was discarded. */
+  /** What the settle stores, once all parts are written. Null if it was discarded. */
   async finish({
     status,
     headers,

@@ -13,7 +13,7 @@ export interface SharedClaimsOptions {
   readonly clock: Clock;
 }
 
-/** Claims that several gateways share: the database knows which requests are running, whoever runs them. */
+/** Claims that several gateways share. The database knows which requests are running, on whichever gateway. */
 export class SharedClaims extends StoredResponses implements Claims {
   readonly #node: SharedClaimsOptions["node"];
   readonly #running = new ChurnMap<Claim, true>();
@@ -31,13 +31,13 @@ export class SharedClaims extends StoredResponses implements Claims {
     const notBeforeMs = this.oldestKeptMs();
     const [verdict] = await Promise.all([
       this.#ask(request, notBeforeMs),
-      // Without it, the bytes of this node alone count.
+      // If this fails, only the bytes of this node count.
       this.kept.read(request.keyId).catch(() => {}),
     ]);
     if (verdict === "replay") {
       const response = await this.store.findStoredResponse(request, notBeforeMs, reserve);
       if (response !== null) return this.replay(response);
-      // A part of it is missing, so that it cannot be replayed: the request runs again, as if none had been stored.
+      // A part is missing, so it cannot be replayed. Run the request as if nothing had been stored.
       return this.#run(request, await this.#ask(request, Number.MAX_SAFE_INTEGER));
     }
     return this.#run(request, verdict);

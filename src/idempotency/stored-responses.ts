@@ -10,15 +10,15 @@ const keptForMs = msPerDay;
 const prunedAtOnce = 200;
 
 /**
- * How long responses are kept for a replay. A jump of the clock must not expire one and have its retry charged again;
- * keeping one for longer does no harm. So responses are dated by the later of the wall clock and the time that really
- * passed, and expire by the earlier.
+ * How long responses are kept for replay. A jump of the clock must not expire a response, or its retry would be
+ * charged again; keeping one longer is harmless. So responses are dated by the later of the wall clock and the time
+ * that really passed, and expire by the earlier.
  */
 export abstract class StoredResponses {
   protected readonly store: Store;
   protected readonly clock: Clock;
   protected readonly kept: KeptBytes;
-  /** Both clocks at the start, to tell how far the wall clock should have moved since. */
+  /** Both clocks at the start: they show how far the wall clock should have moved since. */
   readonly #startWallMs: number;
   readonly #startMonotonicMs: number;
 
@@ -39,7 +39,7 @@ export abstract class StoredResponses {
     return this.kept.of(keyId);
   }
 
-  /** Throws if there is only the mark of one. */
+  /** Throws if only the fact was stored that there was a response. */
   protected replay(response: StoredResponse): ClaimResult {
     if (wasNotKept(response)) throw notKept();
     return { kind: "replay", response };

@@ -11,7 +11,7 @@ const bodyLength = keyStart.length + randomLength;
 const keyLength = bodyLength + checksumLength;
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/** By character code. Anything but a digit is NaN, which makes the whole checksum NaN and so equal to none. */
+/** Indexed by character code. Anything but a digit is NaN, so the whole checksum is NaN and equals nothing. */
 const digitOfCode = Float64Array.from({ length: 128 }, (_, code) => {
   const digit = alphabet.indexOf(String.fromCharCode(code));
   return digit === -1 ? Number.NaN : digit;
@@ -25,12 +25,12 @@ export function newSecret(): string {
   return body + checksumOf(body);
 }
 
-/** Checks only length and prefix, which is enough to bother looking a key up. */
+/** Checks only length and prefix: enough to decide whether a lookup is worthwhile. */
 export function looksLikeKey(text: string): boolean {
   return text.length === keyLength && text.startsWith(keyStart);
 }
 
-/** Whether form and checksum are a key's. The checksum is compared as a number. */
+/** Whether the text has the form of a key and a valid checksum. The checksum is compared as a number. */
 export function hasKeyForm(text: string): boolean {
   if (!looksLikeKey(text)) return false;
   let checksum = 0;

@@ -10,12 +10,12 @@ export interface KeySpec extends KeyUpdate {
   readonly mode: KeyMode;
   /** Opening credit of a credit key. */
   readonly creditNano?: number | undefined;
-  /** Who pays for it; one of its own if it is absent. */
+  /** The account to bill. Absent: a new account for this key alone. */
   readonly accountId?: string | undefined;
-  /** Its own account is postpaid. */
+  /** Makes the key's own account postpaid. */
   readonly isOpen?: boolean | undefined;
   readonly caps?: readonly CapLimit[] | undefined;
-  /** It is refused if anything has been changed since. */
+  /** Fails with `changed` if anything was changed since this revision. */
   readonly sinceRevision?: number | undefined;
 }
 

@@ -8,7 +8,10 @@ export class KeyRing {
   readonly #clock: Clock;
   readonly #byHash = new Map<string, KeyRecord>();
   readonly #byId = new Map<string, KeyRecord>();
-  /** Accounts that were changed since the start. Their keys take the new terms when they are looked for: an account may have thousands. */
+  /**
+   * Accounts changed since the start. Their keys take over the new terms when they are looked up: an account may have
+   * thousands of keys.
+   */
   readonly #changedAccounts = new Map<string, AccountRecord>();
 
   constructor(clock: Clock, keys: readonly KeyRecord[]) {
@@ -20,7 +23,7 @@ export class KeyRing {
     return this.#byId.size;
   }
 
-  /** Null for anything but a valid secret of a key. The caller has to check the key's status. */
+  /** Null unless the secret is valid. The caller has to check the key's status. */
   find(presented: string): KeyRecord | null {
     // The checksum is not needed here: known secrets have a valid one, and callers check it for unknown ones.
     if (!looksLikeKey(presented)) return null;
@@ -50,7 +53,10 @@ export class KeyRing {
     }
   }
 
-  /** Changes of an account are applied together with or before those of its keys, so its terms are never older than the key's. */
+  /**
+   * Account changes are applied together with or before changes to its keys, so the account's terms are never older
+   * than the key's.
+   */
   #current(key: KeyRecord): KeyRecord {
     const account = this.#changedAccounts.get(key.accountId);
     if (account === undefined || hasTermsOf(key, account)) return key;
@@ -71,7 +77,7 @@ export class KeyRing {
   }
 }
 
-/** Whether a key's record shows its account as it is. */
+/** Whether a key's record has the account's current terms. */
 function hasTermsOf(key: KeyRecord, account: AccountRecord): boolean {
   return (
     key.isOpen === account.isOpen &&

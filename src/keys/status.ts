@@ -3,8 +3,8 @@ import type { KeyRecord, StoredKeyStatus } from "../store/store.ts";
 export type KeyStatus = StoredKeyStatus | "expired";
 
 /**
- * Expiry is derived from the clock and never stored: a new expiry date revives the key by itself. The keys of a closed
- * account are as if they were disabled.
+ * Expiry is derived from the clock and never stored, so a new expiry date revives the key. Keys of a closed account
+ * count as disabled.
  */
 export function effectiveStatus(key: KeyRecord, nowMs: number): KeyStatus {
   if (key.isClosed && key.status === "active") return "disabled";

@@ -9,12 +9,12 @@ import { refusalOf } from "./refusals.ts";
 export interface Settled {
   /** Paid from the balance, or owed by a postpaid account. */
   readonly charged: number;
-  /** The part of the cost that is not charged, because the balance or a cap had no more. */
+  /** The part of the cost not charged, because the balance or a cap did not allow it. */
   readonly overrun: number;
 }
 
 export interface SettledParts extends Settled {
-  /** The part of `charged` above the caps of a postpaid account: an entry of its own. */
+  /** The part of `charged` above the caps of a postpaid account. It gets its own entry. */
   readonly owed: number;
 }
 
@@ -22,17 +22,17 @@ export interface SettledParts extends Settled {
 export type AccountTerms = Pick<AccountRecord, "mode" | "isOpen" | "budgetTokens" | "period">;
 
 /**
- * One account in memory, and all arithmetic on it; one or more keys draw on it. Amounts are nano-credits for a credit
- * account. For a token budget they are tokens: its balance is what is left of the budget in the current period, and
- * only holds of that period count against it. `caps` are those that a request falls under, of the account and of the
- * key: all bounds are checked before any of them is reserved.
+ * One account in memory and all arithmetic on it. One or more keys are billed to it. Amounts are nano-credits for a
+ * credit account, and tokens for a token budget: its balance is the rest of the budget in the current period, and
+ * only holds of that period count against it. `caps` are the caps of the account and the key that apply to a request.
+ * All limits are checked before any of them is reserved.
  */
 export class Account {
   terms: AccountTerms;
-  /** The account's own; a key's are with the key. */
+  /** The account's own caps. A key's caps are in its `KeyFunds`. */
   caps: readonly Cap[];
   #posted: number;
-  /** What was bought and spent may be more than a double holds exactly. */
+  /** A bigint, because lifetime sums may exceed what a double holds exactly. */
   #purchased: bigint;
   #held: number;
   #periodStartMs: number;
@@ -71,8 +71,8 @@ export class Account {
   }
 
   /**
-   * Reserves the amount with every bound, or throws a refusal. Nothing may be awaited between the check and the
-   * reservation.
+   * Reserves the amount under every limit, or throws the error for the client. Nothing may be awaited between the
+   * check and the reservation.
    */
   hold(amount: number, nowMs: number, caps: readonly Cap[] = []): HeldAmount {
     assertAmount(amount, "hold");
@@ -91,7 +91,7 @@ export class Account {
     for (const cap of caps) cap.release(hold);
   }
 
-  /** Ends the hold and charges the cost as far as every limit goes. A postpaid account owes what is above its caps, too. */
+  /** Ends the hold and charges the cost as far as every limit allows. A postpaid account also owes what exceeds its caps. */
   settle(hold: HeldAmount, cost: number, caps: readonly Cap[] = []): SettledParts {
     const payable = Math.min(cost, this.#affordable(hold));
     let covered = payable;
@@ -105,7 +105,10 @@ export class Account {
     return { charged, owed: charged - covered, overrun: cost - charged };
   }
 
-  /** A hold from before a crash has no reservation in memory. What it counts in may have begun after the last charge. */
+  /**
+   * Charges a hold from before a crash, which has no reservation in memory. Its period may have begun after the last
+   * charge.
+   */
   settleInterrupted(
     cost: number,
     hold: Pick<HeldAmount, "periodStartMs" | "countedAtMs">,
@@ -125,7 +128,10 @@ export class Account {
     return Math.max(this.#countedAtMs, this.#periodStartMs);
   }
 
-  /** Its periods as the store has them; nothing is held of it. `countCharge` and `reserve` add what the store does not know. */
+  /**
+   * Takes the periods from the store; nothing is reserved afterwards. `countCharge` and `reserve` add what the store
+   * does not know yet.
+   */
   recount({ periodStartMs, periodUsed, countedAtMs }: AccountTotals): void {
     this.#periodStartMs = periodStartMs;
     this.#periodUsed = periodUsed;
@@ -145,7 +151,7 @@ export class Account {
     this.#countedAtMs = Math.max(this.#countedAtMs, countedAtMs);
   }
 
-  /** Moves on to the periods of this moment. Returns the one that a hold counts at: never before one that has counted. */
+  /** Moves on to the current periods. Returns the time at which a hold counts, which never goes back. */
   turn(nowMs: number, caps: readonly Cap[] = []): number {
     let countedAtMs = Math.max(nowMs, this.#countedAtMs);
     for (const cap of caps) countedAtMs = Math.max(countedAtMs, cap.periodStartMs);
@@ -156,7 +162,10 @@ export class Account {
     return countedAtMs;
   }
 
-  /** What may still be held; infinite without a limit. What a postpaid account may owe is no limit that a client plans with. */
+  /**
+   * The amount that can still be held; infinite without a limit. The debt limit of a postpaid account does not count:
+   * clients do not plan with it.
+   */
   remaining(): number {
     return this.terms.isOpen ? Number.POSITIVE_INFINITY : Math.max(0, this.#balance() - this.#held);
   }
@@ -211,13 +220,13 @@ export class Account {
   }
 
   /**
-   * The most that settling this hold may charge: its own amount plus what no other hold has reserved. If an operator
-   * has lowered the balance below what is held, the balance is the limit.
+   * The maximum that settling this hold can charge: its own amount plus what no other hold has reserved. If an
+   * operator has lowered the balance below the reserved amount, the balance is the limit.
    */
   #affordable(hold: HeldAmount): number {
     const balance = this.#balance();
     if (this.terms.mode === "token_budget") {
-      // What is left of a past period is no longer known, but the hold itself was covered by it.
+      // The rest of a past period is no longer known, but it covered this hold.
       if (hold.periodStartMs !== this.#periodStartMs) {
         return hold.isLost ? Number.POSITIVE_INFINITY : hold.amount;
       }

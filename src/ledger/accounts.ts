@@ -31,35 +31,35 @@ export interface Accounts {
 
   /**
    * Throws or rejects with `insufficient_credit`, `balance_temporarily_reserved`, `limit_reached` or
-   * `service_unavailable`; then nothing is held.
+   * `service_unavailable`. Then nothing is held.
    */
   hold(request: HoldRequest): Hold | Promise<Hold>;
 
-  /** Cheap enough for every chunk of a stream: it is only noted, and journaled now and then. */
+  /** Cheap enough for every chunk of a stream: notes the amount, which is journaled now and then. */
   progress(hold: Hold, soFar: PricedCharge): void;
 
   /**
-   * Resolves when the charge is durable, with null if the hold had ended already. From then on `hold.charged` is what
-   * was charged.
+   * Resolves when the charge is durable, with null if the hold had already ended. From then on `hold.charged` is the
+   * amount charged.
    */
   settle(hold: Hold, settlement: Settlement): Promise<Settled | null>;
 
-  /** Releases the hold; nobody waits for its row to go. False if it had ended already. */
+  /** Releases the hold without waiting for its row to be deleted. False if it had already ended. */
   release(hold: Hold): boolean;
 
   /**
-   * What the hold's account may spend minus what is held, as of the latest that is known here; infinite for a budget
+   * What the hold's account can still spend after all holds, as far as this process knows. Infinite for a budget
    * without a limit.
    */
   remaining(hold: Hold): number;
 
-  /** In the order of the ids. Takes the same time however long the history is. */
+  /** One summary per id, in order. The time does not depend on the length of the history. */
   summaries(keyIds: readonly string[]): readonly AccountSummary[] | Promise<readonly AccountSummary[]>;
 
-  /** What the open holds of this process have set aside. */
+  /** The total of this process's open holds. */
   held(): HeldSums;
 
-  /** The costs that this process settled and did not charge: they are on record as `overrun` entries above 0. */
+  /** Costs that this process settled but did not charge. The ledger has them as `overrun` entries above 0. */
   readonly overrun: HeldSums;
 
   /** Applies changes by other processes. Each entry must be passed exactly once. */
@@ -67,8 +67,8 @@ export interface Accounts {
 }
 
 export interface HeldSums {
-  /** Of credit accounts, in nano-credits. */
+  /** For credit accounts, in nano-credits. */
   readonly nano: number;
-  /** Of token budgets. */
+  /** For token budgets, in tokens. */
   readonly tokens: number;
 }

@@ -5,7 +5,7 @@ import type { AccountRecord, AuditedEntry, BudgetPeriod, LedgerFault, Store } fr
 
 const entriesPerChunk = 2_000;
 const periodToleranceMs = 7 * msPerDay;
-/** A clock may be set while a call runs, by less than this. */
+/** Tolerates a clock that is set while a call runs, by up to this. */
 const clockToleranceMs = 60_000;
 
 export interface ChargeAudit {
@@ -14,8 +14,8 @@ export interface ChargeAudit {
 }
 
 /**
- * Computes every charge anew from its rates and quantities, as it was made, and compares it with what was charged and
- * what the usage record says. `deep` also holds the times of an exchange against each other.
+ * Recomputes every charge from its rates and quantities, and compares it with the amount charged and with the usage
+ * record. `isDeep` also compares the times of a request.
  */
 export async function auditCharges(store: Store, isDeep: boolean): Promise<ChargeAudit> {
   const { accounts } = await store.load();
@@ -37,11 +37,11 @@ export async function auditCharges(store: Store, isDeep: boolean): Promise<Charg
 }
 
 interface AuditedAccount extends AccountRecord {
-  /** That its budget has now, and those that it had before. */
+  /** The current period of its budget, and its earlier ones. */
   readonly periods: readonly BudgetPeriod[];
 }
 
-/** What an exchange was charged so far. A charge that was made late comes after that of the takeover. */
+/** What an exchange was charged so far. A late charge comes after the charge of the takeover. */
 interface Booked {
   readonly entry: AuditedEntry;
   readonly cost: number;
@@ -54,9 +54,9 @@ class ChargeChecker {
   readonly #isDeep: boolean;
   readonly #faults: LedgerFault[] = [];
   readonly #rates = new Map<string, Rates>();
-  /** Charges that were not paid in full: an overrun, or a late charge, has to follow. */
+  /** Charges not paid in full: an overrun or a late charge has to follow. */
   readonly #open = new Map<string, Booked>();
-  /** What takeovers have charged: a late charge adds to it. */
+  /** Charges made by takeovers. A late charge adds to them. */
   readonly #interrupted = new Map<string, Booked>();
 
   constructor(accounts: ReadonlyMap<string, AuditedAccount>, isDeep: boolean) {
@@ -106,15 +106,15 @@ class ChargeChecker {
 
   #addOverrun(entry: AuditedEntry): void {
     const booked = this.#open.get(entry.exchangeId ?? "");
-    // It belongs to a charge that is older than rates, or to none: a balance was lowered while a charge was on its way.
+    // Its charge is older than rates, or there is none: a balance was lowered while a charge was being written.
     if (booked === undefined) return;
-    // Below 0 a postpaid account owes it, which is as good as paid.
+    // Below 0, a postpaid account owes it, which counts as paid.
     if (entry.amount < 0) booked.paid -= entry.amount;
     else booked.unpaid += entry.amount;
     this.#settle(booked);
   }
 
-  /** What is paid and what is not must be the cost; as long as it is less, something has to follow. */
+  /** Paid and unpaid must add up to the cost. While they are less, another entry has to follow. */
   #settle(booked: Booked): void {
     const { entry, cost, paid, unpaid } = booked;
     const exchangeId = entry.exchangeId ?? `entry ${entry.id}`;
@@ -127,7 +127,7 @@ class ChargeChecker {
     if (paid + unpaid > cost) this.#fault(entry, "amount", paid + unpaid, cost);
   }
 
-  /** The usage record says what was charged, once everything that belongs to the charge has been added. */
+  /** The usage record must show the amount charged, once all entries of the charge are added. */
   #checkRecord({ accountId, costNano, ...entry }: AuditedEntry, paid: number): void {
     if (costNano === null) return;
     const recorded = this.#accounts.get(accountId)?.mode === "credit" ? paid : 0;
@@ -141,7 +141,7 @@ class ChargeChecker {
     return before;
   }
 
-  /** Null for charges that are older than rates. */
+  /** Null for charges from before rates were recorded. */
   #ratesOf({ rates: text, ratesId, ...entry }: AuditedEntry): Rates | null {
     if (ratesId === null) return null;
     const known = text === null ? undefined : (this.#rates.get(text) ?? readRates(text));
@@ -153,7 +153,7 @@ class ChargeChecker {
     return known;
   }
 
-  /** Not every charge of a token budget has one: an interrupted call's is not known. */
+  /** Not every charge of a token budget has a list cost: it is unknown for interrupted calls. */
   #checkListCost({ listCostNano, ...entry }: AuditedEntry, { mode }: AccountRecord, costs: number): void {
     const expected = mode === "token_budget" ? costs : 0;
     if (listCostNano !== null && listCostNano !== expected) {
@@ -162,9 +162,9 @@ class ChargeChecker {
   }
 
   /**
-   * The start of a day, a week or a month, not long after the charge; 0 for what counts in none. A clock that is set back leaves a
-   * budget in the period that it had reached. Whichever period the budget has, or had, decides how long that lasts: one that
-   * is changed from a day to a month goes on with what began that day.
+   * Checks that a charge's period starts a day, week or month, and not long after the charge; 0 means no period.
+   * After the clock is set back, a budget stays in the period it had reached. How long that lasts depends on the
+   * budget's current or earlier period: after a change from day to month, the period that began that day continues.
    */
   #checkPeriod(entry: AuditedEntry, account: AuditedAccount): void {
     const { periodStartMs: startMs, atMs } = entry;

@@ -14,14 +14,11 @@ export interface AuditReport {
 
 export interface AuditOptions {
   readonly nowMs?: number;
-  /** Looks for what may be innocent, such as a clock that was set in the middle of a call, too. */
+  /** Also reports what may be harmless, such as a clock that was set during a call. */
   readonly deep?: boolean;
 }
 
-/**
- * Computes every charge from its rates, every total and every sum for reports from the entries alone, and reports where
- * that differs from what is kept.
- */
+/** Recomputes every charge from its rates, and every total and report sum from the entries alone. Reports the differences. */
 export async function audit(
   store: Store,
   { nowMs = Date.now(), deep = false }: AuditOptions = {},
@@ -47,7 +44,7 @@ export async function audit(
   return { accounts, entries, differences };
 }
 
-/** A number if that is exact, otherwise its digits. */
+/** A number if it is exact, otherwise its digits. */
 function readable(value: bigint | number | string): number | string {
   if (typeof value !== "bigint") return value;
   const number = Number(value);
@@ -55,8 +52,8 @@ function readable(value: bigint | number | string): number | string {
 }
 
 /**
- * The check that is fast enough for every start: the totals must agree with each other. A ledger that does not add up
- * must not take further charges.
+ * A check fast enough for every start: the totals must agree with each other. A ledger that does not add up must not
+ * take further charges.
  */
 export function checkTotals({ unbalancedId }: Snapshot): void {
   if (unbalancedId === null) return;

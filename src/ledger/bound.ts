@@ -1,28 +1,28 @@
 import type { BudgetPeriod } from "../store/store.ts";
 
-/** What limits a key: its account's balance or budget, and every cap that a request falls under. */
+/** The kinds of limit: the account's balance or budget, and every cap that applies to a request. */
 export type BoundKind = "balance" | "budget" | "key_cap" | "account_cap";
 
-/** Why a bound does not allow a hold. If several deny it, the client is told the first of these. */
+/** Why a limit denies a hold. If several limits deny it, the client sees the first of these reasons. */
 export type Denial = "used_up" | "too_little" | "reserved";
 const denialOrder: readonly Denial[] = ["used_up", "too_little", "reserved"];
 
-/** A bound as it is now. Amounts are nano-credits or tokens. */
+/** The current state of a limit. Amounts are nano-credits or tokens. */
 export interface BoundState {
   readonly bound: BoundKind;
-  /** A balance that may be below 0: what is left is how much more may be owed. */
+  /** The balance can go below 0: `left` is how much more the account can owe. */
   readonly isPostpaid?: boolean;
   /** Null for a balance, and for a budget that never resets. */
   readonly period: Exclude<BudgetPeriod, "none"> | null;
-  /** The models that a cap is for; null for all. */
+  /** The models that a cap applies to; null for all. */
   readonly models: string | null;
   /** Null for a balance. */
   readonly limit: number | null;
-  /** The part of a cap's limit that is for its running period alone. */
+  /** The part of a cap's limit that was added for the current period only. */
   readonly extra?: number;
   readonly used: number;
   readonly held: number;
-  /** Including what is held. */
+  /** Reserved amounts included. */
   readonly left: number;
   readonly resetsAtMs: number | null;
 }
@@ -32,18 +32,18 @@ export interface DeniedBy {
   readonly state: BoundState;
 }
 
-/** What a bound needs to know of a hold. */
+/** The parts of a hold that a limit needs. */
 export interface HeldAmount {
   readonly amount: number;
   /** Start of the budget period it counts against; 0 for credit. */
   readonly periodStartMs: number;
-  /** The moment that decides which period of each cap it counts in. */
+  /** The time that decides which period of each cap it counts in. */
   readonly countedAtMs: number;
-  /** It was held before a crash, and nothing is reserved for it any more. */
+  /** The hold is from before a crash, so nothing is reserved for it any more. */
   readonly isLost?: boolean;
 }
 
-/** Of two denials the one to tell: by its kind, then the limit that resets last. */
+/** Returns the denial to report: by its reason, then the limit that resets last. */
 export function firstDenial(one: DeniedBy | null, other: DeniedBy): DeniedBy {
   if (one === null) return other;
   const order = denialOrder.indexOf(one.denial) - denialOrder.indexOf(other.denial);

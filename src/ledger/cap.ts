@@ -3,7 +3,7 @@ import { nextPeriodStart, periodStart } from "../base/money/period.ts";
 import type { CapRecord, CapTotals } from "../store/store.ts";
 import type { BoundState, Denial, HeldAmount } from "./bound.ts";
 
-/** A cap of a key or an account in memory: what was taken in its period, and what is held of it. */
+/** A cap of a key or an account in memory, with what its current period has used and reserved. */
 export class Cap {
   record: CapRecord;
   readonly bound: "key_cap" | "account_cap";
@@ -23,7 +23,7 @@ export class Cap {
     return this.#periodStartMs;
   }
 
-  /** As the store has it; nothing is held of it. */
+  /** Takes the state from the store; nothing is reserved afterwards. */
   recount({ periodStartMs, used }: Omit<CapTotals, "no">): void {
     this.#periodStartMs = periodStartMs;
     this.#used = used;
@@ -58,25 +58,25 @@ export class Cap {
     if (this.#isCurrent(hold)) this.#held -= hold.amount;
   }
 
-  /** The most that settling this hold may charge, before it is released. */
+  /** The maximum that settling this hold can charge, before it is released. */
   affordable(hold: HeldAmount): number {
-    // What is left of a past period is no longer known, but the hold itself was covered by it.
+    // The rest of a past period is no longer known, but it covered this hold.
     if (!this.#isCurrent(hold)) return hold.isLost ? Number.POSITIVE_INFINITY : hold.amount;
     return hold.amount + Math.max(0, this.#left() - this.#held);
   }
 
-  /** A charge of an earlier period changes nothing; one of a later period, from before a crash, begins it. */
+  /** A charge of an earlier period changes nothing. A charge of a later one, from before a crash, starts that period. */
   charge(charged: number, countedAtMs: number): void {
     this.turn(countedAtMs);
     if (periodStart(this.record.period, countedAtMs) === this.#periodStartMs) this.#used += charged;
   }
 
-  /** What may still be held. */
+  /** The amount that can still be held. */
   remaining(): number {
     return Math.max(0, this.#left() - this.#held);
   }
 
-  /** As it will be found at this moment, in a period that may not have begun yet; without one, as it is. */
+  /** The state at this time, whose period may not have begun yet. Without a time, the state as it is. */
   state(countedAtMs = 0): BoundState {
     const { period, models } = this.record;
     const startMs = Math.max(periodStart(period, countedAtMs), this.#periodStartMs);

@@ -5,9 +5,9 @@ export interface HoldRequest {
   readonly keyId: string;
   readonly exchangeId: string;
   readonly model: string;
-  /** The name that the client asked for the model by; null if that is its id. */
+  /** The model name in the request; null if it is the model's id. */
   readonly askedModel: string | null;
-  /** What the caller says about the request, as `base/requests/labels.ts` writes it. */
+  /** The request's labels, as `base/requests/labels.ts` writes them. */
   readonly labels: string | null;
   /** Nano-credits for credit keys, tokens for token-budget keys. */
   readonly amount: number;
@@ -18,14 +18,14 @@ type HoldState = "open" | "settled" | "released";
 type HoldParts = HoldRequest & HeldFor & { readonly openedAtMs: number };
 
 /**
- * An amount set aside for one exchange. It ends exactly once, by `Ledger.settle` or `Ledger.release`; only the ledger
+ * An amount set aside for one exchange. It ends exactly once, by `settle` or `release` of its accounts; nothing else
  * changes it.
  */
 export class Hold implements HeldFor {
-  /** The same as the exchange's: an exchange has one hold. */
+  /** The exchange's id: an exchange has one hold. */
   readonly id: string;
   readonly keyId: string;
-  /** Where it is held, and will be charged, even if the key moves meanwhile. */
+  /** The account that is charged, even if the key moves meanwhile. */
   readonly accountId: string;
   readonly model: string;
   readonly askedModel: string | null;
@@ -34,13 +34,16 @@ export class Hold implements HeldFor {
   readonly openedAtMs: number;
   /** Start of the budget period it was admitted in, and is charged to. */
   periodStartMs: number;
-  /** Decides which period of each cap it is charged to. Both change only if a clock was ahead: see `Ledger.returnToPresent`. */
+  /**
+   * Decides which period of each cap it is charged to. Both times change only after a clock was ahead: see
+   * `Ledger.returnToPresent`.
+   */
   countedAtMs: number;
-  /** What settling took from the balance; 0 before. */
+  /** The amount charged by `settle`; 0 before. */
   charged = 0;
   /** Monotonic time at which its progress was last handed to the journal; null if it has no row there. */
   journaledAtMs: number | null = null;
-  /** It has made progress that is not handed to the journal yet. */
+  /** It has progress that was not passed to the journal yet. */
   hasNews = false;
   #state: HoldState = "open";
   #soFar: PricedCharge | null = null;
@@ -59,7 +62,7 @@ export class Hold implements HeldFor {
     this.countedAtMs = parts.countedAtMs;
   }
 
-  /** As its charge has them. */
+  /** The fields that its charge takes over. */
   get terms(): HeldFor {
     const { keyId, accountId, periodStartMs, countedAtMs, model, askedModel, labels } = this;
     return { keyId, accountId, periodStartMs, countedAtMs, model, askedModel, labels };
@@ -74,7 +77,7 @@ export class Hold implements HeldFor {
     return this.#soFar;
   }
 
-  /** False if it has ended already: the second attempt to end it changes nothing. */
+  /** False if it has already ended. Then nothing changes. */
   end(state: "settled" | "released"): boolean {
     if (this.#state !== "open") return false;
     this.#state = state;

@@ -23,14 +23,14 @@ export interface LedgerOptions {
   readonly store: JournaledStore;
   readonly clock: Clock;
   readonly snapshot: Snapshot;
-  /** How often progress is journaled. The simulation sets it out of reach, to be repeatable. */
+  /** How often progress is journaled. The simulation disables it, to be repeatable. */
   readonly progressTickMs?: number;
 }
 
 /**
- * The accounts of the one gateway of a store, in memory. A hold is decided with no await between the check and the
- * reservation. The journal makes what was decided durable; a hold has no row there before its first progress, so at
- * the next start a hold without progress is released by having left no trace.
+ * The accounts of a store with one gateway, in memory. A hold is decided with no await between the check and the
+ * reservation. The journal makes decisions durable. A hold has no row there before its first progress, so a hold
+ * without progress leaves no trace and needs no release at the next start.
  */
 export class Ledger implements Accounts {
   readonly #store: JournaledStore;
@@ -40,7 +40,7 @@ export class Ledger implements Accounts {
   readonly #open = new Bag<Hold>();
   readonly overrun = { nano: 0, tokens: 0 };
   #isReturning = false;
-  /** Nothing counts later. To look at 100,000 accounts takes 20 ms, so that it is kept. */
+  /** The latest time that anything counts at. Cached, because scanning 100,000 accounts takes 20 ms. */
   #latestMs = 0;
 
   private constructor({ store, clock, snapshot, progressTickMs: tickMs }: LedgerOptions) {
@@ -87,7 +87,7 @@ export class Ledger implements Accounts {
     this.#progress.take(hold, soFar);
   }
 
-  /** Memory is updated at once. */
+  /** Updates memory at once, and resolves when the charge is durable. */
   async settle(hold: Hold, settlement: Settlement): Promise<Settled | null> {
     // Checked before the hold ends, so that it can still be released if the cost is invalid.
     assertAmount(settlement.cost, "cost");
@@ -167,15 +167,15 @@ export class Ledger implements Accounts {
 
   apply(changes: Changes): void {
     this.#payers.apply(changes);
-    // A new cap may have begun ahead.
+    // A new cap's period may lie in the future.
     const hasCaps = [...changes.accounts, ...changes.keys].some(({ caps }) => caps.length > 0);
     if (hasCaps) this.#latestMs = Math.max(this.#latestMs, this.#payers.latestMs());
   }
 
   /**
-   * A clock that was ahead has moved caps, budgets and days into the future. Once it is right again, what lies more than an hour ahead is
-   * left: the store computes the sums of the present from its entries, and memory follows it. Holds are not given meanwhile, which
-   * takes as long as two commits. True if there was something to do.
+   * A clock that was ahead has moved caps, budgets and days into the future. Once the clock is right again,
+   * everything more than an hour ahead comes back: the store recomputes the current sums from its entries, and memory
+   * takes them over. Holds wait meanwhile, for about two commits. True if there was anything to do.
    */
   async returnToPresent(): Promise<boolean> {
     const nowMs = this.#clock.wallMs();
@@ -183,7 +183,7 @@ export class Ledger implements Accounts {
     this.#isReturning = true;
     try {
       for (const hold of this.#open) Object.assign(hold, this.#payers.presentOf(hold, nowMs));
-      // What was charged under the wrong clock has to be in the store before.
+      // Charges made under the wrong clock have to be in the store first.
       await this.#store.commit([]);
       await this.#store.commit([{ kind: "clock", atMs: nowMs }]);
       this.#payers.recount(this.#store.countAll());
@@ -194,7 +194,7 @@ export class Ledger implements Accounts {
     return true;
   }
 
-  /** Journals the progress that is due. A timer does so too while there is any. */
+  /** Journals the progress that is due. A timer also does so while there is any. */
   journalProgress(): void {
     this.#progress.tell();
   }
@@ -216,13 +216,13 @@ export class Ledger implements Accounts {
     return true;
   }
 
-  /** For items that nothing waits for and a crash may lose. The store reports its own failures. */
+  /** Writes items that nothing waits for and that a crash may lose. The store reports its own failures. */
   #commitUnattended(items: readonly JournalItem[]): void {
     this.#store.commit(items).catch(() => {});
   }
 }
 
-/** Makes the record say what was charged. Token-budget keys are not charged in money, so theirs is 0. */
+/** Sets the amount charged in the usage record: 0 for token-budget keys, which are not charged in credits. */
 function recordOf({ record }: Settlement, { terms }: Account, { charged }: Settled) {
   if (record === null) return null;
   record.costNano = terms.mode === "credit" ? charged : 0;

@@ -6,7 +6,7 @@ interface LossyStore extends Pick<JournaledStore, "unwritten"> {
   readonly files: Pick<StoreFiles, "rescuedTo"> | null;
 }
 
-/** One sentence for each charge that could not be written, so that it can be booked by hand. */
+/** One sentence for each charge that could not be written, so that it can be entered by hand. */
 export function describeLosses(store: LossyStore, ledger: Pick<Ledger, "summary">): readonly string[] {
   const losses = store.unwritten.map(
     (charge) =>

@@ -7,12 +7,12 @@ import type { AccountSummary } from "./summary.ts";
 
 const noCaps: readonly Cap[] = [];
 
-/** A key in memory: the account that it draws on, its caps, and what it has used itself. */
+/** A key in memory with its account, its caps and its own totals. */
 export class Payer {
   key: KeyRecord;
   account: Account;
   caps: readonly Cap[];
-  /** Its holds that have not ended. */
+  /** The key's open holds. */
   openHolds = 0;
   #day: number;
   #daySpend: bigint;
@@ -35,13 +35,13 @@ export class Payer {
     this.#lastCostNano = totals.lastCostNano;
   }
 
-  /** The caps that a request for this model falls under, of the account that pays and of the key. */
+  /** The caps of the account and the key that apply to a request for this model. */
   capsFor(model: string, { caps } = this.account): readonly Cap[] {
     if (caps.length === 0 && this.caps.length === 0) return noCaps;
     return [...caps, ...this.caps].filter((cap) => cap.matches(model));
   }
 
-  /** Whether it has as many requests in flight as it may. */
+  /** Whether the key has reached its limit of concurrent requests. */
   get isFull(): boolean {
     const { maxConcurrent } = this.key;
     return maxConcurrent !== null && this.openHolds >= maxConcurrent;
@@ -51,19 +51,19 @@ export class Payer {
     return this.#day;
   }
 
-  /** Keeps the same sums as the store. */
+  /** Updates the same sums as the store. */
   charge(charged: number, atMs: number): void {
     this.#spent += BigInt(charged);
     this.countToday(charged, atMs);
   }
 
-  /** What was spent on the latest day, as the store has it. `countToday` adds what the store does not know. */
+  /** Takes the latest day's spend from the store. `countToday` adds what the store does not know yet. */
   recountDay({ day, daySpend, daySpendDigits }: KeyTotals): void {
     this.#day = day;
     this.#daySpend = BigInt(daySpendDigits ?? daySpend);
   }
 
-  /** A charge of an earlier day changes nothing. */
+  /** Ignores charges of earlier days. */
   countToday(charged: number, atMs: number): void {
     const day = utcDay(atMs);
     if (day === this.#day) this.#daySpend += BigInt(charged);

@@ -18,21 +18,21 @@ import type { HeldAmount } from "./bound.ts";
 import { Cap } from "./cap.ts";
 import { Payer } from "./payer.ts";
 
-/** What a new cap is told of, besides itself: charges and holds, which have these in common. */
+/** What charges and holds have in common. A new cap counts both. */
 interface Drawn {
   readonly keyId: string;
   readonly accountId: string;
   readonly model: string;
 }
 
-/** All keys and accounts in memory, kept in step with what operators change. */
+/** All keys and accounts in memory, kept up to date with operators' changes. */
 export class Payers {
   readonly #store: Pick<JournaledStore, "countCaps">;
   readonly #open: Iterable<Drawn & HeldAmount>;
   readonly #accounts = new Map<string, Account>();
   readonly #byKey = new Map<string, Payer>();
 
-  /** `open` are the holds that have not ended, whenever it is looked at. */
+  /** `open` iterates over the open holds at any time. */
   constructor(
     store: Pick<JournaledStore, "countCaps">,
     snapshot: Snapshot,
@@ -74,7 +74,7 @@ export class Payers {
     for (const entry of changes.entries) this.account(entry.accountId).credit(entry.amount);
   }
 
-  /** The latest moment that anything counts at. */
+  /** The latest time that anything counts at. */
   latestMs(): number {
     let latestMs = 0;
     for (const account of this.#accounts.values()) {
@@ -88,7 +88,7 @@ export class Payers {
     return latestMs;
   }
 
-  /** A hold that counts more than an hour ahead counts now. */
+  /** Where a hold counts. One that counts more than an hour ahead counts now. */
   presentOf<Held extends Drawn & Pick<HeldAmount, "periodStartMs" | "countedAtMs">>(
     hold: Held,
     nowMs: number,
@@ -100,7 +100,7 @@ export class Payers {
     return { periodStartMs: Math.min(periodStartMs, startMs), countedAtMs: nowMs };
   }
 
-  /** All periods as the store has them, and what it does not know yet: charges that are not written, and open holds. */
+  /** Takes all periods from the store, then adds what the store does not know yet: unwritten charges and open holds. */
   recount({ accountTotals, keyTotals, capTotals, pending }: CountedTotals): void {
     const caps = new Map(capTotals.map((totals) => [totals.no, totals]));
     const recountCaps = (own: readonly Cap[]) => {
@@ -156,7 +156,7 @@ export class Payers {
     payer.caps = this.#capsOf(key.caps, payer.caps, "key_cap", (drawn) => drawn.keyId === key.id);
   }
 
-  /** Caps that were there keep what they have counted. A new one counts all that was taken and is held in its period. */
+  /** Existing caps keep their counts. A new cap counts everything charged and held in its period. */
   #capsOf(
     records: readonly CapRecord[],
     before: readonly Cap[],
@@ -178,7 +178,7 @@ export class Payers {
         if (isOf(charge) && made.matches(charge.model)) made.charge(charge.charged, charge.countedAtMs);
       }
       const open = Array.from(this.#open).filter((hold) => isOf(hold) && made.matches(hold.model));
-      // The operator's clock may have been in an earlier period.
+      // The operator's clock may still have been in an earlier period.
       for (const hold of open) made.turn(hold.countedAtMs);
       for (const hold of open) made.reserve(hold);
       return made;

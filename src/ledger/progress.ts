@@ -13,7 +13,7 @@ export interface ProgressOptions {
   readonly journal: (holds: readonly Hold[]) => void;
 }
 
-/** Journals now and then what open holds have produced, so that it can be charged after a crash. */
+/** Journals from time to time what open holds have produced, so that it can be charged after a crash. */
 export class ProgressNotes {
   readonly #options: ProgressOptions;
   /** Holds whose latest progress is not journaled yet, and some that have ended since. */
@@ -32,7 +32,7 @@ export class ProgressNotes {
     this.#timer ??= this.#later();
   }
 
-  /** Journals what is due. The timer calls it while there is anything to write. */
+  /** Journals what is due. The timer calls this while there is anything to write. */
   tell(): void {
     const nowMs = this.#options.clock.monotonicMs();
     const isDue = ({ journaledAtMs }: Hold) =>

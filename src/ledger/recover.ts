@@ -16,8 +16,8 @@ const defaultTimeoutMs = 10_000;
 
 /**
  * Ends the holds that a crash left open: each is charged for what it had produced, without a usage record. Resolves
- * when all charges are durable. The journal retries for ever, which is right for a running gateway; a start that
- * cannot write fails with the reason instead of hanging, and leaves the holds to the next one.
+ * when all charges are durable. The journal retries for ever, which is right for a running gateway. A start that
+ * cannot write fails with the reason instead of hanging, and leaves the holds to the next start.
  */
 export async function recoverHolds(
   store: JournaledStore,
@@ -40,7 +40,7 @@ export async function recoverHolds(
     await Promise.race([writing, gaveUp.promise]);
   } finally {
     clearInterval(timer);
-    // Rejected when the store is closed after a start that gave up, which has been reported.
+    // The store was closed after a start that gave up, which has been reported.
     writing.catch(() => {});
   }
 }
@@ -99,7 +99,7 @@ function interrupt(hold: HoldProgress, settled: SettledParts, atMs: number): Jou
   };
 }
 
-/** The attempt by what was charged for it: the provider's own figures were not journaled. */
+/** Counts the attempt from what was charged for it: the provider's own usage was not journaled. */
 function interrupted(served: Served, { quantities, rates }: HoldProgress): AttemptCount {
   const used = quantities ?? {};
   const outputTokens = outputTokensOf(used);

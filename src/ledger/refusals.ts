@@ -5,9 +5,9 @@ import { billedUnit, plural } from "../base/text/plural.ts";
 import type { KeyMode } from "../store/store.ts";
 import type { BoundState, DeniedBy } from "./bound.ts";
 
-/** Too little for this request. A smaller one may fit, as long as it is below the balance. */
+/** Too little for this request. A smaller request may fit, as long as it costs less than the balance. */
 export class TooLittle extends GatewayError {
-  /** What there is, including what is held. */
+  /** The balance, reserved amounts included. */
   readonly balance: number;
 
   constructor(
@@ -21,7 +21,7 @@ export class TooLittle extends GatewayError {
   }
 }
 
-/** What a client is told when a bound does not allow its request: which one, how much of it is used, and until when. */
+/** The error for a request that a limit denies: which limit, how much of it is used, and when it resets. */
 export function refusalOf(
   { denial, state }: DeniedBy,
   mode: KeyMode,
@@ -47,7 +47,7 @@ export function refusalOf(
   }
 }
 
-/** The same five fields for every bound, in credits or tokens. */
+/** Five fields, equal for every kind of limit, in credits or tokens. */
 function detailsOf({ bound, period, limit, used, resetsAtMs }: BoundState, mode: KeyMode): JsonObject {
   return {
     bound,
@@ -58,7 +58,7 @@ function detailsOf({ bound, period, limit, used, resetsAtMs }: BoundState, mode:
   };
 }
 
-/** A limit that never resets is like spent credit: waiting would not help the client. */
+/** A limit that never resets is like spent credit: waiting does not help. */
 function usedUp(state: BoundState, mode: KeyMode, nowMs: number, details: ErrorDetails): GatewayError {
   const { resetsAtMs } = state;
   if (resetsAtMs === null) {
@@ -139,7 +139,7 @@ function atMost(needed: number): string {
   return needed === unaffordableNano ? `more than ${maxCredits}` : `up to ${creditsFromNano(needed)}`;
 }
 
-/** To the second, as periods begin. */
+/** Periods begin on whole seconds. */
 function moment(atMs: number): string {
   return new Date(atMs).toISOString().replace(".000Z", "Z");
 }
@@ -152,7 +152,7 @@ export function journalUnavailable(): GatewayError {
   );
 }
 
-/** The limit is null if it was changed a moment ago. */
+/** `limit` is null if it was changed a moment ago. */
 export function tooManyInFlight(limit: number | null): GatewayError {
   const most = limit === null ? "all the requests" : `all ${plural(limit, "request")}`;
   return new GatewayError(
@@ -171,7 +171,7 @@ const unusable = {
   unknown_key: ["invalid_credentials", "The API key is not valid."],
 } as const;
 
-/** The key was changed after it was looked at, a moment ago: the database knows better. */
+/** The key was changed after this gateway last read it; the database is right. */
 export function unusableKey(status: keyof typeof unusable): GatewayError {
   const [code, message] = unusable[status];
   return new GatewayError(code, message);

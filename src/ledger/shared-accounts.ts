@@ -27,13 +27,13 @@ export interface SharedAccountsOptions {
   readonly clock: Clock;
   readonly accounts?: readonly AccountRecord[];
   readonly keys: readonly KeyRecord[];
-  /** What the store has been given to write besides, which must be durable before a charge's answer leaves. */
+  /** Other queued writes, which must be durable before a charge's response is sent. */
   readonly written?: Store["written"];
   /** How often progress is journaled. */
   readonly progressTickMs?: number;
 }
 
-/** A hold, the account that it is on by its number, and what that had left when it was given. */
+/** A hold with its account's number, and what the account had left when it was granted. */
 class SharedHold extends Hold {
   readonly accountNo: number;
   readonly remainingThen: number;
@@ -49,16 +49,16 @@ class SharedHold extends Hold {
 }
 
 /**
- * The accounts of a database that several gateways share. The database decides about every hold and every charge; here
- * is only known which holds this process has open.
+ * The accounts of a database that several gateways share. The database decides every hold and every charge; this
+ * process only knows its own open holds.
  */
 export class SharedAccounts implements Accounts {
   readonly #node: SharedAccountsOptions["node"];
   readonly #clock: Clock;
   readonly #keys = new Map<string, KeyRecord>();
-  /** Whether accounts that were changed since the start are postpaid: the records of their keys have what was before. */
+  /** Whether accounts changed since the start are postpaid. The records of their keys still have the old value. */
   readonly #isOpen = new Map<string, boolean>();
-  /** Which models a cap is for, by its number. */
+  /** The models that each cap applies to, by its number. */
   readonly #capModels = new Map<number, string | null>();
   readonly #progress: ProgressNotes;
   readonly #written: Store["written"];
@@ -118,7 +118,7 @@ export class SharedAccounts implements Accounts {
     const { record, ending } = settlement;
     const atMs = this.#clock.wallMs() + this.#node.clockOffsetMs;
     const written = this.#written();
-    // What lacks a part that is written ahead would not take the place of a conversation.
+    // A turn without all its parts would not replace the stored conversation, so they are written first.
     if (settlement.turns?.some(({ replaces, recording }) => replaces && recording)) await written;
     const settled = await this.#node
       .settle({
@@ -164,7 +164,7 @@ export class SharedAccounts implements Accounts {
     return this.#held;
   }
 
-  /** The entries are in the database's sums already. */
+  /** Entries need no action: the database's sums include them already. */
   apply({ accounts, keys }: Changes): void {
     for (const { id, isOpen } of accounts) this.#isOpen.set(id, isOpen);
     this.#know(accounts, keys);
@@ -176,7 +176,7 @@ export class SharedAccounts implements Accounts {
       for (const { no, models } of caps) this.#capModels.set(no, models);
   }
 
-  /** Journals the progress that is due. A timer does so too while there is any. */
+  /** Journals the progress that is due. A timer also does so while there is any. */
   journalProgress(): void {
     this.#progress.tell();
   }
@@ -187,7 +187,7 @@ export class SharedAccounts implements Accounts {
     return key;
   }
 
-  /** The one place where a hold ends, as far as this process is concerned. */
+  /** The one place where a hold ends in this process. */
   #end(hold: Hold, state: "settled" | "released"): boolean {
     if (!hold.end(state)) return false;
     this.#openHolds -= 1;
@@ -204,7 +204,7 @@ function asRefusal(error: unknown): never {
   throw error instanceof NodeUnavailable ? journalUnavailable() : error;
 }
 
-/** A key and its account, as the database has them. */
+/** A key and its account, from the database's current state. */
 export function payerOf(key: KeyRecord, state: AccountState): Payer {
   const { terms, totals, held, keyCaps, accountCaps } = state;
   const capsOf = (caps: readonly CapState[], bound: Cap["bound"]) =>

@@ -5,37 +5,37 @@ export type AbandonedUnit = "credit" | "token_budget";
 
 export interface AbandonAllowanceOptions {
   readonly clock: Clock;
-  /** What an account was charged since then, in its own unit. */
+  /** What an account was charged since this time, in its own unit. */
   chargedSince(accountId: string, sinceMs: number): Promise<number>;
-  /** Gateways that share the accounts, this one included. */
+  /** The number of gateways that share the accounts, this one included. */
   liveNodes(): Promise<number>;
 }
 
 const hourMs = 3_600_000;
 const windowHours = 24;
-/** What every account has: 0.10 credits, or 10,000 tokens. */
+/** The minimum for every account: 0.10 credits, or 10,000 tokens. */
 const leastAllowance: Readonly<Record<AbandonedUnit, number>> = {
   credit: nanoPerCredit / 10,
   token_budget: 10_000,
 };
-/** Of what the account was charged within the window. */
+/** The allowance as a share of what the account was charged within the window. */
 const shareOfCharges = 0.01;
 const rememberMs = 60_000;
 
 interface Spent {
-  /** What was free in each hour that had any, oldest first. */
+  /** What was free in each hour with abandoned calls, oldest first. */
   readonly hours: { hour: number; amount: number }[];
   charged: { readonly amount: number; readonly atMs: number } | null;
 }
 
 /**
- * How much each account's abandoned calls may cost before they are charged. A provider bills for input that it has read, even if
- * its client disconnects before any output. Clients that do so now and then pay nothing for it, and are never rejected for it.
- * Each node has its share of the allowance, and forgets what it has granted when it stops.
+ * How much each account's abandoned calls may cost before they are charged. Providers bill for input that they have
+ * read, even if the client disconnects before any output. Clients that disconnect now and then pay nothing for it and
+ * are never rejected for it. Each node has its share of the allowance, and forgets what it has granted when it stops.
  */
 export class AbandonAllowance {
   readonly #options: AbandonAllowanceOptions;
-  /** In the order of their last abandoned call. */
+  /** Ordered by the last abandoned call. */
   readonly #spentBy = new Map<string, Spent>();
   #nodes: { readonly count: number; readonly atMs: number } | null = null;
 
@@ -43,13 +43,13 @@ export class AbandonAllowance {
     this.#options = options;
   }
 
-  /** Whether such a call is free. The one that crosses the limit still is. Never rejects. */
+  /** Whether an abandoned call is free. The call that crosses the limit still is. Never rejects. */
   async covers(accountId: string, unit: AbandonedUnit, cost: number): Promise<boolean> {
     const share = 1 / (await this.#countNodes());
     const least = leastAllowance[unit];
     if (this.#spent(accountId) < least * share) return this.#spend(accountId, cost);
     const charged = await this.#chargedTo(accountId);
-    // Nothing is awaited between this check and the spending.
+    // Do not await between this check and the spending.
     if (this.#spent(accountId) >= Math.max(least, charged * shareOfCharges) * share) return false;
     return this.#spend(accountId, cost);
   }

@@ -14,7 +14,7 @@ export class AddressLimiter {
   /** May be changed at any time; buckets keep their fill in proportion. */
   rpm: number;
   readonly #maxEntries: number;
-  /** In the order of last use. */
+  /** Ordered by last use. */
   readonly #buckets = new Map<string, Bucket>();
 
   constructor(clock: Clock, rpm: number, maxEntries = defaultMaxEntries) {

@@ -1,20 +1,20 @@
 import { ChurnMap } from "../base/collections/churn-map.ts";
 
 export interface BodyBudgetLimits {
-  /** Memory for all bodies that are being read at once. */
+  /** The memory for all bodies at once. */
   totalBytes(): number;
-  /** The largest body that is accepted; at most the total. */
+  /** The largest accepted body; at most the total. */
   largestBytes(): number;
 }
 
-/** Share of the total that stays reserved when a holder takes one largest body. */
+/** Share of the total that stays free when a holder takes one body of the maximum size. */
 const reservedPart = 1 / 8;
 
 /**
- * Bounds the memory of bodies: of requests that are still being read, or of answers that are still being sent. A holder
- * may take as much as it leaves free: alone half of the total, a second one half of the rest, and so on. So however many
- * bodies are left unfinished, there is room for small ones of another holder. Where that would be less than the largest
- * body, a holder may take one of those, as long as a part of the total stays reserved.
+ * Limits the memory of bodies: requests still being read, or responses still being sent. A holder can take as much as
+ * it leaves free: alone half of the total, a second holder half of the rest, and so on. So however many bodies are
+ * unfinished, small bodies of other holders fit. If that is less than the maximum size of a body, a holder can take
+ * one such body, as long as a part of the total stays free.
  */
 export class BodyBudget {
   readonly #limits: BodyBudgetLimits;
@@ -35,7 +35,7 @@ export class BodyBudget {
     return new BodyReservation(this, holder);
   }
 
-  /** @internal Through a reservation only. `isForced` takes what is not there, too. */
+  /** @internal Through a reservation only. `isForced` also takes memory beyond the limits. */
   take(holder: string, bytes: number, isForced = false): boolean {
     const held = (this.#byHolder.get(holder) ?? 0) + bytes;
     const total = this.#limits.totalBytes();
@@ -62,7 +62,7 @@ export class BodyBudget {
     for (const attempt of this.#waiting) if (attempt()) this.#waiting.delete(attempt);
   }
 
-  /** @internal Through a reservation only. Repeats the attempt whenever something is given back, until it succeeds. */
+  /** @internal Through a reservation only. Repeats the attempt whenever memory is released, until it succeeds. */
   wait(attempt: () => boolean): void {
     if (!attempt()) this.#waiting.add(attempt);
   }
@@ -73,7 +73,7 @@ export class BodyReservation {
   readonly #holder: string;
   #bytes = 0;
   #isReleased = false;
-  /** The most that was waited for, and its promise. */
+  /** The largest amount waited for, and its promise. */
   #wanted = 0;
   #waiting: Promise<void> | null = null;
 
@@ -82,7 +82,7 @@ export class BodyReservation {
     this.#holder = holder;
   }
 
-  /** Reserves this many more bytes; false if there is no room, or once it is released. */
+  /** Reserves this many more bytes. False if they do not fit, or after `release`. */
   grow(bytes: number): boolean {
     if (this.#isReleased || !this.#budget.take(this.#holder, bytes)) return false;
     this.#bytes += bytes;
@@ -90,9 +90,9 @@ export class BodyReservation {
   }
 
   /**
-   * Resolves once this many bytes are reserved in all, or the reservation is released. Less is given back before more is waited for,
-   * so that no two wait for each other. Whoever has waited for `longestMs` goes on with too little memory, counted all the same:
-   * others that read slowly must not make an answer fail that is there already.
+   * Resolves once this many bytes are reserved in total, or the reservation is released. What is reserved is given
+   * back before waiting for more, so that no two callers wait for each other. After `longestMs` the caller continues
+   * without enough memory, and the bytes count all the same: slow readers must not make a finished response fail.
    */
   growWhenFree(bytes: number, longestMs: number): Promise<void> {
     if (this.#waiting !== null && bytes <= this.#wanted) return this.#waiting;
@@ -114,7 +114,7 @@ export class BodyReservation {
     return promise;
   }
 
-  /** Gives back what is more than this. */
+  /** Gives back everything above this. */
   shrinkTo(bytes: number): void {
     const more = this.#bytes - bytes;
     if (more <= 0) return;

@@ -36,7 +36,7 @@ export function takeTokens(bucket: Bucket, nowMs: number, amount = 1): boolean {
   return true;
 }
 
-/** Gives tokens back that were not used. Below 0 it takes more than there may be: the level is then below 0 until it is refilled. */
+/** Returns unused tokens. Below 0 it takes more than there may be; the level is then below 0 until it refills. */
 export function returnTokens(bucket: Bucket, nowMs: number, unused: number): void {
   refill(bucket, nowMs);
   bucket.level = Math.min(bucket.capacity, bucket.level + unused);
@@ -57,7 +57,7 @@ export function msUntilFull(bucket: Bucket): number {
   return ((bucket.capacity - bucket.level) * refillMs) / bucket.capacity;
 }
 
-/** As of the last refill; 0 when there are as many tokens now. */
+/** As of the last refill; 0 if there are enough tokens now. */
 export function msUntil(bucket: Bucket, amount: number): number {
   return Math.max(0, ((amount - rounding - bucket.level) * refillMs) / bucket.capacity);
 }

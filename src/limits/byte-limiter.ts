@@ -7,17 +7,17 @@ interface CountedBytes {
 }
 
 export interface ByteLimits {
-  /** At once. */
+  /** The limit at any moment. */
   readonly maxBytes: number;
-  /** What of it comes back. */
+  /** The rate at which used bytes become free again. */
   readonly bytesPerMs: number;
 }
 
-/** Limits bytes for each key, at once and over time. */
+/** Limits each key's bytes, both at once and over time. */
 export class ByteLimiter {
   readonly #clock: Clock;
   readonly #limits: ByteLimits;
-  /** Of keys with bytes that count, ordered by each key's latest. */
+  /** Keys with bytes that count, ordered by each key's latest use. */
   readonly #byKey = new ChurnMap<string, CountedBytes>();
 
   constructor(clock: Clock, limits: ByteLimits) {
@@ -25,12 +25,12 @@ export class ByteLimiter {
     this.#limits = limits;
   }
 
-  /** Whether all has come back. */
+  /** Whether none of the key's bytes count any more. */
   allows(keyId: string): boolean {
     return this.#bytesOf(keyId, this.#clock.monotonicMs()) === 0;
   }
 
-  /** Counts bytes that have come. False if they were too much. */
+  /** Counts bytes that have arrived. False if they exceed the limit. */
   take(keyId: string, bytes: number): boolean {
     const nowMs = this.#clock.monotonicMs();
     const counted = this.#bytesOf(keyId, nowMs) + bytes;
@@ -40,14 +40,14 @@ export class ByteLimiter {
     return counted <= this.#limits.maxBytes;
   }
 
-  /** Counts bytes if they fit, and returns 0; else returns after how many seconds they would. */
+  /** Counts the bytes and returns 0 if they fit; else returns the seconds until they would. */
   wait(keyId: string, bytes: number): number {
     const seconds = this.secondsUntil(keyId, bytes);
     if (seconds === 0) this.take(keyId, bytes);
     return seconds;
   }
 
-  /** When this many bytes would fit; 0 for now. What is larger than the limit fits alone. */
+  /** Seconds until this many bytes fit; 0 for now. An amount above the limit fits when nothing else counts. */
   secondsUntil(keyId: string, bytes: number): number {
     const { maxBytes, bytesPerMs } = this.#limits;
     const counted = this.#bytesOf(keyId, this.#clock.monotonicMs());

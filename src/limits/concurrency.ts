@@ -2,9 +2,9 @@ import { ChurnMap } from "../base/collections/churn-map.ts";
 import { startDeadline } from "../base/loop/deadline.ts";
 
 /**
- * Limits concurrency. Beyond the limit a few callers may wait briefly, first come, first served; the rest are refused
- * at once, because a long queue only turns overload into timeouts. Entering below the limit is one comparison and
- * allocates nothing.
+ * Limits concurrency. Beyond the limit a few callers may wait briefly, in FIFO order. The rest are rejected at once,
+ * because a long queue only turns overload into timeouts. Entering below the limit is one comparison and allocates
+ * nothing.
  */
 export interface GateOptions {
   readonly limit: number;
@@ -29,7 +29,7 @@ export class Gate {
     return this.#queue.length;
   }
 
-  /** Takes a place if one is free. After `true` the caller must call `leave` exactly once. */
+  /** Takes a slot if one is free. After `true` the caller must call `leave` exactly once. */
   tryEnter(): boolean {
     if (this.#inside >= this.#options.limit) return false;
     this.#inside += 1;
@@ -37,8 +37,8 @@ export class Gate {
   }
 
   /**
-   * Takes a place, or waits for one. Returns a plain boolean if there is nothing to wait for, so that the common case
-   * needs no await. `false`: no place in time, or the caller has left.
+   * Takes a slot, or waits for one. Returns a plain boolean if there is nothing to wait for, so that the common case
+   * needs no await. `false`: no slot in time, or the caller disconnected.
    */
   enter(signal: AbortSignal): boolean | Promise<boolean> {
     if (signal.aborted) return false;
@@ -47,7 +47,7 @@ export class Gate {
     return this.#wait(signal);
   }
 
-  /** Wakes the longest waiting first. A reload may have changed the limit. */
+  /** Wakes the longest waiting caller first. A reload may have changed the limit. */
   leave(): void {
     this.#inside -= 1;
     while (this.#queue.length > 0 && this.tryEnter()) this.#queue.shift()?.(true);

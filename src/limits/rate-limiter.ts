@@ -37,7 +37,7 @@ export class RateLimiter implements RateLimits {
     const nowMs = this.#clock.monotonicMs();
     this.#forgetSome(nowMs);
     const buckets = limits.map(({ name, capacity }) => this.#bucket(name, capacity, nowMs));
-    // All are refilled, because the verdict is about one of them.
+    // Refills all buckets, because the verdict is about one of them.
     const allowed = buckets.filter((bucket) => !hasTokens(bucket, nowMs, amount)).length === 0;
     if (allowed) for (const bucket of buckets) takeTokens(bucket, nowMs, amount);
     return reserveVerdictOf(buckets, allowed, amount);
@@ -48,7 +48,7 @@ export class RateLimiter implements RateLimits {
     for (const { name, capacity } of limits) returnTokens(this.#bucket(name, capacity, nowMs), nowMs, unused);
   }
 
-  /** Others have taken from the same bucket: it has no more than this now. */
+  /** Other gateways have taken from the shared bucket: lowers the local level to at most this. */
   lower(keyId: string, rpmLimit: number, level: number, allowed: boolean): RateVerdict {
     const nowMs = this.#clock.monotonicMs();
     const bucket = this.#bucket(keyId, rpmLimit, nowMs);

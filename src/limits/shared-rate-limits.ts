@@ -10,21 +10,21 @@ import {
   unlimited,
 } from "./verdict.ts";
 
-/** Where the buckets are that several gateways share. */
+/** The source of buckets that several gateways share. */
 export interface RateTokenSource {
-  /** As many tokens of each bucket, or none. Rejects if it does not answer in time. */
+  /** Takes the amount from every bucket, or from none. Rejects if there is no reply in time. */
   takeTokens(
     buckets: readonly BucketLimit[],
     amount: number,
   ): Promise<{ readonly granted: boolean; readonly levels: readonly number[] }>;
-  /** Nobody waits for it, and it may be lost: a bucket is full again after a minute. */
+  /** Not awaited, and may be lost: a bucket is full again after a minute. */
   returnTokens(buckets: readonly BucketLimit[], unused: number): void;
 }
 
 /**
- * Buckets that several gateways share. A bucket of requests here has at least as many tokens as the shared one, because only this
- * gateway takes from it. If it is empty, the request is rejected without asking; otherwise the shared one decides. It always does about
- * tokens, which come back from all gateways.
+ * Buckets that several gateways share. A local request bucket has at least as many tokens as the shared one, because
+ * only this gateway takes from it. If it is empty, the request is rejected without a query; otherwise the shared
+ * bucket decides. Token buckets are always decided by the shared one, because every gateway returns tokens to them.
  */
 export class SharedRateLimits implements RateLimits {
   readonly #local: RateLimiter;

@@ -3,7 +3,7 @@ import { type Bucket, msUntil, msUntilFull, wholeTokens } from "./bucket.ts";
 /** A limiter's decision about one request, in terms of the response headers. */
 export interface RateVerdict {
   readonly allowed: boolean;
-  /** Null if no limit applies; there are no headers then. */
+  /** Null if no limit applies; then no headers are sent. */
   readonly limit: number | null;
   readonly remaining: number;
   /** Whole seconds until the bucket is full again. */
@@ -30,26 +30,26 @@ export function verdictOf(bucket: Bucket, allowed: boolean, amount = 1): RateVer
   };
 }
 
-/** A bucket by its name, which is refilled with its capacity every minute. */
+/** A named bucket that refills by its capacity every minute. */
 export interface BucketLimit {
   readonly name: string;
   readonly capacity: number;
 }
 
-/** A decision about several buckets, each of which has to have enough. */
+/** A decision about several buckets, each of which needs enough tokens. */
 export interface ReserveVerdict extends RateVerdict {
-  /** Which of them the verdict is about: the one that is to be waited for longest or, if none is, the one with the least left. */
+  /** The bucket that the verdict describes: the one with the longest wait or, if allowed, the one with the fewest tokens. */
   readonly at: number;
 }
 
-/** Tokens of several buckets that a request has taken until it ends; none of them if it was not allowed. */
+/** Tokens that a request has taken from several buckets until it ends; none if it was not allowed. */
 export interface TokenReservation {
   readonly buckets: readonly BucketLimit[];
   readonly amount: number;
   readonly verdict: ReserveVerdict;
 }
 
-/** Of several buckets, the one to report. */
+/** Picks the verdict of the bucket to report. */
 export function reserveVerdictOf(
   buckets: readonly Bucket[],
   allowed: boolean,
@@ -65,12 +65,12 @@ export function reserveVerdictOf(
   return verdicts.reduce(first);
 }
 
-/** Token buckets, shared by all who take from them. */
+/** Token buckets of keys and models. */
 export interface RateLimits {
-  /** One token of a key's bucket of requests. */
+  /** Takes one token of a key's request bucket. */
   take(keyId: string, rpmLimit: number | null): RateVerdict | Promise<RateVerdict>;
-  /** As many tokens of each of these buckets, of which there is at least one; or none at all. */
+  /** Takes the amount from every one of these buckets (at least one), or from none. */
   reserve(buckets: readonly BucketLimit[], amount: number): ReserveVerdict | Promise<ReserveVerdict>;
-  /** Gives back what was reserved and not used. Below 0, more was used. */
+  /** Returns reserved tokens that were not used. Below 0, more was used than reserved. */
   correct(buckets: readonly BucketLimit[], unused: number): void;
 }

@@ -3,19 +3,19 @@ import type { TpmLimit } from "../base/models/tpm-limit.ts";
 import type { ContentLevel } from "../base/requests/content-level.ts";
 import type { Tags } from "../base/requests/labels.ts";
 
-/** What an operator allows at most in a calendar period: credits in nano, or tokens. */
+/** The maximum that an operator allows per calendar period: nano-credits or tokens. */
 export interface CapLimit {
   readonly limit: number;
   readonly period: Exclude<BudgetPeriod, "none">;
-  /** Only models that match; null means all. */
+  /** The models it applies to, as a pattern; null means all. */
   readonly models: string | null;
 }
 
 /** A cap of a key or of an account. */
 export interface CapRecord extends CapLimit {
-  /** Its number in the database; 0 before it is there. */
+  /** Its number in the database; 0 before it is stored. */
   readonly no: number;
-  /** What the limit is raised by, in the period that begins at `extraPeriodMs` alone. */
+  /** How much the limit is raised in the period that begins at `extraPeriodMs`, and in no other. */
   readonly extra: number;
   readonly extraPeriodMs: number;
 }
@@ -27,30 +27,30 @@ export interface CapTotals {
   readonly used: number;
 }
 
-/** Who pays: a balance (credit) or a budget (tokens) that one or more keys draw on. */
+/** What is billed: a balance (credits) or a budget (tokens) for one or more keys. */
 export interface AccountRecord {
   readonly id: string;
   readonly mode: KeyMode;
   readonly label: string | null;
-  /** Billed afterwards: needs no balance, and `posted` may fall below 0. */
+  /** Postpaid: needs no balance, and `posted` can fall below 0. */
   readonly isOpen: boolean;
-  /** Its keys are refused from then on; null while it is in use. */
+  /** Its keys are rejected from this time on; null while it is in use. */
   readonly closedAtMs: number | null;
   readonly budgetTokens: number | null;
   readonly period: BudgetPeriod;
   readonly createdAtMs: number;
   readonly caps: readonly CapRecord[];
-  /** What new keys get. */
+  /** The caps of new keys. */
   readonly keyCaps: readonly CapLimit[];
-  /** What may be recorded of its keys' requests at most; null leaves that to the configuration. */
+  /** The maximum content level for its keys' requests; null leaves it to the configuration. */
   readonly content: ContentLevel | null;
-  /** What the requests of its keys are tagged with, where neither they nor the key say otherwise. */
+  /** Tags for its keys' requests, unless the request or the key sets the same tag. */
   readonly tags: Tags | null;
-  /** Of all its keys together. */
+  /** Limits for all its keys together. */
   readonly tpmLimits: readonly TpmLimit[] | null;
 }
 
-/** What an operator may change about an account. Its caps are set by an operation of their own. */
+/** What an operator can change about an account. Caps have their own operation. */
 export type AccountChanges = Partial<
   Pick<
     AccountRecord,
@@ -66,10 +66,13 @@ export type AccountChanges = Partial<
   >
 >;
 
-/** Sums kept beside an account's entries, so that a summary takes the same time however long the history is. */
+/** Totals kept in addition to an account's entries, so that a summary takes the same time however long the history is. */
 export interface AccountTotals {
   readonly accountId: string;
-  /** The sum of all entries but overruns that were not charged; for token budgets and Postpaid accounts therefore below 0. */
+  /**
+   * The sum of all entries except uncharged overruns. So it is below 0 for token budgets and can be for postpaid
+   * accounts.
+   */
   readonly posted: number;
   /** Top-ups and adjustments, so that posted = purchased − used. */
   readonly purchased: number;
@@ -77,30 +80,30 @@ export interface AccountTotals {
   /** The latest budget period with a charge, and the charges of that period. */
   readonly periodStartMs: number;
   readonly periodUsed: number;
-  /** The latest moment that a charge has counted at. */
+  /** The latest time that a charge counts at. */
   readonly countedAtMs: number;
-  /** The digits of a sum that a double may not hold exactly, where it was asked for. */
+  /** The digits of `purchased`, which a double may not hold exactly; only where they were queried. */
   readonly purchasedDigits?: string;
 }
 
-/** What a key has used itself, whichever account paid for it. */
+/** What a key itself has used, whichever account was billed. */
 export interface KeyTotals {
   readonly keyId: string;
   /** The latest UTC day with a charge, and the charges of that day. */
   readonly day: number;
   readonly daySpend: number;
   readonly spent: number;
-  /** This and the following come from usage records, not from entries. */
+  /** From usage records, like the fields below, not from entries. */
   readonly requests: number;
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly lastCostNano: number;
-  /** As digits, where they come from a database: they may be larger than a double holds exactly. */
+  /** Digits, where they come from a database: a double may not hold them exactly. */
   readonly daySpendDigits?: string;
   readonly spentDigits?: string;
 }
 
-/** A key's own totals and those of its account. */
+/** A key's own totals and its account's. */
 export type Totals = AccountTotals & KeyTotals;
 
 /** A new account, before its first entry. */
@@ -122,11 +125,11 @@ export function emptyKey(keyId: string): KeyTotals {
   };
 }
 
-/** Whose caps they are. */
+/** The owner of caps. */
 export type CapOwner = { readonly keyId: string } | { readonly accountId: string };
 
 export interface AccountQuery {
   readonly limit: number;
-  /** The id of the last one that was listed. */
+  /** The id of the last account of the previous page. */
   readonly after?: string | undefined;
 }

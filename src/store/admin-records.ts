@@ -12,17 +12,17 @@ export interface AuditRecord {
 }
 
 export interface AuditQuery {
-  /** Only those with a lower id. */
+  /** Only records with a lower id. */
   readonly beforeId?: number | undefined;
   readonly limit: number;
-  /** Only what was done in this time, its end not included. */
+  /** The time range; `untilMs` is exclusive. */
   readonly sinceMs?: number | undefined;
   readonly untilMs?: number | undefined;
-  /** A part of anything that it says, without case: who, from where, what was done, to what, and how. */
+  /** Part of any field, ignoring case: actor, address, action, target or detail. */
   readonly search?: string | undefined;
 }
 
-/** A token of the admin API that an operator made, beside the first one. */
+/** An admin API token that an operator created, in addition to the first one. */
 export interface AdminTokenRecord {
   readonly id: string;
   readonly label: string;
@@ -38,11 +38,11 @@ export interface AdminRecords {
   /** Newest first. */
   listAudit(query: AuditQuery): Promise<readonly AuditRecord[]>;
   readAdminTokenHash(): Promise<string | null>;
-  /** Keeps the first one: another gateway may have saved one meanwhile. Returns the one that is kept. */
+  /** Keeps the first hash, which another gateway may have saved meanwhile. Returns the one that is stored. */
   saveAdminTokenHash(hash: string): Promise<string>;
-  /** Refused as `label_taken` if one that is not revoked has its label: tokens are revoked by that. */
+  /** Fails with `label_taken` if a token in use has this label: tokens are revoked by label. */
   insertToken(token: AdminTokenRecord): Promise<void>;
-  /** Oldest first, revoked ones too. There are few, so callers read them all. */
+  /** Oldest first, revoked tokens included. There are few, so callers read them all. */
   listTokens(): Promise<readonly AdminTokenRecord[]>;
   revokeToken(id: string, atMs: number): Promise<void>;
   /** Null for a store with one gateway, which keeps its sessions in memory. */
@@ -56,11 +56,11 @@ export interface SessionRecord {
   readonly endsAtMs: number;
 }
 
-/** Sessions that any of several gateways may be asked about next, by the hash of their ids. */
+/** Sessions shared by several gateways, stored under the hash of their ids. */
 export interface SessionRecords {
-  /** At most so many are kept; those that end first go first. `identity` is who signed in, as JSON. */
+  /** Keeps at most this many sessions and drops those that end first. `identity` is the signed-in person, as JSON. */
   begin(session: SessionRecord, most: number): Promise<void>;
-  /** Who signed in; null if there is no such session, or it is over. */
+  /** The signed-in person; null if the session does not exist or is over. */
   find(hash: string, nowMs: number): Promise<string | null>;
   end(hash: string): Promise<void>;
   endAll(): Promise<void>;

@@ -1,6 +1,6 @@
 import { noUsage, totalInput, type Usage } from "../base/usage/usage.ts";
 
-/** Who was asked in an attempt. */
+/** The provider, credential and model of an attempt. */
 export interface Served {
   readonly provider: string;
   /** The id of the credential; empty if the provider needs none. */
@@ -8,29 +8,29 @@ export interface Served {
   readonly upstreamModel: string;
 }
 
-/** As the exchange ended that paid for it, or charged to nobody. */
+/** The outcome of the exchange that was charged for it, or `uncharged`. */
 export type AttemptEnding = "completed" | "failed" | "cancelled" | "interrupted" | "uncharged";
 
-/** What is summed up of attempts, to be held against a provider's bill. */
+/** The totals kept of attempts, to be compared with a provider's usage report. */
 export const attemptFigureNames = [
   "attempts",
-  /** Those of them that were charged by a count of our own, because the provider's figures were missing or not believed. */
+  /** Attempts charged by Sluice's own count, because the provider's usage was missing or implausible. */
   "estimated",
-  /** Tokens as the provider has reported them. The three kinds of input are apart. */
+  /** Tokens as the provider reported them. The three kinds of input do not overlap. */
   "inputTokens",
   "cachedInputTokens",
   "cacheWriteTokens",
   "outputTokens",
-  /** What was charged beyond these. */
+  /** Tokens charged in addition to the reported ones. */
   "countedInputTokens",
   "countedOutputTokens",
-  /** At the prices of the configuration, paid or not. */
+  /** At the configured prices, whether or not it was paid. */
   "costNano",
 ] as const;
 
 export type AttemptFigures = { readonly [Name in (typeof attemptFigureNames)[number]]: number };
 
-/** One attempt, or a sum of some that agree in the rest. */
+/** One attempt, or the sum of several with the same provider, credential, model and outcome. */
 export interface AttemptCount extends Served, AttemptFigures {
   readonly ending: AttemptEnding;
 }
@@ -45,7 +45,7 @@ export const noAttemptCounts: readonly AttemptCount[] = [];
 export interface ChargedAttempt {
   readonly ending: AttemptEnding;
   readonly isEstimated: boolean;
-  /** What the provider has reported; null if nothing. */
+  /** The usage that the provider reported; null if none. */
   readonly told: Usage | null;
   readonly inputTokens: number;
   readonly outputTokens: number;
@@ -76,7 +76,7 @@ export function unchargedAttempt(served: Served, told: Usage | null): AttemptCou
   return chargedAttempt(served, { ending: "uncharged", ...nothing });
 }
 
-// The cast holds because the names are those of the list.
+// Safe cast: the keys are exactly the listed names.
 const noFigures = Object.fromEntries(attemptFigureNames.map((name) => [name, 0])) as AttemptFigures;
 
 type Mutable<Type> = { -readonly [Name in keyof Type]: Type[Name] };
@@ -84,12 +84,15 @@ type Mutable<Type> = { -readonly [Name in keyof Type]: Type[Name] };
 /** Adds attempts up, so that a batch writes one row for many of them. */
 export class AttemptTally {
   #sums = new Map<string, Mutable<AttemptSums>>();
-  /** The sums that were added to last: traffic comes in runs, and comparing is cheaper than making a name (500 → 270 ns). */
+  /**
+   * The sums that were last added to: traffic comes in runs, and comparing is cheaper than building a name (500 → 270
+   * ns).
+   */
   #latest: Mutable<AttemptSums> | null = null;
 
   add(day: number, count: AttemptCount): void {
     const sums = this.#sumsOf(day, count);
-    // Written out, because a loop over names takes 1.2 µs of a request.
+    // Written out, because a loop over the names takes 1.2 µs per request.
     sums.attempts += count.attempts;
     sums.estimated += count.estimated;
     sums.inputTokens += count.inputTokens;
@@ -122,7 +125,7 @@ export class AttemptTally {
     this.#latest = null;
   }
 
-  /** All of them; later additions start from 0. */
+  /** Returns all sums. Later additions start from 0. */
   take(): readonly AttemptSums[] {
     const all = [...this.#sums.values()];
     this.clear();

@@ -3,11 +3,11 @@ import type { Store } from "./store.ts";
 
 const flushEveryMs = 25;
 const mostPerWrite = 100;
-/** While the disk is slow; what comes after that cannot be found by the client's id. */
+/** Queue limit while the disk is slow. Requests beyond it cannot be looked up by the client's own id. */
 const mostWaiting = 5_000;
 const timeoutMs = 250;
 
-/** Writes the clients' own ids of their calls to the store: in batches, never in the way of a charge. */
+/** Writes the clients' own request ids to the store in batches, without delaying charges. */
 export class CallerIdQueue {
   readonly #store: Pick<Store, "recordCallerIds">;
   #waiting: CallerId[] = [];
@@ -24,7 +24,7 @@ export class CallerIdQueue {
     this.#timer ??= setTimeout(() => void this.#flush(), flushEveryMs);
   }
 
-  /** Call before looking for one, and at the end. Gives up after a moment: a store that cannot write holds up nobody. */
+  /** Call before a lookup and at the end. Gives up after a moment, so that a store that cannot write does not block reads. */
   async flush(): Promise<void> {
     if (this.#waiting.length === 0 && this.#writing === null) return;
     await Promise.race([this.#flush(), Bun.sleep(timeoutMs)]);

@@ -1,18 +1,18 @@
 import type { NodeRecord } from "./node-records.ts";
 
-/** What can be said about a database before anything is done with it. */
+/** What is known about a database before it is used. */
 export interface DatabaseCheck {
   /** `db.example.com:5432/sluice`. */
   readonly name: string;
-  /** Of the server, `15.18`. */
+  /** The server's version, such as `15.18`. */
   readonly serverVersion: string;
   readonly isEncrypted: boolean;
-  /** The median of a few. */
+  /** The median of several round trips. */
   readonly roundTripMs: number;
   readonly schema: {
     /** 0 for an empty database. */
     readonly version: number;
-    /** What this program brings it to. */
+    /** The newest version that this program knows. */
     readonly known: number;
   };
   readonly nodes: readonly NodeRecord[];

@@ -1,11 +1,11 @@
-/** What is kept of one request's content. The body is packed, and may be encrypted, by whoever hands it over. */
+/** The recorded content of one request. The caller packs the body and may encrypt it. */
 export interface ContentRow {
-  /** The request's. */
+  /** The request's id. */
   readonly id: string;
   /** When the request began. */
   readonly atMs: number;
   readonly keyId: string;
-  /** The key's at that time; null if it had none. */
+  /** The key's owner at that time; null if it had none. */
   readonly owner: string | null;
   readonly model: string;
   readonly outcome: string;
@@ -17,7 +17,7 @@ export interface ListedContent extends Omit<ContentRow, "body"> {
   readonly bytes: number;
 }
 
-/** Absent conditions match everything; all of the others have to match. */
+/** All given conditions have to match. An absent one matches everything. */
 export interface ContentFilter {
   readonly ids?: readonly string[] | undefined;
   readonly keyIds?: readonly string[] | undefined;
@@ -30,11 +30,11 @@ export interface ContentFilter {
 
 export interface ContentPage extends ContentFilter {
   readonly limit: number;
-  /** Where the page before ended. */
+  /** Where the previous page ended. */
   readonly after?: ContentPlace | undefined;
 }
 
-/** The newest come first, and one of the same time by its id. */
+/** Newest first; rows of the same time are ordered by id. */
 export interface ContentPlace {
   readonly atMs: number;
   readonly id: string;
@@ -52,8 +52,8 @@ export interface ContentSizes {
 }
 
 /**
- * Content of requests, apart from the ledger: losing it loses no money. SQLite's side is synchronous underneath, so a gateway uses it on
- * a thread of its own.
+ * Recorded content, separate from the ledger: losing it loses no money. SQLite's implementation is synchronous
+ * underneath, so a gateway runs it on its own thread.
  */
 export interface ContentStore {
   /** All or nothing. An id is written once. */
@@ -62,14 +62,14 @@ export interface ContentStore {
   list(page: ContentPage): Promise<ListedContent[]>;
   /** Rows with their bodies, in the same order. */
   page(page: ContentPage): Promise<ContentRow[]>;
-  /** Returns how many there were. What is deleted is not left in the files. */
+  /** Returns how many rows matched. Deleted text does not remain in the files. */
   delete(filter: ContentFilter): Promise<number>;
-  /** Deletes what is too old, and then the oldest while all of it takes too much. */
+  /** Deletes what is too old, and then the oldest rows while the total is too large. */
   prune(limits: ContentLimits): Promise<void>;
   sizes(): Promise<ContentSizes>;
-  /** A small value that is kept with the rows; null if there is none. */
+  /** A small value stored with the rows; null if there is none. */
   readMark(): Promise<Uint8Array | null>;
-  /** Replaces every body, and then the mark, so that an interrupted one can be repeated. */
+  /** Replaces every body and then the mark, so that an interrupted rewrite can be repeated. */
   rewrite(
     repack: (row: ContentRow) => Uint8Array,
     mark: Uint8Array | null,

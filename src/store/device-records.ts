@@ -1,47 +1,47 @@
-/** A terminal that asks for a key of a person's own, until that person has decided about it on a page. */
+/** A terminal that requests a key for a person, until that person decides on a page. */
 export interface DeviceGrant {
   /** The SHA-256 of the device code, in hex. */
   readonly deviceHash: string;
   readonly userCode: string;
-  /** Where the terminal asked from. */
+  /** The terminal's address. */
   readonly address: string;
-  /** What it calls itself; anybody could say that. */
+  /** The name it gave itself, unverified. */
   readonly device: string | null;
   readonly createdAtMs: number;
   readonly endsAtMs: number;
   /** `used`: its key was issued. */
   readonly state: "pending" | "approved" | "denied" | "used";
-  /** Of the last poll; null before the first. */
+  /** The time of the last poll; null before the first. */
   readonly polledAtMs: number | null;
   readonly intervalMs: number;
 }
 
-/** A key that ends with its owner's sign-in. */
+/** A key that is valid as long as its owner's sign-in. */
 export interface SignedInKey {
   readonly keyId: string;
-  /** Who approved it, as JSON. */
+  /** The person who approved it, as JSON. */
   readonly identity: string;
 }
 
 export interface DeviceRecords {
-  /** False if the user code is taken, or so many are open already. Forgets what ended before `forgetBeforeMs`. */
+  /** False if the user code is taken or too many requests are open. Deletes what ended before `forgetBeforeMs`. */
   begin(
     grant: Pick<DeviceGrant, "deviceHash" | "userCode" | "address" | "device" | "createdAtMs" | "endsAtMs">,
     terms: { readonly intervalMs: number; readonly max: number; readonly forgetBeforeMs: number },
   ): Promise<boolean>;
   findByDevice(deviceHash: string): Promise<DeviceGrant | null>;
-  /** Only one that can still be decided about. */
+  /** Only a request that can still be decided. */
   findPending(userCode: string, nowMs: number): Promise<DeviceGrant | null>;
-  /** False if it was decided about before, or has ended. `identity` is who did, as JSON. */
+  /** False if it was already decided or has ended. `identity` is the person who decided, as JSON. */
   decide(
     userCode: string,
     decision: { readonly state: "approved" | "denied"; readonly identity: string; readonly nowMs: number },
   ): Promise<boolean>;
   recordPoll(deviceHash: string, polledAtMs: number, intervalMs: number): Promise<void>;
-  /** Who approved it, for the one call that gets it; null for every other. */
+  /** The person who approved it, for the first call; null for every later one. */
   claim(deviceHash: string, nowMs: number): Promise<string | null>;
   bindKey(key: SignedInKey & { readonly person: string }): Promise<void>;
-  /** What a person's sign-in says now takes the place of what it said when they approved. */
+  /** Replaces the identity from the approval by the person's current one. */
   updateIdentity(person: string, identity: string): Promise<void>;
   listBoundKeys(): Promise<readonly SignedInKey[]>;
   unbindKey(keyId: string): Promise<void>;

@@ -5,16 +5,16 @@ import type { Store } from "./store.ts";
 
 export interface EndingQueueOptions {
   readonly store: Pick<Store, "recordEndings">;
-  /** Called at most once per window with the number of endings that were dropped. */
+  /** Called at most once per window with the number of dropped records. */
   onDropped(count: number): void;
 }
 
-/** Short enough to look up a failure right away, long enough for dozens of endings to share a transaction. */
+/** Short enough to look up a failure right away, long enough for dozens of records to share a transaction. */
 const flushEveryMs = 25;
 const windowMs = 1_000;
-/** Endings of the same kind kept per window; the rest are only counted. */
+/** Records of the same kind kept per window; the rest are only counted. */
 const mostOfAKind = 50;
-/** Endings of all kinds kept per window, and the limit of the queue while the disk is slow. */
+/** Records of all kinds kept per window, and the limit of the queue while the disk is slow. */
 const mostKept = 1_000;
 const mostKinds = 1_000;
 /** Takes about 2 ms to write; more would delay streams. */
@@ -24,18 +24,18 @@ const readTimeoutMs = 250;
 type Collapsed = { -readonly [Name in keyof ExchangeEnding]: ExchangeEnding[Name] };
 
 /**
- * Writes endings without a charge to the store. A client in a loop may be refused ten thousand times a second, so both
- * the queue and what is written are bounded: beyond the first few of a second, endings of the same kind are collapsed
- * into one that counts for all of them; beyond that they are dropped, and the drops are counted and reported. At most
- * one transaction is in flight, so that charges never wait for more than one.
+ * Writes the outcomes of uncharged requests to the request log. A client in a loop may be rejected ten thousand times
+ * a second, so both the queue and what is written are bounded. Beyond the first few of a second, records of the same
+ * kind are collapsed into one that counts for all of them. Beyond that they are dropped, and the drops are counted
+ * and reported. At most one transaction is in flight, so that charges never wait for more than one.
  */
 export class EndingQueue {
   readonly #options: EndingQueueOptions;
   #ready: ExchangeEnding[] = [];
-  /** Endings of each kind seen in this window. */
+  /** How many records of each kind this window has seen. */
   #kinds = new Map<string, number>();
   #collapsed = new Map<string, Collapsed>();
-  /** Added up, so that none is lost where endings are collapsed or dropped. */
+  /** Summed up, so that no attempt is lost when records are collapsed or dropped. */
   readonly #attempts = new AttemptTally();
   #keptInWindow = 0;
   #droppedInWindow = 0;
@@ -53,7 +53,7 @@ export class EndingQueue {
     return this.#dropped;
   }
 
-  /** `attempts` are those that a provider may bill. */
+  /** `attempts` are the ones that a provider may bill. */
   take(ending: ExchangeEnding, attempts = noAttemptCounts): void {
     for (const attempt of attempts) this.#attempts.add(utcDay(ending.atMs), attempt);
     const nowMs = performance.now();
@@ -111,7 +111,7 @@ export class EndingQueue {
     if (this.#collapsed.size > 0) this.#timer = setTimeout(() => this.#tick(), flushEveryMs);
   }
 
-  /** Queues the collapsed endings of the previous window. What exceeds the queue of a slow disk is dropped. */
+  /** Queues the collapsed records of the previous window. What exceeds the queue of a slow disk is dropped. */
   #startWindow(nowMs: number): void {
     for (const ending of this.#collapsed.values()) {
       if (this.#ready.length < 2 * mostKept) this.#ready.push(ending);

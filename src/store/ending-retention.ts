@@ -18,10 +18,10 @@ export interface EndingRetentionOptions {
 const everyMs = 60_000;
 /** Takes about 3 ms to delete. */
 const prunedAtOnce = 200;
-/** Between two steps. Endings that are not in the sums yet cannot be deleted, so they are retried after it. */
+/** Pause between two steps. Records that the sums do not include yet cannot be deleted, so they are retried after it. */
 const pauseMs = 50;
 
-/** Deletes endings, and the clients' ids of exchanges, beyond the retention limits, a few at a time. */
+/** Deletes request-log rows and clients' own request ids beyond the retention limits, a few at a time. */
 export class EndingRetention {
   readonly #options: EndingRetentionOptions;
   readonly #timer = new Repeating();
@@ -46,7 +46,7 @@ export class EndingRetention {
     await this.#pruneCallerIds();
   }
 
-  /** They are of no use once the exchange is gone. */
+  /** Clients' own ids are useless once the request is gone. */
   async #pruneCallerIds(): Promise<void> {
     const { store, clock, limits } = this.#options;
     while (!this.#isStopped) {
@@ -65,7 +65,7 @@ export class EndingRetention {
       const beforeMs = clock.wallMs() - requestsMs;
       const kept = await store.reports.endingsKept();
       firstId ??= kept.firstId;
-      // Where none is left, it was the last of them.
+      // If none remain, the last one was deleted.
       const keptFrom: number = kept.count === 0 ? (endId ?? kept.firstId) : kept.firstId;
       endId = keptFrom + kept.count;
       const isWithin = kept.oldestAtMs === null || (kept.oldestAtMs >= beforeMs && kept.count <= keep);

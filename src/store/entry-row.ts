@@ -5,7 +5,7 @@ import { quantitiesOf } from "./stored-quantities.ts";
 /** An entry as a database returns it. */
 export interface EntryRow extends Omit<Entry, "quantities"> {
   readonly quantities: string | null;
-  /** Null without a usage record, like the three below. */
+  /** Null without a usage record, like the next three fields. */
   readonly inputTokens: number | null;
   readonly cachedInputTokens: number | null;
   readonly cacheWriteTokens: number | null;
@@ -26,7 +26,7 @@ export function entryOf(row: EntryRow): Entry {
   return { ...entry, quantities: entry.rates === null ? null : quantitiesOf(quantities, usage) };
 }
 
-/** The same with what an audit needs. */
+/** An entry row with the additional fields of an audit. */
 export type AuditedRow = EntryRow & Omit<AuditedEntry, keyof Entry>;
 
 export function auditedEntryOf(row: AuditedRow): AuditedEntry {

@@ -1,10 +1,10 @@
-/** What an open store can do only if it is made of files, as SQLite's is. */
+/** What only an open store made of files (SQLite) can do. */
 export interface StoreFiles {
-  /** Where `close` copied the whole store because its own file was gone; null if there was no need. */
+  /** Where `close` copied the whole store because its own file was gone; null if it did not have to. */
   readonly rescuedTo: string | null;
-  /** Makes a complete copy while others keep reading and writing. Refuses to overwrite a file. */
+  /** Makes a complete copy while others keep reading and writing. Never overwrites a file. */
   backup(file: string): Promise<void>;
-  /** The refusal to show instead of this error if the disk is full; other errors are returned as they are. */
+  /** The error to show instead of this one if the disk is full; other errors are returned unchanged. */
   explain(error: unknown): unknown;
 }
 
@@ -13,27 +13,27 @@ export interface Restored {
   readonly replaced: string | null;
 }
 
-/** What can be done to a data folder without opening its store. Moments are wall-clock times. */
+/** Operations on a data folder whose store is not open. Times are wall-clock times. */
 export interface FolderMaintenance {
   /** False for a folder without data. Throws `ledger_missing` if there has been a database and it is gone. */
   hasData(): boolean;
-  /** Describes why the folder cannot be used, as the end of a sentence; null if this error is about something else. */
+  /** Why the folder cannot be used, as the end of a sentence; null if the error has another cause. */
   describeProblem(error: unknown): string | null;
 
-  /** Replaces the data by a backup and keeps what it replaces. Refused while a gateway runs (`in_use`). */
+  /** Replaces the data by a backup, and keeps the replaced data. Fails with `in_use` while a gateway runs. */
   restore(from: string, nowMs: number): Promise<Restored>;
-  /** Completes or drops a restore that was interrupted. Returns a sentence that says which; null if there was none. */
+  /** Completes or drops an interrupted restore. Returns a sentence about the result; null if there was none. */
   finishRestore(nowMs: number): Promise<string | null>;
 
-  /** Checks a backup and leaves it for the running gateway to restore. */
+  /** Checks a backup and stages it for the running gateway to restore. */
   stageRestore(from: string, nowMs: number): Promise<void>;
   hasStagedRestore(): boolean;
   /** Resolves once no other program has the database locked; rejects after some seconds. */
   awaitUnlocked(): Promise<void>;
   /** Restores the staged backup; null if there is none. It stays staged until `endStagedRestore`. */
   applyStagedRestore(): Promise<Restored | null>;
-  /** The staged backup is in use, or was refused for this reason. */
+  /** The staged backup is now in use, or failed for this reason. */
   endStagedRestore(refusal?: string): void;
-  /** What became of the backup that was staged at this moment, once it is no longer staged. */
+  /** The result of the backup staged at this time, once it is no longer staged. */
   stagedOutcome(nowMs: number): Promise<Restored | { readonly refusal: string }>;
 }

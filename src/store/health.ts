@@ -1,10 +1,10 @@
-/** Why a store refuses new work. */
+/** Why a store does not accept new requests. */
 export interface Trouble {
   /** One sentence, also shown to clients. */
   readonly reason: string;
   /** What it means and what to do, for the operator. */
   readonly advice: string;
-  /** Only another process can open the store again. This one has to end. */
+  /** Only a new process can open the store again, so this one has to end. */
   readonly endsProcess?: true;
 }
 

@@ -5,10 +5,10 @@ import type { KeyRecord } from "./records.ts";
 import { columnOf } from "./reporting/figure-columns.ts";
 import { capsFrom, selectCaps } from "./tables/cap-table.ts";
 
-/** `json` is text, too. */
+/** `json` is stored as text. */
 type KeyColumnType = "text" | "json" | "int" | "int8";
 
-/** Where a field of a key's record is kept, in every database. */
+/** Where a field of a key's record is stored, in every database. */
 export interface KeyColumn {
   readonly field: Exclude<
     keyof KeyRecord,
@@ -32,7 +32,7 @@ const attributeTypes: Readonly<Record<AttributeKind, KeyColumnType>> = {
   tags: "json",
 };
 
-/** The columns of `keys` that may change. */
+/** The columns of `keys` that can change. */
 export const keyColumns: readonly KeyColumn[] = [
   keyColumn("hash", "text"),
   keyColumn("prefix", "text"),
@@ -54,14 +54,14 @@ function keyColumn(field: KeyColumn["field"], type: KeyColumnType): KeyColumn {
   return { field, column: columnOf(field), type };
 }
 
-/** A key, and the numbers that tables know it and its account by. */
+/** A key, with the numbers of the key and its account in other tables. */
 export interface NumberedKey {
   readonly no: number;
   readonly accountNo: number;
   readonly key: KeyRecord;
 }
 
-/** Fields that are kept as JSON. */
+/** Fields stored as JSON. */
 type JsonField = "models" | "tpmLimits" | "tags" | "accountTpmLimits" | "accountTags";
 
 export interface KeyRow extends Omit<KeyRecord, JsonField | "caps" | "isOpen" | "isClosed"> {
@@ -107,7 +107,7 @@ export function keyFromRow({ no, accountNo, caps, isOpen, isClosed, ...row }: Ke
   };
 }
 
-/** What a JSON column holds, which was written from a value of this type. */
+/** Parses a JSON column that was written from a value of this type. */
 export function parsed<Value>(text: string | null): Value | null {
   return text === null ? null : (JSON.parse(text) as Value);
 }

@@ -1,13 +1,13 @@
 import { query, type Work } from "./query.ts";
 import { StoreRefusal } from "./store.ts";
 
-/** Where `sluice store copy` has taken a store's data, as the store itself remembers it. */
+/** Where `sluice store copy` moved a store's data, as recorded in the store itself. */
 export interface Moved {
   readonly to: string;
   readonly atMs: number;
 }
 
-/** Null while it is used here. */
+/** Null while the data is in use here. */
 export function* readMoved(): Work<Moved | null> {
   const [row] = yield* query<Moved>(
     `SELECT moved_to AS "to", moved_at_ms::float8 AS "atMs" FROM state WHERE moved_to IS NOT NULL`,
@@ -15,13 +15,13 @@ export function* readMoved(): Work<Moved | null> {
   return row ?? null;
 }
 
-/** Null lets it be used again. */
+/** Null makes the store usable again. */
 export function* markMoved(moved: Moved | null): Work<void> {
   const values = [moved?.to ?? null, moved?.atMs ?? null];
   yield* query("UPDATE state SET moved_to = $1::text, moved_at_ms = $2::int8", values);
 }
 
-/** Two ledgers of one past would both be charged, and neither would be right. */
+/** Two ledgers with one history would both be charged, and neither would be right. */
 export function* refuseMoved(name: string): Work<void> {
   const moved = yield* readMoved();
   if (moved === null) return;

@@ -1,6 +1,6 @@
-/** What operators see of the nodes of a shared database. */
+/** The nodes of a shared database, for operators. */
 export interface NodeRecords {
-  /** Those that have joined and not left, by their numbers; the dead for a day. */
+  /** Nodes that have joined and not left, by number. Dead nodes stay listed for a day. */
   list(): Promise<readonly NodeRecord[]>;
 }
 
@@ -9,7 +9,7 @@ export interface NodeRecord {
   readonly no: number;
   readonly name: string;
   readonly version: string;
-  /** `late`: its lease is over, and nobody has taken it over yet. */
+  /** `late`: its lease is over, and no other node has taken it over yet. */
   readonly state: "live" | "late" | "dead";
   readonly startedAtMs: number;
   readonly lastBeatMs: number;

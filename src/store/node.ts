@@ -15,7 +15,7 @@ import type { ResponseScope } from "./store.ts";
 /** How a gateway joins a database that several share. */
 export interface NodeSettings {
   readonly location: PostgresLocation;
-  /** For people. Several nodes may have the same. */
+  /** For display. Several nodes may share a name. */
   readonly name: string;
   readonly version: string;
   /** The data folder: charges that the database has not acknowledged are kept there. */
@@ -25,91 +25,91 @@ export interface NodeSettings {
 }
 
 export interface NodeTiming {
-  /** How long a node counts as alive after its last sign of life. */
+  /** How long a node counts as alive after its last heartbeat. */
   readonly leaseMs: number;
   /** How long others wait beyond that before they take it over. */
   readonly graceMs: number;
   readonly beatMs: number;
-  /** After this a connection counts as dead: the same batch is sent again on a new one. */
+  /** After this a connection counts as dead, and the same batch is sent again on a new one. */
   readonly answerMs: number;
 }
 
 export const usualTiming: NodeTiming = { leaseMs: 15_000, graceMs: 5_000, beatMs: 1_000, answerMs: 4_000 };
 
-/** What operators should read in the log, by the names that it has there. */
+/** Events for the log, with the field names used there. */
 export type NodeEvent =
   | { readonly kind: "joined"; readonly node: number }
   | { readonly kind: "fenced"; readonly node: number }
   | { readonly kind: "took_over"; readonly nodes: readonly number[] }
   | { readonly kind: "cleared"; readonly ended: number; readonly charged: number }
-  /** Charges that an earlier process could not make. */
+  /** Charges of an earlier process that were made at this start. */
   | { readonly kind: "made_up"; readonly charges: number }
   | { readonly kind: "rejected"; readonly exchange: string; readonly err: unknown }
-  /** Another session keeps the key's account locked, so its requests wait and are then refused. */
+  /** Another session keeps the key's account locked, so its requests wait and are then rejected. */
   | { readonly kind: "blocked"; readonly key: string }
   /** The file for unacknowledged charges cannot be written. */
   | { readonly kind: "unkept"; readonly err: unknown }
   | { readonly kind: "clock_differs"; readonly by_ms: number };
 
 /**
- * One gateway's connection to a database that several share, and that decides about money itself. It has joined under a
- * number that is never used twice. If it does not give a sign of life for too long, another node takes over what it
- * held; it finds itself fenced then, and joins anew.
+ * One gateway's connection to a shared database, which decides about money itself. The node has joined under a number
+ * that is never used twice. Without a heartbeat for too long, another node takes over its holds; it is then fenced
+ * and joins again.
  */
 export interface StoreNode {
-  /** Changes when it had to join anew. */
+  /** Changes when the node has to join again. */
   readonly no: number;
-  /** Why no new work may begin; null while it may. */
+  /** Why the node accepts no new requests; null while it does. */
   readonly trouble: Trouble | null;
-  /** What the database's clock, which decides, is ahead of this machine's; 0 while they agree. */
+  /** How far the database's clock, which decides, is ahead of this machine's; 0 while they agree. */
   readonly clockOffsetMs: number;
   readonly stats: Readonly<StoreStats>;
 
   /** Rejects with `NodeUnavailable` if the database does not answer for about a second. */
   hold(request: HoldOrder): Promise<HoldVerdict>;
-  /** Is journaled with the next batch; nobody waits for it. */
+  /** Journaled with the next batch, which is not awaited. */
   progress(holdId: string, soFar: ProducedSoFar): void;
   /**
-   * Ends the hold; resolves when the charge is durable. Rejects with `NodeUnavailable` if that takes too long; the charge
-   * is made nevertheless as soon as it can be, at the latest at the next start.
+   * Ends the hold; resolves when the charge is durable. Rejects with `NodeUnavailable` if that takes too long. The
+   * charge is still made as soon as possible, at the latest at the next start.
    */
   settle(request: ChargeOrder): Promise<Charged>;
-  /** Its row goes with the next batch; nobody waits for it. */
+  /** Deletes the hold's row with the next batch, which is not awaited. */
   release(holdId: string, keyId: string): void;
 
   /** Rejects with `NodeUnavailable`, as `hold` does. */
   claim(request: ClaimOrder): Promise<ClaimVerdict>;
   /**
-   * Gives a claim back, unless a charge that stores its response is still on its way. Resolves when others can claim it, or if that
-   * takes too long.
+   * Releases a claim, unless a charge that stores its response is still being written. Resolves when others can claim
+   * it, or if that takes too long.
    */
   endClaim(claim: ClaimName): Promise<void> | undefined;
 
-  /** Asks for as many tokens of each bucket, or of none. Rejects with `NodeUnavailable`, as `hold` does. */
+  /** Takes the amount from every bucket, or from none. Rejects with `NodeUnavailable`, as `hold` does. */
   takeTokens(buckets: readonly TokenBucket[], amount: number): Promise<TokenVerdict>;
-  /** Gives tokens back to each bucket, or takes more if below 0. Nobody waits for it, and it may be lost. */
+  /** Returns tokens to each bucket, or takes more if below 0. Not awaited, and may be lost. */
   returnTokens(buckets: readonly TokenBucket[], unused: number): void;
 
-  /** The accounts of these keys, in their order. */
+  /** The accounts of these keys, in order. */
   readAccounts(keyIds: readonly string[]): Promise<readonly (AccountState | null)[]>;
 
-  /** What would be lost, or made up for only at the next start, if the process ended now; in sentences. */
+  /** One sentence for each thing that would be lost, or only recovered at the next start, if the process ended now. */
   describeLosses(): readonly string[];
 
-  /** From here on the node's life is tied to this gateway. */
+  /** Ties the node to this gateway. */
   attach(gateway: AttachedGateway): void;
 
-  /** Waits for what is on its way, then leaves at once and leaves nothing behind. */
+  /** Waits for pending writes, then leaves at once without leaving anything open. */
   leave(): Promise<void>;
 }
 
 export interface AttachedGateway {
   inFlight(): number;
-  /** The node was taken over: whatever runs has lost its hold, and must end. */
+  /** The node was taken over: running requests have lost their holds and must end. */
   onFenced(): void;
 }
 
-/** The database did not answer in time, or does not know this node any more. */
+/** The database did not respond in time, or no longer knows this node. */
 export class NodeUnavailable extends Error {
   constructor() {
     super("The database did not answer in time.");
@@ -127,7 +127,7 @@ export interface HoldOrder {
   readonly labels: string | null;
 }
 
-/** What a hold would be charged if nothing more were produced. */
+/** What a hold would be charged if it produced nothing more. */
 export type ProducedSoFar = Omit<PricedCharge, "listCostNano">;
 
 export type HoldDecision =
@@ -145,17 +145,17 @@ export type HoldDecision =
 
 export interface HoldVerdict {
   readonly decision: HoldDecision;
-  /** What may be spent of the bound that refuses, including what is held; infinite without a limit. */
+  /** What can be spent under the limit that denies the hold, reserved amounts included; infinite without a limit. */
   readonly balance: number;
-  /** The least that any bound has left without what is held, this hold included. */
+  /** Smallest remaining amount over all limits, after all holds including this one. */
   readonly remaining: number;
   readonly periodStartMs: number;
   readonly countedAtMs: number;
-  /** The account that pays, by its number in the database: this process may not know yet that the key has moved. */
+  /** The billed account's number in the database: this process may not know yet that the key has moved. */
   readonly accountNo: number;
   /** By the database's clock. */
   readonly openedAtMs: number;
-  /** The bound that refuses; the account's own if none does. */
+  /** The limit that denies the hold; the account's own if none does. */
   readonly bound: VerdictBound;
 }
 
@@ -171,7 +171,7 @@ export interface VerdictBound {
 
 export interface ChargeOrder extends ChargedEnding, Omit<HeldFor, "accountId"> {
   readonly holdId: string;
-  /** Where it was held. */
+  /** The account that holds the amount. */
   readonly accountNo: number;
   readonly openedAtMs: number;
   readonly atMs: number;
@@ -182,7 +182,7 @@ export interface Charged {
   readonly overrun: number;
 }
 
-/** What a claim is found by, and who has it. */
+/** What identifies a claim, and the request that has it. */
 export interface ClaimName extends ResponseScope {
   readonly exchangeId: string;
 }
@@ -190,13 +190,13 @@ export interface ClaimName extends ResponseScope {
 export interface ClaimOrder extends ClaimName {
   readonly bodyHash: string;
   readonly atMs: number;
-  /** A response stored before is not replayed any more. */
+  /** Responses stored before this time are not replayed. */
   readonly notBeforeMs: number;
 }
 
 export type ClaimVerdict = "run" | "running" | "conflict" | "replay";
 
-/** A bucket of rate tokens, which is refilled with its capacity every minute. */
+/** A bucket of rate tokens that refills by its capacity every minute. */
 export interface TokenBucket {
   readonly name: string;
   readonly capacity: number;
@@ -204,7 +204,7 @@ export interface TokenBucket {
 
 export interface TokenVerdict {
   readonly granted: boolean;
-  /** Tokens left in each of the buckets. */
+  /** Remaining tokens of each bucket. */
   readonly levels: readonly number[];
 }
 

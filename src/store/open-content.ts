@@ -1,7 +1,7 @@
 import type { ContentStore } from "./content-store.ts";
 import type { StoreLocation } from "./settings.ts";
 
-/** The only way to recorded content. In a folder it is a file of its own beside the ledger. */
+/** The only way to open recorded content. In a data folder it is a separate file next to the ledger. */
 export async function openContentStore(location: StoreLocation): Promise<ContentStore> {
   if ("url" in location) {
     const { openPostgresContent } = await import("./postgres/content/content-tables.ts");
@@ -25,12 +25,12 @@ export async function isServed(dir: string): Promise<boolean> {
   return lock === null;
 }
 
-/** Copies recorded content beside a backup of the ledger; null if there is none. */
+/** Copies recorded content next to a backup of the ledger; null if there is none. */
 export async function backUpContent(dir: string, file: string): Promise<string | null> {
   return (await import("./sqlite/content/content-copy.ts")).backUpContent(dir, file);
 }
 
-/** Takes the content that was copied beside a backup; false if there is none. */
+/** Restores the content that was copied next to a backup; false if there is none. */
 export async function restoreContent(dir: string, file: string): Promise<boolean> {
   return (await import("./sqlite/content/content-copy.ts")).restoreContent(dir, file);
 }

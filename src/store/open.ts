@@ -8,9 +8,7 @@ import { parseAddress } from "./postgres/address.ts";
 import type { PostgresLocation, PostgresStoreSettings, StoreLocation, StoreSettings } from "./settings.ts";
 import type { JournaledStore, Store } from "./store.ts";
 
-/**
- * The only way to a store. A database is imported when it is opened, so that a command that needs none loads none.
- */
+/** The only way to open a store. Databases are imported on demand, so that a command that needs none loads none. */
 export async function openStore(
   settings: StoreSettings & { readonly role: "gateway" },
 ): Promise<JournaledStore>;
@@ -24,18 +22,18 @@ export async function openStore(settings: StoreSettings | PostgresStoreSettings)
   return openSqliteStore(settings);
 }
 
-/** Joins a database that several gateways share, and whose schema is up to date. */
+/** Joins a shared database whose schema is up to date. */
 export async function joinStore(settings: NodeSettings): Promise<StoreNode> {
   const { PostgresNode } = await import("./postgres/node/postgres-node.ts");
   return PostgresNode.join(settings);
 }
 
-/** `db.example.com:5432/sluice`: for display, without secrets. Throws a refusal if the URL cannot be used. */
+/** `db.example.com:5432/sluice`: for display, without secrets. Throws if the URL cannot be used. */
 export function nameOfDatabase({ url, password }: PostgresLocation): string {
   return parseAddress(url, password).name;
 }
 
-/** Reaches a database and tells how it is. */
+/** Connects to a database and reports its state. */
 export async function checkDatabase(
   location: PostgresLocation,
   options: { readonly migrates: boolean },
@@ -50,7 +48,7 @@ export async function copyAll(request: CopyRequest): Promise<Copied> {
   const { copyStore } = await import("./copy/copy.ts");
   const copyTo = async (source: CopySource) => {
     const copied = await withTarget(to, clock, (target) => copyStore(source, target, onProgress));
-    // The copy is there for good by now, and nobody can have used the source meanwhile. To open it is refused from now on.
+    // The copy is complete, and nothing can have used the source meanwhile. From now on the source cannot be opened.
     const name = "url" in to ? nameOfDatabase(to) : to.dir;
     if (!keepsSource) await source.perform(markMoved({ to: name, atMs: clock.wallMs() }));
     return copied;
@@ -69,18 +67,18 @@ export interface CopyRequest {
   readonly clock: Clock;
   /** The source is not marked as moved: it stays in use. */
   readonly keepsSource: boolean;
-  /** Data folders of gateways, which may have left charges there that the source never got. */
+  /** Data folders of gateways, which may contain charges that the source never received. */
   readonly nodeFolders: readonly string[];
   onProgress(progress: CopyProgress): void;
 }
 
-/** Where a store's data was moved to; null if it is in use. */
+/** Where the store's data was moved to; null if it is in use here. */
 export async function movedTo(location: StoreLocation): Promise<Moved | null> {
   if ("url" in location) return (await import("./postgres/moved.ts")).readMovedFrom(location);
   return (await import("./sqlite/moved.ts")).readMovedFrom(location.dir);
 }
 
-/** Lets a store be used again whose data was moved. */
+/** Makes a store usable again after its data was moved. */
 export async function reopenStore(location: StoreLocation): Promise<void> {
   if ("url" in location) await (await import("./postgres/moved.ts")).reopen(location);
   else (await import("./sqlite/moved.ts")).reopen(location.dir);
@@ -99,13 +97,13 @@ async function withTarget<Result>(
   return withSqliteTarget(to.dir, clock, work);
 }
 
-/** Restores, and checks of a data folder, which work without an open store. */
+/** Restores and checks of a data folder, which need no open store. */
 export async function maintainFolder(dir: string): Promise<FolderMaintenance> {
   const { sqliteMaintenance } = await import("./sqlite/files/maintenance.ts");
   return sqliteMaintenance(dir);
 }
 
-/** The newest schema of each database that this program knows. */
+/** The newest schema version that this program knows, for each database. */
 export async function knownSchemas(): Promise<{ readonly sqlite: number; readonly postgres: number }> {
   const [sqlite, postgres] = await Promise.all([
     import("./sqlite/migrate.ts"),

@@ -22,7 +22,7 @@ import { StoredTurns } from "./tables/turn-table.ts";
 /** Revisions begin with 0. */
 const beforeAll = -1;
 
-/** What every database does in the same way, but for a few statements of its own. */
+/** The part of a store that is the same for every database, given a few statements of its own. */
 export function queriedStore(
   queries: Queries,
   own: OwnStatements,

@@ -9,7 +9,7 @@ import type { AccountRecord, AccountTotals, CapRecord, CapTotals } from "./accou
 import type { AttemptCount, AttemptSums, Served } from "./attempt-sums.ts";
 import type { Recording, TurnRecord } from "./turn-records.ts";
 
-/** The store's records: plain data without behaviour. */
+/** The store's records: plain data without behavior. */
 
 export type * from "./account-records.ts";
 export { emptyAccount, emptyKey } from "./account-records.ts";
@@ -20,7 +20,7 @@ export type { BudgetPeriod, KeyAttributes, KeyMode } from "../base/key-attribute
 
 export interface KeyRecord extends KeyAttributes {
   readonly id: string;
-  /** Who pays for it; `mode`, `budgetTokens`, `period`, `isOpen` and `isClosed` are the account's. */
+  /** The account to bill. `mode`, `budgetTokens`, `period`, `isOpen` and `isClosed` are the account's. */
   readonly accountId: string;
   readonly isOpen: boolean;
   readonly isClosed: boolean;
@@ -41,7 +41,7 @@ export interface KeyRecord extends KeyAttributes {
   readonly previousUntilMs: number | null;
 }
 
-/** All that ever changes about a key, but for its account and its caps. */
+/** Everything about a key that can change, except its account and its caps. */
 export type KeyChanges = Partial<
   Omit<
     KeyRecord,
@@ -69,16 +69,16 @@ export type EntryKind = "topup" | "adjustment" | "charge" | "overrun";
 /** How a charged exchange ended; only `cancelled` and `interrupted` have no usage record. */
 export type Outcome = "completed" | "failed" | "cancelled" | "interrupted";
 
-/** How any exchange of a key may end. */
+/** How any exchange of a key can end. */
 export type Ending = Outcome | "rejected";
 
 export interface Entry {
   readonly id: number;
   readonly accountId: string;
-  /** Null for what concerns the account and none of its keys. */
+  /** Null for entries of the account that belong to no key. */
   readonly keyId: string | null;
   readonly kind: EntryKind;
-  /** Signed as it changes `posted`: charges and what is owed below 0, top-ups above. An overrun that was not charged is above 0. */
+  /** Signed like its effect on `posted`: charges and debts are below 0, top-ups above. An uncharged overrun is above 0. */
   readonly amount: number;
   readonly atMs: number;
   readonly exchangeId: string | null;
@@ -88,19 +88,25 @@ export interface Entry {
   readonly periodStartMs: number;
   readonly reference: string | null;
   readonly note: string | null;
-  /** What follows is of charges only, and null in all other entries. */
+  /** This and the following fields are null unless the entry is a charge. */
   readonly model: string | null;
-  /** The name that the client asked for the model by; null if that was its id. */
+  /** The model name in the request; null if it was the model's id. */
   readonly askedModel: string | null;
   readonly provider: string | null;
-  /** What was charged for, and at which rates: the text of `base/money/rates.ts`. Null in charges made before they were kept. */
+  /**
+   * The charged quantities and their rates, as written by `base/money/rates.ts`. Null in charges from before they
+   * were recorded.
+   */
   readonly quantities: Quantities | null;
   readonly rates: string | null;
-  /** What the use of a token-budget key would have cost; null for credit keys, and where there is no price. */
+  /** What a token-budget key's request would have cost; null for credit keys, and without a price. */
   readonly listCostNano: number | null;
 }
 
-/** One exchange as reports and `/v1/usage` show it: request totals, token totals and the last cost come from these. */
+/**
+ * One exchange as reports and `/v1/usage` show it. Request totals, token totals and the last cost come from these
+ * records.
+ */
 export interface UsageRecord {
   readonly exchangeId: string;
   readonly keyId: string;
@@ -121,13 +127,13 @@ export interface UsageRecord {
   readonly attempts: number;
 }
 
-/** What a hold is for, which is charged as it was held. */
+/** What a hold was taken for. The charge uses these values even if the key has changed since. */
 export interface HeldFor {
   readonly keyId: string;
-  /** Where it was held: the key may have moved since. */
+  /** The account that holds the amount: the key may have moved since. */
   readonly accountId: string;
   readonly periodStartMs: number;
-  /** The moment that decides which period of each cap it counts in. */
+  /** The time that decides which period of each cap it counts in. */
   readonly countedAtMs: number;
   readonly model: string;
   readonly askedModel: string | null;
@@ -140,10 +146,10 @@ export interface HoldProgress extends HeldFor {
   readonly openedAtMs: number;
   /** What would be charged if nothing more were produced: nano-credits or tokens. */
   readonly chargeSoFar: number;
-  /** What it follows from; null if an earlier release has journaled it. */
+  /** The rates and quantities it is computed from; null if an earlier release journaled it. */
   readonly rates: KeptRates | null;
   readonly quantities: Quantities | null;
-  /** Who produces it; null if an earlier release has journaled it. */
+  /** The deployment that produces it; null if an earlier release journaled it. */
   readonly served: Served | null;
 }
 
@@ -152,30 +158,30 @@ export interface ChargeEntry extends HeldFor {
   readonly atMs: number;
   /** Paid from the balance or owed, at least 0. */
   readonly charged: number;
-  /** The part of `charged` above the caps of a postpaid account, at least 0; an `overrun` entry of its own. */
+  /** The part of `charged` above the caps of a postpaid account, at least 0. It gets its own `overrun` entry. */
   readonly owed: number;
   /** Not charged, at least 0; written as an `overrun` entry when above 0. */
   readonly overrun: number;
   readonly basis: UsageBasis;
   readonly outcome: Outcome;
-  /** What the cost, paid or not, follows from; null if an earlier release has journaled it. */
+  /** What the cost, paid or not, is computed from; null if an earlier release journaled it. */
   readonly rates: KeptRates | null;
   readonly quantities: Quantities | null;
   /** Empty after a crash: it is not journaled. */
   readonly provider: string;
-  /** What the use of a token-budget key would have cost; null for credit keys, and where there is no price. */
+  /** What a token-budget key's request would have cost; null for credit keys, and without a price. */
   readonly listCostNano: number | null;
 }
 
-/** A cost and what it follows from, so that it can be explained for ever. */
+/** A cost with everything needed to explain it later. */
 export interface PricedCharge {
   /** Nano-credits, or tokens for token-budget keys. */
   readonly cost: number;
   readonly rates: KeptRates;
   readonly quantities: Quantities;
-  /** What a token-budget key's use would have cost; null for credit keys, and if there is no price. */
+  /** What a token-budget key's request would have cost; null for credit keys, and without a price. */
   readonly listCostNano: number | null;
-  /** Who has produced it; missing if nobody was asked. */
+  /** The deployment that produced it; absent if no provider was called. */
   readonly served?: Served | undefined;
 }
 
@@ -185,13 +191,13 @@ export interface WrittenWithCharge {
   readonly response: StoredResponse | null;
   /** Null for an exchange that completed at the first attempt, as nearly all do. */
   readonly ending: ExchangeEnding | null;
-  /** Every attempt of the exchange that its provider may bill; missing if none was made. */
+  /** Every attempt that its provider may bill; absent if there was none. */
   readonly attempts?: readonly AttemptCount[] | undefined;
-  /** Absent where the client cannot continue the answer. */
+  /** Absent if the client cannot continue the response. */
   readonly turns?: readonly TurnRecord[] | undefined;
 }
 
-/** How an exchange ends that is charged. */
+/** The outcome of an exchange that is charged, with everything written for it. */
 export interface ChargedEnding extends PricedCharge, WrittenWithCharge {
   readonly basis: UsageBasis;
   readonly outcome: Outcome;
@@ -199,19 +205,17 @@ export interface ChargedEnding extends PricedCharge, WrittenWithCharge {
   readonly provider: string;
 }
 
-/**
- * Why an exchange ended, for those that did not simply complete. Contains no secret, prompt or answer.
- */
+/** How an exchange ended that did not simply complete. Contains no secret, prompt or response. */
 export interface ExchangeEnding {
   readonly exchangeId: string;
   readonly keyId: string;
   /** When it ended; reports count it at this time. */
   readonly atMs: number;
   readonly startedAtMs: number;
-  /** Empty, like the three below, if it ended before this was known. */
+  /** Empty if it ended before this was known, like the next three fields. */
   readonly route: string;
   readonly model: string;
-  /** Of the last attempt. */
+  /** The provider of the last attempt. */
   readonly provider: string;
   readonly upstreamModel: string;
   readonly stream: boolean;
@@ -226,16 +230,16 @@ export interface ExchangeEnding {
   readonly attempts: number;
   /** In order. */
   readonly attemptDetails: readonly AttemptRecord[];
-  /** How many more of the same kind ended within the same second: counted here, but not kept one by one. */
+  /** How many more of the same kind ended within the same second: counted here, but not stored one by one. */
   readonly alike: number;
-  /** What the caller said about the request, as `base/requests/labels.ts` writes it. */
+  /** The request's labels, as `base/requests/labels.ts` writes them. */
   readonly labels: string | null;
-  /** The limit that denied its hold, and what the hold asked for, in nano-credits or tokens; both null where none did. */
+  /** The limit that denied the hold, and the amount requested, in nano-credits or tokens; both null if none did. */
   readonly bound: string | null;
   readonly needed: number | null;
 }
 
-/** The id that a client gave its call (`x-request-id`), by which an operator may look for it. */
+/** The client's own id of a request (`x-request-id`), by which an operator can look it up. */
 export interface CallerId {
   readonly callerId: string;
   readonly exchangeId: string;
@@ -284,20 +288,20 @@ export type JournalItem =
   | { readonly kind: "progress"; readonly progress: HoldProgress }
   /** Drops the hold's row without a charge. */
   | { readonly kind: "release"; readonly holdId: string }
-  /** Endings of exchanges that cost nothing; not part of the ledger. */
+  /** Outcomes of uncharged exchanges; not part of the ledger. */
   | {
       readonly kind: "endings";
       readonly endings: readonly ExchangeEnding[];
-      /** What providers were asked for that nobody has paid. */
+      /** Attempts that were not charged to any account. */
       readonly attempts?: readonly AttemptSums[];
     }
   | { readonly kind: "given"; readonly given: GivenIds }
   | { readonly kind: "callers"; readonly callerIds: readonly CallerId[] }
   | { readonly kind: "part"; readonly part: ResponsePart }
   | { readonly kind: "turn"; readonly turn: TurnRecord }
-  /** Brings back what a clock that was ahead has moved into the future; before anything else of its batch. */
+  /** Brings back what a fast clock moved into the future; runs before the rest of its batch. */
   | { readonly kind: "clock"; readonly atMs: number }
-  /** Drops the parts of a response that will not be stored after all. */
+  /** Drops the parts of a response that will not be stored. */
   | { readonly kind: "discard"; readonly recordingId: string }
   | ({
       readonly kind: "settle";
@@ -315,7 +319,7 @@ export interface Changes {
   readonly entries: readonly Entry[];
 }
 
-/** Some keys of an account, and what their caps have counted. */
+/** Some keys of an account, and the usage of their caps. */
 export interface AccountKeys {
   readonly keys: readonly KeyRecord[];
   readonly caps: readonly CapTotals[];
@@ -323,11 +327,11 @@ export interface AccountKeys {
   readonly next: number | null;
 }
 
-/** An account with its sums. */
+/** An account with its totals. */
 export interface AccountStanding {
   readonly totals: AccountTotals;
   readonly keys: readonly KeyRecord[];
-  /** It has keys that were left out. */
+  /** The account has more keys than are listed here. */
   readonly hasMoreKeys: boolean;
   readonly caps: readonly CapTotals[];
 }

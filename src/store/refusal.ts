@@ -1,4 +1,4 @@
-/** A refused operation, explained to the operator. The data is unchanged. */
+/** An operation that the store does not allow, explained to the operator. The data is unchanged. */
 export class StoreRefusal extends Error {
   readonly reason: RefusalReason;
 

@@ -9,58 +9,59 @@ import type { AccountStatement, StatementQuery } from "./reporting/statement.ts"
 export type { AccountStatement, StatementLine, StatementQuery } from "./reporting/statement.ts";
 
 /**
- * Read-only queries for operators. They run on the thread that relays streams, so each blocks it for a few milliseconds
- * at most, however long the history is: they read sums where they can, and rows in chunks, yielding in between.
+ * Read-only queries for operators. They run on the thread that relays streams, so each blocks it for a few
+ * milliseconds at most, however long the history is: they read totals where they can, and rows in chunks, yielding in
+ * between.
  */
 export interface Reports {
-  /** Figures per time step, oldest first. Steps without any are omitted. */
+  /** Totals per time step, oldest first. Empty steps are omitted. */
   usageInSteps(query: StepQuery): Promise<readonly StepFigures[]>;
-  /** Figures grouped by one of the dimensions. */
+  /** Totals grouped by one dimension. */
   usageBy(dimension: string, query: GroupQuery): Promise<readonly GroupFigures[]>;
-  /** Figures grouped by several dimensions at once, by their names (see `reporting/dimensions.ts`). */
+  /** Totals grouped by several dimensions, by their names (see `reporting/dimensions.ts`). */
   usageByAll(dimensions: readonly string[], query: GroupQuery): Promise<readonly GroupedFigures[]>;
-  /** Some of these groups, and the sum of all of them. */
+  /** A page of these groups, and the total of all groups. */
   usagePage(dimensions: readonly string[], query: GroupPageQuery): Promise<GroupPage>;
-  /** How many exchanges of each step fell into which band of time, in the order of the bands. */
+  /** How many requests of each step fell into each latency band, in the order of the bands. */
   latencyInSteps(query: StepQuery): Promise<readonly LatencyBand[]>;
   /** What each of these keys spent per day (UTC days since 1970). Days without use are omitted. */
   keyDays(keyIds: readonly string[], fromDay: number, throughDay: number): Promise<readonly KeyDay[]>;
-  /** The last day (UTC, since 1970) on which each of these keys was used, refused calls included. Without use it is omitted. */
+  /** The last day (UTC, since 1970) on which each key was used, rejected requests included. Unused keys are omitted. */
   keyLastDays(keyIds: readonly string[]): Promise<ReadonlyMap<string, number>>;
 
   /** Newest first. A search that takes too long ends early and returns a cursor to continue from. */
   exchanges(query: ExchangeQuery): Promise<Cut<ListedExchange, string>>;
-  /** What is kept of an exchange. `entryId` makes finding it faster. */
+  /** Everything stored about an exchange. `entryId` makes the lookup faster. */
   exchange(exchangeId: string, entryId: number | null): Promise<FiledExchange | null>;
-  /** The ids of the exchanges that a client gave this id, newest first. */
+  /** The ids of the exchanges with this client-provided id, newest first. */
   exchangesCalled(callerId: string, limit: number): Promise<readonly string[]>;
-  /** The time of the oldest ending and their number, which may be off by a few. */
+  /** The request log's oldest time and its size, which may be off by a few. */
   endingsKept(): Promise<EndingsKept>;
-  /** What each account is charged and credited with in a time. Reads all entries before, a few at a time. */
+  /** What each account is charged and credited over a time range. Reads all earlier entries, a few at a time. */
   statements(query: StatementQuery): Promise<readonly AccountStatement[]>;
   /** Newest first. */
   entries(query: EntrySearch): Promise<Cut<Entry, number>>;
-  /** What a provider was asked for on these days (UTC, since 1970), the last included; in their order. */
+  /** The attempts at a provider on these days (UTC, since 1970), the last included, in order. */
   attemptSums(provider: string, fromDay: number, throughDay: number): Promise<readonly AttemptSums[]>;
-  /** The same, so many at a time. */
+  /** The attempts at a provider, page by page. */
   attemptPages(provider: string, fromDay: number, throughDay: number): AsyncGenerator<readonly AttemptSums[]>;
 }
 
-/** In whole minutes; what is between is part of the minute that it is in. */
+/** A range of whole minutes; times within a minute are rounded down. */
 export interface TimeRange {
   readonly sinceMs: number;
-  /** Not included. */
+  /** Exclusive. */
   readonly untilMs: number;
-  /** Sums by the minute are kept for the last hours. If this is missing, none are used. */
+  /** Totals by the minute exist for the last hours only, before this time. If absent, they are not used. */
   readonly nowMs?: number | undefined;
 }
 
-/** What is counted; by default everything. */
+/** What to count; by default everything. */
 export interface UsageFilter {
   readonly keyId?: string | undefined;
-  /** What this account paid for, whichever of its keys asked. */
+  /** Only requests billed to this account, by any of its keys. */
   readonly accountId?: string | undefined;
-  /** No more is read once it has fired. */
+  /** Stops reading when it fires. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -70,7 +71,7 @@ export interface StepQuery extends TimeRange, UsageFilter {
 }
 
 export interface GroupQuery extends TimeRange, UsageFilter {
-  /** Return this many, by spend, or by list cost where there is none, largest first. By default all, by name. */
+  /** Return this many groups, ordered by spend, or by list cost without spend, largest first. By default all, by name. */
   readonly largest?: number | undefined;
 }
 
@@ -82,7 +83,7 @@ export interface GroupPageQuery extends TimeRange, UsageFilter {
 
 export interface GroupPage {
   readonly groups: readonly GroupedFigures[];
-  /** Of all groups. */
+  /** The number of all groups. */
   readonly count: number;
   readonly total: Figures;
 }
@@ -92,12 +93,12 @@ export interface StepFigures extends Figures {
 }
 
 export interface GroupFigures extends Figures {
-  /** A model, a provider or a key's id; empty where an exchange ended before it was known. */
+  /** A model, a provider or a key's id; empty if the request ended before it was known. */
   readonly group: string;
 }
 
 export interface GroupedFigures extends Figures {
-  /** The value of each dimension; null where there is none. */
+  /** The value of each dimension; null for none. */
   readonly groups: readonly (string | null)[];
 }
 
@@ -115,24 +116,24 @@ export interface LatencyBand {
   readonly requests: number;
 }
 
-/** An exchange in a list, from its usage record or its ending. */
+/** An exchange in a list, from its usage record or the request log. */
 export interface ListedExchange extends Omit<ExchangeEnding, "atMs" | "attemptDetails" | "labels"> {
   readonly endedAtMs: number;
-  /** The entry of its charge; null where nothing was charged. */
+  /** The entry of its charge; null without a charge. */
   readonly entryId: number | null;
   /** Null without a usage record. */
   readonly usage: Usage | null;
-  /** What was charged beside tokens; null where it was tokens alone. */
+  /** What was charged in addition to tokens; null for tokens alone. */
   readonly units: ChargedUnits | null;
   readonly basis: UsageBasis | null;
-  /** What was charged, in the unit of the key's mode. */
+  /** The charge, in the unit of the key's mode. */
   readonly charged: number;
   readonly listCostNano: number | null;
   readonly labels: KeptLabels;
 }
 
 export interface FiledExchange {
-  /** Null if only the ledger has it: it was cancelled or interrupted, and its ending was pruned. */
+  /** Null if only the ledger has it: a cancelled or interrupted exchange whose log row was pruned. */
   readonly exchange: ListedExchange | null;
   readonly attempts: readonly AttemptRecord[];
   readonly entries: readonly Entry[];
@@ -150,20 +151,20 @@ export interface ExchangeQuery {
   readonly cursor?: string | undefined;
   readonly limit: number;
   readonly keyId?: string | undefined;
-  /** One that is served, or an unknown name that a client asked for. */
+  /** A served model, or an unknown name that a client requested. */
   readonly model?: string | undefined;
   readonly provider?: string | undefined;
   readonly route?: string | undefined;
   readonly outcome?: Ending | undefined;
-  /** The error's code; only those that have one. */
+  /** The error code; matches only exchanges that have one. */
   readonly code?: string | undefined;
-  /** A key by a part of its label or owner or the beginning of its id or prefix, a part of a code, or `tag=value`. */
+  /** Part of a key's label or owner, the beginning of its id or prefix, part of an error code, or `tag=value`. */
   readonly search?: string | undefined;
-  /** Only those with all of these labels, by the names that they are kept under. */
+  /** Only exchanges with all of these labels, by their stored names. */
   readonly labels?: Readonly<Record<string, string>> | undefined;
   /** Exchanges that ended earlier are not searched. */
   readonly sinceMs?: number | undefined;
-  /** Those that ended at this time or later are passed over. */
+  /** Exchanges that ended at this time or later are skipped. */
   readonly untilMs?: number | undefined;
 }
 

@@ -1,10 +1,10 @@
 import type { Clock } from "../base/clock.ts";
 
-/** Where the data is: in a folder, or in a PostgreSQL database that several gateways may share. */
+/** Where the data is: in a folder, or in a PostgreSQL database that gateways can share. */
 export type StoreLocation = { readonly dir: string } | PostgresLocation;
 
 export interface PostgresLocation {
-  /** Has a password in it only if it came from a secret. */
+  /** Contains a password only if it came from a secret. */
   readonly url: string;
   /** Used if the URL has none. */
   readonly password: string | null;
@@ -13,7 +13,7 @@ export interface PostgresLocation {
 }
 
 /**
- * `gateway` charges; `operator` reads, and changes keys and balances while gateways may be running. A folder has one
+ * `gateway` charges. `operator` reads, and changes keys and balances while gateways may be running. A folder has one
  * gateway at a time.
  */
 type StoreRole = "gateway" | "operator";
@@ -23,18 +23,18 @@ export interface StoreSettings {
   readonly dir: string;
   readonly clock: Clock;
   readonly role: StoreRole;
-  /** How long SQLite's log may get before it is copied into the database, in pages. */
+  /** Maximum length of SQLite's log, in pages, before it is copied into the database. */
   readonly maxLogPages?: number;
-  /** Called for each file that other users could read until now. */
+  /** Called for each file whose permissions were too open. */
   readonly onClosedToOthers?: (file: string) => void;
-  /** Called before the schema of a database that holds data is brought up to date, which may take long. */
+  /** Called before the schema of a database with data is upgraded, which may take long. */
   readonly onMigration?: (migration: Migration) => void;
 }
 
 export interface Migration {
   readonly from: number;
   readonly to: number;
-  /** The copy of the database as it was. */
+  /** The backup of the database before the migration. */
   readonly copy: string;
 }
 
@@ -42,8 +42,8 @@ export interface PostgresStoreSettings {
   readonly location: PostgresLocation;
   readonly clock: Clock;
   readonly role: StoreRole;
-  /** Whether the schema is brought up to date. Gateways always do so, operators by default not. */
+  /** Whether to upgrade the schema. Gateways always do, operators only if this is set. */
   readonly migrates?: boolean;
-  /** Called when the gateway's periodic work on the database fails; it is tried again by itself. */
+  /** Called when the gateway's periodic work on the database fails; it is retried automatically. */
   readonly onBackgroundError?: (error: unknown) => void;
 }

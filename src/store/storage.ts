@@ -8,26 +8,26 @@ export interface Pruning {
   readonly pruned: number;
 }
 
-/** How much there is, and how much room it takes. */
+/** How much is stored, and how much space it takes. */
 export interface StorageFigures extends StoreSizes {
   readonly accounts: number;
   readonly keys: number;
-  /** Exchanges that cost nothing. */
+  /** Rows of the request log. */
   readonly endings: number;
   readonly responses: number;
   readonly responseBytes: number;
-  /** Those that are kept for retries with an idempotency key. */
+  /** Responses kept for retries with an idempotency key. */
   readonly retryResponses: number;
   readonly retryResponseBytes: number;
   readonly auditRecords: number;
-  /** The last of each kind. */
+  /** The last pruning of each kind. */
   readonly prunings: readonly Pruning[];
 }
 
-/** What each database finds out in its own way. */
+/** Sizes that each database determines in its own way. */
 export interface StoreSizes {
   readonly databaseBytes: number;
-  /** What is written and not yet in the database's file; null where that is the server's affair, as is the disk. */
+  /** Bytes written but not yet in the database file. Null on PostgreSQL, like the disk's free space. */
   readonly journalBytes: number | null;
   readonly diskFreeBytes: number | null;
   readonly entries: number;

@@ -50,10 +50,10 @@ export type * from "./reports.ts";
 export type * from "./storage.ts";
 
 /**
- * Durable state. Every method is one whole transaction, and all are asynchronous, so that every database can
- * implement the same interface. Charges are not among them: who decides about them depends on the database (see
- * `Accounts` in the ledger). Each operator's action (keys, top-ups) is a method that also works from another process
- * while gateways run: it raises the store's revision, which they poll, and they read the changes with `changesSince`.
+ * Durable state. Every method is one transaction, and all are asynchronous, so that every database can implement the
+ * interface. Charges are not included: who decides them depends on the database (see `Accounts` in the ledger).
+ * Operators' actions (keys, top-ups) also work from another process while gateways run: they raise the store's
+ * revision, which gateways poll, and `changesSince` returns the changes.
  */
 export interface Store {
   /** Everything the gateway keeps in memory, as of one revision. */
@@ -62,50 +62,50 @@ export interface Store {
   /** An opening top-up is part of the same transaction; 0 writes none. */
   insertAccount(account: AccountRecord, openingTopUpNano: number): Promise<void>;
   updateAccount(accountId: string, changes: AccountChanges): Promise<AccountRecord>;
-  /** By its id. */
+  /** Looks up an account by id. */
   findAccount(accountId: string): Promise<AccountRecord | null>;
   /**
-   * Brings accounts, caps and keys back that have counted at a moment more than an hour ahead, because a clock was wrong; null if there
-   * are none.
+   * Brings accounts, caps and keys back to the present that count more than an hour ahead, because a clock was wrong.
+   * Null if there are none.
    */
   returnToPresent(nowMs: number): Promise<ClockReturn | null>;
-  /** The periods that budgets had before they were changed. */
+  /** The earlier periods of budgets whose period was changed. */
   listPastPeriods(): Promise<readonly PastPeriod[]>;
-  /** Those that more than one key may draw on, or all. */
+  /** Lists accounts that keys can share, or all accounts. */
   listAccounts(query: AccountQuery): Promise<readonly AccountRecord[]>;
-  /** Two at most: a label that fits several names none. */
+  /** Returns two at most: an ambiguous label identifies no account. */
   accountsLabelled(label: string): Promise<readonly AccountRecord[]>;
   /**
-   * The sums of these accounts, their keys, and what the caps of both have counted. The keys of an account with more than `mostKeys`
-   * are left out.
+   * The totals of these accounts, their keys, and the usage of the caps of both. Keys are omitted for accounts with
+   * more than `mostKeys`.
    */
   readAccounts(accountIds: readonly string[], mostKeys?: number): Promise<readonly AccountStanding[]>;
-  /** So many keys of an account, after the number that the page before gave as `next`; 0 for the first. */
+  /** A page of an account's keys, after the `next` of the previous page; 0 for the first. */
   accountKeys(accountId: string, after: number, limit: number): Promise<AccountKeys>;
 
   /**
-   * Draws on the account that it names; if there is none, that is made with it. An opening top-up is part of the same
-   * transaction; 0 writes none. Refused as `changed` if anything has been changed since the revision, where one is given.
+   * Bills the key to its account, which is created if it does not exist. An opening top-up is part of the same
+   * transaction; 0 writes none. Fails with `changed` if anything was changed since `sinceRevision`.
    */
   insertKey(key: KeyRecord, openingTopUpNano: number, sinceRevision?: number): Promise<void>;
-  /** From now on it draws on the other account. Its entries, and what is in flight, stay where they are. */
+  /** Bills the key to another account from now on. Its entries and running requests stay with the old one. */
   moveKey(keyId: string, accountId: string, nowMs: number): Promise<KeyRecord>;
   /**
-   * Takes the place of all caps that the key or the account has. One of the same period and models keeps what it has
-   * counted; a new one counts what was taken in its running period before.
+   * Replaces all caps of the key or account. A cap with the same period and models keeps its usage; a new one counts
+   * what its current period used before.
    */
   setCaps(owner: CapOwner, caps: readonly CapLimit[], nowMs: number): Promise<void>;
-  /** Raises a cap of this owner for the period that is running. */
+  /** Raises a cap for its current period. */
   extendCap(owner: CapOwner, capNo: number, amount: number, nowMs: number): Promise<void>;
   updateKey(keyId: string, changes: KeyChanges): Promise<KeyRecord>;
-  /** By its id, its prefix, or its account's id: where that is the only one that fits. */
+  /** Looks up a key by its id, its prefix, or its account's id, if exactly one key matches. */
   findKey(idOrPrefix: string): Promise<KeyRecord | null>;
   listKeys(query: KeyQuery): Promise<KeyPage>;
-  /** So many at most that have this label, or whose id or prefix begins with the text, if that is not too short to tell keys apart. */
+  /** At most `most` keys with this label, or whose id or prefix begins with the text, unless it is too short. */
   keysNamed(name: string, most: number): Promise<readonly KeyRecord[]>;
 
   recordTopUp(topUp: OperatorEntry): Promise<RecordedEntry>;
-  /** A correction, in either direction; refused when it would take the balance below 0. */
+  /** A correction in either direction. Fails if it would take the balance below 0. */
   recordAdjustment(adjustment: OperatorEntry): Promise<RecordedEntry>;
 
   currentRevision(): Promise<number>;
@@ -117,15 +117,15 @@ export interface Store {
     notBeforeMs: number,
     reserve?: ReserveMemory,
   ): Promise<StoredResponse | null>;
-  /** How many bytes of responses are kept for retries of this key's requests, those that expired and are not yet deleted included. */
+  /** Bytes of responses stored for retries of this key's requests, including expired ones not yet deleted. */
   retryBytes(keyId: string): Promise<number>;
-  /** Deletes at most `limit` responses stored before `beforeMs`; fewer if they are long. Returns how many. */
+  /** Deletes at most `limit` responses stored before `beforeMs`, fewer if they are long. Returns how many. */
   pruneStoredResponses(beforeMs: number, limit: number): Promise<number>;
-  /** Await it before the charge, or the turn, that the part belongs to: it has a queue of its own. */
+  /** Await it before the charge or the turn that the part belongs to: parts have their own queue. */
   recordResponsePart(part: ResponsePart): Promise<void>;
-  /** A turn that nothing is charged for; those of charged answers are written with their charges. */
+  /** Writes a turn without a charge. Turns of charged responses are written with their charges. */
   recordTurn(turn: TurnRecord): Promise<void>;
-  /** Drops the parts of a response that will not be stored after all. */
+  /** Drops the parts of a response that will not be stored. */
   discardResponse(recordingId: string): Promise<void>;
 
   /** Durable no later than a charge that the same process makes afterwards. */
@@ -141,39 +141,39 @@ export interface Store {
    */
   written(): Promise<void> | null;
 
-  /** Endings of exchanges that cost nothing, and attempts that nobody was charged for; not part of the ledger. */
+  /** Writes outcomes of uncharged requests, and uncharged attempts; not part of the ledger. */
   recordEndings(endings: readonly ExchangeEnding[], attempts?: readonly AttemptSums[]): Promise<void>;
-  /** The same for endings, but those that are not in the sums yet stay. */
+  /** Deletes the oldest request-log rows that are too old or too many, except rows that the totals do not include yet. */
   pruneEndings(pruning: OldestPruning): Promise<number>;
 
-  /** Not part of the ledger either. */
+  /** Writes clients' own request ids; not part of the ledger. */
   recordCallerIds(callerIds: readonly CallerId[]): Promise<void>;
   /** Examines the oldest and deletes those that are too old or too many. Returns how many. */
   pruneCallerIds(pruning: OldestPruning): Promise<number>;
 
-  /** For operators: what retention has deleted takes the place of what it deleted before. */
+  /** Records what retention deleted last, for operators. */
   recordPruning(pruning: Pruning): Promise<void>;
   storage(): Promise<StorageFigures>;
 
   readTotals(keyId: string): Promise<Totals | null>;
   /** Oldest first, after the given id: the cursor of an export or an audit. */
   listEntries(query: EntryQuery): Promise<readonly AuditedEntry[]>;
-  /** Sums for reports that are not those of the entries, and whatever else does not fit in this database. */
+  /** Report totals that differ from the entries, and other inconsistencies of this database. */
   auditSums(nowMs: number): Promise<readonly LedgerFault[]>;
-  /** For every account, key and cap, its totals as kept and as recomputed from the entries, in one consistent read. */
+  /** The totals of every account, key and cap, as stored and as recomputed from the entries, in one consistent read. */
   recomputeTotals(): Promise<readonly RecomputedTotals[]>;
 
-  /** Queries of the dashboard and the admin API. */
+  /** Queries for the dashboard and the admin API. */
   readonly reports: Reports;
   readonly turns: TurnRecords;
   /** The admin API's own records. */
   readonly admin: AdminRecords;
   readonly alerts: AlertRecords;
 
-  /** Null for a store that is not made of files. */
+  /** Null unless the store is made of files. */
   readonly files: StoreFiles | null;
 
-  /** Null for a store that has one gateway at a time. */
+  /** Null for a store with one gateway at a time. */
   readonly nodes: NodeRecords | null;
 
   /** Writes everything still queued, then closes. */
@@ -181,25 +181,31 @@ export interface Store {
 }
 
 /**
- * A store with one gateway at a time, which decides about charges in its memory and commits what it has decided. In a
- * database that several gateways share, the database decides, and there is no such journal.
+ * A store with one gateway at a time, which decides charges in memory and commits its decisions. In a shared
+ * database, the database decides, and there is no such journal.
  */
 export interface JournaledStore extends Store {
-  /** False while charges cannot be written for certain (disk full, database locked or gone): no new work may begin. */
+  /**
+   * False while charges cannot be written reliably (disk full, database locked or gone): then no new requests are
+   * accepted.
+   */
   readonly healthy: boolean;
   /** Why it is not healthy; null while it is. */
   readonly trouble: Trouble | null;
-  /** Charges passed to `commit` that are not durable: still waiting, or rejected. */
+  /** Charges passed to `commit` that are not durable: waiting or rejected. */
   readonly unwritten: readonly ChargeEntry[];
   readonly stats: Readonly<StoreStats>;
   /**
-   * Resolves once the items are durable. The items of one call are written in one transaction. If nobody else is about
-   * to commit (`othersFollow` is false), they are written at once.
+   * Resolves once the items are durable. The items of one call are written in one transaction. If no other commit is
+   * expected (`othersFollow` is false), they are written at once.
    */
   commit(items: readonly JournalItem[], othersFollow?: boolean): Promise<void>;
-  /** Every charge passed to `commit` is either in what the caps have used, or in `pending`. Must not be awaited for. */
+  /**
+   * Every charge passed to `commit` is either included in the caps' usage or in `pending`. Synchronous: nothing may
+   * happen in between.
+   */
   countCaps(capNos: readonly number[]): CountedCaps;
-  /** The same of all accounts, keys and caps. */
+  /** The totals of all accounts, keys and caps, and the charges in `pending` that they do not include. */
   countAll(): CountedTotals;
 }
 
@@ -220,12 +226,12 @@ export interface Snapshot {
   readonly keyTotals: readonly KeyTotals[];
   readonly capTotals: readonly CapTotals[];
   readonly openHolds: readonly HoldProgress[];
-  /** An account whose totals contradict each other, if there is one. */
+  /** An account whose totals contradict each other; null if there is none. */
   readonly unbalancedId: string | null;
 }
 
 export interface KeyQuery {
-  /** Matches a part of the label or the owner, or the beginning of the id or prefix. */
+  /** Matches part of the label or owner, or the beginning of the id or prefix. */
   readonly search?: string | undefined;
   readonly limit: number;
   /** As returned with the previous page. */
@@ -239,12 +245,12 @@ export interface KeyPage {
 }
 
 export interface OperatorEntry {
-  /** One of both: the key whose account it is for, or the account itself. */
+  /** Exactly one is set: a key whose account it is for, or the account. */
   readonly keyId: string | null;
   readonly accountId?: string | undefined;
   /** Nano-credits: above 0 for a top-up, not 0 for an adjustment. */
   readonly amountNano: number;
-  /** What open requests hold of the balance, so that it cannot be taken away. Only a running gateway knows it. */
+  /** Nano-credits reserved by open requests, which cannot be taken away. Only a running gateway knows it. */
   readonly heldNano?: number;
   /** Makes it idempotent: repeating a reference for the same key returns the first entry. */
   readonly reference: string | null;
@@ -266,9 +272,9 @@ export interface ResponseScope {
 
 export interface OldestPruning {
   readonly beforeMs: number;
-  /** How many of the newest to keep. */
+  /** How many of the newest rows to keep. */
   readonly keep: number;
-  /** How many to examine. */
+  /** How many rows to examine. */
   readonly limit: number;
 }
 
@@ -276,15 +282,15 @@ export interface EntryQuery {
   readonly afterId: number;
   readonly limit: number;
   readonly keyId?: string | undefined;
-  /** Only what was written in this time, its end not included. */
+  /** The time range; `untilMs` is exclusive. */
   readonly sinceMs?: number | undefined;
   readonly untilMs?: number | undefined;
 }
 
-/** Sums by their names. Exact whatever their size: what was bought and used in a lifetime may exceed a double. */
+/** Totals by name. Bigints, because lifetime totals may exceed a double. */
 export type ExactTotals = Readonly<Record<string, bigint>>;
 
-/** An entry with its usage record, as far as the two must agree. Null where there is no such record. */
+/** An entry with the fields of its usage record that must agree with it. Null without such a record. */
 export interface AuditedEntry extends Entry {
   readonly ratesId: number | null;
   readonly costNano: number | null;
@@ -292,11 +298,11 @@ export interface AuditedEntry extends Entry {
   readonly totalMs: number | null;
 }
 
-/** Something that is kept, and is not what it follows from. */
+/** What was brought back to the present. */
 export interface ClockReturn {
   readonly accounts: number;
   readonly keys: number;
-  /** The latest moment that an account had counted at. */
+  /** The latest time that an account counted at before. */
   readonly fromMs: number;
 }
 
@@ -315,9 +321,9 @@ export interface LedgerFault {
 }
 
 export interface RecomputedTotals {
-  /** Null for an account that has not one key. */
+  /** Null for an account without a single key. */
   readonly keyId: string | null;
-  /** What has these totals: `account`, `key` or `cap 12`. */
+  /** The owner of the totals: `account`, `key` or `cap 12`. */
   readonly where: string;
   readonly kept: ExactTotals;
   readonly recomputed: ExactTotals;

@@ -7,16 +7,16 @@ import {
 } from "../base/money/rates.ts";
 import type { Usage } from "../base/usage/usage.ts";
 
-/** The columns of a usage record that most charges rest on alone. */
+/** The usage columns that most charges are computed from. */
 type PlainUsage = Pick<Usage, "inputTokens" | "cachedInputTokens" | "cacheWriteTokens" | "outputTokens">;
 
-/** As a column has them: JSON, or null where the usage record beside it says the same, as for nearly all charges. */
+/** The column's value: JSON, or null if the usage record implies the quantities, as for nearly all charges. */
 export function quantitiesColumn(quantities: Quantities | null, usage: PlainUsage | null): string | null {
   if (quantities === null) return null;
   return usage !== null && saysTheSame(usage, quantities) ? null : JSON.stringify(quantities);
 }
 
-/** Reads them again. `usage` is null without a usage record. */
+/** Reads the column's value. `usage` is null without a usage record. */
 export function quantitiesOf(column: string | null, usage: PlainUsage | null): Quantities | null {
   if (column !== null) return JSON.parse(column) as Quantities;
   if (usage === null) return null;
@@ -46,7 +46,7 @@ function saysTheSame(usage: PlainUsage, quantities: Quantities): boolean {
 const maxKnownRates = 1000;
 const knownRates = new Map<number, Rates>();
 
-/** What caching has saved; null where nothing was cached. */
+/** What caching saved; null if nothing was cached. */
 export function savingsColumn(rates: KeptRates | null, quantities: Quantities | null): number | null {
   if (rates === null || quantities === null) return null;
   for (const name in quantities) {

@@ -10,7 +10,7 @@ export interface TroubleWatchOptions {
 
 const defaultEveryMs = 250;
 
-/** Reports once when the store starts to refuse new work, again if the reason changes, and once on recovery. */
+/** Reports once when the store stops accepting requests, again if the reason changes, and once on recovery. */
 export class TroubleWatch {
   readonly #options: TroubleWatchOptions;
   readonly #looking = new Repeating();

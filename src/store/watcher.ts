@@ -6,7 +6,7 @@ export interface WatcherOptions {
   /** The revision of the snapshot that memory started from. */
   readonly revision: number;
   readonly apply: (changes: Changes) => void;
-  /** Called for the first of several polls that fail. No change is lost by it: the next poll returns it too. */
+  /** Called for the first of several failed polls. No change is lost: the next poll returns it too. */
   readonly onError: (error: unknown) => void;
   readonly everyMs?: number;
 }
@@ -22,7 +22,7 @@ export class StoreWatcher {
   readonly #options: WatcherOptions;
   #revision: number;
   #last: Promise<void> = Promise.resolve();
-  /** The poll that has not begun yet, and so will see every change made until now. */
+  /** The poll that has not started yet, and so will see every change made until now. */
   #next: Promise<void> | null = null;
   readonly #polling = new Repeating();
   #isFailing = false;
@@ -37,8 +37,8 @@ export class StoreWatcher {
   }
 
   /**
-   * Polls now, so that a change that was just made is in effect before the caller answers. All who ask while a poll
-   * runs share the next one: however many ask, at most one runs and one waits.
+   * Polls now, so that a change just made is in effect before the caller responds. Callers during a poll share the
+   * next one, so at most one poll runs and one waits.
    */
   refresh(): Promise<void> {
     if (this.#next !== null) return this.#next;

@@ -1,11 +1,11 @@
 import type { ExchangeEnding, StoredResponse } from "./records.ts";
 import { storedOutcome } from "./stored-outcome.ts";
 
-/** Rows by the names of their columns, as both databases write them. */
+/** Rows by column name, as both databases write them. */
 
 type Value = string | number | boolean | null;
 
-/** The columns of `exchange_endings`, but for the key and the charge. */
+/** The columns of `exchange_endings`, except the key and the charge. */
 const ofEnding: Readonly<Record<string, (ending: ExchangeEnding) => Value>> = {
   exchange_id: ({ exchangeId }) => exchangeId,
   at_ms: ({ atMs }) => atMs,
@@ -36,7 +36,7 @@ export function endingRow(ending: ExchangeEnding): Readonly<Record<string, Value
   return Object.fromEntries(Object.entries(ofEnding).map(([column, of]) => [column, of(ending)]));
 }
 
-/** A stored response, but for its key and its body. */
+/** The columns of a stored response, except its key and its body. */
 export function responseRow(response: StoredResponse) {
   return {
     route: response.route,

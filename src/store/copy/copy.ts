@@ -3,7 +3,7 @@ import { query, type Work } from "../query.ts";
 import { type RecomputedTotals, StoreRefusal } from "../store.ts";
 import { recomputeTotals } from "../tables/recompute.ts";
 
-/** Numbers are their digits, because sums of a key's life may exceed a double; flags are 0 and 1. */
+/** Numbers are digits, because lifetime sums may exceed a double. Flags are 0 and 1. */
 export type CopiedValue = string | Uint8Array | null;
 
 export type CopiedRow = Readonly<Record<string, CopiedValue>>;
@@ -18,7 +18,7 @@ export interface CopiedTable {
   readonly rowsAtOnce: number;
 }
 
-/** Every table that is copied, and what orders its rows; in an order in which each refers only to those before. */
+/** Every copied table with the columns that order its rows. Each table only refers to tables before it. */
 const copiedTables: Readonly<Record<string, readonly string[]>> = {
   accounts: ["no"],
   keys: ["no"],
@@ -54,33 +54,33 @@ const copiedTables: Readonly<Record<string, readonly string[]>> = {
   alert_posts: ["no"],
 };
 
-/** Rows at once; one with bytes may be megabytes long. */
+/** Rows per read. A row with a body may be megabytes long. */
 const [usual, large] = [1_000, 20];
 
 /** What both ends have in common. */
 interface CopyEnd {
-  /** For people. */
+  /** For display. */
   readonly name: string;
-  /** The columns of a table, but for those that only this kind of database has. */
+  /** The columns of a table, except those that only this kind of database has. */
   columnsOf(table: string): Promise<CopiedColumns>;
   /** In the transaction of the copy. */
   perform<Result>(work: Work<Result>): Promise<Result>;
 }
 
-/** A store that is read from while nobody else uses it, all of it as of one moment. */
+/** A store that nothing else uses, read as of one moment. */
 export interface CopySource extends CopyEnd {
-  /** The next rows after this one, in the order of the table's key; the first ones after null. */
+  /** The next rows after this one, in key order; null for the first rows. */
   read(table: CopiedTable, after: CopiedRow | null): Promise<readonly CopiedRow[]>;
 }
 
-/** A store without data that nobody else uses. Nothing of what is written stays if the copy fails. */
+/** An empty store that nothing else uses. If the copy fails, nothing of it stays. */
 export interface CopyTarget extends CopyEnd {
   write(table: CopiedTable, rows: readonly CopiedRow[]): Promise<void>;
   /** Everything is written. */
   finish(progress: StoreProgress): Promise<void>;
 }
 
-/** The store's revision, and the last entry and ending that the sums for reports count. */
+/** The store's revision, and the last entry and request-log row that the report sums include. */
 export interface StoreProgress {
   readonly revision: number;
   readonly entriesThrough: number;
@@ -90,7 +90,7 @@ export interface StoreProgress {
 export interface CopyProgress {
   readonly table: string;
   readonly rows: number;
-  /** Of all entries, from 0 to 1: nearly all of the work is there. */
+  /** The copied share of all entries, from 0 to 1: they are nearly all of the work. */
   readonly share: number;
 }
 
@@ -102,9 +102,8 @@ export interface Copied {
 }
 
 /**
- * Copies everything, ids and sums included, so that reports, cursors and stored responses are the same afterwards. Both
- * sides are added up from their entries, and must agree with what they keep: the source before, the target before
- * anybody can see it.
+ * Copies everything, ids and sums included, so that reports, cursors and stored responses stay the same. Each side's
+ * entries must add up to its totals: the source's before the copy, the target's before anything can read it.
  */
 export async function copyStore(
   source: CopySource,
@@ -145,7 +144,7 @@ export async function copyStore(
   return counts;
 }
 
-/** Of requests that a gateway has not ended. */
+/** Whether there are holds of requests that a gateway has not ended. */
 export function* hasHolds(): Work<boolean> {
   return (yield* query("SELECT id FROM holds LIMIT 1")).length > 0;
 }
@@ -153,7 +152,7 @@ export function* hasHolds(): Work<boolean> {
 export function* isEmpty(): Work<boolean> {
   const tables = ["accounts", "entries", "audit_log", "admin_token"];
   const none = tables.map((table) => `NOT EXISTS (SELECT 1 FROM ${table})`);
-  // SQLite has a row that stands for no key.
+  // SQLite has a row for "no key".
   const noKey = "NOT EXISTS (SELECT 1 FROM keys WHERE id <> '')";
   return (yield* query(`SELECT 1 WHERE ${[noKey, ...none].join(" AND ")}`)).length > 0;
 }
@@ -172,13 +171,13 @@ function* readProgress(): Work<StoreProgress> {
   return progress;
 }
 
-/** A column that only one of them has would be lost. */
+/** A column that only one side has would be lost. */
 function assertSame(table: string, one: CopiedColumns, other: CopiedColumns): void {
   const [ours, theirs] = [one, other].map((columns) => Object.keys(columns).toSorted().join(" "));
   assert(ours === theirs, `${table} has the columns ${ours} here and ${theirs} there`);
 }
 
-/** The totals of all accounts as text, to be compared; refused if those that are kept are not those of the entries. */
+/** The totals of all accounts as text, for comparison. Throws if they differ from the sums of the entries. */
 function audited(accounts: readonly RecomputedTotals[], name: string): string {
   const lines = accounts.map(({ keyId, where, kept, recomputed }) => {
     const [one, other] = [textOf(kept), textOf(recomputed)];
@@ -191,7 +190,7 @@ function audited(accounts: readonly RecomputedTotals[], name: string): string {
   return lines.toSorted().join("\n");
 }
 
-/** But for the period, which a database may have turned before anything was charged in it. */
+/** Omits the period, which a hold may have advanced before anything was charged in it. */
 function textOf(totals: RecomputedTotals["kept"]): string {
   return Object.entries(totals)
     .filter(([name]) => !name.startsWith("period"))

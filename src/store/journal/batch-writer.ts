@@ -1,13 +1,13 @@
 import type { JournalItem } from "../records.ts";
 
 /**
- * Writes one batch as one transaction, durable when `write` returns or resolves. Throws a `BatchFailure`, and never for
- * what goes wrong once the batch is durable.
+ * Writes one batch as one transaction, durable when `write` returns or resolves. Throws only a `BatchFailure`, and
+ * nothing for failures after the batch is durable.
  */
 export interface BatchWriter {
   /**
-   * With `rollUp`, the usage sums of earlier batches are written in the same transaction. `isAlone` if nothing else is about to be
-   * written, so that the writer may wait for the disk in place.
+   * With `rollUp`, the usage sums of earlier batches are written in the same transaction. With `isAlone`, nothing
+   * else is about to be written, so the writer may wait for the disk in place.
    */
   write(items: readonly JournalItem[], rollUp: boolean, isAlone?: boolean): Promise<void> | void;
   close(): Promise<void> | void;
@@ -34,7 +34,7 @@ export class BatchFailure extends Error {
   }
 }
 
-/** Whatever else a writer throws, it has failed in a way that it cannot describe. */
+/** Any other error counts as damage: the writer could not classify it. */
 export function reasonOf(error: unknown): FailureReason {
   return error instanceof BatchFailure ? error.reason : "damaged";
 }

@@ -9,7 +9,7 @@ export interface JournalOptions {
   readonly stats: StoreStats;
   /** Null for a database that manages its own space. */
   readonly reserve: Reserve | null;
-  /** How this database's failures are described to operators. */
+  /** Describes this database's failures to operators. */
   readonly troubles: Troubles;
   /** How long `close` waits for a database that cannot be written to. */
   readonly closeTimeoutMs?: number;
@@ -29,15 +29,18 @@ interface Commit {
 
 /** Takes about 5 ms to write; a larger batch would delay streams. */
 const mostItemsPerBatch = 512;
-/** Of content. The charges that come meanwhile wait for one such batch at most. */
+/** Content per batch. Charges that arrive meanwhile wait for at most one such batch. */
 const mostContentBytes = 512 * 1024;
-/** After a batch of this size, more commits are expected within a turn. After smaller ones, waiting gained nothing. */
+/**
+ * After a batch of this size, more commits are expected within an iteration of the event loop. After smaller ones,
+ * waiting gained nothing.
+ */
 const crowdItems = 8;
-/** With 32 concurrent requests, 4 turns take 5 % off a request's CPU time compared to 2, and 8 take off no more. */
+/** With 32 concurrent requests, 4 iterations take 5% off a request's CPU time compared to 2, and 8 gain nothing more. */
 const mostTurns = 4;
-/** Turns are long when the gateway is busy, and a stream that ends waits for its charge. */
+/** Iterations are long when the gateway is busy, and a stream that ends waits for its charge. */
 const mostGatheringMs = 2;
-/** The ids of an answer are a commit of their own. */
+/** A response's ids are a separate commit. */
 const commitsOfOne = 2;
 const rollUpEveryMs = 1_000;
 /** A shorter lock by another process makes commits wait, but does not make the journal unhealthy. */
@@ -48,10 +51,10 @@ const longestPauseMs = 250;
 
 /**
  * Collects commits and writes them in batches: one transaction and one sync for all that are waiting. A batch is
- * written on the next turn of the event loop; under load a few turns later, as long as each of them brings more commits;
- * at once if nobody else is about to commit. Content, which clients keep and do not pay for, has a queue and transactions of its own,
- * and takes turns with what is charged. A batch that cannot be written for now is retried, in order, until it succeeds: nothing is
- * dropped. The journal knows no database; a `BatchWriter` does the writing.
+ * written in the next iteration of the event loop; under load a few iterations later, as long as each brings more
+ * commits; at once if no other commit is expected. Content, which is not charged, has its own queue and transactions,
+ * and alternates with charges. A batch that cannot be written for now is retried, in order, until it succeeds:
+ * nothing is dropped. The journal knows no database; a `BatchWriter` does the writing.
  */
 export class Journal {
   readonly #writer: BatchWriter;
@@ -68,7 +71,7 @@ export class Journal {
   /** Charges of commits that were rejected. */
   readonly #lost: ChargeEntry[] = [];
   #draining: Promise<void> | null = null;
-  /** The latest commit is not followed by others. */
+  /** No other commit is expected after the latest one. */
   #isLast = false;
   #rollUpDue = false;
   #rollUpTimer: ReturnType<typeof setTimeout> | null = null;
@@ -100,7 +103,7 @@ export class Journal {
     return this.#outOfSpace || this.#reserve?.isSpent === true ? this.#troubles.full : this.#troubles.busy;
   }
 
-  /** Charges that are not durable: those waiting, and those that were rejected. */
+  /** Charges that are not durable: waiting or rejected. */
   get unwritten(): readonly ChargeEntry[] {
     // Content charges nothing.
     const pending = [...this.#writing, ...this.#waiting].filter(({ isEnded }) => !isEnded);
@@ -121,7 +124,7 @@ export class Journal {
     return promise;
   }
 
-  /** Refuses further commits. Resolves once all earlier ones are durable, or have been retried for too long. */
+  /** Accepts no further commits. Resolves once all earlier ones are durable, or have been retried for too long. */
   async close(): Promise<void> {
     this.#closingUntilMs = this.#now() + this.#closeTimeoutMs;
     if (this.#rollUpTimer !== null) clearTimeout(this.#rollUpTimer);
@@ -150,7 +153,7 @@ export class Journal {
     this.#draining = null;
   }
 
-  /** Lets others join the batch. */
+  /** Waits for other commits to join the batch. */
   async #gather(): Promise<void> {
     if (this.#isLast) return;
     const untilMs = this.#now() + mostGatheringMs;
@@ -200,11 +203,11 @@ export class Journal {
           if (!hasGainedSpace) await Bun.sleep(pauseMs);
           continue;
         }
-        // Only a refused batch is certain not to be on disk: any other, written again, might be charged twice.
+        // Only a rejected batch is certainly not on disk: any other, written again, might be charged twice.
         if (reason === "rejected" && (batch.length > 1 || rollUp)) return this.#isolate(batch);
         return this.#giveUp(batch, error);
       }
-      // Behind the `try`: the batch is durable, and nothing from here on may pass for its failure.
+      // Outside the `try`: the batch is durable, and no later error may count as its failure.
       this.#succeeded(batch, items.length, this.#now() - startedMs);
       return;
     }
@@ -244,7 +247,7 @@ export class Journal {
     return this.#closingUntilMs === null || this.#now() < this.#closingUntilMs;
   }
 
-  /** Writes the commits of a refused batch one by one and without sums, so that only the one at fault is rejected. */
+  /** Writes the commits of a rejected batch one by one and without sums, so that only the one at fault is rejected. */
   async #isolate(batch: readonly Commit[]): Promise<void> {
     for (const commit of batch) await this.#write([commit], false);
   }
@@ -265,7 +268,7 @@ function chargesOf({ items }: Pick<Commit, "items">): readonly ChargeEntry[] {
   return items.flatMap((item) => (item.kind === "settle" ? [item.charge] : []));
 }
 
-/** What clients keep: neither charges nor anything that a charge needs. */
+/** Content: neither charges nor anything that a charge needs. */
 function isContent({ kind }: JournalItem): boolean {
   return kind === "part" || kind === "turn" || kind === "discard";
 }

@@ -3,7 +3,7 @@ import { StoreRefusal } from "../store.ts";
 const tlsModes = ["disable", "prefer", "require", "verify-ca", "verify-full"] as const;
 type TlsMode = (typeof tlsModes)[number];
 
-/** Where a database is and how to reach it. Its `name` is for people and has no secret. */
+/** Where a database is and how to connect. Its `name` is for display and contains no secret. */
 export interface PostgresAddress {
   /** `db.example.com:5432/sluice`. */
   readonly name: string;
@@ -13,7 +13,7 @@ export interface PostgresAddress {
   readonly username: string;
   readonly password: string | null;
   readonly tls: TlsMode;
-  /** A file with the certificates to trust in place of the system's. */
+  /** A file with the certificates to trust instead of the system's. */
   readonly rootCertificates: string | null;
 }
 

@@ -9,7 +9,7 @@ import { requireSafeServer } from "./requirements.ts";
 const timeoutMs = 2_000;
 const roundTrips = 5;
 
-/** Connects and looks around; with `migrates` it brings the schema up to date first. */
+/** Connects and inspects the database; with `migrates` it upgrades the schema first. */
 export function checkDatabase(
   location: PostgresLocation,
   { migrates }: { readonly migrates: boolean },

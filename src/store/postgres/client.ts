@@ -12,36 +12,36 @@ export type { Parameter, Query };
 
 export interface ClientOptions {
   readonly address: PostgresAddress;
-  /** Connections at most. */
+  /** Maximum number of connections. */
   readonly max: number;
   /** False behind pgbouncer in transaction mode. */
   readonly prepare: boolean;
   /** How long one query may take, the time to connect included. */
   readonly deadlineMs: number;
-  /** Asks about a query that is not answered in time. By default on a connection that is made for the question. */
+  /** Runs the query that asks about an overdue one. By default on a connection made for it. */
   readonly elsewhere?: Query | undefined;
 }
 
 const connectTimeoutSeconds = 5;
-/** How long a transaction may wait for its client: one whose machine is gone must not keep its locks. */
+/** How long a transaction may wait for its client: a client whose machine is gone must not keep its locks. */
 const mostIdleMs = 10_000;
-/** How often the server is asked whether it is still at a query, and how long it has to answer. */
+/** How often to ask the server whether a query is still running, and how long it may take to reply. */
 const askEveryMs = 1_000;
 const askDeadlineMs = 500;
-/** Where a deadline is longer, connections that are lost are noticed before it. */
+/** With a longer deadline, lost connections are detected before it passes. */
 const longDeadlineMs = 10_000;
 
 /**
- * A pool of connections. Bun.SQL has no time limit for a query, so a connection that has become a black hole would block
- * it for ever: when a deadline passes, the whole pool is dropped and the next query connects anew. But not while the server is still
- * at the query, as in a commit that waits for a standby: every connection would be followed by another one that waits.
+ * A connection pool. Bun.SQL has no time limit for a query, so a dead connection would block it for ever: when a
+ * deadline passes, the whole pool is dropped and the next query reconnects. But not while the server is still running
+ * the query, as in a commit that waits for a standby: each new connection would end up waiting too.
  */
 export class PostgresClient {
   readonly #options: ClientOptions;
   readonly #application = `sluice ${crypto.randomUUID()}`;
-  /** Not answered in time. */
+  /** Queries without a reply in time. */
   readonly #overdue = new Set<Promise<unknown>>();
-  /** Null where deadlines are short, and behind a pooler, which shares connections. */
+  /** Null if deadlines are short, and behind a pooler, which shares connections. */
   readonly #statements: PendingStatements | null;
   #sql: SQL;
   #isClosed = false;
@@ -62,7 +62,7 @@ export class PostgresClient {
   readonly query: Query = <Row>(text: string, parameters: readonly Parameter[] = []) =>
     this.#within(this.#options.deadlineMs, (sql) => run<Row>(sql, text, parameters), this.#statements);
 
-  /** All or nothing. The deadline is for the whole of it. */
+  /** Runs a transaction. The deadline covers all of it. */
   transaction<Result>(
     work: (query: Query) => Promise<Result>,
     { deadlineMs = this.#options.deadlineMs, begin = "", idleMs = mostIdleMs } = {},
@@ -70,7 +70,7 @@ export class PostgresClient {
     return this.#within(deadlineMs, async (sql) => {
       const whole = sql.begin(begin, async (transaction) => {
         const query: Query = (text, parameters = []) => run(transaction, text, parameters);
-        // Takes no snapshot yet: that of a transaction which begins with a lock is to be taken under it.
+        // Takes no snapshot yet: a transaction that begins with a lock must take its snapshot under the lock.
         await query(
           `SET LOCAL idle_in_transaction_session_timeout = ${idleMs}; SET LOCAL statement_timeout = ${deadlineMs}`,
         );
@@ -110,7 +110,7 @@ export class PostgresClient {
     }
   }
 
-  /** Its caller is gone. Its connection is kept for as long as the server is at it. */
+  /** The caller has given up. The connection is kept while the server is still running the query. */
   async #awaitOverdue(sql: SQL, answer: Promise<unknown>, deadlineMs: number): Promise<void> {
     const answered = answer.then(
       () => true,
@@ -124,7 +124,7 @@ export class PostgresClient {
     if (!isAnswered) this.#drop(sql);
   }
 
-  /** Whether the server has been at a query of this client for that long. False if nobody can tell. */
+  /** Whether the server has been running a query of this client for that long. False if unknown. */
   async #isAtWork(deadlineMs: number): Promise<boolean> {
     const { elsewhere = (text, parameters) => this.#askOnce(text, parameters) } = this.#options;
     const parameters = [this.#application, Math.floor(deadlineMs / 2)];
@@ -133,8 +133,8 @@ export class PostgresClient {
   }
 
   /**
-   * Whether the server is at anything for this client. Null if nobody can tell, or if something in between has changed the name by which
-   * its connections are found.
+   * Whether the server is running anything for this client. Null if unknown, or if something in between changed the
+   * name that identifies its connections.
    */
   async #isServerBusy(): Promise<boolean | null> {
     const name = `${this.#application} asks`;
@@ -155,7 +155,7 @@ export class PostgresClient {
     try {
       return await Promise.race([run<Row>(sql, text, parameters), Bun.sleep(askDeadlineMs).then(() => [])]);
     } finally {
-      // Not waited for: it may be the connection that hangs.
+      // Not awaited: it may be the connection that hangs.
       sql.close({ timeout: 0 }).catch(() => {});
     }
   }
@@ -170,7 +170,7 @@ export class PostgresClient {
 
 const commandDeadlineMs = 30_000;
 
-/** For a command that needs one connection, and no store. */
+/** For a command that needs one connection but no store. */
 export async function withClient<Result>(
   { url, password, prepare }: PostgresLocation,
   work: (client: PostgresClient) => Promise<Result>,
@@ -191,16 +191,16 @@ function pause(ms: number): Promise<false> {
   });
 }
 
-/** One that waits for its client has lost it. */
+/** Backends still running a statement. One waiting on its client is excluded: that client is gone. */
 const busyBackends = `
 SELECT FROM pg_stat_activity WHERE application_name = $1 AND state = 'active' AND wait_event_type IS DISTINCT FROM 'Client'
   AND query_start < clock_timestamp() - $2::int * interval '1 ms'`;
 
-/** A transaction that waits for its client counts too. */
+/** Includes transactions that wait for their client. */
 const anyBackend = `SELECT current_setting('application_name') AS name,
   EXISTS (SELECT FROM pg_stat_activity WHERE application_name = $1 AND state <> 'idle') AS "isBusy"`;
 
-/** A plain array, not the driver's own kind. What the rows look like is the statement's promise. */
+/** Returns a plain array, not the driver's own type. The caller's statement determines the shape of the rows. */
 async function run<Row>(sql: SQL, text: string, parameters: readonly Parameter[]): Promise<Row[]> {
   return [...((await sql.unsafe(text, parameters.map(storable))) as Row[])];
 }
@@ -232,8 +232,9 @@ function connect({ address, max, prepare, deadlineMs }: ClientOptions, applicati
 }
 
 /**
- * As libpq does it: `require` encrypts and verifies nothing, unless certificates are given; `verify-ca` verifies who
- * signed the certificate, `verify-full` also the name. An environment that turns verification off has no say in it.
+ * As in libpq: `require` encrypts but verifies nothing, unless certificates are given; `verify-ca` verifies the
+ * certificate's issuer, `verify-full` also the host name. Environment variables that turn verification off are
+ * ignored.
  */
 function tlsOptions({
   tls,

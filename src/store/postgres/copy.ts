@@ -21,13 +21,13 @@ import { unmadeCharges } from "./node/unacknowledged.ts";
 import { requireSafeServer } from "./requirements.ts";
 
 const copyDeadlineMs = 24 * 3_600_000;
-/** The other side may be checking its files meanwhile. */
+/** The other side may be checking its files meanwhile, so idle time is generous. */
 const copyIdleMs = 3_600_000;
 const connectTimeoutMs = 5_000;
-/** What is dated before that, by a wrong clock, gets no partitions of its own. */
+/** Rows dated earlier, by a wrong clock, get no partition of their own. */
 const firstMonthMs = Date.UTC(2020, 0);
 
-/** Reads a database that no gateway uses, as of one moment; gateways that start and commands that change it wait. */
+/** Reads a database that no gateway uses, as of one moment. Starting gateways and changing commands wait. */
 export function withPostgresSource<Result>(
   location: PostgresLocation,
   nodeFolders: readonly string[],
@@ -62,7 +62,7 @@ export function withPostgresSource<Result>(
   });
 }
 
-/** Charges that a gateway of this machine has made, and that the database never got. */
+/** Fails if gateways on this machine have charges that the database never received. */
 async function refuseUnmadeCharges(query: Query, name: string, folders: readonly string[]): Promise<void> {
   const [state] = await query<{ id: string }>("SELECT database_id AS id FROM state");
   for (const folder of folders) {
@@ -106,7 +106,7 @@ function connected<Result>(
   });
 }
 
-/** Gateways join by a row of `nodes`. */
+/** Blocks gateways from joining, which insert a row of `nodes`. */
 async function keepOthersOut(query: Query, name: string): Promise<void> {
   await query("LOCK TABLE nodes IN SHARE ROW EXCLUSIVE MODE");
   const [row] = await query<{ nodes: number }>(
@@ -149,7 +149,7 @@ class PostgresEnd implements CopySource, CopyTarget {
       return `${value}${this.#flags.has(`${table} ${name}`) ? "::int" : ""}::text AS ${name}`;
     });
     const isNumber = (name: string) => columns[name] === "number";
-    // By their bytes, as SQLite orders them, and not as a language does.
+    // Byte order, as in SQLite, not a language's collation.
     const order = key.map((name) => (isNumber(name) ? `t.${name}` : `t.${name} COLLATE "C"`)).join(", ");
     const last = key.map((name, place) => `$${place + 1}::text${isNumber(name) ? "::int8" : ""}`);
     return this.#query<CopiedRow>(
@@ -209,7 +209,7 @@ function copiedType(type: string): CopiedColumns[string] {
   return type === "bytea" ? "bytes" : "number";
 }
 
-/** Arrays hold texts only. */
+/** Array parameters contain only text. */
 function sendable(value: CopiedValue): string | null {
   return value instanceof Uint8Array ? Buffer.from(value).toString("hex") : value;
 }
@@ -223,7 +223,7 @@ const ownColumns: Readonly<Record<string, readonly string[]>> = {
   response_parts: ["written_at_ms"],
 };
 
-/** Where a table is not read as it is. A period that was turned by a hold alone is that of the last charge again. */
+/** Tables that are not copied as they are. A period that only a hold has advanced is set back to the last charge's. */
 const sources: Readonly<Record<string, string>> = {
   accounts: `accounts t LEFT JOIN (
       SELECT DISTINCT ON (account_no) account_no, period_start_ms, sum(amount)::int8 AS period_used FROM counted_charges
@@ -253,7 +253,7 @@ const findNumbered = `
 SELECT table_name AS "table", column_name AS "column" FROM information_schema.columns
 WHERE table_schema = current_schema() AND (is_identity = 'YES' OR column_default LIKE 'nextval(%') AND table_name NOT LIKE 'entries\\_%'`;
 
-/** The next row gets a number of its own. Keys and accounts are numbered together. */
+/** Continues the numbering after the copied rows. Keys and accounts share one sequence. */
 function continueNumbers(table: string, column: string): string {
   const sequence = `pg_get_serial_sequence('${table}', '${column}')`;
   const last =

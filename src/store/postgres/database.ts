@@ -5,15 +5,15 @@ import { isRefused, isRolledBack, isTransient, isUnavailable } from "./errors.ts
 
 const firstPauseMs = 20;
 const longestPauseMs = 250;
-/** As long as a charge is waited for. */
+/** As long as a charge waits. */
 const outageMs = 30_000;
 
-/** Nobody waits but who asks; each statement takes some tenths of a second at most. */
+/** Reads only delay their own caller; each statement takes some tenths of a second at most. */
 const pace: ReadPace = { rowsPerPiece: 50_000, searchMs: 500, rowsPerSum: null, keysMs: 200 };
 
 /**
- * How the store's tables reach the database. What only reads is repeated while PostgreSQL is away for a moment. A change
- * is repeated only if the server said that it was rolled back: if a connection breaks, it may have been done.
+ * The store's access to PostgreSQL. Reads are retried while the server is briefly unavailable. A change is retried
+ * only if the server confirmed a rollback: after a broken connection it may have been committed.
  */
 export class Database implements Queries {
   readonly pace = pace;
@@ -42,7 +42,7 @@ export class Database implements Queries {
   readonly change: Query = <Row>(text: string, parameters: readonly Parameter[] = []) =>
     this.#repeat(isRolledBack, () => this.#client.query<Row>(text, parameters));
 
-  /** A statement that does no harm if it is done twice, so that it outlasts an outage. */
+  /** Runs an idempotent statement, so that it can be retried through an outage. */
   readonly changeSurely: Query = <Row>(text: string, parameters: readonly Parameter[] = []) =>
     this.#repeat(isTransient, () => this.#client.query<Row>(text, parameters), outageMs);
 
@@ -53,7 +53,7 @@ export class Database implements Queries {
   readonly changeTogether = <Result>(work: () => Work<Result>) =>
     this.changeAll((query) => performed(work(), query));
 
-  /** Work that does no harm if it is done twice. */
+  /** Runs idempotent work, with retries. */
   repeatedly<Result>(work: () => Promise<Result>): Promise<Result> {
     return this.#repeat(isTransient, work);
   }
@@ -85,7 +85,7 @@ export class Database implements Queries {
   }
 }
 
-/** Statement by statement. */
+/** Runs the work statement by statement. */
 export async function performed<Result>(work: Work<Result>, query: Query): Promise<Result> {
   let next = work.next([]);
   while (next.done !== true) next = work.next(await query(next.value.text, next.value.parameters));

@@ -7,18 +7,18 @@ import { rollUp } from "./rollup.ts";
 export interface MaintenanceOptions {
   readonly client: PostgresClient;
   readonly clock: Clock;
-  /** Called for the first of several failures. Nothing is lost by them: reports count the rows themselves. */
+  /** Called for the first of several failures. Nothing is lost: reports count the rows themselves. */
   onError(error: unknown): void;
 }
 
-/** Rare enough for the sums of busy keys to be written once for many requests; reports are exact meanwhile. */
+/** Rare enough that the totals of busy keys are written once for many requests; reports are exact meanwhile. */
 const rollUpEveryMs = 5_000;
 const makeMonthsEveryMs = 3_600_000;
 const monthsAhead = 2;
 const stopTimeoutMs = 2_000;
 const madeByAnother = "42P07";
 
-/** What any gateway does for all of them, now and then: it adds up usage and makes the ledger's coming months. */
+/** Periodic work that any gateway does for all: rolls up usage and creates the ledger's next monthly partitions. */
 export class Maintenance {
   readonly #options: MaintenanceOptions;
   readonly #rollUps = new Repeating();
@@ -36,7 +36,7 @@ export class Maintenance {
     this.#rollUps.start(rollUpEveryMs, () => this.#rollUp());
   }
 
-  /** Adds up the rest, so that the next reports have less to do; not if the database is away. */
+  /** Rolls up the rest, so that the next reports have less to do; skipped if the database is unavailable. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#months.stop();
@@ -54,15 +54,15 @@ export class Maintenance {
       while (isMore && !this.#isStopped) isMore = await rollUp(this.#options.client);
       this.#isFailing = false;
     } catch (error) {
-      // Every second the same would hide what else the log has to say while the database is away.
+      // Reports only the first failure, to keep the log readable while the database is unavailable.
       if (!this.#isFailing) this.#options.onError(error);
       this.#isFailing = true;
     }
   }
 
   /**
-   * Takes a lock that charges wait for, if only for a moment, so it gives up quickly and is tried again: there are months
-   * of time, and without a partition of its own a month is in the default one.
+   * Briefly takes a lock that charges wait for, so it gives up quickly and retries later. There are months of time,
+   * and a month without its own partition uses the default one.
    */
   async #makeMonths(): Promise<void> {
     const { client, clock, onError } = this.#options;

@@ -20,13 +20,13 @@ export interface SchemaState {
   readonly needs: number;
 }
 
-/** Any number will do that no other program uses for its own locks. */
+/** An arbitrary number that no other program uses for its locks. */
 const migrationLock = 5_143_670_921;
 const migrationDeadlineMs = 600_000;
-/** What the builds before this list of migrations called it. They find tables that they do not know, and leave them alone. */
+/** The table name of builds before this list of migrations. Those builds see unknown tables and leave them alone. */
 const earliestTable = "schema_migrations";
 
-/** Brings the schema up to date. The first process does it, and the others wait. */
+/** Upgrades the schema. The first process does it, and the others wait. */
 export async function migrate(
   client: PostgresClient,
   steps: readonly string[] = migrations,
@@ -51,7 +51,7 @@ interface AppliedStep {
   readonly fingerprint: string;
 }
 
-/** Refuses a schema that this program cannot use. A newer one is fine as long as it does not say that it needs a newer program. */
+/** Throws for a schema that this program cannot use. A newer schema is fine unless it needs a newer program. */
 export async function readSchema(
   query: Query,
   name: string,
@@ -68,7 +68,7 @@ export async function readSchema(
   return state;
 }
 
-/** Not `to_regclass`: within a transaction it may not see what another has made since it began. */
+/** Not `to_regclass`: inside a transaction it may miss tables that others have created since it began. */
 async function readApplied(query: Query, name: string): Promise<readonly AppliedStep[]> {
   const tables = await query<{ name: string }>(
     `SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema()
@@ -96,7 +96,7 @@ function otherSchema(name: string): StoreRefusal {
   );
 }
 
-/** Another program's database is not touched. */
+/** Leaves another program's database untouched. */
 async function prepareEmpty(query: Query, name: string): Promise<void> {
   const [found] = await query<{ tables: number }>(
     "SELECT count(*)::int AS tables FROM pg_tables WHERE schemaname = current_schema()",
@@ -125,7 +125,7 @@ async function runStep(query: Query, text: string, version: number): Promise<voi
   ]);
 }
 
-/** Comments and the way a line is broken make no other schema. */
+/** Ignores comments and whitespace. */
 function fingerprintOf(text: string): string {
   const statements = text.replaceAll(/--.*$/gm, "").replaceAll(/\s+/g, " ").trim();
   return new Bun.CryptoHasher("sha256").update(statements).digest("hex");

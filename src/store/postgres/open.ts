@@ -9,11 +9,11 @@ import { migrate, migrations, readSchema } from "./migrate.ts";
 import { postgresStore } from "./postgres-store.ts";
 import { requireSafeServer } from "./requirements.ts";
 
-/** Reports and operators' actions; charges have connections of their own. */
+/** For reports and operators' actions. Charges have their own connections. */
 const gatewayConnections = 4;
 const operatorConnections = 2;
 const deadlineMs = 30_000;
-/** A gateway may be started together with its database. */
+/** A gateway may start at the same time as its database. */
 const connectTimeoutMs = { gateway: 5_000, operator: 1_000 } as const;
 
 export async function openPostgresStore(settings: PostgresStoreSettings): Promise<Store> {

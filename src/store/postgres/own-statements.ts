@@ -43,8 +43,8 @@ export const postgresStatements: OwnStatements = {
 };
 
 /**
- * Counts what was taken, and is held, in its running period before. A key may have been counted later by an account that it
- * drew on before. A charge's own time is not long before it counts.
+ * A new cap counts what its current period has used and reserved before. A key may have a later count from an account
+ * that it was billed to before. The time of a charge itself is not long before the time it counts at.
  */
 function insertCap(column: NumberedOwner["column"]): string {
   const [ofOwner, counted] =

@@ -1,7 +1,7 @@
-/** A statement without an answer for so long is asked about. */
+/** How long a statement waits before the server is asked about it. */
 const doubtAfterMs = 2_000;
 const lookEveryMs = 1_000;
-/** Between one look and the next an answer that was on its way has come. */
+/** Two looks, because a reply in transit arrives between one look and the next. */
 const looksToBeSure = 2;
 
 interface Statement {
@@ -10,22 +10,23 @@ interface Statement {
 }
 
 interface PendingStatementsOptions {
-  /** Whether the server is at anything for these connections; null if that is not known. */
+  /** Whether the server is running anything for these connections; null if unknown. */
   readonly isServerBusy: () => Promise<boolean | null>;
-  /** The connections are of no use any more. */
+  /** The connections are lost. */
   readonly onLost: () => void;
 }
 
 /**
- * Statements on a pool whose deadline is long, because reports may take their time. Bun.SQL does not always notice that a connection
- * is gone: without this, the first statement after a failover would wait for the whole deadline, and so would the next.
+ * Statements on a pool with a long deadline, as reports may take their time. Bun.SQL does not always notice a lost
+ * connection: without this, the first statement after a failover would wait for the whole deadline, and so would the
+ * next.
  */
 export class PendingStatements {
   readonly #options: PendingStatementsOptions;
   readonly #pending = new Set<Statement>();
   #timer: ReturnType<typeof setInterval> | null = null;
   #isLooking = false;
-  /** The oldest one at the last look, and at how many looks the server was idle since. */
+  /** The oldest statement at the last look, and at how many looks the server has been idle since. */
   #doubted: Statement | null = null;
   #idleLooks = 0;
 
@@ -33,7 +34,7 @@ export class PendingStatements {
     this.#options = options;
   }
 
-  /** Returns what ends the watch. */
+  /** Returns a function that ends the watch. */
   add(giveUp: () => void): () => void {
     const statement = { sentAtMs: performance.now(), giveUp };
     this.#pending.add(statement);

@@ -63,7 +63,7 @@ export function postgresStore({ client, clock, maintenance }: PostgresStoreParts
     admin: storedAdmin(database, storedSessions(database)),
     alerts: {
       ...storedAlerts(database),
-      /** By the database's own clock, which all gateways share. */
+      /** Uses the database's clock, which all gateways share. */
       async lead(gateway, forMs) {
         const rows = await change(
           `UPDATE alert_sender SET gateway = $1, until = clock_timestamp() + $2::int * interval '1 millisecond'
@@ -82,7 +82,7 @@ export function postgresStore({ client, clock, maintenance }: PostgresStoreParts
     written,
     recordCallerIds: (callerIds) => insertCallerIds(change, callerIds),
     recordEndings: (endings, attempts = []) => insertEndings(change, endings, attempts),
-    /** Only what is in the sums can be deleted, so that they are brought up to date first. */
+    /** Only rows included in the totals can be deleted, so these are updated first. */
     async pruneEndings(pruning) {
       await rollUp(client);
       return common.pruneEndings(pruning);
@@ -101,8 +101,8 @@ export function postgresStore({ client, clock, maintenance }: PostgresStoreParts
 }
 
 /**
- * Entries that are still being written among others are not passed over: what comes after them waits for them. So it is read
- * through the last entry that is settled for certain, and asked which one that is only if it has to be.
+ * Skips no entries that are still being written: reading stops at the last entry before which nothing can be added.
+ * That id is queried only when needed.
  */
 function settledEntries({ read }: Database): Store["listEntries"] {
   let known = 0;
@@ -118,7 +118,7 @@ function settledEntries({ read }: Database): Store["listEntries"] {
   };
 }
 
-/** Each half has an index of its own. */
+/** Each half uses its own index. */
 async function entriesOfExchange(query: Query, exchangeId: string): Promise<readonly Entry[]> {
   const halves = ["kind = 'charge'", "kind <> 'charge'"].map(
     (kind) => `entries.exchange_id = $1 AND ${kind}`,

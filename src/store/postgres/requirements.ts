@@ -4,15 +4,18 @@ import { StoreRefusal } from "../store.ts";
 interface Requirement {
   readonly isMet: (value: string) => boolean;
   readonly wanted: string;
-  /** What happens otherwise. */
+  /** What goes wrong without it. */
   readonly harm: string;
-  /** Who can set it. What a role can set is set for each session, unless a proxy such as pgbouncer keeps that from the server. */
+  /**
+   * Where it can be set. A role's settings are set for each session, unless a proxy such as pgbouncer does not pass
+   * them on.
+   */
   readonly setBy: "server" | "role" | "database";
 }
 
 const is = (wanted: string) => (value: string) => value === wanted;
 
-/** The settings of a server that the ledger's promises rest on. */
+/** Server settings that the ledger's guarantees depend on. */
 const requirements: Readonly<Record<string, Requirement>> = {
   fsync: {
     isMet: is("on"),
@@ -54,14 +57,14 @@ const requirements: Readonly<Record<string, Requirement>> = {
   },
 };
 
-/** What every connection asks for as it begins, because a role can. */
+/** Settings that every connection sets itself, because a role can. */
 export const promised: Readonly<Record<string, string>> = Object.fromEntries(
   Object.entries(requirements).flatMap(([name, { wanted, setBy }]) =>
     setBy === "role" ? [[name, wanted]] : [],
   ),
 );
 
-/** Their storage is not files of the server's, so that these two say nothing about it. */
+/** Servers whose storage is not local files, so that two settings mean nothing there. */
 const hasStorageOfItsOwn = `
 EXISTS (SELECT FROM pg_proc WHERE proname = 'aurora_version' AND pronamespace = 'pg_catalog'::regnamespace)
 OR EXISTS (SELECT FROM pg_settings WHERE name LIKE 'neon.%')`;
@@ -70,12 +73,12 @@ const aboutFiles = ["fsync", "full_page_writes"];
 interface Server {
   readonly role: string;
   readonly schema: string | null;
-  /** A schema of this database that has a ledger, if not this one. */
+  /** Another schema of this database that contains a ledger; null if none does. */
   readonly otherSchema: string | null;
   readonly hasFiles: boolean;
 }
 
-/** Refuses a server that cannot keep what Sluice promises, and says what to change. */
+/** Throws for a server that cannot guarantee what Sluice promises, with what to change. */
 export async function requireSafeServer(query: Query, name: string): Promise<void> {
   const [server] = await query<Server>(describeServer);
   const settings = await query<{ name: string; value: string }>(
@@ -105,7 +108,7 @@ function remedy(setting: string, { wanted, setBy }: Requirement, role = "…"): 
   return `CREATE DATABASE … ENCODING '${wanted}' TEMPLATE template0, and use that one`;
 }
 
-/** With another search_path the database would look empty, and a second ledger would be started. */
+/** With another search_path the database would look empty, and Sluice would start a second ledger. */
 function problemsOfSchema({ role, schema, otherSchema }: Server): readonly string[] {
   if (schema === null)
     return [`the search_path names no schema that there is (ALTER ROLE ${role} SET search_path = public)`];

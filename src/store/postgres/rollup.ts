@@ -13,10 +13,9 @@ interface Bounds {
 }
 
 /**
- * Adds what the sums do not count yet to them. Every node tries, one succeeds: the row of `rollups` is locked while it
- * does. It says through which entry and which ending the sums count, and reports add whatever comes after from
- * the rows themselves, so that they are right at any moment and nothing is ever counted twice. Returns true if
- * there may be more to count.
+ * Adds uncounted rows to the totals. Every node tries and one succeeds, because the row of `rollups` is locked
+ * meanwhile. It records the last entry and log row that the totals include. Reports add later rows themselves, so
+ * they are right at any moment and nothing is counted twice. Returns true if there may be more to count.
  */
 export async function rollUp(client: PostgresClient): Promise<boolean> {
   const entries = await settledThrough(client.query, "entries", timeoutMs);
@@ -35,7 +34,7 @@ export async function rollUp(client: PostgresClient): Promise<boolean> {
   });
 }
 
-/** Null while another node is at it. */
+/** Null while another node is rolling up. */
 async function lockBounds(query: Query): Promise<Bounds | null> {
   const [bounds] = await query<Bounds>(
     `SELECT entries_through::float8 AS entries, endings_through::float8 AS endings FROM rollups
@@ -45,8 +44,8 @@ async function lockBounds(query: Query): Promise<Bounds | null> {
 }
 
 async function addUp(query: Query, from: Bounds, through: Bounds): Promise<void> {
-  // The range is a sliver of the ledger, which a plan that was made for any range cannot know. Where PostgreSQL has to scan all
-  // the same, it estimates such a high cost that it would compile the statement first, for a fifth of a second each time.
+  // The range is a small part of the ledger, which a generic plan cannot know. If PostgreSQL must scan anyway, its
+  // cost estimate is so high that it would compile the statement first, for a fifth of a second each time.
   await query("SET LOCAL enable_seqscan = off");
   await query("SET LOCAL jit = off");
   const range: Parameter[] = [from.entries, through.entries, from.endings, through.endings];
@@ -62,7 +61,7 @@ async function addUp(query: Query, from: Bounds, through: Bounds): Promise<void>
   ]);
 }
 
-/** By the database's own clock, whatever those of the nodes say. */
+/** Uses the database's clock, not a node's. */
 const selectOldestKept = oldestKeptMinute("floor(extract(epoch FROM clock_timestamp()) / 60)::int");
 
 const addUncounted = `

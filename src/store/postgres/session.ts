@@ -1,6 +1,6 @@
 import { promised } from "./requirements.ts";
 
-/** A client whose machine is gone is noticed within half a minute, and not after two hours. */
+/** Detects a client whose machine is gone within half a minute rather than two hours. */
 const keptAlive: Readonly<Record<string, string>> = {
   tcp_keepalives_idle: "15",
   tcp_keepalives_interval: "5",
@@ -9,14 +9,14 @@ const keptAlive: Readonly<Record<string, string>> = {
 };
 
 export interface SessionOptions {
-  /** Tells the connections of one client from all others. */
+  /** Identifies the connections of one client. */
   readonly application: string;
-  /** False behind pgbouncer in transaction mode, which refuses settings of a session: they are the role's then. */
+  /** False behind pgbouncer in transaction mode, which rejects session settings. The role has to set them then. */
   readonly prepare: boolean;
   readonly deadlineMs: number;
 }
 
-/** By the names that PostgreSQL's start-up message has. */
+/** Named as in PostgreSQL's startup message. */
 export function sessionSettings({
   application,
   prepare,
@@ -24,6 +24,6 @@ export function sessionSettings({
 }: SessionOptions): Record<string, string> {
   const name = { application_name: application };
   if (!prepare) return name;
-  // Nobody waits for the answer after that. A commit is not cut short by it.
+  // The caller has given up by then. A commit is not cut short by it.
   return { ...name, ...promised, ...keptAlive, statement_timeout: String(deadlineMs) };
 }

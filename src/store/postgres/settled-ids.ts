@@ -6,9 +6,9 @@ type Table = "entries" | "exchange_endings";
 const pollMs = 5;
 
 /**
- * Returns an id up to which the table will not change any more. Ids are given out in order, but not committed in
- * order, so the latest id may be there while an earlier one is still being written. Whoever has been given an id holds
- * a lock on the table until it commits, so it is enough to wait for those who hold one now; later ones are given
+ * Returns an id up to which the table will not change any more. Ids are assigned in order, but not committed in
+ * order, so the latest id may be visible while an earlier one is still being written. A transaction with an assigned
+ * id holds a lock on the table until it commits, so it is enough to wait for the current lock holders; later ones get
  * higher ids. Null if that takes too long.
  */
 export async function settledThrough(query: Query, table: Table, timeoutMs: number): Promise<number | null> {

@@ -2,8 +2,8 @@ import { assert } from "../../base/assert.ts";
 import { nextTurn } from "../../base/loop/next-iteration.ts";
 
 /**
- * Collects what comes in a turn of the event loop, or while a write is under way, into the next one, so that many callers share a
- * round trip.
+ * Collects items of one iteration of the event loop, or those that arrive during a write, into the next write, so
+ * that many callers share a round trip.
  */
 export class WriteQueue<Item, Answer> {
   readonly #write: (items: readonly Item[]) => Promise<readonly Answer[]>;

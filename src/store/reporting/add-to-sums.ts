@@ -1,7 +1,7 @@
 import { figureColumnNames } from "./figure-columns.ts";
 import { bandOfColumn } from "./latency-bands.ts";
 
-/** Adds the rows of `source` to a table of sums. `keys` has the columns of its primary key, each with what it is in a row. */
+/** Adds the rows of `source` to a table of totals. `keys` maps the columns of its primary key to expressions over a row. */
 export function addToSums(
   table: string,
   keys: Readonly<Record<string, string>>,
@@ -12,7 +12,7 @@ export function addToSums(
   const places = names.map((_, place) => place + 1).join(", ");
   const selected = Object.entries(keys).map(([name, expression]) => `${expression} AS ${name}`);
   const added = figures.map((column) => `${column} = ${table}.${column} + excluded.${column}`);
-  // Sorted by the primary key, so that two that add at once lock rows in the same order.
+  // Sorted by the primary key, so that concurrent updates lock rows in the same order.
   return `INSERT INTO ${table} (${[...names, ...figures].join(", ")})
     SELECT ${selected.join(", ")}, ${sumsOf(figures)} FROM ${source} WHERE true GROUP BY ${places} ORDER BY ${places}
     ON CONFLICT (${names.join(", ")}) DO UPDATE SET ${added.join(", ")}`;
@@ -22,20 +22,23 @@ function sumsOf(columns: readonly string[]): string {
   return columns.map((column) => `sum(${column})::int8 AS ${column}`).join(", ");
 }
 
-/** The bands of time that a row falls into: what it is grouped by, so that a group has as many requests in a band as it has in all. */
+/** The latency bands of a row. Groups include them, so a band of a group has as many requests as the group. */
 const bandColumns = {
   first_byte_band: bandOfColumn("first_byte_ms"),
   total_band: bandOfColumn("total_ms"),
 };
 
-/** The columns of `groupRows`, in their order. */
+/** The columns of `groupRows`, in order. */
 export const groupColumns: readonly string[] = [
   ...["minute", "key_no", "model", "provider"],
   ...Object.keys(bandColumns),
   ...figureColumnNames,
 ];
 
-/** Selects the rows of `source` in groups, each with its totals: what `addGroups` adds. `minute` is what that is in a row. */
+/**
+ * Selects the rows of `source` in groups, each with its totals: the input of `addGroups`. `minute` is an expression
+ * over a row.
+ */
 export function groupRows(source: string, minute: string): string {
   const bands = Object.entries(bandColumns).map(([name, band]) => `${band} AS ${name}`);
   return `SELECT ${minute} AS minute, key_no, model, provider, ${bands.join(", ")}, ${sumsOf(figureColumnNames)}
@@ -44,7 +47,7 @@ export function groupRows(source: string, minute: string): string {
 
 const byModel = { model: "model", provider: "provider" };
 
-/** Adds the groups in the table `counted` to every table of totals that reports read, a statement each. */
+/** Adds the groups in the table `counted` to every table of totals that reports read, one statement per table. */
 export const addGroups: readonly string[] = [
   addToSums("usage_minutes", { minute: "minute", key_no: "key_no", ...byModel }, "counted"),
   addToSums("usage_key_hours", { key_no: "key_no", hour: "minute / 60", ...byModel }, "counted"),

@@ -1,7 +1,7 @@
 import { attemptFigureNames } from "../attempt-sums.ts";
 import { columnOf } from "./figure-columns.ts";
 
-/** What tells sums of attempts apart, in the order of the table's key. */
+/** The dimensions of attempt totals, in the order of the table's key. */
 export const attemptKeyColumns: readonly string[] = [
   "provider",
   "day",
@@ -13,19 +13,19 @@ export const attemptKeyColumns: readonly string[] = [
 
 export const attemptFigureColumns: readonly string[] = attemptFigureNames.map(columnOf);
 
-/** Where a page of sums ends: the day, credential, upstream model and ending of its last one. */
+/** Where a page of totals ends: the day, credential, upstream model and outcome of its last row. */
 export type AttemptPlace = readonly [day: number, credential: string, upstreamModel: string, ending: string];
 
 const place = "(day, credential, upstream_model, ending)";
 const after = `provider = $1 AND ${place} > ($2::int8, $3::text, $4::text, $5::text)`;
 
-/** The last place of the next page; no row if fewer are left, so that all of them are one page. */
+/** The end of the next page; no row if the rest fits on one page. */
 export const selectPageEnd = `
 SELECT day::float8 AS day, credential, upstream_model AS "upstreamModel", ending
 FROM attempt_totals WHERE ${after} AND day <= $6::int8
 ORDER BY day, credential, upstream_model, ending LIMIT 1 OFFSET $7::int8`;
 
-/** The sums of a provider between two places, the second one included, over all nodes. */
+/** The totals of a provider between two places, the second included, over all nodes. */
 export const selectAttemptSums = `
 SELECT provider, day::float8 AS day, credential, upstream_model AS "upstreamModel", ending,
   ${attemptFigureNames.map((name) => `sum(${columnOf(name)})::float8 AS "${name}"`).join(", ")}

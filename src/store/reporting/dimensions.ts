@@ -2,25 +2,25 @@ import { msPerDay, msPerHour } from "../../base/clock.ts";
 import { isLabelName } from "../../base/requests/labels.ts";
 import { countedLabel } from "./label-column.ts";
 
-/** Where the time of a row of figures is, and of how many milliseconds its unit is. */
+/** The column with the time of a row of totals, and its unit in milliseconds. */
 export interface TimeColumn {
   readonly column: string;
   readonly unitMs: number;
 }
 
-/** What figures must be told apart by; the coarsest sums that do so are read. Only rows have everything. */
+/** The detail that a report needs. It reads the coarsest totals that have it; only rows have everything. */
 export type Detail = "key" | "model" | "hour" | "minute" | "row";
 
-/** Something that usage can be grouped by. */
+/** A dimension that usage can be grouped by. */
 export interface Dimension {
   readonly needs: readonly Detail[];
-  /** Whether its name continues with a colon and an argument of the caller's choice. */
+  /** Whether its name takes an argument after a colon. */
   readonly hasArgument?: true;
-  /** An expression over the columns of sums, or of rows. */
+  /** An SQL expression over the columns of totals or rows. */
   of(time: TimeColumn, argument?: string): string;
-  /** What is shown for a value of that: an expression over its name. The empty text is shown as null. */
+  /** The SQL expression to display for a value. The empty text is shown as null. */
   shown?(value: string): string;
-  /** The same, of what the database returns. */
+  /** Formats a value that the database returned. */
   text?(value: string | number): string;
 }
 
@@ -34,7 +34,7 @@ export function timeSteps(stepMs: number, text: (startMs: number) => string): Di
   };
 }
 
-/** One more is an entry here and, if it is none of the columns of `usage_rows`, a column of the views that make these up. */
+/** To add a dimension, add an entry here and, unless it is a column of `usage_rows`, a column to the views behind it. */
 const dimensions = {
   hour: timeSteps(msPerHour, (startMs) => `${new Date(startMs).toISOString().slice(0, 16)}Z`),
   day: timeSteps(msPerDay, (startMs) => new Date(startMs).toISOString().slice(0, 10)),
@@ -62,12 +62,12 @@ const dimensions = {
   tag: { needs: ["row"], hasArgument: true, of: (_, name = "") => countedLabel(`tag:${name}`) },
 } satisfies Readonly<Record<string, Dimension>>;
 
-/** Those that need an argument are shown with one. */
+/** Dimensions that need an argument are shown with a placeholder. */
 export const dimensionNames = Object.entries<Dimension>(dimensions).map(([name, { hasArgument }]) =>
   hasArgument === true ? `${name}:NAME` : name,
 );
 
-/** Null if there is none of that name. */
+/** Null if there is no dimension of that name. */
 export function dimensionOf(name: string): Dimension | null {
   const [base = "", ...rest] = name.split(":");
   const found = Object.entries<Dimension>(dimensions).find(([known]) => known === base)?.[1];

@@ -14,11 +14,11 @@ import { type GroupedRow, GroupSums } from "./group-sums.ts";
 import { partsOf, type SourceRange } from "./usage-source.ts";
 import { UsageSums } from "./usage-sums.ts";
 
-/** How long what was read from rows is taken for true: a page that is open asks for the same again and again. */
+/** How long results read from rows are cached: an open page repeats the same query. */
 const keptMs = 60_000;
 const mostKept = 500;
 
-/** Puts reports over any range together from the parts that one source each has all of. Exact to the minute. */
+/** Assembles reports over any range from parts that one source each can serve. Exact to the minute. */
 export class ExactUsage {
   readonly #sums: UsageSums;
   readonly #kept = new Map<string, { readonly atMs: number; readonly rows: readonly unknown[] }>();
@@ -41,7 +41,7 @@ export class ExactUsage {
     return (await sortInTurns(all, bySpend)).slice(0, largest);
   }
 
-  /** A part of the groups in an order, and the sum of all of them. */
+  /** A page of the ordered groups, and the total of all of them. */
   async page(dimensions: readonly Dimension[], query: GroupPageQuery): Promise<GroupPage> {
     const { order, skip, limit } = query;
     const { all, total } = await this.#sumsBy(dimensions, query);
@@ -86,7 +86,7 @@ export class ExactUsage {
     );
   }
 
-  /** Each row is in one part by its time, so it is counted once although the parts are read one after the other. */
+  /** Each row belongs to one part by its time, so it is counted once although the parts are read one after the other. */
   async #collect<Row>(
     what: string,
     parts: readonly SourceRange[],
@@ -106,7 +106,7 @@ export class ExactUsage {
   ): Promise<readonly Row[]> {
     const nowMs = performance.now();
     const known = this.#kept.get(name);
-    // What is kept under a name was read by the same query.
+    // Safe cast: what is cached under a name was read by the same query.
     if (known !== undefined && nowMs - known.atMs < keptMs) return known.rows as readonly Row[];
     const rows: Row[] = [];
     await read((some) => {
@@ -122,14 +122,14 @@ export class ExactUsage {
   }
 }
 
-/** What has no value comes first. */
+/** Groups without a value come first. */
 function byName(one: GroupedFigures, other: GroupedFigures): number {
   const place = one.groups.findIndex((value, index) => value !== other.groups[index]);
   const [value, otherValue] = [one.groups[place] ?? "", other.groups[place] ?? ""];
   return value < otherValue ? -1 : value > otherValue ? 1 : 0;
 }
 
-/** Ties in the order of their names, so that pages fit together. */
+/** Ties are ordered by name, so that pages fit together. */
 function byWorth(one: GroupedFigures, other: GroupedFigures): number {
   const worth = ({ spendNano, listCostNano }: GroupedFigures) => spendNano + listCostNano;
   return worth(other) - worth(one) || other.requests - one.requests || byName(one, other);
@@ -139,7 +139,7 @@ function bySpend(one: GroupedFigures, other: GroupedFigures): number {
   return spendOf(other) - spendOf(one) || other.requests - one.requests;
 }
 
-/** What pages show first of a group: its spend, or what the use of token budgets would have cost where there is none. */
+/** A group's spend or, without any, the list cost of its token budgets. */
 function spendOf({ spendNano, listCostNano }: GroupedFigures): number {
   return spendNano === 0 ? listCostNano : spendNano;
 }

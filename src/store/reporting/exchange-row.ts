@@ -5,11 +5,11 @@ import type { ListedExchange } from "../reports.ts";
 import { outcomeFromStore } from "../stored-outcome.ts";
 import { quantitiesOf } from "../stored-quantities.ts";
 
-/** A usage record or a kept ending as a database returns it, under the same names. */
+/** A usage record or a request-log row as a database returns it, under the same names. */
 export interface ExchangeRow extends Omit<ListedExchange, "usage" | "units" | "stream" | "labels">, Usage {
-  /** Its id in the table that it was read from. */
+  /** Its id in its own table. */
   readonly rowId: number;
-  /** SQLite has 0 and 1 for false and true. */
+  /** SQLite returns 0 and 1 for false and true. */
   readonly stream: number | boolean;
   readonly hasRecord: number | boolean;
   readonly labels: string | null;
@@ -28,13 +28,13 @@ export function listedExchange(row: ExchangeRow): ListedExchange {
     outcome: outcomeFromStore(exchange.outcome),
     stream: Boolean(stream),
     usage: hasRecord ? usage : null,
-    // Tokens alone are no units, so those of the usage record are not needed.
+    // Tokens are not units, so the usage record's tokens are not needed.
     units: unitsOf(quantitiesOf(quantities, null) ?? {}),
     labels: readLabels(labels),
   };
 }
 
-/** What the usage record says was charged includes what is owed in an entry of its own; records older than rates have none. */
+/** The charge in the usage record includes debt in a separate entry. Records older than rates have none. */
 const ofEntry = `
   entries.id::float8 AS "entryId", recorded_at_ms IS NOT NULL AS "hasRecord", input_tokens::float8 AS "inputTokens",
   cached_input_tokens::float8 AS "cachedInputTokens", cache_write_tokens::float8 AS "cacheWriteTokens",
@@ -58,6 +58,6 @@ const endingColumns = `exchange_endings.id::float8 AS "rowId", started_at_ms::fl
 const endingTables = `exchange_endings JOIN keys ON keys.no = exchange_endings.key_no
 LEFT JOIN entries ON entries.id = entry_id AND entries.month = entry_month`;
 
-/** Kept endings, with what the ledger says of those that were charged. */
+/** Request-log rows, with the ledger's charge where there is one. */
 export const selectEnding = `SELECT ${endingColumns} FROM ${endingTables}`;
 export const selectEndingWithAttempts = `SELECT ${endingColumns}, attempt_details AS "attemptDetails" FROM ${endingTables}`;

@@ -16,12 +16,12 @@ import { sentLabel } from "./label-column.ts";
 import { mergePages } from "./merge-pages.ts";
 import { ofKey, type SearchedTable, searchRows, timeAt } from "./row-search.ts";
 
-/** The entries of an exchange. `near` is the id of one of them, where that is known. */
+/** The entries of an exchange. `near` is the id of one of them, if known. */
 export type EntryFinder = (exchangeId: string, near: number | null) => Promise<readonly Entry[]>;
 
 /**
- * Exchanges that completed are the usage records of the ledger; all others are the kept endings. The two are read side
- * by side and merged by the moment they ended.
+ * Completed exchanges are usage records of the ledger; all others are rows of the request log. The two are read side
+ * by side and merged by their end times.
  */
 export async function listExchanges(
   queries: Queries,
@@ -39,7 +39,7 @@ export async function listExchanges(
   return { rows: page.rows.map(listedExchange), next: page.next };
 }
 
-/** One that completed has no error. */
+/** A completed exchange has no error code. */
 function canBeCompleted({ outcome, code }: ExchangeQuery): boolean {
   return (outcome === undefined || outcome === "completed") && code === undefined;
 }

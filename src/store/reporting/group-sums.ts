@@ -8,10 +8,10 @@ export type GroupedRow = Figures & Readonly<Record<`group${number}`, string | nu
 
 type Group = MutableFigures & Pick<GroupedFigures, "groups">;
 
-/** More of them would fill the memory: about half a kilobyte each. */
+/** More groups would fill the memory: about half a kilobyte each. */
 export const mostGroups = 200_000;
 
-/** Adds up what has the same values in several pieces. */
+/** Merges groups with the same dimension values from several time ranges. */
 export class GroupSums {
   readonly #dimensions: readonly Dimension[];
   readonly #sums = new Map<string, Group>();

@@ -2,9 +2,9 @@
 export const minutesKept = 180;
 
 /**
- * Selects the oldest of the last minutes in which anything happened; NULL while there are fewer. They are counted, because the time of a
- * row alone proves nothing: one call under a clock that is hours ahead would take everybody's last hours with it. What is dated after `now`,
- * an expression in minutes since 1970, is not counted.
+ * Selects the oldest of the last minutes with activity; NULL while there are fewer. Minutes are counted rather than
+ * computed from the newest time, because one request under a clock that is hours ahead would otherwise expire the
+ * last hours. Rows dated after `now`, an expression in minutes since 1970, do not count.
  */
 export function oldestKeptMinute(now: string): string {
   return `

@@ -1,27 +1,27 @@
 import type { Cut } from "../reports.ts";
 
-/** What merging needs to know of a row. */
+/** The fields of a row that merging needs. */
 interface MergedRow {
-  /** Its id in the list that it is from. */
+  /** Its id in its own list. */
   readonly rowId: number;
   readonly endedAtMs: number;
 }
 
 type Page<Row> = Cut<Row, number>;
 
-/** Two lists, each newest first and with a cursor of its own. */
+/** Two lists, each newest first and with its own cursor. */
 export interface TwoLists<Row> {
-  /** The next page before this id; null where the query asks for none of this list. */
+  /** The next page before this id; null if the query excludes this list. */
   completed(beforeId: number | undefined): Promise<Page<Row>> | null;
   ended(beforeId: number | undefined): Promise<Page<Row>> | null;
-  /** When the row with this id, or the next that there is, ended. */
+  /** The end time of the row with this id, or of the next existing row. */
   completedTimeAt(id: number): Promise<number>;
   endedTimeAt(id: number): Promise<number>;
 }
 
 const nothing: Page<never> = { rows: [], next: null };
 
-/** A page of both lists together, by the moment of their ends, with one cursor for both: `12.34`. */
+/** A page of both lists merged by end time, with one cursor for both: `12.34`. */
 export async function mergePages<Row extends MergedRow>(
   cursor: string | undefined,
   limit: number,
@@ -32,7 +32,7 @@ export async function mergePages<Row extends MergedRow>(
     lists.completed(completedBefore) ?? nothing,
     lists.ended(endedBefore) ?? nothing,
   ]);
-  // A list that was not searched to its end may still have older rows: nothing older may be shown yet.
+  // A list that was not searched to its end may still have older rows, so nothing older may be shown yet.
   const horizonMs = Math.max(
     await horizonOf(completed, limit, lists.completedTimeAt),
     await horizonOf(ended, limit, lists.endedTimeAt),
@@ -55,7 +55,7 @@ export async function mergePages<Row extends MergedRow>(
   return { rows, next: isOver ? null : `${nextCompleted}.${nextEnded}` };
 }
 
-/** No id is below it. */
+/** The lowest id. */
 const exhausted = 1;
 
 function readCursor(cursor: string | undefined): [number | undefined, number | undefined] {

@@ -14,7 +14,7 @@ interface TimedSums {
   readonly unitMs: number;
 }
 
-/** Goes through a time in pieces: so many rows at once as can be read in a time that nobody minds. */
+/** Splits a time range into pieces whose rows can be read quickly. */
 export async function byTime(
   queries: Queries,
   { sinceMs, untilMs }: Times,
@@ -29,7 +29,10 @@ export async function byTime(
   }
 }
 
-/** The same for a table of sums, or the rows of it that fit a condition: they are as many as hours and models together. */
+/**
+ * Splits a time range for a table of totals, or for the rows of it that match a condition: there are as many as hours
+ * times models.
+ */
 export async function bySums(
   { read: select, pace: { rowsPerSum } }: Queries,
   { sinceMs, untilMs }: Times,
@@ -56,7 +59,7 @@ export async function bySums(
   }
 }
 
-/** The time before which there are about as many rows as may be summed up at once. */
+/** The end of the next piece: about as many rows as may be summed at once lie before it. */
 async function endOfPiece(
   { read, pace }: Queries,
   { sinceMs, untilMs }: Times,

@@ -18,11 +18,11 @@ export interface RowSearch {
   readonly untilMs?: number | undefined;
 }
 
-/** Rows are in the order in which they were written, which is that of their ends up to this. */
+/** How far the order of rows, which is the order of writing, can deviate from the order of their end times. */
 const disorderMs = msPerMinute;
-/** So many rows in a row tell the time: one that was written under a wrong clock does not. */
+/** Trust the order after this many consecutive rows; a single row may have been written with a wrong clock. */
 const rowsThatTell = 32;
-/** The first time before a moment that is searched for rows; each of the next is eight times as long. */
+/** The first range before a time that is searched for rows. Each further one is eight times as long. */
 const firstLookBackMs = msPerMinute;
 
 /** Entries, newest first. */
@@ -42,8 +42,8 @@ export async function searchEntries(queries: Queries, asked: EntrySearch): Promi
 }
 
 /**
- * Scans entries or endings piece by piece, newest first, and stops early if what it looks for is rare. There is no index on
- * models or providers, because each would make every charge more expensive for the sake of rare searches.
+ * Scans entries or request-log rows piece by piece, newest first, and stops early if matches are rare. There is no
+ * index on models or providers, because each would make every charge more expensive for the sake of rare searches.
  */
 export async function searchRows<Row>(
   { read, pace }: Queries,
@@ -76,8 +76,8 @@ async function newestOf(read: Query, { table, beforeId, untilMs }: RowSearch): P
 }
 
 /**
- * The highest id among the last rows before a moment, by the index on times. That of PostgreSQL finds rows of a given time, and
- * not the next one; so the time before is searched, as far back as there are rows.
+ * The highest id among the last rows before a time. PostgreSQL's index on times finds rows of a given time, not the
+ * next one, so ranges further and further back are searched.
  */
 async function lastIdBefore(read: Query, table: SearchedTable, untilMs: number): Promise<number> {
   for (let backMs = firstLookBackMs; ; backMs *= 8) {
@@ -91,7 +91,7 @@ async function lastIdBefore(read: Query, table: SearchedTable, untilMs: number):
   }
 }
 
-/** When the first rows from this id on were written, the earliest of them; infinity where there is none. */
+/** The earliest time of the first rows from this id on; infinity if there are none. */
 export async function timeAt(read: Query, table: SearchedTable, id: number): Promise<number> {
   const [row] = await read<{ atMs: number | null }>(
     `SELECT min(at_ms)::float8 AS "atMs" FROM (
@@ -101,7 +101,7 @@ export async function timeAt(read: Query, table: SearchedTable, id: number): Pro
   return row?.atMs ?? Number.POSITIVE_INFINITY;
 }
 
-/** When the last rows before this id were written, the latest of them. */
+/** The latest time of the last rows before this id. */
 async function timeBefore(read: Query, table: SearchedTable, id: number): Promise<number> {
   const [row] = await read<{ atMs: number | null }>(
     `SELECT max(at_ms)::float8 AS "atMs" FROM (
@@ -120,7 +120,7 @@ export function ofKey(keyId: string, parameters: Parameters): string {
   return `key_no = (SELECT no FROM keys WHERE id = ${parameters.add(keyId)})`;
 }
 
-/** In SQLite an entry of a key's own account does not name it: it has the key's number. */
+/** In SQLite an entry of a key's own account has no account number: it equals the key's number. */
 function ofAccount(accountId: string, parameters: Parameters): string {
   const no = `(SELECT no FROM accounts WHERE id = ${parameters.add(accountId)})`;
   return `coalesce(entries.account_no, entries.key_no) = ${no}`;

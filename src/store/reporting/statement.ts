@@ -4,20 +4,20 @@ import { Parameters, type Queries } from "../query.ts";
 import type { EntryKind } from "../records.ts";
 import { byTime } from "./pieces-of-time.ts";
 
-/** What an account had and what came of it in a range of time, as the ledger's entries say. */
+/** An account's opening balance and changes over a time range, from the ledger's entries. */
 export interface AccountStatement {
   readonly accountId: string;
   readonly label: string | null;
   readonly mode: KeyMode;
   readonly isOpen: boolean;
-  /** The sum of all entries before. Nano-credits or tokens, as is everything here. */
+  /** The sum of all earlier entries. Nano-credits or tokens, like all amounts here. */
   readonly opening: bigint;
   readonly lines: readonly StatementLine[];
 }
 
-/** The charges of a key for a model together, and what is owed above its caps; every other entry by itself. */
+/** One line per key and model for charges, and one for what is owed above its caps. Every other entry has its own line. */
 export interface StatementLine {
-  /** An `overrun` is owed; those that were not charged are not among the lines. */
+  /** An `overrun` line is owed. Uncharged overruns have no line. */
   readonly kind: EntryKind;
   /** Null for charges and overruns. */
   readonly atMs: number | null;
@@ -27,12 +27,12 @@ export interface StatementLine {
   readonly owner: string | null;
   readonly model: string | null;
   readonly requests: number;
-  /** Charged calls that were cancelled or interrupted: they have no usage record, and are not among the requests. */
+  /** Charged requests that were cancelled or interrupted. They have no usage record and do not count as requests. */
   readonly cancelledCalls: number;
   readonly inputTokens: number;
   readonly cachedInputTokens: number;
   readonly outputTokens: number;
-  /** As the ledger has it: what was charged is below 0. */
+  /** Signed like the ledger: charges are negative. */
   readonly amount: bigint;
   readonly reference: string | null;
   readonly note: string | null;
@@ -56,7 +56,7 @@ type AccountRow = Omit<AccountStatement, "isOpen" | "opening" | "lines"> & {
   readonly isOpen: number | boolean;
 };
 
-/** Accounts with an entry in that time, and the one that was asked for. Sums come as text: they may exceed a double. */
+/** Accounts with an entry in the range, and the requested one. Sums are text: they may exceed a double. */
 export async function readStatements(
   queries: Queries,
   asked: StatementQuery,
@@ -76,7 +76,7 @@ export async function readStatements(
 
 const accountsPerRead = 1_000;
 
-/** The accounts with these numbers, and the one that was asked for, in the order of their numbers. */
+/** The accounts with these numbers and the requested one, ordered by number. */
 async function readStated(
   { read }: Queries,
   numbers: readonly number[],
@@ -94,7 +94,7 @@ async function readStated(
   return sortInTurns(found, (one, other) => one.no - other.no);
 }
 
-/** What is of one key and model is added up over all pieces of the time. */
+/** Lines of the same key and model are added up over all pieces of the range. */
 async function readLines(queries: Queries, asked: StatementQuery): Promise<SummedLine[]> {
   const sums = new Map<string, SummedLine>();
   await byTime(queries, asked, ["entries"], async (piece) => {
@@ -122,7 +122,7 @@ function added(sum: SummedLine, more: Omit<LineRow, "amount">, amount: bigint): 
   };
 }
 
-/** What an operator entered comes first, in its order; charges by key and model, and after each what is owed above its caps. */
+/** Operators' entries come first, in order. Charges follow by key and model, each followed by what is owed above its caps. */
 function inOrder(one: SummedLine, other: SummedLine): number {
   const ranks = ({ entryId, keyId, model, kind }: SummedLine) => [
     entryId ?? Number.MAX_SAFE_INTEGER,
@@ -159,7 +159,7 @@ function readPiece(
   );
 }
 
-/** The sums of all entries before, by the accounts' numbers. */
+/** The sums of all earlier entries, by account number. */
 async function readOpenings(
   queries: Queries,
   { sinceMs, accountId }: StatementQuery,
@@ -183,11 +183,11 @@ function isOf(accountId: string | undefined, parameters: Parameters): string {
   return `AND ${payer} = (SELECT no FROM accounts WHERE id = ${parameters.add(accountId)})`;
 }
 
-/** What came of exchanges, and what counts in `posted`: an overrun below 0 is owed, one above 0 was not charged. */
+/** Entries of requests, and those that count in `posted`: an overrun below 0 is owed, above 0 it was not charged. */
 const isCharged = "kind IN ('charge', 'overrun')";
 const isPosted = "(kind <> 'overrun' OR amount < 0)";
 
-/** Who paid: SQLite leaves it out where that is the key's own account, which has the key's number. */
+/** The billed account. SQLite omits the key's own account, which has the key's number. */
 const payer = "coalesce(account_no, key_no)";
 
 const tokens = `

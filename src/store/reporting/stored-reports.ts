@@ -11,7 +11,7 @@ import { type EntryFinder, findExchange, listExchanges } from "./exchange-search
 import { searchEntries } from "./row-search.ts";
 import { readStatements } from "./statement.ts";
 
-/** Operators' questions, answered from the sums and, one by one, from the rows. */
+/** Reports for operators, from totals and single rows. */
 export function storedReports(queries: Queries, entriesOf: EntryFinder): Reports {
   const { read } = queries;
   const usage = new ExactUsage(queries);
@@ -62,7 +62,7 @@ export function storedReports(queries: Queries, entriesOf: EntryFinder): Reports
     exchange: (exchangeId, entryId) => findExchange(queries, entriesOf, exchangeId, entryId),
     exchangesCalled: (callerId, limit) => findCalled(read, callerId, limit),
 
-    /** Endings are deleted in the order of their ids, so that those between the first and the last are all there. */
+    /** Rows are deleted in id order, so all ids between the first and the last exist. */
     async endingsKept() {
       const [kept] = await read<EndingsKept>(
         `SELECT coalesce(min(id), 0)::float8 AS "firstId", coalesce(max(id) - min(id) + 1, 0)::float8 AS count,
@@ -89,14 +89,17 @@ function dimensionsOf(names: readonly string[]): Dimension[] {
 
 const attemptsPerPage = 500;
 
-/** The sums of a provider between two days, both included, so many at a time: a year of a hundred models is a hundred thousand of them. */
+/**
+ * The totals of a provider between two days, both included, page by page: a year of a hundred models is a hundred
+ * thousand rows.
+ */
 async function* attemptPages(
   read: Query,
   provider: string,
   fromDay: number,
   throughDay: number,
 ): AsyncGenerator<readonly AttemptSums[]> {
-  // No sum is of an empty ending, so this is before all of that day.
+  // No row has an empty outcome, so this sorts before all rows of that day.
   let after: AttemptPlace = [fromDay, "", "", ""];
   for (;;) {
     const parameters = [provider, ...after];

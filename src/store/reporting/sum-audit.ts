@@ -3,7 +3,7 @@ import type { LedgerFault } from "../store.ts";
 import { attemptFigureColumns } from "./attempt-columns.ts";
 import { figureColumnNames } from "./figure-columns.ts";
 
-/** Figures that the ledger's entries alone add up to; the others count exchanges that were not charged too. */
+/** Totals that follow from the ledger's entries alone. The others also count uncharged requests. */
 const ofEntries = [
   ...["requests", "completed", "input_tokens", "cached_input_tokens", "output_tokens"],
   ...["spend_nano", "cancelled_spend_nano", "interrupted_spend_nano"],
@@ -18,20 +18,20 @@ const ofEntries = [
   ],
 ];
 
-/** Less than the sums by the minute are really kept for. */
+/** A little less than totals by the minute are kept for. */
 const minutesChecked = 170;
-/** More would not help to find the cause. */
+/** More faults would not help to find the cause. */
 const mostFaults = 100;
 
-/** One comparison of sums with what they are the sums of. The statement works in every database. */
+/** A comparison of totals with the rows behind them. The statement works in every database. */
 export interface SumCheck {
   readonly unitMs: number;
-  /** Its rows are `SumRow`s. */
+  /** Selects `SumRow`s. */
   readonly sql: string;
   readonly columns: readonly string[];
 }
 
-/** The row of a sum that differs: both values of each column as text, because they may exceed a double. */
+/** A row of totals that differs. Both values of each column are text, because they may exceed a double. */
 export type SumRow = Readonly<Record<string, string | number | null>>;
 
 export function sumChecks(nowMs: number): readonly SumCheck[] {
@@ -81,7 +81,7 @@ interface Comparison {
   readonly counted: string;
 }
 
-/** Adds both sides up side by side, which needs no join. */
+/** Adds up both sides in one pass, which needs no join. */
 function check({ unitMs, columns, kept, counted }: Comparison): SumCheck {
   const side = (one: "kept" | "counted") =>
     columns

@@ -2,22 +2,22 @@ import { msPerDay, msPerHour, msPerMinute } from "../../base/clock.ts";
 import type { TimeRange } from "../reports.ts";
 import type { Detail, TimeColumn } from "./dimensions.ts";
 
-/** Where figures are read from: sums by the minute, the hour or the day, or the rows that they add up. */
+/** Where totals are read from: by the minute, the hour or the day, or the rows behind them. */
 export type SourceName = "minutes" | "hours" | "days" | "rows";
 
-/** A range that one source has all of. */
+/** A range that one source covers completely. */
 export interface SourceRange {
   readonly source: SourceName;
   readonly sinceMs: number;
   readonly untilMs: number;
 }
 
-/** Less than the sums by the minute are really kept for. */
+/** A little less than totals by the minute are kept for. */
 const minutesAreKeptMs = 170 * msPerMinute;
 
 /**
- * A range in parts that one source each has all of: whole days or hours from the sums by the day or the hour, and what is left
- * at both ends minute by minute.
+ * Splits a range into parts that one source covers each: whole days or hours from the totals by day or hour, and both
+ * ends minute by minute.
  */
 export function partsOf(range: TimeRange, details: ReadonlySet<Detail>): readonly SourceRange[] {
   const { nowMs } = range;
@@ -34,12 +34,12 @@ export function partsOf(range: TimeRange, details: ReadonlySet<Detail>): readonl
   return around(sinceMs, untilMs, msPerDay, "days", !isOfDays(details), inHours);
 }
 
-/** Sums by the day are kept of each key, over all models. */
+/** Totals by the day exist per key, over all models. */
 function isOfDays(details: ReadonlySet<Detail>): boolean {
   return details.has("key") && !details.has("model") && !details.has("hour") && !details.has("minute");
 }
 
-/** The whole units of a range from a source that has them, and what is left at both ends from a finer one. */
+/** Takes the whole units of a range from one source, and both ends from a finer one. */
 function around(
   sinceMs: number,
   untilMs: number,
@@ -56,11 +56,11 @@ function around(
 
 export interface SumTable extends TimeColumn {
   readonly table: string;
-  /** Whether its rows are those of one key after the other, and not of one time after the other. */
+  /** Whether its rows are ordered by key rather than by time. */
   readonly isByKey: boolean;
 }
 
-/** The coarsest table that can answer; null if that is the rows. */
+/** The coarsest table with this detail; null if only the rows have it. */
 export function sumTableOf(source: SourceName, details: ReadonlySet<Detail>): SumTable | null {
   switch (source) {
     case "rows":

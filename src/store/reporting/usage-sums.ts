@@ -9,26 +9,27 @@ import { bySums, byTime } from "./pieces-of-time.ts";
 import { ofKey } from "./row-search.ts";
 import { latencyTableOf, type SourceRange, type SumTable, sumTableOf } from "./usage-source.ts";
 
-/** How many keys the first piece has; those after it as many as there is time for. */
+/** Keys in the first piece. Later pieces grow or shrink with the time they take. */
 const firstKeys = 100;
 const leastKeys = 20;
 const mostGrowth = 4;
-/** Groups that are added up in one turn of the event loop: 2 ms. */
+/** Groups added up per iteration of the event loop: 2 ms. */
 const rowsPerTurn = 500;
 
-/** What is asked for of one part of a range. */
+/** A query over one part of a range. */
 export interface SummedQuery extends UsageFilter {
   readonly dimensions: readonly Dimension[];
   readonly details: ReadonlySet<Detail>;
 }
 
-/** The keys with these numbers, the last one included. */
+/** A range of key numbers, both ends included. */
 type KeyRange = readonly [first: number, last: number];
 
 /**
- * The one place that reads figures for reports, of ranges that one source has all of. An answer is made of two parts, read
- * in one statement: the sums that were written, from the coarsest table that has the range, and the rows that they do not
- * count yet. Or of rows alone. What has many rows is read piece by piece, and the same group may be in several of them.
+ * The one place that reads totals for reports, over ranges that one source covers. A result combines two parts, read
+ * in one statement: written totals, from the coarsest table that covers the range, and the rows that they do not
+ * include yet. Or it consists of rows alone. Long ranges are read piece by piece, and a group may appear in several
+ * pieces.
  */
 export class UsageSums {
   readonly #queries: Queries;
@@ -37,7 +38,7 @@ export class UsageSums {
     this.#queries = queries;
   }
 
-  /** Passes on the groups of each piece. */
+  /** Calls back with the groups of each piece. */
   async read(
     query: SummedQuery,
     part: SourceRange,
@@ -133,7 +134,7 @@ export class UsageSums {
     return byTime(this.#queries, part, tables, (piece) => read({ ...part, ...piece }));
   }
 
-  /** One key may have as many sums as all others together: it is read by itself, in pieces of time. */
+  /** One key may have as many totals as all others together, so it is read alone, in pieces of time. */
   async #ofKeys(
     part: SourceRange,
     sums: SumTable,
@@ -163,7 +164,7 @@ export class UsageSums {
     return (row?.count ?? 0) > rows;
   }
 
-  /** So many keys at once as can be read in a time that nobody minds. */
+  /** Reads as many keys at once as fit the time limit. */
   async #byKeys(read: (keys: KeyRange) => Promise<void>): Promise<void> {
     const [newest] = await this.#queries.read<{ no: number | null }>("SELECT max(no) AS no FROM keys");
     let size = firstKeys;
@@ -181,11 +182,11 @@ export class UsageSums {
 interface Counted extends SourceRange, UsageFilter {
   readonly keys?: KeyRange | undefined;
   readonly parameters: Parameters;
-  /** Whether the range has so few rows that they are best found by their time. */
+  /** Whether the range has so few rows that an index on time finds them best. */
   readonly isInPieces?: boolean;
 }
 
-/** Selects what a report adds up. `columns` returns what to select from a table, for its time; each is selected of all rows. */
+/** Selects the rows that a report adds up. `columns` returns the select list for a table, given its time column. */
 function countedRows(
   { source, sinceMs, untilMs, keyId, accountId, keys, parameters, isInPieces = false }: Counted,
   sums: SumTable | null,
@@ -204,7 +205,7 @@ function countedRows(
         `SELECT ${selected} FROM ${tables} WHERE ${column} >= ${from} AND ${column} < ${to}${also}`,
     );
   };
-  // By time alone: the pieces are short, and SQLite would go through all rows of the key for each of them.
+  // Filters by time alone: the pieces are short, and SQLite would go through all rows of the key for each of them.
   if (source === "rows")
     return within(
       "usage_rows",
@@ -212,11 +213,11 @@ function countedRows(
       1,
       (isInPieces ? key.replace("key_no", "+key_no") : key) + account,
     ).join(" UNION ALL ");
-  // Key by key, so that each is looked up by its key and its time.
+  // Key by key, so that the index on key and time is used.
   const [tables, ofKeys] =
     among === undefined ? ["", ""] : ["keys CROSS JOIN ", ` AND keys.no ${among} AND key_no = keys.no`];
   const summed = sums === null ? [] : within(tables + sums.table, sums.column, sums.unitMs, key + ofKeys);
-  // The signs keep SQLite from looking them up by their times or keys: those that are not counted yet are few.
+  // The plus signs keep SQLite from using the indexes on time or key: few rows are uncounted.
   const ofPiece = among === undefined ? "" : ` AND +key_no ${among}`;
   const uncounted = within("uncounted_usage", "+at_ms", 1, key + ofPiece);
   return [...summed, ...uncounted].join(" UNION ALL ");

@@ -4,7 +4,7 @@ import { StoreRefusal } from "../store.ts";
 /** Marks a file as Sluice's own: the letters SLU1. */
 export const applicationId = 0x534c5531;
 
-/** What databases of builds before 0.1.0 say. */
+/** The id of databases from builds before 0.1.0. */
 export const unreleasedApplicationId = 0x534c5543;
 
 export interface ConnectionOptions {
@@ -13,12 +13,12 @@ export interface ConnectionOptions {
    * streams, and longer waits are asynchronous (see `patiently`).
    */
   readonly busyTimeoutMs: number;
-  /** Commits do not wait for the disk, and SQLite makes no checkpoints by itself: `src/store/sqlite/log` does both. */
+  /** Commits do not wait for the disk, and SQLite makes no checkpoints itself: `src/store/sqlite/log` does both. */
   readonly syncsElsewhere?: boolean;
 }
 
 const full = 2;
-/** Only the log's header, and what a checkpoint needs, is synced by SQLite. */
+/** SQLite syncs only the log's header and what a checkpoint needs. */
 const normal = 1;
 
 /** Opens the database with the settings that durability depends on, and verifies each of them. */
@@ -40,7 +40,7 @@ export function openConnection(file: string, options: ConnectionOptions): Databa
   }
 }
 
-/** SQLite keeps the old value of an impossible setting without an error, so it is read back. */
+/** SQLite silently keeps the old value of an invalid setting, so it is read back. */
 function setAndVerify(database: Database, pragma: string, wanted: string | number): void {
   database.run(`PRAGMA ${pragma} = ${wanted}`);
   const found = readPragma(database, pragma);
@@ -57,7 +57,7 @@ const busyCodes = ["SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_PROTOCOL"];
 /** A restore replaced the file between opening and the first write. Opening it again gets the new one. */
 const replacedCode = "SQLITE_READONLY_DBMOVED";
 
-/** The SQLite result code of whatever was thrown, such as `SQLITE_BUSY`; empty when it is not SQLite's. */
+/** The SQLite result code of an error, such as `SQLITE_BUSY`; empty if it is not SQLite's. */
 export function codeOf(error: unknown): string {
   return error instanceof SQLiteError ? (error.code ?? "") : "";
 }

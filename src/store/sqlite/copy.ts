@@ -25,7 +25,7 @@ import { catchUpRollup } from "./writers/rollup.ts";
 
 const busyTimeoutMs = 10_000;
 
-/** Reads a folder that no gateway uses; commands that would change it wait. */
+/** Reads a folder that no gateway uses; changing commands wait. */
 export function withSqliteSource<Result>(
   dir: string,
   clock: Clock,
@@ -39,7 +39,7 @@ export function withSqliteSource<Result>(
     perform(database, refuseMoved(dir));
     refuseRepeatedCharges(database, dir);
     if (!perform(database, hasHolds())) {
-      // The other side counts no entries of its own into the sums of keys and of attempts.
+      // The other side does not add entries to the totals of keys and attempts.
       catchUpRollup(database);
       return work(new SqliteEnd(dir, database));
     }
@@ -51,7 +51,7 @@ export function withSqliteSource<Result>(
   });
 }
 
-/** PostgreSQL would not take them, and no copy of them has books that agree. */
+/** PostgreSQL would reject them, and no copy of them could balance. */
 function refuseRepeatedCharges(database: Database, dir: string): void {
   const [first, ...others] = perform(database, findRepeatedCharges());
   if (first === undefined) return;
@@ -63,7 +63,7 @@ function refuseRepeatedCharges(database: Database, dir: string): void {
   );
 }
 
-/** Makes the folder if there is none, and then removes the database again if the copy fails. */
+/** Creates the folder if needed, and removes the database again if the copy fails. */
 export async function withSqliteTarget<Result>(
   dir: string,
   clock: Clock,
@@ -87,7 +87,7 @@ export async function withSqliteTarget<Result>(
   }
 }
 
-/** The folder is locked, and one transaction lasts from the first row to the last. */
+/** Locks the folder; one transaction covers all rows. */
 async function whileLocked<Result>(
   folder: DataFolder,
   clock: Clock,
@@ -174,14 +174,14 @@ const ownColumns: Readonly<Record<string, string>> = {
   responses: "id",
 };
 
-/** The row that stands for no key is in every database of this kind. */
+/** Omits the row for "no key", which every SQLite database has. */
 const rowsOf: Readonly<Record<string, string>> = { keys: "(SELECT * FROM keys WHERE no > 0) AS keys" };
 
 type ColumnValues = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
 const readAs: ColumnValues = { entries: { account_no: "coalesce(account_no, key_no)" } };
 
-/** An entry names its account only if that is not the key's own, which has the key's number. */
+/** An entry has an account number only if it is not the key's own account, which shares the key's number. */
 const writtenAs: ColumnValues = {
   accounts: { floor: `iif($mode = 'credit' AND $is_open = '0', 0, ${Number.MIN_SAFE_INTEGER})` },
   entries: { account_no: "nullif($account_no, $key_no)" },

@@ -10,8 +10,8 @@ import { dataFolder } from "./files/folder.ts";
 import first from "./migrations/001.sql" with { type: "text" };
 
 /**
- * The schema's version is the number of migrations that have run; it is kept in `user_version`. From 0.1.0 on a step is never changed, and
- * none are joined.
+ * The schema's version is the number of migrations that have run, kept in `user_version`. From 0.1.0 on, migrations
+ * are never changed or joined.
  */
 export const migrations: readonly string[] = [first];
 
@@ -23,7 +23,7 @@ export interface MigrationOptions {
   readonly onMigration?: StoreSettings["onMigration"] | undefined;
 }
 
-/** Brings the schema up to date, each step whole or not at all. A database that holds data is copied first. */
+/** Upgrades the schema, each step completely or not at all. A database with data is backed up first. */
 export function migrate(database: Database, options: MigrationOptions): void {
   const steps = options.migrations ?? migrations;
   const version = schemaVersion(database);
@@ -38,7 +38,7 @@ export function schemaVersion(database: Database): number {
   return Number(readPragma(database, "user_version"));
 }
 
-/** Builds before 0.1.0 had steps of their own. */
+/** Builds before 0.1.0 had other migrations. */
 export function refuseUnreleased(database: Database, file: string): void {
   if (readPragma(database, "application_id") !== unreleasedApplicationId) return;
   throw new StoreRefusal(
@@ -57,7 +57,7 @@ export function refuseNewer(version: number, known: number, file: string): void 
   );
 }
 
-/** Looks at the version again inside the transaction, because another process may have been faster. */
+/** Checks the version again inside the transaction, because another process may have been faster. */
 function runStep(database: Database, sql: string, step: number): void {
   database
     .transaction(() => {

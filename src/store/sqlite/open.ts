@@ -116,8 +116,8 @@ async function openChecked(
 }
 
 /**
- * A command may be of a newer release than the gateway that runs, whose statements do not fit the new schema. A gateway holds
- * the folder's lock, and has brought the schema up to date itself if it is of the same release.
+ * A command may be newer than the running gateway, whose statements would not fit the new schema. A gateway holds the
+ * folder's lock, and has upgraded the schema itself if it is of the same release.
  */
 export function migrateUnlessServed(database: Database, folder: DataFolder, options: MigrationOptions): void {
   const version = schemaVersion(database);
@@ -143,7 +143,7 @@ function olderGateway(dir: string, version: number, wanted: number): StoreRefusa
 /** Cleans up after a crash: orphaned parts of responses, and usage that is not in the sums yet. */
 function tidyUp(database: Database): Promise<void> {
   const tidy = database.transaction(() => {
-    // Parts whose response never came: the process ended before.
+    // Parts without a response: the process ended before it.
     database.run(
       `DELETE FROM response_parts WHERE recording_id NOT IN
         (SELECT recording_id FROM responses WHERE recording_id IS NOT NULL

@@ -15,7 +15,7 @@ export const sqliteStatements: OwnStatements = {
     return taken.no;
   },
 
-  /** What `posted` may not go below. */
+  /** The minimum of `posted`. */
   accountColumns({ mode, isOpen }) {
     return { floor: ["int8", mode === "credit" && !isOpen ? 0 : Number.MIN_SAFE_INTEGER] };
   },
@@ -26,7 +26,7 @@ export const sqliteStatements: OwnStatements = {
       [owner.accountNo],
     );
     const sinceMs = periodStart(period, Math.max(nowMs, account?.countedAtMs ?? 0));
-    // A key may have been counted later by an account that it drew on before.
+    // A key may have a later count from an account that it was billed to before.
     const { latestMs } = yield* takenSince(owner, null, sinceMs);
     const startMs = periodStart(period, Math.max(sinceMs, latestMs));
     const { sum } = yield* takenSince(owner, models, startMs);
@@ -36,7 +36,7 @@ export const sqliteStatements: OwnStatements = {
     );
   },
 
-  /** They are held in the gateway's memory. */
+  /** Holds are in the gateway's memory. */
   *recountHolds() {},
 
   selectNow: "SELECT $1 AS now",
@@ -65,7 +65,7 @@ interface Taken {
   readonly latestMs: number;
 }
 
-/** What was charged since then, before there was this cap, and when the latest of it counts. */
+/** What was charged since then, before this cap existed, and the latest time it counts at. */
 function* takenSince({ column, no }: NumberedOwner, models: string | null, sinceMs: number): Work<Taken> {
   const [ofOwner, counted] =
     column === "key_no"

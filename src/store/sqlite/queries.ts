@@ -3,7 +3,7 @@ import type { Parameter, Queries, Query, Work } from "../query.ts";
 import { patiently } from "./connection.ts";
 import { ReadTurns } from "./read-turns.ts";
 
-/** Every statement runs on the thread that relays streams, so each reads what takes about 5 ms. */
+/** Every statement runs on the thread that relays streams, so each reads for about 5 ms at most. */
 const pace = { rowsPerPiece: 20_000, searchMs: 60, rowsPerSum: 750, keysMs: 5 };
 
 /** Makes what was committed durable. */
@@ -13,7 +13,7 @@ export interface Durability {
   sync(): Promise<void>;
 }
 
-/** For what may be lost in a power cut, as long as it stays consistent. */
+/** For data that a power cut may lose, as long as it stays consistent. */
 export const notDurable: Durability = { check: () => {}, sync: async () => {} };
 
 export function sqliteQueries(database: Database, timeoutMs: number, durability: Durability): Queries {
@@ -25,7 +25,7 @@ export function sqliteQueries(database: Database, timeoutMs: number, durability:
   const durably = async <Result>(run: () => Promise<Result>): Promise<Result> => {
     durability.check();
     const result = await run();
-    // Also if nothing was changed: what was found may have been committed a moment ago.
+    // Sync even if nothing changed: the result may rest on a commit that is not durable yet.
     await durability.sync();
     return result;
   };
@@ -46,7 +46,7 @@ export function sqliteQueries(database: Database, timeoutMs: number, durability:
   };
 }
 
-/** Inside the caller's transaction. */
+/** Runs the work inside the caller's transaction. */
 export function perform<Result>(database: Database, work: Work<Result>): Result {
   let next = work.next([]);
   while (next.done !== true) next = work.next(rowsOf(database, next.value.text, next.value.parameters));
@@ -57,7 +57,7 @@ function rowsOf<Row>(database: Database, text: string, parameters: readonly Para
   return database.query<Row, SQLQueryBindings[]>(sqliteText(text)).all(...parameters.map(bindable));
 }
 
-/** What SQLite writes in another way than PostgreSQL. Values need no cast, and its ledger is one table for all months. */
+/** How SQLite's SQL differs from PostgreSQL's. Values need no casts, and its ledger is one table for all months. */
 const differences: readonly (readonly [RegExp, string])[] = [
   [/\$(\d+)/g, "?$1"],
   [/::\w+(?:\[\])?/g, ""],
@@ -83,7 +83,7 @@ const differences: readonly (readonly [RegExp, string])[] = [
 
 const known = new Map<string, string>();
 
-/** The same statement for SQLite. There are as many as the program has. */
+/** Translates a statement for SQLite. The cache is bounded by the number of statements in the program. */
 export function sqliteText(text: string): string {
   const found = known.get(text);
   if (found !== undefined) return found;

@@ -1,9 +1,9 @@
 import { nextTurn } from "../../base/loop/next-iteration.ts";
 
-/** A request that reads in many small statements, or many requests at once, must not hold up streams for longer than this. */
+/** The time per iteration of the event loop that reads may take, so that many small statements do not delay streams. */
 const readsMsPerTurn = 10;
 
-/** Lets statements wait for the next turn of the event loop once those of this turn have taken long enough. */
+/** Makes statements wait for the next iteration of the event loop once this iteration's reads have taken their time. */
 export class ReadTurns {
   #spentMs = 0;
   #isCounting = false;

@@ -23,14 +23,14 @@ export interface StoreParts extends FilesParts {
   /** Null for operators: only the gateway charges. */
   readonly journal: Journal | null;
   readonly log: LogSync;
-  /** What works on the log in the background; nothing for operators. */
+  /** Background work on the log; none for operators. */
   readonly logWork: readonly { close(): Promise<void> }[];
   readonly stats: StoreStats;
   /** Runs last, after everything is closed. */
   readonly onClose: () => void;
 }
 
-/** To delete these takes a few milliseconds. */
+/** Deleting these takes a few milliseconds. */
 const mostPrunedParts = 16;
 
 export type SqliteStore = JournaledStore & { readonly files: SqliteFiles };
@@ -70,7 +70,7 @@ export function sqliteStore(parts: StoreParts): SqliteStore {
       return unwritten();
     },
 
-    /** What was committed and is not yet acknowledged is in the database already. */
+    /** Committed charges are in the database even before they are acknowledged. */
     countCaps(capNos) {
       const totals = database.query<CapTotals, [number]>(`${sqliteText(selectCapTotals)} WHERE no = ?`);
       const charge = database.query<{ id: number }, [string]>(selectRecentCharge);
@@ -116,14 +116,14 @@ export function sqliteStore(parts: StoreParts): SqliteStore {
         return pruned.length;
       }),
 
-    /** A client that gets its response again takes it for charged. */
+    /** A client that gets a replayed response assumes that it was charged, so the charge must be durable. */
     async findStoredResponse(scope, notBeforeMs, reserve) {
       const found = await queried.findStoredResponse(scope, notBeforeMs, reserve);
       if (found !== null) await log.sync();
       return found;
     },
 
-    /** Whoever copies entries elsewhere goes on after the last one: none of them may be lost and its number given again. */
+    /** An exporter continues after the last entry, so no entry may be lost and its number reused. */
     async listEntries(asked) {
       const entries = await listEntries(read, asked);
       await log.sync();
@@ -140,7 +140,7 @@ export function sqliteStore(parts: StoreParts): SqliteStore {
       } finally {
         watched?.close();
         await log.close();
-        // Closing copies the log into the database unchecked, which only recovery may do after a failed sync.
+        // Closing copies the log into the database unchecked, which after a failed sync only recovery may do.
         if (log.failure === null) database.close();
         parts.onClose();
       }
@@ -148,6 +148,6 @@ export function sqliteStore(parts: StoreParts): SqliteStore {
   };
 }
 
-/** There is no index: it was made a moment ago, or not at all. */
+/** Needs no index: the charge is either recent or does not exist. */
 const selectRecentCharge = `
 SELECT id FROM entries WHERE id > (SELECT max(id) FROM entries) - 10000 AND exchange_id = ? AND kind = 'charge'`;

@@ -15,7 +15,7 @@ interface CapRow extends CapTotals {
   readonly keyNo: number | null;
 }
 
-/** Four statements, however many accounts. The keys of an account are read if it has at most so many. */
+/** Four statements, however many accounts. An account's keys are read if it has at most `mostKeys`. */
 export function* readStandings(accountIds: readonly string[], mostKeys: number): Work<AccountStanding[]> {
   const rows = yield* query<TotalsRow>(
     `SELECT no, ${accountSums}, (SELECT count(*) FROM keys WHERE account_no = accounts.no)::float8 AS "keyCount"
@@ -47,7 +47,7 @@ export function* readStandings(accountIds: readonly string[], mostKeys: number):
 
 function* keysOf(accountNos: readonly number[]): Work<ReturnType<typeof keyFromRow>[]> {
   if (accountNos.length === 0) return [];
-  // The sign keeps SQLite from going through all keys by their numbers.
+  // The plus sign keeps SQLite from scanning all keys by number.
   const where = "WHERE keys.account_no = ANY ($1::int[]) ORDER BY +keys.no";
   return (yield* query<KeyRow>(`${selectKeys} ${where}`, [accountNos])).map(keyFromRow);
 }

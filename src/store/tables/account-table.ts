@@ -9,7 +9,7 @@ import { capsFrom, lockAccount, selectCaps, setCaps } from "./cap-table.ts";
 import { lockRevision, raiseRevision } from "./revision.ts";
 import { insertRow, updateRow, type WrittenRow } from "./rows.ts";
 
-/** An account, and the number that tables know it by. */
+/** An account with its number in other tables. */
 export interface NumberedAccount {
   readonly no: number;
   readonly account: AccountRecord;
@@ -46,7 +46,7 @@ export function accountFromRow({ no, isOpen, caps, ...fields }: AccountRow): Num
   };
 }
 
-/** The columns that an operator may change. */
+/** The columns that an operator can change. */
 function termsOf(own: OwnStatements, account: AccountRecord): WrittenRow {
   const { label, isOpen, closedAtMs, budgetTokens, period, keyCaps, content, tags, tpmLimits } = account;
   return {
@@ -64,7 +64,7 @@ function termsOf(own: OwnStatements, account: AccountRecord): WrittenRow {
 }
 
 export function* accountsChangedSince(revision: number): Work<AccountRecord[]> {
-  // The sign keeps SQLite from going through all of them by their numbers: 51 ms with 100,000 accounts.
+  // The plus sign keeps SQLite from scanning all accounts by number: 51 ms with 100,000 accounts.
   const where = "WHERE account_revision > $1::int8 ORDER BY +accounts.no";
   const rows = yield* query<AccountRow>(`${selectAccounts} ${where}`, [revision]);
   return rows.map((row) => accountFromRow(row).account);
@@ -75,14 +75,14 @@ export function* accountById(id: string): Work<NumberedAccount | null> {
   return row === undefined ? null : accountFromRow(row);
 }
 
-/** Throws a refusal when there is no such account. */
+/** Throws `unknown_account` if the account does not exist. */
 export function* requireAccount(id: string): Work<NumberedAccount> {
   const found = yield* accountById(id);
   if (found === null) throw new StoreRefusal("unknown_account", `There is no account ${id}.`);
   return found;
 }
 
-/** The caller has looked before this transaction, and another may have taken it since. */
+/** The caller checked before this transaction, and another process may have taken the label since. */
 function* refuseTakenLabel(label: string | null): Work<void> {
   const taken =
     label === null ? [] : yield* query("SELECT 1 FROM accounts WHERE account_label = $1::text", [label]);
@@ -116,13 +116,13 @@ export function* updateAccount(own: OwnStatements, id: string, changes: AccountC
     throw new StoreRefusal("invalid_amount", `The account ${id} owes something. Top it up first.`);
   }
   if (changed.period !== account.period) yield* keepPastPeriod(no, account.period);
-  // Its keys are not changed, which may be thousands: gateways give them the terms of their account.
+  // The keys themselves are not changed, as there may be thousands: gateways apply the account's terms to them.
   const revision = yield* raiseRevision();
   yield* updateRow("accounts", no, { account_revision: ["int8", revision], ...termsOf(own, changed) });
   return changed;
 }
 
-/** Charges may count in a period that began while the budget had another: the audit has to know of it. */
+/** Charges may count in a period that began under the budget's old period, so the audit has to know it. */
 function* keepPastPeriod(no: number, period: AccountRecord["period"]): Work<void> {
   yield* query(
     "INSERT INTO past_periods (account_no, period) VALUES ($1::int, $2::text) ON CONFLICT DO NOTHING",
@@ -133,7 +133,7 @@ function* keepPastPeriod(no: number, period: AccountRecord["period"]): Work<void
 export const selectPastPeriods = `
 SELECT accounts.id AS "accountId", past_periods.period FROM past_periods JOIN accounts ON accounts.no = past_periods.account_no`;
 
-/** The account that is made with a key, for that key alone. */
+/** The account created together with a key, for that key alone. */
 export function ownAccountOf(key: KeyRecord): AccountRecord {
   const { accountId: id, mode, isOpen, budgetTokens, period, createdAtMs } = key;
   const terms = { mode, isOpen, budgetTokens, period, createdAtMs };
@@ -141,7 +141,7 @@ export function ownAccountOf(key: KeyRecord): AccountRecord {
   return { id, ...unset, ...terms, caps: [], keyCaps: [] };
 }
 
-/** Throws a refusal unless a key of this mode may draw on the account. */
+/** Throws unless a key of this mode can be billed to the account. */
 export function checkJoin({ id, mode, closedAtMs }: AccountRecord, keyMode: AccountRecord["mode"]): void {
   if (closedAtMs !== null) throw new StoreRefusal("closed", `The account ${id} is closed.`);
   if (mode === keyMode) return;

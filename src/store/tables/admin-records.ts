@@ -23,7 +23,7 @@ export function storedAdmin(queries: Queries, sessions: SessionRecords | null): 
       );
     },
 
-    /** So many ids at a time: a text that few records have is looked for in all of them. */
+    /** Searches a limited range of ids per statement, because a rare text is searched for in all records. */
     async listAudit({ beforeId, sinceMs, untilMs, search, limit }) {
       const records: AuditRecord[] = [];
       const [newest] = await read<{ id: number | null }>("SELECT max(id)::float8 AS id FROM audit_log");

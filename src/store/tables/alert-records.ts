@@ -11,17 +11,17 @@ import type {
 } from "../alert-records.ts";
 import { type Queries, type Query, query } from "../query.ts";
 
-/** Of each kind. A list that is longer is read by no one, and each is an alert. */
+/** Maximum per kind. Longer lists are not readable, and each item is an alert. */
 export const mostFound = 1_000;
 
-/** From the sums of all keys, and what they do not count yet: both are few rows. */
+/** From the totals of all keys and the rows they do not include yet: few rows each. */
 const selectOverrun = `
 SELECT coalesce(sum(overrun_nano), 0)::float8 AS nano, coalesce(sum(overrun_tokens), 0)::float8 AS tokens FROM (
   SELECT overrun_nano, overrun_tokens FROM usage_all_hours WHERE hour >= $1
   UNION ALL SELECT overrun_nano, overrun_tokens FROM uncounted_usage WHERE +at_ms >= $2
 ) sums`;
 
-/** For a store that one gateway uses: there is no other to send them. */
+/** For a store with one gateway, which always sends the alerts. */
 export function storedAlerts({ read, change, changeTogether }: Queries): AlertRecords {
   return {
     drawnBounds: (nowMs) => readDrawnBounds(read, nowMs, mostFound),
@@ -103,12 +103,12 @@ export function storedAlerts({ read, change, changeTogether }: Queries): AlertRe
   };
 }
 
-/** How many accounts, or caps, one statement looks at. */
+/** How many accounts or caps one statement examines. */
 const perPiece = 5_000;
 
 /**
- * At most so many bounds: the list of what needs attention is for people. Those of the accounts with the lowest numbers, so that it is
- * the same at each look.
+ * Returns at most `most` limits, as the list is for people. They are taken in the order of account numbers, so that
+ * repeated calls return the same ones.
  */
 async function readDrawnBounds(read: Query, nowMs: number, most: number): Promise<Listed<DrawnBound>> {
   const listed: DrawnBound[] = [];
@@ -133,7 +133,7 @@ async function readDrawnBounds(read: Query, nowMs: number, most: number): Promis
   return { listed, more };
 }
 
-/** The parameters of `drawnBoundsSql`, in their order; the piece follows them. */
+/** The parameters of `drawnBoundsSql`, in order, without the range of numbers that follows. */
 function drawnBoundsParameters(nowMs: number): [number, number, number, number, number] {
   const starts = (["day", "week", "month"] as const).map((period) => periodStart(period, nowMs));
   const [day = 0, week = 0, month = 0] = starts;
@@ -141,8 +141,8 @@ function drawnBoundsParameters(nowMs: number): [number, number, number, number, 
 }
 
 /**
- * Reads accounts and caps alone where it can: days of usage only for accounts that may be used up within a week, so
- * nearly half used up, or younger than that.
+ * Reads only accounts and caps where possible. Days of usage are read only for accounts that may run out within a
+ * week: nearly half used, or younger than a week.
  */
 const drawnBoundsSql = writeDrawnBounds();
 const countBoundsSql = `SELECT count(*)::float8 AS count FROM (${drawnBoundsSql}) AS bounds`;

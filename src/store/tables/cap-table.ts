@@ -7,14 +7,14 @@ import { StoreRefusal } from "../store.ts";
 const capFields = `'no', caps.no, 'limit', caps.amount, 'period', caps.period, 'models', caps.models, 'extra', caps.extra,
   'extraPeriodMs', caps.extra_period_ms`;
 
-/** The caps of a row of `keys` or `accounts`, with more fields if need be, as text for `capsFrom`. */
+/** Selects the caps of a row of `keys` or `accounts` as text for `capsFrom`, optionally with more fields. */
 export function selectCaps(owner: "keys" | "accounts", ...more: readonly string[]): string {
   const column = owner === "keys" ? "key_no" : "account_no";
   const fields = [capFields, ...more].join(", ");
   return `(SELECT json_agg(json_build_object(${fields}))::text FROM caps WHERE caps.${column} = ${owner}.no)`;
 }
 
-/** In the order in which they were made. */
+/** In order of creation. */
 export function capsFrom<Cap extends CapRecord = CapRecord>(text: string | null): readonly Cap[] {
   if (text === null) return [];
   return (JSON.parse(text) as Cap[]).toSorted((one, other) => one.no - other.no);
@@ -31,7 +31,7 @@ export function capTotalsOfKeys(keyNos: readonly number[]): Work<CapTotals[]> {
   return query<CapTotals>(`${selectCapTotals} WHERE key_no = ANY ($1::int[])`, [keyNos]);
 }
 
-/** These take the place of all that the owner has. One of the same period and models keeps what it has counted. */
+/** Replaces all caps of the owner. A cap with the same period and models keeps its usage. */
 export function* setCaps(
   own: OwnStatements,
   owner: NumberedOwner,
@@ -67,14 +67,14 @@ export function* extendCap(owner: NumberedOwner, capNo: number, amount: number, 
   );
 }
 
-/** Nobody holds or charges meanwhile: the account is locked, and the key's sums, as by a batch. */
+/** Locks the account and the key's totals, as a batch does, so that nothing is held or charged meanwhile. */
 function* lockOwner({ column, no, accountNo }: NumberedOwner): Work<void> {
   yield* lockAccount(accountNo);
   if (column === "key_no")
     yield* query("SELECT 1 FROM key_sums WHERE key_no = $1::int FOR NO KEY UPDATE", [no]);
 }
 
-/** A batch that decides about one of its keys has the account locked. */
+/** Batches that decide about the account's keys take the same lock. */
 export function* lockAccount(no: number): Work<void> {
   yield* query("SELECT 1 FROM accounts WHERE no = $1::int FOR NO KEY UPDATE", [no]);
 }

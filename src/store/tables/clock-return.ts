@@ -6,9 +6,9 @@ import type { ClockReturn } from "../store.ts";
 import { lockRevision, raiseRevision } from "./revision.ts";
 
 /**
- * Brings bounds back that a clock has moved into the future: accounts, caps and keys that have counted at a moment more than an hour ahead
- * of now. Their sums are computed from the entries again; what is dated ahead counts now, so that nothing becomes free and
- * nothing waits for that day. Null if there is nothing to do. Of one account and its keys, or of all.
+ * Brings back accounts, caps and keys that a fast clock moved more than an hour into the future. Their totals are
+ * recomputed from the entries. What is dated ahead counts now, so that nothing becomes free and nothing waits for
+ * that day. Null if there is nothing to do. For one account and its keys, or for all.
  */
 export function* returnToPresent(
   own: OwnStatements,
@@ -31,7 +31,7 @@ export function* returnToPresent(
   yield* query(returnCaps, [accounts, keys, nowMs]);
   yield* query(returnKeys, [keys, utcDay(nowMs)]);
   yield* own.recountHolds(accounts, keys);
-  // What caps were raised by has changed, too.
+  // The extra amounts of caps have changed, too.
   const revision = yield* raiseRevision();
   yield* query(reviseAccounts, [revision, accounts]);
   yield* query(reviseKeys, [revision, keys]);
@@ -56,20 +56,23 @@ function* numbers(text: string, parameters: readonly Parameter[]): Work<number[]
   return (yield* query<{ no: number }>(text, parameters)).map(({ no }) => no);
 }
 
-/** Without a lock, because nearly always there is nothing. */
+/** Not locked, because nearly always there is nothing to do. */
 const selectAnyAhead = `
 SELECT 1 WHERE EXISTS (SELECT 1 FROM accounts WHERE counted_at_ms > $1::int8 OR period_start_ms > $1::int8)
   OR EXISTS (SELECT 1 FROM caps WHERE period_start_ms > $1::int8) OR EXISTS (SELECT 1 FROM holds WHERE counted_at_ms > $1::int8)
   OR EXISTS (SELECT 1 FROM key_sums WHERE day::int8 * 86400000 > $1::int8)`;
 
-/** Locked, as by whoever charges: accounts first, in the order of their numbers. */
+/** Locked in the same order as by charges: accounts first, by number. */
 const aheadAccounts = `
 SELECT no FROM accounts WHERE no = coalesce($2::int8, no) AND (counted_at_ms > $1::int8 OR period_start_ms > $1::int8
   OR no IN (SELECT account_no FROM caps WHERE account_no IS NOT NULL AND period_start_ms > $1::int8)
   OR no IN (SELECT coalesce(account_no, key_no) FROM holds WHERE counted_at_ms > $1::int8))
 ORDER BY no FOR NO KEY UPDATE`;
 
-/** Keys that draw on such an account, or did, too: a charge of theirs may count ahead, and a new cap would count it. */
+/**
+ * Includes keys that are or were billed to such an account: their charges may count ahead, and a new cap would count
+ * them.
+ */
 const aheadKeys = `
 SELECT key_no AS no FROM key_sums
 WHERE ($3::int8 IS NULL OR key_no IN (SELECT no FROM keys WHERE account_no = $3::int8)) AND (day::int8 * 86400000 > $1::int8
@@ -83,7 +86,7 @@ const selectLatest = `SELECT max(counted_at_ms)::float8 AS "latestMs" FROM accou
 
 const through = "(SELECT coalesce(max(id), 0) FROM entries)";
 
-/** A budget that never resets stays in the period that it had begun. */
+/** A budget that never resets stays in its period. */
 const insertAccounts = `
 INSERT INTO clock_returns (account_no, entries_through, to_ms, period_ms)
 SELECT no, ${through}, $2::int8, least(period_start_ms,
@@ -94,7 +97,7 @@ const insertKeys = `
 INSERT INTO clock_returns (key_no, entries_through, to_ms, period_ms)
 SELECT no, ${through}, $2::int8, 0 FROM keys WHERE no = ANY ($1::int8[])`;
 
-/** What runs is charged to the present. */
+/** Running requests are charged to the present. */
 const returnHolds = `
 UPDATE holds SET counted_at_ms = $1::int8, period_start_ms = least(holds.period_start_ms, r.period_ms)
 FROM clock_returns r
@@ -115,7 +118,7 @@ const countedBy = (owner: "key_no" | "account_no", counted: string, owners: stri
   WHERE caps.${owner} = ANY (${owners}) AND sluice_period_start(caps.period, c.${counted}) = ${present}
     AND sluice_matches(caps.models, c.model)`;
 
-/** What a cap was raised by for a period ahead is for the present one. */
+/** The extra amount of a future period applies to the current one. */
 const returnCaps = `
 UPDATE caps SET period_start_ms = ${present}, used = coalesce(s.used, 0),
   extra_period_ms = least(caps.extra_period_ms, ${present})

@@ -11,12 +11,12 @@ const shared = 'id, at_ms::float8 AS "atMs", key_id AS "keyId", owner, model, ou
 const listed = `${shared}, length(body) AS "bytes"`;
 const whole = `${shared}, body`;
 
-/** The condition that finds rows by a comparison of their id, such as `id = $1`. */
+/** Builds the condition that finds rows by comparing their id, such as `id = $1`. */
 export type IdCondition = (comparison: string) => string;
 
 const byIndex: IdCondition = (comparison) => comparison;
 
-/** What reads recorded content, the same in both databases. */
+/** The reads of recorded content, equal for both databases. */
 export function contentReads(
   read: Query,
   byId: IdCondition = byIndex,
@@ -36,7 +36,7 @@ export function contentReads(
   };
 }
 
-/** The newest first. */
+/** Newest first. */
 function readPage<Row>(read: Query, page: ContentPage, columns: string, byId: IdCondition): Promise<Row[]> {
   const { after, limit } = page;
   const parameters = new Parameters();

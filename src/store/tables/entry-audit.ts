@@ -1,20 +1,20 @@
 import { query, type Work } from "../query.ts";
 import type { LedgerFault } from "../store.ts";
 
-/** Entries whose key is gone, and late charges of accounts that their key did not draw on at that time. */
+/** Entries whose key is gone, and late charges to accounts that the key was not billed to at that time. */
 export function* misplacedEntries(): Work<readonly LedgerFault[]> {
   return [...(yield* query<LedgerFault>(keysGone)), ...(yield* query<LedgerFault>(wrongAccounts))];
 }
 
-/** 0 is for entries of an account and none of its keys. */
+/** Key number 0 marks entries of an account without a key. */
 const keysGone = `
 SELECT NULL AS "keyId", 'entry ' || entries.id AS "where", 'key' AS field, key_no AS kept, 'no such key' AS recomputed
 FROM entries WHERE key_no <> 0 AND NOT EXISTS (SELECT 1 FROM keys WHERE keys.no = key_no)
 ORDER BY entries.id LIMIT 100`;
 
 /**
- * What is in flight when a key moves is charged where it began. Its hold says where that was; only a late charge has none any more.
- * The clocks of whoever moves the key and who charges may differ a little.
+ * Requests in flight when a key moves are charged to the old account. Their hold records it, but a late charge has no
+ * hold. The clocks of the process that moves the key and the one that charges may differ a little.
  */
 const toleranceMs = 60_000;
 

@@ -3,7 +3,7 @@ import { Parameters, type Query } from "../query.ts";
 import { ofKey } from "../reporting/row-search.ts";
 import type { AuditedEntry, EntryQuery } from "../store.ts";
 
-/** Oldest first. `throughId` bounds it to entries that no one is still writing among. */
+/** Oldest first. `throughId` excludes entries after which an earlier id may still be written. */
 export async function listEntries(
   query: Query,
   { afterId, limit, keyId, sinceMs = 0, untilMs = Number.MAX_SAFE_INTEGER }: EntryQuery,

@@ -6,7 +6,7 @@ import { type SumRow, sumChecks, sumFaults } from "../reporting/sum-audit.ts";
 import type { LedgerFault } from "../store.ts";
 import { quantitiesOf } from "../stored-quantities.ts";
 
-/** Reads the ledger: entries, the totals kept beside them, and the open holds. */
+/** Reads the ledger: entries, their totals, and the open holds. */
 
 export function* entriesChangedSince(revision: number): Work<Entry[]> {
   const where = "WHERE entries.revision > $1::int8 ORDER BY entries.id";
@@ -47,7 +47,7 @@ export function* accountTotals(accountNo: number): Work<AccountTotals> {
   return totals;
 }
 
-/** A key's own and its account's. */
+/** The totals of a key and of its account. */
 export async function totalsOfKey(read: Query, keyId: string): Promise<Totals | null> {
   const [totals] = await read<Totals>(
     `SELECT ${accountSums}, ${keySums} FROM ${keysWithSums} JOIN accounts ON accounts.no = keys.account_no
@@ -69,7 +69,7 @@ export function* openHolds(): Work<HoldProgress[]> {
   return rows.map(holdOf);
 }
 
-/** Compared in SQL, because lifetime sums may exceed what a double represents exactly. */
+/** Compared in SQL, because lifetime totals may exceed what a double represents exactly. */
 export function* unbalancedId(): Work<string | null> {
   const [found] = yield* query<{ id: string }>(
     `SELECT coalesce((SELECT id FROM keys WHERE keys.no = accounts.no), accounts.id) AS id FROM accounts
@@ -80,7 +80,7 @@ export function* unbalancedId(): Work<string | null> {
   return found?.id ?? null;
 }
 
-/** Sums for reports that are not those of the entries. */
+/** Report totals that differ from the entries. */
 export function* sumsThatDiffer(nowMs: number): Work<LedgerFault[]> {
   const faults: LedgerFault[] = [];
   for (const check of sumChecks(nowMs)) {
@@ -99,7 +99,7 @@ interface HoldRow extends Omit<HoldProgress, "rates" | "quantities" | "served"> 
 
 function holdOf({ ratesId: id, rates: text, quantities, served, ...hold }: HoldRow): HoldProgress {
   const rates = id === null || text === null ? null : { id, text };
-  // Written by the gateway's own progress.
+  // Safe cast: written by the gateway's own progress.
   const by = served === null ? null : (JSON.parse(served) as Served);
   return { ...hold, rates, quantities: quantitiesOf(quantities, null), served: by };
 }

@@ -58,7 +58,7 @@ export function keySearch(read: Query) {
       return row === undefined ? null : accountFromRow(row).account;
     },
 
-    /** Those that are more than the own account of one key. Nearly all may be of one key, so they are looked at in pieces. */
+    /** Lists shared accounts. Nearly all accounts may belong to a single key, so they are examined piece by piece. */
     async listAccounts({ limit, after = "" }) {
       const found: AccountRow[] = [];
       const [place] = await read<{ after: number | null; last: number | null }>(
@@ -85,17 +85,17 @@ const isShared = `(NOT EXISTS (SELECT 1 FROM keys WHERE keys.no = accounts.no)
 
 /** About 5 ms on SQLite. */
 const namesPerPiece = 20_000;
-/** A shorter text is a beginning of too many. */
+/** A shorter text is the beginning of too many ids. */
 const shortestBeginning = 8;
 const isNamed = `keys.no BETWEEN $2::int8 AND $3::int8 AND (keys.label = $1::text OR (length($1::text) >= ${shortestBeginning}
   AND (substr(keys.id, 1, length($1::text)) = $1::text OR substr(prefix, 1, length($1::text)) = $1::text)))`;
 
-/** Each by its index. One condition over both tables would read all of them: 35 ms with 100,000 keys. */
+/** Uses one index per table. One condition over both tables would read all of them: 35 ms with 100,000 keys. */
 const numbersNamed = `
 SELECT no FROM keys WHERE id = $1::text UNION ALL SELECT no FROM keys WHERE prefix = $1::text
 UNION ALL SELECT no FROM (SELECT keys.no FROM accounts JOIN keys ON keys.account_no = accounts.no WHERE accounts.id = $1::text LIMIT 2) drawing`;
 
-/** By a part of the label or the owner, or the beginning of the id or prefix. */
+/** Matches part of the label or owner, or the beginning of the id or prefix. */
 export function keyMatches(search: string, parameters: Parameters): string {
   const part = partPattern(search);
   const [within, atStart] = [parameters.add(part), parameters.add(part.slice(1))];
@@ -108,7 +108,7 @@ export function keyMatches(search: string, parameters: Parameters): string {
   return `(${columns.map(([column, pattern]) => `${column} ILIKE ${pattern} ESCAPE '\\'`).join(" OR ")})`;
 }
 
-/** What contains the text, for LIKE. */
+/** A LIKE pattern for values that contain the text. */
 export function partPattern(text: string): string {
   return `%${text.replaceAll(/[\\%_]/g, "\\$&")}%`;
 }

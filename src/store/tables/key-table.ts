@@ -23,13 +23,13 @@ import { lockRevision, raiseRevision, readRevision } from "./revision.ts";
 import { insertRow, updateRow, type WrittenRow } from "./rows.ts";
 
 export function* keysChangedSince(revision: number): Work<KeyRecord[]> {
-  // The sign keeps SQLite from going through all of them by their numbers: 54 ms with 100,000 keys.
+  // The plus sign keeps SQLite from scanning all keys by number: 54 ms with 100,000 keys.
   const where = "WHERE revision > $1::int8 ORDER BY +keys.no";
   const rows = yield* query<KeyRow>(`${selectKeys} ${where}`, [revision]);
   return rows.map((row) => keyFromRow(row).key);
 }
 
-/** Some of an account's keys in the order of their making, with what their caps have counted. */
+/** A page of an account's keys in order of creation, with the usage of their caps. */
 export function* keyPageOfAccount(accountNo: number, after: number, limit: number): Work<AccountKeys> {
   const where = "WHERE keys.account_no = $1::int AND keys.no > $2::int ORDER BY keys.no LIMIT $3::int8";
   const rows = yield* query<KeyRow>(`${selectKeys} ${where}`, [accountNo, after, limit]);
@@ -38,14 +38,14 @@ export function* keyPageOfAccount(accountNo: number, after: number, limit: numbe
   return { keys: rows.map((row) => keyFromRow(row).key), caps, next };
 }
 
-/** Throws a refusal when there is no such key. */
+/** Throws `unknown_key` if the key does not exist. */
 export function* requireKey(id: string): Work<NumberedKey> {
   const [row] = yield* query<KeyRow>(`${selectKeys} WHERE keys.id = $1::text`, [id]);
   if (row === undefined) throw new StoreRefusal("unknown_key", `There is no key ${id}.`);
   return keyFromRow(row);
 }
 
-/** It draws on the account that it names; if there is none, it gets one of its own, with its number. */
+/** Bills the key to its account; if that does not exist, it is created with the key's number. */
 export function* insertKey(own: OwnStatements, key: KeyRecord, sinceRevision?: number): Work<void> {
   yield* lockRevision();
   if (sinceRevision !== undefined && (yield* readRevision()) !== sinceRevision) {
@@ -100,7 +100,7 @@ export function* moveKey(id: string, accountId: string, nowMs: number): Work<Key
   return (yield* requireKey(id)).key;
 }
 
-/** Changes the caps of a key or an account, and tells the gateways. */
+/** Changes the caps of a key or an account, and raises the revision for the gateways. */
 export function* changeCaps(
   owner: CapOwner,
   change: (numbered: NumberedOwner, caps: readonly CapRecord[]) => Work<void>,

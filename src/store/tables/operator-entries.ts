@@ -15,7 +15,7 @@ import { accountTotals, entryById } from "./entry-table.ts";
 import { requireKey } from "./key-table.ts";
 import { lockRevision, raiseRevision } from "./revision.ts";
 
-/** A top-up or an adjustment. One whose reference is known is not written again. */
+/** Writes a top-up or an adjustment, unless its reference was used before. */
 export function* recordOperatorEntry(
   own: OwnStatements,
   kind: "topup" | "adjustment",
@@ -34,12 +34,12 @@ export function* recordOperatorEntry(
   return { entry: yield* entryById(id), repeated: false };
 }
 
-/** Throws a refusal if a top-up or an adjustment is not possible. The totals must not change meanwhile. */
+/** Throws if a top-up or an adjustment is not possible. The totals must not change meanwhile. */
 function checkOperatorEntry(
   kind: "topup" | "adjustment",
   { amountNano, heldNano = 0, keyId }: OperatorEntry,
   account: Pick<AccountRecord, "id" | "mode" | "isOpen">,
-  /** What an operator knows it by. */
+  /** The name that the operator used. */
   name: string,
   totals: Pick<AccountTotals, "posted" | "purchased">,
 ): void {
@@ -75,7 +75,7 @@ function checkOperatorEntry(
   }
 }
 
-/** The credit that a key or an account is given when it is made. */
+/** The opening credit of a new key or account. */
 export function openingEntry(
   owner: Pick<OperatorEntry, "keyId" | "accountId">,
   amountNano: number,
@@ -84,7 +84,7 @@ export function openingEntry(
   return { ...owner, amountNano, reference: null, note: "opening credit", atMs };
 }
 
-/** The entry that a reference was first used for; refused if that was for something else. */
+/** The entry that first used the reference. Throws if it differs from this one. */
 function repeatedEntry(earlier: Entry, kind: Entry["kind"], entry: OperatorEntry): RecordedEntry {
   if (earlier.kind === kind && earlier.amount === entry.amountNano) return { entry: earlier, repeated: true };
   const whose = entry.keyId === null ? "account" : "key";

@@ -1,15 +1,18 @@
 import type { Query } from "../query.ts";
 import type { OldestPruning } from "../store.ts";
 
-/** Rows that are kept for a while: by their numbers, which grow with time, when they were written, and which may go. */
+/**
+ * Tables with limited retention: the number column, which grows with time, the time column, and which rows can be
+ * deleted.
+ */
 const prunedTables = {
   given_ids: ["no", "given_at_ms", "true"],
   caller_ids: ["no", "at_ms", "true"],
-  // After a crash the sums are completed from those that they do not count yet.
+  // After a crash the totals are completed from the rows they do not include yet.
   exchange_endings: ["id", "at_ms", "id <= (SELECT endings_through FROM rollups)"],
 } as const;
 
-/** Examines the oldest rows, which are the first ones, and deletes those that are too old or too many. Returns how many. */
+/** Examines the oldest rows and deletes those that are too old or too many. Returns how many. */
 export async function pruneOldest(
   change: Query,
   table: keyof typeof prunedTables,

@@ -2,7 +2,7 @@ import { query, type Work } from "../query.ts";
 import { columnOf } from "../reporting/figure-columns.ts";
 import type { ExactTotals, RecomputedTotals } from "../store.ts";
 
-/** Sums as JSON objects of digits: those of a lifetime may exceed a double. */
+/** Totals as JSON objects of digits: lifetime totals may exceed a double. */
 interface TotalsRow {
   readonly keyId: string | null;
   readonly where: string;
@@ -11,9 +11,9 @@ interface TotalsRow {
 }
 
 /**
- * The totals of every account, key and cap as they are kept, and as the entries alone add up to. It shares no code with
- * what maintains the totals, so that a bug there cannot hide here. Where a hold may turn an account's period before anything
- * is charged in it, the kept period may be later than that of the last charge, and then has used nothing.
+ * The totals of every account, key and cap, as stored and as the entries alone add up to. Shares no code with what
+ * maintains the totals, so that a bug there cannot hide here. A hold may advance an account's period before anything
+ * is charged in it. Then the stored period is later than that of the last charge, and nothing of it is used.
  */
 export function* recomputeTotals(): Work<readonly RecomputedTotals[]> {
   const rows = yield* query<TotalsRow>(selectAll);
@@ -27,7 +27,7 @@ function exact(sums: string): ExactTotals {
   return Object.fromEntries(digits.map(([name, value]) => [name, BigInt(value)]));
 }
 
-/** A JSON object of sums as text, from their names and expressions. */
+/** An SQL expression for a JSON object of sums as text, from names and expressions. */
 function sums(columns: Readonly<Record<string, string>>): string {
   const pairs = Object.entries(columns).map(
     ([name, value]) => `'${name}', CAST(coalesce(${value}, 0) AS text)`,
@@ -35,7 +35,7 @@ function sums(columns: Readonly<Record<string, string>>): string {
   return `json_build_object(${pairs.join(", ")})::text`;
 }
 
-/** Columns of a table, by the names of their sums. */
+/** Columns of a table, by the names of their totals. */
 function columnsOf(table: string, names: readonly string[]): Record<string, string> {
   return Object.fromEntries(names.map((name) => [name, `${table}.${columnOf(name)}`]));
 }
@@ -43,12 +43,12 @@ function columnsOf(table: string, names: readonly string[]): Record<string, stri
 const accountNames = ["posted", "purchased", "used", "periodStartMs", "periodUsed"];
 const keyNames = ["day", "daySpend", "spent", "requests", "inputTokens", "outputTokens", "lastCostNano"];
 
-/** The charges that a cap has counted, by those of its owner. */
+/** The charges that a cap counts, among its owner's charges. */
 const countedBy = (owner: "key_no" | "account_no", counted: string) => `
   SELECT caps.no, c.amount FROM caps JOIN counted_charges c ON c.${owner} = caps.${owner}
   WHERE sluice_period_start(caps.period, c.${counted}) = caps.period_start_ms AND sluice_matches(caps.models, c.model)`;
 
-/** In SQLite an entry of a key's own account does not name it: it has the key's number. */
+/** In SQLite an entry of a key's own account has no account number: it equals the key's number. */
 const selectAll = `
 WITH charges AS NOT MATERIALIZED (SELECT * FROM counted_charges), credits AS (
   SELECT coalesce(account_no, key_no) AS account_no, sum(amount) AS amount FROM entries

@@ -2,8 +2,8 @@ import { assert } from "../../base/assert.ts";
 import { query, type Work } from "../query.ts";
 
 /**
- * Counts the changes that a running gateway must apply. It is raised in the transaction that makes the change, and these run one after the
- * other, so a reader that is at a revision has seen every change up to it.
+ * Counts the changes that a running gateway must apply. Raised in the transaction of the change. These transactions
+ * run one after the other, so a reader at a revision has seen every change up to it.
  */
 export interface RevisionRow {
   readonly revision: number;

@@ -1,11 +1,11 @@
 import { type Parameter, query, type Work } from "../query.ts";
 
-/** What is written to a row: the type and the value of each column. */
+/** The values of a row to write: the type and value of each column. */
 export type WrittenRow = Readonly<
   Record<string, readonly [type: "text" | "int" | "int8", value: string | number | null]>
 >;
 
-/** Also where the database would number the row by itself. */
+/** Inserts a row, also into a table that numbers its own rows. */
 export function* insertRow(table: string, row: WrittenRow): Work<void> {
   const places = Object.values(row).map(([type], index) => `$${index + 1}::${type}`);
   yield* query(

@@ -7,13 +7,13 @@ import { type Parameter, PostgresClient, type Query } from "../client.ts";
 import { Database } from "../database.ts";
 import { DayPartitions } from "./day-partitions.ts";
 
-/** One writes, one reads. */
+/** One connection for writes, one for reads. */
 const connections = 2;
 const deadlineMs = 30_000;
 const outageMs = 5_000;
 const rowsPerInsert = 100;
 const rowsPerRewrite = 100;
-/** A whole rewrite is one transaction. */
+/** A rewrite is one transaction. */
 const rewriteMs = 3_600_000;
 
 export function openPostgresContent({ url, password, prepare }: PostgresLocation): ContentStore {
@@ -33,7 +33,7 @@ export function openPostgresContent({ url, password, prepare }: PostgresLocation
     ...contentReads(database.read),
 
     async write(rows) {
-      // A partition that another gateway has dropped meanwhile is created again.
+      // Another gateway may have dropped the partition meanwhile; it is created again.
       await writeAll(rows).catch(() => {
         days.forget();
         return writeAll(rows);
@@ -72,7 +72,7 @@ export function openPostgresContent({ url, password, prepare }: PostgresLocation
   };
 }
 
-/** Only a rewritten table has nothing left of what was deleted. Whoever writes content waits meanwhile, and no request does. */
+/** Deleted text only disappears from the files when a table is rewritten. Content writes wait meanwhile; requests do not. */
 async function rewritePartitions(client: PostgresClient, partitions: ReadonlySet<string>): Promise<void> {
   try {
     for (const partition of partitions) await client.query(`VACUUM FULL ${partition}`);
@@ -101,7 +101,7 @@ async function rewriteAll(
   mark: Uint8Array | null,
   onProgress: (done: number, all: number) => void,
 ): Promise<void> {
-  // No gateway writes meanwhile with the old key.
+  // Keeps gateways from writing with the old key meanwhile.
   await query("LOCK TABLE content IN SHARE ROW EXCLUSIVE MODE");
   const { page } = contentReads(query);
   const [found] = await query<{ rows: number }>("SELECT count(*)::float8 AS rows FROM content");

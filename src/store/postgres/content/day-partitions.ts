@@ -13,13 +13,13 @@ SELECT c.relname AS name, pg_total_relation_size(c.oid)::float8 AS bytes
 FROM pg_inherits AS i JOIN pg_class AS c ON c.oid = i.inhrelid
 WHERE i.inhparent = 'content'::regclass AND c.relname ~ '^content_[0-9]{8}$' ORDER BY 1`;
 
-/** Gateways that create or drop one wait for each other. */
+/** Serializes gateways that create or drop partitions. */
 const lock = "SELECT pg_advisory_xact_lock(hashtext('sluice content partitions'))";
 
-/** The partitions of `content`, one for each UTC day, so that a day is dropped and not deleted row by row. */
+/** The partitions of `content`, one per UTC day, so that a whole day is dropped at once. */
 export class DayPartitions {
   readonly #client: PostgresClient;
-  /** Days whose partition is there. Another gateway may drop one, and then writing fails once. */
+  /** Days with a known partition. If another gateway drops one, the next write fails once. */
   readonly #known = new Set<number>();
 
   constructor(client: PostgresClient) {
@@ -40,12 +40,12 @@ export class DayPartitions {
     for (const day of missing) this.#known.add(day);
   }
 
-  /** Every partition is looked for again. */
+  /** Forgets all known partitions. */
   forget(): void {
     this.#known.clear();
   }
 
-  /** Days that are over for good, and then the oldest while all of them take too much. The newest stays. */
+  /** Drops days before `beforeMs`, and then the oldest while the total is too large. The newest stays. */
   async drop({ beforeMs, maxBytes }: ContentLimits): Promise<void> {
     const all = await this.#all();
     let bytes = sum(all);
@@ -66,7 +66,7 @@ export class DayPartitions {
     return sum(await this.#all());
   }
 
-  /** The oldest first. */
+  /** Oldest first. */
   async #all(): Promise<Partition[]> {
     const found = await this.#client.query<Omit<Partition, "startsMs">>(ofContent);
     return found.map((partition) => ({ ...partition, startsMs: startOf(partition.name) }));

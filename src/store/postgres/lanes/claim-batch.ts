@@ -6,10 +6,10 @@ import { figureAt } from "./figure-at.ts";
 
 export type ClaimItem = ({ readonly kind: "claim" } & ClaimOrder) | ({ readonly kind: "end" } & ClaimName);
 
-/** By the numbers that `sluice_claim` gives, from 1 on. */
+/** Indexed by the number that `sluice_claim` returns, minus 1. */
 const verdicts: readonly ClaimVerdict[] = ["run", "running", "conflict", "replay"];
 
-/** Ends come first: a name that was given back can be claimed in the same batch. */
+/** Ends come first, so that a released name can be claimed in the same batch. */
 export async function sendClaims(
   query: Query,
   [node, lane, sequence]: readonly [number, number, number],

@@ -12,13 +12,13 @@ import { sqlStateOf } from "../errors.ts";
  */
 export type LaneFailure = "fenced" | "rejected" | "blocked" | "unreachable";
 
-/** Raised by the functions of this schema for a node that was taken over. */
+/** Raised by this schema's functions for a node that was taken over. */
 const fencedState = "SL001";
 
-/** Nobody gave the lock back within the time that the batch waits for it. */
+/** The lock was not released within the time that the batch waits for it. */
 const blockedState = "55P03";
 
-/** Data exception, violated constraint, or raised by a function: the same again cannot help. */
+/** Data exception, violated constraint, or raised by a function: a retry cannot help. */
 const rejectedState = /^(?:22|23|P0)/;
 
 export function failureOf(error: unknown): LaneFailure {

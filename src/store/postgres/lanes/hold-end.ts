@@ -8,7 +8,7 @@ import { endingRow, responseRow, rounded } from "../../written-rows.ts";
 import { figureAt } from "./figure-at.ts";
 import { type Field, rowText } from "./row-text.ts";
 
-/** What ends a hold, as the database takes it. Plain JSON, because it may have to be kept in a file. */
+/** The end of a hold, in the form that the database takes. Plain JSON, because it may be kept in a file. */
 export interface HoldEnd {
   readonly id: string;
   readonly key: string;
@@ -31,7 +31,7 @@ type TurnColumns = Readonly<Record<string, Field | readonly string[]>>;
 
 /** The usage record is the last part of a row. */
 const noRecord: readonly Field[] = new Array<Field>(15).fill(null);
-/** All that a release has is its id. */
+/** A release has only its id. */
 const noCharge: readonly Field[] = [...new Array<Field>(16).fill(null), ...noRecord];
 
 /** A row of `sluice_hold_end`. */
@@ -47,14 +47,14 @@ export function attemptRow([n, day, attempt]: readonly [number, number, AttemptC
 }
 
 const figuresPerCharge = 3;
-/** For progress and releases, which charge nothing. */
+/** The result for progress and releases, which charge nothing. */
 export const nothingCharged: Charged = { charged: 0, overrun: 0 };
 
-/** The node was taken over, and another exchange answers what this one should have: it is not charged, and must not be delivered. */
+/** The node was taken over, and another request has the claim now: this one is not charged and must not be delivered. */
 export const superseded = { isSuperseded: true } as const;
 export type Ended = Charged | typeof superseded;
 
-/** In the order in which they were sent. The database says nothing about a release. */
+/** In the order of sending. The database returns nothing for a release. */
 export function chargesOf(count: number, figures: ArrayLike<number> | null): Ended[] {
   const charges = new Array<Ended>(count).fill(nothingCharged);
   const end = figures?.length ?? 0;
@@ -104,13 +104,13 @@ function recordColumns(record: UsageRecord, savedNano: number | null): readonly 
   ];
 }
 
-/** The claim that it ends is found by its first columns. */
+/** Its first columns identify the claim that it ends. */
 function storedRow(id: string, response: StoredResponse) {
   const body = Buffer.from(response.body).toString("base64");
   return { id, key: response.keyId, ...responseRow(response), body };
 }
 
-/** An item of what `sluice_keep_turns` takes. */
+/** A turn in the form that `sluice_keep_turns` takes. */
 export function turnOf(turn: TurnRecord): TurnColumns {
   return {
     key: turn.keyId,

@@ -9,7 +9,7 @@ export function orderRow({ holdId, keyId, amount, nowMs, model, askedModel, labe
   return rowText([holdId, keyId, amount, nowMs, model, askedModel, labels]);
 }
 
-/** By the numbers that `sluice_open_holds` gives, from 1 on. */
+/** Indexed by the number that `sluice_open_holds` returns, minus 1. */
 const decisions: readonly HoldDecision[] = [
   "held",
   "too_little",
@@ -26,7 +26,7 @@ const decisions: readonly HoldDecision[] = [
 const periods: readonly BudgetPeriod[] = ["none", "day", "week", "month"];
 
 const figuresPerVerdict = 14;
-/** A budget without a limit has so much, in SQL. */
+/** What SQL uses for a budget without a limit. */
 const withoutLimit = 2 ** 62;
 
 const unknownKey: HoldVerdict = {
@@ -40,7 +40,7 @@ const unknownKey: HoldVerdict = {
   bound: { kind: "balance", capNo: 0, period: "none", limit: null, used: 0, periodStartMs: 0 },
 };
 
-/** In the order in which they were asked for. The database says nothing about an order whose key there is not. */
+/** In the order of the requests. The database returns nothing for an unknown key. */
 export function verdictsOf(count: number, figures: ArrayLike<number> | null): HoldVerdict[] {
   const verdicts = new Array<HoldVerdict>(count).fill(unknownKey);
   const end = figures?.length ?? 0;
@@ -65,7 +65,7 @@ function verdictAt(figures: ArrayLike<number>, at: number): HoldVerdict {
   };
 }
 
-/** Something may be held of it, so that it is no longer the whole. */
+/** Amounts near the marker mean "no limit": holds may have been subtracted from it. */
 function limited(figure: number): number {
   return figure < withoutLimit / 2 ? figure : Number.POSITIVE_INFINITY;
 }

@@ -22,7 +22,10 @@ export interface LaneOptions<Item, Answer> {
   readonly onFenced: () => void;
   /** Items of one group may wait for the same lock. */
   readonly groupOf: (item: Item) => string;
-  /** Where a group goes whose lock somebody else keeps, so that the others need not wait. Without, it is tried again after them. */
+  /**
+   * The lane for a group whose lock another session keeps, so that the others need not wait. Without it, the group is
+   * retried after them.
+   */
   readonly apart?: Lane<Item, Answer>;
   readonly onSetApart?: (group: string) => void;
   readonly mostItems?: number;
@@ -58,7 +61,7 @@ export class Lane<Item, Answer> {
   /** While halted, nothing is sent; `resume` restarts at 1. */
   #isHalted = true;
   #watchTimer: ReturnType<typeof setInterval> | null = null;
-  /** How long the database has answered nothing, by what this process could have heard of it. */
+  /** How long the database has been silent, counting only time in which this process could have received a reply. */
   #silentMs = 0;
 
   constructor(options: LaneOptions<Item, Answer>) {
@@ -70,7 +73,7 @@ export class Lane<Item, Answer> {
     return this.#pendingEntries().map(({ item }) => item);
   }
 
-  /** Those of them that have waited for so long. */
+  /** Pending items that have waited at least this long. */
   pendingFor(ms: number): readonly Item[] {
     const addedBeforeMs = performance.now() - ms;
     const overdue = this.#pendingEntries().filter(({ addedAtMs }) => addedAtMs <= addedBeforeMs);
@@ -123,7 +126,7 @@ export class Lane<Item, Answer> {
     this.#waiting = this.#waiting.filter(({ item }) => isKept(item));
   }
 
-  /** Resolves true when nothing is pending any more, false when that takes longer than `mostMs`. */
+  /** Resolves with true when nothing is pending any more, with false after `mostMs`. */
   async drained(mostMs: number): Promise<boolean> {
     const deadlineMs = performance.now() + mostMs;
     while (this.size > 0 && performance.now() < deadlineMs) await Bun.sleep(5);
@@ -138,20 +141,20 @@ export class Lane<Item, Answer> {
     if (this.#running !== null || this.#isHalted) return;
     this.#running = this.#run().finally(() => {
       this.#running = null;
-      // Something may have been added between the last look and now.
+      // An item may have been added between the last check and now.
       if (this.#waiting.length > 0) this.#start();
     });
   }
 
   async #run(): Promise<void> {
-    // What is added at once becomes one batch, and need not wait for whatever else this turn of the event loop adds.
+    // Items added together become one batch, and do not wait for the rest of this iteration of the event loop.
     await null;
     while (this.#waiting.length > 0 && !this.#isHalted) {
       this.#inFlight = this.#waiting.splice(0, this.#options.mostItems ?? defaultMostItems);
       const unanswered = await this.#deliver(this.#inFlight);
       this.#inFlight = [];
       if (unanswered.length > 0) this.#waiting = [...unanswered, ...this.#waiting];
-      // What the answers set off goes with the next batch: fewer and fuller ones cost the database less.
+      // Work triggered by the replies goes into the next batch: fewer and fuller batches cost the database less.
       await nextTurn();
     }
   }

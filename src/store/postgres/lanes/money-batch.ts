@@ -8,7 +8,7 @@ import { attemptRow, chargesOf, type Ended, endRow, type HoldEnd, nothingCharged
 import { orderRow, verdictsOf } from "./hold-order.ts";
 import { rowsText, rowText } from "./row-text.ts";
 
-/** What holds have produced so far. May be added to until it is first sent. */
+/** The progress of holds. Can be added to until it is first sent. */
 export interface HoldProgressItem {
   readonly kind: "progress";
   readonly notes: ReadonlyMap<string, ProducedSoFar>;
@@ -31,10 +31,7 @@ const statement = `SELECT charges, verdicts FROM sluice_do_batch($1, $2, $3, $4,
 
 const defaultLockMs = 500;
 
-/**
- * Holds are ended before others are opened, so that what they had reserved is there for these. An account that somebody else
- * keeps locked is waited for that long.
- */
+/** Ends holds before opening others, so that these can use what was reserved. Waits for locked accounts up to `lockMs`. */
 export async function sendMoney(
   query: Query,
   [node, lane, sequence]: readonly [number, number, number],
@@ -80,7 +77,7 @@ function progressRow([id, { cost, rates, quantities, served }]: readonly [string
   return rowText([id, cost, rates.id, JSON.stringify(quantities), by]);
 }
 
-/** With the place of the end in the batch, and the day. */
+/** Attempts with the index of their hold's end in the batch, and their day. */
 function attemptsOf({ attempts = [], charge }: HoldEnd, index: number) {
   return attempts.map((attempt) => [index + 1, utcDay(charge?.at ?? 0), attempt] as const);
 }
@@ -93,7 +90,7 @@ export function ratesIn(items: readonly MoneyItem[]): readonly KeptRates[] {
   });
 }
 
-/** How the charged exchanges ended, `n` being the place of each in the batch; null if there is none, as in nearly all batches. */
+/** Outcomes of charged requests, `n` being the index in the batch; null if there are none, as in nearly all batches. */
 function endingsOf(ends: readonly HoldEnd[]): string | null {
   const endings = ends.flatMap(({ ending }, index) => (ending === null ? [] : [{ ...ending, n: index + 1 }]));
   return endings.length === 0 ? null : storableJson(endings);

@@ -3,11 +3,11 @@ import type { Query } from "../client.ts";
 import { WriteQueue } from "../write-queue.ts";
 import { figureAt } from "./figure-at.ts";
 
-/** Takes as many tokens of each bucket, or of none. */
+/** Takes the amount from every bucket, or from none. */
 export interface TokenOrder {
   readonly buckets: readonly TokenBucket[];
   readonly amount: number;
-  /** They are taken whatever there is. Below 0, they are given back. */
+  /** Takes the amount even if there is too little. Below 0 returns tokens. */
   readonly isForced: boolean;
 }
 
@@ -16,12 +16,12 @@ interface TokenRow {
   readonly levels: ArrayLike<number>;
 }
 
-/** The first query after a connection was closed may fail. */
+/** The first query on a closed connection may fail. */
 const attempts = 2;
 
 /**
- * Asks for rate tokens, one batch at a time. Batches have no numbers: tokens whose reply is lost are lost too, which harms
- * nobody for longer than a minute.
+ * Takes rate tokens, one batch at a time. Batches are not numbered: tokens of a lost reply are lost, but only for a
+ * minute.
  */
 export function tokenBatches(query: Query): WriteQueue<TokenOrder, TokenVerdict> {
   return new WriteQueue(async (orders) => {
@@ -34,7 +34,7 @@ export function tokenBatches(query: Query): WriteQueue<TokenOrder, TokenVerdict>
       const { buckets = [], amount = 0 } = same[0] ?? {};
       const left = buckets.map((_, place) => figureAt(levels, row + place));
       row += buckets.length;
-      // Whoever came first gets its tokens; the level is as if the others had asked afterwards.
+      // Earlier requests get their tokens first; the level is as if the later ones had come afterwards.
       for (const [place, order] of same.entries()) {
         const later = amount * Math.max(0, passing - 1 - place);
         verdicts.set(order, { granted: place < passing, levels: left.map((level) => level + later) });
@@ -44,7 +44,7 @@ export function tokenBatches(query: Query): WriteQueue<TokenOrder, TokenVerdict>
   });
 }
 
-/** Requests of one key are asked for at once, so that a crowd of them is one row. */
+/** Groups the requests of one key, so that a burst of them is one row. */
 function alike(order: TokenOrder): unknown {
   const [first, ...others] = order.buckets;
   const isPlain = first !== undefined && others.length === 0 && order.amount === 1 && !order.isForced;
@@ -52,7 +52,7 @@ function alike(order: TokenOrder): unknown {
 }
 
 async function ask(query: Query, groups: readonly (readonly TokenOrder[])[]): Promise<TokenRow> {
-  // Two limits of one bucket meet only while it is being changed.
+  // A bucket has two limits only while its limit is being changed.
   const limits = new Map(groups.flatMap((same) => same[0]?.buckets ?? []).map((each) => [each.name, each]));
   const places = new Map([...limits.keys()].map((name, at) => [name, at + 1]));
   const rows = groups.flatMap((same, at) =>
@@ -80,7 +80,7 @@ async function ask(query: Query, groups: readonly (readonly TokenOrder[])[]): Pr
       );
       if (row !== undefined) return row;
     } catch {
-      // Tried once more, then refused. The node's own signs of life report what is wrong.
+      // Retried once, then rejected. The node's heartbeats report the problem.
     }
   }
   throw new NodeUnavailable();

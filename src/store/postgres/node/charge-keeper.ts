@@ -3,20 +3,20 @@ import type { HoldEnd } from "../lanes/hold-end.ts";
 import type { MoneyItem } from "../lanes/money-batch.ts";
 import { UnacknowledgedCharges } from "./unacknowledged.ts";
 
-/** A charge that waits for longer is put into the file; nearly all are acknowledged within milliseconds. */
+/** Charges that wait longer are written to the file; nearly all are acknowledged within milliseconds. */
 const overdueMs = 500;
 
-/** The charges that a node of this folder has left. */
+/** Charges that an earlier node left in this folder. */
 export interface LeftCharges {
   readonly nodeNo: number;
-  /** Otherwise the folder may be a copy, and the node alive. */
+  /** If false, the folder may be a copy and the node alive. */
   readonly isDead: boolean;
   readonly ends: readonly HoldEnd[];
 }
 
 /**
- * Keeps charges on this machine's own disk for as long as the database does not acknowledge them. A disk that cannot be
- * written is reported once; the charges then wait in memory alone.
+ * Keeps charges on this machine's disk until the database acknowledges them. A disk that cannot be written is
+ * reported once; the charges then wait in memory alone.
  */
 export class ChargeKeeper {
   readonly #settings: Pick<NodeSettings, "dir" | "report">;
@@ -36,7 +36,7 @@ export class ChargeKeeper {
     return this.#kept.has(id);
   }
 
-  /** Begins a file for this node, with what the node that it was before has kept. */
+  /** Starts a file for this node, with the charges of its previous number. */
   begin(nodeNo: number, databaseId: string): void {
     const before = this.#file;
     this.#try(() => {
@@ -49,8 +49,8 @@ export class ChargeKeeper {
   }
 
   /**
-   * What earlier processes of this folder have left. It is kept here from now on, and their files go. A file that cannot
-   * be copied stays for the next start: a charge that is made twice changes nothing, one that is lost does.
+   * Takes over what earlier processes left in this folder, and deletes their files. A file that cannot be copied
+   * stays for the next start: a charge made twice changes nothing, a lost one does.
    */
   adopt(databaseId: string): readonly LeftCharges[] {
     const left: LeftCharges[] = [];
@@ -78,7 +78,7 @@ export class ChargeKeeper {
     if (ids.length > 0) this.#try(() => this.#file?.forget(ids));
   }
 
-  /** Leaves nothing behind, unless something is still kept. */
+  /** Deletes the file unless it still contains charges. */
   end(): void {
     this.#try(() => {
       if (this.#kept.size === 0) this.#file?.remove();

@@ -16,21 +16,21 @@ const leaving: Trouble = {
   advice: "The gateway is shutting down.",
 };
 
-/** Whether new work may begin, judged by how the database has answered last. */
+/** Whether new requests can be accepted, judged by the database's latest replies. */
 export class NodeHealth {
   readonly #mostSilentMs: number;
   readonly #failing = new Map<Source, { readonly sinceMs: number; readonly error: unknown }>();
-  /** How long the database has given no sign of life, by what this process could have heard of it. */
+  /** How long the database has been silent, counting only time in which this process could have received a reply. */
   #silentMs = 0;
   state: "joined" | "joining" | "leaving" = "joining";
 
-  /** Without a sign of life for longer than this, the database is away. */
+  /** After this much silence the database counts as unavailable. */
   constructor(mostSilentMs: number) {
     this.#mostSilentMs = mostSilentMs;
   }
 
   /**
-   * A sign of life is due, so many milliseconds after the one before. It counts for these alone: after a pause of this
+   * A heartbeat is due, `everyMs` after the previous one. It adds only that much silence: after a pause of this
    * process the database was not silent.
    */
   beatDue(everyMs: number): void {
@@ -43,7 +43,7 @@ export class NodeHealth {
       this.#failing.set(source, { sinceMs: performance.now(), error: failure });
   }
 
-  /** The node and the database have heard of each other. A lane that fails tries on until it succeeds itself. */
+  /** A heartbeat succeeded. A failing lane keeps retrying until it succeeds itself. */
   beaten(): void {
     this.#silentMs = 0;
     this.#failing.delete("beat");

@@ -1,7 +1,7 @@
 import type { NodeRecord } from "../../node-records.ts";
 import type { Query } from "../client.ts";
 
-/** Those that have joined and not left; the dead for a day. */
+/** Nodes that have joined and not left. Dead nodes stay listed for a day. */
 export function listNodes(query: Query): Promise<readonly NodeRecord[]> {
   return query<NodeRecord>(`
 SELECT no, name, version,

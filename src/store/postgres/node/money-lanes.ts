@@ -25,10 +25,10 @@ const laneNo = { money: 1, claims: 2, apart: 3 } as const;
 export const laneCount = 3;
 
 const admissionTimeoutMs = 1_000;
-/** How long the last bytes of an answer wait for its charge. */
+/** How long the end of a response waits for its charge. */
 const chargeTimeoutMs = 30_000;
 
-/** The share of the answer's deadline that may be spent waiting for an account that another session has locked. */
+/** The share of the reply deadline that may be spent waiting for an account locked by another session. */
 const lockShare = { money: 1 / 8, apart: 1 / 2 } as const;
 
 export interface MoneyLanesParts {
@@ -36,17 +36,17 @@ export interface MoneyLanesParts {
   readonly health: NodeHealth;
   readonly keeper: ChargeKeeper;
   readonly stats: StoreStats;
-  /** Another connection, to ask what became of a batch that is not answered. */
+  /** Another connection, to ask about a batch without a reply. */
   readonly elsewhere: Query;
-  /** The number under which the node has joined. */
+  /** The node's number. */
   nodeNo(): number;
   onFenced(): void;
 }
 
 /**
- * The lanes of a node, each with a connection of its own. Holds and their ends share one: they are about the same accounts, and would
- * otherwise wait for each other's locks, commit by commit. What concerns an account that somebody else keeps locked is set apart, so
- * that all others go on.
+ * The lanes of a node, each with its own connection. Holds and their ends share one: they lock the same accounts, and
+ * would otherwise wait for each other commit by commit. Items of an account that another session keeps locked go to a
+ * separate lane, so that all others continue.
  */
 export class MoneyLanes {
   readonly #parts: MoneyLanesParts;
@@ -55,7 +55,7 @@ export class MoneyLanes {
   readonly #money: Lane<MoneyItem, MoneyAnswer>;
   readonly #apart: Lane<MoneyItem, MoneyAnswer>;
   readonly #claims: Lane<ClaimItem, ClaimVerdict>;
-  /** Progress that waits for the next batch; only the latest of each hold, however long the database is away. */
+  /** Progress waiting for the next batch. Only the latest of each hold is kept, however long the database is unavailable. */
   #notes: Map<string, ProducedSoFar> | null = null;
 
   constructor(parts: MoneyLanesParts) {
@@ -73,7 +73,7 @@ export class MoneyLanes {
       timeoutMs: ({ kind }: MoneyItem) => (kind === "hold" ? admissionTimeoutMs : chargeTimeoutMs),
       isKept: ({ kind }: MoneyItem) => kind !== "hold",
       send: async (sequence: number, items: readonly MoneyItem[]) => {
-        // A batch that is sent again must be the same: what comes from now on belongs to the next.
+        // A batch must not change between retries, so later progress goes into the next one.
         if (items.some((item) => item.kind === "progress" && item.notes === this.#notes)) this.#notes = null;
         await this.#keptRates.keep(ratesIn(items));
         const answers = await this.#timed(items.length, () =>
@@ -83,7 +83,7 @@ export class MoneyLanes {
         return answers;
       },
       onAttempt: (failure: unknown) => health.attempted(source, failure),
-      // Nobody waits for it any more.
+      // The caller has given up.
       onLateAnswer: (item: MoneyItem, answer: MoneyAnswer) => {
         if (item.kind === "hold" && asVerdict(answer).decision === "held")
           this.release(item.order.holdId, item.order.keyId);
@@ -100,7 +100,7 @@ export class MoneyLanes {
       ...shared,
       groupOf: ({ exchangeId }) => exchangeId,
       timeoutMs: () => admissionTimeoutMs,
-      // Only this node can end a claim as long as it lives.
+      // Only this node can end its claims while it is alive.
       isKept: ({ kind }) => kind === "end",
       send: (sequence, items) => sendClaims(claims.query, [nodeNo(), laneNo.claims, sequence], items),
       onAttempt: (failure) => health.attempted("claims", failure),
@@ -110,17 +110,17 @@ export class MoneyLanes {
     });
   }
 
-  /** How much is on its way. */
+  /** The number of pending items. */
   get size(): number {
     return this.#money.size + this.#apart.size;
   }
 
-  /** Ends of holds that are not acknowledged, oldest first. */
+  /** Unacknowledged ends of holds, oldest first. */
   get pendingEnds(): readonly HoldEnd[] {
     return endsAmong([...this.#apart.pending, ...this.#money.pending]);
   }
 
-  /** Those of them that have waited for so long. */
+  /** Unacknowledged ends that have waited at least this long. */
   endsPendingFor(ms: number): readonly HoldEnd[] {
     return endsAmong([...this.#apart.pendingFor(ms), ...this.#money.pendingFor(ms)]);
   }
@@ -165,12 +165,12 @@ export class MoneyLanes {
     await Promise.all(this.#lanes.map((lane) => lane.halt()));
   }
 
-  /** What waits to be admitted is refused; charges wait on. */
+  /** Rejects waiting admissions. Charges keep waiting. */
   refuseAdmissions(): void {
     for (const lane of this.#lanes) lane.rejectUnkept();
   }
 
-  /** True when everything was answered in time. */
+  /** True if all replies arrived in time. */
   async drained(mostMs: number): Promise<boolean> {
     const all = await Promise.all(this.#lanes.map((lane) => lane.drained(mostMs)));
     return all.every((isDrained) => isDrained);
@@ -184,7 +184,7 @@ export class MoneyLanes {
     return [this.#money, this.#apart, this.#claims];
   }
 
-  /** What comes after items that were set apart must not overtake them. */
+  /** Later items of the same key must not overtake those in the separate lane. */
   #add(keyId: string, item: MoneyItem): Promise<MoneyAnswer> {
     const lane = this.#apart.size > 0 && this.#apart.isBusyWith(keyId) ? this.#apart : this.#money;
     return lane.add(item);
@@ -207,8 +207,8 @@ export class MoneyLanes {
   }
 
   /**
-   * It stays in the file, and is tried again at the next start. Its claim is given back here: an exchange that ended while the
-   * charge was on its way has left that to the charge.
+   * The charge stays in the file and is retried at the next start. Its claim is released here: an exchange that ended
+   * while the charge was pending left that to the charge.
    */
   #rejected(item: MoneyItem, err: unknown): void {
     if (item.kind !== "end" || item.end.charge === null) return;

@@ -2,12 +2,12 @@ import { PostgresClient, type Query } from "../client.ts";
 import { laneCount } from "./money-lanes.ts";
 import type { NodeContext } from "./settings.ts";
 
-/** Held only for milliseconds, so that charges of the same accounts do not wait. */
+/** Small enough to hold locks for milliseconds only, so that charges of the same accounts do not wait. */
 const clearedAtOnce = 200;
-/** What a slow answer may look like, too. Days and periods follow the database's clock. */
+/** A slow reply may look like this, too. Days and periods follow the database's clock. */
 const notableSkewMs = 2_000;
 
-/** What a node says about itself to the others, and does for them. */
+/** A node's membership: joining, heartbeats, and taking over dead nodes. */
 export class NodeLife {
   readonly #settings: NodeContext;
   readonly #client: PostgresClient;
@@ -25,7 +25,7 @@ export class NodeLife {
     return this.#clockOffsetMs;
   }
 
-  /** A number that was never used before. */
+  /** Joins under a number that was never used before. */
   async join(): Promise<number> {
     const { name, version } = this.#settings;
     const [row] = await this.#client.query<{ no: number }>("SELECT sluice_join($1, $2, $3, $4) AS no", [
@@ -54,7 +54,7 @@ export class NodeLife {
     return row.isAlive;
   }
 
-  /** Takes over the nodes that are dead, and ends what they have left. */
+  /** Takes over dead nodes and ends their open holds. */
   async lookAfterOthers(no: number): Promise<void> {
     const { leaseMs, graceMs } = this.#settings.timing;
     const [row] = await this.#client.query<{ fenced: ArrayLike<number>; uncleared: number }>(
@@ -80,12 +80,12 @@ export class NodeLife {
     if (sums.ended > 0) this.#settings.report({ kind: "cleared", ...sums });
   }
 
-  /** An earlier process of this data folder, which is certainly gone. */
+  /** Fences an earlier process of this data folder, which is certainly gone. */
   async fence(dead: number, no: number): Promise<void> {
     await this.#client.query("SELECT sluice_fence($1, $2)", [dead, no]);
   }
 
-  /** A node's last sign of life; null if it is dead or gone already. */
+  /** A node's last heartbeat; null if it is dead or gone already. */
   async lastBeat(no: number): Promise<string | null> {
     const [row] = await this.#client.query<{ beat: string }>(
       "SELECT beat_at::text AS beat FROM nodes WHERE no = $1 AND dead_at IS NULL",
@@ -94,7 +94,7 @@ export class NodeLife {
     return row?.beat ?? null;
   }
 
-  /** Fences a node that has given no other sign of life than this one. */
+  /** Fences a node that has sent no heartbeat since this one. */
   async fenceSilent(silent: number, beat: string, no: number): Promise<void> {
     await this.#client.query(
       "SELECT sluice_fence(no, $2) FROM nodes WHERE no = $1 AND beat_at = $3::text::timestamptz",

@@ -29,15 +29,15 @@ import { readAccounts } from "./read-accounts.ts";
 import { contextOf, type NodeContext } from "./settings.ts";
 
 const quickDeadlineMs = 1_000;
-/** Signs of life that may be missing before the database counts as away, and the least time that is given to them. */
+/** Missed heartbeats after which the database counts as unavailable, and the minimum time for that. */
 const missedBeats = 2.5;
 const leastSilenceMs = 2_000;
-/** So many must be missing before the node of a folder that may be a copy counts as dead. */
+/** Missed heartbeats after which the node of a possibly copied folder counts as dead. */
 const silentBeats = 5;
 const keepEveryMs = 250;
 const rejoinPauseMs = 250;
 const joinTimeoutMs = 10_000;
-/** How many answers of the database a clean stop waits for. Charges that are not acknowledged then are in the file. */
+/** How many reply times a clean stop waits for. Charges not acknowledged by then are in the file. */
 const answersAwaitedAtLeaving = 2.5;
 
 const unattached: AttachedGateway = { inFlight: () => 0, onFenced: () => {} };
@@ -67,7 +67,9 @@ export class PostgresNode implements StoreNode {
     this.#settings = settings;
     this.#beatMs = settings.timing.beatMs;
     this.#health = new NodeHealth(Math.max(this.#beatMs * missedBeats, leastSilenceMs));
-    // Its statements wait for no commit, so that it can be asked about the others. Nobody is asked about it.
+    // The quick client's statements never wait for a commit, so it can ask the server about the other clients'
+    // queries. Its own overdue queries are not looked into: `elsewhere` returns no rows, and the connection counts as
+    // lost.
     const elsewhere = async () => [];
     const deadlineMs = quickDeadlineMs;
     this.#quick = new PostgresClient({ ...settings.connection, max: 1, deadlineMs, elsewhere });
@@ -196,7 +198,7 @@ export class PostgresNode implements StoreNode {
     const isDrained = await this.#lanes.drained(answersAwaitedAtLeaving * this.#settings.timing.answerMs);
     this.#health.state = "leaving";
     await this.#lanes.halt();
-    // What could not be sent is in the file. Another node clears what this one leaves behind.
+    // Unsent charges are in the file. Another node clears what this one leaves open.
     if (isDrained) await this.#life.leave(this.#no).catch(() => {});
     else this.#keeper.keepOverdue(() => this.#lanes.pendingEnds);
     await this.#close();
@@ -212,7 +214,7 @@ export class PostgresNode implements StoreNode {
     this.#settings.report({ kind: "joined", node: this.#no });
   }
 
-  /** Retries while the database is slow to answer at first. A number from a failed attempt is cleared by another node. */
+  /** Retries while the database is slow to respond at first. Another node clears the number of a failed attempt. */
   async #patiently<Result>(work: () => Promise<Result>): Promise<Result> {
     const giveUpAtMs = performance.now() + joinTimeoutMs;
     for (;;) {
@@ -226,15 +228,15 @@ export class PostgresNode implements StoreNode {
   }
 
   /**
-   * Nobody has to wait for the leases of the folder's earlier nodes to end. Their charges come
-   * first: a hold that is still open is charged as it should have been, and not for its progress alone.
+   * Takes over the folder's earlier nodes without waiting for their leases to end. Their charges come first: a hold
+   * that is still open is then charged in full, not just for its progress.
    */
   async #makeUp(): Promise<void> {
     const left = this.#keeper.adopt(this.#databaseId);
     if (left.length === 0) return;
     const ends = left.flatMap((node) => node.ends);
     const made = ends.map((end) => this.#lanes.end(end));
-    // Those that are not made now are tried for as long as this process lives, and stay in its file.
+    // Charges not made now are retried as long as this process lives, and stay in its file.
     await Promise.allSettled(made);
     if (ends.length > 0) this.#settings.report({ kind: "made_up", charges: ends.length });
     const dead = left.filter(({ isDead }) => isDead);
@@ -244,7 +246,10 @@ export class PostgresNode implements StoreNode {
     if (doubtful.length > 0) this.#doubting = this.#fenceSilent(doubtful).catch(() => {});
   }
 
-  /** A folder may have been copied while its node lives elsewhere. One that says nothing for a while is dead; if this fails, its lease ends. */
+  /**
+   * A folder may have been copied while its node lives elsewhere. A node that stays silent for a while counts as
+   * dead; if fencing it fails, its lease ends anyway.
+   */
   async #fenceSilent(doubtful: readonly number[]): Promise<void> {
     const beats = new Map<number, string>();
     for (const no of doubtful) {
@@ -267,7 +272,7 @@ export class PostgresNode implements StoreNode {
 
   async #heartbeat(): Promise<void> {
     try {
-      // A lane that finds the node fenced meanwhile joins anew on the same connection, and so after this is answered.
+      // A lane that finds the node fenced rejoins on the same connection, so after this reply.
       const isAlive = await this.#life.beat(this.#no, this.#gateway.inFlight());
       if (!isAlive) return this.#fenced();
       this.#health.beaten();
@@ -278,7 +283,7 @@ export class PostgresNode implements StoreNode {
     this.#lookingAfter ??= this.#lookAfterOthers();
   }
 
-  /** No heartbeat waits for it: a dead node may have left so many holds that ending them takes longer than this one's lease. */
+  /** Heartbeats do not wait for it: ending all holds of a dead node may take longer than this node's lease. */
   async #lookAfterOthers(): Promise<void> {
     try {
       await this.#life.lookAfterOthers(this.#no);
@@ -303,7 +308,7 @@ export class PostgresNode implements StoreNode {
     });
   }
 
-  /** Whatever runs has lost its hold and ends; what it has to be charged waits for the new number. */
+  /** Running requests have lost their holds and end. Their charges wait for the new number. */
   async #joinAnew(): Promise<void> {
     this.#gateway.onFenced();
     await this.#lanes.halt();

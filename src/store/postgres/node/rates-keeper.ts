@@ -1,10 +1,10 @@
 import type { KeptRates } from "../../../base/money/rates.ts";
 import type { Query } from "../client.ts";
 
-/** Writes each set of rates before the first batch that refers to it: one statement for every set and process. */
+/** Writes each set of rates before the first batch that refers to it: one statement per set and process. */
 export class RatesKeeper {
   readonly #query: Query;
-  /** Those that are in the database for certain. */
+  /** Rates that are certainly in the database. */
   readonly #known = new Set<number>();
 
   constructor(query: Query) {
@@ -22,7 +22,7 @@ export class RatesKeeper {
     }
   }
 
-  /** The database may be another one from now on. */
+  /** The database may have been replaced. */
   forget(): void {
     this.#known.clear();
   }

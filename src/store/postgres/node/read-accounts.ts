@@ -11,7 +11,7 @@ interface StateRow extends Totals, Pick<AccountRecord, "mode" | "budgetTokens" |
   readonly accountCaps: string | null;
 }
 
-/** As they are now; null for a key that does not exist. */
+/** Reads the current accounts; null for a key that does not exist. */
 export async function readAccounts(
   query: Query,
   keyIds: readonly string[],

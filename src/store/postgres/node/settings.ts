@@ -2,7 +2,7 @@ import { type NodeSettings, type NodeTiming, usualTiming } from "../../node.ts";
 import { parseAddress } from "../address.ts";
 import type { ClientOptions } from "../client.ts";
 
-/** The settings of a node, as its parts need them. */
+/** The settings of a node in the form that its parts need. */
 export interface NodeContext extends NodeSettings {
   readonly connection: Pick<ClientOptions, "address" | "prepare">;
   readonly timing: NodeTiming;

@@ -7,15 +7,18 @@ import type { HoldEnd } from "../lanes/hold-end.ts";
 const prefix = "sluice.node-";
 
 /**
- * A small file beside the database's own: charges that the database has not acknowledged yet, so that they are made
- * even if this process is killed first. It also says which node this was. It stays locked while the process lives; a
- * later one of the same folder that finds it unlocked makes the charges, and knows that the node is dead; unless the file is a copy, as in
- * a folder that was copied while its node lives elsewhere.
+ * A small file on this machine: charges that the database has not acknowledged yet, so that they are made even if
+ * this process is killed first. It also records the node's number. It stays locked while the process lives. A later
+ * process of the same folder that finds it unlocked makes the charges and knows that the node is dead, unless the
+ * file is a copy, as in a folder that was copied while its node lives elsewhere.
  */
 export class UnacknowledgedCharges {
   readonly file: string;
   readonly nodeNo: number;
-  /** The very file that the node had locked, and not a copy: who can lock it knows that the node is dead. */
+  /**
+   * True for the file that the node itself had locked, false for a copy. A process that can lock the original knows
+   * that the node is dead.
+   */
   readonly isOriginal: boolean;
   readonly #database: Database;
 
@@ -29,7 +32,7 @@ export class UnacknowledgedCharges {
   static create(dir: string, nodeNo: number, databaseId: string): UnacknowledgedCharges {
     mkdirSync(dir, { recursive: true, mode: 0o700 });
     const file = join(dir, `${prefix}${nodeNo}`);
-    // Readable by the owner only, and so is SQLite's journal beside it: stored responses are in it too.
+    // Readable by the owner only, and so is SQLite's journal next to it: it contains stored responses, too.
     closeSync(openSync(file, "a", 0o600));
     const database = open(file, true);
     database.run("CREATE TABLE IF NOT EXISTS origin (database_id TEXT NOT NULL, identity TEXT)");
@@ -39,7 +42,7 @@ export class UnacknowledgedCharges {
     return new UnacknowledgedCharges(file, nodeNo, database, true);
   }
 
-  /** What processes that are gone have left in a folder for this database. */
+  /** The files that dead processes left in a folder for this database. */
   static leftIn(dir: string, databaseId: string): UnacknowledgedCharges[] {
     const left: UnacknowledgedCharges[] = [];
     for (const name of new Glob(`${prefix}*`).scanSync({ cwd: dir, onlyFiles: true })) {
@@ -51,24 +54,24 @@ export class UnacknowledgedCharges {
     return left;
   }
 
-  /** Null if another process has it open, or if it is meant for another database. */
+  /** Null if another process has it open, or if it belongs to another database. */
   static #take(file: string, nodeNo: number, databaseId: string): UnacknowledgedCharges | null {
     let database: Database | null = null;
     try {
       database = open(file, false);
-      // Takes the lock, which a read alone would give back.
+      // Takes the lock; a read alone would release it.
       database.run("UPDATE origin SET database_id = database_id");
       const origin = database.query<Origin, []>("SELECT database_id AS id, identity FROM origin").get();
       const isOriginal = origin?.identity != null && origin.identity === identityOf(file);
       if (origin?.id === databaseId) return new UnacknowledgedCharges(file, nodeNo, database, isOriginal);
     } catch {
-      // Locked, or not even begun when its process died.
+      // Locked, or incomplete because its process died early.
     }
     database?.close();
     return null;
   }
 
-  /** On disk when it returns. */
+  /** Durable when it returns. */
   keep(ends: readonly HoldEnd[]): void {
     const insert = this.#database.query("INSERT OR REPLACE INTO charges VALUES (?, ?)");
     this.#database.transaction(() => {
@@ -83,7 +86,7 @@ export class UnacknowledgedCharges {
     })();
   }
 
-  /** In the order in which they were kept. */
+  /** In the order of writing. */
   all(): readonly HoldEnd[] {
     const rows = this.#database.query<{ charge: string }, []>("SELECT charge FROM charges ORDER BY rowid");
     return rows.all().map(({ charge }) => JSON.parse(charge) as HoldEnd);
@@ -93,7 +96,7 @@ export class UnacknowledgedCharges {
     this.#database.close();
   }
 
-  /** Nothing of it is needed any more. */
+  /** Deletes the file once nothing in it is needed. */
   remove(): void {
     this.#database.close();
     rmSync(this.file, { force: true });
@@ -106,7 +109,7 @@ interface Origin {
   readonly identity: string | null;
 }
 
-/** Tells a file from its copies on this machine since it was booted; null where that cannot be told. */
+/** Distinguishes a file from its copies, on this machine since it was booted; null if that is impossible. */
 function identityOf(file: string): string | null {
   try {
     const { dev, ino } = statSync(file);
@@ -116,7 +119,7 @@ function identityOf(file: string): string | null {
   }
 }
 
-/** Counts the charges for this database that are left in a folder. Those of a live process are not counted. */
+/** Counts the charges for this database that dead processes left in a folder. */
 export function unmadeCharges(dir: string, databaseId: string): number {
   if (!existsSync(dir)) return 0;
   let count = 0;

@@ -3,7 +3,7 @@ import type { LedgerFault } from "../../store.ts";
 import { misplacedEntries } from "../../tables/entry-audit.ts";
 import { sumsThatDiffer } from "../../tables/entry-table.ts";
 
-/** Sums that are not those of the entries or the holds, entries in a wrong month, and holds that nobody will ever end. */
+/** Totals that differ from the entries or the holds, entries in a wrong month, and holds that will never end. */
 export function* auditSums(nowMs: number): Work<readonly LedgerFault[]> {
   return [
     ...(yield* sumsThatDiffer(nowMs)),
@@ -14,7 +14,7 @@ export function* auditSums(nowMs: number): Work<readonly LedgerFault[]> {
   ];
 }
 
-/** What accounts and caps hold, and no request. Only holds of the current period count against a budget or a cap. */
+/** Reserved amounts without a request. Only holds of the current period count against a budget or a cap. */
 const wrongHolds = `
 SELECT (SELECT id FROM keys WHERE keys.no = a.no) AS "keyId", 'account' AS "where", 'held' AS field, a.held::float8 AS kept,
   coalesce(h.amount, 0)::float8 AS recomputed
@@ -32,8 +32,8 @@ FROM caps LEFT JOIN keys ON keys.no = caps.key_no CROSS JOIN LATERAL (
 WHERE caps.held <> h.amount`;
 
 /**
- * An entry is in the month in which its hold was opened, which was after the call began; unless a clock was ahead then. What was interrupted may have
- * been charged much later.
+ * An entry is in the month in which its hold was opened, which is after the request began, unless a clock was ahead.
+ * An interrupted request may be charged much later.
  */
 const wrongMonths = `
 SELECT keys.id AS "keyId", 'entry ' || entries.id AS "where", 'month' AS field, month AS kept,
@@ -45,7 +45,7 @@ WHERE (month > sluice_month(at_ms) AND NOT EXISTS (SELECT FROM clock_returns r W
   ELSE month < sluice_month(least(at_ms, coalesce(recorded_at_ms, at_ms - 86400000))) END)
 ORDER BY entries.id LIMIT 100`;
 
-/** A hold is ended by its node, or by whoever takes over a dead one. */
+/** A hold is ended by its node, or by the node that takes over a dead one. */
 const lostHolds = `
 SELECT keys.id AS "keyId", 'hold ' || holds.id AS "where", 'node' AS field, holds.node_no AS kept, 'no such node' AS recomputed
 FROM holds LEFT JOIN keys ON keys.no = holds.key_no

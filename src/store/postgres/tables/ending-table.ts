@@ -6,7 +6,7 @@ import { attemptRow } from "../lanes/hold-end.ts";
 import { rowsText } from "../lanes/row-text.ts";
 import { storableJson } from "../text.ts";
 
-/** How exchanges ended that cost nothing. */
+/** Writes the outcomes of uncharged exchanges. */
 export async function insertEndings(
   query: Query,
   endings: readonly ExchangeEnding[],

@@ -1,7 +1,7 @@
 import type { SessionRecords } from "../../admin-records.ts";
 import type { Queries } from "../../query.ts";
 
-/** Sessions in the database, which every gateway of a cluster finds. */
+/** Sessions in the database, shared by all gateways of a cluster. */
 export function storedSessions({ read, change }: Queries): SessionRecords {
   return {
     async begin({ hash, identity, endsAtMs }, most) {

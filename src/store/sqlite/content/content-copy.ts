@@ -6,12 +6,15 @@ import { contentFile } from "./content-file.ts";
 
 const columns = "id, at_ms, key_id, owner, model, outcome, body";
 
-/** The file beside a backup of the ledger. */
+/** The content file next to a backup of the ledger. */
 export function contentBackup(file: string): string {
   return file.endsWith(".db") ? file.replace(/\.db$/, ".content.db") : `${file}.content`;
 }
 
-/** Copies recorded content as it is, encrypted or not, while a gateway writes. Returns the copy; null if there is no content. */
+/**
+ * Copies recorded content as stored, encrypted or not, while a gateway writes. Returns the copy's path; null if there
+ * is no content.
+ */
 export function backUpContent(dir: string, file: string): string | null {
   if (!existsSync(contentFile(dir))) return null;
   const database = new Database(contentFile(dir), { readwrite: true, strict: true });
@@ -24,11 +27,11 @@ export function backUpContent(dir: string, file: string): string | null {
   }
 }
 
-/** Puts the content beside a backup in the place of what is recorded, also while a gateway runs. False if there is none. */
+/** Replaces the recorded content by the copy next to a backup, also while a gateway runs. False if there is none. */
 export async function restoreContent(dir: string, file: string): Promise<boolean> {
   const copy = contentBackup(file);
   if (!existsSync(copy)) return false;
-  // So that the file has its tables.
+  // Creates the tables.
   await openSqliteContent(dir).close();
   const database = new Database(contentFile(dir), { readwrite: true, strict: true });
   try {

@@ -12,16 +12,16 @@ import schema from "./schema.sql" with { type: "text" };
 
 /** The letters SLUT, for the turns of a conversation; the ledger has SLUC. */
 const applicationId = 0x534c5554;
-/** Another process may be deleting; nobody waits for this one, which has a thread or a process of its own. */
+/** Another process may be deleting. Blocking is fine here: this runs on its own thread or process. */
 const busyTimeoutMs = 5_000;
-/** 16 MB: pages that several writes change are copied into the file once. Whatever deletes empties the log. */
+/** 16 MB, so that pages changed by several writes are copied into the file once. Deletions empty the log. */
 const checkpointPages = 1024;
 const maxLogBytes = 20_000_000;
 const rowsPerDelete = 500;
-/** Freed beyond what is too much, so that not every write deletes. */
+/** Frees a little more than needed, so that not every write deletes. */
 const keptShare = 0.95;
 
-/** Looks into the index of each segment; see schema.sql. 0.4 ms for 700,000 rows. */
+/** Uses the index of each segment; see schema.sql. 0.4 ms for 700,000 rows. */
 const bySegment: IdCondition = (comparison) => `no IN (
   WITH RECURSIVE segment (place) AS (
     SELECT min(no) >> 13 FROM content
@@ -115,7 +115,10 @@ function countRows(database: Database): number {
   return database.query<{ rows: number }, []>("SELECT count(*) AS rows FROM content").get()?.rows ?? 0;
 }
 
-/** Freed pages are overwritten as they are freed; this gives them back, and empties the log, which still has their old text. */
+/**
+ * Freed pages are overwritten when freed. This returns them to the file system and empties the log, which still has
+ * the old text.
+ */
 function wipeFreed(database: Database): void {
   database.run("PRAGMA incremental_vacuum");
   database.run("PRAGMA wal_checkpoint(TRUNCATE)");
@@ -128,7 +131,8 @@ function open(file: string, dir: string): Database {
   const database = new Database(file, { create: true, readwrite: true, strict: true });
   try {
     database.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
-    // Both before the first table; ignored later. Documents of some kilobytes take half of the time in large pages.
+    // Both settings only work before the first table. Documents of some kilobytes take half the time with large
+    // pages.
     database.run("PRAGMA page_size = 16384");
     database.run("PRAGMA auto_vacuum = INCREMENTAL");
     database.run("PRAGMA journal_mode = WAL");

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 
-/** Beside the ledger, and in no backup of it. */
+/** Next to the ledger, and not part of its backups. */
 export function contentFile(dir: string): string {
   return join(dir, "content.db");
 }

@@ -12,7 +12,7 @@ export function createBackupFolder({ dir, backupDir }: Pick<DataFolder, "dir" | 
   syncFile(dir);
 }
 
-/** A file in the backup folder whose name says what it is and when it was made. */
+/** A path in the backup folder that shows the kind and time of the copy. */
 export function backupFile(
   { backupDir }: Pick<DataFolder, "backupDir">,
   what: string,

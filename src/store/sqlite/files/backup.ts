@@ -5,8 +5,8 @@ import { StoreRefusal } from "../../store.ts";
 import { isFull } from "./full-disk.ts";
 
 /**
- * Copies the whole database into a new file while others read and write. The copy appears under its name only
- * when it is complete and on disk, so that an interrupted backup is never mistaken for one.
+ * Copies the whole database into a new file while others read and write. The copy gets its name only when it is
+ * complete and on disk, so an interrupted backup is never mistaken for a good one.
  */
 export function copyDatabase(database: Database, file: string): void {
   if (existsSync(file)) {
@@ -29,12 +29,12 @@ export function copyDatabase(database: Database, file: string): void {
   }
 }
 
-/** The name of a copy that is being written. */
+/** The name of an incomplete copy. */
 export function unfinishedCopy(file: string): string {
   return `${file}.unfinished`;
 }
 
-/** Including SQLite's journal beside it, which would be applied to the next copy. */
+/** Includes SQLite's journal next to it, which would be applied to the next copy. */
 export function removeUnfinished(file: string): void {
   for (const suffix of ["", "-journal"]) rmSync(unfinishedCopy(file) + suffix, { force: true });
 }

@@ -14,7 +14,7 @@ export interface DataFolder {
   /** A complete, durable copy that a restore is about to rename to the database. */
   readonly incomingFile: string;
   readonly backupDir: string;
-  /** Left by a gateway that could not sync its log: what it had acknowledged. */
+  /** Written by a gateway that could not sync its log: what it had acknowledged. */
   readonly failedSyncFile: string;
 }
 
@@ -31,7 +31,7 @@ export function dataFolder(dir: string): DataFolder {
   };
 }
 
-/** What is in a folder; nothing if there is none. With `lstatSync` a link to one is none. */
+/** The names in a folder; empty if it does not exist. With `lstatSync`, a link to a folder counts as none. */
 export function namesIn(dir: string, stat: typeof statSync = statSync): string[] {
   return stat(dir, { throwIfNoEntry: false })?.isDirectory() === true ? readdirSync(dir) : [];
 }
@@ -44,7 +44,7 @@ export function createFolder({ dir, databaseFile }: DataFolder): void {
   createFile(databaseFile);
 }
 
-/** Unless it exists. */
+/** Does nothing if it exists. */
 function createFile(file: string): void {
   closeSync(openSync(file, "a", 0o600));
   giveToFolderOwner(file);
@@ -58,9 +58,9 @@ const restoreTimeoutMs = 10_000;
 const pauseMs = 20;
 
 /**
- * One gateway per data folder, because balances are decided in its memory. The lock is an exclusive transaction
- * on a separate file: the system releases it however the process ends, so there are no stale locks. A restore takes
- * it too, but only briefly, so it is waited for.
+ * One gateway per data folder, because it decides balances in memory. The lock is an exclusive transaction on a
+ * separate file: the system releases it however the process ends, so there are no stale locks. A restore takes it
+ * too, but only briefly, so this waits.
  */
 export async function lockFolder(folder: DataFolder): Promise<FolderLock> {
   const giveUpAtMs = performance.now() + restoreTimeoutMs;

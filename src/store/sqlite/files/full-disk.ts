@@ -6,7 +6,7 @@ import { StoreRefusal } from "../../store.ts";
 import { isOutOfSpace } from "../connection.ts";
 
 const fullCodes = new Set(["ENOSPC", "EDQUOT", "SQLITE_FULL"]);
-/** SQLite uses one code for most disk failures. With less free space than this, the disk is considered full. */
+/** SQLite has one code for most disk failures. With less free space than this, the disk counts as full. */
 const nextToNothingBytes = 1024 * 1024;
 
 /** Whether the store could not be opened or changed because its disk is full. */
@@ -23,7 +23,7 @@ export function fullRefusal(dir: string): StoreRefusal {
   );
 }
 
-/** Of the nearest folder that exists. */
+/** The free space of the nearest existing folder. */
 function freeBytes(dir: string): number {
   try {
     const disk = statfsSync(dir);

@@ -9,8 +9,8 @@ const essentialTables = ["state", "keys", "accounts", "holds"];
 const wholeCheckLimitBytes = 16 * 1024 * 1024;
 
 /**
- * Refuses a damaged database before anything is written to it. A large file is not read as a whole, so that the
- * start stays fast whatever the history; `sluice ledger audit` reads everything.
+ * Throws for a damaged database before anything is written to it. A large file is not read completely, so that the
+ * start stays fast however long the history; `sluice ledger audit` reads everything.
  */
 export function checkIntegrity(database: Database, file: string): void {
   const targets = statSync(file).size <= wholeCheckLimitBytes ? [null] : essentialTables;

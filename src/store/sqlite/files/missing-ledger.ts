@@ -7,7 +7,7 @@ import { keptAs } from "./restore.ts";
 import { hasStagedRestore } from "./staged-restore.ts";
 
 /**
- * Refuses a folder without a database if anything in it shows that there was one. Otherwise an empty ledger would
+ * Throws for a folder without a database if anything in it shows that there was one. Otherwise an empty ledger would
  * silently replace a lost one, and every key and balance would be gone.
  */
 export function refuseMissingLedger(folder: DataFolder): void {

@@ -39,7 +39,7 @@ export class OpenFiles {
     return this.#trouble;
   }
 
-  /** A file that is put back is accepted again. */
+  /** A file that is put back counts as present again. */
   look(): Trouble | null {
     const lost = [...this.#identities.keys()].find((file) => !this.#isInPlace(file));
     this.#trouble = lost === undefined ? null : this.#describe(lost);
@@ -70,8 +70,8 @@ export class OpenFiles {
   }
 
   /**
-   * Our WAL is beside another database now, and SQLite would apply it to that one. The WAL stays readable for processes
-   * that have it open.
+   * Our WAL now lies next to another database, and SQLite would apply it to that one. Processes that have it open can
+   * still read it.
    */
   #removeLog(): void {
     for (const file of [`${this.#folder.databaseFile}-wal`, `${this.#folder.databaseFile}-shm`]) {

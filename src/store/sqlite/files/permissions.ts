@@ -5,14 +5,14 @@ import { systemCode } from "../../../base/system/system-code.ts";
 import { StoreRefusal } from "../../store.ts";
 import { type DataFolder, namesIn } from "./folder.ts";
 
-/** The rights of everybody but the owner. */
+/** The permissions of group and others. */
 const others = 0o077;
 const ownFiles = /^(?:sluice\.(db|lock$|restore)|content\.db)/;
 
 /**
- * Removes other users' permissions on the ledger, its WAL and its copies, as a manual copy or a loose umask may have
- * granted, and reports each file. Refuses the folder if this user may not change them. The folder's own permissions
- * are not changed, because it may be shared; nor is anything that a symbolic link in it points to.
+ * Removes other users' permissions on the ledger, its WAL and its copies, which a manual copy or a loose umask may
+ * have granted, and reports each file. Throws if this user cannot change them. The folder's own permissions do not
+ * change, because it may be shared; nor does anything that a symbolic link in it points to.
  */
 export function closeToOthers({ dir, backupDir }: DataFolder, onClosed: (file: string) => void): void {
   if (process.platform === "win32") return;
@@ -23,7 +23,7 @@ export function closeToOthers({ dir, backupDir }: DataFolder, onClosed: (file: s
   for (const file of files) if (close(file)) onClosed(file);
 }
 
-/** Returns whether it was open to others. */
+/** Returns whether others had access. */
 function close(file: string): boolean {
   let mode = 0;
   try {

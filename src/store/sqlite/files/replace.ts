@@ -11,9 +11,8 @@ import type { DataFolder } from "./folder.ts";
 const timeoutMs = 10_000;
 
 /**
- * Puts `folder.incomingFile` in the place of the database, which is kept as `kept`. The one step that counts is
- * a rename; a crash before it leaves the old database in place, a crash after it the new one. Returns false when
- * there was nothing to keep.
+ * Replaces the database by `folder.incomingFile` and keeps the old one as `kept`. The decisive step is a rename: a
+ * crash before it leaves the old database in place, a crash after it the new one. False if there was nothing to keep.
  */
 export async function replaceDatabase(folder: DataFolder, kept: string): Promise<boolean> {
   const { databaseFile, incomingFile, dir } = folder;
@@ -36,13 +35,13 @@ export async function replaceDatabase(folder: DataFolder, kept: string): Promise
   }
 }
 
-/** The write-ahead log, and the journal that SQLite needs to change over from or to one. */
+/** The write-ahead log, and the journal that SQLite needs to switch to or from it. */
 const logSuffixes = ["-wal", "-journal"];
 
 /**
- * Writes the log into the database, deletes it, and keeps everybody else out: with a log mode of `delete` no other
- * process can still have the file open, and one that opens it from now on cannot write to it. Null when there is no
- * database, or one that SQLite cannot put in order: that one is kept as it is.
+ * Writes the log into the database, deletes it, and locks out everybody else: in journal mode `delete` no other
+ * process can still have the file open, and one that opens it now cannot write to it. Null if there is no database,
+ * or if SQLite cannot repair it: then it is kept as it is.
  */
 async function takeOutOfUse(file: string): Promise<Database | null> {
   if (!existsSync(file)) return null;
@@ -61,7 +60,7 @@ async function takeOutOfUse(file: string): Promise<Database | null> {
   }
 }
 
-/** Links it under the second name first, so that it has a name at every moment. */
+/** Creates the second link first, so that the file has a name at every moment. */
 function keep(file: string, kept: string): void {
   // Kept by an earlier run of this restore that crashed.
   if (isSameFile(file, kept)) return;
@@ -85,5 +84,5 @@ function isSameFile(one: string, other: string): boolean {
   return a !== undefined && b !== undefined && a.ino === b.ino && a.dev === b.dev;
 }
 
-/** The backup folder is on another disk, or on one that knows no second names. */
+/** Hard links are impossible: another disk, or a file system without them. */
 const cannotLink = new Set(["EXDEV", "EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK"]);

@@ -9,8 +9,8 @@ const chunk = new Uint8Array(1024 * 1024);
 const refillEveryMs = 2_000;
 
 /**
- * A file that reserves space for when the disk is full: deleting it lets the charges of running requests be written.
- * Until it can be created again the store is unhealthy, so that no new work begins.
+ * A file that reserves disk space: when the disk is full, deleting it makes room for the charges of running requests.
+ * Until it can be created again, the store accepts no new requests.
  */
 export class DiskReserve implements Reserve {
   readonly #file: string;
@@ -27,7 +27,7 @@ export class DiskReserve implements Reserve {
     return this.#isSpent;
   }
 
-  /** Creates the file if it is missing. Without room for it, the reserve counts as spent. */
+  /** Creates the file if it is missing. If there is no room, the reserve counts as spent. */
   fill(): void {
     if (this.#isThere()) return;
     if (this.#tryFill()) return;
@@ -59,7 +59,7 @@ export class DiskReserve implements Reserve {
     return statSync(this.#file, { throwIfNoEntry: false })?.size === this.#bytes;
   }
 
-  /** Only if twice as much again stays free; otherwise the next write of any program would fail. */
+  /** Only if twice as much stays free; otherwise the next write of any program would fail. */
   #tryFill(): boolean {
     try {
       const disk = statfsSync(dirname(this.#file));
@@ -72,7 +72,7 @@ export class DiskReserve implements Reserve {
     }
   }
 
-  /** A failing disk may refuse even this; the caller continues without the space. */
+  /** A failing disk may fail even here; the caller continues without the space. */
   #remove(): boolean {
     try {
       rmSync(this.#file, { force: true });

@@ -21,8 +21,8 @@ export interface RestoreOptions {
 const timeoutMs = 10_000;
 
 /**
- * Replaces the database by a copy. The copy is checked first, a running gateway makes it refuse, and the replaced
- * database is kept, so that restoring the wrong file can be undone.
+ * Replaces the database by a copy. Checks the copy first, fails while a gateway runs, and keeps the replaced
+ * database, so that restoring the wrong file can be undone.
  */
 export async function restoreDatabase({ dir, from, nowMs }: RestoreOptions): Promise<Restored> {
   await verifyCopy(from);
@@ -46,7 +46,7 @@ async function putInPlace(folder: DataFolder, from: string, kept: string): Promi
   }
 }
 
-/** Into the data folder. Includes what is only in the WAL beside it, as after a crash. */
+/** Copies into the data folder, including what is only in the WAL, as after a crash. */
 export async function takeCopy(from: string, to: string): Promise<void> {
   rmSync(to, { force: true });
   const database = new Database(from, { readonly: true });

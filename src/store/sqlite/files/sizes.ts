@@ -2,7 +2,7 @@ import { statfsSync, statSync } from "node:fs";
 import type { StoreSizes } from "../../store.ts";
 import { dataFolder } from "./folder.ts";
 
-/** How large the folder's files are, and what is left of its disk. */
+/** The sizes of the folder's files, and the free space of its disk. */
 export function folderSizes(dir: string): Omit<StoreSizes, "entries"> {
   const { databaseFile } = dataFolder(dir);
   const { bavail, bsize } = statfsSync(dir);

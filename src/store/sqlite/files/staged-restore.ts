@@ -8,13 +8,13 @@ import { dataFolder, namesIn } from "./folder.ts";
 import { keptAs, type RestoreOptions, restoreDatabase, takeCopy, verifyCopy } from "./restore.ts";
 
 /**
- * A restore while a gateway uses the folder. Its memory decides on balances, so the gateway has to apply the copy
- * itself, when nothing is running. Until then the copy is in the folder, under a name that says when it was staged and
- * whether it has been applied.
+ * A restore while a gateway uses the folder. Its memory decides balances, so the gateway has to apply the copy
+ * itself, when nothing is running. Until then the copy lies in the folder, under a name with the time it was staged
+ * and whether it has been applied.
  */
 const stagedName = /^sluice\.restore-(\d+)(\.applied)?$/;
 
-/** Checks the copy and leaves it for the gateway. */
+/** Checks the copy and stages it for the gateway. */
 export async function stageRestore({ dir, from, nowMs }: RestoreOptions): Promise<void> {
   await verifyCopy(from);
   mkdirSync(dir, { recursive: true, mode: 0o700 });
@@ -93,7 +93,7 @@ function refusalFile(dir: string, nowMs: number): string {
   return join(dir, `sluice.restore-refused-${nowMs}`);
 }
 
-/** Until the copy takes its place, the database that is kept has both names; on another disk nobody can tell. */
+/** Until the copy replaces it, the kept database has both names. On another disk this cannot be determined. */
 function hasReplaced(kept: string, databaseFile: string): boolean {
   const [old, current] = [kept, databaseFile].map((file) => statSync(file, { throwIfNoEntry: false }));
   if (old === undefined || current === undefined) return false;

@@ -10,12 +10,12 @@ export interface FilesParts {
   readonly dir: string;
   /** How long an operator's transaction waits for another process before it fails. */
   readonly timeoutMs: number;
-  /** Null for operators, who close the store again before it could tell them anything. */
+  /** Null for operators, who close the store too soon to need it. */
   readonly watched: OpenFiles | null;
 }
 
 export interface SqliteFiles extends StoreFiles {
-  /** Copies the database aside if its file is gone; to be called before the database is closed. */
+  /** Copies the database if its file is gone. Call it before the database is closed. */
   rescue(): void;
 }
 

@@ -6,7 +6,7 @@ import { checkpoint } from "./log-state.ts";
 
 /** Entry point of the checkpoint thread. Waiting may block here, because nothing else runs on this thread. */
 const busyTimeoutMs = 250;
-/** A reader of the log keeps it from beginning again. Most read for a moment. */
+/** A reader prevents the log from restarting. Most reads are brief. */
 const mostRestarts = 5;
 
 declare const self: Worker;
@@ -38,8 +38,8 @@ function serve(question: ToThread): LogState {
 }
 
 /**
- * The first to write after all was copied begins the log again, and waits for the disk before it writes anything else. This writes,
- * so that the event loop does not have to.
+ * The first write after everything was copied restarts the log, and waits for the disk before it continues. This
+ * thread does that write, so that the event loop does not wait.
  */
 function restart(database: Database): LogState {
   for (let tries = 1; ; tries += 1) {
@@ -51,7 +51,7 @@ function restart(database: Database): LogState {
   }
 }
 
-/** Writes a page, and changes nothing. */
+/** Writes a page without changing anything. */
 function rewriteFirstPage(database: Database): void {
   const write = database.transaction(() => {
     database.run(`PRAGMA user_version = ${Number(readPragma(database, "user_version"))}`);

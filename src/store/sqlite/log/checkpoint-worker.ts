@@ -12,13 +12,13 @@ export class CheckpointFailure extends Error {
     this.#code = code;
   }
 
-  /** A failed sync of the log shows here first if the thread was the first to sync. */
+  /** A failed sync shows up here first if this thread was the first to sync. */
   get isOfDisk(): boolean {
     return this.#code.startsWith("SQLITE_IOERR_FSYNC");
   }
 }
 
-/** The thread that makes checkpoints, seen from the event loop. */
+/** The event loop's handle on the checkpoint thread. */
 export class CheckpointWorker {
   readonly #worker: Worker;
   #waiting: PromiseWithResolvers<LogState> | null = null;
@@ -48,7 +48,7 @@ export class CheckpointWorker {
     }
   }
 
-  /** One question at a time. */
+  /** One request at a time. */
   ask(question: ToThread): Promise<LogState> {
     this.#waiting = Promise.withResolvers<LogState>();
     this.#worker.postMessage(question);

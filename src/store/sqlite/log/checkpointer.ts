@@ -3,9 +3,12 @@ import { CheckpointFailure, CheckpointWorker } from "./checkpoint-worker.ts";
 import { checkpoint } from "./log-state.ts";
 import type { LogSync } from "./log-sync.ts";
 
-/** 8 MB. A longer log is read for longer after a crash; a shorter one begins again more often, and each time charges wait. */
+/**
+ * 8 MB. A longer log takes longer to recover after a crash; a shorter one restarts more often, and charges wait each
+ * time.
+ */
 const defaultMaxPages = 2_000;
-/** Looking at the log costs 3 µs. */
+/** Checking the log costs 3 µs. */
 const commitsPerLook = 16;
 
 export interface CheckpointerOptions {
@@ -15,8 +18,9 @@ export interface CheckpointerOptions {
 }
 
 /**
- * Copies the log into the database on a thread, which is started for the first time that it is needed, so that the event loop never
- * waits for it. The log can only begin again if nobody has written behind what was copied: the journal waits while the last of it is.
+ * Copies the log into the database on a thread, which starts when first needed, so that the event loop never waits
+ * for it. The log can only restart if nothing was written after what was copied, so the journal waits while the last
+ * part is copied.
  */
 export class Checkpointer {
   readonly #database: Database;
@@ -26,7 +30,7 @@ export class Checkpointer {
   #running: Promise<void> | null = null;
   #restarting: Promise<void> | null = null;
   #commits = 0;
-  /** More than usual after a checkpoint that a reader has kept from its end. */
+  /** Higher after a checkpoint that a reader kept from finishing. */
   #dueAtFrames: number;
   #isClosed = false;
 
@@ -37,12 +41,12 @@ export class Checkpointer {
     this.#dueAtFrames = maxPages;
   }
 
-  /** While the log begins again, batches wait for this. */
+  /** Batches wait for this while the log restarts. */
   get restarting(): Promise<void> | null {
     return this.#restarting;
   }
 
-  /** To be called after each commit, behind which nothing may fail. */
+  /** Call it after each commit. It must not fail. */
   onCommit(): void {
     this.#commits += 1;
     if (this.#commits < commitsPerLook || this.#running !== null || this.#isClosed) return;
@@ -59,7 +63,7 @@ export class Checkpointer {
     await this.#worker?.close();
   }
 
-  /** Never throws: what was committed must not pass for failed. */
+  /** Never throws: a committed batch must not count as failed. */
   #isDue(): boolean {
     try {
       return checkpoint(this.#database, "NOOP").frames >= this.#dueAtFrames;
@@ -68,7 +72,7 @@ export class Checkpointer {
     }
   }
 
-  /** Fails without consequences but for a longer log: the next commits ask for it again. */
+  /** A failure only makes the log longer: later commits trigger it again. */
   async #run(): Promise<void> {
     try {
       this.#worker ??= await CheckpointWorker.open(this.#database.filename);

@@ -7,7 +7,7 @@ import { checkpoint } from "./log-state.ts";
 const lockTimeoutMs = 10_000;
 const pauseMs = 20;
 
-/** Leaves the newest acknowledged entry for the next process, as well as a failing disk allows. */
+/** Records the newest acknowledged entry for the next process, as well as a failing disk allows. */
 export function noteFailedSync({ failedSyncFile }: DataFolder, acknowledgedId: number): void {
   try {
     const descriptor = openSync(failedSyncFile, "w", 0o600);
@@ -18,19 +18,19 @@ export function noteFailedSync({ failedSyncFile }: DataFolder, acknowledgedId: n
       closeSync(descriptor);
     }
   } catch {
-    // The next process recovers the log in any case. Without the note it has nothing to compare it with.
+    // The next process recovers the log anyway. Without the note it has nothing to compare it with.
   }
 }
 
 /**
- * Begins with an empty log, whose content is in the database and synced. SQLite has recovered the log by its checksums; but what
- * the last process could not sync may be only in the system's memory, and nothing may be acknowledged behind it. After a failed sync
- * the ledger must have every entry that was acknowledged.
+ * Starts with an empty log, after its content is in the database and synced. SQLite recovers the log by its
+ * checksums, but what the last process could not sync may be in the system's memory only, and nothing may be
+ * acknowledged after it. After a failed sync the ledger must have every acknowledged entry.
  */
 export async function recoverLog(database: Database, folder: DataFolder): Promise<void> {
   const acknowledgedId = readNote(folder);
   if (acknowledgedId === null) {
-    // A command that reads keeps it from the last step, and would have to be waited for.
+    // A reading command would block the last step, and have to be waited for.
     checkpoint(database, "TRUNCATE");
     return;
   }

@@ -1,6 +1,6 @@
 import { closeSync, fdatasync, fdatasyncSync, fstatSync, openSync, statSync } from "node:fs";
 
-/** The event loop waits for the disk only after so many syncs that took less than this, so that a slow disk holds it once. */
+/** The event loop waits for the disk only after this many quick syncs in a row, so that a slow disk blocks it once. */
 const quickMs = 1;
 const quickSyncs = 16;
 
@@ -15,13 +15,13 @@ export class LogSync {
   readonly #file: string;
   readonly #onFailure: () => void;
   readonly #now: () => number;
-  /** Usually one. SQLite keeps the file that it has opened, even if there is another by its name. */
+  /** Usually one. SQLite keeps using the file it opened, even if another one now has its name. */
   readonly #opened: OpenedLog[] = [];
   #running: Promise<void> | null = null;
-  /** Begins when the running one has ended. */
+  /** Starts when the running one has ended. */
   #next: Promise<void> | null = null;
   #failure: Error | null = null;
-  /** Since the last slow one. */
+  /** Quick syncs since the last slow one. */
   #quick = 0;
 
   constructor(
@@ -43,7 +43,7 @@ export class LogSync {
     if (this.#failure !== null) throw this.#failure;
   }
 
-  /** Resolves when all that was committed before this call is durable: after a sync that began after it. */
+  /** Resolves when everything committed before this call is durable: after a sync that started after the call. */
   sync(): Promise<void> {
     if (this.#next !== null) return this.#next;
     if (this.#running === null) return this.#begin();
@@ -56,8 +56,8 @@ export class LogSync {
   }
 
   /**
-   * The same if nothing else is waiting for the event loop. Syncs in place while the disk is fast, which saves the way to
-   * another thread and back (60 µs).
+   * Like `sync`, for a caller that nothing else on the event loop waits behind. Syncs in place while the disk is
+   * fast, which saves the round trip to another thread (60 µs).
    */
   syncAlone(): Promise<void> | void {
     if (this.#running !== null || this.#quick < quickSyncs) return this.sync();
@@ -71,7 +71,7 @@ export class LogSync {
     this.#note(startedMs);
   }
 
-  /** For whoever else has found that the log cannot be synced. */
+  /** For other code that has found that the log cannot be synced. */
   fail(cause: unknown): Error {
     if (this.#failure === null) {
       this.#failure = new Error(`The disk failed to sync ${this.#file}: ${String(cause)}`);
@@ -109,7 +109,7 @@ export class LogSync {
     return promise;
   }
 
-  /** The files to sync. One that has replaced the log is added: whichever of them SQLite writes to, it is synced. */
+  /** The files to sync. A file that has replaced the log is added: whichever file SQLite writes to, it is synced. */
   #current(): readonly OpenedLog[] {
     const found = statSync(this.#file, { throwIfNoEntry: false });
     const newest = this.#opened.at(-1);

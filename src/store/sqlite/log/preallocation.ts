@@ -5,18 +5,18 @@ import { Repeating } from "../../../base/loop/repeating.ts";
 import { codeOf, isBusy } from "../connection.ts";
 import type { LogSync } from "./log-sync.ts";
 
-/** As long as the log gets before it begins again, and some more for what is written while it is copied. */
+/** The log's length before it restarts, plus some for what is written while it is copied. */
 const preallocatedBytes = 10 * 1024 * 1024;
 /** Takes about half a millisecond. */
 const bytesPerStep = 512 * 1024;
-/** Not at once: a start has better things to do, and a process that ends soon needs none of it. */
+/** Deferred: a start has better things to do, and a short-lived process needs none of it. */
 const stepEveryMs = 250;
-/** Room on a disk that has less of it is left to the charges. */
+/** Skipped if less than this many times the space is free: charges need it more. */
 const leastFree = 10;
 
 /**
- * Fills the log with zeros up to the size that it will get. Each sync of a file that grows has to write the file's new size too: on
- * ext4 that took 0.4 to 2.3 ms where overwriting took 0.13. SQLite takes zeros at the end of its log for no frames.
+ * Fills the log with zeros up to its expected size. Each sync of a growing file also has to write the file's new
+ * size: on ext4 that took 0.4 to 2.3 ms, overwriting took 0.13. SQLite does not read trailing zeros as frames.
  */
 export class LogPreallocation {
   readonly #database: Database;
@@ -36,11 +36,11 @@ export class LogPreallocation {
     return this.#timer.stop();
   }
 
-  /** What fails is not needed: the log then grows as it is written. */
+  /** Failures are harmless: the log then grows as it is written. */
   async #step(): Promise<void> {
     try {
       this.#log.check();
-      // All that changes the size of the log has this lock, in every process.
+      // Everything that changes the size of the log takes this lock, in every process.
       const isWhole = this.#database.transaction(() => this.#extend()).immediate();
       await this.#log.sync();
       if (isWhole) void this.stop();

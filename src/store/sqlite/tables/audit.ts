@@ -3,7 +3,7 @@ import type { LedgerFault } from "../../store.ts";
 import { misplacedEntries } from "../../tables/entry-audit.ts";
 import { sumsThatDiffer } from "../../tables/entry-table.ts";
 
-/** Sums that are not those of the entries, misplaced entries, and exchanges that were charged more than once. */
+/** Totals that differ from the entries, misplaced entries, and requests that were charged more than once. */
 export function* auditSums(nowMs: number): Work<readonly LedgerFault[]> {
   return [
     ...(yield* sumsThatDiffer(nowMs)),
@@ -17,8 +17,9 @@ export function findRepeatedCharges(): Work<readonly LedgerFault[]> {
 }
 
 /**
- * PostgreSQL has a unique index for this. Here it would make a charge three times as expensive to write (7 µs, 25 with it), because ids
- * are random and every row changes a page of its own. A late charge may be beside that of a takeover, as in the index.
+ * PostgreSQL has a unique index for this. Here it would make a charge three times as expensive to write (7 µs, 25
+ * with it), because ids are random and every row changes another page. As in that index, a late charge may exist in
+ * addition to a takeover's.
  */
 const repeatedCharges = `
 SELECT (SELECT id FROM keys WHERE no = key_no) AS "keyId", 'exchange ' || exchange_id AS "where", 'charges' AS field,

@@ -8,7 +8,7 @@ const giveUpMs = 5_000;
 /** An overrun is written right after its charge, in the same transaction. */
 const neighbours = 600;
 
-/** Entries have no index on exchange ids, so one whose entry is not known is searched for, newest first. */
+/** Entries have no index on exchange ids, so an exchange whose entry is unknown is searched for, newest first. */
 export function entryFinder({ read, pace }: Queries): EntryFinder {
   const entriesNear = async (exchangeId: string, id: number): Promise<readonly Entry[]> => {
     const rows = await read<EntryRow>(

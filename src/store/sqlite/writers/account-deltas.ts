@@ -18,8 +18,8 @@ interface Delta {
 }
 
 /**
- * Adds up what a batch changes on each account, so that it is updated once per batch and not once per request.
- * Differences, never absolute values: other processes write to the same rows.
+ * Adds up what a batch changes on each account, so that each account is updated once per batch rather than once per
+ * request. Differences, never absolute values: other processes write to the same rows.
  */
 export class AccountDeltas {
   #byAccount = new Map<number, Delta>();
@@ -43,12 +43,12 @@ export class AccountDeltas {
     this.forget();
   }
 
-  /** The transaction was rolled back. */
+  /** Call it after a rollback. */
   forget(): void {
     this.#byAccount = new Map();
   }
 
-  /** A delta belongs to one period; where a batch spans two, the earlier is written at once. */
+  /** A delta belongs to one period. If a batch spans two, the earlier one is written at once. */
   #deltaOf(key: WrittenKey, charge: ChargeEntry): Delta {
     const { periodStartMs, atMs } = charge;
     const known = this.#byAccount.get(key.accountNo);
@@ -80,8 +80,8 @@ export class AccountDeltas {
 
 /**
  * An operator may lower a balance just before the gateway, which saw the higher one, charges it. The balance still
- * never drops below 0: the missing part is returned as an adjustment and recorded as an overrun. The gateway learns of
- * the adjustment like of any other, by the store's revision.
+ * never drops below 0: the missing part is returned as an adjustment and recorded as an overrun. The gateway learns
+ * of the adjustment like any other, by the store's revision.
  */
 function* makeUp({ no, accountNo }: WrittenKey, charged: number, atMs: number): Work<void> {
   const [found] = yield* query<{ missing: number; floor: number }>(

@@ -3,10 +3,10 @@ import { type AttemptCount, AttemptTally, attemptFigureNames } from "../../attem
 import { attemptFigureColumns, attemptKeyColumns } from "../../reporting/attempt-columns.ts";
 import { upsertFigures } from "../../reporting/figure-columns.ts";
 
-/** The one gateway of this database. */
+/** A SQLite database has one gateway. */
 const node = 0;
 
-/** Adds up what attempts have used, so that it is written once for many of them. */
+/** Adds up the usage of attempts, so that one row is written for many of them. */
 export class AttemptWriter {
   readonly #tally = new AttemptTally();
   readonly #upsert: Statement;

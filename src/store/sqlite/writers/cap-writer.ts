@@ -4,8 +4,8 @@ import type { ChargeEntry } from "../../records.ts";
 import type { WrittenKey } from "./written-key.ts";
 
 /**
- * Counts charges against the caps that they fall under. Which these are is asked of the database, in the batch's
- * transaction: one that an operator has just made counts what the gateway had decided before it knew of it.
+ * Counts charges against the caps that apply to them. It reads the caps from the database in the batch's transaction,
+ * so a cap that an operator just created counts charges that the gateway decided before it knew of it.
  */
 export class CapWriter {
   readonly #any: Statement<{ any: number }, []>;

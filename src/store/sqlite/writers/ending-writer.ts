@@ -2,7 +2,7 @@ import type { Database, Statement } from "bun:sqlite";
 import type { ExchangeEnding } from "../../records.ts";
 import { endingColumns, endingRow } from "../../written-rows.ts";
 
-/** Writes how exchanges ended; inside the batch's transaction. */
+/** Writes the outcomes of exchanges, inside the batch's transaction. */
 export class EndingWriter {
   readonly #insert: Statement;
 
@@ -10,7 +10,7 @@ export class EndingWriter {
     this.#insert = database.query(insertEnding);
   }
 
-  /** `entryId` is that of its charge; null where nothing was charged. */
+  /** `entryId` is the entry of its charge; null without a charge. */
   insert(keyNo: number, ending: ExchangeEnding, entryId: number | null): void {
     this.#insert.run({ key_no: keyNo, entry_id: entryId, ...endingRow(ending) });
   }

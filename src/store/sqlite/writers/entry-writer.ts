@@ -7,22 +7,22 @@ import { otherAccount } from "../tables/account-number.ts";
 import type { RatesWriter } from "./rates-writer.ts";
 import type { WrittenKey } from "./written-key.ts";
 
-/** What is bound for each entry, in this order. */
+/** The bound columns of an entry, in order. */
 const columns = `kind, key_no, account_no, amount, at_ms, period_start_ms, counted_at_ms, exchange_id, basis, outcome,
   recorded_at_ms, route, model, provider, upstream_model, stream, status,
   input_tokens, cached_input_tokens, cache_write_tokens, output_tokens, reasoning_tokens,
   cost_nano, first_byte_ms, total_ms, attempts, list_cost_nano, asked_model, rates_id, quantities, labels, cache_savings_nano,
   credential`;
 const valuesPerRow = columns.split(",").length;
-/** An overrun is explained by the charge before it. */
+/** An overrun has none of these: the charge before it explains it. */
 const unexplained = { listCostNano: null, askedModel: null, rates: null, quantities: null };
 /** An overrun has the route of the usage record that its charge came with. */
 type RoutedCharge = ChargeEntry & { readonly route?: string | null };
-/** Most batches fit into one such statement; longer ones gain almost nothing. */
+/** Most batches fit into one statement of this size; longer ones gain almost nothing. */
 const mostRowsPerStatement = 32;
 
 /**
- * Inserts the ledger's entries. Most charges come with a usage record, which is the rest of the same row. Rows are collected and
+ * Inserts the ledger's entries. Most charges come with a usage record, stored in the same row. Rows are collected and
  * written many per statement, because a statement costs about as much as a row. The order is kept.
  */
 export class EntryWriter {
@@ -41,8 +41,8 @@ export class EntryWriter {
   }
 
   /**
-   * May be deferred; call `flush` before the batch's transaction ends. `credential` is that of the attempt if the row says
-   * the rest of it.
+   * Can be deferred: call `flush` before the batch's transaction ends. `credential` is the attempt's, if the row
+   * contains the rest of it.
    */
   charge(
     key: WrittenKey,
@@ -62,7 +62,7 @@ export class EntryWriter {
     credential: string | null,
   ): number {
     this.#addCharge(key, charge, record, credential);
-    // It may have filled a statement, and be written already.
+    // It may have completed a statement, and so be written already.
     this.flush();
     const entryId = this.#lastId;
     this.#addOverruns(key, charge, record);
@@ -85,7 +85,7 @@ export class EntryWriter {
     return this.#lastId;
   }
 
-  /** The transaction was rolled back. */
+  /** Call it after a rollback. */
   forget(): void {
     this.#waitingRows = 0;
     this.#lastId = 0;
@@ -100,7 +100,7 @@ export class EntryWriter {
     this.#add("charge", charge.owed - charge.charged, key, charge, record, credential);
   }
 
-  /** What is owed above caps, and what is not charged. Both count for the same model, provider and route as the charge. */
+  /** Adds the amounts owed above caps and those not charged. Both count for the model, provider and route of the charge. */
   #addOverruns(key: WrittenKey, charge: ChargeEntry, record: UsageRecord | null): void {
     if (charge.owed === 0 && charge.overrun === 0) return;
     const { model, provider } = record ?? charge;

@@ -1,10 +1,10 @@
 import type { Database, Statement } from "bun:sqlite";
 import type { KeptRates } from "../../../base/money/rates.ts";
 
-/** Keeps each set of rates once; inside the batch's transaction. */
+/** Writes each set of rates once, inside the batch's transaction. */
 export class RatesWriter {
   readonly #insert: Statement;
-  /** Those that are in the database for certain, or will be if this transaction is committed. */
+  /** Rates that are in the database, or will be if this transaction commits. */
   readonly #known = new Set<number>();
 
   constructor(database: Database) {
@@ -20,7 +20,7 @@ export class RatesWriter {
     return rates.id;
   }
 
-  /** The transaction was rolled back. */
+  /** Call it after a rollback. */
   forget(): void {
     this.#known.clear();
   }

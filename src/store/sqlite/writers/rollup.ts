@@ -6,9 +6,9 @@ import { oldestKeptMinute } from "../../reporting/kept-minutes.ts";
 import { sqliteText } from "../queries.ts";
 
 /**
- * Adds the rows that the totals do not count yet to them: every second or so, because a row per request and hour would double the cost of
- * a settle. The views `uncounted_usage`, `key_totals` and `uncounted_attempts` define what each total counts. Reports add the
- * same rows meanwhile, so they are right at any moment, and a crash loses nothing.
+ * Adds uncounted rows to the totals every second or so, because a row per request and hour would double the cost of a
+ * settle. The views `uncounted_usage`, `key_totals` and `uncounted_attempts` define what each total counts. Reports
+ * add the same rows meanwhile, so they are right at any moment, and a crash loses nothing.
  */
 export class UsageRollup {
   readonly #add: readonly Statement[];
@@ -48,7 +48,7 @@ export function catchUpRollup(database: Database): void {
 
 const attemptKeys = Object.fromEntries(attemptKeyColumns.map((column) => [column, column]));
 
-/** What is counted now, read once for all totals. */
+/** The rows being counted, read once for all totals. */
 const temporaryTables = [
   `CREATE TEMP TABLE IF NOT EXISTS counted (${groupColumns.join(", ")})`,
   "CREATE TEMP TABLE IF NOT EXISTS counted_attempts AS SELECT * FROM uncounted_attempts LIMIT 0",

@@ -1,7 +1,10 @@
 import type { AttemptCount } from "../../attempt-sums.ts";
 import type { JournalItem } from "../../records.ts";
 
-/** The attempt of a charge whose row says all of it but for the credential. Undefined if there was another, or it used something else. */
+/**
+ * The attempt of a charge whose row already contains all of it except the credential. Undefined if there were other
+ * attempts, or it used something else.
+ */
 export function rowAttempt({
   charge,
   record,

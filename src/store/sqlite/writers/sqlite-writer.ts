@@ -23,18 +23,18 @@ import { rowAttempt } from "./row-attempt.ts";
 import { TurnWriter } from "./turn-writer.ts";
 import type { WrittenKey } from "./written-key.ts";
 
-/** So that a roll-up holds the thread for a few milliseconds at most. */
+/** Limits a roll-up to a few milliseconds. */
 const maxUncountedRows = 500;
 
-/** What makes a batch durable, and keeps the log short. */
+/** Makes batches durable and keeps the log short. */
 export interface WriterLog {
   readonly sync: Pick<LogSync, "check" | "sync" | "syncAlone">;
   readonly checkpoints: Pick<Checkpointer, "restarting" | "onCommit">;
 }
 
 /**
- * Commits batches on the event loop, which does not wait for the disk: they are in SQLite's log then. A batch is durable, and only
- * then acknowledged, after a sync of the log that began after its commit.
+ * Commits batches on the event loop without waiting for the disk: they are then in SQLite's log. A batch is durable,
+ * and only then acknowledged, after a sync of the log that started after its commit.
  */
 export class SqliteWriter implements BatchWriter {
   readonly #database: Database;
@@ -60,7 +60,7 @@ export class SqliteWriter implements BatchWriter {
   readonly #insertPart: Statement;
   readonly #deleteParts: Statement;
   readonly #transaction: (items: readonly JournalItem[], rollUp: boolean) => void;
-  /** About how many rows no total counts yet. */
+  /** The approximate number of rows that the totals do not include yet. */
   #uncountedRows = 0;
   #committedId = 0;
   #acknowledgedId = 0;
@@ -106,7 +106,7 @@ export class SqliteWriter implements BatchWriter {
     this.#acknowledgedId = this.#committedId;
     this.#commit(items, rollUpDue);
     checkpoints.onCommit();
-    // Totals alone need not be durable: they are computed from the rows again.
+    // Totals alone need not be durable: they can be recomputed from the rows.
     if (items.length > 0) return isAlone ? sync.syncAlone() : sync.sync();
   }
 
@@ -121,7 +121,7 @@ export class SqliteWriter implements BatchWriter {
     try {
       this.#run(items, rollUp);
     } catch (error) {
-      // Totals that cannot be written must not keep a charge from being written. The journal does the same where they are due.
+      // Totals that cannot be written must not prevent a charge. The journal does the same when a roll-up is due.
       if (rollUpDue || !rollUp || reasonOf(error) !== "rejected") throw error;
       rollUp = false;
       this.#run(items, rollUp);
@@ -148,7 +148,7 @@ export class SqliteWriter implements BatchWriter {
 
   #apply(items: readonly JournalItem[], rollUp: boolean): void {
     if (rollUp && this.#uncountedRows > 0) this.#rollup.write();
-    // The totals of keys count all entries now.
+    // The totals of keys now include all entries.
     for (const item of items) {
       if (item.kind === "clock") perform(this.#database, returnToPresent(sqliteStatements, item.atMs));
     }
@@ -261,7 +261,7 @@ export class SqliteWriter implements BatchWriter {
     return row.no;
   }
 
-  /** What is kept of an account here never changes. */
+  /** The cached part of an account never changes. */
   #account(accountId: string): Omit<WrittenKey, "no"> {
     const known = this.#accounts.get(accountId);
     if (known !== undefined) return known;
@@ -273,7 +273,7 @@ export class SqliteWriter implements BatchWriter {
   }
 }
 
-/** How many rows an item adds that totals count. */
+/** The number of rows of an item that totals count. */
 function countedRows(item: JournalItem): number {
   if (item.kind === "settle") return 1;
   return item.kind === "endings" ? item.endings.length : 0;
@@ -293,7 +293,7 @@ const insertGiven = `
 INSERT OR REPLACE INTO given_ids (key_no, digest, provider, credential, tokens, given_at_ms)
 VALUES (?, ?, ?, ?, ?, ?)`;
 
-/** One that has expired and is not pruned yet; a valid one would have been replayed. */
+/** Deletes an expired response that is not pruned yet; a valid one would have been replayed. */
 const deleteExpired = "DELETE FROM responses WHERE key_no = ? AND route = ? AND idempotency_key = ?";
 
 const insertResponse = `

@@ -1,4 +1,4 @@
-/** A key as the writers need it. */
+/** The part of a key that the writers need. */
 export interface WrittenKey {
   readonly no: number;
   readonly accountNo: number;
