@@ -241,7 +241,7 @@ export function attributesOf(source: KeyUpdate): Partial<KeyAttributes> {
   return Object.fromEntries(fields.filter(([, value]) => value !== undefined));
 }
 
-/** Those of a key that was given none. */
+/** The attributes of a key that was created without any. */
 export const unsetAttributes = Object.fromEntries(
   keyAttributeList.map(({ field, unset }) => [field, unset]),
   // Each field's own value is in the table above.

@@ -1,4 +1,4 @@
-/** The same value for every caller, made when it is first asked for. */
+/** Creates a value on the first call and returns it to every later caller. */
 export function once<Value extends object>(make: () => Value): () => Value {
   let made: Value | null = null;
   return () => {

@@ -103,7 +103,7 @@ function isMp3(head: Buffer): boolean {
   return head.toString("latin1", 0, 3) === "ID3" || (head[0] === 0xff && ((head[1] ?? 0) & 0xe6) === 0xe2);
 }
 
-/** Of uncompressed audio, by the figures that a player goes by. */
+/** The byte rate of uncompressed audio, from the header fields that players use. */
 function wavBytesPerSecond(head: Buffer): number | null {
   if (head.length < wavHeadBytes) return null;
   const isPlain = head.toString("latin1", 8, 16) === "WAVEfmt " && head.readUInt16LE(20) === 1;

@@ -64,7 +64,7 @@ export function estimateInput(body: JsonObject, sentBytes: number): InputEstimat
 }
 
 /**
- * The same for a body whose long texts were truncated by `cutBytes` in all. Null if it has attachments: their cost depends
+ * Estimates a body whose long texts were truncated by `cutBytes` in all. Null if it has attachments: their cost depends
  * on their whole text, so the whole body is needed.
  */
 export function estimateTruncatedInput(
@@ -100,7 +100,7 @@ function walk(body: JsonObject): Walk {
 /** Adds up one walk through a body, without allocating. */
 class Walk {
   textBytes = 0;
-  /** The same in attachments. */
+  /** Bytes of text in attachments. */
   attachedTextBytes = 0;
   /** Text in attachments that was sent encoded. */
   decodedBytes = 0;

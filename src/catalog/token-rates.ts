@@ -23,7 +23,7 @@ export function highestTokenRates(all: readonly TokenRates[]): TokenRates {
   };
 }
 
-/** The same for prices: the rates for a long context apply from the lowest of their limits on. */
+/** The highest of several prices. Rates for a long context apply from the lowest of their limits on. */
 export function highestTokenPrice(prices: readonly TokenPrice[]): TokenPrice {
   const limits = prices.flatMap(({ long_context }) =>
     long_context === undefined ? [] : [long_context.above],

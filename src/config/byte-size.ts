@@ -17,7 +17,7 @@ export function bytesOfSize(value: ByteSize): number | null {
   return Math.round(Number.parseFloat(value) * unitBytes[unit as keyof typeof unitBytes]);
 }
 
-/** Of a size that the schema has accepted. */
+/** Bytes of a size that the schema has accepted. */
 export function bytesIn(size: ByteSize): number {
   const count = bytesOfSize(size);
   assert(count !== null, "a size that passed the check has a unit");

@@ -15,7 +15,7 @@ import { didYouMean } from "./suggest.ts";
 export function checkModels(config: ConfigFile, providers: Providers, context: LoadContext): void {
   const models: readonly ModelConfig[] = Array.isArray(config.models) ? config.models : [];
   const ids = new Set(models.map(({ id }) => id));
-  // Of two with one id, which is a problem of its own, the first counts.
+  // If two models have one id, which is a problem of its own, the first counts.
   const byId = new Map(models.toReversed().map((model) => [model.id, model]));
   const firstAt = new Map<string, string>();
   const aliasedAt = new Map<string, string>();

@@ -96,7 +96,7 @@ export function decode<Fields extends TProperties>(
   return decodeAccepted(schema, { ...validFields(given, path, context.problems) }, path, context);
 }
 
-/** The same where the schema has accepted all that is given. */
+/** Decodes values that the schema has already accepted. */
 export function decodeAccepted<Fields extends TProperties>(
   schema: TObject<Fields>,
   given: Readonly<Record<string, unknown>>,

@@ -17,7 +17,7 @@ export function parseDuration(value: Duration): number | null {
   return Math.round(Number.parseFloat(value) * unitMs[unit as keyof typeof unitMs]);
 }
 
-/** Of a duration that the schema has accepted. */
+/** Milliseconds of a duration that the schema has accepted. */
 export function milliseconds(duration: Duration): number {
   const ms = parseDuration(duration);
   assert(ms !== null, "a duration that passed the check has a unit");

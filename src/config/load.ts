@@ -40,7 +40,7 @@ export interface LoadedSettings {
 /** The problems of a configuration, and the settings without the faulty parts. */
 export interface ExaminedSettings extends LoadedSettings {
   readonly problems: readonly ConfigProblem[];
-  /** Those without a problem, as they are written. */
+  /** The models without a problem, as they are written. */
   readonly models: readonly ModelConfig[];
   readonly places: Places;
   /** Why each secret that the file refers to, and that is not set here, is missing. */
@@ -52,7 +52,7 @@ export function loadSettings(options: LoadOptions): LoadedSettings {
   return atOnce(loadingSettings(options));
 }
 
-/** The same in steps, for a gateway that serves meanwhile. */
+/** Loads the settings in steps, for a gateway that serves meanwhile. */
 export function* loadingSettings(options: LoadOptions): Stepwise<LoadedSettings> {
   const { settings, source, problems } = yield* examiningSettings(options);
   if (problems.length > 0) throw new ConfigError(source.origin, problems);
@@ -67,7 +67,7 @@ export function examineSettings(options: LoadOptions): ExaminedSettings {
   return atOnce(examiningSettings(options));
 }
 
-/** The same in steps. The file and the environment are read in the first one. */
+/** Examines the settings in steps. The first one reads the file and the environment. */
 export function* examiningSettings(options: LoadOptions): Stepwise<ExaminedSettings> {
   const source = findConfig(options);
   const document = parseToml(source.text, source.origin);

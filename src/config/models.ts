@@ -172,7 +172,7 @@ function buildDeployment(
   ];
 }
 
-/** Of the dialects that a model usually takes, those that the operator has stated for its provider. */
+/** The dialects that a model usually takes, restricted to those that the operator configured for its provider. */
 function dialectsOf(
   provider: ProviderSettings,
   usual: ProviderSettings["dialects"] | undefined,

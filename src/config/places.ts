@@ -10,7 +10,7 @@ export class Places {
   /** Read when something is described for the first time: nothing is in most files. */
   #lines: ReadonlyMap<string, number> | null = null;
   readonly #ids: readonly (string | null)[];
-  /** Of the first model with an id: a file may have thousands. */
+  /** The index of the first model with each id: a file can have thousands. */
   readonly #indexes = new Map<string, number>();
 
   constructor(text: string, document: JsonObject) {
@@ -69,7 +69,7 @@ function linesOf(text: string): ReadonlyMap<string, number> {
   let line = 1;
   let table = "";
   let names: string[] = [];
-  /** Of the value that is being read, or of a table's header. */
+  /** Open brackets of the current value or table header. */
   let open = 0;
   let isValue = false;
   const note = (path: string) => {

@@ -36,7 +36,7 @@ export function loadProviders(config: ConfigFile, context: LoadContext): Provide
         "providers.all",
         'another name is needed: a key\'s scope "all" means every provider',
       );
-    // Of one with another name, the schema has not seen the fields.
+    // The schema has not checked the fields of a provider with an invalid name.
     if (!providerName.test(name)) continue;
     const path = `providers.${name}`;
     const { kind, ...rest } = validFields<ProviderConfig>(provider, path, context.problems);

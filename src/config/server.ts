@@ -52,7 +52,7 @@ export function serverSettings(
 
 const usualBodyMemory = 512 * 1024 * 1024;
 
-/** Of the machine or the container. */
+/** A quarter of the memory of the machine or the container. */
 function quarterOfMemory(): number {
   const memory = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
   return Math.floor(memory / 4);

@@ -58,7 +58,7 @@ export function findConfig(options: SourceOptions): ConfigSource {
     return readConfig(file);
   }
   const found = options.demoOnly ? noVendors : vendorsInEnvironment(options.env, listenAddress(options));
-  // Of two providers with the same model the first serves it, and the command line says what is wanted.
+  // The first of two providers with the same model serves it, so the command line comes before the environment.
   const parts = [builtInConfig, ...asked.map(({ toml }) => toml), environmentToml(found.served)];
   const text = parts.filter((part) => part !== "").join("\n");
   return { ...builtIn(cwd), text, environment: { ...found, served: [...asked, ...found.served] } };

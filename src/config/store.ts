@@ -27,7 +27,7 @@ export interface LocateStoreOptions extends SourceOptions {
 }
 
 /**
- * The same for commands that need nothing else of the configuration. Only this section is checked, so that they work even
+ * Reads `[store]` for commands that need nothing else of the configuration. Only this section is checked, so that they work even
  * if a provider in the file is wrong.
  */
 export function locateStore(options: LocateStoreOptions): StoreAddress | null {

@@ -56,7 +56,7 @@ export interface ClientDialect {
    * Null if the dialect has no field that could hold it.
    */
   readonly stripForeignReasoning: ((body: JsonObject) => JsonObject) | null;
-  /** The same for all encrypted or signed reasoning, once a provider has rejected it. */
+  /** Removes all encrypted or signed reasoning, once a provider has rejected it. */
   readonly stripProvenReasoning: ((body: JsonObject) => JsonObject) | null;
   /** An error after a passthrough stream has begun. It never looks like a proper end. */
   inBandError(error: GatewayError, requestId: string, position: StreamPosition): string;

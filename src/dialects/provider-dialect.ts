@@ -87,7 +87,7 @@ export interface DialectPaths {
   readonly countTokens: RequestTarget | null;
   /** To compact a conversation; absent if the dialect has no such request. */
   readonly compact?: RequestTarget;
-  /** Of all others, which have a method each; absent if the dialect has none. */
+  /** The target of all other requests, which have a method each; absent if the dialect has none. */
   readonly metered?: RequestTarget;
 }
 

@@ -42,7 +42,7 @@ export interface ExchangeFacts {
   readonly firstByteMs: number | null;
   readonly totalMs: number;
   readonly attempts: number;
-  /** Those that failed before an attempt was answered. */
+  /** The attempts that failed before one was answered. */
   readonly failedAttempts: readonly AttemptRecord[];
   readonly trace: TraceContext | null;
 }

@@ -26,7 +26,7 @@ export interface Gauges {
   }[];
 }
 
-/** Of an account that keys share, in credits or tokens. */
+/** The gauges of an account that several keys share, in credits or tokens. */
 export interface AccountGauges {
   readonly account: string;
   /** What the operator calls it. */

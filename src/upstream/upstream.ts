@@ -100,13 +100,13 @@ export interface Opened {
   readonly credential: string | null;
   /** How long this attempt took to begin to answer. */
   readonly answeredAfterMs: number;
-  /** Those of the provider's headers that may reach the client. */
+  /** The provider's headers that are passed to the client. */
   readonly headers: Readonly<Record<string, string>>;
   /** The provider's own; null before it has answered. */
   readonly head: Pick<Head, "get"> | null;
   /** The whole body, if the answer is not a stream. */
   bytes(): Uint8Array;
-  /** The same as it came, for one that takes long to join. */
+  /** The body in the pieces that arrived: joining a large one takes long. */
   readonly whole: ReceivedBytes;
   /**
    * The next bytes of a stream, null at its end; a promise only if they have not been received yet. Throws or rejects

@@ -129,7 +129,7 @@ export type VendorOptionName = keyof typeof vendorOptions;
 // The cast holds because the type is computed from the same object.
 export const vendorOptionNames = Object.keys(vendorOptions) as readonly VendorOptionName[];
 
-/** The same as one type, for code that walks through them. */
+/** An option as one common type, for code that iterates over all of them. */
 export function vendorOption(name: VendorOptionName): VendorOption {
   return vendorOptions[name];
 }

@@ -1,4 +1,4 @@
-/** The same bytes as a Buffer, which can search them natively; nothing is copied. */
+/** Wraps bytes in a Buffer, which searches natively, without a copy. */
 export function asBuffer(bytes: Uint8Array): Buffer {
   return bytes instanceof Buffer ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }

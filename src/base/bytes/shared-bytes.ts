@@ -10,7 +10,7 @@ export function sharedCopy(bytes: Uint8Array): Uint8Array {
   return copy;
 }
 
-/** The same bytes in shared memory, copied only if they are not there yet. */
+/** Returns the bytes in shared memory, copied only if they are not there yet. */
 export function shared(bytes: Uint8Array): Uint8Array {
   return bytes.buffer instanceof SharedArrayBuffer ? bytes : sharedCopy(bytes);
 }

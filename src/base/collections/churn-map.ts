@@ -47,7 +47,7 @@ export class ChurnMap<Key, Value> {
   }
 }
 
-/** The same as a set. A loop over it meets those that were in it when it began, whatever is added or deleted meanwhile. */
+/** A set like `ChurnMap`. A loop visits the items that were present when it began, whatever is added or deleted meanwhile. */
 export class Bag<Item> extends ChurnMap<Item, Item> {
   add(item: Item): void {
     this.set(item, item);

@@ -6,7 +6,7 @@ export interface ClientAccess {
   readonly address: string;
   readonly key: string;
   readonly model: string;
-  /** Of the model, in tokens. Some clients assume their own, which may exceed the model's and be rejected. */
+  /** The model's limits in tokens. Without them some clients assume larger ones, and the provider rejects the request. */
   readonly limits?: ModelLimits | null;
 }
 

@@ -13,7 +13,7 @@ export interface TokenPrice extends TokenRates {
   readonly long_context?: TokenRates & { readonly above: number };
 }
 
-/** The same price in another unit. */
+/** Converts a price to another unit. */
 export function mapPrice(price: TokenPrice, change: (rate: number) => number): TokenPrice {
   const { long_context: long } = price;
   const rates = mapRates(price, change);

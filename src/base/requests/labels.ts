@@ -6,7 +6,7 @@ export interface CallerLabels {
   readonly tags: Tags;
 }
 
-/** The same as it is read again. */
+/** Labels as they are read back from the store. */
 export interface KeptLabels extends CallerLabels {
   /** Whether the conversation decided where the request was sent. */
   readonly affinity: "conversation" | "none";
@@ -14,7 +14,7 @@ export interface KeptLabels extends CallerLabels {
 
 export type Tags = Readonly<Record<string, string>>;
 
-/** Of a request, with those that its key and its account give it. */
+/** The most tags of a request, including the tags of its key and its account. */
 export const maxTags = 8;
 
 const tagForm = /^\s*([\w.:@-]{1,64})=([\w.:@-]{1,64})\s*$/;

@@ -20,7 +20,7 @@ export type RouteSwitch = keyof typeof routeSwitches;
 
 export type SwitchedRoutes = Readonly<Record<RouteSwitch, boolean>>;
 
-/** The same object with another value for every switch. */
+/** An object with a computed value for every switch. */
 export function mapSwitches<Value>(
   valueFor: (name: RouteSwitch, entry: (typeof routeSwitches)[RouteSwitch]) => Value,
 ): Record<RouteSwitch, Value> {

@@ -3,7 +3,7 @@ export function printable(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, " ");
 }
 
-/** The same for JSON, in which such characters are written as escapes. */
+/** JSON in which such characters are written as escapes. */
 export function printableJson(value: unknown, indent = 0): string {
   return JSON.stringify(value, null, indent).replaceAll(/[\u007f-\u009f\p{Cf}\u2028\u2029]/gu, (character) =>
     escaped(character),

@@ -19,7 +19,7 @@ export interface ExtraUsage {
   readonly isDoubtful?: true;
 }
 
-/** The same as far as a provider reports it; whatever it says nothing about is missing. */
+/** Extra usage as a provider reports it. A field that it does not report is missing. */
 export interface ReportedExtras extends Partial<Omit<ExtraUsage, "tiers">> {
   readonly tiers?: Tiers;
 }

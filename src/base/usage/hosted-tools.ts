@@ -14,7 +14,7 @@ export const hostedToolNames = [
 
 export type HostedToolName = (typeof hostedToolNames)[number];
 
-/** The same value for each of them. */
+/** Maps every hosted tool to one value. */
 export function forEachTool<Value>(value: Value): Readonly<Record<HostedToolName, Value>> {
   // The cast holds because the entries have exactly these names.
   return Object.fromEntries(hostedToolNames.map((name) => [name, value])) as Record<HostedToolName, Value>;

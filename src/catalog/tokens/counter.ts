@@ -46,7 +46,7 @@ export interface KeyCounts {
   /** Counts the input tokens of a request's body in any dialect, with tools and attachments. */
   request(body: Uint8Array, isForClaude?: boolean): Promise<number>;
   /**
-   * The same with the most that large attachments, and members of the body that are not known here, may add. Infinite if it
+   * Counts a request with the most that large attachments and unknown members of the body can add. Infinite if it
    * could not be counted: the estimate for the hold is then the best bound there is.
    */
   requestAtMost(body: Uint8Array): Promise<number>;

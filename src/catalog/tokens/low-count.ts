@@ -38,7 +38,7 @@ function charsPerToken(piece: string): number {
   return hangul.test(piece) ? 2 : 2.6;
 }
 
-/** Of emoji, mostly. */
+/** Half of a surrogate pair, mostly of an emoji. */
 function isSurrogate(code: number): boolean {
   return code >= 0xd800 && code < 0xe000;
 }
@@ -56,7 +56,7 @@ const maxParsedBytes = 32 * 1024;
 /** The estimate is high: a third of it is at or below the count, and about half of it. */
 const estimateExcess = 3;
 
-/** The same for the input of a request, whose estimate for the hold is known. */
+/** A low count of a request's input. `estimated` is the estimate that the hold was taken for. */
 export function lowRequestCount(body: Uint8Array, estimated: number): number {
   if (body.length > maxParsedBytes) return Math.floor(estimated / estimateExcess);
   const { texts, fixedTokens } = parseModelInput(body);

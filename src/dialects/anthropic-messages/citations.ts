@@ -6,7 +6,7 @@ import { envelopeMark } from "../reasoning/reasoning-envelope.ts";
 
 const webPage = "web_search_result_location";
 
-/** Of a text block's `citations`. Documents are cited too, but no other dialect knows them. */
+/** Reads a text block's `citations`. Documents are cited too, but no other dialect supports them. */
 export function readCitations(citations: Json | undefined): IrCitation[] {
   return objectsOf(citations).flatMap((citation) => {
     const url = stringOf(citation["url"]);

@@ -31,7 +31,7 @@ export function readRefusal(status: number, contentType: string | null, text: st
   return describe(messageOf(said) ?? statusText(status), errorIn(said));
 }
 
-/** The same for a parsed error, such as the data of an in-stream error event. */
+/** Reads an error that is already parsed, such as the data of an in-stream error event. */
 export function readErrorObject(body: JsonObject): Refusal {
   return describe(messageOf(body) ?? "The provider reported an error.", errorIn(body));
 }

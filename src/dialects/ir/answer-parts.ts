@@ -36,7 +36,7 @@ export function unknownFinish(word: string): IrFinish {
   return { reason: "refusal", stopSequence: null, explanation };
 }
 
-/** Of a whole answer, or of a stream that has ended properly, whose server does not say why. */
+/** The finish of a complete response whose server gives no reason. */
 export const unsaidFinish: IrFinish = { reason: "stop", stopSequence: null, explanation: null };
 
 /**

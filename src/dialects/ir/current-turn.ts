@@ -28,7 +28,7 @@ export function currentTurnStart<Message>(
   return start;
 }
 
-/** The same for a conversation in the intermediate form. */
+/** The part of a turn that a message in the intermediate form is. */
 export function turnPartOf({ role, blocks }: IrMessage): TurnPart {
   if (role === "assistant") return "answer";
   if (role === "system") return "instruction";

@@ -25,7 +25,7 @@ export function countValues(bytes: Uint8Array, enough: number): number {
   return values;
 }
 
-/** The same for a body that may have been truncated, which has counted them. */
+/** Whether a body has more values than `most`. A truncated body has already been counted. */
 export function hasMoreValues(bytes: Uint8Array, truncated: TruncatedJson | null, most: number): boolean {
   return (truncated?.valueCount ?? countValues(bytes, most)) > most;
 }
@@ -36,7 +36,7 @@ export function hasMoreValues(bytes: Uint8Array, truncated: TruncatedJson | null
  */
 export const mostParsedValues = 50_000;
 
-/** Of an event that has more, as many are kept. */
+/** How many values of a larger event are kept. */
 export const mostKeptValues = 10_000;
 
 /** Whether parsing a text would hold up everybody else. */
@@ -44,7 +44,7 @@ export function hasTooManyValues(text: string): boolean {
   return hasMoreValuesThan(text, mostParsedValues);
 }
 
-/** Of a short text only the length is looked at. */
+/** A text too short for that many values is not counted. */
 export function hasMoreValuesThan(text: string, most: number): boolean {
   if (text.length < most * bytesPerValue) return false;
   return countValues(Buffer.from(text), most) > most;

@@ -79,7 +79,7 @@ export function scanTopLevel(
   return scanObject(bytes, skipSpace(bytes, 0), governedNames, known, nested);
 }
 
-/** The same for an object inside the body, such as `stream_options`. `nested` counts the members of objects within it. */
+/** Finds the members of an object inside the body, such as `stream_options`. `nested` counts the members of objects within it. */
 export function scanObject(
   bytes: Uint8Array,
   openedAt: number,

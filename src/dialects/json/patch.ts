@@ -5,7 +5,7 @@ import { type GovernedName, type JsonSpans, type Member, scanObject } from "./js
 /** What to set, by name; `undefined` removes the member. */
 export type BodyChanges = { readonly [Name in GovernedName]?: Json | undefined };
 
-/** The same for any member of the top-level object. */
+/** Changes to any members of the top-level object; `undefined` removes one. */
 export type MemberChanges = Readonly<Record<string, Json | undefined>>;
 
 /** A span of the body and its replacement. */
@@ -26,7 +26,7 @@ function isNothing(changes: BodyChanges): boolean {
   return true;
 }
 
-/** The same for any members of the top-level object, which is scanned for them if it was not. Throws if it is malformed. */
+/** Changes any members of the top-level object and scans it for them if `spans` is absent. Throws if it is malformed. */
 export function patchMembers(
   bytes: Uint8Array,
   changes: MemberChanges,
@@ -78,7 +78,7 @@ export function applyEdits(bytes: Uint8Array, edits: Edit[]): Uint8Array {
   return Buffer.concat(editedPieces(bytes, edits));
 }
 
-/** The same before it is joined, which takes long for a large body. */
+/** The edited body in pieces: joining a large one takes long. */
 export function editedPieces(bytes: Uint8Array, edits: Edit[]): Uint8Array[] {
   // An insertion may be at the start of a removal; its empty span sorts it first.
   edits.sort((a, b) => a.from - b.from || a.to - b.to);

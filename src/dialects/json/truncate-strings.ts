@@ -30,7 +30,7 @@ export interface TruncatedJson {
   readonly nested: readonly Span[];
   /** Members of all objects, at every level. A duplicate name counts twice. */
   readonly memberCount: number;
-  /** The same with the items of lists; what `countValues` would count. */
+  /** Members and list items, as `countValues` counts them. */
   readonly valueCount: number;
 }
 

@@ -24,7 +24,7 @@ export class DoneScanner extends StreamScanner {
   extras: ReportedExtras | null = null;
   protected hasFinished = false;
   readonly #events: DoneEvents;
-  /** Of the results that have come; null before the first. */
+  /** The usage of the results received so far; null before the first. */
   #found: MeteredFigures | null = null;
   #missing: number;
   #bytes = 0;

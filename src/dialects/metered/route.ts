@@ -95,13 +95,13 @@ export interface MeteredModel {
   readonly priced: PricedNames;
   /** A cheap estimate of all texts of the request, in tokens. */
   readonly estimatedInput: number;
-  /** The same for a part of them. */
+  /** A cheap estimate of one text, in tokens. */
   estimateText(text: string): number;
   readonly limits: PublishedLimits;
   /** The most tokens of one image; null if that is not known. */
   readonly imageTokensMax: number | null;
   readonly files: readonly FormFile[];
-  /** Those of all providers that may be asked. */
+  /** The formats of all providers that can serve the request. */
   readonly formats: readonly MeteredFormat[];
 }
 
@@ -134,13 +134,13 @@ export interface MeteredDemand {
   readonly canBeCounted: boolean;
   /** What is counted beside tokens, at most. */
   readonly most: ReportedExtras;
-  /** The same as far as the request itself says it, whatever the provider reports. */
+  /** Units known from the request alone, charged unless the provider reports others. */
   readonly certain: Quantities;
   /** The most that a provider's figure is believed for, where the request bounds it. */
   readonly bounds?: Quantities;
 }
 
-/** Of a route that costs nothing. */
+/** The demand of a route that costs nothing. */
 export const freeOfUnits: MeteredDemand = {
   input: 0,
   output: 0,

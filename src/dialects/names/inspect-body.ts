@@ -163,11 +163,11 @@ class BodyWalk implements Mentions {
         this.#refer("comparison", value, name);
         break;
       case "skill":
-        // Those of the vendor have plain names.
+        // The vendor's own have plain names.
         if (typeof value === "string" && value.startsWith("skill_")) this.#refer("thing", value, name);
         break;
       case "voice":
-        // Those of the vendor have plain names.
+        // The vendor's own have plain names.
         if (isObject(value) || (typeof value === "string" && value.startsWith("voice_")))
           this.#refer("thing", value, name);
         break;

@@ -5,7 +5,7 @@ import { numberOf, objectOf, objectsOf, stringOf } from "../json/json-fields.ts"
 
 const urlCitation = "url_citation";
 
-/** Of `annotations`. Chat has the fields in an object of their own, Responses beside the type; files are not cited by URL. */
+/** Reads `annotations`. Chat nests the fields in an object of their own, Responses has them next to the type. Files are not cited by URL. */
 export function readCitations(annotations: Json | undefined): IrCitation[] {
   return objectsOf(annotations).flatMap((annotation) => {
     if (annotation["type"] !== urlCitation) return [];

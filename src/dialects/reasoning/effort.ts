@@ -26,7 +26,7 @@ export function effortOf(settings: IrReasoningSettings): Effort | null {
   return budgets.find(([least]) => budgetTokens >= least)?.[1] ?? "minimal";
 }
 
-/** The same for a target; null instead of `none` if the model is not known to take it. */
+/** The effort to send to a target; null instead of `none` if the model is not known to accept that. */
 export function openAiEffort(settings: IrReasoningSettings, target: Target): Effort | null {
   const effort = effortOf(settings);
   const refused = effort === "none" && !takesEffortNone(target);

@@ -56,7 +56,7 @@ const escapes: Readonly<Record<string, string>> = {
   t: "\t",
 };
 
-/** The same for a stream: once `{"input":"` has been read, the text is emitted as it arrives. */
+/** Unwraps a streamed input: after `{"input":"` the text is emitted as it arrives. */
 export class InputUnwrapper {
   #state: "opening" | "inside" | "closed" = "opening";
   #held = "";

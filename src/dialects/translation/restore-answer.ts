@@ -52,7 +52,7 @@ function agreeing(finish: IrFinish, called: boolean, declined: boolean): IrFinis
 /** What is still open is written at once at the end of a stream, and a response then repeats all of it. */
 const mostBlocks = 2000;
 
-/** The same for a stream, event by event. */
+/** Restores tool names and inputs in a stream, event by event. */
 export class StreamRestorer {
   readonly #toolMapping: ToolMapping;
   readonly #emit: (event: IrEvent) => void;

@@ -49,7 +49,7 @@ export class Shortcut {
   readonly #listener: FrameListener;
   /** Where the figures of the frame that was matched last begin. */
   #figuresAt: number[] = [];
-  /** The same while a frame is being matched. */
+  /** Filled while a frame is being matched. */
   #figuresFound: number[] = [];
   #written = "";
 

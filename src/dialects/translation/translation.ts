@@ -62,7 +62,7 @@ export interface TranslatedResponse {
   readonly usage: ReportedUsage | null;
   /** All text, reasoning and tool arguments, for counting them locally. */
   readonly produced: string;
-  /** The same response, with another usage for the client to see. */
+  /** A copy of the response that shows the client another usage. */
   showing(usage: Usage): TranslatedResponse;
 }
 

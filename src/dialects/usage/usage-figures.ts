@@ -50,7 +50,7 @@ export function withUntold(
   };
 }
 
-/** Of what was reported in all: the part of this name, or else what is not told to be text. */
+/** The part of `all` with this name, or else whatever is not reported as text. */
 export function partBesideText(all: number, name: string, details: Json | undefined): number {
   const { [name]: told, text_tokens: text } = detailsOf(details);
   if (isTokenCount(told)) return told;

@@ -98,7 +98,7 @@ function lookAt(deadlines: Iterable<Deadline>, nowMs: number): boolean {
   return isDue;
 }
 
-/** Those that were due already, and have not been moved by what was read since. */
+/** Ends the calls whose deadline had passed, unless bytes read since have moved it. */
 function expire(deadlines: Iterable<Deadline>, foundAtMs: number, nowMs: number): void {
   for (const deadline of deadlines) {
     if (deadline.dueMs > foundAtMs) continue;

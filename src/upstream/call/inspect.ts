@@ -85,7 +85,7 @@ export function inspectWhole(body: Uint8Array): "fine" | "broken" | JsonObject {
   return errorIn(bytes.toString("utf8")) ?? "fine";
 }
 
-/** The same for what has been received; a body of more than `mostInspected` is not joined for that. */
+/** Inspects the received body. One of more than `mostInspected` is not joined for that. */
 export function inspectBody(received: AnswerQueue): "fine" | "broken" | JsonObject {
   if (received.bytes <= mostInspected) return inspectWhole(received.joined());
   if (received.pieces[0]?.[0] === openBrace && received.pieces.at(-1)?.at(-1) === closeBrace) return "fine";

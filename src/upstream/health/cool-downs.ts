@@ -14,7 +14,7 @@ const none: CoolDown = { untilMs: 0, requestedUntilMs: 0 };
  * while two keys or more have one: a single client can get itself throttled, and that says nothing about the others.
  */
 export class CoolDowns {
-  /** Those that have ended are removed when the next one begins. */
+  /** Ended cooldowns are removed when the next one begins. */
   readonly #byKey = new Map<string, CoolDown>();
   /** The one with the second-latest end. */
   #shared = none;

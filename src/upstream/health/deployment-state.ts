@@ -18,11 +18,11 @@ export interface ProviderState {
 export interface DeploymentState {
   /** Provider and upstream model. */
   readonly id: string;
-  /** The same for display, without the operator's account number. */
+  /** The id for display, without the operator's account number. */
   readonly name: string;
   readonly providerState: ProviderState;
   readonly breaker: Breaker;
-  /** Of the deployments that share this state and are limited. */
+  /** The gates of the limited deployments that share this state. */
   readonly gates: Gate[];
   inFlight: number;
   readonly history: CallHistory;

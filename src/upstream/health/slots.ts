@@ -8,7 +8,7 @@ export function tryTakeSlot({ gate, state: { providerState } }: Candidate): bool
   return false;
 }
 
-/** The same, queueing at each gate if necessary. False if no slot came free in time, or the signal fired. */
+/** Takes a slot, queueing at each gate if necessary. False if none came free in time, or the signal fired. */
 export async function takeSlot(
   { gate, state: { providerState } }: Candidate,
   signal: AbortSignal,

@@ -35,7 +35,7 @@ export class AttemptState {
   retryCandidate: Candidate | null = null;
   /** The first that had no free slot. */
   busyCandidate: Candidate | null = null;
-  /** Of those that were skipped because they cool down, the one with the shortest wait. */
+  /** The candidate with the shortest wait, of all that were skipped for a cooldown. */
   coolingCandidate: Candidate | null = null;
   #shortestCoolDownMs = Number.POSITIVE_INFINITY;
   #lastFailure: Failure | null = null;

@@ -22,7 +22,7 @@ export interface SignedParts {
   readonly method: string;
   /** As it is sent, percent-encoded, with its query. */
   readonly target: string;
-  /** Those to be covered, `host` among them, by lower-case names. */
+  /** The headers to sign, `host` included, by lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array | string;
 }

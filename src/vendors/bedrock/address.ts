@@ -10,7 +10,7 @@ export function addressOf({ options: { region, endpoint } }: GivenSettings): str
   return `https://bedrock-runtime.${region}.amazonaws.com${region.startsWith("cn-") ? ".cn" : ""}`;
 }
 
-/** Of the public hosts, of those with FIPS, and of a VPC's. */
+/** Matches public hosts, FIPS hosts and VPC endpoints. */
 const ownHost = /(?:^|\.)bedrock-(runtime|mantle)(?:-fips)?\.([a-z0-9-]+)\./;
 
 export function settingsIn(host: string): ProviderOptions {

@@ -81,7 +81,7 @@ function lengthOf(bytes: Buffer, at: number): number {
   return total;
 }
 
-/** The same for an incomplete message. */
+/** The length of an incomplete message, whose prelude is checked first. */
 function checkedLength(bytes: Buffer): number {
   if (hash.crc32(bytes.subarray(0, 8)) !== bytes.readUInt32BE(8))
     throw broken("a prelude with a wrong checksum");

@@ -79,7 +79,7 @@ type MessageKind =
   | { readonly type: "skipped" }
   | ReadKind;
 
-/** Those whose payload has to be read. */
+/** Messages whose payload has to be read. */
 type ReadKind =
   | { readonly type: "chunk" }
   | { readonly type: "failure"; readonly name: string; readonly message: string };

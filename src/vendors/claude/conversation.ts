@@ -50,7 +50,7 @@ export function conversationChanges(body: JsonObject, takesTimeToLive: boolean):
   return rewritten;
 }
 
-/** The same value if no mark in it has to change. Marks are on tools, and on blocks of content and of results. */
+/** Rewrites cache marks, which are on tools and on blocks of content and of results. Returns the value itself if none has to change. */
 function rewrite(value: Json | undefined, takesTimeToLive: boolean): Json | undefined {
   if (Array.isArray(value)) {
     const rewritten = value.map((entry) => rewrite(entry, takesTimeToLive) ?? entry);

@@ -41,7 +41,7 @@ function trainedWindow({ model_info: info }: JsonObject): number | null {
   return name === undefined ? null : tokensIn(info[name]);
 }
 
-/** Of a server that has OpenAI's API, and perhaps not all of it. */
+/** Formats of a server with OpenAI's API, of which it may implement only a part. */
 export const compatibleFormats: readonly string[] = ["compatible", "openai"];
 
 /** Any server with OpenAI's API: vLLM, Ollama, OpenRouter, another Sluice. */

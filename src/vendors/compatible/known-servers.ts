@@ -2,7 +2,7 @@ import type { Quirk } from "../../dialects/openai-chat/quirks.ts";
 
 interface KnownServer {
   readonly name: string;
-  /** Of the base URL. */
+  /** Matches the host of the base URL. */
   readonly host: RegExp;
   /** Where a host has several APIs. */
   readonly path?: RegExp;

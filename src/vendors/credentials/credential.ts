@@ -32,7 +32,7 @@ export interface CredentialUse {
    * `CredentialUnavailable`.
    */
   prepare(): Promise<void> | null;
-  /** The same object as long as the headers are the same, because composed heads are cached by it. */
+  /** Returns one object as long as the headers do not change: composed heads are cached by it. */
   headers(): CredentialHeaders;
   /** Only for credentials that sign each request. Works synchronously, and its headers are added to the others. */
   sign?(request: UnsignedRequest): CredentialHeaders;

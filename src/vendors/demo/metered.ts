@@ -67,7 +67,7 @@ function usageOf(texts: readonly string[]): JsonObject {
   return { prompt_tokens: tokens, total_tokens: tokens };
 }
 
-/** Of length 1, and nearer to another the more words the texts have in common. */
+/** A vector of length 1, closer to another the more words their texts share. */
 function vectorOf(text: string, length: number): number[] {
   const vector = Array.from({ length }, () => 0);
   for (const word of text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []) {

@@ -14,7 +14,7 @@ const assertionSeconds = 3600;
 /** Google's key files, as far as they are supported. */
 export type GoogleKey = OwnKey | ExternalAccount;
 
-/** Those that Google itself has given out. */
+/** Keys issued by Google itself. */
 type OwnKey = ServiceAccount | AuthorizedUser;
 
 interface ServiceAccount {

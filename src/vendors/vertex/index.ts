@@ -28,7 +28,7 @@ export const vertex: Vendor = {
   checkOptions: checkVertexOptions,
   doubtsAbout: doubtsAboutLocation,
   strictDialects: ["gemini", "messages"],
-  // Of Gemini's own API, Vertex has neither ids of calls nor tiers; it has labels, and counts plain requests.
+  // Unlike Gemini's own API, Vertex has no call ids and no tiers. It has labels, and counts plain requests.
   capabilities: { function_ids: false, service_tier: false, labels: true, bare_token_counts: true },
   meteredFormats: (name) => (name.includes("/") ? compatibleFormats : ["vertex"]),
   requestFields: (options, dialect) => (dialect === "gemini" ? safetyFields(options) : {}),

@@ -48,7 +48,7 @@ export const requestFields = {
 /** Parameters of the SDK that it sends as headers. */
 export const headerParams = ["betas", "user_profile_id", "workspace_id"] as const;
 
-/** Of a message, whatever its role. */
+/** Fields of a message, whatever its role. */
 export const messageFields = {
   clear_at: "carried",
   content: "carried",
@@ -71,7 +71,7 @@ export const thinkingFields = {
   type: "carried",
 } as const satisfies FieldDecisions;
 
-/** Of a client's own tool. */
+/** Fields of a client's own tool. */
 export const toolFields = {
   allowed_callers: "dropped",
   cache_control: "carried",
@@ -85,7 +85,7 @@ export const toolFields = {
   type: "carried",
 } as const satisfies FieldDecisions;
 
-/** Of content blocks that are translated. Citations are reported on their own. */
+/** Fields of the content blocks that are translated. Citations are reported on their own. */
 export const blockFields = {
   document: {
     cache_control: "carried",

@@ -11,7 +11,7 @@ export function givenIds(message: JsonObject, isThreaded = false): readonly stri
   return ids.all;
 }
 
-/** The same for an event of a stream. */
+/** Ids issued by one event of a stream. */
 export function givenIdsOfEvent(event: JsonObject, isThreaded: boolean): readonly string[] {
   const ids = new IdCollector();
   if (isThreaded) ids.addId(event["message"]);

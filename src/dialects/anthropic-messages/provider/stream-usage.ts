@@ -11,13 +11,13 @@ export class StreamUsage {
   readonly figures: JsonObject = {};
   #hasOutput = false;
 
-  /** Of `message_start`. It is sent before there is any output, whatever it says of that. */
+  /** Reads the usage of `message_start`. It is sent before there is any output, so its output count is ignored. */
   begin(usage: Json | undefined): ReportedUsage | null {
     mergeFigures(this.figures, usage);
     return this.#read();
   }
 
-  /** Of `message_delta`; null if it reports nothing. */
+  /** Reads the usage of `message_delta`; null if it reports none. */
   update(usage: Json | undefined): ReportedUsage | null {
     if (!isObject(usage)) return null;
     if (usage["output_tokens"] != null) this.#hasOutput = true;

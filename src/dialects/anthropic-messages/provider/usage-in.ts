@@ -25,7 +25,7 @@ interface MessagesUsage {
   readonly cache_read_input_tokens?: Json | undefined;
   /** Input that was written to the cache, however long it stays there. */
   readonly cache_creation_input_tokens?: Json | undefined;
-  /** The same by how long it stays: `CacheCreation`. */
+  /** Cache writes broken down by time to live: `CacheCreation`. */
   readonly cache_creation?: Json | undefined;
   /** All output, thinking included. In a stream, a running total. */
   readonly output_tokens?: Json | undefined;

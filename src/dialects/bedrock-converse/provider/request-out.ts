@@ -123,7 +123,7 @@ function addModelFields(
   if (Object.keys(extra).length > 0) body["additionalModelRequestFields"] = extra;
 }
 
-/** The same as in Messages. */
+/** Claude's own fields, named as in Messages. */
 function claudeFields(
   request: IrRequest,
   target: Target,

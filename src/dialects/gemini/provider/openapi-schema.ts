@@ -48,7 +48,7 @@ export function openApiSchema(schema: JsonObject, room = new ReferenceRoom()): J
   return new SchemaConverter(schema, room).convert(schema, [], 0);
 }
 
-/** The same for a function's parameters, which are one object. Null if it has no properties, which Google rejects. */
+/** Converts a function's parameters, which are one object. Null if it has no properties: Google rejects that. */
 export function openApiParameters(schema: JsonObject, room = new ReferenceRoom()): JsonObject | null {
   const converted = openApiSchema({ type: "object", ...schema }, room);
   const whole = Array.isArray(converted["anyOf"]) ? joined(objectsOf(converted["anyOf"])) : converted;
@@ -210,7 +210,7 @@ function addAlternatives(
   alternatives: readonly JsonObject[],
   convert: (schema: Json) => JsonObject,
 ): void {
-  // Those of a schema that says what it is are only further conditions, such as which properties go together.
+  // In a schema that has a type, alternatives are only further conditions, such as which properties go together.
   const isDescribed = converted["type"] !== undefined && converted["type"] !== "OBJECT";
   if (isDescribed || converted["properties"] !== undefined) return;
   const others = alternatives.filter(({ type }) => type !== "null");

@@ -81,7 +81,7 @@ function textsOf(body: JsonObject): readonly string[] {
   return typeof suffix === "string" ? [...texts, suffix] : texts;
 }
 
-/** Of `best_of` answers only `n` are shown. */
+/** How many completions are generated for each one shown: `best_of` of them, and `n` are shown. */
 function writtenTimes(body: JsonObject): number {
   return choicesOf(body) / choicesOf(body, shownChoices);
 }

@@ -29,7 +29,7 @@ export const geminiEmbeddings = writtenFormat(
   }),
 );
 
-/** Those from gemini-embedding-2 on take one content, by another method than the others. */
+/** Models from gemini-embedding-2 on take one content, by another method than the earlier ones. */
 const takesContent = /^gemini-embedding-(?!0)/;
 
 /** https://cloud.google.com/vertex-ai/generative-ai/docs/model-reference/text-embeddings-api */

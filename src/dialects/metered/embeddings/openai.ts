@@ -86,7 +86,7 @@ function readLengths(pieces: readonly Uint8Array[], isBase64: boolean): JsonObje
   return areVectors ? answer : null;
 }
 
-/** The same text in parts that begin with the member of a vector, but for the first one: only what lies across two pieces is joined. */
+/** Cuts the text before every vector, so that all parts but the first begin with one. Only text that spans two pieces is copied. */
 function* cutBeforeVectors(pieces: readonly Uint8Array[]): Iterable<Buffer> {
   let open: Buffer = Buffer.alloc(0);
   for (const piece of pieces.map(asBuffer)) {
@@ -110,7 +110,7 @@ function base64Length(bytes: Buffer, start: number, end: number): number {
   return (((end - start - 1) * 3) / 4 - padding) / floatBytes;
 }
 
-/** The same for a list; 0 if there is anything but numbers in it. */
+/** The length of a vector written as a list; 0 if it contains anything but numbers. */
 function floatsLength(bytes: Buffer, start: number, end: number): number {
   if (bytes[start] !== openBracket) return 0;
   let numbers = 0;
@@ -131,7 +131,7 @@ function isDigit(byte: number): boolean {
   return byte >= 0x30 && byte <= 0x39;
 }
 
-/** Of a number beside its digits, or white space. */
+/** A sign, point or exponent of a number, or white space. */
 function isNumberByte(byte: number): boolean {
   return (byte >= 0x2b && byte < 0x30) || byte <= space || byte === 0x65 || byte === 0x45;
 }

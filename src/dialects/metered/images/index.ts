@@ -30,11 +30,11 @@ import {
   sentImages,
 } from "./request.ts";
 
-/** Of an image at its highest quality and size, where the model does not say. */
+/** Tokens of an image at the highest quality and size, unless the model states another figure. */
 const usualImageTokens = 6240;
 /** https://platform.openai.com/docs/guides/image-generation#streaming */
 const partialImageTokens = 100;
-/** Of an image that is sent, at most. */
+/** The most tokens of an image in the request. */
 const sentImageTokens = 4800;
 
 function demand(

@@ -54,7 +54,7 @@ function wholeOf(value: Json, name: string): number {
   throw invalidRequest(`\`${name}\` must have a whole number of images, at most ${mostAtOnce}.`, name);
 }
 
-/** Of the prompt alone: images in the JSON are no text. The estimate is for the whole of it. */
+/** Tokens of the prompt alone. The estimate covers the whole body, in which images are not text. */
 export function promptTokens(
   { prompt }: JsonObject,
   { estimatedInput, estimateText }: Pick<MeteredModel, "estimatedInput" | "estimateText">,

@@ -51,7 +51,7 @@ export function searchUnits(body: JsonObject, longest: Bounds, queryBytes: numbe
   return { charged: unitsOf(charged), most: unitsOf(most) };
 }
 
-/** The same for documents that take long to be looked at one by one; `bytes` are of all of them. */
+/** Search units of documents that take too long to measure one by one; `bytes` is their total size. */
 export function searchUnitsOfLarge(
   longest: Bounds,
   queryBytes: number,

@@ -37,7 +37,7 @@ function configIn(descriptors: Buffer): Buffer | null {
   return rest[0] === configurationTag ? rest.subarray(1 + lengthBytes(rest)) : null;
 }
 
-/** Of a length behind a tag, seven bits in each byte. */
+/** Bytes of the length that follows a tag, seven bits in each byte. */
 function lengthBytes(descriptor: Buffer): number {
   let count = 1;
   while (count < 4 && ((descriptor[count] ?? 0) & 0x80) !== 0) count += 1;

@@ -1,5 +1,5 @@
 const headerBytes = 26;
-/** Of a frame's header, up to its number. */
+/** A frame's header up to its number. */
 const fixedBytes = 4;
 
 /** By STREAMINFO, which comes first: the largest block, 20 bits of samples for a second, and 36 of all samples. 0 if it is unknown. A later frame counts more. */

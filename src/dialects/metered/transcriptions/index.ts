@@ -104,7 +104,7 @@ function minutesOf(reported: number | null, files: readonly FormFile[]): Metered
   };
 }
 
-/** Of sound that was heard, without a word of what that took. */
+/** The usage of a response that reports none. */
 function untold({ priced, files }: AskedForm): MeteredFigures {
   return priced.includes("audio_minutes") ? minutesOf(null, files) : tokensOf(null, undefined, files);
 }
@@ -185,7 +185,7 @@ export const transcriptions: MeteredRoute = {
   demand: demandOf,
 };
 
-/** The same in English. */
+/** Transcription into English. */
 export const translations: MeteredRoute = {
   ...ofBoth,
   paths: ["/v1/audio/translations"],

@@ -65,7 +65,7 @@ function walkFrames(bytes: Buffer): Frame {
   return { bytes: length, seconds };
 }
 
-/** Of layer 3. */
+/** The layer 3 frame at an offset; null if there is none. */
 function frameAt(bytes: Buffer, at: number): Frame | null {
   if (at + 4 > bytes.length || bytes.readUInt16BE(at) >>> 5 !== 0x7ff) return null;
   const [kind, rates] = [bytes.readUInt8(at + 1), bytes.readUInt8(at + 2)];

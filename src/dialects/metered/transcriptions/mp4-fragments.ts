@@ -26,7 +26,7 @@ export function fragmentSeconds(track: Track, start: Buffer, end: Buffer, bytes:
     const share = end.length >= bytes ? 1 : bytes / (end.length - last.from) / 2;
     return Math.max(last.until, last.frames * track.secondsPerFrame * share);
   }
-  // Those of a video may be larger than what is looked at. All are taken to be like the first.
+  // A video's fragments can be larger than the part that is read. All are assumed to be like the first.
   const first = new Fragments(track).walk(start);
   const sound = boxAt(start, first.to);
   return sound === null ? 0 : (first.until * bytes) / (first.to - first.from + sound.length);
@@ -90,7 +90,7 @@ class Fragments {
     if (isSound) this.until = ticks / this.#track.ticksPerSecond;
   }
 
-  /** Of its frames. */
+  /** The ticks of all frames in a run. */
   #ticksOf(run: Buffer, usual: number): number {
     const flags = run.readUIntBE(1, 3);
     const count = run.readUInt32BE(4);
@@ -104,7 +104,7 @@ class Fragments {
   }
 }
 
-/** Of each frame, in the header of a fragment. */
+/** The ticks per frame that a fragment's header states. */
 function ticksIn(header: Buffer): number | null {
   const flags = header.readUIntBE(1, 3);
   const at = 8 + (flags & 1 ? 8 : 0) + (flags & 2 ? 4 : 0);

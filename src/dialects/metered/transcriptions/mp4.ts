@@ -2,7 +2,7 @@ import { type DeclaredSound, soundInVideo } from "./declared-sound.ts";
 import { type Box, boxAt, boxesIn, boxIn, longHeaderBytes, mostBoxes } from "./mp4-boxes.ts";
 import { fragmentSeconds, trackOf } from "./mp4-fragments.ts";
 
-/** Of sound, in languages perhaps. */
+/** Audio tracks, perhaps one for each of two languages. */
 const mostTracks = 2;
 
 /** Encoders have a few frames before the first sound, which are not played. */

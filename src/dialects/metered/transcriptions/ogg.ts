@@ -32,7 +32,7 @@ interface Pages {
   bytes: number;
   /** At the end of the last page in which a packet ends. */
   samples: number;
-  /** Of the packets, if they are Opus. */
+  /** The duration of the packets, if they are Opus. */
   seconds: number;
 }
 

@@ -16,7 +16,7 @@ export const clusterMark = Buffer.from("1f43b675", "hex");
 
 export interface Element {
   readonly id: number;
-  /** Of its content, which may be cut off. */
+  /** The range of its content, which may be cut off. */
   readonly from: number;
   readonly to: number;
 }

@@ -5,7 +5,7 @@ import { clusterMark, type Element, elementsIn, ids, wholeNumberIn } from "./web
 const secondsPerPacket = 0.02;
 /** Elements that are looked at, within milliseconds. */
 const mostSteps = 30_000;
-/** Of a block, behind the number of its track: when it is played, and its flags. */
+/** A block's timestamp and flags, which follow its track number. */
 const blockHeaderBytes = 3;
 const isLaced = 6;
 

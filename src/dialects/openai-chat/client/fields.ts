@@ -44,7 +44,7 @@ export const requestFields = {
   web_search_options: "dropped",
 } as const satisfies FieldDecisions;
 
-/** Of a message, whatever its role. */
+/** Fields of a message, whatever its role. */
 export const messageFields = {
   // What an earlier answer cited.
   annotations: "dropped",
@@ -62,7 +62,7 @@ export const messageFields = {
   tool_calls: "carried",
 } as const satisfies FieldDecisions;
 
-/** Of a function's definition in `tools` or `functions`. */
+/** Fields of a function's definition in `tools` or `functions`. */
 export const functionFields = {
   cache_control: "carried",
   description: "carried",
@@ -71,7 +71,7 @@ export const functionFields = {
   strict: "carried",
 } as const satisfies FieldDecisions;
 
-/** Of the parts of a message's content. Several clients send Anthropic's `cache_control`. */
+/** Fields of the parts of a message's content. Several clients send Anthropic's `cache_control`. */
 export const partFields = {
   file: { cache_control: "carried", file: "carried", prompt_cache_breakpoint: "carried", type: "carried" },
   image_url: {

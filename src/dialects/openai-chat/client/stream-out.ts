@@ -20,10 +20,10 @@ export class ChatStreamWriter implements StreamWriter {
   readonly #call: WriterContext;
   /** The start of every chunk, up to its choices. */
   readonly #head: string;
-  /** The same, up to the delta. */
+  /** The start of a chunk up to its delta. */
   readonly #opening: string;
   readonly #wantsUsage: boolean;
-  /** Of the open text; null while a call is open. Nearly all events of a stream are text deltas, which differ in their text only. */
+  /** The template of text deltas; null while a call is open. Nearly all events of a stream are text deltas, which differ only in their text. */
   template: FrameTemplate | null = null;
   #calls = 0;
   /** Whether the last call is of a custom tool. */
@@ -36,7 +36,7 @@ export class ChatStreamWriter implements StreamWriter {
   #contentLength = 0;
   /** Written in one chunk, as OpenAI does: its clients replace the list of an earlier chunk, or fail. */
   readonly #annotations: JsonObject[] = [];
-  /** Of the next call. */
+  /** The signature of the next call. */
   #signature: string | null = null;
 
   constructor(call: WriterContext) {

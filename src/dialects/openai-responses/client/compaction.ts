@@ -101,7 +101,7 @@ function parsed({ raw }: TurnItem): JsonObject {
   return JSON.parse(Buffer.from(raw).toString());
 }
 
-/** Of what a conversation was, these stay beside its summary. About four bytes are a token. */
+/** How much of a conversation is kept next to its summary: 64,000 tokens of about four bytes. */
 const mostKeptBytes = 64_000 * 4;
 
 /** The newest messages of the user, in their order. */

@@ -54,7 +54,7 @@ export const reasoningFields = {
 
 export const textFields = { format: "carried", verbosity: "carried" } as const satisfies FieldDecisions;
 
-/** Of a function, in `tools` or in the conversation. */
+/** Fields of a function, in `tools` or in the conversation. */
 export const functionFields = {
   allowed_callers: "dropped",
   async: "dropped",
@@ -67,7 +67,7 @@ export const functionFields = {
   type: "carried",
 } as const satisfies FieldDecisions;
 
-/** Of a free-form tool. */
+/** Fields of a free-form tool. */
 export const customToolFields = {
   allowed_callers: "dropped",
   async: "dropped",
@@ -78,7 +78,7 @@ export const customToolFields = {
   type: "carried",
 } as const satisfies FieldDecisions;
 
-/** Of input items that are translated. A phase is reported on its own. */
+/** Fields of the input items that are translated. A phase is reported on its own. */
 export const itemFields = {
   additional_tools: { id: "ignored", role: "ignored", tools: "carried", type: "carried" },
   custom_tool_call: {
@@ -140,7 +140,7 @@ export const itemFields = {
   },
 } as const satisfies PartDecisions;
 
-/** Of the parts of a message or an output. Annotations are reported on their own. */
+/** Fields of the parts of a message or an output. Annotations are reported on their own. */
 export const partFields = {
   input_file: {
     detail: "dropped",

@@ -205,7 +205,7 @@ function outputItems(
   return streamed.all();
 }
 
-/** The same answer, with what it continues. It stays as it is if there is no ended response in it, or one that cannot be read. */
+/** Adds `previous_response_id` to a response. Bytes without a finished, readable response are returned unchanged. */
 export function withContinued(answer: Uint8Array, parentId: string): Uint8Array {
   try {
     const response = responseIn(answer);
