@@ -99,14 +99,14 @@ export class GatewayError extends Error {
 }
 
 /** A provider's own message is shorter. */
-const longestText = 2400;
+const maxTextLength = 2400;
 
 /** Messages and paths repeat names and ids of the client's, which may have megabytes. What to do is said at the end. */
 export function shortened(text: string): string {
-  if (text.length <= longestText) return text;
+  if (text.length <= maxTextLength) return text;
   const plain = text.replace(/\S{200,}/g, (word) => `${word.slice(0, 100)}…${word.slice(-3)}`);
-  if (plain.length <= longestText) return plain;
-  return `${plain.slice(0, longestText / 2)}…${plain.slice(1 - longestText / 2)}`;
+  if (plain.length <= maxTextLength) return plain;
+  return `${plain.slice(0, maxTextLength / 2)}…${plain.slice(1 - maxTextLength / 2)}`;
 }
 
 export function invalidRequest(message: string, param?: string): GatewayError {

@@ -29,11 +29,11 @@ export function nestsTooDeeply(value: unknown, text: string): boolean {
   return hasMoreThan(deepest, "{", "[", text) && isDeeperThan(deepest, value);
 }
 
-function hasMoreThan(most: number, one: string, other: string, text: string): boolean {
+function hasMoreThan(max: number, one: string, other: string, text: string): boolean {
   let count = 0;
-  for (let at = text.indexOf(one); at !== -1 && count <= most; at = text.indexOf(one, at + 1)) count += 1;
-  for (let at = text.indexOf(other); at !== -1 && count <= most; at = text.indexOf(other, at + 1)) count += 1;
-  return count > most;
+  for (let at = text.indexOf(one); at !== -1 && count <= max; at = text.indexOf(one, at + 1)) count += 1;
+  for (let at = text.indexOf(other); at !== -1 && count <= max; at = text.indexOf(other, at + 1)) count += 1;
+  return count > max;
 }
 
 function isDeeperThan(levels: number, value: unknown): boolean {

@@ -85,7 +85,7 @@ function hasControlCharacter(text: string): boolean {
 
 const base64CharsPerByte = 4 / 3;
 /** The lowest rate of MP3. */
-const leastBytesPerSecond = 1000;
+const minBytesPerSecond = 1000;
 const wavHeadBytes = 44;
 
 /** How long audio plays at most; null if nothing tells: other formats compress silence to nothing. */
@@ -94,7 +94,7 @@ export function secondsOfAudio({ input_audio: audio }: JsonObject): number | nul
   if (typeof data !== "string") return null;
   const bytes = data.length / base64CharsPerByte;
   const head = Buffer.from(data.slice(0, 64), "base64");
-  if (isMp3(head)) return bytes / leastBytesPerSecond;
+  if (isMp3(head)) return bytes / minBytesPerSecond;
   const rate = wavBytesPerSecond(head);
   return rate === null ? null : bytes / rate;
 }

@@ -21,15 +21,15 @@ const toolsPreamble = 350;
 
 /** What an image usually costs, and the most: Claude reads up to 2576 pixels, and OpenAI all there are if it is asked to. */
 export const imageTokens = 1600;
-const mostImageTokens = 4800;
-const mostOriginalImageTokens = 12_000;
+const maxImageTokens = 4800;
+const maxOriginalImageTokens = 12_000;
 /** A page of a document, as text and image together. What it usually has of them is derived from its size. */
 const pageTokens = 3000;
 const base64CharsPerPage = 100_000;
 /** The most that vendors take, which is Google's limit of a thousand pages. The model's window is nearly always less. */
-const mostDocumentTokens = 1000 * pageTokens;
+const maxDocumentTokens = 1000 * pageTokens;
 /** Sign, 21 digits in groups of three, point and exponent. */
-const mostTokensOfNumber = 12;
+const maxNumberTokens = 12;
 /** Google's; OpenAI's are 10. */
 const audioTokensPerSecond = 32;
 
@@ -50,12 +50,12 @@ export interface InputEstimate {
 }
 
 /** The most that the input can be. A provider rejects what is above the model's window. */
-export function mostInput(
+export function maxInputTokens(
   { tokens, atMost, unmeasured }: InputEstimate,
   contextWindow: number | null,
 ): number {
-  const most = atMost + unmeasured * mostDocumentTokens;
-  return contextWindow === null ? most : Math.max(tokens, Math.min(most, contextWindow));
+  const max = atMost + unmeasured * maxDocumentTokens;
+  return contextWindow === null ? max : Math.max(tokens, Math.min(max, contextWindow));
 }
 
 /** Estimates the input tokens of a body in any dialect, which was sent in so many bytes. */
@@ -79,7 +79,7 @@ export function estimateTruncatedInput(
 /** What an attachment alone costs at most, without the names and addresses around it. */
 export function estimateAttachment(block: JsonObject): number {
   const { attachedTokens, attachedTextBytes, decodedBytes, unmeasured } = walk(block);
-  return Math.ceil(attachedTokens + attachedTextBytes + decodedBytes + unmeasured * mostDocumentTokens);
+  return Math.ceil(attachedTokens + attachedTextBytes + decodedBytes + unmeasured * maxDocumentTokens);
 }
 
 /** Estimates the tokens of an ordinary text, where no better count is available. */
@@ -142,7 +142,7 @@ class Walk {
     this.hasAttachments = true;
     if (!isMeasured[kind](block)) this.unmeasured += 1;
     if (kind === "image")
-      this.attachedTokens += imageDetail(block) === "original" ? mostOriginalImageTokens : mostImageTokens;
+      this.attachedTokens += imageDetail(block) === "original" ? maxOriginalImageTokens : maxImageTokens;
     else if (kind === "document") this.attachedTokens += pageTokens;
     else this.attachedTokens += (secondsOfAudio(block) ?? 0) * audioTokensPerSecond;
   }
@@ -158,7 +158,7 @@ class Walk {
   /** The model may read a number in another form than it was sent in: `1e20` is 21 digits. */
   #addNumber(value: number): void {
     this.tokens += 3;
-    if (value > 9999 || value < -9999) this.moreOfNumbers += mostTokensOfNumber;
+    if (value > 9999 || value < -9999) this.moreOfNumbers += maxNumberTokens;
   }
 
   #addText(text: string, within: Within): void {

@@ -29,7 +29,7 @@ export interface PassthroughLimit {
 const assumedMaxOutput = 16_384;
 
 /** Far above any model's output, and small enough that the sum for a hold stays exact. */
-export const mostOutput = 1_000_000_000;
+export const maxOutput = 1_000_000_000;
 
 const noChanges: BodyChanges = {};
 
@@ -55,10 +55,10 @@ export function refuseOverLimit(
     refuseOtherThanWhole(name, body[name] ?? null);
     return limitIn(body, name, model) ?? 0;
   });
-  const [least, most] = [Math.min(...limits), Math.max(...limits)];
+  const [lowest, highest] = [Math.min(...limits), Math.max(...limits)];
   let asked = 0;
   for (const field of fields) asked = Math.max(asked, limitIn(body, field, model) ?? 0);
-  return asked === 0 || least < 0 ? Math.max(mostOf(model), most) : Math.max(asked, most);
+  return asked === 0 || lowest < 0 ? Math.max(maxOutputOf(model), highest) : Math.max(asked, highest);
 }
 
 /** No schema checks it, and some servers read a number from a text. */
@@ -69,15 +69,15 @@ function refuseOtherThanWhole(name: string, value: Json): void {
 
 function limitIn(body: JsonObject, field: string, { id, maxOutputTokens }: PublishedLimits): number | null {
   const value = numberOf(body[field]);
-  const most = maxOutputTokens ?? mostOutput;
-  if (value === null || value <= most) return value;
+  const highest = maxOutputTokens ?? maxOutput;
+  if (value === null || value <= highest) return value;
   throw invalidRequest(
-    `${field} is ${value}, but ${id} produces at most ${most} tokens; ask for less.`,
+    `${field} is ${value}, but ${id} produces at most ${highest} tokens; ask for less.`,
     field,
   );
 }
 
-function mostOf({ maxOutputTokens, contextWindow }: PublishedLimits): number {
+function maxOutputOf({ maxOutputTokens, contextWindow }: PublishedLimits): number {
   return maxOutputTokens ?? contextWindow ?? assumedMaxOutput;
 }
 
@@ -89,13 +89,13 @@ const allChoices: readonly string[] = [...shownChoices, "best_of"];
 
 /** Each choice may reach the limit, and each is billed. */
 export function choicesOf(body: JsonObject, fields = allChoices): number {
-  let most = 1;
+  let highest = 1;
   for (const field of fields) {
     const asked = body[field] ?? 1;
     const isValid =
       typeof asked === "number" && Number.isSafeInteger(asked) && asked >= 1 && asked <= maxChoices;
     if (!isValid) throw invalidRequest(`${field} must be a whole number from 1 to ${maxChoices}.`, field);
-    most = Math.max(most, asked);
+    highest = Math.max(highest, asked);
   }
-  return most;
+  return highest;
 }

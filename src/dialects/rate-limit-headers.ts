@@ -89,7 +89,7 @@ function resetIn(answer: Source, kind: string, nowMs: number): number | null {
 
 const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 const durationForm = /^(?:\d+(?:\.\d+)?(?:ms|s|m|h|d)){1,5}$/;
-const mostMs = 366 * 86_400_000;
+const maxResetMs = 366 * 86_400_000;
 
 /** A duration such as `1s`, `6m0s` or `120ms`; null if malformed, or longer than a year. */
 export function durationMs(text: string): number | null {
@@ -98,7 +98,7 @@ export function durationMs(text: string): number | null {
   for (const [, amount = "", unit = ""] of text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h|d)/g)) {
     total += Number(amount) * (unitMs[unit] ?? 0);
   }
-  return total <= mostMs ? total : null;
+  return total <= maxResetMs ? total : null;
 }
 
 function writeReset(format: ErrorFormat, resetMs: number, nowMs: number): string {

@@ -2,7 +2,7 @@ import { assert } from "../base/assert.ts";
 import { TurnBatch } from "../base/loop/batch.ts";
 import { TurnShare } from "../base/loop/share.ts";
 import { traceContextOf } from "../base/requests/trace-context.ts";
-import { mostInput } from "../catalog/estimate.ts";
+import { maxInputTokens } from "../catalog/estimate.ts";
 import { type ClientDialectName, clientDialect } from "../dialects/registry.ts";
 import type { RequestKind } from "../dialects/schema/validate.ts";
 import type { KeyRecord } from "../store/store.ts";
@@ -125,7 +125,7 @@ function runCharged(
   storedInput: number,
 ): Promise<Response> {
   const { model, request, limit, estimatedInput } = generation;
-  const input = mostInput(estimatedInput, model.contextWindow) + storedInput;
+  const input = maxInputTokens(estimatedInput, model.contextWindow) + storedInput;
   const wanted = {
     key,
     model,

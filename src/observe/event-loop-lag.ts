@@ -11,8 +11,8 @@ export class EventLoopLag {
   readonly #workedMs: () => number;
   #dueMs: number;
   #windowEndMs: number;
-  #longestMs = 0;
-  #longestBeforeMs = 0;
+  #maxMs = 0;
+  #maxBeforeMs = 0;
   #lastMs = 0;
   #lastWorkedMs: number;
   #overloadMs = 0;
@@ -29,8 +29,8 @@ export class EventLoopLag {
   }
 
   /** The longest lag of the last 10 to 20 seconds, for metrics that are scraped now and then. */
-  get longestMs(): number {
-    return Math.max(this.#longestMs, this.#longestBeforeMs);
+  get maxMs(): number {
+    return Math.max(this.#maxMs, this.#maxBeforeMs);
   }
 
   /**
@@ -52,11 +52,11 @@ export class EventLoopLag {
     this.#lastMs = lateMs;
     this.#lastWorkedMs = workedMs;
     if (now >= this.#windowEndMs) {
-      this.#longestBeforeMs = this.#longestMs;
-      this.#longestMs = 0;
+      this.#maxBeforeMs = this.#maxMs;
+      this.#maxMs = 0;
       this.#windowEndMs = now + windowMs;
     }
-    this.#longestMs = Math.max(this.#longestMs, lateMs);
+    this.#maxMs = Math.max(this.#maxMs, lateMs);
     this.#dueMs = now + everyMs;
   }
 

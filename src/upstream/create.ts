@@ -113,10 +113,10 @@ async function countTokens(
 }
 
 /** A count is a few bytes; parsing what is longer could take long. */
-const mostBytes = 64 * 1024;
+const maxBytes = 64 * 1024;
 
 function readCount(body: Uint8Array, dialect: ProviderDialectName): number | null {
-  if (body.length > mostBytes) return null;
+  if (body.length > maxBytes) return null;
   const field = providerDialect(dialect).countTokens?.countField ?? "";
   const count = parseObject(Buffer.from(body).toString())?.[field];
   return typeof count === "number" && Number.isSafeInteger(count) && count >= 0 ? count : null;

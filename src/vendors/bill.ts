@@ -51,14 +51,14 @@ export function countIn(object: JsonObject, name: string): number {
 
 const nanoPerUsd = 1_000_000_000;
 /** Ten times what a double adds up exactly in nano-USD is no bill of a day. */
-const mostUsd = 1_000_000;
+const maxUsd = 1_000_000;
 
 /** An amount as a number or a decimal text, in units of which so many are a dollar. Credits to the customer are below 0. */
 export function nanoUsd(amount: unknown, unitsPerUsd = 1): number {
   const isAmount =
     typeof amount === "number" || (typeof amount === "string" && /^-?\d+(\.\d+)?(e-?\d+)?$/i.test(amount));
   const usd = isAmount ? Number(amount) / unitsPerUsd : Number.NaN;
-  if (Math.abs(usd) <= mostUsd) return Math.round(usd * nanoPerUsd);
+  if (Math.abs(usd) <= maxUsd) return Math.round(usd * nanoPerUsd);
   throw new UnreadableBill(`an amount is ${JSON.stringify(amount)}, and should be a number.`);
 }
 

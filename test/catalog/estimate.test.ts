@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
 import type { Json, JsonObject } from "../../src/base/json.ts";
-import { mostInput } from "../../src/catalog/estimate.ts";
+import { maxInputTokens } from "../../src/catalog/estimate.ts";
 import { estimated as estimate } from "../support/estimated.ts";
 
 const prose = "It was the best of times, it was the worst of times; we had everything before us. ".repeat(30);
@@ -223,7 +223,7 @@ const measured: Readonly<Record<string, JsonObject>> = {
 
 describe("the most that a request may read", () => {
   const most = (block: JsonObject, window: number | null) =>
-    mostInput(estimate({ messages: [{ role: "user", content: [block] }] }), window);
+    maxInputTokens(estimate({ messages: [{ role: "user", content: [block] }] }), window);
 
   for (const [what, block] of Object.entries(unmeasured)) {
     test(`with ${what} is all that the model can`, () => {
@@ -245,7 +245,7 @@ describe("the most that a request may read", () => {
     const body = {
       messages: [{ role: "user", content: [long, unmeasured["a PDF of a chat client"] ?? {}] }],
     };
-    expect(mostInput(estimate(body), 1000)).toBe(estimateInput(body));
+    expect(maxInputTokens(estimate(body), 1000)).toBe(estimateInput(body));
   });
 
   test("is found within the result of a tool, and within another document", () => {

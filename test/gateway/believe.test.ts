@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { mostTokens, noUsage } from "../../src/base/usage/usage.ts";
+import { maxTokens, noUsage } from "../../src/base/usage/usage.ts";
 import { type BeliefTerms, believe } from "../../src/gateway/charge/believe.ts";
 
 const terms: BeliefTerms = { contextWindow: 1000, mayRepeat: false, held: { input: 50, output: 20 } };
@@ -45,7 +45,7 @@ test("without a window, or where the model may run again and again, everything u
     { ...terms, contextWindow: null },
     { ...terms, mayRepeat: true },
   ]) {
-    expect(believe(used(mostTokens, mostTokens), open)).toEqual(used(mostTokens, mostTokens));
-    expect(believe(used(mostTokens + 1, 1), open)).toEqual({ ...used(50, 1), isInputDoubtful: true });
+    expect(believe(used(maxTokens, maxTokens), open)).toEqual(used(maxTokens, maxTokens));
+    expect(believe(used(maxTokens + 1, 1), open)).toEqual({ ...used(50, 1), isInputDoubtful: true });
   }
 });

@@ -56,7 +56,7 @@ class Measured implements Disposable {
   }
 
   get longestMs(): number {
-    return this.#lag.longestMs;
+    return this.#lag.maxMs;
   }
 
   [Symbol.dispose](): void {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { systemClock } from "../../src/base/clock.ts";
 import { GatewayError } from "../../src/base/errors.ts";
-import { AnswerQueue, mostReadBytes } from "../../src/upstream/call/answer-queue.ts";
+import { AnswerQueue, maxReadBytes } from "../../src/upstream/call/answer-queue.ts";
 import { sse } from "../support/answers.ts";
 import { type ScriptedProvider, startProvider } from "../support/provider.ts";
 import { waitFor } from "../support/wait.ts";
@@ -11,14 +11,14 @@ const piece = (text: string) => new TextEncoder().encode(text);
 const textOf = (bytes: Uint8Array | null) => (bytes === null ? null : new TextDecoder().decode(bytes));
 
 describe("a large piece", () => {
-  const large = Buffer.alloc(2 * mostReadBytes + 5, "x");
+  const large = Buffer.alloc(2 * maxReadBytes + 5, "x");
 
   test("is read in parts, and stays one for who wants it whole", () => {
     const queue = new AnswerQueue();
     queue.add(large);
     expect(queue.joined()).toHaveLength(large.length);
     const parts = [queue.take(), queue.take(), queue.take()] as Uint8Array[];
-    expect(parts.map(({ length }) => length)).toEqual([mostReadBytes, mostReadBytes, 5]);
+    expect(parts.map(({ length }) => length)).toEqual([maxReadBytes, maxReadBytes, 5]);
     expect(Buffer.concat(parts)).toEqual(large);
     expect(queue.bytes).toBe(0);
     expect(queue.isEmpty).toBe(true);
@@ -29,10 +29,10 @@ describe("a large piece", () => {
     const seen: number[] = [];
     const reading = queue.take(({ length }) => seen.push(length) > 0);
     queue.add(large);
-    expect(seen).toEqual([mostReadBytes]);
+    expect(seen).toEqual([maxReadBytes]);
     expect(await reading).toHaveLength(0);
-    expect(queue.bytes).toBe(large.length - mostReadBytes);
-    expect(await queue.take()).toHaveLength(mostReadBytes);
+    expect(queue.bytes).toBe(large.length - maxReadBytes);
+    expect(await queue.take()).toHaveLength(maxReadBytes);
   });
 });
 

@@ -30,7 +30,7 @@ function renderMetrics(deps: MetricsSource, accounts: readonly AccountGauges[]):
     heldTokens: held.tokens,
     overrunCredits: creditsFromNano(overrun.nano),
     overrunTokens: overrun.tokens,
-    eventLoopLagMs: deps.live.lag.longestMs,
+    eventLoopLagMs: deps.live.lag.maxMs,
     residentBytes: residentBytes(),
     journal: deps.journalStats(),
     attention: attentionCounts(deps.attention()),

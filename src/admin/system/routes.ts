@@ -96,7 +96,7 @@ function health(deps: AdminDeps): HealthView {
     version: deps.version,
     uptime_seconds: deps.live.uptimeMs / 1000,
     in_flight: deps.inFlight(),
-    event_loop_lag_ms: deps.live.lag.longestMs,
+    event_loop_lag_ms: deps.live.lag.maxMs,
     memory_bytes: residentBytes(),
   };
 }

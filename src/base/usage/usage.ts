@@ -25,7 +25,7 @@ export interface Round {
 }
 
 /** Far above any real call. A larger figure is read as one more than this, and not believed. */
-export const mostTokens = 1_000_000_000;
+export const maxTokens = 1_000_000_000;
 
 /**
  * A provider's own figures. For a side that is doubtful it reported nothing, or something that is not a count: the

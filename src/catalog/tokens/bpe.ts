@@ -34,7 +34,7 @@ export function countTexts(texts: readonly string[], budgetMs: number, isAtMost 
     left += text.length - from;
     if (isAtMost && from < text.length) leftBytes += Buffer.byteLength(text.slice(from));
   }
-  if (isAtMost) return Math.max(tokens + leftBytes, leastElsewhere(texts));
+  if (isAtMost) return Math.max(tokens + leftBytes, minElsewhere(texts));
   if (left === 0) return tokens;
   const perChar = counted === 0 ? 0.25 : tokens / counted;
   return tokens + Math.ceil(left * perChar);
@@ -44,7 +44,7 @@ export function countTexts(texts: readonly string[], budgetMs: number, isAtMost 
  * This encoding has single tokens for words, phrases and runs of up to 48 bytes that others take apart: Armenian has 25 times as many tokens
  * in OpenAI's older one. A hold for another vendor's model assumes no more than ordinary text has in a token.
  */
-function leastElsewhere(texts: readonly string[]): number {
+function minElsewhere(texts: readonly string[]): number {
   return texts.reduce((sum, text) => {
     const bytes = Buffer.byteLength(text);
     return sum + Math.floor(bytes / (bytes === text.length ? 4 : 3));

@@ -46,6 +46,6 @@ export function duration<const Fallback extends Duration | undefined = undefined
 }
 
 function boundsInWords({ minimum = 0, exclusiveMinimum, maximum }: Bounds): string {
-  const least = exclusiveMinimum === undefined ? `from ${minimum}s` : `above ${exclusiveMinimum}s`;
-  return `${least} to ${durationText(maximum * 1000)}`;
+  const minimumText = exclusiveMinimum === undefined ? `from ${minimum}s` : `above ${exclusiveMinimum}s`;
+  return `${minimumText} to ${durationText(maximum * 1000)}`;
 }

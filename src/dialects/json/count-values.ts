@@ -26,8 +26,8 @@ export function countValues(bytes: Uint8Array, enough: number): number {
 }
 
 /** Whether a body has more values than `most`. A truncated body has already been counted. */
-export function hasMoreValues(bytes: Uint8Array, truncated: TruncatedJson | null, most: number): boolean {
-  return (truncated?.valueCount ?? countValues(bytes, most)) > most;
+export function hasMoreValues(bytes: Uint8Array, truncated: TruncatedJson | null, max: number): boolean {
+  return (truncated?.valueCount ?? countValues(bytes, max)) > max;
 }
 
 /**
@@ -45,7 +45,7 @@ export function hasTooManyValues(text: string): boolean {
 }
 
 /** A text too short for that many values is not counted. */
-export function hasMoreValuesThan(text: string, most: number): boolean {
-  if (text.length < most * bytesPerValue) return false;
-  return countValues(Buffer.from(text), most) > most;
+export function hasMoreValuesThan(text: string, max: number): boolean {
+  if (text.length < max * bytesPerValue) return false;
+  return countValues(Buffer.from(text), max) > max;
 }

@@ -11,7 +11,7 @@ import {
 } from "./json-bytes.ts";
 
 /** Nothing that is read is nested more deeply. Also limits how often a part of the text is scanned. */
-const mostLevels = 16;
+const maxLevels = 16;
 
 const cut = Buffer.from("null");
 
@@ -20,12 +20,12 @@ const cut = Buffer.from("null");
  * left. Every member of an object gets the same share of them, so that a small one is kept whatever is beside it, and a
  * large one keeps its outer levels. Null if nothing would be left, or if the text is not JSON.
  */
-export function dropLargestParts(bytes: Uint8Array, most: number): string | null {
+export function dropLargestParts(bytes: Uint8Array, max: number): string | null {
   const start = bytes.findIndex((byte) => byte === openBrace || byte === openBracket);
-  const whole = start === -1 ? null : scanParts(bytes, start, most);
+  const whole = start === -1 ? null : scanParts(bytes, start, max);
   if (whole === null || whole.parts === null) return null;
   const cutter = new Cutter(bytes);
-  cutter.shorten(whole.parts, most - whole.ownValues, mostLevels - 1);
+  cutter.shorten(whole.parts, max - whole.ownValues, maxLevels - 1);
   return cutter.text();
 }
 
@@ -46,7 +46,7 @@ interface Scanned {
 }
 
 /** Null if the text ends before the object or list does. */
-function scanParts(bytes: Uint8Array, open: number, mostOwn: number): Scanned | null {
+function scanParts(bytes: Uint8Array, open: number, maxOwn: number): Scanned | null {
   const parts: Part[] = [];
   let depth = 0;
   let start = open;
@@ -72,7 +72,7 @@ function scanParts(bytes: Uint8Array, open: number, mostOwn: number): Scanned | 
       if (depth === 1) parts.push({ start, end: at + 1, values });
       if (depth === 0) return { ownValues, parts };
     }
-    if (ownValues > mostOwn) return { ownValues, parts: null };
+    if (ownValues > maxOwn) return { ownValues, parts: null };
   }
   return null;
 }
@@ -88,15 +88,15 @@ class Cutter {
   }
 
   /** Shortens the parts of an object or list, so that `most` values are left in all of them. */
-  shorten(parts: readonly Part[], most: number, levels: number): void {
-    const share = fairShare(parts, most);
+  shorten(parts: readonly Part[], max: number, levels: number): void {
+    const share = fairShare(parts, max);
     for (const part of parts) if (part.values > share) this.#shortenOne(part, Math.floor(share), levels);
   }
 
-  #shortenOne({ start, end }: Part, most: number, levels: number): void {
-    const scanned = levels === 0 ? null : scanParts(this.#bytes, start, most);
+  #shortenOne({ start, end }: Part, max: number, levels: number): void {
+    const scanned = levels === 0 ? null : scanParts(this.#bytes, start, max);
     if (scanned !== null && scanned.parts !== null) {
-      this.shorten(scanned.parts, most - scanned.ownValues, levels - 1);
+      this.shorten(scanned.parts, max - scanned.ownValues, levels - 1);
       return;
     }
     this.#kept.push(this.#bytes.subarray(this.#copied, start), cut);
@@ -109,9 +109,9 @@ class Cutter {
 }
 
 /** How many values each part may have, so that all have at most `most`: those that need less leave more to the others. */
-function fairShare(parts: readonly Part[], most: number): number {
+function fairShare(parts: readonly Part[], max: number): number {
   const sizes = parts.map(({ values }) => values).sort((a, b) => a - b);
-  let left = most;
+  let left = max;
   for (const [index, size] of sizes.entries()) {
     const share = left / (sizes.length - index);
     if (size > share) return share;

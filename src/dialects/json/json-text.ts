@@ -2,7 +2,7 @@ import { hexDigit, noDigit } from "../../base/bytes/hex-digit.ts";
 import { backslash, notJson, quote } from "./json-bytes.ts";
 
 /** Text has a line break or a quote now and then. A longer run without one is most likely an image. */
-const longestRun = 16 * 1024;
+const maxRunLength = 16 * 1024;
 
 const letterU = 0x75;
 
@@ -43,7 +43,7 @@ export function endOfText(bytes: Uint8Array, view: DataView, open: number, measu
  * one bound covers both.
  */
 function endOfRun(bytes: Uint8Array, view: DataView, from: number): number {
-  const lastWord = Math.min(bytes.length - 4, from + longestRun);
+  const lastWord = Math.min(bytes.length - 4, from + maxRunLength);
   let at = from;
   while (at <= lastWord) {
     const word = view.getInt32(at, true);

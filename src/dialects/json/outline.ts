@@ -5,7 +5,7 @@ import { malformedAnswer } from "../errors/failure.ts";
 import { closeBracket, openBracket } from "./json-bytes.ts";
 
 /** Shorter texts are parsed whole. */
-const mostParsedBytes = 16 * 1024;
+const maxParsedBytes = 16 * 1024;
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
@@ -16,7 +16,7 @@ const decoder = new TextDecoder("utf-8", { fatal: true });
  */
 export function readOutline(bytes: Uint8Array, name: string): JsonObject {
   const text = asBuffer(bytes);
-  return (text.length <= mostParsedBytes ? null : withoutList(text, name)) ?? parseAnswer({ bytes });
+  return (text.length <= maxParsedBytes ? null : withoutList(text, name)) ?? parseAnswer({ bytes });
 }
 
 export function parseAnswer({ bytes }: { readonly bytes: Uint8Array }): JsonObject {

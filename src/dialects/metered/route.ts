@@ -27,7 +27,7 @@ export interface MeteredRoute {
   readonly tracedAs: string;
   readonly requestSchema: TSchema;
   /** Texts may come as the ids of their tokens, which the hold and the provider limit; absent if not. */
-  readonly mostTokenIds?: number;
+  readonly maxTokenIds?: number;
   /** The names of prices that it can be charged by, each by itself; none if it is free. */
   readonly prices: readonly string[];
   /** Prices of parts that cost little: a model that has only these would give the rest away. */
@@ -58,7 +58,7 @@ export interface MeteredRoute {
   foreignTokens?(request: RouteBody, formats: readonly MeteredFormat[]): ForeignTokens | null;
   demand(request: RouteBody, model: MeteredModel): MeteredDemand;
   /** Bodies for several calls, each with no more inputs than one may have. Absent if a request is never split. */
-  split?(body: JsonObject, mostInputs: number): readonly JsonObject[];
+  split?(body: JsonObject, maxInputs: number): readonly JsonObject[];
   /** How many inputs a body has that are answered one by one; null if it does not say. Absent if they are not. */
   countInputs?(body: JsonObject): number | null;
   /** The texts of the input, for a count of their tokens. Absent if the input is never counted. */
@@ -133,7 +133,7 @@ export interface MeteredDemand {
   /** The input is an estimate, above its count. */
   readonly canBeCounted: boolean;
   /** What is counted beside tokens, at most. */
-  readonly most: ReportedExtras;
+  readonly maxExtras: ReportedExtras;
   /** Units known from the request alone, charged unless the provider reports others. */
   readonly certain: Quantities;
   /** The most that a provider's figure is believed for, where the request bounds it. */
@@ -146,12 +146,12 @@ export const freeOfUnits: MeteredDemand = {
   output: 0,
   isInTokens: false,
   canBeCounted: false,
-  most: {},
+  maxExtras: {},
   certain: {},
 };
 
 /** Above what any provider takes at once; as many are parsed in a few milliseconds. */
-export const mostTokenIds = 400_000;
+export const maxTokenIds = 400_000;
 
 /** The deployment's model as a format sees it. */
 export interface FormatTarget {
@@ -168,7 +168,7 @@ export interface MeteredFormat {
   /** The name of the request within the dialect's addresses. */
   method(target: FormatTarget): string;
   /** The most inputs of one call; absent if that is the provider's own affair. */
-  mostInputs?(target: FormatTarget): number;
+  maxInputs?(target: FormatTarget): number;
   /** It takes the ids of OpenAI's tokens. */
   readonly takesTokenIds?: true;
   /** Changed members beside the model. */

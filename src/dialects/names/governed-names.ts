@@ -150,7 +150,7 @@ export interface Notable {
 }
 
 /** Longer names match no governed name in any parser. */
-const longestName = 64;
+const maxNameLength = 64;
 const maxRemembered = 4096;
 /** A cache: nearly all requests consist of the same few names. */
 const remembered = {
@@ -177,7 +177,7 @@ export function notableName(place: Place, name: string): Notable | null {
 }
 
 function billedAt(place: Place, name: string): BilledField | null {
-  if (name.length > longestName || place === "dialect") return null;
+  if (name.length > maxNameLength || place === "dialect") return null;
   return place === "google" ? googleField(name) : billedField(name, place === "top");
 }
 
@@ -187,11 +187,11 @@ const listName = "include[]";
 
 function lookalikeAmong(names: ReadonlySet<string>, name: string): string | null {
   if (name === listName) return null;
-  const folded = name.length > longestName ? null : foldToAscii(name.replace(inBrackets, ""));
+  const folded = name.length > maxNameLength ? null : foldToAscii(name.replace(inBrackets, ""));
   return folded !== null && names.has(folded) ? folded : null;
 }
 
-const longestGoverned = Math.max(...[...topLevelNames, ...nestedNames].map(({ length }) => length));
+const maxGovernedLength = Math.max(...[...topLevelNames, ...nestedNames].map(({ length }) => length));
 
 /**
  * Null if the name cannot be a governed one, which is known at its first character that does not become a plain letter,
@@ -201,7 +201,7 @@ function foldToAscii(name: string): string | null {
   let folded = "";
   for (const character of name.replace(invisible, "")) {
     const plain = character < firstBeyondAscii ? character : foldedCharacter(character);
-    if (plain === null || folded.length + plain.length > longestGoverned) return null;
+    if (plain === null || folded.length + plain.length > maxGovernedLength) return null;
     folded += plain;
   }
   return folded.toLowerCase();

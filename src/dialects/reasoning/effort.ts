@@ -23,7 +23,7 @@ export function effortOf(settings: IrReasoningSettings): Effort | null {
   if (settings.thinking === "disabled") return "none";
   const { effort, budgetTokens } = settings;
   if (effort !== null || budgetTokens === null) return effort;
-  return budgets.find(([least]) => budgetTokens >= least)?.[1] ?? "minimal";
+  return budgets.find(([minTokens]) => budgetTokens >= minTokens)?.[1] ?? "minimal";
 }
 
 /** The effort to send to a target; null instead of `none` if the model is not known to accept that. */

@@ -47,7 +47,7 @@ interface RequestForm {
   /** Where a request of the Responses API has its items, if not in `input`. */
   readonly items?: ItemsField | undefined;
   /** It may have as many, whatever the limit of members is. */
-  readonly mostTokenIds?: number | undefined;
+  readonly maxTokenIds?: number | undefined;
   requestSchema(options: ValidationOptions): TSchema;
   /** What it has in place of a form's files. */
   readonly filesIn?: MeteredRoute["filesIn"] | undefined;
@@ -59,8 +59,8 @@ const forms: ReadonlyMap<string, RequestForm> = new Map<string, RequestForm>([
   ...clientDialectNames.map((dialect) => [dialect, { ...clientDialect(dialect), dialect }] as const),
   ...Object.entries(otherRequests),
   ...meteredRouteNames.map((name) => {
-    const { requestSchema, mostTokenIds, filesIn } = meteredRoute(name);
-    return [name, { dialect: "chat", requestSchema: () => requestSchema, mostTokenIds, filesIn }] as const;
+    const { requestSchema, maxTokenIds, filesIn } = meteredRoute(name);
+    return [name, { dialect: "chat", requestSchema: () => requestSchema, maxTokenIds, filesIn }] as const;
   }),
 ]);
 
@@ -138,10 +138,10 @@ export function refuseTooManyMembers(
   kind: RequestKind,
   { maxBodyMembers }: StructureLimits,
 ): void {
-  const most = Math.max(maxBodyMembers, formOf(kind).mostTokenIds ?? 0);
-  if (!hasMoreValues(bytes, truncated, most)) return;
+  const max = Math.max(maxBodyMembers, formOf(kind).maxTokenIds ?? 0);
+  if (!hasMoreValues(bytes, truncated, max)) return;
   throw invalidRequest(
-    `The request body has more than ${most} items of lists and members of objects; send fewer.`,
+    `The request body has more than ${max} items of lists and members of objects; send fewer.`,
   );
 }
 

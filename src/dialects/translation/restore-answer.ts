@@ -50,7 +50,7 @@ function agreeing(finish: IrFinish, called: boolean, declined: boolean): IrFinis
 }
 
 /** What is still open is written at once at the end of a stream, and a response then repeats all of it. */
-const mostBlocks = 2000;
+const maxBlocks = 2000;
 
 /** Restores tool names and inputs in a stream, event by event. */
 export class StreamRestorer {
@@ -75,7 +75,7 @@ export class StreamRestorer {
     switch (event.type) {
       case "block_start":
         this.#blocks += 1;
-        if (this.#blocks > mostBlocks) throw malformedAnswer(`more than ${mostBlocks} blocks`);
+        if (this.#blocks > maxBlocks) throw malformedAnswer(`more than ${maxBlocks} blocks`);
         this.#emit({ ...event, block: this.#head(event.index, event.block) });
         return;
       case "delta":

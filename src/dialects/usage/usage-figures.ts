@@ -2,7 +2,7 @@ import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import type { ReportedExtras } from "../../base/usage/extra-usage.ts";
 import {
   addUsage,
-  mostTokens,
+  maxTokens,
   type ReportedUsage,
   totalInput,
   type Usage,
@@ -93,7 +93,7 @@ export class UsageSide {
   isDoubtful = false;
 
   figure(value: Json | undefined): number {
-    if (isTokenCount(value)) return value > mostTokens ? mostTokens + 1 : value;
+    if (isTokenCount(value)) return value > maxTokens ? maxTokens + 1 : value;
     this.isDoubtful = true;
     return 0;
   }
@@ -149,7 +149,7 @@ export function mergeFigures(merged: JsonObject, later: Json | undefined): boole
 
 /** Whether a figure is a valid number of tokens, even if implausibly high. */
 export function isTokenCount(value: Json | undefined): value is number {
-  return typeof value === "number" && value >= 0 && (Number.isInteger(value) || value > mostTokens);
+  return typeof value === "number" && value >= 0 && (Number.isInteger(value) || value > maxTokens);
 }
 
 const nothing: JsonObject = {};

@@ -1,4 +1,4 @@
-import { mostTokens, type ReportedUsage, totalInput, type Usage } from "../../base/usage/usage.ts";
+import { maxTokens, type ReportedUsage, totalInput, type Usage } from "../../base/usage/usage.ts";
 import type { HoldTokens } from "../../catalog/price.ts";
 
 /** What a provider's figures are measured by. */
@@ -18,7 +18,7 @@ export function believe(
   reported: ReportedUsage,
   { contextWindow, mayRepeat, held }: BeliefTerms,
 ): ReportedUsage {
-  const most = mayRepeat ? mostTokens : (contextWindow ?? mostTokens);
+  const most = mayRepeat ? maxTokens : (contextWindow ?? maxTokens);
   const isInputAbsurd = totalInput(reported) > most;
   // Several choices may produce more than one window in total.
   const isOutputAbsurd = reported.outputTokens > Math.max(most, held.output);

@@ -18,7 +18,11 @@ function largerOf(one: MeteredDemand, other: MeteredDemand): MeteredDemand {
     output: Math.max(one.output, other.output),
     isInTokens: one.isInTokens && other.isInTokens,
     canBeCounted: one.canBeCounted && other.canBeCounted,
-    most: { ...one.most, ...other.most, units: largerAmounts(one.most.units, other.most.units) },
+    maxExtras: {
+      ...one.maxExtras,
+      ...other.maxExtras,
+      units: largerAmounts(one.maxExtras.units, other.maxExtras.units),
+    },
     certain: largerAmounts(one.certain, other.certain),
     bounds: largerAmounts(one.bounds, other.bounds),
   };

@@ -84,7 +84,7 @@ export async function serveMetered(
   const chosen = formatsToward(destination, sent.bytes.length);
   const formats = chosen.map(({ format }) => format);
   const mostInputs = Math.min(
-    ...chosen.map(({ format, target }) => format.mostInputs?.(target) ?? Number.POSITIVE_INFINITY),
+    ...chosen.map(({ format, target }) => format.maxInputs?.(target) ?? Number.POSITIVE_INFINITY),
   );
   if (isAboveInputs(route, sent, mostInputs)) refuseOverWritten(sent.bytes.length);
   const prices = pricesToward(destination);
@@ -260,11 +260,11 @@ function refuseUncounted(
 
 /** An input of many texts may be above the model's window, as a request of several runs is. */
 function askedFor(
-  { most, certain: units, bounds: unitBounds = {} }: MeteredDemand,
+  { maxExtras, certain: units, bounds: unitBounds = {} }: MeteredDemand,
   extras: AskedExtras | null,
 ): AskedExtras {
   const asked = extras ?? nothingAsked;
-  const { tiers: _, ...metered } = most;
+  const { tiers: _, ...metered } = maxExtras;
   return { ...asked, most: { ...asked.most, ...metered }, units, unitBounds, mayRepeat: true };
 }
 

@@ -12,7 +12,7 @@ export type PieceTaker = (piece: Uint8Array) => boolean;
  * No more is read at once. What takes longest of this, thousands of the smallest events, takes a few milliseconds;
  * the network may deliver half a megabyte in one piece.
  */
-export const mostReadBytes = 32 * 1024;
+export const maxReadBytes = 32 * 1024;
 
 /** Returned to a reader that wakes up after the taker has taken a piece. */
 const taken = new Uint8Array(0);
@@ -32,11 +32,11 @@ export class AnswerQueue {
     const reader = this.#reader;
     if (reader === null) {
       this.#keep(piece);
-    } else if (piece.length <= mostReadBytes) {
+    } else if (piece.length <= maxReadBytes) {
       this.#hand(piece, reader);
     } else {
-      this.#keep(piece.subarray(mostReadBytes));
-      this.#hand(piece.subarray(0, mostReadBytes), reader);
+      this.#keep(piece.subarray(maxReadBytes));
+      this.#hand(piece.subarray(0, maxReadBytes), reader);
     }
   }
 
@@ -97,8 +97,8 @@ export class AnswerQueue {
   #next(): Uint8Array | null {
     const [first] = this.pieces;
     if (first === undefined) return null;
-    const piece = first.subarray(0, mostReadBytes);
-    if (piece.length < first.length) this.pieces[0] = first.subarray(mostReadBytes);
+    const piece = first.subarray(0, maxReadBytes);
+    if (piece.length < first.length) this.pieces[0] = first.subarray(maxReadBytes);
     else this.pieces.shift();
     this.bytes -= piece.length;
     return piece;

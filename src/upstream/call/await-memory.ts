@@ -3,11 +3,11 @@ import { maxWholeBytes, type Plan } from "../upstream.ts";
 import type { AnswerQueue } from "./answer-queue.ts";
 
 /** Whole answers of more than this take their memory from a budget. */
-const mostUncountedBytes = 1024 * 1024;
+const maxUncountedBytes = 1024 * 1024;
 
 /** Whether this piece has made a whole answer a large one. */
 export function hasBecomeLarge({ bytes }: AnswerQueue, piece: Uint8Array): boolean {
-  return bytes > mostUncountedBytes && bytes - piece.length <= mostUncountedBytes;
+  return bytes > maxUncountedBytes && bytes - piece.length <= maxUncountedBytes;
 }
 
 /** The rest of a large answer is read once there is memory for all of it. Until then TCP slows the provider down. */

@@ -30,15 +30,15 @@ export function inspectHead(
 }
 
 /** How many bytes decide what a body is. */
-const mostSniffed = 64;
+const maxSniffedBytes = 64;
 
 const streamFields = ["data:", "event:", "id:", "retry:", ":"];
 
 /** Some servers send streams with another content type. "more": not enough bytes to decide. */
 export function sniffBody(chunks: readonly Uint8Array[]): "more" | "stream" | "other" {
-  const sniffed = joined(chunks).toString("latin1", 0, mostSniffed);
+  const sniffed = joined(chunks).toString("latin1", 0, maxSniffedBytes);
   const start = sniffed.trimStart();
-  if (start === "" && sniffed.length === mostSniffed) return "other";
+  if (start === "" && sniffed.length === maxSniffedBytes) return "other";
   if (streamFields.some((field) => start.startsWith(field))) return "stream";
   return streamFields.some((field) => field.startsWith(start)) ? "more" : "other";
 }
@@ -47,7 +47,7 @@ export function sniffBody(chunks: readonly Uint8Array[]): "more" | "stream" | "o
 const suspicious =
   /"error"\s*:\s*["{]|"(?:type|object)"\s*:\s*"(?:error|response\.failed)"|"base_resp"\s*:|"msg"\s*:/;
 
-export const mostInspected = 64 * 1024;
+export const maxInspectedBytes = 64 * 1024;
 const quotedError = Buffer.from('"error"');
 /** Marks of errors that do not call themselves one. */
 const disguises = [Buffer.from('"base_resp"'), Buffer.from('"msg"')];
@@ -73,7 +73,7 @@ function errorOf(body: JsonObject): JsonObject | null {
 
 /**
  * Inspects a whole body, without parsing one that is fine: it will be parsed once, to read its usage. No error is as
- * long as `mostInspected`, and parsing what is longer could take long. "broken": it does not begin and end like a JSON object.
+ * long as `maxInspectedBytes`, and parsing what is longer could take long. "broken": it does not begin and end like a JSON object.
  */
 export function inspectWhole(body: Uint8Array): "fine" | "broken" | JsonObject {
   const start = skipSpace(body, 0);
@@ -81,13 +81,13 @@ export function inspectWhole(body: Uint8Array): "fine" | "broken" | JsonObject {
   while (end > start && isSpace(body[end])) end -= 1;
   if (body[start] !== openBrace || body[end] !== closeBrace) return "broken";
   const bytes = joined([body]);
-  if (bytes.length > mostInspected || !hasErrorMark(bytes)) return "fine";
+  if (bytes.length > maxInspectedBytes || !hasErrorMark(bytes)) return "fine";
   return errorIn(bytes.toString("utf8")) ?? "fine";
 }
 
-/** Inspects the received body. One of more than `mostInspected` is not joined for that. */
+/** Inspects the received body. One of more than `maxInspectedBytes` is not joined for that. */
 export function inspectBody(received: AnswerQueue): "fine" | "broken" | JsonObject {
-  if (received.bytes <= mostInspected) return inspectWhole(received.joined());
+  if (received.bytes <= maxInspectedBytes) return inspectWhole(received.joined());
   if (received.pieces[0]?.[0] === openBrace && received.pieces.at(-1)?.at(-1) === closeBrace) return "fine";
   const start = textOf(received.pieces.find((piece) => textOf(piece).trim() !== ""));
   const end = textOf(received.pieces.findLast((piece) => textOf(piece).trim() !== ""));

@@ -7,7 +7,7 @@ import { parseObject } from "../../dialects/json/json-fields.ts";
 import type { ProviderDialect } from "../../dialects/provider-dialect.ts";
 import { dataOf } from "../../dialects/sse/data-field.ts";
 import { joined } from "./answer-queue.ts";
-import { errorIn, hasErrorMark, mostInspected } from "./inspect.ts";
+import { errorIn, hasErrorMark, maxInspectedBytes } from "./inspect.ts";
 
 /** How long the opening events of a stream wait for content. Until then another deployment can be tried. */
 export const openingMs = 2000;
@@ -43,7 +43,7 @@ export function inspectStart(
   const opened = skipOpening(all, rules);
   const bytes = opened === 0 ? all : all.subarray(opened);
   if (beginsWell(bytes, rules)) return "fine";
-  const text = bytes.toString("utf8", 0, Math.min(bytes.length, mostInspected)).replace(/\r\n?/g, "\n");
+  const text = bytes.toString("utf8", 0, Math.min(bytes.length, maxInspectedBytes)).replace(/\r\n?/g, "\n");
   let isOpening = opened > 0;
   for (let from = 0; from < text.length; ) {
     const end = text.indexOf("\n\n", from);
@@ -60,7 +60,7 @@ export function inspectStart(
     from = end + 2;
   }
   if (isEnd) return (isOpening ? null : bareError(text)) ?? "empty";
-  if (bytes.length >= mostInspected || all.length >= maxOpeningBytes) return "fine";
+  if (bytes.length >= maxInspectedBytes || all.length >= maxOpeningBytes) return "fine";
   return isOpening ? "opening" : "more";
 }
 

@@ -57,7 +57,7 @@ export class Breaker {
   /** For operators: `cooling` as long as any key has to wait. Other keys may pass; see `tryPass`. */
   state(nowMs: number): BreakerState {
     if (this.#open) return nowMs < this.#openUntilMs ? "open" : "half_open";
-    return this.coolDowns.longestMs(nowMs) > 0 ? "cooling" : "closed";
+    return this.coolDowns.maxMs(nowMs) > 0 ? "cooling" : "closed";
   }
 
   /** Whether this key may call without a probe. */
@@ -104,7 +104,7 @@ export class Breaker {
 
   /** For operators: how long until every key may call; 0 if now. */
   waitMs(nowMs: number): number {
-    return Math.max(this.coolDowns.longestMs(nowMs), this.#open ? this.#openUntilMs - nowMs : 0);
+    return Math.max(this.coolDowns.maxMs(nowMs), this.#open ? this.#openUntilMs - nowMs : 0);
   }
 
   /**

@@ -43,7 +43,7 @@ export class CoolDowns {
   }
 
   /** How long until no key has to wait. */
-  longestMs(nowMs: number): number {
+  maxMs(nowMs: number): number {
     return Math.max(0, this.#lastEndMs - nowMs);
   }
 

@@ -21,11 +21,11 @@ export type TakeMessage = (
 
 const preludeBytes = 12;
 const checksumBytes = 4;
-const leastBytes = preludeBytes + checksumBytes;
-const mostHeaderBytes = 128 * 1024;
+const minBytes = preludeBytes + checksumBytes;
+const maxHeaderBytes = 128 * 1024;
 /** As for server-sent events. Amazon would allow twice as much, but a message is in memory several times at once. */
-const mostPayloadBytes = 8 * 1024 * 1024;
-const mostBytes = mostPayloadBytes + mostHeaderBytes + leastBytes;
+const maxPayloadBytes = 8 * 1024 * 1024;
+const maxBytes = maxPayloadBytes + maxHeaderBytes + minBytes;
 
 /** Splits the incoming bytes into messages. */
 export class EventStreamDecoder {
@@ -76,7 +76,7 @@ export class EventStreamDecoder {
 function lengthOf(bytes: Buffer, at: number): number {
   const total = bytes.readUInt32BE(at);
   const headersLength = bytes.readUInt32BE(at + 4);
-  if (total < leastBytes + headersLength || total > mostBytes || headersLength > mostHeaderBytes)
+  if (total < minBytes + headersLength || total > maxBytes || headersLength > maxHeaderBytes)
     throw broken(`a message of ${total} bytes with ${headersLength} bytes of headers`);
   return total;
 }

@@ -114,14 +114,14 @@ function readKind(bytes: Uint8Array): MessageKind {
 
 const prefixes = new Map<string, Uint8Array>();
 /** The services define some twenty names. The cache is bounded in case a server invents more. */
-const mostPrefixes = 64;
-const longestKeptName = 64;
+const maxPrefixes = 64;
+const maxKeptNameLength = 64;
 
 function prefixOf(name: string): Uint8Array {
   let prefix = prefixes.get(name);
   if (prefix === undefined) {
     prefix = new TextEncoder().encode(`event: ${name.replace(/[\r\n]/g, "")}\ndata: `);
-    if (prefixes.size < mostPrefixes && name.length <= longestKeptName) prefixes.set(name, prefix);
+    if (prefixes.size < maxPrefixes && name.length <= maxKeptNameLength) prefixes.set(name, prefix);
   }
   return prefix;
 }

@@ -25,7 +25,7 @@ interface Said {
 
 /** With more tools than this the client is an agent, and a tool called at random might do something. */
 const fewTools = 3;
-const longestQuote = 160;
+const maxQuoteLength = 160;
 
 export function answerTo(request: DemoRequest, scenario: Scenario): DemoAnswer {
   const thoughts = `The user wrote ${request.text.length} characters. As a demo I know nothing, so I shall say so kindly.`;
@@ -88,7 +88,7 @@ function words(request: DemoRequest, scenario: Scenario): string {
 }
 
 function quoted(text: string): string {
-  const short = text.length > longestQuote ? `${text.slice(0, longestQuote)}…` : text;
+  const short = text.length > maxQuoteLength ? `${text.slice(0, maxQuoteLength)}…` : text;
   return `“${short.trim()}”.`;
 }
 

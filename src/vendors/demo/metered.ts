@@ -3,7 +3,7 @@ import { countPieces } from "./pieces.ts";
 import { wholeNumberOf } from "./request.ts";
 
 const usualDimensions = 64;
-const mostDimensions = 128;
+const maxDimensions = 128;
 /** OpenAI's. */
 const categories = [
   ...["harassment", "harassment/threatening", "hate", "hate/threatening", "illicit", "illicit/violent"],
@@ -16,7 +16,7 @@ const answers: Readonly<Record<string, (body: JsonObject) => Json>> = {
   embeddings: ({ model = "", input, dimensions }) => {
     const texts = textsOf(input);
     const asked = wholeNumberOf(dimensions) ?? usualDimensions;
-    const length = Math.min(mostDimensions, Math.max(1, asked));
+    const length = Math.min(maxDimensions, Math.max(1, asked));
     const data = texts.map((text, index) => ({
       object: "embedding",
       index,

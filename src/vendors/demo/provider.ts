@@ -13,7 +13,7 @@ import { readScenario, type Scenario } from "./scenario.ts";
 import { AnswerWriter } from "./write-answer.ts";
 
 /** It has no thread to parse on, so that larger bodies would hold up everybody else. */
-const mostBytes = 1024 * 1024;
+const maxBytes = 1024 * 1024;
 
 /**
  * A provider in the same process, for trying Sluice out without any key: it speaks chat, streams, thinks, calls tools and
@@ -38,7 +38,7 @@ export class DemoProvider implements Provider {
     // Like a provider's, its answer comes in a later turn of the event loop: clients that left are known by then.
     await nextTurn();
     if (dialect !== "chat") return refused(404, { message: `The demo speaks chat, and not ${dialect}.` });
-    if (sent.length > mostBytes) return refused(413, { message: "The demo takes bodies of up to 1 MB." });
+    if (sent.length > maxBytes) return refused(413, { message: "The demo takes bodies of up to 1 MB." });
     const body = tryParse(typeof sent === "string" ? sent : Buffer.from(sent).toString());
     if (!isObject(body)) return refused(400, { message: "The body is not a JSON object." });
     if (method !== undefined) {

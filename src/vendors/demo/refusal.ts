@@ -9,12 +9,12 @@ export interface DemoError {
 }
 
 /** As many as OpenAI takes. */
-const mostChoices = 128;
+const maxChoices = 128;
 
 /** For a field that the demo cannot obey, and that would change what the answer means. */
 export function refusalOf(body: JsonObject): DemoError | null {
   const choices = wholeNumberOf(body["n"]) ?? 1;
-  if (choices < 1 || choices > mostChoices) return refuse("n", `The demo gives 1 to ${mostChoices} choices.`);
+  if (choices < 1 || choices > maxChoices) return refuse("n", `The demo gives 1 to ${maxChoices} choices.`);
   const asksForMany = (wholeNumberOf(body["top_logprobs"]) ?? 0) > 0;
   if (body["logprobs"] !== true && !asksForMany) return null;
   const param = asksForMany ? "top_logprobs" : "logprobs";

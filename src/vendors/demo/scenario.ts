@@ -19,8 +19,8 @@ export interface Scenario {
   readonly tools: boolean;
 }
 
-const mostSeconds = 600;
-const mostWords = 50_000;
+const maxSeconds = 600;
+const maxWords = 50_000;
 const humanPieceMs = 15;
 const slowPieceMs = 250;
 
@@ -38,7 +38,7 @@ export function readScenario(text: string): Scenario {
     retryAfterSeconds: numberIn(text, /\bretry after (\d{1,5})\b/i),
     sleepMs: secondsIn(text, /\bsleep (?:for )?(\d{1,3}(?:\.\d+)?)\b/i),
     pauseMs: secondsIn(text, /\bpause (?:for )?(\d{1,3}(?:\.\d+)?)\b/i),
-    words: words === null ? null : Math.min(words, mostWords),
+    words: words === null ? null : Math.min(words, maxWords),
     usage: !says("no usage"),
     interruption: says("cut") ? "cut" : says("stall") ? "stall" : says("break") ? "break" : null,
     pieceMs: says("fast") ? 0 : says("slow") ? slowPieceMs : humanPieceMs,
@@ -52,5 +52,5 @@ function numberIn(text: string, pattern: RegExp): number | null {
 }
 
 function secondsIn(text: string, pattern: RegExp): number {
-  return Math.min(mostSeconds, numberIn(text, pattern) ?? 0) * 1000;
+  return Math.min(maxSeconds, numberIn(text, pattern) ?? 0) * 1000;
 }

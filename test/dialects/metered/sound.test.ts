@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { soundInJson } from "../../../src/dialects/metered/transcriptions/json-sound.ts";
-import { isWav, mostSecondsOf, secondsOf } from "../../../src/dialects/metered/transcriptions/sound.ts";
+import { isWav, maxSecondsOf, secondsOf } from "../../../src/dialects/metered/transcriptions/sound.ts";
 import { seededRandom } from "../../support/random.ts";
 
 const bytes = 1_800_000;
@@ -36,7 +36,7 @@ describe("the length of sound", () => {
     ["compressed WAV", "RIFF\0\0\0\0WAVEfmt ", 500],
     ["a kind that does not show", "", 500],
   ])("of %s that does not say it follows from its lowest rate", (_, start, least) => {
-    expect(mostSecondsOf(file(start))).toBe(bytes / least);
+    expect(maxSecondsOf(file(start))).toBe(bytes / least);
     expect(secondsOf(file(start))).toBe(bytes / least);
     expect(secondsOf([...file(start), ...file(start)])).toBe((bytes / least) * 2);
     expect(secondsOf(file(start, 2 ** 30))).toBe((2 ** 20 * 25) / least);
@@ -47,18 +47,18 @@ describe("the length of sound", () => {
     "of silent FLAC is what it declares, at %p samples a second",
     (rate) => {
       const silent = file(flac(rate, rate * 36_000));
-      expect(mostSecondsOf(silent)).toBe(36_000);
+      expect(maxSecondsOf(silent)).toBe(36_000);
       expect(secondsOf(silent)).toBe(36_000);
     },
   );
 
   test("of FLAC is not less than it can be, nor more than any file's", () => {
     for (const untold of [flac(16_000, 0), flac(0, 16_000)]) {
-      expect(mostSecondsOf(file(untold))).toBe(3600);
+      expect(maxSecondsOf(file(untold))).toBe(3600);
       expect(secondsOf(file(untold))).toBe(3600);
     }
     const lying = file(flac(16_000, 1));
-    expect(mostSecondsOf(lying)).toBe(3600);
+    expect(maxSecondsOf(lying)).toBe(3600);
     expect(secondsOf(lying)).toBe(bytes / 288_000);
     const endless = file(flac(1, 2 ** 36 - 1));
     expect(secondsOf(endless)).toBe((2 ** 20 * 25) / 500);
@@ -100,7 +100,7 @@ function patched(name: string, mark: string, at: number, bytes: readonly number[
 describe("the length that a file says is charged:", () => {
   test.each(names)("%s plays for five seconds", (name) => {
     expect(secondsOf(sent(read(name)))).toBeWithin(4.99, 5.2);
-    expect(mostSecondsOf(sent(read(name)))).toBeGreaterThanOrEqual(5);
+    expect(maxSecondsOf(sent(read(name)))).toBeGreaterThanOrEqual(5);
     expect(isWav(sent(read(name)))).toBe(false);
   });
 
@@ -139,7 +139,7 @@ describe("the length that a file says is charged:", () => {
   test("silence, which has hardly any bytes", () => {
     const rate = 16_000;
     expect(secondsOf(file(flac(rate, rate * 7200), 1000))).toBe(7200);
-    expect(mostSecondsOf(file(flac(rate, rate * 7200), 1000))).toBe(7200);
+    expect(maxSecondsOf(file(flac(rate, rate * 7200), 1000))).toBe(7200);
   });
 });
 
@@ -169,7 +169,7 @@ describe("a length that was made up does not make a file shorter than its bytes:
   test("frames of MP3 at the end of another kind do not tell its length", () => {
     for (const start of ["#!AMR\n", "adts", "\xff\xf1\x50\x80"]) {
       const whole = Buffer.concat([Buffer.from(start, "latin1"), Buffer.alloc(2_000_000, 1), mp3(320, 20)]);
-      expect(secondsOf(sent(whole))).toBe(mostSecondsOf(sent(whole)));
+      expect(secondsOf(sent(whole))).toBe(maxSecondsOf(sent(whole)));
     }
   });
 
@@ -201,7 +201,7 @@ test("whatever is cut off or changed in a file, its length is one that its bytes
     for (let turn = 0; turn < 60; turn += 1) {
       const part = Buffer.from(whole.subarray(0, 1 + below(whole.length)));
       for (let change = 0; change < 4; change += 1) part[below(part.length)] = below(256);
-      const [seconds, most] = [secondsOf(sent(part)), mostSecondsOf(sent(part))];
+      const [seconds, most] = [secondsOf(sent(part)), maxSecondsOf(sent(part))];
       expect(seconds).toBeWithin(part.length / 288_000, most + 1);
       expect(most).toBeWithin(part.length / 1000, 25 * 2 ** 20);
     }
@@ -233,7 +233,7 @@ describe("sound in JSON", () => {
     expect(found.map(({ bytes: size, start }) => [size, start.length])).toEqual([
       [Math.ceil(body.length * 0.75), 0],
     ]);
-    expect(mostSecondsOf(found)).toBe(Math.ceil(body.length * 0.75) / 500);
+    expect(maxSecondsOf(found)).toBe(Math.ceil(body.length * 0.75) / 500);
   });
 
   test("that is named twice is refused: the provider may hear the other", () => {

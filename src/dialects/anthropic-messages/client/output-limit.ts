@@ -2,7 +2,7 @@ import type { JsonObject } from "../../../base/json.ts";
 import { numberOf, objectOf } from "../../json/json-fields.ts";
 import {
   asIs,
-  mostOutput,
+  maxOutput,
   type OutputLimit,
   type PassthroughLimit,
   type PublishedLimits,
@@ -11,12 +11,12 @@ import {
 /** The gateway's default; Anthropic itself requires the field. */
 export const defaultMaxTokens = 1024;
 /** Anthropic's least budget for thinking, which has to be below `max_tokens`. */
-const leastBudget = 1024;
+const minBudget = 1024;
 
 /** Messages has a default, and a limit above the model's is capped instead of rejected. */
 export function limitOutput(body: JsonObject, { maxOutputTokens: published }: PublishedLimits): OutputLimit {
   const asked = numberOf(body["max_tokens"]);
-  const effective = Math.min(asked ?? defaultMaxTokens, published ?? mostOutput);
+  const effective = Math.min(asked ?? defaultMaxTokens, published ?? maxOutput);
   if (effective === asked) return asIs(effective);
   const limit = { maxOutputTokens: effective, changes: { max_tokens: effective } };
   const passthrough = limitThinking(body, asked ?? effective, effective);
@@ -28,7 +28,7 @@ function limitThinking(body: JsonObject, asked: number, effective: number): Pass
   const thinking = objectOf(body["thinking"]);
   const budget = numberOf(thinking?.["budget_tokens"]);
   if (thinking?.["type"] !== "enabled" || budget === null) return null;
-  if (effective <= leastBudget) {
+  if (effective <= minBudget) {
     return { changes: { thinking: { type: "disabled" } }, dropped: ["thinking"] };
   }
   const lowered = lowerBudget(budget, asked, effective);
@@ -40,5 +40,5 @@ function limitThinking(body: JsonObject, asked: number, effective: number): Pass
 function lowerBudget(budget: number, asked: number, effective: number): number {
   const roomForAnswer = asked - budget;
   const share = Math.max(effective - roomForAnswer, Math.floor(effective / 2));
-  return Math.min(budget, Math.max(leastBudget, Math.min(share, effective - 1)));
+  return Math.min(budget, Math.max(minBudget, Math.min(share, effective - 1)));
 }

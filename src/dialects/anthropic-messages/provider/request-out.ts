@@ -18,8 +18,8 @@ const maxIdentityLength = 256;
 
 /** Fields are assigned one by one: most requests have few, and every spread would allocate another object. */
 export function writeRequest(request: IrRequest, target: Target, dropped: DroppedFields): JsonObject {
-  const most = target.maxOutputTokens ?? Number.POSITIVE_INFINITY;
-  const maxTokens = Math.min(request.maxOutputTokens ?? target.maxOutputTokens ?? fallbackMaxTokens, most);
+  const max = target.maxOutputTokens ?? Number.POSITIVE_INFINITY;
+  const maxTokens = Math.min(request.maxOutputTokens ?? target.maxOutputTokens ?? fallbackMaxTokens, max);
   const { thinking, effort } = writeThinking(request, target, maxTokens, dropped);
   const messages = writeMessages(request, target, dropped);
   const system = writeSystem(request);

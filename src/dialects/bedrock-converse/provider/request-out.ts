@@ -99,9 +99,9 @@ function addModelFields(
   family: ModelFamily,
   dropped: DroppedFields,
 ): void {
-  const { maxOutputTokens: most } = target;
-  const wanted = request.maxOutputTokens ?? most;
-  const maxTokens = wanted === null ? null : Math.min(wanted, most ?? wanted);
+  const { maxOutputTokens: max } = target;
+  const wanted = request.maxOutputTokens ?? max;
+  const maxTokens = wanted === null ? null : Math.min(wanted, max ?? wanted);
   const extra =
     family === "claude"
       ? claudeFields(request, target, maxTokens, dropped)

@@ -75,7 +75,7 @@ export function takesLabels(target: Target): boolean {
 export type Thinking =
   | { readonly style: "none" }
   | { readonly style: "level"; readonly levels: readonly ThinkingLevel[] }
-  | { readonly style: "budget"; readonly least: number; readonly most: number; readonly mayBeOff: boolean };
+  | { readonly style: "budget"; readonly min: number; readonly max: number; readonly mayBeOff: boolean };
 
 export const thinkingLevels = ["minimal", "low", "medium", "high"] as const;
 export type ThinkingLevel = (typeof thinkingLevels)[number];
@@ -91,8 +91,8 @@ export function thinkingOf(target: Target): Thinking {
 }
 
 function budgetOf(model: string): Thinking {
-  if (/-pro/.test(model)) return { style: "budget", least: 128, most: 32_768, mayBeOff: false };
-  return { style: "budget", least: /-lite/.test(model) ? 512 : 1, most: 24_576, mayBeOff: true };
+  if (/-pro/.test(model)) return { style: "budget", min: 128, max: 32_768, mayBeOff: false };
+  return { style: "budget", min: /-lite/.test(model) ? 512 : 1, max: 24_576, mayBeOff: true };
 }
 
 function levelsOf(model: string, version: number): readonly ThinkingLevel[] {

@@ -29,7 +29,7 @@ export class ReferenceRoom {
 
   /** Whether one more copy of this has room. */
   take(definition: JsonObject): boolean {
-    const size = this.#sizes.get(definition) ?? Math.max(JSON.stringify(definition).length, leastSize);
+    const size = this.#sizes.get(definition) ?? Math.max(JSON.stringify(definition).length, minSize);
     this.#sizes.set(definition, size);
     if (size > this.#charactersLeft) return false;
     this.#charactersLeft -= size;
@@ -38,7 +38,7 @@ export class ReferenceRoom {
 }
 
 /** Writing the smallest definition takes time, too. */
-const leastSize = 64;
+const minSize = 64;
 
 /**
  * A JSON schema in the subset of OpenAPI 3.0 that models before 2.5 take. What has no equivalent is left out. Google wants a type in

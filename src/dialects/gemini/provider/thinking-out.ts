@@ -34,8 +34,8 @@ function wantsToSee(reasoning: IrReasoningSettings): boolean {
 /** The next higher level that the model has; the lowest instead of none, because these models always think. */
 function addLevel(config: JsonObject, effort: Effort | null, levels: readonly ThinkingLevel[]): void {
   if (effort === null) return;
-  const least = thinkingLevels.indexOf(levelFor(effort));
-  const level = levels.find((each) => thinkingLevels.indexOf(each) >= least) ?? levels.at(-1);
+  const minLevel = thinkingLevels.indexOf(levelFor(effort));
+  const level = levels.find((each) => thinkingLevels.indexOf(each) >= minLevel) ?? levels.at(-1);
   if (level !== undefined) config["thinkingLevel"] = level.toUpperCase();
 }
 
@@ -65,11 +65,11 @@ function addBudget(
 ): void {
   const { thinking, effort, budgetTokens } = reasoning;
   const isOff = thinking === "disabled" || effort === "none";
-  if (isOff) config["thinkingBudget"] = limits.mayBeOff ? 0 : limits.least;
+  if (isOff) config["thinkingBudget"] = limits.mayBeOff ? 0 : limits.min;
   else if (effort === null && budgetTokens === null) {
     if (thinking !== null) config["thinkingBudget"] = dynamic;
   } else {
     const wished = budgetTokens ?? budgets[effort ?? "medium"];
-    config["thinkingBudget"] = Math.min(Math.max(wished, limits.least), limits.most);
+    config["thinkingBudget"] = Math.min(Math.max(wished, limits.min), limits.max);
   }
 }

@@ -14,7 +14,7 @@ import {
   type MeteredDemand,
   type MeteredModel,
   type MeteredRoute,
-  mostTokenIds,
+  maxTokenIds,
   openAiFormat,
   type ReadMetered,
 } from "../route.ts";
@@ -70,7 +70,7 @@ function demandOf(body: JsonObject, { estimatedInput }: MeteredModel, maxTokens:
     output: maxTokens * choicesOf(body) * prompts.length,
     isInTokens: true,
     canBeCounted: ids.length === 0,
-    most: {},
+    maxExtras: {},
     certain: {},
   };
 }
@@ -129,13 +129,13 @@ export const completions: MeteredRoute = {
     schemas: { CompletionRequest: completionRequest, CompletionResponse: completionResponse },
   },
   requestSchema: completionRequest,
-  mostTokenIds,
+  maxTokenIds,
   formats: {
     openai: {
       ...openAiFormat("completions", passAnswer),
       parsesWhole: true,
       // Other servers would write on until the model's limit, which is not what was held for.
-      changes: ({ max_tokens: most }) => (most == null ? { max_tokens: usualMaxTokens } : undefined),
+      changes: ({ max_tokens: max }) => (max == null ? { max_tokens: usualMaxTokens } : undefined),
     },
   },
   demand({ truncated }, model) {

@@ -9,7 +9,7 @@ export const cohereEmbeddings = writtenFormat(
   {
     dialect: "chat",
     method: () => "embed",
-    mostInputs: () => 96,
+    maxInputs: () => 96,
     write: (body, { model }, dropped) => ({ model, ...cohereTexts(body, dropped) }),
   },
   (answer, counted) => {
@@ -45,7 +45,7 @@ export const titanEmbeddings = writtenFormat(
   {
     dialect: "converse",
     method: () => "invoke",
-    mostInputs: () => 1,
+    maxInputs: () => 1,
     write(body, { name }, dropped) {
       dropOthers(body, [], dropped);
       refuseDimensions(body, name, /text-v[2-9]/.test(name) ? [256, 512, 1024] : []);
@@ -65,7 +65,7 @@ export const bedrockCohereEmbeddings = writtenFormat(
   {
     dialect: "converse",
     method: () => "invoke",
-    mostInputs: () => 96,
+    maxInputs: () => 96,
     write(body, { name }, dropped) {
       if (!/embed-v[4-9]/.test(name)) refuseDimensions(body, name);
       return cohereTexts(body, dropped);

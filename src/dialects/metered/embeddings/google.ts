@@ -10,7 +10,7 @@ export const geminiEmbeddings = writtenFormat(
   {
     dialect: "gemini",
     method: () => "batchEmbedContents",
-    mostInputs: () => 100,
+    maxInputs: () => 100,
     write(body, { model }, dropped) {
       dropOthers(body, [], dropped);
       const options = sizeOption(body);
@@ -37,7 +37,7 @@ export const vertexEmbeddings = writtenFormat(
   {
     dialect: "gemini",
     method: ({ name }) => (takesContent.test(name) ? "embedContent" : "predict"),
-    mostInputs: ({ name }) => (name.startsWith("gemini-embedding") ? 1 : 250),
+    maxInputs: ({ name }) => (name.startsWith("gemini-embedding") ? 1 : 250),
     write(body, target, dropped) {
       dropOthers(body, [], dropped);
       return takesContent.test(target.name) ? contentOf(body) : instancesOf(body);

@@ -1,6 +1,6 @@
 import { invalidRequest } from "../../../base/errors.ts";
 import type { JsonObject } from "../../../base/json.ts";
-import { type MeteredRoute, mostTokenIds } from "../route.ts";
+import { type MeteredRoute, maxTokenIds } from "../route.ts";
 import { countCharacters } from "../texts.ts";
 import { bedrockCohereEmbeddings, cohereEmbeddings, titanEmbeddings } from "./cohere.ts";
 import { geminiEmbeddings, vertexEmbeddings } from "./google.ts";
@@ -22,7 +22,7 @@ export const embeddings: MeteredRoute = {
   use: "embeddings",
   tracedAs: "embeddings",
   requestSchema: embeddingRequest,
-  mostTokenIds,
+  maxTokenIds,
   prices: ["input", "characters", "requests"],
   formats: {
     openai: openAiEmbeddings,
@@ -58,12 +58,12 @@ export const embeddings: MeteredRoute = {
       isInTokens: true,
       // Only the provider knows what it makes of messages.
       canBeCounted: isInTexts,
-      most: { units: certain },
+      maxExtras: { units: certain },
       certain,
     };
   },
   countInputs: (body) => (body["messages"] == null ? inputsOf(body).length : null),
-  split: (body, most) => splitInputs(body, most),
+  split: (body, max) => splitInputs(body, max),
   texts: textsOf,
   writeEnd,
 };
@@ -75,12 +75,12 @@ function uncounted(field: string): Error {
   );
 }
 
-function splitInputs(body: JsonObject, most: number): readonly JsonObject[] {
+function splitInputs(body: JsonObject, max: number): readonly JsonObject[] {
   const inputs = inputsOf(body);
-  if (inputs.length <= most) return [body];
+  if (inputs.length <= max) return [body];
   const parts: JsonObject[] = [];
-  for (let from = 0; from < inputs.length; from += most) {
-    parts.push({ ...body, input: inputs.slice(from, from + most) as string[] });
+  for (let from = 0; from < inputs.length; from += max) {
+    parts.push({ ...body, input: inputs.slice(from, from + max) as string[] });
   }
   return parts;
 }

@@ -20,7 +20,7 @@ export const openAiEmbeddings: MeteredFormat = {
 export const compatibleEmbeddings: MeteredFormat = {
   dialect: "chat",
   method: () => "embeddings",
-  mostInputs: ({ quirks }) =>
+  maxInputs: ({ quirks }) =>
     quirks.includes("inputs_32") ? 32 : quirks.includes("inputs_1000") ? 1000 : Number.POSITIVE_INFINITY,
   changes: (body, { quirks }) => ({
     encoding_format: quirks.includes("no_float") ? undefined : "float",

@@ -119,7 +119,7 @@ export interface FoundVectors {
 /** Reads the answer to one call. */
 type FindVectors = (answer: JsonObject, countedInput: number | null) => FoundVectors;
 
-type WrittenFormat = Required<Pick<MeteredFormat, "write" | "mostInputs">> &
+type WrittenFormat = Required<Pick<MeteredFormat, "write" | "maxInputs">> &
   Pick<MeteredFormat, "dialect" | "method">;
 
 /** A format of its own, in which a request may become several calls. */

@@ -24,7 +24,7 @@ import {
   imageRequest,
   imageResponse,
   imageUnit,
-  mostImages,
+  maxImages,
   partialsOf,
   promptTokens,
   sentImages,
@@ -41,7 +41,7 @@ function demand(
   { truncated }: RouteBody,
   { priced, imageTokensMax, files, ...estimates }: MeteredModel,
 ): MeteredDemand {
-  const count = mostImages(truncated);
+  const count = maxImages(truncated);
   const perImage = (imageTokensMax ?? usualImageTokens) + partialsOf(truncated) * partialImageTokens;
   const isInTokens = !priced.has("images") && !priced.has("requests");
   const certain = { requests: 1 };
@@ -52,7 +52,7 @@ function demand(
     output: isInTokens ? count * perImage : 0,
     isInTokens,
     canBeCounted: false,
-    most: {
+    maxExtras: {
       units: priced.has("images") ? { ...certain, [imageUnit(truncated, priced)]: count } : certain,
       imageInputTokens: 1,
       imageOutputTokens: 1,
@@ -67,14 +67,14 @@ function passImages({ bytes }: MeteredAnswer, asked: AskedForm): ReadMetered {
   if (!Array.isArray(data)) throw malformedAnswer("it has no images");
   const images = data.length || countMembers(bytes, ["b64_json", "url"]);
   const hasOthers = images === 0 && !hasNoData(bytes);
-  const came = hasOthers ? mostImages(asked.body) : images;
+  const came = hasOthers ? maxImages(asked.body) : images;
   const held = { ...asked.held, output: outputHeldFor(came, asked) };
   return { written: null, ...figuresOf(objectOf(usage), came, { ...asked, held }) };
 }
 
 /** Fewer may come than were asked for: a series is as long as the server likes. */
 function outputHeldFor(images: number, { body, held }: AskedForm): number {
-  return Math.ceil(held.output * Math.min(1, images / mostImages(body)));
+  return Math.ceil(held.output * Math.min(1, images / maxImages(body)));
 }
 
 function hasNoData(bytes: Uint8Array): boolean {
@@ -131,7 +131,7 @@ const ofBoth = {
   outlivesClient: true,
   streams: {
     createScanner(_: boolean, asked: AskedForm) {
-      const results = mostImages(asked.body);
+      const results = maxImages(asked.body);
       const heldFor = (images: number) => ({
         input: Math.ceil((asked.held.input * images) / results),
         output: outputHeldFor(images, asked),

@@ -34,15 +34,15 @@ function countOf({ n }: JsonObject): number {
 }
 
 /** What ByteDance draws at once where it decides on the number itself. */
-const longestSeries = 15;
+const maxSeriesLength = 15;
 /** More than any server draws at once; a hold for a slip of the keyboard would be without bounds. */
-const mostAtOnce = 100;
+const maxAtOnce = 100;
 
 /** The most images that may come, whatever name a server has for their number. Throws for a number that is none. */
-export function mostImages(body: JsonObject): number {
+export function maxImages(body: JsonObject): number {
   const { sequential_image_generation: series, sequential_image_generation_options: options } = body;
   const isSeries = series != null && series !== "disabled";
-  const inSeries = isSeries ? (objectOf(options)?.["max_images"] ?? longestSeries) : 1;
+  const inSeries = isSeries ? (objectOf(options)?.["max_images"] ?? maxSeriesLength) : 1;
   const named = imageCountNames.map((name) => wholeOf(body[name] ?? 1, name));
   return Math.max(countOf(body), wholeOf(inSeries, "sequential_image_generation_options"), ...named);
 }
@@ -50,8 +50,8 @@ export function mostImages(body: JsonObject): number {
 /** Forms have it as text. */
 function wholeOf(value: Json, name: string): number {
   const whole = typeof value === "string" ? wholeFromDigits(value) : value;
-  if (typeof whole === "number" && Number.isInteger(whole) && whole > 0 && whole <= mostAtOnce) return whole;
-  throw invalidRequest(`\`${name}\` must have a whole number of images, at most ${mostAtOnce}.`, name);
+  if (typeof whole === "number" && Number.isInteger(whole) && whole > 0 && whole <= maxAtOnce) return whole;
+  throw invalidRequest(`\`${name}\` must have a whole number of images, at most ${maxAtOnce}.`, name);
 }
 
 /** Tokens of the prompt alone. The estimate covers the whole body, in which images are not text. */

@@ -12,10 +12,10 @@ import {
   type ReadMetered,
 } from "../route.ts";
 import { documentsOf, queryOf, rerankRequest, rerankResponse, wholeQuery } from "./request.ts";
-import { longestDocument, searchUnits, searchUnitsOfLarge } from "./search-units.ts";
+import { maxDocumentTokens, searchUnits, searchUnitsOfLarge } from "./search-units.ts";
 
 /** More takes long to parse beside other requests. */
-const mostParsedBytes = 1024 * 1024;
+const maxParsedBytes = 1024 * 1024;
 
 /** Documents by how well they answer a query. */
 export const rerank: MeteredRoute = {
@@ -35,18 +35,18 @@ export const rerank: MeteredRoute = {
   formats: {
     openai: {
       ...openAiFormat("rerank", passRanking),
-      changes: ({ top_n: most }, { quirks }) =>
-        quirks.includes("top_k") && most != null ? { top_n: undefined, top_k: most } : undefined,
+      changes: ({ top_n: topN }, { quirks }) =>
+        quirks.includes("top_k") && topN != null ? { top_n: undefined, top_k: topN } : undefined,
     },
     bedrock: {
       dialect: "converse",
       method: () => "invoke",
-      write: ({ model: _, query, documents, top_n: most, ...others }, { name }, dropped) => {
+      write: ({ model: _, query, documents, top_n: topN, ...others }, { name }, dropped) => {
         for (const field of Object.keys(others)) dropped.add(field);
         return {
           query,
           documents,
-          ...(most == null ? {} : { top_n: most }),
+          ...(topN == null ? {} : { top_n: topN }),
           ...(/cohere\./.test(name) ? { api_version: 2 } : {}),
         };
       },
@@ -59,22 +59,22 @@ export const rerank: MeteredRoute = {
     const isBySearch = priced.has("search_units");
     const query = wholeQuery(request);
     const queryBytes = Buffer.byteLength(query);
-    const longest = longestDocument(truncated, formats);
+    const documentTokens = maxDocumentTokens(truncated, formats);
     const units = () =>
-      request.bytes.length > mostParsedBytes
-        ? searchUnitsOfLarge(longest, queryBytes, count, request.bytes.length)
-        : searchUnits(request.body, longest, queryBytes);
-    const { charged, most } = isBySearch ? units() : { charged: 0, most: 0 };
+      request.bytes.length > maxParsedBytes
+        ? searchUnitsOfLarge(documentTokens, queryBytes, count, request.bytes.length)
+        : searchUnits(request.body, documentTokens, queryBytes);
+    const { charged, max } = isBySearch ? units() : { charged: 0, max: 0 };
     // A model that reads the query again with every document may be billed for that.
     return {
       input: estimatedInput + estimateText(query) * Math.max(0, count - 1),
       output: 0,
       isInTokens: priced.has("input") || !(isBySearch || priced.has("requests")),
       canBeCounted: true,
-      most: { units: { requests: 1, search_units: most } },
+      maxExtras: { units: { requests: 1, search_units: max } },
       certain: { requests: 1, search_units: charged },
       // Providers that count otherwise take a unit for each document at most.
-      bounds: { search_units: Math.max(count, most) },
+      bounds: { search_units: Math.max(count, max) },
     };
   },
   texts: (body) => documentsOf(body).flatMap((document) => [queryOf(body), document]),

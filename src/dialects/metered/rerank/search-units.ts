@@ -15,22 +15,22 @@ const chargedShare = 1 / 4;
 /** What is charged where the provider does not report it, and the most that it may be. */
 interface Bounds {
   readonly charged: number;
-  readonly most: number;
+  readonly max: number;
 }
 
 /**
  * How many tokens of a document are read; longer ones are cut. A limit of the client's lowers the charge only where
  * every provider that may be asked is sent it, and never the hold: some providers ignore it, and report what they have read.
  */
-export function longestDocument(
+export function maxDocumentTokens(
   { max_tokens_per_doc: limit }: JsonObject,
   formats: readonly MeteredFormat[],
 ): Bounds {
   const isSent = formats.every(({ write }) => write === undefined);
   if (typeof limit !== "number" || !isSent) {
-    return { charged: usualTokensPerDocument, most: usualTokensPerDocument };
+    return { charged: usualTokensPerDocument, max: usualTokensPerDocument };
   }
-  return { charged: limit, most: Math.max(limit, usualTokensPerDocument) };
+  return { charged: limit, max: Math.max(limit, usualTokensPerDocument) };
 }
 
 function unitsOf(chunks: number): number {
@@ -38,22 +38,22 @@ function unitsOf(chunks: number): number {
 }
 
 /** What a request is billed, with long documents in chunks. */
-export function searchUnits(body: JsonObject, longest: Bounds, queryBytes: number): Bounds {
+export function searchUnits(body: JsonObject, documentTokens: Bounds, queryBytes: number): Bounds {
   const chunksIn = (bytes: number, cutAt: number, share: number) =>
     Math.max(1, Math.ceil((Math.min(bytes * share, cutAt) + queryBytes * share) / tokensPerChunk));
   let charged = 0;
-  let most = 0;
+  let max = 0;
   for (const document of documentsOf(body)) {
     const bytes = Buffer.byteLength(document);
-    charged += chunksIn(bytes, longest.charged, chargedShare);
-    most += chunksIn(bytes, longest.most, 1);
+    charged += chunksIn(bytes, documentTokens.charged, chargedShare);
+    max += chunksIn(bytes, documentTokens.max, 1);
   }
-  return { charged: unitsOf(charged), most: unitsOf(most) };
+  return { charged: unitsOf(charged), max: unitsOf(max) };
 }
 
 /** Search units of documents that take too long to measure one by one; `bytes` is their total size. */
 export function searchUnitsOfLarge(
-  longest: Bounds,
+  documentTokens: Bounds,
   queryBytes: number,
   documents: number,
   bytes: number,
@@ -61,7 +61,7 @@ export function searchUnitsOfLarge(
   const chunksIn = (cutAt: number, share: number) =>
     (Math.min(bytes * share, documents * cutAt) + documents * queryBytes * share) / tokensPerChunk;
   return {
-    charged: unitsOf(Math.max(documents, chunksIn(longest.charged, chargedShare))),
-    most: unitsOf(documents + chunksIn(longest.most, 1)),
+    charged: unitsOf(Math.max(documents, chunksIn(documentTokens.charged, chargedShare))),
+    max: unitsOf(documents + chunksIn(documentTokens.max, 1)),
   };
 }

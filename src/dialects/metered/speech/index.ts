@@ -90,7 +90,7 @@ export const speech: MeteredRoute = {
       output: counted ? characters * tokensPerCharacter : 0,
       isInTokens: counted,
       canBeCounted: false,
-      most: { units: certain, audioOutputTokens: 1 },
+      maxExtras: { units: certain, audioOutputTokens: 1 },
       certain,
     };
   },

@@ -16,12 +16,12 @@ export function flacSeconds(start: Buffer, end: Buffer): number {
 
 const [byFrame, bySample] = [Buffer.of(0xff, 0xf8), Buffer.of(0xff, 0xf9)];
 /** Bytes of the sound itself may look like a frame's first. */
-const mostTries = 100;
+const maxTries = 100;
 
 /** An encoder that writes to a pipe does not know the length when it begins; but frames are numbered, or their first samples are. */
 function lastSample(end: Buffer, blockSize: number): number {
   let at = end.length;
-  for (let tries = 0; tries < mostTries && at > 0; tries += 1) {
+  for (let tries = 0; tries < maxTries && at > 0; tries += 1) {
     at = Math.max(end.lastIndexOf(byFrame, at - 1), end.lastIndexOf(bySample, at - 1));
     if (at === -1) return 0;
     if (!isHeader(end.subarray(at))) continue;

@@ -22,7 +22,7 @@ import {
 } from "../route.ts";
 import { soundElsewhere } from "./elsewhere.ts";
 import { soundInJson, soundMember } from "./json-sound.ts";
-import { isWav, mostSecondsOf, secondsOf } from "./sound.ts";
+import { isWav, maxSecondsOf, secondsOf } from "./sound.ts";
 
 /** A form with a `file`; some clients send JSON with `input_audio` instead. */
 const transcriptionRequest = Type.Object({
@@ -152,19 +152,19 @@ const ofBoth = {
 } as const satisfies Partial<MeteredRoute>;
 
 function demandOf({ truncated }: RouteBody, { priced, files }: MeteredModel): MeteredDemand {
-  const most = mostSecondsOf(files);
+  const maxSeconds = maxSecondsOf(files);
   // What is not reported is charged by the file.
-  const seconds = isSilent(truncated["response_format"]) ? secondsOf(files) : most;
+  const seconds = isSilent(truncated["response_format"]) ? secondsOf(files) : maxSeconds;
   const isTokens = isInTokens(priced);
   return {
     input: isTokens ? Math.ceil(seconds * tokensPerSecond) : 0,
     output: isTokens ? Math.ceil(seconds * writtenPerSecond) : 0,
     isInTokens: isTokens,
     canBeCounted: false,
-    most: { units: { requests: 1, audio_minutes: seconds / 60 }, audioInputTokens: 1 },
+    maxExtras: { units: { requests: 1, audio_minutes: seconds / 60 }, audioInputTokens: 1 },
     certain: { requests: 1 },
     // Providers round up to whole seconds.
-    bounds: { audio_minutes: Math.ceil(most) / 60 },
+    bounds: { audio_minutes: Math.ceil(maxSeconds) / 60 },
   };
 }
 

@@ -6,19 +6,19 @@ import type { FormFile, RouteBody } from "../route.ts";
 export const soundMember = "input_audio";
 
 /** In characters, of which four are three bytes. */
-const mostStartChars = 16_384 * 4;
-const mostEndChars = 262_144 * 4;
+const maxStartChars = 16_384 * 4;
+const maxEndChars = 262_144 * 4;
 const plainStart = /^[A-Za-z0-9+/]+={0,2}$/;
 
 /** JSON has the sound as base64. Where that is not found as plain text, it may be of any kind, and as long as the body. */
 export function soundInJson({ truncated, bytes }: RouteBody): readonly FormFile[] {
   if (truncated[soundMember] == null) return [];
   const text = base64In(bytes);
-  const start = text?.toString("latin1", 0, mostStartChars) ?? "";
+  const start = text?.toString("latin1", 0, maxStartChars) ?? "";
   if (text === null || !plainStart.test(start)) {
     return [{ field: soundMember, bytes: Math.ceil(bytes.length * 0.75), start: nothing, end: nothing }];
   }
-  const end = text.toString("latin1", Math.max(0, Math.floor(text.length / 4) * 4 - mostEndChars));
+  const end = text.toString("latin1", Math.max(0, Math.floor(text.length / 4) * 4 - maxEndChars));
   const [first, last] = [start, end].map((part) => Buffer.from(part, "base64"));
   const length = Math.floor(text.length * 0.75);
   return [{ field: soundMember, bytes: length, start: first ?? nothing, end: last ?? nothing }];

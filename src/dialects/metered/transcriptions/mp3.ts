@@ -11,7 +11,7 @@ interface Frame {
 }
 
 /** Bytes that look like a frame and are none. */
-const mostTries = 4096;
+const maxTries = 4096;
 
 export function isMp3(start: Buffer): boolean {
   return start.toString("latin1", 0, 3) === "ID3" || frameAt(start, 0) !== null;
@@ -48,7 +48,7 @@ function tagBytes(start: Buffer): number {
 /** All frames of a part of a file, which may begin and end within one. */
 function walkFrames(bytes: Buffer): Frame {
   let [length, seconds, tries] = [0, 0, 0];
-  for (let at = 0; at !== -1 && tries < mostTries; ) {
+  for (let at = 0; at !== -1 && tries < maxTries; ) {
     const frame = frameAt(bytes, at);
     // A whole one is followed by another, or ends the part.
     const next = frame === null ? bytes.length : at + frame.bytes;

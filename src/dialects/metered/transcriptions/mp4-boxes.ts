@@ -1,7 +1,7 @@
 const headerBytes = 8;
 export const longHeaderBytes = 16;
 /** Before the tables, and within them. */
-export const mostBoxes = 1000;
+export const maxBoxes = 1000;
 
 export interface Box {
   readonly type: string;
@@ -25,7 +25,7 @@ export function boxAt(bytes: Buffer, at: number): (Box & { readonly length: numb
 
 export function boxesIn(bytes: Buffer): readonly Box[] {
   const boxes: Box[] = [];
-  for (let at = 0; boxes.length < mostBoxes; ) {
+  for (let at = 0; boxes.length < maxBoxes; ) {
     const box = boxAt(bytes, at);
     if (box === null) break;
     boxes.push(box);

@@ -14,7 +14,7 @@ export interface Track {
 }
 
 /** Boxes and frames that are looked at, within milliseconds. A recording of speech has fewer of them in its last MiB. */
-const mostSteps = 30_000;
+const maxSteps = 30_000;
 
 /**
  * A recording that is written as it comes has its sound in fragments, each of which says when it begins, and how long its frames are. By
@@ -50,7 +50,7 @@ class Fragments {
   walk(part: Buffer): this {
     for (
       let at = part.indexOf("moof", 4);
-      at !== -1 && this.#steps < mostSteps;
+      at !== -1 && this.#steps < maxSteps;
       at = part.indexOf("moof", at + 4)
     ) {
       this.#steps += 1;
@@ -62,12 +62,12 @@ class Fragments {
       this.to = this.from + box.length;
     }
     // So that it is charged by its bytes.
-    if (this.#steps >= mostSteps) [this.frames, this.until] = [0, 0];
+    if (this.#steps >= maxSteps) [this.frames, this.until] = [0, 0];
     return this;
   }
 
   *#boxesIn(bytes: Buffer = Buffer.of()): Generator<Box> {
-    for (let at = 0; this.#steps < mostSteps; this.#steps += 1) {
+    for (let at = 0; this.#steps < maxSteps; this.#steps += 1) {
       const box = boxAt(bytes, at);
       if (box === null) return;
       yield box;
@@ -98,7 +98,7 @@ class Fragments {
     if ((flags & 0x100) === 0) return count * usual;
     const length = 4 * [0x100, 0x200, 0x400, 0x800].filter((flag) => flags & flag).length;
     let [at, ticks] = [8 + (flags & 1 ? 4 : 0) + (flags & 4 ? 4 : 0), 0];
-    for (; at + 4 <= run.length && this.#steps < mostSteps; at += length, this.#steps += 1)
+    for (; at + 4 <= run.length && this.#steps < maxSteps; at += length, this.#steps += 1)
       ticks += run.readUInt32BE(at);
     return ticks;
   }

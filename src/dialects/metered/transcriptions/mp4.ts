@@ -1,12 +1,12 @@
 import { type DeclaredSound, soundInVideo } from "./declared-sound.ts";
-import { type Box, boxAt, boxesIn, boxIn, longHeaderBytes, mostBoxes } from "./mp4-boxes.ts";
+import { type Box, boxAt, boxesIn, boxIn, longHeaderBytes, maxBoxes } from "./mp4-boxes.ts";
 import { fragmentSeconds, trackOf } from "./mp4-fragments.ts";
 
 /** Audio tracks, perhaps one for each of two languages. */
-const mostTracks = 2;
+const maxTracks = 2;
 
 /** Encoders have a few frames before the first sound, which are not played. */
-const leastBelieved = 0.9;
+const minDeclaredShare = 0.9;
 
 /** A part of the file, and where it begins. */
 interface Part {
@@ -27,15 +27,15 @@ export function mp4Sound(start: Buffer, end: Buffer, bytes: number): DeclaredSou
   const boxes = boxesIn(tables);
   const header = boxes.find(({ type }) => type === "mvhd")?.content;
   const sounds = boxes.filter(({ type, content }) => type === "trak" && isSound(content));
-  const framed = sounds.slice(0, mostTracks).map(({ content }) => {
+  const framed = sounds.slice(0, maxTracks).map(({ content }) => {
     const track = trackOf(content, tables);
     return Math.max(framesIn(content) * track.secondsPerFrame, fragmentSeconds(track, start, end, bytes));
   });
-  const longest = Math.max(0, ...framed);
+  const maxSeconds = Math.max(0, ...framed);
   const told = Math.max(0, ...sounds.map(({ content }) => durationIn(boxIn(content, "mdia", "mdhd"))));
   const declared = told || durationIn(header);
-  const isBelieved = longest > 0 && declared >= longest * leastBelieved;
-  return { seconds: isBelieved ? declared : longest, bytes: soundBytesIn(boxes, sounds, bytes) };
+  const isBelieved = maxSeconds > 0 && declared >= maxSeconds * minDeclaredShare;
+  return { seconds: isBelieved ? declared : maxSeconds, bytes: soundBytesIn(boxes, sounds, bytes) };
 }
 
 /** Tables have the size of each frame, and players read no more than that. Fragments are not all looked at. */
@@ -49,7 +49,7 @@ function soundBytesIn(boxes: readonly Box[], sounds: readonly Box[], bytes: numb
 
 /** From box to box, as players look for them. */
 function findTables(parts: readonly Part[]): Buffer | null {
-  for (let [at, tries] = [0, 0]; tries < mostBoxes; tries += 1) {
+  for (let [at, tries] = [0, 0]; tries < maxBoxes; tries += 1) {
     const part = parts.find((each) => at >= each.at && at + longHeaderBytes <= each.at + each.bytes.length);
     if (part === undefined) return null;
     const box = boxAt(part.bytes, at - part.at);

@@ -9,7 +9,7 @@ const rates: readonly (readonly [mark: string, perSecond: (start: Buffer) => num
 ];
 
 /** As many packets of one byte each are looked at in a few milliseconds. */
-const mostWalkedBytes = 256 * 1024;
+const maxWalkedBytes = 256 * 1024;
 const headerBytes = 27;
 const isContinued = 1;
 const fullSegment = 255;
@@ -21,11 +21,11 @@ const fullSegment = 255;
 export function oggSeconds(start: Buffer, end: Buffer, bytes: number): number {
   const codec = rates.find(([mark]) => start.toString("latin1", 28, 28 + mark.length) === mark);
   if (codec === undefined || start.length < 68) return 0;
-  const walked = walkPages(end.subarray(-mostWalkedBytes));
+  const walked = walkPages(end.subarray(-maxWalkedBytes));
   const declared = walked.samples / codec[1](start);
   if (codec[0] !== "OpusHead" || walked.bytes === 0) return declared;
   const played = (bytes * walked.seconds) / walked.bytes;
-  return Math.max(declared, bytes <= mostWalkedBytes ? played : played / 2);
+  return Math.max(declared, bytes <= maxWalkedBytes ? played : played / 2);
 }
 
 interface Pages {

@@ -6,15 +6,15 @@ import { wavSeconds } from "./wav.ts";
 /** Bytes for a second of sound. */
 interface ByteRates {
   /** The lowest usual one, by which a file is held for, and charged if it does not say how long it is. */
-  readonly least: number;
+  readonly min: number;
   /** A file that says that it has more is longer than it says: the sender may write anything, and players read on to the end. */
-  readonly most: number;
+  readonly max: number;
 }
 
 /** 8 kbit/s and 320 kbit/s, of MP3. */
-const ofMostKinds: ByteRates = { least: 1000, most: 40_000 };
+const usualRates: ByteRates = { min: 1000, max: 40_000 };
 /** Speech has less in some kinds, such as 4.75 kbit/s in AMR and 6 in Opus, and silence next to nothing. */
-const least = 500;
+const min = 500;
 
 /** Kinds of files that may have fewer bytes than most, by their mark and its place. */
 const sparseKinds: readonly (readonly [mark: string, at: number, most: number])[] = [
@@ -24,13 +24,13 @@ const sparseKinds: readonly (readonly [mark: string, at: number, most: number])[
   // Samples of a studio as they are: stereo with 24 bits, 48,000 a second.
   ["fLaC", 0, 288_000],
   // WebM, MP4 and WAV that is compressed may hold any of them.
-  ["\x1aE\xdf\xa3", 0, ofMostKinds.most],
-  ["ftyp", 4, ofMostKinds.most],
-  ["RIFF", 0, ofMostKinds.most],
+  ["\x1aE\xdf\xa3", 0, usualRates.max],
+  ["ftyp", 4, usualRates.max],
+  ["RIFF", 0, usualRates.max],
 ];
 
 /** None of OpenAI's files has more bytes. */
-const mostBytes = 25 * 1024 * 1024;
+const maxBytes = 25 * 1024 * 1024;
 
 /** The length of the sound where the provider does not report it: exactly for WAV, else what it declares, else the most that it can be. */
 export function secondsOf(files: readonly FormFile[]): number {
@@ -38,8 +38,8 @@ export function secondsOf(files: readonly FormFile[]): number {
 }
 
 /** The most that it can be, whatever it declares; exactly for WAV. */
-export function mostSecondsOf(files: readonly FormFile[]): number {
-  return files.reduce((sum, file) => sum + (wavSeconds(file.start, file.bytes) ?? longest(file)), 0);
+export function maxSecondsOf(files: readonly FormFile[]): number {
+  return files.reduce((sum, file) => sum + (wavSeconds(file.start, file.bytes) ?? maxSecondsIn(file)), 0);
 }
 
 export function isWav(files: readonly FormFile[]): boolean {
@@ -48,20 +48,20 @@ export function isWav(files: readonly FormFile[]): boolean {
 
 function estimated(file: FormFile): number {
   const { seconds, bytes } = declaredSound(file);
-  if (seconds === 0) return longest(file);
-  return Math.min(Math.max(seconds, bytes / ratesOf(file).most), longest(file));
+  if (seconds === 0) return maxSecondsIn(file);
+  return Math.min(Math.max(seconds, bytes / ratesOf(file).max), maxSecondsIn(file));
 }
 
 /** Silence has hardly any bytes, so a declared length may be above them. */
-function longest(file: FormFile): number {
+function maxSecondsIn(file: FormFile): number {
   const rates = ratesOf(file);
-  return Math.min(Math.max(file.bytes / rates.least, declaredSound(file).seconds), mostBytes / rates.least);
+  return Math.min(Math.max(file.bytes / rates.min, declaredSound(file).seconds), maxBytes / rates.min);
 }
 
 /** Sound in JSON may come without a start, so that it may be of any kind. */
 function ratesOf({ start }: FormFile): ByteRates {
   const header = asBuffer(start);
   const kind = sparseKinds.find(([mark, at]) => header.toString("latin1", at, at + mark.length) === mark);
-  if (kind === undefined) return header.length > 0 ? ofMostKinds : { ...ofMostKinds, least };
-  return { least, most: kind[2] };
+  if (kind === undefined) return header.length > 0 ? usualRates : { ...usualRates, min };
+  return { min, max: kind[2] };
 }

@@ -4,7 +4,7 @@ import { clusterMark, type Element, elementsIn, ids, wholeNumberIn } from "./web
 /** A packet of another codec than Opus. */
 const secondsPerPacket = 0.02;
 /** Elements that are looked at, within milliseconds. */
-const mostSteps = 30_000;
+const maxSteps = 30_000;
 /** A block's timestamp and flags, which follow its track number. */
 const blockHeaderBytes = 3;
 const isLaced = 6;
@@ -26,7 +26,7 @@ export function packetsIn(part: Buffer, soundTracks: ReadonlySet<number>): Packe
     let isFirst = true;
     for (const element of elementsIn(part, at, [ids.cluster, ids.blockGroup])) {
       steps += 1;
-      if (steps > mostSteps) return null;
+      if (steps > maxSteps) return null;
       if (element.id === ids.cluster && !isFirst) break;
       isFirst = false;
       if (element.id !== ids.simpleBlock && element.id !== ids.block) continue;
@@ -58,7 +58,7 @@ export function tracksIn(start: Buffer): {
   let [number, hasVideo, steps] = [0, false, 0];
   for (const element of elementsIn(start, 0, [ids.segment, ids.tracks, ids.track])) {
     steps += 1;
-    if (steps > mostSteps || element.id === ids.cluster) break;
+    if (steps > maxSteps || element.id === ids.cluster) break;
     if (element.id === ids.trackNumber) number = wholeNumberIn(start, element);
     if (element.id !== ids.trackType) continue;
     const type = wholeNumberIn(start, element);

@@ -64,11 +64,11 @@ function writeChoice(choice: IrToolChoice, target: Target): JsonObject | string 
 
 function addLimits(body: JsonObject, request: IrRequest, target: Target, dropped: DroppedFields): void {
   const limit = request.maxOutputTokens;
-  const most = target.maxOutputTokens ?? Number.POSITIVE_INFINITY;
+  const max = target.maxOutputTokens ?? Number.POSITIVE_INFINITY;
   if (request.stop.length > maxStops && target.isStrict) {
     refuse(dropped.names.stop, `the model's provider takes at most ${maxStops}`);
   }
-  if (limit !== null) body[target.maxTokensField] = Math.min(limit, most);
+  if (limit !== null) body[target.maxTokensField] = Math.min(limit, max);
   if (request.stop.length > 0) body["stop"] = [...request.stop];
 }
 

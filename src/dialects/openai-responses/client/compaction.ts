@@ -102,7 +102,7 @@ function parsed({ raw }: TurnItem): JsonObject {
 }
 
 /** How much of a conversation is kept next to its summary: 64,000 tokens of about four bytes. */
-const mostKeptBytes = 64_000 * 4;
+const maxKeptBytes = 64_000 * 4;
 
 /** The newest messages of the user, in their order. */
 export function keptMessages(items: readonly TurnItem[]): readonly TurnItem[] {
@@ -110,7 +110,7 @@ export function keptMessages(items: readonly TurnItem[]): readonly TurnItem[] {
   let bytes = 0;
   const dropped = messages.findLastIndex(({ raw }) => {
     bytes += raw.length;
-    return bytes > mostKeptBytes;
+    return bytes > maxKeptBytes;
   });
   return messages.slice(dropped + 1);
 }

@@ -3,8 +3,8 @@ import { anyObject, optional } from "../../schema/fields.ts";
 
 /** https://platform.openai.com/docs/api-reference/conversations */
 
-const mostAtOnce = 20;
-const items = Type.Array(anyObject, { maxItems: mostAtOnce });
+const maxAtOnce = 20;
+const items = Type.Array(anyObject, { maxItems: maxAtOnce });
 
 const metadata = Type.Record(Type.String({ pattern: "^[^]{0,64}$" }), Type.String({ maxLength: 512 }), {
   additionalProperties: false,

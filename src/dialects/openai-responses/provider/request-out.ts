@@ -12,7 +12,7 @@ import { developerItem, writeInput } from "./input-out.ts";
 import { writeToolChoice, writeTools } from "./tools-out.ts";
 
 /** OpenAI answers 400 to a lower limit, so lower limits are raised. */
-const leastOutputTokens = 16;
+const minOutputTokens = 16;
 
 export function writeRequest(request: IrRequest, target: Target, dropped: DroppedFields): JsonObject {
   if (request.stop.length > 0) dropped.add(dropped.names.stop);
@@ -115,5 +115,5 @@ function writeFormat(format: IrFormat): JsonObject {
 function writeMaxOutputTokens({ maxOutputTokens }: IrRequest, target: Target): number | null {
   if (maxOutputTokens === null) return null;
   const capped = Math.min(maxOutputTokens, target.maxOutputTokens ?? maxOutputTokens);
-  return target.isStrict ? Math.max(capped, leastOutputTokens) : capped;
+  return target.isStrict ? Math.max(capped, minOutputTokens) : capped;
 }
