@@ -3,7 +3,7 @@ import { Errors, type ValueError, ValueErrorType } from "@sinclair/typebox/error
 import { Check } from "@sinclair/typebox/value";
 import type { JsonObject } from "../base/json.ts";
 import { renamedSetting } from "../base/text/renamed.ts";
-import { type DescribedSchema, expectation, inWords } from "../base/text/schema-words.ts";
+import { type DescribedSchema, expectation, expectedText } from "../base/text/schema-text";
 import { type ProblemList, pathFromPointer } from "./problems.ts";
 import { configSchema } from "./schema.ts";
 import { didYouMean } from "./suggest.ts";
@@ -82,6 +82,6 @@ function foundString(value: string, schema: DescribedSchema): string {
   }
   if (schema.pattern !== undefined && /^(?:env|file):/.test(value))
     return "; only secrets may refer to the environment or a file";
-  if (schema.type === "string" || schema[inWords] !== undefined) return "";
+  if (schema.type === "string" || schema[expectedText] !== undefined) return "";
   return value === "" ? ", not an empty one" : ", not a string";
 }

@@ -84,11 +84,11 @@ export function warnOfPrices({ models = [] }: ConfigFile, places: Places): strin
   return models.flatMap((model) => {
     const uses: readonly ModelUse[] = model.serves ?? usualUses;
     return pricesOf(model, places.pathOfModel(model.id)).flatMap(([price, path]) => [
-      ...unpriced(price, uses).map((words) => `${places.describe(path)} ${words}`),
+      ...unpriced(price, uses).map((warning) => `${places.describe(path)} ${warning}`),
       ...unused(price, uses).map(
         (name) => `${places.describe(`${path}.${name}`)} is for nothing that it serves (${uses.join(", ")})`,
       ),
-      ...belowOthers(price).map((words) => `${places.describe(`${path}.images`)} ${words}`),
+      ...belowOthers(price).map((warning) => `${places.describe(`${path}.images`)} ${warning}`),
     ]);
   });
 }
@@ -118,10 +118,10 @@ function unpriced(price: PriceConfig, uses: readonly ModelUse[]): string[] {
   const lacking = routesOf(uses).filter(
     ({ prices }) => prices.length > 0 && !prices.some((name) => name in price),
   );
-  const words = lacking.map(
+  const warning = lacking.map(
     ({ use, prices }) => `has none of ${prices.join(", ")}, so requests for ${use} are refused`,
   );
-  return [...new Set(words)];
+  return [...new Set(warning)];
 }
 
 const countedNames = ["input", "output", ...extraTokens] as const;

@@ -46,8 +46,8 @@ export function* buildModels(
     );
   }
   for (const model of models) {
-    for (const words of unservedUses(model, providers))
-      context.warnings.push(`${places.describe(`${places.pathOfModel(model.id)}.serves`)} ${words}`);
+    for (const warning of unservedUses(model, providers))
+      context.warnings.push(`${places.describe(`${places.pathOfModel(model.id)}.serves`)} ${warning}`);
   }
   const unpriced = models.filter((model) => lacksSearchPrice(model, providers)).map(({ id }) => `"${id}"`);
   if (unpriced.length > 0) {

@@ -58,14 +58,14 @@ function resolve(
     case "secret":
       return readSecret(configured, context);
     case "document":
-      return readDocument(configured, vendor.credentialWords ?? [], context);
+      return readDocument(configured, vendor.credentialKeywords ?? [], context);
   }
 }
 
-function readDocument(configured: string, words: readonly string[], context: LoadContext): Secret {
-  if (words.includes(configured)) return { kind: "value", value: configured };
+function readDocument(configured: string, keywords: readonly string[], context: LoadContext): Secret {
+  if (keywords.includes(configured)) return { kind: "value", value: configured };
   if (isReference(configured)) return readSecretDocument(configured, context);
-  const choices = words.map((word) => JSON.stringify(word)).join(", ");
+  const choices = keywords.map((keyword) => JSON.stringify(keyword)).join(", ");
   return {
     kind: "problem",
     message: `must be ${choices}, or refer to a key file, written "file:/path" or "env:NAME"`,

@@ -28,7 +28,7 @@ export interface Vendor {
   /** Default: an API key. */
   readonly authentication?: readonly AuthenticationWay[];
   /** What `credentials` may say in place of a reference to a key file. */
-  readonly credentialWords?: readonly string[];
+  readonly credentialKeywords?: readonly string[];
   /** What is wrong with its own settings, beyond what their schemas say. */
   checkOptions?(options: ProviderOptions): readonly OptionProblem[];
   /** Warnings about its own settings, or a model's, that may be intended. */

@@ -2,7 +2,7 @@ import { FormatRegistry, KindGuard, type TObject, type TSchema } from "@sinclair
 import { type TypeCheck, TypeCompiler } from "@sinclair/typebox/compiler";
 import { type ValueError, ValueErrorType } from "@sinclair/typebox/errors";
 import { Value } from "@sinclair/typebox/value";
-import { type DescribedSchema, expectation } from "../../base/text/schema-words.ts";
+import { type DescribedSchema, expectation } from "../../base/text/schema-text";
 import { wholeFromDigits } from "../../base/text/typed-number.ts";
 import { didYouMean } from "../../config/suggest.ts";
 import { readBody } from "../../gateway/request/read-body.ts";

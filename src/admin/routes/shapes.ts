@@ -1,5 +1,5 @@
 import { FormatRegistry, type TProperties, type TSchema, Type } from "@sinclair/typebox";
-import { inWords } from "../../base/text/schema-words.ts";
+import { expectedText } from "../../base/text/schema-text";
 import { momentWords, pastMoment } from "../moments.ts";
 
 FormatRegistry.Set("past-moment", (text) => pastMoment(text, 0) !== null);
@@ -41,7 +41,7 @@ export const moment = Type.String({ format: "date-time", description: "ISO 8601 
 export const when = Type.String({
   format: "past-moment",
   description: `${momentWords[0]?.toUpperCase()}${momentWords.slice(1)}.`,
-  [inWords]: momentWords,
+  [expectedText]: momentWords,
 });
 
 export const credits = Type.Number({

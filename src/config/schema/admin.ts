@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import { inWords } from "../../base/text/schema-words.ts";
+import { expectedText } from "../../base/text/schema-text";
 import { afterRestart, ifUnset, marked } from "./marks.ts";
 import { closed, flag, list, name, named, secret, section, text } from "./parts.ts";
 
@@ -41,7 +41,7 @@ export const adminSchema = section({
         account: Type.String({ minLength: 1, description: "The account to bill." }),
         cap: text("The cap of each key, such as 5/day.", {
           pattern: "^\\d+(\\.\\d{1,9})?/(day|week|month)(:.+)?$",
-          [inWords]: 'a cap such as "5/day" or "20/week:claude-opus-*"',
+          [expectedText]: 'a cap such as "5/day" or "20/week:claude-opus-*"',
         }),
       },
       { ...closed, description: "Lets members create keys for themselves." },

@@ -1,5 +1,5 @@
 import { Kind, type TUnsafe, Type, TypeRegistry } from "@sinclair/typebox";
-import { inWords } from "../../base/text/schema-words.ts";
+import { expectedText } from "../../base/text/schema-text";
 import { type Duration, durationPattern, durationText, parseDuration } from "../duration.ts";
 import { unit, type WithDefault } from "./marks.ts";
 
@@ -38,14 +38,14 @@ export function duration<const Fallback extends Duration | undefined = undefined
       { type: "number", ...bounds },
       { type: "string", pattern: durationPattern },
     ],
-    [inWords]: `a number of seconds, or a duration such as "90s", "5m" or "1h", ${boundsInWords(bounds)}`,
+    [expectedText]: `a number of seconds, or a duration such as "90s", "5m" or "1h", ${boundsText(bounds)}`,
     ...(fallback === undefined ? {} : { default: fallback }),
   });
   // The cast holds because the unit and the default are written above.
   return schema as TUnsafe<Duration> & { readonly [unit]: "ms" } & WithDefault<Fallback>;
 }
 
-function boundsInWords({ minimum = 0, exclusiveMinimum, maximum }: Bounds): string {
+function boundsText({ minimum = 0, exclusiveMinimum, maximum }: Bounds): string {
   const minimumText = exclusiveMinimum === undefined ? `from ${minimum}s` : `above ${exclusiveMinimum}s`;
   return `${minimumText} to ${durationText(maximum * 1000)}`;
 }

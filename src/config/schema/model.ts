@@ -1,7 +1,7 @@
 import { type TUnsafe, Type } from "@sinclair/typebox";
 import { type ModelUse, modelUses, usualUses } from "../../base/models/model-uses.ts";
 import { contentLevels } from "../../base/requests/content-level.ts";
-import { inWords } from "../../base/text/schema-words.ts";
+import { expectedText } from "../../base/text/schema-text";
 import {
   choice,
   dialect,
@@ -95,7 +95,7 @@ export const modelSchema = table({
     "The day on which the price was last compared with the provider's list, as 2026-10-31.",
     {
       pattern: "^\\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\\d|3[01])$",
-      [inWords]: "a day such as 2026-10-31",
+      [expectedText]: "a day such as 2026-10-31",
     },
   ),
   allow: list(

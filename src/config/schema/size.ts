@@ -1,5 +1,5 @@
 import { Kind, type TUnsafe, Type, TypeRegistry } from "@sinclair/typebox";
-import { inWords } from "../../base/text/schema-words.ts";
+import { expectedText } from "../../base/text/schema-text";
 import { type ByteSize, byteSizePattern, bytesOfSize } from "../byte-size.ts";
 import { unit } from "./marks.ts";
 
@@ -24,7 +24,7 @@ export function byteSize(description: string, fallback: ByteSize, minimum: numbe
       { type: "integer", minimum },
       { type: "string", pattern: byteSizePattern },
     ],
-    [inWords]: `a number of bytes, or a size such as "500KB", "1MB" or "2GB", at least ${minimum} bytes`,
+    [expectedText]: `a number of bytes, or a size such as "500KB", "1MB" or "2GB", at least ${minimum} bytes`,
     default: fallback,
   });
   // The cast holds because the unit and the default are written above.

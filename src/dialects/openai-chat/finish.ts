@@ -46,24 +46,24 @@ const reasons = tableOf<FinishReason | "failure">({
 
 /** How reasons that are failures begin. */
 export const failureMarks = Object.keys(reasons)
-  .filter((word) => reasons[word] === "failure")
-  .map((word) => `"${word}`);
+  .filter((known) => reasons[known] === "failure")
+  .map((known) => `"${known}`);
 
 /** Google's chat endpoint appends its own reason after a colon: `content_filter: RECITATION`. */
-function wordsOf(reason: string): readonly [known: string, detail: string | null] {
+function splitReason(reason: string): readonly [known: string, detail: string | null] {
   const [first = "", ...details] = reason.toLowerCase().split(":");
   return [first.trim(), details.length === 0 ? null : reason.slice(first.length + 1).trim()];
 }
 
 export function isFailedFinish(reason: Json | undefined): boolean {
-  return typeof reason === "string" && reasons[wordsOf(reason)[0]] === "failure";
+  return typeof reason === "string" && reasons[splitReason(reason)[0]] === "failure";
 }
 
 /** Null for a failure, and if there is none yet, which some servers write as "" or "null". */
 export function readFinish(finish: Json | undefined): IrFinish | null {
   if (typeof finish !== "string" || finish === "" || finish === "null") return null;
-  const [word, detail] = wordsOf(finish);
-  const reason = reasons[word];
+  const [known, detail] = splitReason(finish);
+  const reason = reasons[known];
   if (reason === undefined) return unknownFinish(finish);
   const explanation = reason === "refusal" ? detail : null;
   return reason === "failure" ? null : { reason, stopSequence: null, explanation };

@@ -69,7 +69,7 @@ export const azure: Vendor = {
     { needs: ["tenant_id", "client_id", "client_secret"], mayHave: ["authority"] },
     { needs: ["credentials"], mayHave: ["client_id", "tenant_id", "authority"] },
   ],
-  credentialWords: ["managed_identity", "workload_identity"],
+  credentialKeywords: ["managed_identity", "workload_identity"],
   checkOptions: checkAzureOptions,
   strictDialects: ["chat", "responses", "messages"],
   searchesIn: ["responses", "messages"],

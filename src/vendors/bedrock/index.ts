@@ -41,7 +41,7 @@ export const bedrock: Vendor = {
     { needs: ["access_key_id", "secret_access_key"], mayHave: ["session_token"] },
     { needs: ["credentials"] },
   ],
-  credentialWords: ["chain"],
+  credentialKeywords: ["chain"],
   checkOptions: ({ region, credentials }) => [
     ...(region === undefined
       ? [{ option: "region" as const, message: "missing; it is part of the address and of signatures" }]

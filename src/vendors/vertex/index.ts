@@ -5,7 +5,7 @@ import { atAnthropicOnly, withoutFields } from "../claude/cloud-fields.ts";
 import { conversationChanges } from "../claude/conversation.ts";
 import { anthropicVersion, leftOutBetas, type SortedBetas, sortBetas, withBetas } from "../claude/headers.ts";
 import { compatibleFormats } from "../compatible/index.ts";
-import { googleCredential, googleCredentialWords } from "../google/credentials.ts";
+import { googleCredential, googleCredentialKeywords } from "../google/credentials.ts";
 import { readGoogleRefusal } from "../google/refusal.ts";
 import { safetyFields } from "../google/safety.ts";
 import { readGoogleKey } from "../google/service-account.ts";
@@ -24,7 +24,7 @@ export const vertex: Vendor = {
   options: ["project", "location", "credentials", "safety", "anthropic_version"],
   optionDefaults: { location: defaultLocation },
   authentication: [{ needs: ["credentials"] }, { needs: ["api_key"] }],
-  credentialWords: googleCredentialWords,
+  credentialKeywords: googleCredentialKeywords,
   checkOptions: checkVertexOptions,
   doubtsAbout: doubtsAboutLocation,
   strictDialects: ["gemini", "messages"],
@@ -75,7 +75,7 @@ function doubtsAboutLocation({ location = defaultLocation }: ProviderOptions): r
 function checkVertexOptions(options: ProviderOptions): OptionProblem[] {
   const { credentials } = options;
   if (credentials === undefined) return [];
-  const isWord = googleCredentialWords.some((word) => word === credentials);
+  const isWord = googleCredentialKeywords.some((word) => word === credentials);
   const key = isWord ? null : readGoogleKey(credentials);
   if (typeof key === "string") return [{ option: "credentials", message: key }];
   if (projectOf({ options }) !== null) return [];

@@ -78,5 +78,5 @@ function turnPartOf(message: Json): TurnPart {
   if (role === "assistant") return "answer";
   if (role === "system") return "instruction";
   const blocks = objectsOf(objectOf(message)?.["content"]);
-  return blocks.some((block) => block["type"] === "tool_result") ? "results" : "words";
+  return blocks.some((block) => block["type"] === "tool_result") ? "results" : "text";
 }

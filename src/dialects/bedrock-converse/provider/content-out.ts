@@ -85,11 +85,11 @@ export class ConverseContentWriter {
 }
 
 /** Adds the text that a message with a document needs. */
-export function withWords(content: JsonObject[]): JsonObject[] {
-  const needsWords =
+export function withText(content: JsonObject[]): JsonObject[] {
+  const needsText =
     content.some((block) => block["document"] !== undefined) &&
     !content.some((block) => block["text"] !== undefined);
-  return needsWords ? [{ text: aboutDocument }, ...content] : content;
+  return needsText ? [{ text: aboutDocument }, ...content] : content;
 }
 
 function writeImage({ source, path }: IrImage): JsonObject {

@@ -3,8 +3,8 @@ import { trimPrefill } from "../../anthropic-messages/provider/messages-out.ts";
 import type { IrMessage, IrReasoning, IrToolResult, IrUserBlock } from "../../ir/ir.ts";
 import { callInput } from "../../tools/call-input.ts";
 import type { DroppedFields } from "../../translation/field-decisions.ts";
-import { assistantBegins } from "../../translation/own-words.ts";
-import { type ConverseContentWriter, withWords } from "./content-out.ts";
+import { assistantBegins } from "../../translation/prompt-text";
+import { type ConverseContentWriter, withText } from "./content-out.ts";
 
 export interface WireMessage extends JsonObject {
   role: "user" | "assistant";
@@ -34,7 +34,7 @@ export function writeMessages(
     if (last?.role === role) last.content.push(...content);
     else turns.push({ role, content });
   }
-  for (const turn of turns) turn.content = withWords(turn.content);
+  for (const turn of turns) turn.content = withText(turn.content);
   if (turns[0]?.role === "assistant") turns.unshift({ role: "user", content: [{ text: assistantBegins }] });
   trimPrefill(turns.at(-1));
   return turns;

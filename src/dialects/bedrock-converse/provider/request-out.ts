@@ -14,7 +14,7 @@ import { effortOf } from "../../reasoning/effort.ts";
 import { functionSchema } from "../../tools/schema.ts";
 import { type DroppedFields, takenStops } from "../../translation/field-decisions.ts";
 import { modelName, takesOutputFormat } from "../../translation/model-traits.ts";
-import { jsonOnly } from "../../translation/own-words.ts";
+import { jsonOnly } from "../../translation/prompt-text";
 import { limitCachePoints } from "./cache-points.ts";
 import { ConverseContentWriter } from "./content-out.ts";
 import { writeMessages } from "./messages-out.ts";
@@ -48,13 +48,13 @@ export function writeRequest(request: IrRequest, target: Target, dropped: Droppe
 function writeSystem(request: IrRequest, family: ModelFamily, writer: ConverseContentWriter): JsonObject[] {
   const written = writer.write(request.system);
   if (request.format !== null && !(request.format.type === "json_schema" && family === "claude"))
-    written.push({ text: formatInWords(request.format) });
+    written.push({ text: formatText(request.format) });
   if (request.toolChoice?.type === "none" && request.tools.length > 0) written.push({ text: noTools });
   return written;
 }
 
 /** Models without structured outputs are asked for the format. */
-function formatInWords(format: IrFormat): string {
+function formatText(format: IrFormat): string {
   if (format.type === "json_object") return jsonOnly;
   return `${jsonOnly} It has to match this JSON schema:\n${JSON.stringify(format.schema)}`;
 }

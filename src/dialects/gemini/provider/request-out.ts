@@ -5,7 +5,7 @@ import type { IrFunctionTool, IrRequest, IrToolChoice } from "../../ir/ir.ts";
 import { objectOf } from "../../json/json-fields.ts";
 import type { Target } from "../../provider-dialect.ts";
 import { type DroppedFields, refuse, takenStops } from "../../translation/field-decisions.ts";
-import { jsonOnly } from "../../translation/own-words.ts";
+import { jsonOnly } from "../../translation/prompt-text";
 import { type Content, writeContents } from "./contents-out.ts";
 import { isGemma, takesFormatWithTools, takesJsonSchema, takesLabels, takesServiceTier } from "./model.ts";
 import { openApiParameters, openApiSchema, ReferenceRoom } from "./openapi-schema.ts";
@@ -33,7 +33,7 @@ export function writeRequest(request: IrRequest, target: Target, dropped: Droppe
 function writeSystem(request: IrRequest, target: Target): JsonObject[] {
   const written: JsonObject[] = [];
   for (const { text } of request.system) if (text !== "") written.push({ text });
-  if (asksForJsonInWords(request, target)) written.push({ text: jsonOnly });
+  if (requestsJsonInPrompt(request, target)) written.push({ text: jsonOnly });
   return written;
 }
 
@@ -98,14 +98,14 @@ function addStops(config: JsonObject, request: IrRequest, dropped: DroppedFields
 }
 
 /** Whether JSON without a schema can only be requested in the prompt. */
-function asksForJsonInWords({ format, tools }: IrRequest, target: Target): boolean {
+function requestsJsonInPrompt({ format, tools }: IrRequest, target: Target): boolean {
   return format?.type === "json_object" && tools.length > 0 && !takesFormatWithTools(target);
 }
 
 /** A schema beside tools has become a tool before, where the model takes only one of them. */
 function addFormat(config: JsonObject, request: IrRequest, target: Target): void {
   const { format } = request;
-  if (format === null || asksForJsonInWords(request, target)) return;
+  if (format === null || requestsJsonInPrompt(request, target)) return;
   config["responseMimeType"] = "application/json";
   if (format.type === "json_object") return;
   if (takesJsonSchema(target)) config["responseJsonSchema"] = format.schema;

@@ -61,7 +61,7 @@ export function summaryRequest(
   naming: NamingField,
   changes: { readonly maxOutputTokens: number; readonly stream: boolean },
 ): readonly Uint8Array[] {
-  const said = items.filter(({ type }) => type !== "reasoning" && type !== "additional_tools").map(inWords);
+  const said = items.filter(({ type }) => type !== "reasoning" && type !== "additional_tools").map(asText);
   const asking = patchMembers(body, {
     ...Object.fromEntries(leftOut.map((name) => [name, undefined])),
     max_output_tokens: changes.maxOutputTokens,
@@ -71,7 +71,7 @@ export function summaryRequest(
   return withInput(asking, [...said, message("user", instruction)], naming);
 }
 
-function inWords(item: TurnItem): TurnItem {
+function asText(item: TurnItem): TurnItem {
   if (item.type === "message") return item;
   const { type, name, arguments: input, input: text, output, ...others } = parsed(item);
   if (item.type.endsWith("_output")) return message("user", `A tool returned: ${textOf(output ?? others)}`);

@@ -1,7 +1,7 @@
 /** What a schema expects, if JSON Schema cannot say it. A symbol, so that it is not printed with the schema. */
-export const inWords: unique symbol = Symbol("in words");
+export const expectedText: unique symbol = Symbol("expected text");
 
-/** The part of a JSON schema that can be described in words. */
+/** The part of a JSON schema that can be described as text. */
 export interface DescribedSchema {
   readonly type?: string;
   readonly anyOf?: readonly DescribedSchema[];
@@ -15,12 +15,12 @@ export interface DescribedSchema {
   readonly pattern?: string;
   readonly format?: string;
   readonly enum?: readonly unknown[];
-  readonly [inWords]?: string;
+  readonly [expectedText]?: string;
 }
 
 /** Describes the expected value, to be used after "must be". */
 export function expectation(schema: DescribedSchema): string {
-  if (schema[inWords] !== undefined) return schema[inWords];
+  if (schema[expectedText] !== undefined) return schema[expectedText];
   if (schema.anyOf !== undefined) return alternatives(schema.anyOf);
   if (schema.enum !== undefined) return choice(schema.enum);
   if (schema.const !== undefined) return JSON.stringify(schema.const);
@@ -39,13 +39,13 @@ export function expectation(schema: DescribedSchema): string {
       return "null";
     default:
       if (schema.format === "date-time") return 'a date and time such as "2027-01-31T12:00:00Z"';
-      if (schema.pattern !== undefined) return patternWords[schema.pattern] ?? "a string in another form";
+      if (schema.pattern !== undefined) return patternText[schema.pattern] ?? "a string in another form";
       return schema.minLength === undefined ? "a string" : "a string that is not empty";
   }
 }
 
 /** A person cannot be expected to read them. */
-const patternWords: Readonly<Record<string, string>> = {
+const patternText: Readonly<Record<string, string>> = {
   "^https?://": "an address that starts with http:// or https://",
   "^[a-z0-9-]+$": "made of lower case letters, digits and - only",
   "^[a-z0-9.-]+$": "made of lower case letters, digits, . and - only",
