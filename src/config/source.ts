@@ -54,7 +54,7 @@ export function findConfig(options: SourceOptions): ConfigSource {
   const file = findFile(options, cwd);
   const { asked = [] } = options;
   if (file !== null) {
-    refuseAsked(asked, file);
+    rejectRequested(asked, file);
     return readConfig(file);
   }
   const found = options.demoOnly ? noVendors : vendorsInEnvironment(options.env, listenAddress(options));
@@ -75,7 +75,7 @@ function findFile(options: SourceOptions, cwd: string): string | null {
   return usual.find((file) => existsSync(file)) ?? null;
 }
 
-function refuseAsked([first]: readonly AskedProvider[], file: string): void {
+function rejectRequested([first]: readonly AskedProvider[], file: string): void {
   if (first === undefined) return;
   const message = `${first.variable} is for a start without a file; add [providers.${first.provider}] to this one instead`;
   throw new ConfigError(file, [{ path: "", message }]);

@@ -45,14 +45,14 @@ const ownName = "n_predict";
  * The highest limit among these fields: providers differ in which of them they read. `others` are names that only some of
  * them read, before the dialect's. Throws if one of them exceeds the model's.
  */
-export function refuseOverLimit(
+export function rejectOverLimit(
   body: JsonObject,
   fields: readonly string[],
   model: PublishedLimits,
   others: readonly string[] = [],
 ): number {
   const limits = [ownName, ...others].map((name) => {
-    refuseOtherThanWhole(name, body[name] ?? null);
+    rejectFraction(name, body[name] ?? null);
     return limitIn(body, name, model) ?? 0;
   });
   const [lowest, highest] = [Math.min(...limits), Math.max(...limits)];
@@ -62,7 +62,7 @@ export function refuseOverLimit(
 }
 
 /** No schema checks it, and some servers read a number from a text. */
-function refuseOtherThanWhole(name: string, value: Json): void {
+function rejectFraction(name: string, value: Json): void {
   if (value === null || (typeof value === "number" && Number.isSafeInteger(value))) return;
   throw invalidRequest(`${name} must be a whole number.`, name);
 }

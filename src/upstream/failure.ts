@@ -2,10 +2,10 @@ import { type ErrorCode, GatewayError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import { tookTooLong } from "../base/requests/gateway-endings.ts";
 import type { Usage } from "../base/usage/usage.ts";
-import { isUnknownModel, isUnpaid } from "../dialects/errors/account-refusal.ts";
-import { explainRefusal } from "../dialects/errors/explain-refusal.ts";
+import { isUnknownModel, isUnpaid } from "../dialects/errors/account-error";
+import { readErrorObject } from "../dialects/errors/error-body";
+import { explainProviderError } from "../dialects/errors/explain-error";
 import { FailedAnswer, failedAnswer, isBilled, reportedFailure } from "../dialects/errors/failure.ts";
-import { readErrorObject } from "../dialects/errors/refusal.ts";
 import { parseObject } from "../dialects/json/json-fields.ts";
 import {
   type ClientDialectName,
@@ -14,7 +14,7 @@ import {
   providerDialect,
 } from "../dialects/registry.ts";
 import type { CredentialUnavailable } from "../vendors/credentials/credential.ts";
-import type { RefusalSubject, VendorRefusal } from "../vendors/provider.ts";
+import type { ProviderError, ProviderErrorSubject } from "../vendors/provider.ts";
 import { certificateProblem } from "../wire/certificate-problem.ts";
 import type { FailureEvidence } from "./health/breaker.ts";
 
@@ -130,8 +130,8 @@ export function unusable(problem: string, cause?: unknown): Failure {
  */
 export function errorWithin(body: JsonObject, spoken: ProviderDialectName): Failure {
   const reported = reportedFailure(body, providerDialect(spoken));
-  const refusal = readErrorObject(body);
-  const { message: said, refusesProofs = false } = refusal;
+  const providerError = readErrorObject(body);
+  const { message: said, refusesProofs = false } = providerError;
   if (reported.code === "context_length_exceeded")
     return { ...final, error: reported, kind: "context_length", said };
   const error = asUpstreams(reported);
@@ -144,8 +144,8 @@ export function errorWithin(body: JsonObject, spoken: ProviderDialectName): Fail
       mayTryOthers: false,
     };
   }
-  if (isUnpaid(refusal)) return { ...failure, kind: "billing", keyProblem: "rejected", alarm: true };
-  return { ...failure, refusesProofs, alarm: isUnknownModel(refusal) };
+  if (isUnpaid(providerError)) return { ...failure, kind: "billing", keyProblem: "rejected", alarm: true };
+  return { ...failure, refusesProofs, alarm: isUnknownModel(providerError) };
 }
 
 /** An overload is one, whatever the status. The client is to blame for nothing that comes with a 200. */
@@ -182,14 +182,14 @@ export function unprepared(error: GatewayError): Failure {
  * Any status but 200. Not retried if `body` reports usage, which is charged: neither at another deployment, nor with another
  * key, nor without what was refused.
  */
-export function refused(
+export function errorStatus(
   status: number,
-  refusal: VendorRefusal,
+  providerError: ProviderError,
   dialect: ClientDialectName,
   spoken: ProviderDialectName,
   body: string,
 ): Failure {
-  const failure = explained(status, refusal, dialect, spoken);
+  const failure = explained(status, providerError, dialect, spoken);
   const { usageIn, readExtras } = providerDialect(spoken);
   const said = parseObject(body) ?? {};
   const error = failedAnswer(failure.error, usageIn(said), readExtras(said));
@@ -205,7 +205,7 @@ export function refused(
 }
 
 /** The usual meaning of a status, if there is a rule for it. */
-const subjects: Readonly<Record<number, RefusalSubject>> = {
+const subjects: Readonly<Record<number, ProviderErrorSubject>> = {
   400: "request",
   401: "expired",
   402: "unpaid",
@@ -221,64 +221,65 @@ const subjects: Readonly<Record<number, RefusalSubject>> = {
 /** The client sees the provider's message only if it is about the client's request. */
 function explained(
   status: number,
-  refusal: VendorRefusal,
+  providerError: ProviderError,
   dialect: ClientDialectName,
   spoken: ProviderDialectName,
 ): Failure {
-  const told = { kind: `status_${status}`, said: refusal.message };
+  const told = { kind: `status_${status}`, said: providerError.message };
   const errorFor = (code: ErrorCode) => {
-    const { message, details } = explainRefusal(refusal, dialect, spoken);
+    const { message, details } = explainProviderError(providerError, dialect, spoken);
     return new GatewayError(code, message, details);
   };
-  if (status === 404 && isAboutRequest(refusal)) return { ...final, ...told, error: errorFor("not_found") };
+  if (status === 404 && isAboutRequest(providerError))
+    return { ...final, ...told, error: errorFor("not_found") };
   const mayRetry = true;
-  switch (refusal.about ?? subjects[status] ?? null) {
+  switch (providerError.about ?? subjects[status] ?? null) {
     case "request": {
-      const code = refusal.contextOverflow ? "context_length_exceeded" : "invalid_request";
+      const code = providerError.contextOverflow ? "context_length_exceeded" : "invalid_request";
       return { ...final, ...told, error: errorFor(code) };
     }
     case "proofs":
       return { ...final, ...told, error: errorFor("invalid_request"), refusesProofs: true };
     case "credential":
-      return { ...refusedGateway(status, refusal), ...told, keyProblem: "rejected" };
+      return { ...rejectedGateway(status, providerError), ...told, keyProblem: "rejected" };
     case "unpaid":
-      return { ...refusedGateway(status, refusal), ...told, kind: "billing", keyProblem: "rejected" };
+      return { ...rejectedGateway(status, providerError), ...told, kind: "billing", keyProblem: "rejected" };
     case "expired":
-      return { ...refusedGateway(status, refusal), ...told, keyProblem: "rejected", hasExpired: true };
+      return { ...rejectedGateway(status, providerError), ...told, keyProblem: "rejected", hasExpired: true };
     case "account":
-      return { ...refusedGateway(status, refusal), ...told };
+      return { ...rejectedGateway(status, providerError), ...told };
     case "busy":
-      return { ...busy(refusal), ...told, keyProblem: "throttled" };
+      return { ...busy(providerError), ...told, keyProblem: "throttled" };
     case "overloaded":
-      return { ...busy(refusal), ...told };
+      return { ...busy(providerError), ...told };
     case "timeout":
       return { ...tooSlow(dialect), ...told };
     case "failure":
-      return { ...tryOthers, ...told, error: failedWith(status, refusal), mayRetry };
+      return { ...tryOthers, ...told, error: failedWith(status, providerError), mayRetry };
     case "passing":
-      return { ...tryOthers, ...told, error: failedWith(status, refusal), mayRetry, evidence: null };
+      return { ...tryOthers, ...told, error: failedWith(status, providerError), mayRetry, evidence: null };
     case "generation":
       return { ...tryOthers, ...told, error: errorFor("upstream_error"), mayRetry, evidence: null };
     case null:
-      return unexpectedStatus(status, refusal, told);
+      return unexpectedStatus(status, providerError, told);
   }
 }
 
 /** Something that the request names no longer exists. The client's SDK recovers from this by itself. */
 const goneCodes: ReadonlySet<unknown> = new Set(["thread_not_found", "previous_response_not_found"]);
 
-function isAboutRequest({ code, details }: VendorRefusal): boolean {
+function isAboutRequest({ code, details }: ProviderError): boolean {
   return goneCodes.has(code) || goneCodes.has(details?.["error_code"]);
 }
 
 type Untold = Omit<Failure, "kind" | "said">;
 
-function refusedGateway(status: number, refusal: VendorRefusal): Untold {
+function rejectedGateway(status: number, providerError: ProviderError): Untold {
   const error = new GatewayError(
     "upstream_error",
     "The provider rejected the gateway, not your request. Contact the operator and quote the request id.",
     {
-      cause: refusal,
+      cause: providerError,
     },
   );
   // Some vendors answer 403 to a prompt that they reject, and 404 to an unknown id in the request.
@@ -286,26 +287,28 @@ function refusedGateway(status: number, refusal: VendorRefusal): Untold {
   return { ...tryOthers, error, evidence, alarm: true };
 }
 
-function busy(refusal: VendorRefusal): Untold {
-  const { retryAfterMs, quotaResetMs = null } = refusal;
+function busy(providerError: ProviderError): Untold {
+  const { retryAfterMs, quotaResetMs = null } = providerError;
   const retryAfterSeconds = Math.max(1, Math.ceil((retryAfterMs ?? 1000) / 1000));
   const message = `The provider is overloaded or rate limiting the gateway. Retry in ${retryAfterSeconds} s.`;
-  const error = new GatewayError("service_unavailable", message, { retryAfterSeconds, cause: refusal });
+  const error = new GatewayError("service_unavailable", message, { retryAfterSeconds, cause: providerError });
   return { ...tryOthers, error, coolDownMs: retryAfterMs ?? 0, quotaResetMs };
 }
 
-function failedWith(status: number, refusal: VendorRefusal): GatewayError {
-  return new GatewayError("upstream_error", `The provider failed with status ${status}.`, { cause: refusal });
+function failedWith(status: number, providerError: ProviderError): GatewayError {
+  return new GatewayError("upstream_error", `The provider failed with status ${status}.`, {
+    cause: providerError,
+  });
 }
 
 function unexpectedStatus(
   status: number,
-  refusal: VendorRefusal,
+  providerError: ProviderError,
   told: Pick<Failure, "kind" | "said">,
 ): Failure {
   if (status >= 300 && status < 400) return unusable("it is a redirect");
   if (status >= 200 && status < 300) return unusable(`its status is ${status}`);
   const isServers = status >= 500;
   const evidence = isServers ? "provider" : status === 408 ? "unclear" : null;
-  return { ...tryOthers, ...told, error: failedWith(status, refusal), mayRetry: isServers, evidence };
+  return { ...tryOthers, ...told, error: failedWith(status, providerError), mayRetry: isServers, evidence };
 }

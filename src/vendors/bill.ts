@@ -62,7 +62,7 @@ export function nanoUsd(amount: unknown, unitsPerUsd = 1): number {
   throw new UnreadableBill(`an amount is ${JSON.stringify(amount)}, and should be a number.`);
 }
 
-export function refuseOtherCurrencies(currency: unknown): void {
+export function rejectOtherCurrencies(currency: unknown): void {
   if (typeof currency === "string" && currency.toUpperCase() === "USD") return;
   throw new UnreadableBill(`a cost is in ${JSON.stringify(currency)}; only USD can be compared.`);
 }

@@ -1,4 +1,4 @@
-import type { Refusal } from "../dialects/errors/refusal.ts";
+import type { ProviderErrorBody } from "../dialects/errors/error-body";
 import type { ForwardedHeaders } from "../dialects/headers.ts";
 import type { Quirk } from "../dialects/openai-chat/quirks.ts";
 import type { DialectPaths } from "../dialects/provider-dialect.ts";
@@ -63,20 +63,20 @@ export interface Prepared {
 }
 
 /** An answer with any status but 200, and as much of its body as was read. */
-export interface RefusedAnswer {
+export interface ErrorResponse {
   readonly head: Head;
   readonly text: string;
   /** Wall clock; a Retry-After that is a date counts from here. */
   readonly receivedAtMs: number;
 }
 
-export interface VendorRefusal extends Refusal {
+export interface ProviderError extends ProviderErrorBody {
   /** Null if the provider sent none. */
   readonly retryAfterMs: number | null;
   /** Set if the credential's quota is used up: how long until it is renewed. */
   readonly quotaResetMs?: number;
   /** What the refusal is about, if the vendor's own codes say otherwise than the status does. */
-  readonly about?: RefusalSubject;
+  readonly about?: ProviderErrorSubject;
 }
 
 /**
@@ -87,7 +87,7 @@ export interface VendorRefusal extends Refusal {
  * own fault. `passing`: the same, and likely gone at the next attempt. `generation`: what the model wrote; a retry may succeed,
  * and the client may act on it. `proofs`: signatures of earlier reasoning that belong to another account or model.
  */
-export type RefusalSubject =
+export type ProviderErrorSubject =
   | "request"
   | "credential"
   | "expired"
@@ -112,7 +112,7 @@ export interface Provider {
    */
   send(prepared: Prepared, credential: CredentialUse | null, receiver: Receiver, caller: string): Transfer;
   /** Reads the message, code and Retry-After of an error, whose format depends on the vendor. */
-  readRefusal(answer: RefusedAnswer): VendorRefusal;
+  readProviderError(answer: ErrorResponse): ProviderError;
   /** Advice for the operator about an error, by the vendor's own codes; null if there is none. */
-  advise?(answer: RefusedAnswer, model: string): string | null;
+  advise?(answer: ErrorResponse, model: string): string | null;
 }

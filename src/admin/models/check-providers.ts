@@ -3,13 +3,13 @@ import { shownModel } from "../../base/models/shown-model.ts";
 import { withoutSecrets } from "../../base/secrets/secrets.ts";
 import { systemCode } from "../../base/system/system-code.ts";
 import type { DeploymentSettings, ModelSettings, Settings } from "../../config/settings.ts";
-import { readErrorObject } from "../../dialects/errors/refusal.ts";
+import { readErrorObject } from "../../dialects/errors/error-body";
 import { parseObject } from "../../dialects/json/json-fields.ts";
 import { type ProviderDialectName, providerDialect } from "../../dialects/registry.ts";
 import { adaptObject, bodyVendorOf } from "../../vendors/adapt-body.ts";
 import { type Credential, CredentialUnavailable } from "../../vendors/credentials/credential.ts";
 import { TokenSources } from "../../vendors/credentials/token-sources.ts";
-import type { Prepared, Provider, ProviderSettings, RefusalSubject } from "../../vendors/provider.ts";
+import type { Prepared, Provider, ProviderErrorSubject, ProviderSettings } from "../../vendors/provider.ts";
 import { createProvider } from "../../vendors/registry.ts";
 import { certificateProblem } from "../../wire/certificate-problem.ts";
 import { type CollectedAnswer, collectAnswer } from "../../wire/collect.ts";
@@ -141,7 +141,7 @@ function problemWith(
     return body["error"] == null ? null : shortened(readErrorObject(body).message);
   }
   const answer = { head, text, receivedAtMs: Date.now() };
-  const refusal = provider.readRefusal(answer);
+  const refusal = provider.readProviderError(answer);
   const advice = provider.advise?.(answer, shownModel(upstreamModel)) ?? usualAdvice(status, refusal.about);
   const said = body === null ? "" : ` ${shortened(refusal.message)}`;
   return `${status}${said}; ${advice}`;
@@ -152,7 +152,7 @@ function shortened(message: string): string {
   return message.slice(0, longestMessage).replace(/\.$/, "");
 }
 
-function usualAdvice(status: number, about: RefusalSubject | undefined): string {
+function usualAdvice(status: number, about: ProviderErrorSubject | undefined): string {
   if (status === 402 || about === "unpaid")
     return "its account has no credit left, or has reached its spending limit; see the provider's billing page";
   if (status === 401 || status === 403) return "check api_key";

@@ -1,7 +1,7 @@
 import { abortAfter } from "../../base/loop/deadline.ts";
 import { withoutSecrets } from "../../base/secrets/secrets.ts";
 import { systemCode } from "../../base/system/system-code.ts";
-import { readErrorObject } from "../../dialects/errors/refusal.ts";
+import { readErrorObject } from "../../dialects/errors/error-body";
 import { parseObject } from "../../dialects/json/json-fields.ts";
 import { type BillReport, UnreadableBill } from "../../vendors/bill.ts";
 import type { ProviderSettings } from "../../vendors/provider.ts";

@@ -4,8 +4,8 @@ import { noCalls, type ReportedExtras } from "../../base/usage/extra-usage.ts";
 import { hasTokens, type ReportedUsage } from "../../base/usage/usage.ts";
 import { mostParsedValues } from "../json/count-values.ts";
 import { type AnswerFigures, type ReportedSoFar, runningTotal } from "../usage/usage-figures.ts";
-import { isUnpaid } from "./account-refusal.ts";
-import { readErrorObject } from "./refusal.ts";
+import { isUnpaid } from "./account-error";
+import { readErrorObject } from "./error-body";
 import { vendorErrorOf } from "./vendor-error.ts";
 
 /** By the vendors' codes, by an HTTP status in place of a code, or by MiniMax's numbers. */
@@ -24,30 +24,30 @@ export function reportedFailure(body: JsonObject, figures: AnswerFigures): Gatew
 }
 
 function explainFailure(body: JsonObject): GatewayError {
-  const refusal = readErrorObject(body);
-  const kind = `${refusal.type ?? ""} ${refusal.code ?? ""}`;
+  const error = readErrorObject(body);
+  const kind = `${error.type ?? ""} ${error.code ?? ""}`;
   // First, because "too many tokens" may also mean those per minute.
   if (busy.test(kind)) {
     return new GatewayError(
       "service_unavailable",
       "The provider is overloaded or rate limiting the gateway. Retry later.",
-      { cause: refusal },
+      { cause: error },
     );
   }
-  if (refusal.contextOverflow) {
-    return new GatewayError("context_length_exceeded", refusal.message, vendorErrorOf(refusal));
+  if (error.contextOverflow) {
+    return new GatewayError("context_length_exceeded", error.message, vendorErrorOf(error));
   }
-  if (account.test(kind) || isUnpaid(refusal)) {
+  if (account.test(kind) || isUnpaid(error)) {
     return new GatewayError(
       "upstream_error",
       "The provider rejected the gateway, not your request. Contact the operator and quote the request id.",
-      { cause: refusal },
+      { cause: error },
     );
   }
   if (client.test(kind)) {
-    return new GatewayError("invalid_request", refusal.message, vendorErrorOf(refusal));
+    return new GatewayError("invalid_request", error.message, vendorErrorOf(error));
   }
-  return new GatewayError("upstream_error", refusal.message);
+  return new GatewayError("upstream_error", error.message);
 }
 
 /** The provider's answer violates its dialect. */

@@ -1,12 +1,12 @@
 import type { ErrorDetails, VendorError } from "../../base/errors.ts";
-import type { Refusal } from "./refusal.ts";
+import type { ProviderErrorBody } from "./error-body";
 
 /** The parts of an error that are sent to the client beside the message. */
 export type ToldDetails = Pick<ErrorDetails, "param" | "vendor">;
 
 /** What a client's SDK acts on in a refusal. */
-export function vendorErrorOf(refusal: Refusal): ToldDetails {
-  return { param: refusal.param, ...given({ code: codeOf(refusal), details: refusal.details }) };
+export function vendorErrorOf(error: ProviderErrorBody): ToldDetails {
+  return { param: error.param, ...given({ code: codeOf(error), details: error.details }) };
 }
 
 export function given(vendor: VendorError): { vendor?: VendorError } {
@@ -18,6 +18,6 @@ const legalCode = /^[a-z][a-z0-9_.-]{2,63}$/;
 const accountCode = /api_key|auth|billing|credential|permission|quota|organization/;
 
 /** Undefined for a number, as some servers send the status, and for what would mislead. */
-export function codeOf({ code }: Refusal): string | undefined {
+export function codeOf({ code }: ProviderErrorBody): string | undefined {
   return code !== undefined && legalCode.test(code) && !accountCode.test(code) ? code : undefined;
 }

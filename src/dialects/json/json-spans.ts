@@ -108,7 +108,7 @@ export function scanObject(
     const commaAfter = bytes[at] === comma ? at : -1;
     const name = nameAmong(names, bytes, start + 1, nameEnd);
     if (name !== undefined) {
-      refuseDuplicate(members, name);
+      rejectDuplicate(members, name);
       members.push({ name, position, start, valueStart, end, commaBefore, commaAfter });
     }
     position += 1;
@@ -127,7 +127,7 @@ function endOfValue(bytes: Uint8Array, start: number, nested: MemberTally): numb
   return end;
 }
 
-function refuseDuplicate(members: readonly Member[], name: string): void {
+function rejectDuplicate(members: readonly Member[], name: string): void {
   for (const member of members) {
     if (member.name === name) throw invalidRequest(`\`${name}\` is given twice; send it once.`, name);
   }

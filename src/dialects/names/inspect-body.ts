@@ -67,28 +67,28 @@ export interface Mentions {
  */
 export function inspectBody({ truncated, cutBytes, memberCount }: ParsedBody, bytes: Uint8Array): Mentions {
   const found = inspect(truncated);
-  if (found.members !== memberCount) refuseDuplicate(bytes);
+  if (found.members !== memberCount) rejectDuplicate(bytes);
   const isCut =
     cutBytes > 0 &&
     (found.references.some(({ id }) => id === cutText) || found.addresses.some(({ url }) => url === cutText));
   return isCut ? inspect(parseWhole(bytes)) : found;
 }
 
-function refuseDuplicate(bytes: Uint8Array): void {
+function rejectDuplicate(bytes: Uint8Array): void {
   const path = findDuplicate(bytes);
   if (path !== null) throw invalidRequest(`\`${path}\` is given twice; send it once.`, path);
 }
 
 function inspect(body: JsonObject): BodyWalk {
   const walk = new BodyWalk();
-  refuseMergedText(body[mergedMember]);
+  rejectMergedText(body[mergedMember]);
   walk.object(body, "top");
   walk.storedItems(body["input"]);
   return walk;
 }
 
 /** A server that parses the text would find names in it that are checked nowhere. */
-function refuseMergedText(value: Json | undefined): void {
+function rejectMergedText(value: Json | undefined): void {
   const texts = Array.isArray(value) ? value : [value];
   if (!texts.some((text) => typeof text === "string" && text.trim() !== "")) return;
   throw invalidRequest(

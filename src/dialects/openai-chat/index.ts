@@ -2,7 +2,7 @@ import type { ClientDialect } from "../client-dialect.ts";
 import { objectOf } from "../json/json-fields.ts";
 import { forwardHeaders, requestHeaders } from "../openai/headers.ts";
 import { readUser } from "../openai/identity.ts";
-import { asIs, choicesOf, refuseOverLimit } from "../output-limit.ts";
+import { asIs, choicesOf, rejectOverLimit } from "../output-limit.ts";
 import type { ProviderDialect } from "../provider-dialect.ts";
 import { keepaliveComment } from "../sse/sse.ts";
 import { legalCallId, mistralId, shortCallIds } from "../tools/call-id.ts";
@@ -58,7 +58,7 @@ const client: ClientDialect = {
   forwardHeaders,
   readUser,
   limitOutput: (body, model) =>
-    asIs(refuseOverLimit(body, ["max_completion_tokens", "max_tokens"], model) * choicesOf(body)),
+    asIs(rejectOverLimit(body, ["max_completion_tokens", "max_tokens"], model) * choicesOf(body)),
   readRequest,
   writeResponse,
   createStreamWriter: (call) => new ChatStreamWriter(call),

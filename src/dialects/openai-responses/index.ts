@@ -4,7 +4,7 @@ import { listOf } from "../json/json-fields.ts";
 import type { BodyChanges } from "../json/patch.ts";
 import { forwardHeaders, requestHeaders } from "../openai/headers.ts";
 import { readUser } from "../openai/identity.ts";
-import { asIs, choicesOf, refuseOverLimit } from "../output-limit.ts";
+import { asIs, choicesOf, rejectOverLimit } from "../output-limit.ts";
 import type { ProviderDialect } from "../provider-dialect.ts";
 import { openingTest } from "../sse/opening-events.ts";
 import { legalCallId, wordCallIds } from "../tools/call-id.ts";
@@ -56,7 +56,7 @@ const client: ClientDialect = {
   forwardHeaders,
   readUser,
   limitOutput: (body, model) =>
-    asIs(refuseOverLimit(body, ["max_output_tokens"], model, chatLimits) * choicesOf(body)),
+    asIs(rejectOverLimit(body, ["max_output_tokens"], model, chatLimits) * choicesOf(body)),
   readRequest,
   writeResponse,
   statelessChanges,

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../base/json.ts";
 import type { IrFormat } from "../ir/ir.ts";
 import { booleanOf, objectOf, stringOf } from "../json/json-fields.ts";
-import { refuse } from "../translation/field-decisions.ts";
+import { reject } from "../translation/field-decisions.ts";
 
 /** The format that a request asks for. Chat describes a schema in an object of its own, Responses beside the type. */
 export function readFormat(
@@ -11,7 +11,7 @@ export function readFormat(
 ): IrFormat | null {
   if (format === null || format["type"] === "text") return null;
   if (format["type"] === "json_object") return { type: "json_object" };
-  if (format["type"] !== "json_schema") refuse(`${path}.type`, "must be text, json_object or json_schema");
+  if (format["type"] !== "json_schema") reject(`${path}.type`, "must be text, json_object or json_schema");
   const { name, description, schema, strict } = describedIn(format);
   return {
     type: "json_schema",

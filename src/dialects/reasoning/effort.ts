@@ -1,14 +1,14 @@
 import type { Json } from "../../base/json.ts";
 import { type Effort, efforts, type IrReasoningSettings } from "../ir/ir.ts";
 import type { Target } from "../provider-dialect.ts";
-import { refuse } from "../translation/field-decisions.ts";
+import { reject } from "../translation/field-decisions.ts";
 import { takesEffortNone } from "../translation/model-traits.ts";
 
 /** Null if the client did not set it. Throws for an unknown effort. */
 export function readEffort(value: Json | undefined, field: string): Effort | null {
   if (value === undefined || value === null) return null;
   const known = efforts.find((effort) => effort === value);
-  return known ?? refuse(field, `must be one of ${efforts.join(", ")}`);
+  return known ?? reject(field, `must be one of ${efforts.join(", ")}`);
 }
 
 /** Messages' budgets of thinking tokens and the efforts they correspond to, in descending order. */
@@ -29,6 +29,6 @@ export function effortOf(settings: IrReasoningSettings): Effort | null {
 /** The effort to send to a target; null instead of `none` if the model is not known to accept that. */
 export function openAiEffort(settings: IrReasoningSettings, target: Target): Effort | null {
   const effort = effortOf(settings);
-  const refused = effort === "none" && !takesEffortNone(target);
-  return refused ? null : effort;
+  const isUnsupported = effort === "none" && !takesEffortNone(target);
+  return isUnsupported ? null : effort;
 }

@@ -132,7 +132,7 @@ export function truncateBody(bytes: Uint8Array): TruncatedJson | null {
 }
 
 /** Throws `invalid_request` for a body with more structure than allowed, before it is parsed. */
-export function refuseTooManyMembers(
+export function rejectTooManyMembers(
   bytes: Uint8Array,
   truncated: TruncatedJson | null,
   kind: RequestKind,
@@ -145,7 +145,7 @@ export function refuseTooManyMembers(
   );
 }
 
-export function refuseLongLists(body: JsonObject, { maxListItems }: StructureLimits): void {
+export function rejectLongLists(body: JsonObject, { maxListItems }: StructureLimits): void {
   for (const name of ["messages", "input", "tools"]) {
     const list = body[name];
     // Numbers are the ids of one text's tokens.

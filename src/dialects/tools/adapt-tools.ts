@@ -8,7 +8,7 @@ import type {
   ToolRef,
 } from "../ir/ir.ts";
 import type { Target } from "../provider-dialect.ts";
-import { type DroppedFields, refuse } from "../translation/field-decisions.ts";
+import { type DroppedFields, reject } from "../translation/field-decisions.ts";
 import { originalCallId } from "./call-id.ts";
 import { asFunction, wrapInput } from "./custom-input.ts";
 import type { ToolNames } from "./names.ts";
@@ -34,11 +34,11 @@ export function adaptTools(
 function withoutHosted(request: IrRequest, dropped: DroppedFields): IrRequest {
   const hosted = request.tools.filter((tool) => tool.type === "hosted");
   const choice = request.toolChoice;
-  if (choice?.type === "hosted") refuse("tool_choice", `the model's provider has no tool "${choice.name}"`);
+  if (choice?.type === "hosted") reject("tool_choice", `the model's provider has no tool "${choice.name}"`);
   if (hosted.length === 0) return request;
   const tools = request.tools.filter((tool) => tool.type !== "hosted");
   if (tools.length === 0 && choice?.type === "required") {
-    refuse(hosted[0]?.path ?? "tools", "the model's provider has no such tool, and tool_choice requires one");
+    reject(hosted[0]?.path ?? "tools", "the model's provider has no such tool, and tool_choice requires one");
   }
   for (const { name } of hosted) dropped.add(`tools.${name}`);
   return { ...request, tools };

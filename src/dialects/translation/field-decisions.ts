@@ -47,7 +47,7 @@ export function takenStops({ stop }: Pick<IrRequest, "stop">, dropped: DroppedFi
 }
 
 /** Rejects what makes no sense, or what the target cannot express and the client would miss. The error names the field. */
-export function refuse(field: string, why: string): never {
+export function reject(field: string, why: string): never {
   throw invalidRequest(`${field}: ${why}`, field);
 }
 
@@ -67,10 +67,10 @@ export class Untranslatable extends GatewayError {
  * - `dropped`: no other dialect has it, and the answer means the same without it. It is reported.
  * - `refused`: no other dialect has it, and the answer would mean something else without it.
  */
-export type FieldDecision = "carried" | "ignored" | "dropped" | RefusedField;
+export type FieldDecision = "carried" | "ignored" | "dropped" | RejectedField;
 
-interface RefusedField {
-  readonly refused: string;
+interface RejectedField {
+  readonly rejected: string;
   /** Values that are equivalent to leaving the field out. */
   readonly except?: readonly Json[];
   /** What the vendor's SDK acts on. */
@@ -95,7 +95,7 @@ export function decideFields(
     // A name such as `constructor` is inherited, and decides nothing.
     if (decision === undefined || decision === "dropped" || !Object.hasOwn(decisions, field)) {
       dropped.add(prefix + field);
-    } else refuseField(prefix + field, value, decision);
+    } else rejectField(prefix + field, value, decision);
   }
 }
 
@@ -118,7 +118,7 @@ export function decideParts(
   }
 }
 
-function refuseField(path: string, value: Json, { refused, except, vendor }: RefusedField): void {
+function rejectField(path: string, value: Json, { rejected, except, vendor }: RejectedField): void {
   if (except?.includes(value) === true) return;
-  throw new GatewayError("invalid_request", `${path}: ${refused}`, { param: path, vendor });
+  throw new GatewayError("invalid_request", `${path}: ${rejected}`, { param: path, vendor });
 }

@@ -97,8 +97,8 @@ export function takesCacheControl(target: Target): boolean {
 
 /** OpenAI's reasoning models reject temperature and top_p unless the effort is `none`; gpt-oss takes them. */
 export function openAiTakesSampling(target: Target, effort: string | null): boolean {
-  const refuses = isOpenAiReasoner(modelName(target)) && !/gpt-oss/.test(modelName(target));
-  return declared(target, "sampling") ?? (!refuses || effort === "none");
+  const rejects = isOpenAiReasoner(modelName(target)) && !/gpt-oss/.test(modelName(target));
+  return declared(target, "sampling") ?? (!rejects || effort === "none");
 }
 
 /** From 3 on Gemini rejects a call without a signature. Resellers, who prefix the name, do not pass signatures on. */

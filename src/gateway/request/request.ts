@@ -27,8 +27,8 @@ import {
   parseBody,
   parseWhole,
   type RequestKind,
-  refuseLongLists,
-  refuseTooManyMembers,
+  rejectLongLists,
+  rejectTooManyMembers,
   type StructureLimits,
   truncateBody,
   validateRequest,
@@ -194,9 +194,9 @@ export function checkRequest(
   { kind, options, limits }: Expected,
   scanned = truncateBody(bytes),
 ): CheckedBody {
-  refuseTooManyMembers(bytes, scanned, kind, limits);
+  rejectTooManyMembers(bytes, scanned, kind, limits);
   const parsed = parseBody(bytes, scanned);
-  refuseLongLists(parsed.truncated, limits);
+  rejectLongLists(parsed.truncated, limits);
   const mentions = inspectBody(parsed, bytes);
   validateRequest(kind, parsed.truncated, options);
   const dialect = clientDialect(dialectOf(kind));

@@ -6,12 +6,12 @@ import { isMalformed, type Transfer } from "../../wire/transfer.ts";
 import {
   brokenOff,
   cancelled,
+  errorStatus,
   errorWithin,
   type Failure,
   failedAtOnce,
   hungUp,
   malformed,
-  refused,
   timeoutError,
   tooSlow,
   unreachable,
@@ -43,12 +43,18 @@ export function failureBeforeAnswer(
 
 /** The failure for any other status than 200. */
 export function failureOfStatus(
-  answer: Parameters<Deployment["provider"]["readRefusal"]>[0],
+  answer: Parameters<Deployment["provider"]["readProviderError"]>[0],
   { provider }: Deployment,
   { clientDialect }: Plan,
   spoken: ProviderDialectName,
 ): Failure {
-  return refused(answer.head.status, provider.readRefusal(answer), clientDialect, spoken, answer.text);
+  return errorStatus(
+    answer.head.status,
+    provider.readProviderError(answer),
+    clientDialect,
+    spoken,
+    answer.text,
+  );
 }
 
 /** The failure for an answer of status 200 that was rejected on inspection; of a stream, with what its opening events reported as used. */

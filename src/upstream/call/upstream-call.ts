@@ -294,8 +294,8 @@ export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
     const { head } = this;
     assert(head !== null, "a refusal has a head");
     const text = this.#queue.joined().toString("utf8", 0, maxErrorBytes);
-    const refusal = { head, text, receivedAtMs: this.#context.clock.wallMs() };
-    this.#fail(failureOfStatus(refusal, this.deployment, this.#plan, this.#spoken));
+    const providerError = { head, text, receivedAtMs: this.#context.clock.wallMs() };
+    this.#fail(failureOfStatus(providerError, this.deployment, this.#plan, this.#spoken));
   }
 
   /** Ends the call early. Who caused it determines the error. */

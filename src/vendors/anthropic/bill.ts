@@ -6,7 +6,7 @@ import {
   countIn,
   isoDay,
   nanoUsd,
-  refuseOtherCurrencies,
+  rejectOtherCurrencies,
   UnreadableBill,
   type VendorBill,
   withQuery,
@@ -68,7 +68,7 @@ const costs: BillReport = {
   recognises: (result, bucket) => typeof result["amount"] === "string" && "starting_at" in bucket,
   dayOf,
   read: (result) => {
-    refuseOtherCurrencies(result["currency"]);
+    rejectOtherCurrencies(result["currency"]);
     return {
       model: nonEmpty(result["model"]) ?? nonEmpty(result["description"]) ?? nonEmpty(result["cost_type"]),
       figures: { cost: nanoUsd(result["amount"], centsPerUsd) },

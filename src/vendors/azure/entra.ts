@@ -59,7 +59,7 @@ export async function issueByEntra(
     signal,
   );
   if (answer.status === 200) return bearerTokenIn(answer);
-  throw new CredentialUnavailable(`Entra ${whyRefused(answer)}`);
+  throw new CredentialUnavailable(`Entra ${whyRejected(answer)}`);
 }
 
 /** Entra's error numbers that an operator can act on. https://learn.microsoft.com/entra/identity-platform/reference-error-codes */
@@ -74,7 +74,7 @@ const reasons: ReadonlyMap<number, string> = new Map([
   [700213, "has no federated identity for this workload"],
 ]);
 
-function whyRefused(answer: TokenAnswer): string {
+function whyRejected(answer: TokenAnswer): string {
   const codes = Array.isArray(answer.body["error_codes"]) ? answer.body["error_codes"] : [];
   for (const code of codes) {
     const reason = typeof code === "number" ? reasons.get(code) : undefined;

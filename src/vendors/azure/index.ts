@@ -1,4 +1,4 @@
-import { readRefusal } from "../../dialects/errors/refusal.ts";
+import { readErrorBody } from "../../dialects/errors/error-body";
 import type { ForwardedHeaders } from "../../dialects/headers.ts";
 import { isLoopback } from "../../wire/proxy.ts";
 import { leftOutBetas, type SortedBetas, sortBetas, withBetas } from "../claude/headers.ts";
@@ -6,7 +6,7 @@ import { type KeyScheme, keySchemes } from "../credentials/static-header.ts";
 import { overHttp } from "../http/http-provider.ts";
 import { type ModelList, openAiModelList } from "../model-list.ts";
 import { byApiKey, type ProviderOptions } from "../options.ts";
-import type { ProviderSettings, RefusedAnswer } from "../provider.ts";
+import type { ErrorResponse, ProviderSettings } from "../provider.ts";
 import type { ModelDefaults, OptionProblem, Vendor, VendorDefaults } from "../vendor.ts";
 import {
   addressOfResource,
@@ -139,8 +139,8 @@ function checkAzureOptions({ authority, credentials }: ProviderOptions): OptionP
 }
 
 /** What an operator should do about Azure's refusal of a small request. */
-function adviseOnAzure({ head, text }: RefusedAnswer, model: string): string | null {
-  const { code, message } = readRefusal(head.status, head.get("content-type"), text);
+function adviseOnAzure({ head, text }: ErrorResponse, model: string): string | null {
+  const { code, message } = readErrorBody(head.status, head.get("content-type"), text);
   if (code === "DeploymentNotFound") {
     return `this deployment name does not exist in the resource: ${JSON.stringify(model)}; check upstream_model, or wait some minutes if it is new`;
   }

@@ -3,7 +3,7 @@ import { requestFields } from "../../dialects/anthropic-messages/client/fields.t
 import type { ForwardedHeaders } from "../../dialects/headers.ts";
 import { listOf, objectOf } from "../../dialects/json/json-fields.ts";
 import type { MemberChanges } from "../../dialects/json/patch.ts";
-import { type FieldDecisions, refuse } from "../../dialects/translation/field-decisions.ts";
+import { type FieldDecisions, reject } from "../../dialects/translation/field-decisions.ts";
 import { claudeGeneration } from "../../dialects/translation/model-traits.ts";
 import { atAnthropicOnly, withoutFields } from "../claude/cloud-fields.ts";
 import { conversationChanges } from "../claude/conversation.ts";
@@ -38,7 +38,7 @@ export function claudeChanges(
   dropped: Set<string>,
 ): MemberChanges {
   const without = withoutFields(body, unknownFields, dropped);
-  refuseAddresses(body["messages"], "messages");
+  rejectUrls(body["messages"], "messages");
   const generation = claudeGeneration(model);
   const { known: betas } = bedrockBetas(headers);
   return {
@@ -54,13 +54,13 @@ export function claudeChanges(
 }
 
 /** Bedrock fetches nothing: images and documents have to be in the request. */
-function refuseAddresses(blocks: Json | undefined, path: string): void {
+function rejectUrls(blocks: Json | undefined, path: string): void {
   for (const [index, block] of listOf(blocks).entries()) {
     if (!isObject(block)) continue;
     const at = `${path}[${index}]`;
     if (objectOf(block["source"])?.["type"] === "url")
-      refuse(`${at}.source`, "this model's provider takes no files by their address; send their bytes");
-    refuseAddresses(block["content"], `${at}.content`);
+      reject(`${at}.source`, "this model's provider takes no files by their address; send their bytes");
+    rejectUrls(block["content"], `${at}.content`);
   }
 }
 

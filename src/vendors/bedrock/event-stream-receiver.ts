@@ -1,7 +1,7 @@
 import { tableOf } from "../../base/collections/table.ts";
 import type { Head, Receiver, Transfer } from "../../wire/transfer.ts";
 import type { FramedReceiver } from "../http/http-provider.ts";
-import { SseTranscoder, type StreamRefusal } from "./sse-transcoder.ts";
+import { SseTranscoder, type StreamError } from "./sse-transcoder.ts";
 
 const binary = "application/vnd.amazon.eventstream";
 
@@ -63,7 +63,7 @@ export class EventStreamReceiver implements FramedReceiver {
       this.#fail(cause);
       return;
     }
-    if (transcoder.refusal !== null) this.#refuse(transcoder.refusal);
+    if (transcoder.error !== null) this.#refuse(transcoder.error);
     else if (events.length > 0) this.#pass(events);
   }
 
@@ -75,16 +75,16 @@ export class EventStreamReceiver implements FramedReceiver {
     if (events.length > 0) this.#receiver.received(events);
   }
 
-  #refuse({ name, body }: StreamRefusal): void {
+  #refuse({ name, body }: StreamError): void {
     const head = this.#unanswered;
     if (head === null) return;
     this.#isOver = true;
     this.#transfer?.cancel();
-    const status = refusalStatuses[name.toLowerCase()] ?? 500;
-    const refused = withType(head, status, "application/json");
+    const status = errorStatuses[name.toLowerCase()] ?? 500;
+    const rejected = withType(head, status, "application/json");
     this.#receiver.answered({
       status,
-      get: (header) => (header === "x-amzn-errortype" ? capitalized(name) : refused.get(header)),
+      get: (header) => (header === "x-amzn-errortype" ? capitalized(name) : rejected.get(header)),
     });
     if (body.length > 0) this.#receiver.received(body);
     this.#receiver.ended();
@@ -99,7 +99,7 @@ export class EventStreamReceiver implements FramedReceiver {
 }
 
 /** The HTTP status of each exception outside of a stream. */
-const refusalStatuses = tableOf<number>({
+const errorStatuses = tableOf<number>({
   validationexception: 400,
   accessdeniedexception: 403,
   resourcenotfoundexception: 404,

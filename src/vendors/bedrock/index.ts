@@ -9,13 +9,13 @@ import { keySchemes } from "../credentials/static-header.ts";
 import type { TokenSources } from "../credentials/token-sources.ts";
 import { overHttp } from "../http/http-provider.ts";
 import { byApiKey } from "../options.ts";
-import type { ProviderSettings, RefusedAnswer } from "../provider.ts";
+import type { ErrorResponse, ProviderSettings } from "../provider.ts";
 import type { Vendor } from "../vendor.ts";
 import { addressOf, mantleTarget, runtimeTarget, settingsIn } from "./address.ts";
 import { bedrockBetas, claudeChanges } from "./claude-body.ts";
 import { EventStreamReceiver } from "./event-stream-receiver.ts";
 import { bedrockModelLists } from "./model-list.ts";
-import { exceptionOf, readBedrockRefusal } from "./refusal.ts";
+import { exceptionOf, readBedrockError } from "./provider-error";
 import { doubtsAboutRegion } from "./region.ts";
 
 /**
@@ -78,7 +78,7 @@ export const bedrock: Vendor = {
     credentials: bedrockCredentials(settings, tokens),
     target: settings.options.endpoint === "mantle" ? mantleTarget : runtimeTarget,
     receive: (receiver) => new EventStreamReceiver(receiver),
-    readRefusal: readBedrockRefusal,
+    readProviderError: readBedrockError,
     advise: (answer, model) => adviseOnBedrock(answer, model, settings.options.region ?? ""),
   })),
 };
@@ -94,9 +94,9 @@ function guardrailChange(guardrail: string): MemberChanges {
 }
 
 /** What an operator should do about Bedrock's refusal of a small request. */
-export function adviseOnBedrock(answer: RefusedAnswer, model: string, region: string): string | null {
+export function adviseOnBedrock(answer: ErrorResponse, model: string, region: string): string | null {
   const { head, receivedAtMs } = answer;
-  const { message } = readBedrockRefusal(answer);
+  const { message } = readBedrockError(answer);
   const name = JSON.stringify(model);
   switch (exceptionOf(answer)) {
     case "ExpiredTokenException":

@@ -15,13 +15,13 @@ import { EventStreamDecoder, readHeaders } from "./event-stream.ts";
  */
 export class SseTranscoder {
   /** A failure before any event; null if there is none. Whatever follows it is ignored. */
-  refusal: StreamRefusal | null = null;
+  error: StreamError | null = null;
   #hasBegun = false;
   readonly #decoder = new EventStreamDecoder((bytes, headersStart, payloadStart, payloadEnd) => {
-    if (this.refusal !== null) return;
+    if (this.error !== null) return;
     const kind = this.#kindOf(bytes, headersStart, payloadStart);
     if (!this.#hasBegun && kind.type === "failure") {
-      this.refusal = { name: kind.name, body: bytes.slice(payloadStart, payloadEnd) };
+      this.error = { name: kind.name, body: bytes.slice(payloadStart, payloadEnd) };
       return;
     }
     this.#hasBegun = true;
@@ -67,7 +67,7 @@ export class SseTranscoder {
   }
 }
 
-export interface StreamRefusal {
+export interface StreamError {
   /** AWS's name for it, such as `throttlingException`. */
   readonly name: string;
   /** JSON with a `message`, or nothing. */

@@ -10,7 +10,7 @@ import { decideFields, type FieldDecisions } from "../../dialects/translation/fi
 export const atAnthropicOnly = {
   container: requestFields.container,
   inference_geo: requestFields.inference_geo,
-  mcp_servers: { refused: "the model's provider connects to no MCP servers; leave it out" },
+  mcp_servers: { rejected: "the model's provider connects to no MCP servers; leave it out" },
   thread: requestFields.thread,
 } as const satisfies FieldDecisions;
 

@@ -4,11 +4,11 @@ import { objectOf } from "../../dialects/json/json-fields.ts";
 import { durationMs } from "../../dialects/rate-limit-headers.ts";
 import { isPrivateAddress } from "../../wire/private-address.ts";
 import { keySchemes } from "../credentials/static-header.ts";
-import { readDefaultRefusal } from "../http/default-refusal.ts";
+import { readDefaultError } from "../http/default-error";
 import { overHttp } from "../http/http-provider.ts";
 import { type ModelDescription, openAiModelList, tokensIn, type VendorModel } from "../model-list.ts";
 import { openAiBaseUrl } from "../openai/index.ts";
-import type { RefusalSubject, RefusedAnswer, VendorRefusal } from "../provider.ts";
+import type { ErrorResponse, ProviderError, ProviderErrorSubject } from "../provider.ts";
 import type { Vendor, VendorDefaults } from "../vendor.ts";
 import { quirksOf } from "./known-servers.ts";
 
@@ -62,22 +62,22 @@ export const openAiCompatible: Vendor = {
   modelLists: () => [{ ...openAiModelList, describe: ollamaModel }],
   create: overHttp(({ options }) => ({
     credential: keySchemes[options.auth ?? "bearer"],
-    readRefusal: readCompatibleRefusal,
+    readProviderError: readCompatibleError,
   })),
 };
 
 /** Errors of OpenAI-compatible servers whose status has an unusual meaning. */
-function readCompatibleRefusal(answer: RefusedAnswer): VendorRefusal {
-  const refusal = readDefaultRefusal(answer);
-  const about = subjectOf(answer, refusal);
-  const retryAfterMs = refusal.retryAfterMs ?? limitResetMs(answer);
-  return about === null ? { ...refusal, retryAfterMs } : { ...refusal, retryAfterMs, about };
+function readCompatibleError(answer: ErrorResponse): ProviderError {
+  const error = readDefaultError(answer);
+  const about = subjectOf(answer, error);
+  const retryAfterMs = error.retryAfterMs ?? limitResetMs(answer);
+  return about === null ? { ...error, retryAfterMs } : { ...error, retryAfterMs, about };
 }
 
 function subjectOf(
-  { head, text }: RefusedAnswer,
-  { code, type, message }: VendorRefusal,
-): RefusalSubject | null {
+  { head, text }: ErrorResponse,
+  { code, type, message }: ProviderError,
+): ProviderErrorSubject | null {
   switch (head.status) {
     case 400:
       // Groq: the model wrote an unreadable call; a retry may succeed.
@@ -104,7 +104,7 @@ function isFlagged(text: string): boolean {
 }
 
 /** Groq and OpenAI say when the limit is reset, e.g. `7.66s` or `2m59.56s`. Only for the limit that is used up. */
-function limitResetMs({ head }: RefusedAnswer): number | null {
+function limitResetMs({ head }: ErrorResponse): number | null {
   if (head.status !== 429 && head.status !== 413) return null;
   for (const what of ["tokens", "requests"]) {
     if (head.get(`x-ratelimit-remaining-${what}`) !== "0") continue;

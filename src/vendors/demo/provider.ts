@@ -2,12 +2,12 @@ import { isObject, tryParse } from "../../base/json.ts";
 import { nextTurn } from "../../base/loop/next-iteration.ts";
 import { FetchTransfer } from "../../wire/fetch-transfer.ts";
 import type { Receiver, Transfer } from "../../wire/transfer.ts";
-import { readDefaultRefusal } from "../http/default-refusal.ts";
+import { readDefaultError } from "../http/default-error";
 import type { Prepared, Provider, ProviderSettings } from "../provider.ts";
 import { answerTo } from "./answer.ts";
 import { meteredAnswer } from "./metered.ts";
 import { abortable, pacedBody } from "./pace.ts";
-import { type DemoError, errorBodyOf, refusalOf } from "./refusal.ts";
+import { type DemoError, errorBodyOf, rejectionOf } from "./rejection";
 import { readDemoRequest } from "./request.ts";
 import { readScenario, type Scenario } from "./scenario.ts";
 import { AnswerWriter } from "./write-answer.ts";
@@ -31,24 +31,26 @@ export class DemoProvider implements Provider {
     return new FetchTransfer((signal) => this.respond(prepared, signal), receiver);
   }
 
-  readonly readRefusal = readDefaultRefusal;
+  readonly readProviderError = readDefaultError;
 
   /** Like `fetch`: an abort rejects whatever is being waited for. */
   async respond({ dialect, method, body: sent }: Prepared, signal: AbortSignal): Promise<Response> {
     // Like a provider's, its answer comes in a later turn of the event loop: clients that left are known by then.
     await nextTurn();
-    if (dialect !== "chat") return refused(404, { message: `The demo speaks chat, and not ${dialect}.` });
-    if (sent.length > maxBytes) return refused(413, { message: "The demo takes bodies of up to 1 MB." });
+    if (dialect !== "chat")
+      return errorResponse(404, { message: `The demo speaks chat, and not ${dialect}.` });
+    if (sent.length > maxBytes)
+      return errorResponse(413, { message: "The demo takes bodies of up to 1 MB." });
     const body = tryParse(typeof sent === "string" ? sent : Buffer.from(sent).toString());
-    if (!isObject(body)) return refused(400, { message: "The body is not a JSON object." });
+    if (!isObject(body)) return errorResponse(400, { message: "The body is not a JSON object." });
     if (method !== undefined) {
       const answer = meteredAnswer(method, body);
       return answer === null
-        ? refused(400, { message: `The demo has no ${method}.` })
+        ? errorResponse(400, { message: `The demo has no ${method}.` })
         : Response.json(answer);
     }
-    const refusal = refusalOf(body);
-    if (refusal !== null) return refused(400, refusal);
+    const rejection = rejectionOf(body);
+    if (rejection !== null) return errorResponse(400, rejection);
     const request = readDemoRequest(body);
     const scenario = readScenario(request.text);
     if (scenario.sleepMs > 0 || signal.aborted) await abortable(scenario.sleepMs, signal);
@@ -60,8 +62,8 @@ export class DemoProvider implements Provider {
   }
 }
 
-function refused(status: number, refusal: DemoError): Response {
-  return Response.json(errorBodyOf(status, refusal), { status });
+function errorResponse(status: number, rejection: DemoError): Response {
+  return Response.json(errorBodyOf(status, rejection), { status });
 }
 
 function failure(status: number, { retryAfterSeconds }: Scenario): Response {

@@ -3,7 +3,7 @@ import type { Json, JsonObject } from "../../base/json.ts";
 import { asksForUsage } from "../../dialects/openai-chat/client/stream-out.ts";
 import { dataFrame } from "../../dialects/sse/sse.ts";
 import type { DemoAnswer } from "./answer.ts";
-import { errorBodyOf } from "./refusal.ts";
+import { errorBodyOf } from "./rejection";
 
 /** One frame of a stream. Frames with content are paced, the others are sent at once. */
 export interface PacedFrame {

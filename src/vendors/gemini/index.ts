@@ -1,9 +1,9 @@
 import { isObject } from "../../base/json.ts";
-import { readGoogleRefusal } from "../google/refusal.ts";
+import { readGoogleError } from "../google/provider-error";
 import { safetyFields } from "../google/safety.ts";
 import { overHttp } from "../http/http-provider.ts";
 import { type ModelList, tokensIn, type VendorModel } from "../model-list.ts";
-import type { RefusedAnswer } from "../provider.ts";
+import type { ErrorResponse } from "../provider.ts";
 import type { Vendor } from "../vendor.ts";
 
 const defaultVersion = "v1beta";
@@ -41,7 +41,7 @@ export const gemini: Vendor = {
     pathPrefix: `/${options.api_version ?? defaultVersion}`,
     credential: (apiKey) => ({ "x-goog-api-key": apiKey }),
     advise: adviseOnGemini,
-    readRefusal: readGoogleRefusal,
+    readProviderError: readGoogleError,
   })),
 };
 
@@ -59,8 +59,8 @@ function geminiModel(listed: unknown): VendorModel[] {
 }
 
 /** What an operator should do about Google's refusal of a small request. */
-export function adviseOnGemini(answer: RefusedAnswer, model: string): string | null {
-  const { about, quotaResetMs } = readGoogleRefusal(answer);
+export function adviseOnGemini(answer: ErrorResponse, model: string): string | null {
+  const { about, quotaResetMs } = readGoogleError(answer);
   if (about === "credential") return "Google does not accept the API key; check api_key";
   if (about === "account")
     return "Google does not serve this account: check its location and billing in AI Studio";

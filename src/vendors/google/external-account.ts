@@ -110,7 +110,7 @@ async function exchange(
   const headers: Record<string, string> = client === null ? {} : { authorization: basic(client) };
   const answer = await askTokenHost({ method: "POST", url: tokenUrl, headers, form }, signal);
   if (answer.status === 200) return answer;
-  throw new CredentialUnavailable(`Google's token service ${whyRefused(answer)}`);
+  throw new CredentialUnavailable(`Google's token service ${whyRejected(answer)}`);
 }
 
 function basic({ id, secret }: { readonly id: string; readonly secret: string }): string {
@@ -141,7 +141,7 @@ async function impersonate(
   return { token: issued, lifeMs: leftMs > 0 ? leftMs : lifeSeconds * 1000 };
 }
 
-function whyRefused(answer: TokenAnswer): string {
+function whyRejected(answer: TokenAnswer): string {
   if (answer.status >= 500) return `fails with ${answer.status}`;
   const clock = clockProblem(answer.clockBehindMs);
   if (clock !== null) return `refuses the workload's token: ${clock}`;

@@ -103,12 +103,12 @@ export async function issueByKey(
           refresh_token: key.refreshToken,
         };
   const answer = await askTokenHost({ method: "POST", url: key.tokenUri, form }, signal);
-  if (answer.status !== 200) throw new CredentialUnavailable(`Google ${whyRefused(answer, key)}`);
+  if (answer.status !== 200) throw new CredentialUnavailable(`Google ${whyRejected(answer, key)}`);
   const quotaProject = key.type === "authorized_user" ? key.quotaProject : null;
   return bearerTokenIn(answer, quotaProject === null ? {} : { "x-goog-user-project": quotaProject });
 }
 
-function whyRefused(answer: TokenAnswer, { type }: OwnKey): string {
+function whyRejected(answer: TokenAnswer, { type }: OwnKey): string {
   if (answer.status >= 500) return `fails with ${answer.status}`;
   const clock = clockProblem(answer.clockBehindMs);
   if (clock !== null) return `refuses the key: ${clock}`;

@@ -6,9 +6,9 @@ import { isBehindProxy } from "../../wire/proxy.ts";
 import type { Receiver, Transfer } from "../../wire/transfer.ts";
 import type { Credential, CredentialHeaders, CredentialUse } from "../credentials/credential.ts";
 import { type KeyScheme, keyCredential } from "../credentials/static-header.ts";
-import type { Prepared, Provider, ProviderSettings, RefusedAnswer, VendorRefusal } from "../provider.ts";
+import type { ErrorResponse, Prepared, Provider, ProviderError, ProviderSettings } from "../provider.ts";
 import type { Vendor, VendorContext } from "../vendor.ts";
-import { readDefaultRefusal } from "./default-refusal.ts";
+import { readDefaultError } from "./default-error";
 import { DeferredTransfer } from "./deferred-transfer.ts";
 import { dialectPath } from "./dialect-path.ts";
 
@@ -29,9 +29,9 @@ export interface HttpVendorOptions {
   /** Turns the vendor's framing into server-sent events, if it has one of its own. */
   receive?(receiver: Receiver): FramedReceiver;
   /** Reads the vendor's errors, if it does not use the usual formats. */
-  readRefusal?(answer: RefusedAnswer): VendorRefusal;
+  readProviderError?(answer: ErrorResponse): ProviderError;
   /** Advice for the operator about an error, by the vendor's own codes. */
-  advise?(answer: RefusedAnswer, model: string): string | null;
+  advise?(answer: ErrorResponse, model: string): string | null;
 }
 
 /** Sits between a transfer and its receiver. May cancel the transfer, which it gets once the request is in flight. */
@@ -107,11 +107,11 @@ export class HttpProvider implements Provider {
     return transfer;
   }
 
-  readRefusal(answer: RefusedAnswer): VendorRefusal {
-    return this.#options.readRefusal?.(answer) ?? readDefaultRefusal(answer);
+  readProviderError(answer: ErrorResponse): ProviderError {
+    return this.#options.readProviderError?.(answer) ?? readDefaultError(answer);
   }
 
-  advise(answer: RefusedAnswer, model: string): string | null {
+  advise(answer: ErrorResponse, model: string): string | null {
     return this.#options.advise?.(answer, model) ?? null;
   }
 

@@ -5,7 +5,7 @@ import {
   type BillReport,
   countIn,
   nanoUsd,
-  refuseOtherCurrencies,
+  rejectOtherCurrencies,
   UnreadableBill,
   type VendorBill,
   withQuery,
@@ -73,7 +73,7 @@ const costs: BillReport = {
   dayOf,
   read: (result) => {
     const { value, currency } = isObject(result["amount"]) ? result["amount"] : {};
-    refuseOtherCurrencies(currency);
+    rejectOtherCurrencies(currency);
     return { model: modelOf(nonEmpty(result["line_item"])), figures: { cost: nanoUsd(value) } };
   },
 };

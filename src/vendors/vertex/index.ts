@@ -6,12 +6,12 @@ import { conversationChanges } from "../claude/conversation.ts";
 import { anthropicVersion, leftOutBetas, type SortedBetas, sortBetas, withBetas } from "../claude/headers.ts";
 import { compatibleFormats } from "../compatible/index.ts";
 import { googleCredential, googleCredentialKeywords } from "../google/credentials.ts";
-import { readGoogleRefusal } from "../google/refusal.ts";
+import { readGoogleError } from "../google/provider-error";
 import { safetyFields } from "../google/safety.ts";
 import { readGoogleKey } from "../google/service-account.ts";
 import { overHttp } from "../http/http-provider.ts";
 import type { ProviderOptions } from "../options.ts";
-import type { ProviderSettings, RefusedAnswer } from "../provider.ts";
+import type { ErrorResponse, ProviderSettings } from "../provider.ts";
 import type { BodyContext, ModelDefaults, OptionDoubt, OptionProblem, Vendor } from "../vendor.ts";
 import { defaultLocation, hostOf, projectOf, settingsIn, targetOf } from "./address.ts";
 import { vertexModelLists } from "./model-list.ts";
@@ -51,7 +51,7 @@ export const vertex: Vendor = {
         credentials === undefined ? undefined : [googleCredential(settings.name, credentials, tokens)],
       target: (prepared) => targetOf(prepared, project, location),
       adaptHeaders: (headers, { dialect }) => (dialect === "messages" ? claudeHeaders(headers) : headers),
-      readRefusal: readGoogleRefusal,
+      readProviderError: readGoogleError,
       advise: (answer, model) => adviseOnVertex(answer, model, settings),
     };
   }),
@@ -84,7 +84,7 @@ function checkVertexOptions(options: ProviderOptions): OptionProblem[] {
 
 /** What an operator should do about Vertex's refusal of a small request. */
 function adviseOnVertex(
-  { head, text }: RefusedAnswer,
+  { head, text }: ErrorResponse,
   model: string,
   { options }: Pick<ProviderSettings, "options">,
 ): string | null {

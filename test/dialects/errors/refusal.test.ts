@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
+import { readErrorBody, readTokenLimit } from "../../../src/dialects/errors/error-body";
 import { reportedFailure } from "../../../src/dialects/errors/failure.ts";
-import { readRefusal, readTokenLimit } from "../../../src/dialects/errors/refusal.ts";
 import { providerDialect } from "../../../src/dialects/registry.ts";
 
 const json = "application/json";
@@ -28,21 +28,21 @@ describe("C85 a complaint is read in whatever shape it comes", () => {
     ["an object that says nothing", json, '{"ok":false}', "The provider answered 502 Bad Gateway."],
   ];
   for (const [name, type, text, message] of shapes) {
-    test(name, () => expect(readRefusal(502, type, text).message).toBe(message));
+    test(name, () => expect(readErrorBody(502, type, text).message).toBe(message));
   }
 
   test("an unknown status is told by its number", () => {
-    expect(readRefusal(599, null, "").message).toBe("The provider answered 599.");
+    expect(readErrorBody(599, null, "").message).toBe("The provider answered 599.");
   });
 
   test("type and code are kept", () => {
-    const refusal = readRefusal(400, json, '{"error":{"message":"m","type":"t","code":"c"}}');
+    const refusal = readErrorBody(400, json, '{"error":{"message":"m","type":"t","code":"c"}}');
     expect(refusal).toEqual({ message: "m", contextOverflow: false, type: "t", code: "c" });
   });
 });
 
 test("C85 keys, accounts and addresses of the provider are not told", () => {
-  const told = readRefusal(
+  const told = readErrorBody(
     400,
     json,
     JSON.stringify({
@@ -67,18 +67,18 @@ describe("C82 an overflow is recognised by its code or by its words", () => {
   ];
   for (const message of words) {
     test(message.slice(0, 40), () => {
-      expect(readRefusal(400, json, JSON.stringify({ error: { message } })).contextOverflow).toBe(true);
+      expect(readErrorBody(400, json, JSON.stringify({ error: { message } })).contextOverflow).toBe(true);
     });
   }
 
   test("by its code alone", () => {
     const body = '{"error":{"message":"no","code":"context_length_exceeded"}}';
-    expect(readRefusal(400, json, body).contextOverflow).toBe(true);
+    expect(readErrorBody(400, json, body).contextOverflow).toBe(true);
   });
 
   test("and nothing else is one", () => {
     for (const message of ["max_tokens is too large", "Invalid 'tools': context is required", "bad"]) {
-      expect(readRefusal(400, json, JSON.stringify({ error: { message } })).contextOverflow).toBe(false);
+      expect(readErrorBody(400, json, JSON.stringify({ error: { message } })).contextOverflow).toBe(false);
     }
   });
 
@@ -98,7 +98,7 @@ test("a place that is no path is left out of a complaint", () => {
     { loc: ["body", { toString: 1 }, 0, null], msg: "must be a string" },
     { loc: 3, msg: "is odd" },
   ];
-  const { message } = readRefusal(422, json, JSON.stringify({ detail }));
+  const { message } = readErrorBody(422, json, JSON.stringify({ detail }));
   expect(message).toBe("body.0: must be a string; is odd");
 });
 

@@ -7,8 +7,8 @@ import { providerDialect } from "../../../src/dialects/registry.ts";
 import { issueByChain } from "../../../src/vendors/aws/chain.ts";
 import { addressOf, mantleTarget, runtimeTarget } from "../../../src/vendors/bedrock/address.ts";
 import { adviseOnBedrock, bedrock } from "../../../src/vendors/bedrock/index.ts";
-import { readBedrockRefusal } from "../../../src/vendors/bedrock/refusal.ts";
-import type { Prepared, RefusedAnswer } from "../../../src/vendors/provider.ts";
+import { readBedrockError } from "../../../src/vendors/bedrock/provider-error";
+import type { ErrorResponse, Prepared } from "../../../src/vendors/provider.ts";
 import { load } from "../../config/fixtures.ts";
 import { json, text } from "../../support/answers.ts";
 import { startProvider } from "../../support/provider.ts";
@@ -142,7 +142,7 @@ test("B15, B18: payloads may have padding, and the checksum is IEEE's", () => {
 
 // ——— Refusals ———
 
-function refusedWith(status: number, type: string, message: string, more: object = {}): RefusedAnswer {
+function refusedWith(status: number, type: string, message: string, more: object = {}): ErrorResponse {
   const headers = new Headers({
     "content-type": "application/json",
     ...(type === "" ? {} : { "x-amzn-errortype": type }),
@@ -188,14 +188,14 @@ describe("what Bedrock's exceptions are about", () => {
   ] as const;
   for (const [title, status, type, message, about] of cases) {
     test(title, () => {
-      const refusal = readBedrockRefusal(refusedWith(status, `${type}:http://internal/`, message));
+      const refusal = readBedrockError(refusedWith(status, `${type}:http://internal/`, message));
       expect(refusal).toMatchObject({ about, type, message, retryAfterMs: null });
     });
   }
 
   test("B60: a model's own error is judged by its own status", () => {
     const about = (originalStatusCode: number) =>
-      readBedrockRefusal(refusedWith(424, "ModelErrorException", "m", { originalStatusCode })).about;
+      readBedrockError(refusedWith(424, "ModelErrorException", "m", { originalStatusCode })).about;
     expect([about(429), about(400), about(500)]).toEqual(["busy", "request", "failure"]);
   });
 
@@ -204,12 +204,12 @@ describe("what Bedrock's exceptions are about", () => {
       ...refusedWith(400, "", ""),
       text: '{"__type":"com.amazon#ThrottlingException","Message":"Slow"}',
     };
-    expect(readBedrockRefusal(answer)).toMatchObject({ about: "busy", message: "Slow" });
+    expect(readBedrockError(answer)).toMatchObject({ about: "busy", message: "Slow" });
   });
 
   test("B54: too long an input is told as such", () => {
     const tooLong = refusedWith(400, "ValidationException", "Input is too long for requested model.");
-    expect(readBedrockRefusal(tooLong).contextOverflow).toBe(true);
+    expect(readBedrockError(tooLong).contextOverflow).toBe(true);
   });
 });
 

@@ -101,6 +101,6 @@ test("B52: a failure before any event is a refusal, and nothing behind it counts
   const transcoder = new SseTranscoder();
   const refused = encodeException("throttlingException", { message: "Too many tokens" });
   expect(transcoder.push(Buffer.concat([refused, encodeChunk({ type: "ping" })]))).toHaveLength(0);
-  expect(transcoder.refusal?.name).toBe("throttlingException");
-  expect(Buffer.from(transcoder.refusal?.body ?? []).toString()).toBe('{"message":"Too many tokens"}');
+  expect(transcoder.error?.name).toBe("throttlingException");
+  expect(Buffer.from(transcoder.error?.body ?? []).toString()).toBe('{"message":"Too many tokens"}');
 });

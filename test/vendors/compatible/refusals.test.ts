@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { JsonObject } from "../../../src/base/json.ts";
-import { refused } from "../../../src/upstream/failure.ts";
+import { errorStatus } from "../../../src/upstream/failure.ts";
 import { createProvider } from "../../../src/vendors/registry.ts";
 import { providerSettings } from "../../upstream/fixtures.ts";
 
@@ -10,7 +10,13 @@ const provider = createProvider(providerSettings({ kind: "openai-compatible" }))
 function failureOf(status: number, body: JsonObject | string, headers: Record<string, string> = {}) {
   const text = typeof body === "string" ? body : JSON.stringify(body);
   const head = { status, get: (name: string) => new Headers(headers).get(name) };
-  return refused(status, provider.readRefusal({ head, text, receivedAtMs: 0 }), "chat", "chat", text);
+  return errorStatus(
+    status,
+    provider.readProviderError({ head, text, receivedAtMs: 0 }),
+    "chat",
+    "chat",
+    text,
+  );
 }
 
 describe("refusals", () => {

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import { GatewayError } from "../../../src/base/errors.ts";
 import type { JsonObject } from "../../../src/base/json.ts";
-import { readTokenLimit } from "../../../src/dialects/errors/refusal.ts";
-import { refused } from "../../../src/upstream/failure.ts";
+import { readTokenLimit } from "../../../src/dialects/errors/error-body";
+import { errorStatus } from "../../../src/upstream/failure.ts";
 import { adviseOnGemini } from "../../../src/vendors/gemini/index.ts";
-import { readGoogleRefusal } from "../../../src/vendors/google/refusal.ts";
+import { readGoogleError } from "../../../src/vendors/google/provider-error";
 import { bytesOf } from "../../support/answers.ts";
 import { googleError, keyRefused } from "./fake-gemini.ts";
 
@@ -16,13 +16,13 @@ function answerOf(answer: ReturnType<typeof googleError>, headers: Record<string
   const head = { status: answer.status, get: (name: string) => given.get(name) ?? null };
   const text = new TextDecoder().decode(bytesOf(answer));
   // As much of a head as is read.
-  return { head: head as Parameters<typeof readGoogleRefusal>[0]["head"], text, receivedAtMs: noonMs };
+  return { head: head as Parameters<typeof readGoogleError>[0]["head"], text, receivedAtMs: noonMs };
 }
 
 function failureOf(answer: ReturnType<typeof googleError>, headers: Record<string, string> = {}) {
   const given = answerOf(answer, headers);
-  const refusal = readGoogleRefusal(given);
-  const failure = refused(answer.status, refusal, "messages", "gemini", given.text);
+  const refusal = readGoogleError(given);
+  const failure = errorStatus(answer.status, refusal, "messages", "gemini", given.text);
   return { ...failure, retryAfterMs: refusal.retryAfterMs };
 }
 
@@ -133,8 +133,8 @@ describe("what Google's refusals mean", () => {
 
   test("an error in a list of one is an error", () => {
     const whole = answerOf(keyRefused(400));
-    expect(readGoogleRefusal({ ...whole, text: `[${whole.text}]` }).about).toBe("credential");
-    expect(readGoogleRefusal({ ...whole, text: "<html>" }).about).toBeUndefined();
+    expect(readGoogleError({ ...whole, text: `[${whole.text}]` }).about).toBe("credential");
+    expect(readGoogleError({ ...whole, text: "<html>" }).about).toBeUndefined();
   });
 });
 

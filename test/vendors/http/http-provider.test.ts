@@ -247,7 +247,7 @@ describe("refusals", () => {
   test("of most vendors have an error envelope and Retry-After", () => {
     const answer = refused({ "retry-after": "7" }, { error: { message: "slow down", code: "busy" } });
     for (const kind of ["openai", "anthropic", "openai-compatible", "demo"] as const) {
-      const reading = createProvider(providerSettings({ kind })).readRefusal(answer);
+      const reading = createProvider(providerSettings({ kind })).readProviderError(answer);
       expect(reading).toMatchObject({ message: "slow down", code: "busy", retryAfterMs: 7000 });
     }
   });
@@ -257,8 +257,8 @@ describe("refusals", () => {
     const own = new HttpProvider(providerSettings({}), {
       pathPrefix: "",
       credential: () => ({}),
-      readRefusal: () => reading,
+      readProviderError: () => reading,
     });
-    expect(own.readRefusal(refused({ "retry-after": "7" }, {}))).toEqual(reading);
+    expect(own.readProviderError(refused({ "retry-after": "7" }, {}))).toEqual(reading);
   });
 });

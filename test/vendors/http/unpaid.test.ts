@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { JsonObject } from "../../../src/base/json.ts";
-import { errorWithin, refused } from "../../../src/upstream/failure.ts";
+import { errorStatus, errorWithin } from "../../../src/upstream/failure.ts";
 import { createProvider } from "../../../src/vendors/registry.ts";
 import { providerSettings } from "../../upstream/fixtures.ts";
 
@@ -16,8 +16,8 @@ const providers = {
 function failureOf(kind: Kind, status: number, body: JsonObject, headers: Record<string, string> = {}) {
   const head = { status, get: (name: string) => new Headers(headers).get(name) };
   const text = JSON.stringify(body);
-  const refusal = providers[kind].readRefusal({ head, text, receivedAtMs: 0 });
-  return refused(status, refusal, "chat", "chat", text);
+  const refusal = providers[kind].readProviderError({ head, text, receivedAtMs: 0 });
+  return errorStatus(status, refusal, "chat", "chat", text);
 }
 
 const openAi = (message: string, code: string, type = code) => ({ error: { message, type, code } });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { JsonObject } from "../../../src/base/json.ts";
-import { refused } from "../../../src/upstream/failure.ts";
+import { errorStatus } from "../../../src/upstream/failure.ts";
 import { withoutSystemTurns } from "../../../src/vendors/claude/conversation.ts";
 import { HttpProvider } from "../../../src/vendors/http/http-provider.ts";
 import type { Prepared } from "../../../src/vendors/provider.ts";
@@ -129,9 +129,9 @@ describe("refusals", () => {
     receivedAtMs: 0,
   });
   const failureOf = (status: number, body: JsonObject) =>
-    refused(
+    errorStatus(
       status,
-      provider.readRefusal(answered(status, body)),
+      provider.readProviderError(answered(status, body)),
       "messages",
       "messages",
       JSON.stringify(body),

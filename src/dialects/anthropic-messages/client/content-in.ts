@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from "../../../base/json.ts";
 import type { CacheControl, IrContent, IrDocument, IrImage, IrSearchResult, IrText } from "../../ir/ir.ts";
 import { objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
-import { refuse } from "../../translation/field-decisions.ts";
+import { reject } from "../../translation/field-decisions.ts";
 
 /** Reads each block with `read`, skipping nulls. A string becomes one text, an empty one no block. */
 export function readBlocks<Block>(
@@ -41,7 +41,7 @@ export function readBlock(block: JsonObject, path: string): IrContent | null {
       return { type: "text", text: `The tool ${stringOf(block["tool_name"]) ?? ""} can now be called.` };
     case "container_upload":
     case "compaction":
-      return refuse(path, `the model's provider cannot read ${block["type"]}`);
+      return reject(path, `the model's provider cannot read ${block["type"]}`);
     default:
       return { type: "text", text: JSON.stringify(block) };
   }
@@ -67,8 +67,8 @@ function readSource(source: JsonObject, path: string): IrImage["source"] {
     return { kind: "base64", mediaType, data };
   }
   if (type === "url" && typeof url === "string") return { kind: "url", url };
-  if (type === "file") return refuse(`${path}.source.file_id`, "the model's provider cannot read that file");
-  return refuse(`${path}.source`, "must be base64 data or an address");
+  if (type === "file") return reject(`${path}.source.file_id`, "the model's provider cannot read that file");
+  return reject(`${path}.source`, "must be base64 data or an address");
 }
 
 function readDocument(block: JsonObject, path: string): IrDocument {

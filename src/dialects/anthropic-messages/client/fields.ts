@@ -8,15 +8,15 @@ export const requestFields = {
   // A mark for the whole request, at a place that Anthropic chooses.
   cache_control: "dropped",
   compaction: {
-    refused: "the model's provider cannot compact a conversation; leave it out and summarize with a request",
+    rejected: "the model's provider cannot compact a conversation; leave it out and summarize with a request",
   },
-  container: { refused: "the model's provider has no containers; leave it out" },
+  container: { rejected: "the model's provider has no containers; leave it out" },
   context_management: "dropped",
   diagnostics: "dropped",
   fallback_credit_token: "dropped",
-  fallbacks: { refused: "the model's provider knows no other models; leave it out" },
+  fallbacks: { rejected: "the model's provider knows no other models; leave it out" },
   inference_geo: {
-    refused: "the model's provider does not let you choose where it runs",
+    rejected: "the model's provider does not let you choose where it runs",
     except: ["global"],
   },
   max_tokens: "carried",
@@ -36,7 +36,7 @@ export const requestFields = {
   thinking: "carried",
   // The SDK's tool runners send everything when they are told so, and only what is new otherwise.
   thread: {
-    refused: "the model's provider keeps no threads; send the whole conversation without it",
+    rejected: "the model's provider keeps no threads; send the whole conversation without it",
     vendor: { details: { error_code: "thread_unsupported_request" } },
   },
   tool_choice: "carried",

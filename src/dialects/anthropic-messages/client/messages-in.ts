@@ -10,7 +10,7 @@ import type {
 } from "../../ir/ir.ts";
 import { listOf, objectOf, stringOf } from "../../json/json-fields.ts";
 import { isReasoningEnvelope, unwrapReasoning } from "../../reasoning/reasoning-envelope.ts";
-import { type DroppedFields, refuse } from "../../translation/field-decisions.ts";
+import { type DroppedFields, reject } from "../../translation/field-decisions.ts";
 import { readBlock, readBlocks, readContent, readText, readTexts, withMark } from "./content-in.ts";
 
 /**
@@ -56,7 +56,7 @@ function readUserBlock(block: JsonObject, path: string): IrUserBlock | null {
 function readResult(block: JsonObject, path: string): IrToolResult {
   const result: IrToolResult = {
     type: "tool_result",
-    id: stringOf(block["tool_use_id"]) ?? refuse(`${path}.tool_use_id`, "a result must name its call"),
+    id: stringOf(block["tool_use_id"]) ?? reject(`${path}.tool_use_id`, "a result must name its call"),
     kind: "function",
     content: readContent(block["content"], `${path}.content`),
     isError: block["is_error"] === true,
@@ -79,7 +79,7 @@ function readAssistantBlock(
     case "tool_use":
       return readCall(block, path);
     case "compaction":
-      return refuse(path, "the model's provider cannot read a compaction");
+      return reject(path, "the model's provider cannot read a compaction");
     default:
       // Calls and results of Anthropic's hosted tools.
       dropped.add(path);
@@ -104,10 +104,10 @@ function readRedacted(block: JsonObject): IrReasoning {
 function readCall(block: JsonObject, path: string): IrToolCall {
   const call: IrToolCall = {
     type: "tool_call",
-    id: stringOf(block["id"]) ?? refuse(`${path}.id`, "a tool call must have an id"),
+    id: stringOf(block["id"]) ?? reject(`${path}.id`, "a tool call must have an id"),
     kind: "function",
     namespace: null,
-    name: stringOf(block["name"]) ?? refuse(`${path}.name`, "a tool call must have a name"),
+    name: stringOf(block["name"]) ?? reject(`${path}.name`, "a tool call must have a name"),
     input: JSON.stringify(objectOf(block["input"]) ?? {}),
   };
   return withMark(call, block);

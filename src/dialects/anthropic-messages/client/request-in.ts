@@ -2,7 +2,7 @@ import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import type { IrFormat, IrReasoningSettings, IrRequest } from "../../ir/ir.ts";
 import { listOf, numberOf, objectOf, objectsOf, stringOf, stringsOf } from "../../json/json-fields.ts";
 import { readEffort } from "../../reasoning/effort.ts";
-import { type DroppedFields, decideFields, decideParts, refuse } from "../../translation/field-decisions.ts";
+import { type DroppedFields, decideFields, decideParts, reject } from "../../translation/field-decisions.ts";
 import {
   blockFields,
   messageFields,
@@ -65,7 +65,7 @@ function readReasoning(body: JsonObject): IrReasoningSettings | null {
 /** No other dialect can ask for thinking between tool calls only; the model decides there. */
 function readThinkingType(type: Json | undefined): IrReasoningSettings["thinking"] {
   const known = thinkingTypes.find((name) => name === type);
-  if (known === undefined) return refuse("thinking.type", `must be one of ${thinkingTypes.join(", ")}`);
+  if (known === undefined) return reject("thinking.type", `must be one of ${thinkingTypes.join(", ")}`);
   return known === "between_tools" ? "adaptive" : known;
 }
 
@@ -74,8 +74,8 @@ function readFormat(body: JsonObject): IrFormat | null {
   const format = objectOf(objectOf(body["output_config"])?.["format"]) ?? objectOf(body["output_format"]);
   if (format === null) return null;
   const schema = objectOf(format["schema"]);
-  if (format["type"] !== "json_schema") refuse("output_config.format.type", "must be json_schema");
-  if (schema === null) return refuse("output_config.format.schema", "must be a JSON schema");
+  if (format["type"] !== "json_schema") reject("output_config.format.type", "must be json_schema");
+  if (schema === null) return reject("output_config.format.schema", "must be a JSON schema");
   return { type: "json_schema", name: null, description: null, schema, strict: null };
 }
 

@@ -2,7 +2,7 @@ import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import type { IrFunctionTool, IrTool, IrToolChoice } from "../../ir/ir.ts";
 import { booleanOf, listOf, objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
 import { functionTool } from "../../tools/schema.ts";
-import { type DroppedFields, refuse } from "../../translation/field-decisions.ts";
+import { type DroppedFields, reject } from "../../translation/field-decisions.ts";
 import { withMark } from "./content-in.ts";
 import { knownTool } from "./known-tools.ts";
 
@@ -19,7 +19,7 @@ function readTool(tool: JsonObject, path: string): IrTool {
 }
 
 function readFunction(tool: JsonObject, path: string): IrFunctionTool {
-  const name = stringOf(tool["name"]) ?? refuse(`${path}.name`, "a tool must have a name");
+  const name = stringOf(tool["name"]) ?? reject(`${path}.name`, "a tool must have a name");
   const { description, input_schema: schema, strict } = tool;
   return withMark(functionTool(name, stringOf(description), objectOf(schema), booleanOf(strict)), tool);
 }
@@ -37,7 +37,7 @@ export function readToolChoice(body: JsonObject): IrToolChoice | null {
     case undefined:
       return null;
     default:
-      return refuse("tool_choice.type", "must be auto, any, tool or none");
+      return reject("tool_choice.type", "must be auto, any, tool or none");
   }
 }
 

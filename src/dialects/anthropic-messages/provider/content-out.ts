@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../../base/json.ts";
 import type { CacheControl, IrContent, IrDocument, IrImage } from "../../ir/ir.ts";
-import { refuse } from "../../translation/field-decisions.ts";
+import { reject } from "../../translation/field-decisions.ts";
 
 const imageTypes: ReadonlySet<string> = new Set(["image/jpeg", "image/png", "image/gif", "image/webp"]);
 
@@ -37,7 +37,7 @@ function writeImage(image: IrImage): JsonObject {
   if (source.kind === "url") return { type: "image", source: { type: "url", url: source.url } };
   const mediaType = source.mediaType === "image/jpg" ? "image/jpeg" : source.mediaType;
   if (!imageTypes.has(mediaType)) {
-    refuse(image.path ?? "image", `images of type ${mediaType} are not taken, only JPEG, PNG, GIF and WebP`);
+    reject(image.path ?? "image", `images of type ${mediaType} are not taken, only JPEG, PNG, GIF and WebP`);
   }
   return { type: "image", source: { type: "base64", media_type: mediaType, data: source.data } };
 }
@@ -65,7 +65,7 @@ function writeSource(document: IrDocument): JsonObject {
         return { type: "base64", media_type: source.mediaType, data: source.data };
       }
       if (!source.mediaType.startsWith("text/")) {
-        refuse(document.path ?? "document", `files of type ${source.mediaType} are not taken`);
+        reject(document.path ?? "document", `files of type ${source.mediaType} are not taken`);
       }
       const data = Buffer.from(source.data, "base64").toString();
       return { type: "text", media_type: "text/plain", data };

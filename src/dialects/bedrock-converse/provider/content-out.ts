@@ -1,7 +1,7 @@
 import { tableOf } from "../../../base/collections/table.ts";
 import type { JsonObject } from "../../../base/json.ts";
 import type { IrContent, IrImage } from "../../ir/ir.ts";
-import { refuse } from "../../translation/field-decisions.ts";
+import { reject } from "../../translation/field-decisions.ts";
 import { flattenContent, type IrFile } from "../../translation/flatten-content.ts";
 import { cachePoint } from "./cache-points.ts";
 
@@ -60,13 +60,13 @@ export class ConverseContentWriter {
   #writeDocument(file: IrFile): JsonObject {
     const { source } = file;
     if (source.kind === "url")
-      refuse(
+      reject(
         file.path ?? "document",
         "this model's provider takes no files by their address; send their bytes",
       );
     const isText = source.mediaType.startsWith("text/");
     const format = documentFormats[source.mediaType] ?? (isText ? "txt" : null);
-    if (format === null) refuse(file.path ?? "document", `files of type ${source.mediaType} are not taken`);
+    if (format === null) reject(file.path ?? "document", `files of type ${source.mediaType} are not taken`);
     return { document: { format, name: this.#nameOf(file), source: { bytes: source.data } } };
   }
 
@@ -94,9 +94,9 @@ export function withText(content: JsonObject[]): JsonObject[] {
 
 function writeImage({ source, path }: IrImage): JsonObject {
   if (source.kind === "url")
-    refuse(path ?? "image", "this model's provider takes no images by their address; send their bytes");
+    reject(path ?? "image", "this model's provider takes no images by their address; send their bytes");
   const format = imageFormats[source.mediaType];
   if (format === undefined)
-    refuse(path ?? "image", `images of type ${source.mediaType} are not taken, only JPEG, PNG, GIF and WebP`);
+    reject(path ?? "image", `images of type ${source.mediaType} are not taken, only JPEG, PNG, GIF and WebP`);
   return { image: { format, source: { bytes: source.data } } };
 }

@@ -2,7 +2,7 @@ import { tableOf } from "../../../base/collections/table.ts";
 import type { JsonObject } from "../../../base/json.ts";
 import type { IrContent, IrDocument, IrImage, IrUrl } from "../../ir/ir.ts";
 import type { Target } from "../../provider-dialect.ts";
-import { refuse } from "../../translation/field-decisions.ts";
+import { reject } from "../../translation/field-decisions.ts";
 import { flattenContent, type PlainContent } from "../../translation/flatten-content.ts";
 import { takesAddresses } from "./model.ts";
 
@@ -36,18 +36,18 @@ function writePart(block: PlainContent, target: Target): JsonObject {
   const { source } = block;
   if (source.kind === "url") return { fileData: writeAddress(source, block, target) };
   const mimeType = source.mediaType === "image/jpg" ? "image/jpeg" : source.mediaType;
-  refuseOtherTypes(mimeType, block);
+  rejectOtherTypes(mimeType, block);
   return { inlineData: { mimeType, data: source.data } };
 }
 
-function refuseOtherTypes(mimeType: string, block: IrImage | IrDocument): void {
+function rejectOtherTypes(mimeType: string, block: IrImage | IrDocument): void {
   if (block.type === "image") {
     if (imageTypes.has(mimeType)) return;
     const taken = "only PNG, JPEG, WebP, HEIC, HEIF and GIF";
-    refuse(block.path ?? "image", `images of type ${mimeType} are not taken, ${taken}`);
+    reject(block.path ?? "image", `images of type ${mimeType} are not taken, ${taken}`);
   }
   if (mimeType === "application/pdf" || mimeType.startsWith("text/")) return;
-  refuse(block.path ?? "document", `files of type ${mimeType} are not taken, only PDF and text`);
+  reject(block.path ?? "document", `files of type ${mimeType} are not taken, only PDF and text`);
 }
 
 /** Google's own addresses say by themselves what is there. */
@@ -74,11 +74,11 @@ const typesByExtension = tableOf<string>({
 function writeAddress({ url }: IrUrl, { type, path }: IrImage | IrDocument, target: Target): JsonObject {
   if (ownAddress.test(url)) return { fileUri: url };
   const place = path ?? type;
-  if (!takesAddresses(target)) refuse(place, "this model takes no addresses; send the data as base64");
+  if (!takesAddresses(target)) reject(place, "this model takes no addresses; send the data as base64");
   const extension = /\.(\w+)$/.exec(URL.parse(url)?.pathname ?? "")?.[1]?.toLowerCase() ?? "";
   const mimeType = typesByExtension[extension];
   if (mimeType === undefined) {
-    refuse(place, "the address does not end in a known file extension; send the data as base64");
+    reject(place, "the address does not end in a known file extension; send the data as base64");
   }
   return { fileUri: url, mimeType };
 }

@@ -4,7 +4,7 @@ import { asksForImageDetail } from "../../ir/image-detail.ts";
 import type { IrFunctionTool, IrRequest, IrToolChoice } from "../../ir/ir.ts";
 import { objectOf } from "../../json/json-fields.ts";
 import type { Target } from "../../provider-dialect.ts";
-import { type DroppedFields, refuse, takenStops } from "../../translation/field-decisions.ts";
+import { type DroppedFields, reject, takenStops } from "../../translation/field-decisions.ts";
 import { jsonOnly } from "../../translation/prompt-text";
 import { type Content, writeContents } from "./contents-out.ts";
 import { isGemma, takesFormatWithTools, takesJsonSchema, takesLabels, takesServiceTier } from "./model.ts";
@@ -17,7 +17,7 @@ export function writeRequest(request: IrRequest, target: Target, dropped: Droppe
   const contents = writeContents(request.messages, target, dropped);
   // Without a system instruction, or without anything else, the instructions are the user's.
   if (system.length > 0 && (isGemma(target) || contents.length === 0)) prepend(contents, system.splice(0));
-  if (contents.length === 0) refuse("messages", "the model's provider needs a user message");
+  if (contents.length === 0) reject("messages", "the model's provider needs a user message");
   const body: JsonObject = {};
   if (system.length > 0) body["systemInstruction"] = { parts: system };
   body["contents"] = contents;
@@ -93,7 +93,7 @@ function addSampling(config: JsonObject, { sampling }: IrRequest): void {
 
 function addStops(config: JsonObject, request: IrRequest, dropped: DroppedFields): void {
   const stops = takenStops(request, dropped);
-  if (stops.length > maxStops) refuse(dropped.names.stop, `the model's provider takes at most ${maxStops}`);
+  if (stops.length > maxStops) reject(dropped.names.stop, `the model's provider takes at most ${maxStops}`);
   if (stops.length > 0) config["stopSequences"] = stops;
 }
 

@@ -5,7 +5,7 @@ import { malformedAnswer } from "../../errors/failure.ts";
 import { parseAnswer } from "../../json/outline.ts";
 import { ChatScanner } from "../../openai-chat/provider/stream-scanner.ts";
 import { usageIn } from "../../openai-chat/provider/usage-in.ts";
-import { choicesOf, refuseOverLimit, shownChoices } from "../../output-limit.ts";
+import { choicesOf, rejectOverLimit, shownChoices } from "../../output-limit.ts";
 import { writtenText } from "../../produced.ts";
 import { anyObject, modelName, optional, positiveInteger, streamFlag } from "../../schema/fields.ts";
 import {
@@ -86,7 +86,7 @@ function writtenTimes(body: JsonObject): number {
   return choicesOf(body) / choicesOf(body, shownChoices);
 }
 
-function refuseUncountable(body: JsonObject): void {
+function rejectUncountable(body: JsonObject): void {
   if (body["stream"] !== true || writtenTimes(body) === 1) return;
   throw invalidRequest("The best of several answers cannot be streamed: `best_of` must be `n`.", "best_of");
 }
@@ -108,7 +108,7 @@ const ofBoth = {
   use: "completions",
   tracedAs: "text_completion",
   prices: ["input", "output"],
-  check: refuseUncountable,
+  check: rejectUncountable,
   streams: {
     createScanner: (hideUsage: boolean) => new ChatScanner({ hideUsage }),
     takesUsageOption: true,
@@ -140,7 +140,7 @@ export const completions: MeteredRoute = {
   },
   demand({ truncated }, model) {
     const asked = { ...truncated, max_tokens: truncated["max_tokens"] ?? usualMaxTokens };
-    return demandOf(truncated, model, refuseOverLimit(asked, limitFields, model.limits));
+    return demandOf(truncated, model, rejectOverLimit(asked, limitFields, model.limits));
   },
 };
 
@@ -159,5 +159,5 @@ export const fimCompletions: MeteredRoute = {
   requestSchema: fimRequest,
   formats: { openai: { ...openAiFormat("fim/completions", passAnswer), parsesWhole: true } },
   demand: ({ truncated }, model) =>
-    demandOf(truncated, model, refuseOverLimit(truncated, limitFields, model.limits)),
+    demandOf(truncated, model, rejectOverLimit(truncated, limitFields, model.limits)),
 };

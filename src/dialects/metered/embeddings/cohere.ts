@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from "../../../base/json.ts";
 import { objectOf } from "../../json/json-fields.ts";
 import { isTokenCount } from "../../usage/usage-figures.ts";
-import { dimensionsOf, dropOthers, inputTypeOf, refuseDimensions, textsOf } from "./request.ts";
+import { dimensionsOf, dropOthers, inputTypeOf, rejectDimensions, textsOf } from "./request.ts";
 import { type Vector, vectorOf, vectorsOf, writtenFormat } from "./vectors.ts";
 
 /** https://docs.cohere.com/reference/embed: it bills tokens, and images by the piece. */
@@ -48,7 +48,7 @@ export const titanEmbeddings = writtenFormat(
     maxInputs: () => 1,
     write(body, { name }, dropped) {
       dropOthers(body, [], dropped);
-      refuseDimensions(body, name, /text-v[2-9]/.test(name) ? [256, 512, 1024] : []);
+      rejectDimensions(body, name, /text-v[2-9]/.test(name) ? [256, 512, 1024] : []);
       const dimensions = dimensionsOf(body);
       const [inputText = ""] = textsOf(body);
       return { inputText, ...(dimensions === null ? {} : { dimensions }) };
@@ -67,7 +67,7 @@ export const bedrockCohereEmbeddings = writtenFormat(
     method: () => "invoke",
     maxInputs: () => 96,
     write(body, { name }, dropped) {
-      if (!/embed-v[4-9]/.test(name)) refuseDimensions(body, name);
+      if (!/embed-v[4-9]/.test(name)) rejectDimensions(body, name);
       return cohereTexts(body, dropped);
     },
   },

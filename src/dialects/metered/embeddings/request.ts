@@ -48,7 +48,7 @@ export function dimensionsOf({ dimensions }: JsonObject): number | null {
 }
 
 /** For models whose vectors have one of these lengths. */
-export function refuseDimensions(body: JsonObject, model: string, allowed: readonly number[] = []): void {
+export function rejectDimensions(body: JsonObject, model: string, allowed: readonly number[] = []): void {
   const dimensions = dimensionsOf(body);
   if (dimensions === null || allowed.includes(dimensions)) return;
   const advice = allowed.length === 0 ? "leave `dimensions` out" : `send ${allowed.join(", ")}`;

@@ -66,7 +66,7 @@ function isNumber(value: Json): value is number {
  * Throws unless there is one vector for each input, all of one length: a client takes them by their places, and would compare the
  * wrong ones, or ones that cannot be compared.
  */
-export function refuseOthers(vectors: readonly Vector[], inputs: number | null): readonly Vector[] {
+export function rejectOthers(vectors: readonly Vector[], inputs: number | null): readonly Vector[] {
   if (inputs !== null && vectors.length !== inputs) {
     throw malformedAnswer(`it has ${vectors.length} vectors for ${inputs} inputs`);
   }
@@ -131,9 +131,9 @@ export function writtenFormat(format: WrittenFormat, find: FindVectors): Metered
 export function joined(answers: readonly MeteredAnswer[], asked: AskedForm, find: FindVectors): ReadMetered {
   const found = answers.map((answer) => {
     const { vectors, ...figures } = find(parseAnswer(answer), answer.countedInput);
-    return { vectors: refuseOthers(vectors, answer.inputs), ...figures };
+    return { vectors: rejectOthers(vectors, answer.inputs), ...figures };
   });
-  const vectors = refuseOthers(
+  const vectors = rejectOthers(
     found.flatMap((each) => each.vectors),
     null,
   );

@@ -2,12 +2,12 @@ import type { FieldDecisions, PartDecisions } from "../../translation/field-deci
 
 /** The fields of a chat request, as of openai-node 7.53, and `top_k`, which compatible servers have. */
 export const requestFields = {
-  audio: { refused: "the model's provider gives no audio" },
+  audio: { rejected: "the model's provider gives no audio" },
   frequency_penalty: "dropped",
   function_call: "carried",
   functions: "carried",
   logit_bias: "dropped",
-  logprobs: { refused: "the model's provider gives none", except: [false] },
+  logprobs: { rejected: "the model's provider gives none", except: [false] },
   max_completion_tokens: "carried",
   max_tokens: "carried",
   messages: "carried",
@@ -15,8 +15,8 @@ export const requestFields = {
   // Audio among them is refused, text is what every dialect gives.
   modalities: "carried",
   model: "carried",
-  moderation: { refused: "the model's provider does not moderate; leave it out" },
-  n: { refused: "the model's provider gives one choice only", except: [1] },
+  moderation: { rejected: "the model's provider does not moderate; leave it out" },
+  n: { rejected: "the model's provider gives one choice only", except: [1] },
   parallel_tool_calls: "carried",
   prediction: "dropped",
   presence_penalty: "dropped",
@@ -36,7 +36,7 @@ export const requestFields = {
   tool_choice: "carried",
   tools: "carried",
   top_k: "carried",
-  top_logprobs: { refused: "log probabilities are not available for this model", except: [0] },
+  top_logprobs: { rejected: "log probabilities are not available for this model", except: [0] },
   top_p: "carried",
   user: "carried",
   verbosity: "carried",
@@ -48,7 +48,7 @@ export const requestFields = {
 export const messageFields = {
   // What an earlier answer cited.
   annotations: "dropped",
-  audio: { refused: "the model's provider takes no audio" },
+  audio: { rejected: "the model's provider takes no audio" },
   cache_control: "carried",
   content: "carried",
   function_call: "carried",

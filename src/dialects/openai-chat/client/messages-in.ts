@@ -10,7 +10,7 @@ import type {
   ToolKind,
 } from "../../ir/ir.ts";
 import { isZero, listOf, objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
-import { type DroppedFields, decideFields, decideParts, refuse } from "../../translation/field-decisions.ts";
+import { type DroppedFields, decideFields, decideParts, reject } from "../../translation/field-decisions.ts";
 import { readCallProof } from "../call-signature.ts";
 import { customPart } from "../custom-part.ts";
 import { cacheOf, readContent, readTexts } from "./content-in.ts";
@@ -70,7 +70,7 @@ class Turns {
   /** The results of `functions` name the function, and answer its last call. */
   #legacyIdOf({ name }: JsonObject, path: string): string {
     const id = this.#legacyIds.get(stringOf(name) ?? "");
-    return id ?? refuse(`${path}.name`, "a function message must name the function_call that it answers");
+    return id ?? reject(`${path}.name`, "a function message must name the function_call that it answers");
   }
 
   #answer(message: JsonObject, path: string, id: string): void {
@@ -117,7 +117,7 @@ class Turns {
 function callIdOf(message: JsonObject, path: string): string {
   return (
     stringOf(message["tool_call_id"]) ??
-    refuse(`${path}.tool_call_id`, "a tool message must name the call that it answers")
+    reject(`${path}.tool_call_id`, "a tool message must name the call that it answers")
   );
 }
 
@@ -161,7 +161,7 @@ function readCalls(message: JsonObject, path: string): (IrToolCall | IrReasoning
     const id = stringOf(call["id"]);
     const name = stringOf(called["name"]);
     if (id === null || name === null) {
-      return refuse(`${path}.tool_calls[${index}]`, "a tool call must have an id and a name");
+      return reject(`${path}.tool_calls[${index}]`, "a tool call must have an id and a name");
     }
     const read: IrToolCall = {
       type: "tool_call",
@@ -179,7 +179,7 @@ function readCalls(message: JsonObject, path: string): (IrToolCall | IrReasoning
 function readLegacyCall(message: JsonObject, path: string): IrToolCall | null {
   const call = isZero(message["function_call"]) ? null : objectOf(message["function_call"]);
   if (call === null) return null;
-  const name = stringOf(call["name"]) ?? refuse(`${path}.function_call.name`, "must be a name");
+  const name = stringOf(call["name"]) ?? reject(`${path}.function_call.name`, "must be a name");
   const id = `call_function_${path.replace(/\D/g, "")}`;
   const input = stringOf(call["arguments"]) ?? "";
   return { type: "tool_call", id, kind: "function", namespace: null, name, input };

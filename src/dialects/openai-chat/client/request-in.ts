@@ -4,7 +4,7 @@ import { booleanOf, listOf, numberOf, objectOf, stringOf, stringsOf } from "../.
 import { readFormat } from "../../openai/format.ts";
 import { readIdentity } from "../../openai/identity.ts";
 import { readEffort } from "../../reasoning/effort.ts";
-import { type DroppedFields, decideFields, refuse } from "../../translation/field-decisions.ts";
+import { type DroppedFields, decideFields, reject } from "../../translation/field-decisions.ts";
 import { requestFields } from "./fields.ts";
 import { readMessages } from "./messages-in.ts";
 import { readToolChoice, readTools } from "./tools-in.ts";
@@ -12,7 +12,7 @@ import { readToolChoice, readTools } from "./tools-in.ts";
 export function readRequest(body: JsonObject, dropped: DroppedFields): IrRequest {
   decideFields(body, requestFields, dropped);
   if (listOf(body["modalities"]).includes("audio"))
-    refuse("modalities", "the model's provider gives no audio");
+    reject("modalities", "the model's provider gives no audio");
   return {
     stream: body["stream"] === true,
     ...readMessages(body["messages"], dropped),
@@ -44,5 +44,5 @@ function readReasoning(asked: Json | undefined): IrReasoningSettings | null {
 }
 
 function describedIn(format: JsonObject): JsonObject {
-  return objectOf(format["json_schema"]) ?? refuse("response_format.json_schema", "must be an object");
+  return objectOf(format["json_schema"]) ?? reject("response_format.json_schema", "must be an object");
 }

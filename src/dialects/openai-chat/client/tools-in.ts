@@ -2,7 +2,7 @@ import type { Json, JsonObject } from "../../../base/json.ts";
 import type { IrFunctionTool, IrTool, IrToolChoice, ToolRef } from "../../ir/ir.ts";
 import { booleanOf, nonEmpty, objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
 import { functionTool } from "../../tools/schema.ts";
-import { type DroppedFields, decideFields, refuse } from "../../translation/field-decisions.ts";
+import { type DroppedFields, decideFields, reject } from "../../translation/field-decisions.ts";
 import { customPart } from "../custom-part.ts";
 import { cacheOf } from "./content-in.ts";
 import { functionFields } from "./fields.ts";
@@ -30,7 +30,7 @@ function readTool(tool: JsonObject, path: string, dropped: DroppedFields): IrToo
 function impliedType(tool: JsonObject, path: string): string {
   if (customPart(tool) !== null) return "custom";
   return objectOf(tool["function"]) === null
-    ? refuse(`${path}.type`, "a tool must have a type, such as function")
+    ? reject(`${path}.type`, "a tool must have a type, such as function")
     : "function";
 }
 
@@ -54,7 +54,7 @@ function readCustom(tool: JsonObject, path: string): IrTool {
 }
 
 function readName(tool: JsonObject, path: string): string {
-  return stringOf(tool["name"]) ?? refuse(`${path}.name`, "a tool must have a name");
+  return stringOf(tool["name"]) ?? reject(`${path}.name`, "a tool must have a name");
 }
 
 export function readToolChoice(body: JsonObject): IrToolChoice | null {
@@ -64,7 +64,7 @@ export function readToolChoice(body: JsonObject): IrToolChoice | null {
 function choiceOf(choice: Json | undefined): IrToolChoice | null {
   if (choice === "auto" || choice === "required" || choice === "none") return { type: choice };
   if (choice === undefined || choice === null) return null;
-  const named = objectOf(choice) ?? refuse("tool_choice", "must be auto, required, none or an object");
+  const named = objectOf(choice) ?? reject("tool_choice", "must be auto, required, none or an object");
   const allowed = objectOf(named["allowed_tools"]);
   if (allowed !== null) return allowedOf(allowed);
   const ref = refOf(named) ?? refOf({ function: named });

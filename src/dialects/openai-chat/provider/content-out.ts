@@ -3,7 +3,7 @@ import { dataUrl } from "../../ir/data-url.ts";
 import type { IrContent, IrDocument, IrImage } from "../../ir/ir.ts";
 import { cacheBreakpoint } from "../../openai/cache-marks.ts";
 import type { Target } from "../../provider-dialect.ts";
-import { refuse } from "../../translation/field-decisions.ts";
+import { reject } from "../../translation/field-decisions.ts";
 import { flattenContent } from "../../translation/flatten-content.ts";
 import { takesCacheBreakpoints, takesCacheControl } from "../../translation/model-traits.ts";
 
@@ -26,7 +26,7 @@ function writePart(block: IrContent): JsonObject {
   if (block.type === "text") return { type: "text", text: block.text };
   if (block.type === "image") return writeImage(block);
   if (block.type === "document") return writeFile(block);
-  return refuse(block.type, "cannot be written as chat content");
+  return reject(block.type, "cannot be written as chat content");
 }
 
 function writeImage(image: IrImage): JsonObject {
@@ -40,7 +40,7 @@ function writeImage(image: IrImage): JsonObject {
 function writeFile(document: IrDocument): JsonObject {
   const { source } = document;
   if (source.kind !== "base64") {
-    return refuse(document.path ?? "document", "the model's provider takes documents as base64 only");
+    return reject(document.path ?? "document", "the model's provider takes documents as base64 only");
   }
   return {
     type: "file",

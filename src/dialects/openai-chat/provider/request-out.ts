@@ -7,7 +7,7 @@ import { openAiSampling } from "../../openai/sampling.ts";
 import type { Target } from "../../provider-dialect.ts";
 import { effortOf, openAiEffort } from "../../reasoning/effort.ts";
 import { functionSchema } from "../../tools/schema.ts";
-import { type DroppedFields, refuse } from "../../translation/field-decisions.ts";
+import { type DroppedFields, reject } from "../../translation/field-decisions.ts";
 import { reasons, takesCacheBreakpoints, takesCacheControl } from "../../translation/model-traits.ts";
 import { hasQuirk } from "../quirks.ts";
 import { writeMessages } from "./messages-out.ts";
@@ -66,7 +66,7 @@ function addLimits(body: JsonObject, request: IrRequest, target: Target, dropped
   const limit = request.maxOutputTokens;
   const max = target.maxOutputTokens ?? Number.POSITIVE_INFINITY;
   if (request.stop.length > maxStops && target.isStrict) {
-    refuse(dropped.names.stop, `the model's provider takes at most ${maxStops}`);
+    reject(dropped.names.stop, `the model's provider takes at most ${maxStops}`);
   }
   if (limit !== null) body[target.maxTokensField] = Math.min(limit, max);
   if (request.stop.length > 0) body["stop"] = [...request.stop];

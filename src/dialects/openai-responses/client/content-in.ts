@@ -1,7 +1,7 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import { parseDataUrl } from "../../ir/data-url.ts";
 import type { CacheControl, IrBytes, IrContent, IrRefusal, IrText } from "../../ir/ir.ts";
-import { refuse, Untranslatable } from "../../translation/field-decisions.ts";
+import { reject, Untranslatable } from "../../translation/field-decisions.ts";
 
 /** The content of a user, a developer or a tool: a string or a list of parts. */
 export function readContent(content: Json | undefined, path: string): IrContent[] {
@@ -21,7 +21,7 @@ function readParts<Block extends IrContent | IrRefusal>(
 ): (Block | IrText)[] {
   if (typeof content === "string") return content === "" ? [] : [{ type: "text", text: content }];
   if (content === undefined || content === null) return [];
-  if (!Array.isArray(content)) refuse(path, "must be a string or a list of parts");
+  if (!Array.isArray(content)) reject(path, "must be a string or a list of parts");
   const blocks = content.map((part, index) => read(part, `${path}[${index}]`));
   return blocks.filter((block) => block.type !== "text" || block.text !== "");
 }
@@ -31,23 +31,23 @@ function readAnswerPart(part: Json, path: string): IrText | IrRefusal {
     return { type: "refusal", text: part["refusal"] };
   }
   const block = readPart(part, path);
-  return block.type === "text" ? block : refuse(path, "an assistant message holds text only");
+  return block.type === "text" ? block : reject(path, "an assistant message holds text only");
 }
 
 function readPart(part: Json, path: string): IrContent {
-  if (!isObject(part)) refuse(path, "must be an object");
+  if (!isObject(part)) reject(path, "must be an object");
   switch (part["type"]) {
     case "input_text":
     case "output_text":
     case "text":
-      if (typeof part["text"] !== "string") refuse(`${path}.text`, "must be a string");
+      if (typeof part["text"] !== "string") reject(`${path}.text`, "must be a string");
       return { type: "text", text: part["text"], ...cacheOf(part) };
     case "input_image":
       return readImage(part, path);
     case "input_file":
       return readFile(part, path);
     default:
-      if (typeof part["type"] !== "string") refuse(`${path}.type`, "must be a string");
+      if (typeof part["type"] !== "string") reject(`${path}.type`, "must be a string");
       throw new Untranslatable(
         `${path}.type`,
         `${JSON.stringify(part["type"])} cannot be sent to this model's provider`,
@@ -57,7 +57,7 @@ function readPart(part: Json, path: string): IrContent {
 
 function readImage(part: JsonObject, path: string): IrContent {
   const { image_url: url, detail } = part;
-  if (typeof url !== "string") refuseFileId(part, path, "image_url");
+  if (typeof url !== "string") rejectFileId(part, path, "image_url");
   return {
     type: "image",
     source: parseDataUrl(url) ?? { kind: "url", url },
@@ -70,7 +70,7 @@ function readImage(part: JsonObject, path: string): IrContent {
 function readFile(part: JsonObject, path: string): IrContent {
   const { file_data: data, file_url: url, filename } = part;
   const address = typeof data === "string" ? data : url;
-  if (typeof address !== "string") refuseFileId(part, path, "file_data");
+  if (typeof address !== "string") rejectFileId(part, path, "file_data");
   return {
     type: "document",
     source: typeof data === "string" ? readFileData(data) : { kind: "url", url: address },
@@ -86,14 +86,14 @@ function readFileData(data: string): IrBytes {
 }
 
 /** A stored file exists at one provider only. */
-function refuseFileId(part: JsonObject, path: string, instead: string): never {
+function rejectFileId(part: JsonObject, path: string, instead: string): never {
   if (typeof part["file_id"] === "string") {
     throw new Untranslatable(
       `${path}.file_id`,
       `this model's provider does not know the file; send ${instead}`,
     );
   }
-  refuse(`${path}.${instead}`, "must be a string");
+  reject(`${path}.${instead}`, "must be a string");
 }
 
 function cacheOf(part: JsonObject): { cache?: CacheControl } {

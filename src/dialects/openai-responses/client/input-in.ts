@@ -1,7 +1,7 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import type { IrAssistantBlock, IrMessage, IrText, IrUserBlock, ToolKind } from "../../ir/ir.ts";
 import { listOf, nonEmpty } from "../../json/json-fields.ts";
-import { type DroppedFields, refuse, Untranslatable } from "../../translation/field-decisions.ts";
+import { type DroppedFields, reject, Untranslatable } from "../../translation/field-decisions.ts";
 import { readReplayedReasoning } from "../reasoning.ts";
 import { readAnswer, readContent } from "./content-in.ts";
 import { type LateTools, toolSearchName } from "./tools-in.ts";
@@ -33,10 +33,10 @@ export function readInput(input: Json | undefined, dropped: DroppedFields): Inpu
   else if (Array.isArray(input)) {
     input.forEach((item, index) => {
       const path = `input[${index}]`;
-      if (!isObject(item)) refuse(path, "must be an object");
+      if (!isObject(item)) reject(path, "must be an object");
       reader.readItem(item, path);
     });
-  } else refuse("input", "must be a string or a list of items");
+  } else reject("input", "must be a string or a list of items");
   return reader;
 }
 
@@ -120,7 +120,7 @@ class InputReader implements InputConversation {
         this.#instruct(readContent(content, `${path}.content`), path);
         break;
       default:
-        refuse(`${path}.role`, "must be user, assistant, system or developer");
+        reject(`${path}.role`, "must be user, assistant, system or developer");
     }
   }
 
@@ -132,9 +132,9 @@ class InputReader implements InputConversation {
 
   #readCall(item: JsonObject, path: string, kind: ToolKind, input: Json | undefined, field: string): void {
     const name = item["name"];
-    if (typeof name !== "string" || name === "") refuse(`${path}.name`, "must be a name");
+    if (typeof name !== "string" || name === "") reject(`${path}.name`, "must be a name");
     if (input !== undefined && input !== null && typeof input !== "string") {
-      refuse(`${path}.${field}`, "must be a string");
+      reject(`${path}.${field}`, "must be a string");
     }
     this.#answer({
       type: "tool_call",
@@ -192,7 +192,7 @@ class InputReader implements InputConversation {
       throw new Untranslatable(path, `this model's provider does not keep items; ${advice}`);
     }
     const item = `an item of type ${JSON.stringify(type)}`;
-    if (!vendorsOwn.test(type)) refuse(path, `${item} cannot be a part of a conversation`);
+    if (!vendorsOwn.test(type)) reject(path, `${item} cannot be a part of a conversation`);
     throw new Untranslatable(path, `${item} cannot be sent to this model's provider`);
   }
 
@@ -248,5 +248,5 @@ function implicitType(item: JsonObject): string {
 
 function callId(item: JsonObject, path: string): string {
   const id = item["call_id"];
-  return typeof id === "string" && id !== "" ? id : refuse(`${path}.call_id`, "must be an id");
+  return typeof id === "string" && id !== "" ? id : reject(`${path}.call_id`, "must be an id");
 }

@@ -4,7 +4,7 @@ import { booleanOf, listOf, numberOf, objectOf, objectsOf, stringOf } from "../.
 import { readFormat } from "../../openai/format.ts";
 import { readIdentity } from "../../openai/identity.ts";
 import { readEffort } from "../../reasoning/effort.ts";
-import { type DroppedFields, decideFields, decideParts, refuse } from "../../translation/field-decisions.ts";
+import { type DroppedFields, decideFields, decideParts, reject } from "../../translation/field-decisions.ts";
 import { itemFields, partFields, reasoningFields, requestFields, textFields } from "./fields.ts";
 import { readInput } from "./input-in.ts";
 import { readToolChoice, readTools } from "./tools-in.ts";
@@ -56,7 +56,7 @@ function decideInput(input: Json | undefined, dropped: DroppedFields): void {
 function readInclude(body: JsonObject, dropped: DroppedFields): void {
   const include = listOf(body["include"]);
   if (include.includes("message.output_text.logprobs"))
-    refuse("include", "log probabilities are not available");
+    reject("include", "log probabilities are not available");
   if (include.some((entry) => entry !== "reasoning.encrypted_content")) dropped.add("include");
 }
 
@@ -77,5 +77,5 @@ function readReasoningSettings(
 }
 
 function describedIn(format: JsonObject): JsonObject {
-  return isObject(format["schema"]) ? format : refuse("text.format.schema", "must be a JSON schema");
+  return isObject(format["schema"]) ? format : reject("text.format.schema", "must be a JSON schema");
 }

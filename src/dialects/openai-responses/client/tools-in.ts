@@ -2,7 +2,7 @@ import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import type { IrTool, IrToolChoice, ToolRef } from "../../ir/ir.ts";
 import { booleanOf, nonEmpty, objectOf, stringOf } from "../../json/json-fields.ts";
 import { functionTool } from "../../tools/schema.ts";
-import { type DroppedFields, decideFields, refuse } from "../../translation/field-decisions.ts";
+import { type DroppedFields, decideFields, reject } from "../../translation/field-decisions.ts";
 import { customToolFields, functionFields } from "./fields.ts";
 
 /** Codex' tool search has no name on the wire. */
@@ -38,12 +38,12 @@ function readToolList(
   dropped: DroppedFields,
 ): IrTool[] {
   if (tools === null || tools === undefined) return [];
-  if (!Array.isArray(tools)) refuse(path, "must be a list");
+  if (!Array.isArray(tools)) reject(path, "must be a list");
   return tools.flatMap((tool, index) => {
     const toolPath = `${path}[${index}]`;
     return isObject(tool)
       ? readTool(tool, namespace, toolPath, dropped)
-      : refuse(toolPath, "must be an object");
+      : reject(toolPath, "must be an object");
   });
 }
 
@@ -75,7 +75,7 @@ function readTool(
     case "tool_search":
       return [readToolSearch(tool, said, path)];
     default:
-      if (typeof type !== "string") refuse(`${path}.type`, "must be a string");
+      if (typeof type !== "string") reject(`${path}.type`, "must be a string");
       return [{ type: "hosted", dialect: "responses", name: type, path }];
   }
 }
@@ -100,13 +100,13 @@ function readToolSearch(tool: JsonObject, description: string | null, path: stri
 
 function nameOf(tool: JsonObject, path: string): string {
   const name = tool["name"];
-  return typeof name === "string" && name !== "" ? name : refuse(`${path}.name`, "must be a name");
+  return typeof name === "string" && name !== "" ? name : reject(`${path}.name`, "must be a name");
 }
 
 export function readToolChoice(choice: Json | undefined, tools: readonly IrTool[]): IrToolChoice | null {
   if (choice === undefined || choice === null) return null;
   if (choice === "auto" || choice === "none" || choice === "required") return { type: choice };
-  if (!isObject(choice)) refuse("tool_choice", "must be auto, none, required or an object");
+  if (!isObject(choice)) reject("tool_choice", "must be auto, none, required or an object");
   const type = choice["type"];
   switch (type) {
     case "function":
@@ -117,7 +117,7 @@ export function readToolChoice(choice: Json | undefined, tools: readonly IrTool[
     case "allowed_tools":
       return readAllowed(choice, tools);
     default:
-      if (typeof type !== "string") refuse("tool_choice.type", "must be a string");
+      if (typeof type !== "string") reject("tool_choice.type", "must be a string");
       return { type: "hosted", name: type };
   }
 }
@@ -129,10 +129,10 @@ function readRef(choice: JsonObject, path: string): ToolRef {
 /** Hosted tools in the list are ignored, because they are dropped anyway. */
 function readAllowed(choice: JsonObject, tools: readonly IrTool[]): IrToolChoice {
   const list = choice["tools"];
-  if (!Array.isArray(list)) refuse("tool_choice.tools", "must be a list");
+  if (!Array.isArray(list)) reject("tool_choice.tools", "must be a list");
   const refs = list.flatMap((entry, index): ToolRef[] => {
     const path = `tool_choice.tools[${index}]`;
-    if (!isObject(entry)) refuse(path, "must be an object");
+    if (!isObject(entry)) reject(path, "must be an object");
     if (entry["type"] === "function" || entry["type"] === "custom") return [readRef(entry, path)];
     if (entry["type"] === "tool_search") return [{ namespace: null, name: toolSearchName }];
     return entry["type"] === "namespace" ? membersOf(nameOf(entry, path), tools) : [];

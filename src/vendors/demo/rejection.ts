@@ -12,16 +12,16 @@ export interface DemoError {
 const maxChoices = 128;
 
 /** For a field that the demo cannot obey, and that would change what the answer means. */
-export function refusalOf(body: JsonObject): DemoError | null {
+export function rejectionOf(body: JsonObject): DemoError | null {
   const choices = wholeNumberOf(body["n"]) ?? 1;
-  if (choices < 1 || choices > maxChoices) return refuse("n", `The demo gives 1 to ${maxChoices} choices.`);
+  if (choices < 1 || choices > maxChoices) return reject("n", `The demo gives 1 to ${maxChoices} choices.`);
   const asksForMany = (wholeNumberOf(body["top_logprobs"]) ?? 0) > 0;
   if (body["logprobs"] !== true && !asksForMany) return null;
   const param = asksForMany ? "top_logprobs" : "logprobs";
-  return refuse(param, "The demo is not a model, so its words have no probabilities. Leave them out.");
+  return reject(param, "The demo is not a model, so its words have no probabilities. Leave them out.");
 }
 
-function refuse(param: string, message: string): DemoError {
+function reject(param: string, message: string): DemoError {
   return { message, param, code: "unsupported_parameter" };
 }
 

@@ -2,8 +2,8 @@ import { msPerDay } from "../../base/clock.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { errorIn } from "../../dialects/errors/bare-error.ts";
 import { objectOf, objectsOf, stringOf } from "../../dialects/json/json-fields.ts";
-import { readDefaultRefusal } from "../http/default-refusal.ts";
-import type { RefusalSubject, RefusedAnswer, VendorRefusal } from "../provider.ts";
+import { readDefaultError } from "../http/default-error";
+import type { ErrorResponse, ProviderError, ProviderErrorSubject } from "../provider.ts";
 
 /** Google's daily quotas are renewed at midnight in California. */
 const clock = new Intl.DateTimeFormat("en-US", {
@@ -21,31 +21,35 @@ function untilMidnightMs(nowMs: number): number {
 }
 
 /** Google's errors: `status` says more than the HTTP status, and `details` when to try again. */
-export function readGoogleRefusal(answer: RefusedAnswer): VendorRefusal {
-  const refusal = readDefaultRefusal(answer);
+export function readGoogleError(answer: ErrorResponse): ProviderError {
+  const providerError = readDefaultError(answer);
   const error = objectOf(errorIn(answer.text)?.["error"]);
-  if (error === null) return refusal;
+  if (error === null) return providerError;
   const details = objectsOf(error["details"]);
   const about = subjectOf(answer.head.status, error, details);
   const quotaResetMs = isDailyQuota(details) ? untilMidnightMs(answer.receivedAtMs) : null;
   return {
-    ...refusal,
+    ...providerError,
     ...(about === null ? {} : { about }),
     ...(quotaResetMs === null ? {} : { quotaResetMs }),
-    retryAfterMs: quotaResetMs ?? retryDelayMs(details) ?? refusal.retryAfterMs,
+    retryAfterMs: quotaResetMs ?? retryDelayMs(details) ?? providerError.retryAfterMs,
   };
 }
 
 /** Null if the HTTP status is sufficient. */
-function subjectOf(status: number, error: JsonObject, details: readonly JsonObject[]): RefusalSubject | null {
+function subjectOf(
+  status: number,
+  error: JsonObject,
+  details: readonly JsonObject[],
+): ProviderErrorSubject | null {
   if (status === 504) return "timeout";
   if (status !== 400) return null;
-  if (isKeyRefused(error, details)) return "credential";
+  if (isKeyRejected(error, details)) return "credential";
   // The account's location is not supported, or billing is off.
   return error["status"] === "FAILED_PRECONDITION" ? "account" : null;
 }
 
-function isKeyRefused(error: JsonObject, details: readonly JsonObject[]): boolean {
+function isKeyRejected(error: JsonObject, details: readonly JsonObject[]): boolean {
   if (details.some(({ reason }) => reason === "API_KEY_INVALID")) return true;
   return /\bapi key (?:not valid|expired)/i.test(stringOf(error["message"]) ?? "");
 }

@@ -1,23 +1,23 @@
 import { type ClientDialectName, clientDialect, type ProviderDialectName } from "../registry.ts";
-import type { Refusal } from "./refusal.ts";
+import type { ProviderErrorBody } from "./error-body";
 import { codeOf, given, type ToldDetails, vendorErrorOf } from "./vendor-error.ts";
 
 /**
  * What a client learns of a provider's refusal of its request: all that its SDK acts on. If the provider speaks the
  * client's dialect that is all of it; otherwise only what both dialects have a term for.
  */
-export function explainRefusal(
-  refusal: Refusal,
+export function explainProviderError(
+  error: ProviderErrorBody,
   client: ClientDialectName,
   provider: ProviderDialectName,
 ): { readonly message: string; readonly details: ToldDetails } {
-  if (provider === client) return { message: refusal.message, details: vendorErrorOf(refusal) };
+  if (provider === client) return { message: error.message, details: vendorErrorOf(error) };
   const isOpenAi = clientDialect(client).errorFormat === "openai";
-  const code = refusal.refusesProofs === true ? "invalid_encrypted_content" : codeOf(refusal);
-  const isUnsigned = refusal.refusesProofs === true && !isOpenAi && !refusal.message.includes("signature");
+  const code = error.refusesProofs === true ? "invalid_encrypted_content" : codeOf(error);
+  const isUnsigned = error.refusesProofs === true && !isOpenAi && !error.message.includes("signature");
   return {
-    message: isUnsigned ? `${invalidSignature}: ${refusal.message}` : refusal.message,
-    details: { param: translateParam(refusal.param, client), ...given({ code }) },
+    message: isUnsigned ? `${invalidSignature}: ${error.message}` : error.message,
+    details: { param: translateParam(error.param, client), ...given({ code }) },
   };
 }
 

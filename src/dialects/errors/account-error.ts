@@ -1,4 +1,4 @@
-import type { Refusal } from "./refusal.ts";
+import type { ProviderErrorBody } from "./error-body";
 
 /** How vendors say something of the operator's account: by a code or type, or only in the message. */
 interface Wording {
@@ -7,7 +7,7 @@ interface Wording {
   readonly start: RegExp;
 }
 
-function says({ codes, start }: Wording, { code, type, message }: Refusal): boolean {
+function says({ codes, start }: Wording, { code, type, message }: ProviderErrorBody): boolean {
   return codes.has(code) || codes.has(type) || start.test(message);
 }
 
@@ -35,8 +35,8 @@ const unknownModel: Wording = {
  * Whether the provider does not have the model, or has it no more. Its name is the operator's: the client's name of it never goes
  * up. A model within a tool is the client's.
  */
-export function isUnknownModel(refusal: Refusal): boolean {
-  return (refusal.param === undefined || refusal.param === "model") && says(unknownModel, refusal);
+export function isUnknownModel(error: ProviderErrorBody): boolean {
+  return (error.param === undefined || error.param === "model") && says(unknownModel, error);
 }
 
 const unpaid: Wording = {
@@ -56,6 +56,6 @@ const unpaid: Wording = {
 };
 
 /** Whether the account is out of credit, or has reached its spending limit. Vendors use 400, 402, 403 and 429 for it. */
-export function isUnpaid(refusal: Refusal): boolean {
-  return says(unpaid, refusal);
+export function isUnpaid(error: ProviderErrorBody): boolean {
+  return says(unpaid, error);
 }

@@ -1,11 +1,11 @@
 import { tableOf } from "../../base/collections/table.ts";
-import { readRefusal } from "../../dialects/errors/refusal.ts";
+import { readErrorBody } from "../../dialects/errors/error-body";
 import { objectOf, parseObject, stringOf } from "../../dialects/json/json-fields.ts";
 import { retryAfterMs } from "../http/retry-after.ts";
-import type { RefusalSubject, RefusedAnswer, VendorRefusal } from "../provider.ts";
+import type { ErrorResponse, ProviderError, ProviderErrorSubject } from "../provider.ts";
 
 /** AWS's exceptions whose status is misleading. Throttling never comes with a Retry-After. */
-const subjects = tableOf<RefusalSubject>({
+const subjects = tableOf<ProviderErrorSubject>({
   ExpiredTokenException: "expired",
   UnrecognizedClientException: "credential",
   InvalidSignatureException: "credential",
@@ -21,17 +21,17 @@ const subjects = tableOf<RefusalSubject>({
 const operatorsMistake = /on-demand throughput|model identifier is invalid|end of its life|invalid model/i;
 const overflow = /input is too long|prompt is too long|too many input tokens|exceeds? the (?:maximum|model)/i;
 
-export function readBedrockRefusal({ head, text, receivedAtMs }: RefusedAnswer): VendorRefusal {
+export function readBedrockError({ head, text, receivedAtMs }: ErrorResponse): ProviderError {
   // Some of AWS's servers write it with a capital letter.
   const message = stringOf(parseObject(text)?.["Message"]);
   const told = message === null ? text : JSON.stringify({ message });
-  const refusal = readRefusal(head.status, head.get("content-type"), told);
+  const error = readErrorBody(head.status, head.get("content-type"), told);
   const type = exceptionOf({ head, text });
-  const contextOverflow = refusal.contextOverflow || (head.status === 400 && overflow.test(refusal.message));
-  const isAboutProofs = head.status === 400 && refusal.refusesProofs === true;
-  const subject = isAboutProofs ? "proofs" : subjectOf(type, refusal.message, text);
+  const contextOverflow = error.contextOverflow || (head.status === 400 && overflow.test(error.message));
+  const isAboutProofs = head.status === 400 && error.refusesProofs === true;
+  const subject = isAboutProofs ? "proofs" : subjectOf(type, error.message, text);
   return {
-    ...refusal,
+    ...error,
     contextOverflow,
     ...(type === null ? {} : { type }),
     ...(subject === null ? {} : { about: subject }),
@@ -40,19 +40,19 @@ export function readBedrockRefusal({ head, text, receivedAtMs }: RefusedAnswer):
 }
 
 /** In a header, followed by a colon and a URL, or in the body, after a namespace and a hash. */
-export function exceptionOf({ head, text }: Pick<RefusedAnswer, "head" | "text">): string | null {
+export function exceptionOf({ head, text }: Pick<ErrorResponse, "head" | "text">): string | null {
   const named = head.get("x-amzn-errortype") ?? stringOf(parseObject(text)?.["__type"]);
   return named?.split(":")[0]?.split("#").at(-1)?.trim() ?? null;
 }
 
-function subjectOf(type: string | null, message: string, text: string): RefusalSubject | null {
+function subjectOf(type: string | null, message: string, text: string): ProviderErrorSubject | null {
   if (type === "ValidationException") return operatorsMistake.test(message) ? "account" : "request";
   if (type === "ModelErrorException") return modelError(text);
   return type === null ? null : (subjects[type] ?? null);
 }
 
 /** 424: the model's own server failed, and the answer says with what. */
-function modelError(text: string): RefusalSubject {
+function modelError(text: string): ProviderErrorSubject {
   const original = objectOf(parseObject(text))?.["originalStatusCode"];
   if (original === 429) return "busy";
   return typeof original === "number" && original >= 400 && original < 500 ? "request" : "failure";

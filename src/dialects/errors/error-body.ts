@@ -4,7 +4,7 @@ import { listOf } from "../json/json-fields.ts";
 import { saidIn } from "./bare-error.ts";
 
 /** A provider's error, whatever its format. Safe to show to a client. */
-export interface Refusal {
+export interface ProviderErrorBody {
   readonly message: string;
   readonly contextOverflow: boolean;
   readonly code?: string | undefined;
@@ -25,14 +25,14 @@ export interface TokenLimit {
 const maxMessageChars = 2000;
 
 /** Reads OpenAI's and Anthropic's envelopes, FastAPI's `detail`, bare messages, plain text, HTML and empty bodies. */
-export function readRefusal(status: number, contentType: string | null, text: string): Refusal {
+export function readErrorBody(status: number, contentType: string | null, text: string): ProviderErrorBody {
   const said = saidIn(text);
   if (said === null) return describe(plainText(contentType, text) ?? statusText(status), {});
   return describe(messageOf(said) ?? statusText(status), errorIn(said));
 }
 
 /** Reads an error that is already parsed, such as the data of an in-stream error event. */
-export function readErrorObject(body: JsonObject): Refusal {
+export function readErrorObject(body: JsonObject): ProviderErrorBody {
   return describe(messageOf(body) ?? "The provider reported an error.", errorIn(body));
 }
 
@@ -52,7 +52,7 @@ export function isDisguised(body: JsonObject): boolean {
   return choices === undefined && code !== undefined && typeof body["msg"] === "string";
 }
 
-function describe(rawMessage: string, error: JsonObject): Refusal {
+function describe(rawMessage: string, error: JsonObject): ProviderErrorBody {
   const message = redact(withGeneration(rawMessage, error)).slice(0, maxMessageChars);
   const code = codeOf(error["code"]);
   const type = wordOf(error["type"]);
