@@ -113,7 +113,7 @@ const lines: Readonly<Record<NodeEvent["kind"], Line>> = {
   ],
   blocked: [
     "warn",
-    "another session keeps the account of this key locked; its requests are refused and its charges wait until it is given back",
+    "another session keeps the account of this key locked; its requests are rejected and its charges wait until it is given back",
   ],
   unkept: [
     "error",

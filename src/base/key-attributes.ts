@@ -62,7 +62,7 @@ export interface KeyAttribute {
   readonly takes: string;
   readonly none?: string;
   readonly help: { readonly create: string; readonly update: string };
-  /** What a refused value should have been. */
+  /** What a rejected value should have been. */
   readonly rule: string;
 }
 

@@ -113,13 +113,13 @@ function pricesOf({ price, deployments = [] }: ModelConfig, path: string): [Pric
   return [[price, `${path}.price`], ...own].filter((each): each is [PriceConfig, string] => each[0] != null);
 }
 
-/** Requests for these are refused: they would be free by mistake. */
+/** Requests for these are rejected: they would be free by mistake. */
 function unpriced(price: PriceConfig, uses: readonly ModelUse[]): string[] {
   const lacking = routesOf(uses).filter(
     ({ prices }) => prices.length > 0 && !prices.some((name) => name in price),
   );
   const warning = lacking.map(
-    ({ use, prices }) => `has none of ${prices.join(", ")}, so requests for ${use} are refused`,
+    ({ use, prices }) => `has none of ${prices.join(", ")}, so requests for ${use} are rejected`,
   );
   return [...new Set(warning)];
 }

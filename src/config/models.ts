@@ -81,7 +81,7 @@ function lacksSearchPrice({ deployments, allow, serves }: ModelSettings, { usabl
   });
 }
 
-/** What a model is said to serve though its provider has no such requests: all of them would be refused. */
+/** What a model is said to serve though its provider has no such requests: all of them would be rejected. */
 function unservedUses({ serves, deployments }: ModelSettings, { usable }: Providers): string[] {
   return serves.flatMap((use) => {
     const routes = meteredRouteNames.map(meteredRoute).filter((route) => route.use === use);

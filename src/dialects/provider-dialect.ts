@@ -147,7 +147,7 @@ export interface Target {
   readonly fields?: JsonObject;
   /** The operator wants prompts marked for Claude's cache where the client cannot know that it has to. */
   readonly marksCache?: boolean;
-  /** The provider has refused the proofs of this conversation's reasoning. */
+  /** The provider has rejected the proofs of this conversation's reasoning. */
   readonly refusesProofs?: true;
 }
 

@@ -148,7 +148,7 @@ export class Attempts {
     if (state.isProbe) breaker.abandonProbe();
   }
 
-  /** At most once: without signatures there are none to refuse. */
+  /** At most once: without signatures there are none to reject. */
   #tryWithoutProofs(candidate: Candidate, plan: GenerationPlan, state: AttemptState): boolean {
     if (plan.isOver || !plan.leaveProofsOut() || !this.#selector.tryAgain(candidate, state)) return false;
     state.finalFailure = null;
@@ -200,7 +200,7 @@ function leftBeforeSending(candidate: Candidate, plan: Plan, state: AttemptState
 }
 
 /**
- * Returns true if an expired credential can be replaced. At most once per exchange: if the provider refuses the new one too,
+ * Returns true if an expired credential can be replaced. At most once per exchange: if the provider rejects the new one too,
  * age was not the reason.
  */
 function renewCredential(failure: Failure, use: CredentialUse | null, state: AttemptState): boolean {

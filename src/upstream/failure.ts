@@ -38,11 +38,11 @@ export interface Failure {
   readonly evidence: FailureEvidence | null;
   /** Set if the provider is overloaded: the pause it asked for, 0 if none. */
   readonly coolDownMs: number | null;
-  /** Set if the API key was refused, so that another key of the pool can be tried. */
+  /** Set if the API key was rejected, so that another key of the pool can be tried. */
   readonly keyProblem: "rejected" | "throttled" | null;
   /** Set if the key's quota is used up: the time until it is usable again. */
   readonly quotaResetMs: number | null;
-  /** Signatures of earlier reasoning were refused. The request may be accepted without them. */
+  /** Signatures of earlier reasoning were rejected. The request may be accepted without them. */
   readonly refusesProofs: boolean;
   /** The credential has expired, so that a new one can be tried. */
   readonly hasExpired: boolean;
@@ -180,7 +180,7 @@ export function unprepared(error: GatewayError): Failure {
 
 /**
  * Any status but 200. Not retried if `body` reports usage, which is charged: neither at another deployment, nor with another
- * key, nor without what was refused.
+ * key, nor without what was rejected.
  */
 export function errorStatus(
   status: number,

@@ -53,7 +53,7 @@ export interface Vendor {
    * not even parsed then.
    */
   bodyChanges?(dialect: ProviderDialectName, options: ProviderOptions): BodyChanger | null;
-  /** Headers of the request that the vendor would refuse, and that are dropped. */
+  /** Headers of the request that the vendor would reject, and that are dropped. */
   leftOut?(
     dialect: ProviderDialectName,
     headers: ForwardedHeaders,

@@ -47,7 +47,7 @@ export class FetchTransfer implements Transfer {
     } catch (cause) {
       this.isConnected = !unreachableCodes.has(systemCode(cause));
       if (!signal.aborted)
-        this.#receiver.failed(systemCode(cause) === malformedCode ? malformed("fetch refused it") : cause);
+        this.#receiver.failed(systemCode(cause) === malformedCode ? malformed("fetch rejected it") : cause);
       return;
     }
     if (!signal.aborted) this.#receiver.ended();

@@ -160,7 +160,7 @@ describe("a price that nothing is charged by is warned about, and so is what has
     [
       '["rerank"]',
       "{ characters = 1 }",
-      "price has none of search_units, input, requests, so requests for rerank are refused",
+      "price has none of search_units, input, requests, so requests for rerank are rejected",
       "price.characters is for nothing that it serves (rerank)",
     ],
     [
@@ -181,7 +181,7 @@ describe("a price that nothing is charged by is warned about, and so is what has
     [
       '["embeddings", "speech"]',
       "{ input = 1 }",
-      "price has none of characters, audio_output, requests, so requests for speech are refused",
+      "price has none of characters, audio_output, requests, so requests for speech are rejected",
     ],
     [
       '["images"]',
@@ -211,7 +211,7 @@ describe("a price that nothing is charged by is warned about, and so is what has
     const toml = `[providers.p]\nkind = "openai-compatible"\nbase_url = "http://127.0.0.1:1/v1"\n[[models]]\nid = "m"\nserves = ["speech"]
 [[models.deployments]]\nprovider = "p"\nprice = { characters = 1 }\n[[models.deployments]]\nprovider = "p"\nprice = { images = 1 }`;
     expect(warningsOf(toml)).toEqual([
-      'model "m", deployments[1].price has none of characters, audio_output, requests, so requests for speech are refused',
+      'model "m", deployments[1].price has none of characters, audio_output, requests, so requests for speech are rejected',
       'model "m", deployments[1].price.images is for nothing that it serves (speech)',
     ]);
   });

@@ -293,7 +293,7 @@ test("a refusal that its reader stumbles over fails the call at once, and gives 
   const stumbling: GenerationPlan = {
     ...usual,
     prepare: (deployment) => {
-      Object.assign(deployment.provider, { readRefusal: stumble });
+      Object.assign(deployment.provider, { readProviderError: stumble });
       return usual.prepare(deployment);
     },
   };

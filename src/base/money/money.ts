@@ -17,7 +17,7 @@ export const maxDebtNano = maxCredits * nanoPerCredit;
 export const maxLifetimeCredits = 1_000_000_000;
 
 /**
- * Stands for any larger amount of one call. It is one more than the largest balance, so a hold of it is always refused,
+ * Stands for any larger amount of one call. It is one more than the largest balance, so a hold of it is always rejected,
  * and a charge of it takes the whole balance.
  */
 export const unaffordableNano = maxCredits * nanoPerCredit + 1;

@@ -49,7 +49,7 @@ const use = Type.Union(modelUses.map((each) => Type.Literal(each))) as unknown a
 /** Clients are shown other names too, which mean something to them alone. */
 export const capabilitiesSchema = Type.Object(
   {
-    tools: flag("Calls tools; false: requests with tools are refused."),
+    tools: flag("Calls tools; false: requests with tools are rejected."),
     vision: flag("Takes images. Shown to clients."),
     reasoning: flag("Takes an effort or thinking; default: by the model's name, as are those below."),
     structured_output: flag("Claude: takes a format, and strict tools."),
@@ -73,7 +73,7 @@ export const modelSchema = table({
       minItems: 1,
       uniqueItems: true,
       default: usualUses,
-      description: "What it may be asked for. Requests for anything else are refused.",
+      description: "What it can be requested for. Requests for anything else are rejected.",
     }),
   ),
   provider: named("A name under [providers], if there is one deployment only."),
@@ -87,7 +87,7 @@ export const modelSchema = table({
   created: whole("Unix seconds.", { minimum: 0 }),
   public: flag("Listed for callers without a key.", true),
   free: flag("A model without a price that costs nothing.", false),
-  context_window: tokens("Tokens of input and output; a longer input is refused."),
+  context_window: tokens("Tokens of input and output; a longer input is rejected."),
   max_output_tokens: tokens("The most that it produces for one request."),
   image_tokens_max: tokens("Tokens of one image at its highest quality and size, for the hold."),
   price: Type.Optional(priceSchema),

@@ -31,7 +31,7 @@ export const tokenPrices = { ...tokenRates, long_context: longContext };
 const usdPerThousandCalls = Type.Optional(
   Type.Number({
     description:
-      "USD per 1,000 calls of this hosted tool; without it, requests that offer the tool are refused.",
+      "USD per 1,000 calls of this hosted tool; without it, requests that offer the tool are rejected.",
     minimum: 0,
     maximum: 1_000_000,
   }),

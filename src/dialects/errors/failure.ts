@@ -66,7 +66,7 @@ export function cutShort(): GatewayError {
 }
 
 /**
- * The provider reports a failed answer, or refuses the request, together with its usage. That is charged once, before the
+ * The provider reports a failed answer, or rejects the request, together with its usage. That is charged once, before the
  * client sees the failure: whether the answer is whole or a stream, small or large, passed through or translated. If it is
  * more than zero, there is no retry, because the client would pay twice.
  */

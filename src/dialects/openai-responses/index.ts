@@ -67,7 +67,7 @@ const client: ClientDialect = {
   heartbeat,
 };
 
-/** Fields that a request for a count has; OpenAI refuses any other. */
+/** Fields that a request for a count has; OpenAI rejects any other. */
 const counted: ReadonlySet<string> = new Set([
   ...["model", "input", "instructions", "tools", "tool_choice", "parallel_tool_calls", "text", "reasoning"],
   ...["truncation", "previous_response_id", "conversation"],

@@ -33,7 +33,7 @@ function holdsCallOrResult(message: IrMessage): boolean {
   return false;
 }
 
-/** Removes the reasoning that a provider would recognise, and has refused: its account, key or model is another now. */
+/** Removes the reasoning that a provider would recognise, and has rejected: its account, key or model is another now. */
 export function withoutProofs(request: IrRequest, dropped: DroppedFields): IrRequest {
   const messages = request.messages.map((message) => withoutProofsIn(message, dropped));
   return { ...request, messages };

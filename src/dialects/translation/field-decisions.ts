@@ -39,7 +39,7 @@ export class DroppedFields {
   }
 }
 
-/** The stop sequences that a provider takes: most refuse those that are only white space, so these are dropped. */
+/** The stop sequences that a provider takes: most reject those that are only white space, so these are dropped. */
 export function takenStops({ stop }: Pick<IrRequest, "stop">, dropped: DroppedFields): string[] {
   const stops = stop.filter((sequence) => sequence.trim() !== "");
   if (stops.length < stop.length) dropped.add(dropped.names.stop);
@@ -65,7 +65,7 @@ export class Untranslatable extends GatewayError {
  * - `carried`: it is translated. A provider's dialect that has no counterpart drops and reports it, or rejects it.
  * - `ignored`: it says nothing that another provider could use, such as an item's id.
  * - `dropped`: no other dialect has it, and the answer means the same without it. It is reported.
- * - `refused`: no other dialect has it, and the answer would mean something else without it.
+ * - `rejected`: no other dialect has it, and the answer would mean something else without it.
  */
 export type FieldDecision = "carried" | "ignored" | "dropped" | RejectedField;
 

@@ -131,7 +131,7 @@ export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
         return;
       case "refusal":
         this.#queue.add(bytes);
-        if (this.#queue.bytes >= maxErrorBytes) this.#failRefused();
+        if (this.#queue.bytes >= maxErrorBytes) this.#failRejected();
         return;
       case "first_frame":
       case "opening":
@@ -168,7 +168,7 @@ export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
   /** Catches exceptions of error readers, which would leave the call waiting for its deadline. */
   #judgeEnd(): void {
     try {
-      if (this.#state === "refusal") this.#failRefused();
+      if (this.#state === "refusal") this.#failRejected();
       else if (this.#state === "whole" || this.#state === "unnamed") this.#inspectWhole();
       else if (this.#state === "first_frame" || this.#state === "opening") this.#inspectStart(true);
     } catch (cause) {
@@ -290,7 +290,7 @@ export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
     if (found !== "fine") this.#fail(failureWithin(found, this.#spoken));
   }
 
-  #failRefused(): void {
+  #failRejected(): void {
     const { head } = this;
     assert(head !== null, "a refusal has a head");
     const text = this.#queue.joined().toString("utf8", 0, maxErrorBytes);

@@ -10,7 +10,7 @@ export type Pass = "closed" | "probe" | "open" | "cooling";
 
 /**
  * What a failed call is evidence of. `connection`: no connection, or no answer in time. `provider`: it answered with a
- * failure. `unclear`: it refused, which may be because of the request or because of the deployment.
+ * failure. `unclear`: it rejected, which may be because of the request or because of the deployment.
  */
 export type FailureEvidence = "connection" | "provider" | "unclear";
 

@@ -83,6 +83,6 @@ function whyRejected(answer: TokenAnswer): string {
   const clock = clockProblem(answer.clockBehindMs);
   const advice = clock ?? "check tenant_id, client_id and client_secret";
   return answer.status < 500
-    ? `refuses to issue a token (${answer.status}); ${advice}`
+    ? `did not issue a token (${answer.status}); ${advice}`
     : `fails with ${answer.status}`;
 }

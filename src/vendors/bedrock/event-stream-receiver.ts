@@ -63,7 +63,7 @@ export class EventStreamReceiver implements FramedReceiver {
       this.#fail(cause);
       return;
     }
-    if (transcoder.error !== null) this.#refuse(transcoder.error);
+    if (transcoder.error !== null) this.#reject(transcoder.error);
     else if (events.length > 0) this.#pass(events);
   }
 
@@ -75,7 +75,7 @@ export class EventStreamReceiver implements FramedReceiver {
     if (events.length > 0) this.#receiver.received(events);
   }
 
-  #refuse({ name, body }: StreamError): void {
+  #reject({ name, body }: StreamError): void {
     const head = this.#unanswered;
     if (head === null) return;
     this.#isOver = true;

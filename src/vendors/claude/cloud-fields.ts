@@ -4,7 +4,7 @@ import type { MemberChanges } from "../../dialects/json/patch.ts";
 import { decideFields, type FieldDecisions } from "../../dialects/translation/field-decisions.ts";
 
 /**
- * What Anthropic's own API stores or runs for a client, and no cloud does. Without it the answer would differ, so it is refused
+ * What Anthropic's own API stores or runs for a client, and no cloud does. Without it the answer would differ, so it is rejected
  * with the message on which Anthropic's SDK resends the whole conversation of a thread.
  */
 export const atAnthropicOnly = {
@@ -15,7 +15,7 @@ export const atAnthropicOnly = {
 } as const satisfies FieldDecisions;
 
 /**
- * Refuses or reports fields of Anthropic's API that a cloud's does not have, and takes them out, also where they are
+ * Rejects or reports fields of Anthropic's API that a cloud's does not have, and takes them out, also where they are
  * null: that counts as absent here, and as an unknown field there.
  */
 export function withoutFields(

@@ -19,7 +19,7 @@ export interface TokenSourceOptions {
 
 /** A new token is asked for when this share of its life is over. */
 const refreshShare = 0.8;
-/** A token this close to its end may be refused by the time it arrives. */
+/** A token this close to its end may be rejected by the time it arrives. */
 const marginShare = 0.02;
 /** The longest that a host may take to issue one. */
 const issueTimeoutMs = 15_000;
@@ -32,7 +32,7 @@ const maxTimerMs = 2 ** 31 - 1;
 interface Held<Token> {
   readonly token: Token;
   readonly expiresAtMs: number;
-  /** It was issued because the one before it was refused, and has not been accepted yet. */
+  /** It was issued because the one before it was rejected, and has not been accepted yet. */
   isUnproven: boolean;
 }
 
@@ -71,8 +71,8 @@ export class TokenSource<Token extends object> {
   }
 
   /**
-   * The provider refused a token. It is dropped, unless it has been replaced already. Returns false if it was itself the
-   * replacement of a refused one: another would not help.
+   * The provider rejected a token. It is dropped, unless it has been replaced already. Returns false if it was itself the
+   * replacement of a rejected one: another would not help.
    */
   expired(token: Token): boolean {
     if (this.#held?.token !== token) return true;

@@ -144,8 +144,8 @@ async function impersonate(
 function whyRejected(answer: TokenAnswer): string {
   if (answer.status >= 500) return `fails with ${answer.status}`;
   const clock = clockProblem(answer.clockBehindMs);
-  if (clock !== null) return `refuses the workload's token: ${clock}`;
+  if (clock !== null) return `rejects the workload's token: ${clock}`;
   return answer.body["error"] === "invalid_grant"
-    ? "refuses the workload's token: it may have expired, or be meant for another audience"
-    : `refuses the exchange (${answer.status}); check the audience and the workload identity pool's provider`;
+    ? "rejects the workload's token: it may have expired, or be meant for another audience"
+    : `rejects the exchange (${answer.status}); check the audience and the workload identity pool's provider`;
 }

@@ -111,14 +111,14 @@ export async function issueByKey(
 function whyRejected(answer: TokenAnswer, { type }: OwnKey): string {
   if (answer.status >= 500) return `fails with ${answer.status}`;
   const clock = clockProblem(answer.clockBehindMs);
-  if (clock !== null) return `refuses the key: ${clock}`;
+  if (clock !== null) return `rejects the key: ${clock}`;
   const code = answer.body["error"];
   if (code === "invalid_grant") {
     return type === "service_account"
-      ? "refuses the key: it may have been deleted, or the clock may be off"
-      : "refuses the login: it has expired; run `gcloud auth application-default login` again";
+      ? "rejects the key: it may have been deleted, or the clock may be off"
+      : "rejects the login: it has expired; run `gcloud auth application-default login` again";
   }
-  return `refuses to issue a token (${answer.status}); check the key file`;
+  return `did not issue a token (${answer.status}); check the key file`;
 }
 
 /** A JSON Web Token (RFC 7519), signed with RS256. */

@@ -110,7 +110,7 @@ const unknownFields = { ...atAnthropicOnly, cache_control: "dropped", service_ti
 
 /**
  * Claude's bodies on Vertex: the model is in the target, the version in the body, and a mark on the whole conversation or with
- * a scope is refused. A system message within the conversation becomes the user's text.
+ * a scope is rejected. A system message within the conversation becomes the user's text.
  */
 function claudeChanges(
   body: JsonObject,

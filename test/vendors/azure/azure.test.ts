@@ -312,7 +312,7 @@ describe("credentials", () => {
     fake.tokenTrouble = text("canary-trouble", "text/html", { status: 400 });
     const refused = tokenFrom({ ...application, client_secret: azureAccount.secret });
     await expect(refused).rejects.toThrow(
-      "Entra refuses to issue a token (400); check tenant_id, client_id and client_secret",
+      "Entra did not issue a token (400); check tenant_id, client_id and client_secret",
     );
     fake.tokenTrouble = null;
   });

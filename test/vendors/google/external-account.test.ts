@@ -242,10 +242,10 @@ describe("what goes wrong is told without a secret:", () => {
     const words = { error: "invalid_grant", error_description: "canary-words" };
     answers["/sts"] = () => json(words, { status: 400 });
     await expect(headersFrom(file)).rejects.toThrow(
-      "Google's token service refuses the workload's token: it may have expired, or be meant for another audience",
+      "Google's token service rejects the workload's token: it may have expired, or be meant for another audience",
     );
     answers["/sts"] = () => json({ error: "invalid_target" }, { status: 400 });
-    await expect(headersFrom(file)).rejects.toThrow("refuses the exchange (400); check the audience");
+    await expect(headersFrom(file)).rejects.toThrow("rejects the exchange (400); check the audience");
     const date = new Date(Date.now() - 600_000).toUTCString();
     answers["/sts"] = () => json(words, { status: 400, headers: { date } });
     await expect(headersFrom(file)).rejects.toThrow("the clock is 10 minutes off (fast)");

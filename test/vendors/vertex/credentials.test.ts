@@ -101,11 +101,11 @@ describe("Google's tokens", () => {
     const body = { error: "invalid_grant", error_description: "canary-words" };
     fake.tokenTrouble = json(body, { status: 400, headers: dated(7 * 60_000) });
     await expect(headersFrom(keyFile(fake.tokenUri))).rejects.toThrow(
-      "Google refuses the key: the clock is 7 minutes off (slow); set it right",
+      "Google rejects the key: the clock is 7 minutes off (slow); set it right",
     );
     fake.tokenTrouble = json(body, { status: 400, headers: dated(0) });
     await expect(headersFrom(keyFile(fake.tokenUri))).rejects.toThrow(
-      "Google refuses the key: it may have been deleted, or the clock may be off",
+      "Google rejects the key: it may have been deleted, or the clock may be off",
     );
     await expect(headersFrom(userFile(fake.tokenUri))).rejects.toThrow(
       "run `gcloud auth application-default login` again",

@@ -12,7 +12,7 @@ export const requestFields = {
   max_tokens: "carried",
   messages: "carried",
   metadata: "carried",
-  // Audio among them is refused, text is what every dialect gives.
+  // Audio among them is rejected, text is what every dialect gives.
   modalities: "carried",
   model: "carried",
   moderation: { rejected: "the model's provider does not moderate; leave it out" },
@@ -80,7 +80,7 @@ export const partFields = {
     prompt_cache_breakpoint: "carried",
     type: "carried",
   },
-  // Refused as a whole.
+  // Rejected as a whole.
   input_audio: { input_audio: "carried", prompt_cache_breakpoint: "dropped", type: "carried" },
   refusal: { refusal: "carried", type: "carried" },
   text: { cache_control: "carried", prompt_cache_breakpoint: "carried", text: "carried", type: "carried" },

@@ -10,7 +10,7 @@ export const requestFields = {
   conversation: { rejected: keepsNothing },
   frequency_penalty: "dropped",
   image: "dropped",
-  // Encrypted reasoning is always included; log probabilities are refused, other values dropped.
+  // Encrypted reasoning is always included; log probabilities are rejected, other values dropped.
   include: "carried",
   input: "carried",
   instructions: "carried",
