@@ -1,5 +1,6 @@
 import { type ContentLevel, strictestContent } from "../base/requests/content-level.ts";
 import { readLabels } from "../base/requests/labels.ts";
+import type { ModelSettings } from "../config/settings.ts";
 import type { BodyForm, RecordingEnd } from "../content/document.ts";
 import type { ContentRecording } from "../content/recording.ts";
 import { writeUsage } from "../dialects/openai-chat/client/response-out.ts";
@@ -8,15 +9,12 @@ import type { ReceivedBytes } from "../upstream/upstream.ts";
 import type { Piece } from "./answer/stream-relayer.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Gateway } from "./gateway.ts";
+import type { AdmittedCall } from "./stages.ts";
 
 /** Begins to record a request whose body has come, unless somebody does not want that. The model's word comes later. */
-export function beginContent(
-  { content: recorder }: Gateway,
-  exchange: Exchange,
-  key: KeyRecord,
-  body: Uint8Array | string,
-): void {
+export function beginContent({ gateway, exchange, key }: AdmittedCall, body: Uint8Array | string): void {
   const { call, configured } = exchange;
+  const recorder = gateway.content;
   if (recorder === null || !call.route.isCharged) return;
   const { content: settings, tracing, bodyLimits } = configured.settings;
   const wanted = strictestContent(key.accountContent, key.content, wantedBy(call.request.headers));
@@ -30,10 +28,10 @@ function wantedBy(headers: Headers): ContentLevel | null {
   return headers.get("x-sluice-content") === "none" ? "none" : null;
 }
 
-/** The model is known. */
-export function narrowContent(exchange: Exchange): void {
-  const { content, model } = exchange;
-  if (content === null || model === null || model.content === null) return;
+/** The model is known, and may allow less to be recorded. */
+export function narrowContent(exchange: Exchange, model: ModelSettings): void {
+  const { content } = exchange;
+  if (content === null || model.content === null) return;
   if (!content.narrow(model.content)) exchange.content = null;
 }
 

@@ -1,5 +1,6 @@
 import { assert } from "../base/assert.ts";
 import { GatewayError } from "../base/errors.ts";
+import type { ModelSettings } from "../config/settings.ts";
 import { countTokensRequest, countTokensResponse } from "../dialects/anthropic-messages/client/schema.ts";
 import { patchBody } from "../dialects/json/patch.ts";
 import { inputTokensRequest, inputTokensResponse } from "../dialects/openai-responses/client/schema.ts";
@@ -7,43 +8,23 @@ import { clientDialect, type ProviderDialectName, providerDialect } from "../dia
 import type { RequestKind } from "../dialects/schema/validate.ts";
 import { isClaude } from "../dialects/translation/model-traits.ts";
 import { translate } from "../dialects/translation/translate.ts";
-import type { KeyRecord } from "../store/store.ts";
 import type { CountingPlan, Deployment } from "../upstream/upstream.ts";
 import { adaptBytes, bodyVendorOf } from "../vendors/adapt-body.ts";
 import type { Prepared } from "../vendors/provider.ts";
 import { vendorOf } from "../vendors/registry.ts";
-import { admit } from "./admission/admit.ts";
 import { targetOf } from "./attempt/target.ts";
-import type { Configured } from "./configured.ts";
 import type { Exchange } from "./exchange.ts";
-import type { Gateway } from "./gateway.ts";
 import { commonHeaders } from "./headers.ts";
-import { continuationOf } from "./request/provider-id-owners.ts";
+import { type FreeSteps, serveFree } from "./lifecycle.ts";
 import { readRequest } from "./request/read-request.ts";
-import { type ClientRequest, findModel, refuseForbidden } from "./request/request.ts";
+import { type ClientRequest, findModel } from "./request/request.ts";
 import { askingCodes, freeOfCharge, rateHeaders, type ServedOperation } from "./served-operation.ts";
+import type { AdmittedCall, RoutedCall } from "./stages.ts";
 
 /** A count only helps the client decide: better an estimate soon than the exact figure late. */
 const providersCountMs = 5000;
 
-/** A request that only counts. */
-interface TokenCount {
-  readonly client: "messages" | "responses";
-  readonly kind: RequestKind;
-  write(tokens: number): object;
-}
-
-const ofMessages: TokenCount = {
-  client: "messages",
-  kind: "count_tokens",
-  write: (tokens) => ({ input_tokens: tokens }),
-};
-
-const ofResponses: TokenCount = {
-  client: "responses",
-  kind: "input_tokens",
-  write: (tokens) => ({ object: "response.input_tokens", input_tokens: tokens }),
-};
+type CountingDialect = "messages" | "responses";
 
 const counting = {
   method: "POST",
@@ -70,7 +51,7 @@ export const countTokensOperation: ServedOperation = {
     response: "TokenCountResponse",
     schemas: { TokenCountRequest: countTokensRequest, TokenCountResponse: countTokensResponse },
   },
-  run: (gateway, exchange) => countTokens(gateway, exchange, ofMessages),
+  run: (gateway, exchange) => serveFree(gateway, exchange, messagesCount),
 };
 
 export const inputTokensOperation: ServedOperation = {
@@ -87,49 +68,63 @@ export const inputTokensOperation: ServedOperation = {
     response: "InputTokensResponse",
     schemas: { InputTokensRequest: inputTokensRequest, InputTokensResponse: inputTokensResponse },
   },
-  run: (gateway, exchange) => countTokens(gateway, exchange, ofResponses),
+  run: (gateway, exchange) => serveFree(gateway, exchange, responsesCount),
 };
 
-/** The provider's own count if it offers one, else a local one. A provider's failure is not the client's. */
-async function countTokens(
-  gateway: Gateway,
-  exchange: Exchange,
-  { client, kind, write }: TokenCount,
-): Promise<Response> {
-  const key = await admit(gateway, exchange);
-  const request = await readRequest(gateway, exchange, key, kind);
-  // Only a request that names its model can be counted by a provider.
-  const plan = request.modelId == null ? null : await planFor(gateway, exchange, key, request, client);
-  // A shutdown waits for the local count too, which may have to load its tokenizer first.
-  const { tokens, basis } = await gateway.ongoing.withoutPlace(exchange, async () => {
-    const exact = plan === null ? null : await countUpstream(exchange.configured, plan);
-    if (exact !== null) return { tokens: exact, basis: "exact" };
-    const isForClaude = plan?.model.deployments.some(isClaude) === true;
-    return { tokens: await gateway.tokens.of(key.id).request(request.bytes, isForClaude), basis: "estimate" };
-  });
-  return Response.json(write(tokens), { headers: { ...commonHeaders(exchange), "x-sluice-count": basis } });
+/** The steps of a request that only counts. The provider counts if it can, else the gateway does. */
+class CountSteps implements FreeSteps {
+  readonly dialect: CountingDialect;
+  readonly #kind: RequestKind;
+  readonly #write: (tokens: number) => object;
+
+  constructor(dialect: CountingDialect, kind: RequestKind, write: (tokens: number) => object) {
+    this.dialect = dialect;
+    this.#kind = kind;
+    this.#write = write;
+  }
+
+  read(call: AdmittedCall): Promise<ClientRequest> {
+    return readRequest(call, this.#kind);
+  }
+
+  /** Only a request that names its model can be counted by a provider. */
+  findModel({ configured, key }: AdmittedCall, { modelId }: ClientRequest): ModelSettings | null {
+    return modelId == null ? null : findModel(configured, key, modelId);
+  }
+
+  /** A provider's failure is not the client's. */
+  async answer(
+    { gateway, exchange, keyId }: AdmittedCall,
+    { bytes }: ClientRequest,
+    routed: RoutedCall | null,
+  ): Promise<Response> {
+    // A shutdown waits for the local count too, which may have to load its tokenizer first.
+    const { tokens, basis } = await gateway.ongoing.withoutPlace(exchange, async () => {
+      const exact = routed === null ? null : await countUpstream(routed, this.dialect);
+      if (exact !== null) return { tokens: exact, basis: "exact" };
+      const isForClaude = routed?.model.deployments.some(isClaude) === true;
+      return { tokens: await gateway.tokens.of(keyId).request(bytes, isForClaude), basis: "estimate" };
+    });
+    const headers = { ...commonHeaders(exchange), "x-sluice-count": basis };
+    return Response.json(this.#write(tokens), { headers });
+  }
 }
 
-async function planFor(
-  gateway: Gateway,
-  exchange: Exchange,
-  key: KeyRecord,
-  request: ClientRequest,
-  client: TokenCount["client"],
-): Promise<CountingPlan> {
-  const { configured } = exchange;
-  const model = findModel(configured, key, request.modelId);
-  exchange.model = model;
-  refuseForbidden(configured, key, model);
-  const { mentions } = request;
-  const continuing = { configured, key, model, dialect: client, mentions } as const;
-  const { scope, credential } = await continuationOf(gateway.idOwners, continuing);
+const messagesCount = new CountSteps("messages", "count_tokens", (tokens) => ({ input_tokens: tokens }));
+
+const responsesCount = new CountSteps("responses", "input_tokens", (tokens) => ({
+  object: "response.input_tokens",
+  input_tokens: tokens,
+}));
+
+function planFor(routed: RoutedCall, client: CountingDialect): CountingPlan {
+  const { exchange, request, model, scope, credential, keyId } = routed;
   return {
     model,
     scope,
     credential,
     conversation: null,
-    keyId: key.id,
+    keyId,
     clientDialect: client,
     stream: false,
     get isOver() {
@@ -145,9 +140,9 @@ async function planFor(
 }
 
 /** What cannot be said in the provider's dialect is counted here. */
-async function countUpstream({ upstream }: Configured, plan: CountingPlan): Promise<number | null> {
+async function countUpstream(routed: RoutedCall, client: CountingDialect): Promise<number | null> {
   try {
-    return await upstream.countTokens(plan);
+    return await routed.configured.upstream.countTokens(planFor(routed, client));
   } catch (error) {
     if (error instanceof GatewayError) return null;
     throw error;
@@ -158,7 +153,7 @@ async function countUpstream({ upstream }: Configured, plan: CountingPlan): Prom
 function dialectToward(
   { provider, dialects }: Deployment,
   { large }: ClientRequest,
-  client: TokenCount["client"],
+  client: CountingDialect,
 ): ProviderDialectName | null {
   const { countTokens, kind, options } = provider.settings;
   const vendor = vendorOf(kind);
@@ -177,7 +172,7 @@ function prepare(
   deployment: Deployment,
   exchange: Exchange,
   request: ClientRequest,
-  client: TokenCount["client"],
+  client: CountingDialect,
 ): Prepared {
   const dialect = dialectToward(deployment, request, client);
   assert(dialect !== null, "only a provider that counts is asked to");

@@ -15,14 +15,13 @@ import type { ContentRecording } from "../content/recording.ts";
 import type { Claim, ClaimResult } from "../idempotency/claims.ts";
 import type { ResponseRecorder } from "../idempotency/recorder.ts";
 import type { Hold } from "../ledger/accounts.ts";
-import type { BodyBudget, BodyReservation } from "../limits/body-budget.ts";
+import type { BodyReservation } from "../limits/body-budget.ts";
 import type { RateVerdict, TokenReservation } from "../limits/verdict.ts";
 import type { ExchangeFacts } from "../observe/exchange.ts";
 import type { Ending, ExchangeEnding, KeyRecord, Outcome, TurnRecord, UsageRecord } from "../store/store.ts";
 import type { Deployment, FailedAttempt, Opened } from "../upstream/upstream.ts";
 import type { Guarded } from "./answer/watchdog.ts";
 import { BillableAttempts } from "./attempt/billable-attempts.ts";
-import { largeBodyBytes } from "./body-worker/is-large.ts";
 import type { AskedExtras } from "./charge/extras.ts";
 import { type ClientCall, callerIdOf } from "./client-call.ts";
 import type { Configured } from "./configured.ts";
@@ -34,8 +33,6 @@ import { comparedBytes, withoutRequestText } from "./without-request-text.ts";
 
 const noBody = new Uint8Array();
 const none: readonly string[] = [];
-/** For memory: much less than a provider's answer may take. */
-const longestWaitMs = 10_000;
 
 /** One client request with all that is known of it so far; filled in step by step. */
 export class Exchange {
@@ -113,21 +110,16 @@ export class Exchange {
   endedBy: GatewayError | null = null;
 
   readonly #clock: Clock;
-  readonly #answers: BodyBudget;
   /** Null if it is too large to compare with. */
   #body: Uint8Array | null = noBody;
   #ending: AbortController | null = null;
   /** How long the answered attempt took to begin; null before that. */
   #answeredAfterMs: number | null = null;
 
-  constructor(
-    call: ClientCall,
-    gateway: { readonly clock: Clock; readonly configured: Configured; readonly answers: BodyBudget },
-  ) {
+  constructor(call: ClientCall, gateway: { readonly clock: Clock; readonly configured: Configured }) {
     this.call = call;
     this.configured = gateway.configured;
     this.#clock = gateway.clock;
-    this.#answers = gateway.answers;
     this.atMs = this.#clock.wallMs();
     this.startedMs = this.#clock.monotonicMs();
   }
@@ -135,11 +127,6 @@ export class Exchange {
   /** The id that the client gave it; null if it gave none, or one that could not be shown. */
   get callerId(): string | null {
     return callerIdOf(this.call);
-  }
-
-  /** Whose it is; empty before the key is known. */
-  get keyId(): string {
-    return this.key?.id ?? "";
   }
 
   /** What it was charged; 0 before. */
@@ -153,12 +140,6 @@ export class Exchange {
     const affinity = model?.affinity === "none" ? "none" : null;
     if (affinity === null) return callerLabels && JSON.stringify(callerLabels);
     return JSON.stringify({ ...callerLabels, affinity });
-  }
-
-  /** No generation outlives it. */
-  get deadlineMs(): number {
-    assert(this.model !== null, "a generation has a model");
-    return this.startedMs + this.model.requestTimeoutMs;
   }
 
   elapsedMs(): number {
@@ -203,21 +184,6 @@ export class Exchange {
     if (client.aborted) ending.abort(client.reason);
     else client.addEventListener("abort", () => this.isOver && ending.abort(client.reason), { once: true });
     return ending;
-  }
-
-  /** Waits a while for the memory for something large that is to be read, and rejects if it has ended meanwhile. */
-  async awaitMemory(bytes: number): Promise<void> {
-    if (bytes < largeBodyBytes) return;
-    this.memory ??= this.#reserve(this.signal);
-    await this.memory.growWhenFree(bytes, longestWaitMs);
-    this.signal.throwIfAborted();
-  }
-
-  #reserve(signal: AbortSignal): BodyReservation {
-    assert(this.key !== null, "only a key is answered by a provider");
-    const reservation = this.#answers.reserve(this.key.id);
-    signal.addEventListener("abort", () => reservation.release(), { once: true });
-    return reservation;
   }
 
   attemptFailed(...[deployment, record, credential, wasSent, reported]: FailedAttempt): void {

@@ -39,7 +39,7 @@ const periodWords = { day: "today", week: "this week", month: "this month", none
 
 /** In constant time, however long the history is. */
 async function summarizeUsage(gateway: Gateway, exchange: Exchange): Promise<Response> {
-  const key = await admit(gateway, exchange);
+  const { key } = await admit(gateway, exchange);
   const [summary] = await gateway.accounts.summaries([key.id]);
   assert(summary !== undefined, "every key has an account");
   const headers = commonHeaders(exchange);

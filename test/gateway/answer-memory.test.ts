@@ -4,13 +4,14 @@ import { bodyResponse } from "../../src/gateway/answer/body-response.ts";
 import { Exchange } from "../../src/gateway/exchange.ts";
 import { routes } from "../../src/gateway/operations.ts";
 import type { ServedRoute } from "../../src/gateway/served-operation.ts";
+import { AdmittedCall } from "../../src/gateway/stages.ts";
 import { json } from "../support/answers.ts";
 import { waitFor } from "../support/wait.ts";
 import { hello, paths } from "./wire-answers.ts";
 import { type Caller, World } from "./world.ts";
 
 const mebibyte = 1024 * 1024;
-const asking = spyOn(Exchange.prototype, "awaitMemory");
+const asking = spyOn(AdmittedCall.prototype, "awaitMemory");
 
 let world: World;
 let caller: Caller;
@@ -56,14 +57,13 @@ async function askWithoutReading(): Promise<Socket> {
   return socket;
 }
 
-/** An exchange that has come as far as to read something for its client. */
-async function begun(signal: AbortSignal): Promise<Exchange> {
+/** A call that has come as far as to read something for its client. */
+async function begun(signal: AbortSignal): Promise<AdmittedCall> {
   const request = new Request(world.running.url, { signal });
   const [route] = routes;
   const connection = { address: "127.0.0.1", isForwarded: false, keepWaiting() {}, disconnect() {} };
   const exchange = new Exchange({ request, route: route as ServedRoute, ...connection }, world.gateway);
-  exchange.key = (await world.creditCaller()).key;
-  return exchange;
+  return new AdmittedCall(world.gateway, exchange, (await world.creditCaller()).key);
 }
 
 const isFree = () => waitFor(() => world.gateway.answers.takenBytes === 0, "the memory to be given back");
@@ -110,20 +110,20 @@ describe("a large answer", () => {
 
   test.each(["before", "after"])("of a client that leaves %s it is sent takes nothing", async (when) => {
     const leaving = new AbortController();
-    const exchange = await begun(leaving.signal);
-    await exchange.awaitMemory(2 * mebibyte);
+    const call = await begun(leaving.signal);
+    await call.awaitMemory(2 * mebibyte);
     if (when === "before") leaving.abort();
-    bodyResponse(exchange, [new Uint8Array(2 * mebibyte)], {});
-    expect(exchange.memory).toBeNull();
+    bodyResponse(call.exchange, [new Uint8Array(2 * mebibyte)], {});
+    expect(call.exchange.memory).toBeNull();
     leaving.abort();
     expect(world.gateway.answers.takenBytes).toBe(0);
   });
 
   test("takes as much as it has bytes, and not as it has characters", async () => {
     const leaving = new AbortController();
-    const exchange = await begun(leaving.signal);
-    await exchange.awaitMemory(4 * mebibyte);
-    bodyResponse(exchange, ["é".repeat(mebibyte), "é".repeat(mebibyte / 2)], {});
+    const call = await begun(leaving.signal);
+    await call.awaitMemory(4 * mebibyte);
+    bodyResponse(call.exchange, ["é".repeat(mebibyte), "é".repeat(mebibyte / 2)], {});
     expect(world.gateway.answers.takenBytes).toBe(3 * mebibyte);
     leaving.abort();
     expect(world.gateway.answers.takenBytes).toBe(0);
@@ -144,12 +144,12 @@ describe("what an exchange reads for its client", () => {
   const taken = () => world.gateway.answers.takenBytes;
 
   test("is counted by its largest, whatever came first", async () => {
-    const exchange = await begun(signal);
-    await exchange.awaitMemory(2 * mebibyte);
-    await exchange.awaitMemory(8 * mebibyte);
-    await exchange.awaitMemory(4 * mebibyte);
+    const call = await begun(signal);
+    await call.awaitMemory(2 * mebibyte);
+    await call.awaitMemory(8 * mebibyte);
+    await call.awaitMemory(4 * mebibyte);
     expect(taken()).toBe(8 * mebibyte);
-    exchange.memory?.release();
+    call.exchange.memory?.release();
     expect(taken()).toBe(0);
   });
 
@@ -158,7 +158,7 @@ describe("what an exchange reads for its client", () => {
     await first.awaitMemory(64 * mebibyte);
     await second.awaitMemory(mebibyte - 1);
     expect(taken()).toBe(64 * mebibyte);
-    first.memory?.release();
+    first.exchange.memory?.release();
   });
 
   test("is given up while it waits once its client has left", async () => {
@@ -168,15 +168,15 @@ describe("what an exchange reads for its client", () => {
     const waiting = second.awaitMemory(2 * mebibyte);
     leaving.abort(new Error("gone"));
     expect(waiting).rejects.toThrow("gone");
-    first.memory?.release();
+    first.exchange.memory?.release();
     expect(taken()).toBe(0);
   });
 
   test("never waits for what another exchange waits for with it", async () => {
-    const exchanges = [await begun(signal), await begun(signal)];
-    await Promise.all(exchanges.map((exchange) => exchange.awaitMemory(10 * mebibyte)));
-    const both = exchanges.map((exchange) =>
-      exchange.awaitMemory(60 * mebibyte).then(() => exchange.memory?.release()),
+    const calls = [await begun(signal), await begun(signal)];
+    await Promise.all(calls.map((call) => call.awaitMemory(10 * mebibyte)));
+    const both = calls.map((call) =>
+      call.awaitMemory(60 * mebibyte).then(() => call.exchange.memory?.release()),
     );
     await Promise.all(both);
     expect(taken()).toBe(0);
@@ -204,6 +204,6 @@ test("a large answer is replayed as it was, and gives its memory back", async ()
 });
 
 test("a short answer in several texts is whole, whatever their characters", async () => {
-  const exchange = await begun(new AbortController().signal);
-  expect(await bodyResponse(exchange, ["naïve ", "café"], {}).text()).toBe("naïve café");
+  const call = await begun(new AbortController().signal);
+  expect(await bodyResponse(call.exchange, ["naïve ", "café"], {}).text()).toBe("naïve café");
 });

@@ -3,7 +3,7 @@ import { GatewayError } from "../../src/base/errors.ts";
 import type { ReportedUsage } from "../../src/base/usage/usage.ts";
 import type { Answering } from "../../src/gateway/answer/answering.ts";
 import type { Guarded } from "../../src/gateway/answer/watchdog.ts";
-import { refuseUnreadable } from "../../src/gateway/answer/whole-response.ts";
+import { rejectUnreadable } from "../../src/gateway/answer/whole-response.ts";
 import type { Bill } from "../../src/gateway/charge/bill.ts";
 import { charged } from "../../src/gateway/charge/charged.ts";
 import { Produced } from "../../src/gateway/charge/produced.ts";
@@ -247,10 +247,12 @@ test("what a crash would be charged for is reported, or counted low if that is m
 
 test("a client that has left is given nothing, unless it can come back for it", () => {
   const answering = (isGone: boolean, claim: object | null) =>
-    ({ exchange: { claim, call: { request: { signal: { aborted: isGone } } } } }) as unknown as Answering;
-  expect(() => refuseUnreadable(answering(true, null))).toThrow("left before its answer came");
-  expect(() => refuseUnreadable(answering(true, {}))).not.toThrow();
-  expect(() => refuseUnreadable(answering(false, null))).not.toThrow();
+    ({
+      call: { exchange: { claim, call: { request: { signal: { aborted: isGone } } } } },
+    }) as unknown as Answering;
+  expect(() => rejectUnreadable(answering(true, null))).toThrow("left before its answer came");
+  expect(() => rejectUnreadable(answering(true, {}))).not.toThrow();
+  expect(() => rejectUnreadable(answering(false, null))).not.toThrow();
 });
 
 /** As much of a deployment as a bill looks at. */

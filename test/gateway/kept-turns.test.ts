@@ -5,7 +5,7 @@ import { lockConversation } from "../../src/gateway/conversations/conversation-l
 import { KnownCalls } from "../../src/gateway/conversations/known-calls.ts";
 import { Turns } from "../../src/gateway/conversations/turns.ts";
 import type { Exchange } from "../../src/gateway/exchange.ts";
-import type { Gateway } from "../../src/gateway/gateway.ts";
+import type { AdmittedCall } from "../../src/gateway/stages.ts";
 import { keyRecord } from "../store/fixtures.ts";
 import { FakeClock } from "../support/clock.ts";
 
@@ -62,11 +62,9 @@ describe("a conversation that is to be changed", () => {
       turns: { isCurrent: async () => isCurrent },
     };
     const exchange = { id: "req_1", conversationClaim: null };
-    // The casts: this is all that the lock reads of them.
-    await lockConversation(gateway as unknown as Gateway, exchange as unknown as Exchange, key, {
-      ...conversation,
-      no,
-    });
+    // The cast: this is all that the lock reads of them.
+    const call = { gateway, exchange, keyId: key.id } as unknown as AdmittedCall;
+    await lockConversation(call, { ...conversation, no });
     return exchange;
   }
 

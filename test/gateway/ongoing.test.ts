@@ -7,7 +7,6 @@ import { Ongoing, type OngoingLimits } from "../../src/gateway/admission/ongoing
 import type { ClientCall } from "../../src/gateway/client-call.ts";
 import { Exchange } from "../../src/gateway/exchange.ts";
 import { routes } from "../../src/gateway/operations.ts";
-import { BodyBudget } from "../../src/limits/body-budget.ts";
 import { createLogs } from "../../src/observe/log.ts";
 import { createUpstream } from "../../src/upstream/create.ts";
 
@@ -28,8 +27,7 @@ function exchange(signal: AbortSignal | null = null): Exchange {
     keepWaiting: () => undefined,
     disconnect: () => undefined,
   };
-  const answers = new BodyBudget({ totalBytes: () => 1, largestBytes: () => 1 });
-  return new Exchange(call, { clock: systemClock, configured, answers });
+  return new Exchange(call, { clock: systemClock, configured });
 }
 
 async function refusalOf(entering: Promise<void>): Promise<GatewayError> {

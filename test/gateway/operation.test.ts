@@ -6,7 +6,7 @@ import { charged } from "../../src/gateway/charge/charged.ts";
 import { Produced } from "../../src/gateway/charge/produced.ts";
 import { addCostHeaders, commonHeaders } from "../../src/gateway/headers.ts";
 import { operations } from "../../src/gateway/operations.ts";
-import { findModel, refuseForbidden, refuseUnpriced } from "../../src/gateway/request/request.ts";
+import { findModel, rejectForbidden, rejectUnpriced } from "../../src/gateway/request/request.ts";
 import { chargedCodes, chargedHeaders, type ServedOperation } from "../../src/gateway/served-operation.ts";
 import { respond } from "../../src/http/respond.ts";
 import { type Caller, World } from "./world.ts";
@@ -44,12 +44,12 @@ const measure: ServedOperation = {
     schemas: { Measure: Type.Object({ tokens: Type.Integer() }) },
   },
   run: async (gateway, exchange) => {
-    const key = await admit(gateway, exchange);
+    const { key } = await admit(gateway, exchange);
     const requestBytes = await exchange.call.request.bytes();
     const model = findModel(exchange.configured, key, "gpt-test");
     exchange.model = model;
-    refuseForbidden(exchange.configured, key, model);
-    refuseUnpriced(key, model);
+    rejectForbidden(exchange.configured, key, model);
+    rejectUnpriced(key, model);
     const atMost = { input: 20, output: 0 };
     const wanted = { key, model, atMost, usual: atMost, storedInput: 0, requestBytes };
     return charged(gateway, exchange, { ...wanted, canBeCounted: true }, async (bill) => {

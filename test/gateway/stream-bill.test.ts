@@ -5,7 +5,7 @@ import type { StreamRelayer } from "../../src/gateway/answer/stream-relayer.ts";
 import type { Evidence } from "../../src/gateway/charge/bill.ts";
 
 const asked = {
-  exchange: { askedExtras: null, dropped: [], deployment: null, extras: null },
+  call: { exchange: { askedExtras: null, dropped: [], deployment: null, extras: null } },
   generation: { request: { bytes: new Uint8Array() }, estimatedInput: { tokens: 10, unmeasured: 0 } },
 };
 

@@ -5,25 +5,26 @@ import type { RateVerdict } from "../../limits/verdict.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
+import { AdmittedCall } from "../stages.ts";
 import { authenticate } from "./authenticate.ts";
 
 /** Credential, key status, origin, and one token of the key's rate bucket, in this order. */
-export async function admit(gateway: Gateway, exchange: Exchange): Promise<KeyRecord> {
+export async function admit(gateway: Gateway, exchange: Exchange): Promise<AdmittedCall> {
   const key = await authenticate(gateway, exchange);
   assert(key !== null, "only the models are described without a key");
-  heedRate(exchange, key, await gateway.rateLimits.take(key.id, key.rpmLimit));
-  return key;
+  enforceRateLimit(exchange, key, await gateway.rateLimits.take(key.id, key.rpmLimit));
+  return new AdmittedCall(gateway, exchange, key);
 }
 
-/** The same for the routes that also serve callers without a key. */
+/** For the routes that also serve callers without a key. */
 export async function admitOptional(gateway: Gateway, exchange: Exchange): Promise<KeyRecord | null> {
   const key = await authenticate(gateway, exchange);
   if (key === null) takeAddressToken(gateway, exchange.call.address);
-  else heedRate(exchange, key, await gateway.rateLimits.take(key.id, key.rpmLimit));
+  else enforceRateLimit(exchange, key, await gateway.rateLimits.take(key.id, key.rpmLimit));
   return key;
 }
 
-function heedRate(exchange: Exchange, { rpmLimit }: KeyRecord, verdict: RateVerdict): void {
+function enforceRateLimit(exchange: Exchange, { rpmLimit }: KeyRecord, verdict: RateVerdict): void {
   exchange.rate = verdict;
   if (verdict.allowed) return;
   throw new GatewayError(

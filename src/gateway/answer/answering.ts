@@ -4,7 +4,6 @@ import { type ReportedUsage, totalTokens } from "../../base/usage/usage.ts";
 import type { InputEstimate } from "../../catalog/estimate.ts";
 import type { StreamedItems } from "../../dialects/openai-responses/client/streamed-items.ts";
 import { withContinued } from "../../dialects/openai-responses/client/turn-items.ts";
-import type { KeyRecord } from "../../store/store.ts";
 import type { Opened } from "../../upstream/upstream.ts";
 import type { Attempt } from "../attempt/attempt.ts";
 import type { Generation } from "../attempt/generation.ts";
@@ -12,16 +11,13 @@ import { isLargeBody } from "../body-worker/is-large.ts";
 import type { Bill } from "../charge/bill.ts";
 import { usedExtras } from "../charge/extras.ts";
 import { recordTurn } from "../conversations/record-turn.ts";
-import type { Exchange } from "../exchange.ts";
-import type { Gateway } from "../gateway.ts";
 import type { ClientRequest } from "../request/request.ts";
+import type { RoutedCall } from "../stages.ts";
 import type { Piece } from "./stream-relayer.ts";
 
 /** A provider that has begun to answer, and all that it takes to deliver a stream of it. */
 export interface Delivery {
-  readonly gateway: Gateway;
-  readonly exchange: Exchange;
-  readonly key: KeyRecord;
+  readonly call: RoutedCall;
   readonly generation: {
     readonly request: Pick<ClientRequest, "bytes">;
     readonly estimatedInput: Pick<InputEstimate, "tokens">;
@@ -30,7 +26,7 @@ export interface Delivery {
   readonly bill: Bill;
 }
 
-/** The same of a generation. */
+/** A generation's delivery. */
 export interface Answering extends Delivery {
   readonly generation: Generation;
   readonly attempt: Attempt;
@@ -55,19 +51,23 @@ export function recordFacts(
   facts: AnswerFacts,
   answer: Piece,
 ): Promise<void> | undefined {
-  const { gateway, exchange, key, opened, bill } = answering;
+  const { call, opened, bill } = answering;
+  const { gateway, exchange, key } = call;
   const tokens = facts.usage === null ? bill.held.input : totalTokens(facts.usage);
   const giver = { provider: opened.deployment.provider.settings.name, credential: opened.credential };
   gateway.idOwners.remember(key.id, giver, facts.given, tokens);
   exchange.extras = usedExtras(exchange, facts.extras);
-  return exchange.keeping === null ? undefined : recordTurn(gateway, exchange, answer, facts.streamed);
+  return exchange.keeping === null ? undefined : recordTurn(call, answer, facts.streamed);
 }
 
 /**
  * An answer, or what ends its stream, with the conversation that it belongs to. A provider knows nothing of that; text that was
  * written here has it already. Has to be awaited only where it takes long, and is done on another thread.
  */
-export function inConversation({ gateway, exchange }: Delivery, answer: Piece): Piece | Promise<Piece> {
+export function inConversation(
+  { call: { gateway, exchange } }: Delivery,
+  answer: Piece,
+): Piece | Promise<Piece> {
   const id = exchange.keeping?.conversation?.id;
   if (id === undefined || typeof answer === "string") return answer;
   if (!isLargeBody(answer)) return withContinued(answer, id);

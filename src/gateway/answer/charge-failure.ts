@@ -14,10 +14,11 @@ export async function chargeFailure(failing: FailingCall, error: unknown): Promi
   throw error;
 }
 
-type FailingCall = Pick<Answering, "exchange" | "generation" | "bill">;
+type FailingCall = Pick<Answering, "generation" | "bill">;
 
-function settleFailure({ exchange, generation, bill }: FailingCall, error: FailedAnswer): Promise<unknown> {
+function settleFailure({ generation, bill }: FailingCall, error: FailedAnswer): Promise<unknown> {
   const { attempt, request } = generation;
+  const { exchange } = generation.call;
   assert(attempt !== null, "a provider has failed without an attempt");
   exchange.brokenBy = error;
   exchange.dropped = attempt.dropped;

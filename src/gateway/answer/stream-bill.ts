@@ -60,14 +60,16 @@ export class StreamBill {
 
   /** Journals about what a client would pay that left now, so that a crash does not cost more. */
   journal(): void {
-    const { exchange, bill, generation } = this.#answering;
+    const { call, bill, generation } = this.#answering;
+    const { exchange } = call;
     exchange.extras = usedExtras(exchange, this.#relayer.extras);
     bill.progress(this.evidence(), generation.estimatedInput.tokens);
   }
 
   /** Whether anything is charged: if nothing had been produced, only a client that disconnects too often pays for the input. */
   async settleBrokenOff(outcome: "failed" | "cancelled", stored: StoredResponse | null): Promise<boolean> {
-    const { gateway, bill, exchange, generation } = this.#answering;
+    const { call, bill, generation } = this.#answering;
+    const { gateway, exchange } = call;
     void recordFacts(this.#answering, this.#relayer, "");
     // What a provider bills in any case may have no tokens, and nothing before its end.
     const isWhole = exchange.outlivesClient && this.#relayer.usage !== null;

@@ -55,7 +55,8 @@ export class StreamPump implements Guarded, StreamSource {
   #trailingUntilMs = Number.POSITIVE_INFINITY;
 
   constructor(answering: Delivery, relayer: StreamRelayer) {
-    const { gateway, exchange, opened } = answering;
+    const { call, opened } = answering;
+    const { gateway, exchange } = call;
     this.#answering = answering;
     this.#relayer = relayer;
     this.#bill = new StreamBill(answering, relayer);
@@ -117,7 +118,7 @@ export class StreamPump implements Guarded, StreamSource {
   /** Large events are parsed on another thread, so that they do not hold up other streams. False if the stream is over. */
   async #relayLarge(): Promise<boolean> {
     const relayer = this.#relayer;
-    const { largeBodies } = this.#answering.gateway;
+    const { largeBodies } = this.#answering.call.gateway;
     for (let event = relayer.largeEvent; event !== null; event = relayer.largeEvent) {
       const parsed = await largeBodies.parseEvent(event);
       if (this.#state === "over") return false;
@@ -192,9 +193,10 @@ export class StreamPump implements Guarded, StreamSource {
     const end = await this.#recording.end(terminal, this.#readTrailing);
     await recordFacts(this.#answering, this.#relayer, terminal);
     await this.#answering.bill.settle("completed", this.#bill.evidence(), 200, this.#recording.stored);
-    await unlockConversation(this.#answering.gateway, this.#exchange);
+    await unlockConversation(this.#answering.call.gateway, this.#exchange);
     try {
-      if (this.#relayer.isRaw !== true) await this.#write(costComment(this.#exchange, this.#answering.key));
+      if (this.#relayer.isRaw !== true)
+        await this.#write(costComment(this.#exchange, this.#answering.call.key));
       for (const piece of end) await this.#write(piece);
       if (!this.#recording.isKept) await this.#readTrailing((piece) => this.#write(piece));
     } finally {
@@ -291,7 +293,7 @@ export class StreamPump implements Guarded, StreamSource {
     };
     this.#left = new LeftStream(this.#opened, this.#relayer, actions, this.#exchange.outlivesClient);
     this.#client.giveUpWaiting();
-    void unlockConversation(this.#answering.gateway, this.#exchange);
+    void unlockConversation(this.#answering.call.gateway, this.#exchange);
     // The exchange is under way until it is charged, and a crash meanwhile costs the same.
     if (hasCharge(this.#relayer)) this.#bill.journal();
     if (this.#isPumping) this.#left.begin();
@@ -329,7 +331,7 @@ export class StreamPump implements Guarded, StreamSource {
     } catch (unsettled) {
       error = publicErrorOf(unsettled);
     }
-    await giveBackClaims(this.#answering.gateway, this.#exchange);
+    await giveBackClaims(this.#answering.call.gateway, this.#exchange);
     try {
       await this.#write(this.#relayer.failure(error, charged));
     } catch {
@@ -341,6 +343,6 @@ export class StreamPump implements Guarded, StreamSource {
 
   #end(outcome: "completed" | "failed" | "cancelled", error: unknown): void {
     this.#state = "over";
-    endExchange(this.#answering.gateway, this.#exchange, { status: 200, outcome, error });
+    endExchange(this.#answering.call.gateway, this.#exchange, { status: 200, outcome, error });
   }
 }

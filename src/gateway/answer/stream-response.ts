@@ -14,7 +14,7 @@ import { TranslatedRelayer } from "./translated-relayer.ts";
 /** Begins a stream. From here on its pump settles the bill and ends the exchange. */
 export function streamResponse(answering: Answering): Response {
   const relayer = relayerOf(answering);
-  const { compaction, id } = answering.exchange;
+  const { compaction, id } = answering.call.exchange;
   return relayStream(
     answering,
     compaction === null ? relayer : new CompactionRelayer(compaction, relayer, id),
@@ -26,7 +26,8 @@ export function relayStream(
   relayer: StreamRelayer,
   ownHeaders: Readonly<Record<string, string>> = streamHeaders,
 ): Response {
-  const { gateway, exchange, opened } = answering;
+  const { call, opened } = answering;
+  const { gateway, exchange } = call;
   // The gateway is shutting down, and can still say so with a status.
   if (exchange.endedBy !== null) throw exchange.endedBy;
   if (exchange.claim !== null)
@@ -47,7 +48,7 @@ export function relayStream(
   return response;
 }
 
-function relayerOf({ exchange, generation, attempt }: Answering): StreamRelayer {
+function relayerOf({ call: { exchange }, generation, attempt }: Answering): StreamRelayer {
   const { isThreaded } = generation.request;
   const { clientDialect: dialect } = generation;
   const isKept = exchange.keeping !== null || exchange.compaction !== null;

@@ -16,11 +16,11 @@ import { streamTurns } from "./stream-turns.ts";
 
 /** Has to be awaited only where the answer is large, or the provider streams although it was not asked to. */
 export function readWhole({
-  gateway,
+  call: { gateway },
   opened,
   attempt,
   generation,
-}: Pick<Answering, "gateway" | "opened" | "attempt" | "generation">): WholeAnswer | Promise<WholeAnswer> {
+}: Answering): WholeAnswer | Promise<WholeAnswer> {
   if (opened.streaming) return collect(gateway.largeBodies, opened, attempt, generation);
   const form: AnswerForm = {
     dialect: attempt.dialect,

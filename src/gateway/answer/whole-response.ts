@@ -17,7 +17,7 @@ import { readWhole } from "./whole-answer.ts";
  * see. The runtime closes a connection on which a second request follows before the first is answered, so this is also
  * what becomes of pipelined requests. With an idempotency key the answer is charged and stored for the retry.
  */
-export function refuseUnreadable({ exchange }: Answering): void {
+export function rejectUnreadable({ call: { exchange } }: Answering): void {
   if (exchange.claim !== null || !exchange.call.request.signal.aborted) return;
   throw new GatewayError("invalid_request", "The client left before its answer came.");
 }
@@ -28,12 +28,12 @@ export async function readOrChargeFailure(answering: Answering): Promise<WholeAn
   try {
     keepUpstreamContent(answering);
     const read = await readWhole(answering);
-    const { compaction } = answering.exchange;
+    const { compaction } = answering.call.exchange;
     whole = compaction === null ? read : compactedWhole(compaction, read, answering.generation.stream);
   } catch (error) {
     return chargeFailure(answering, error);
   }
-  answering.exchange.billable.told = whole.usage;
+  answering.call.exchange.billable.told = whole.usage;
   // A translated answer shows what is charged for it, also where the provider reports nothing and it is counted here.
   if (whole.showing === undefined) return { ...whole, body: await inConversation(answering, whole.body) };
   const estimated = await answering.bill.estimated(evidenceOf(answering, whole));
@@ -41,7 +41,8 @@ export async function readOrChargeFailure(answering: Answering): Promise<WholeAn
 }
 
 /** What a provider returns to a translated request, before it is read and released. A stream is recorded as it comes. */
-function keepUpstreamContent({ exchange: { content }, opened }: Answering): void {
+function keepUpstreamContent({ call, opened }: Answering): void {
+  const { content } = call.exchange;
   if (content?.hasUpstream !== true) return;
   content.upstreamBegins(opened.streaming);
   if (!opened.streaming) recordUpstream(content, opened.whole);
@@ -49,7 +50,8 @@ function keepUpstreamContent({ exchange: { content }, opened }: Answering): void
 
 /** Resolves when the charge is durable. */
 export async function settleWhole(answering: Answering, whole: WholeAnswer): Promise<void> {
-  const { gateway, exchange, opened, bill } = answering;
+  const { call, opened, bill } = answering;
+  const { gateway, exchange } = call;
   exchange.sawFirstByte();
   // The provider has succeeded, whether or not the charge does.
   opened.finished("completed");
@@ -70,7 +72,8 @@ function evidenceOf({ generation }: Answering, whole: WholeAnswer): Evidence {
 }
 
 export function wholeResponse(answering: Answering, whole: WholeAnswer): Response {
-  const { gateway, exchange, key, generation, opened } = answering;
+  const { call, generation, opened } = answering;
+  const { gateway, exchange, key } = call;
   const headers = commonHeaders(exchange);
   addMissingHeaders(headers, opened.headers);
   addHeaders(headers, contentHeaders(answering));

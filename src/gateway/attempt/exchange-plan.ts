@@ -1,20 +1,35 @@
+import type { ModelSettings } from "../../config/settings.ts";
 import type { FailedAttempt } from "../../upstream/upstream.ts";
 import type { Exchange } from "../exchange.ts";
+import type { RoutedCall } from "../stages.ts";
 
-/** What a plan for the upstream knows by its exchange. */
+/** The part of a plan for the upstream that follows from its call. */
 export abstract class ExchangePlan {
-  protected readonly exchange: Exchange;
+  readonly call: RoutedCall;
+  readonly model: ModelSettings;
+  readonly scope: string;
+  readonly credential: string | null;
+  readonly keyId: string;
 
-  constructor(exchange: Exchange) {
-    this.exchange = exchange;
+  constructor(call: RoutedCall) {
+    this.call = call;
+    this.model = call.model;
+    this.scope = call.scope;
+    this.credential = call.credential;
+    this.keyId = call.key.id;
+  }
+
+  protected get exchange(): Exchange {
+    return this.call.exchange;
   }
 
   get requestId(): string {
     return this.exchange.id;
   }
 
+  /** No provider is waited for beyond it. */
   get deadlineMs(): number {
-    return this.exchange.deadlineMs;
+    return this.exchange.startedMs + this.model.requestTimeoutMs;
   }
 
   get isOver(): boolean {
@@ -26,7 +41,7 @@ export abstract class ExchangePlan {
   }
 
   awaitMemory(bytes: number): Promise<void> {
-    return this.exchange.awaitMemory(bytes);
+    return this.call.awaitMemory(bytes);
   }
 
   attemptFailed(...failed: FailedAttempt): void {

@@ -1,33 +1,24 @@
 import { traceHeaders } from "../../base/requests/trace-context.ts";
-import type { InputEstimate } from "../../catalog/estimate.ts";
-import type { ModelSettings } from "../../config/settings.ts";
+import { type InputEstimate, maxInputTokens } from "../../catalog/estimate.ts";
 import type { ForwardedHeaders } from "../../dialects/headers.ts";
 import type { OutputLimit } from "../../dialects/output-limit.ts";
 import { type ClientDialectName, clientDialect } from "../../dialects/registry.ts";
 import type { Deployment, GenerationPlan, ReceivedBytes } from "../../upstream/upstream.ts";
 import type { Prepared } from "../../vendors/provider.ts";
-import type { LargeBodies } from "../body-worker/body-worker.ts";
+import type { WantedHold } from "../charge/hold.ts";
 import { recordUpstream } from "../content.ts";
 import type { Exchange } from "../exchange.ts";
+import type { HoldPlan } from "../lifecycle.ts";
 import { conversationHash } from "../request/conversation.ts";
 import type { ClientRequest } from "../request/request.ts";
+import type { RoutedCall } from "../stages.ts";
 import type { Attempt } from "./attempt.ts";
 import { ExchangePlan } from "./exchange-plan.ts";
 import { type PreparedAttempt, prepareAttempt, prepareLargeAttempt } from "./prepare.ts";
 
-type Planned = Pick<
-  Generation,
-  "model" | "scope" | "credential" | "keyId" | "request" | "limit" | "estimatedInput"
->;
-
 /** A client's request as a plan for the upstream. */
-export class Generation extends ExchangePlan implements GenerationPlan {
-  readonly model: ModelSettings;
-  /** The key's provider scope. */
-  readonly scope: string;
-  /** The id of the only credential that may be used; null if any may. */
-  readonly credential: string | null;
-  readonly keyId: string;
+export class Generation extends ExchangePlan implements GenerationPlan, HoldPlan {
+  /** As it is sent: without tools that have no price. */
   readonly request: ClientRequest;
   readonly clientDialect: ClientDialectName;
   readonly stream: boolean;
@@ -38,33 +29,16 @@ export class Generation extends ExchangePlan implements GenerationPlan {
   readonly atSeconds: number;
   readonly keeping: Exchange["keeping"];
   readonly isCompactedUpstream: boolean;
+  readonly hasSlot = false;
   /** Whether reasoning of earlier turns is sent with what proves it. */
   sendsProofs = true;
   /** The last attempt. */
   attempt: Attempt | null = null;
   #conversation: number | null = null;
-  readonly #largeBodies: LargeBodies;
 
-  constructor({
-    model,
-    scope,
-    credential,
-    keyId,
-    request,
-    limit,
-    estimatedInput,
-    ...parts
-  }: Planned & {
-    readonly exchange: Exchange;
-    readonly dialect: ClientDialectName;
-    readonly largeBodies: LargeBodies;
-  }) {
-    const { exchange, dialect } = parts;
-    super(exchange);
-    this.model = model;
-    this.scope = scope;
-    this.credential = credential;
-    this.keyId = keyId;
+  constructor(call: RoutedCall, request: ClientRequest, limit: OutputLimit, estimatedInput: InputEstimate) {
+    super(call);
+    const { exchange, dialect } = call;
     this.request = request;
     this.clientDialect = dialect;
     this.stream = request.stream;
@@ -75,7 +49,21 @@ export class Generation extends ExchangePlan implements GenerationPlan {
     this.atSeconds = Math.floor(exchange.atMs / 1000);
     this.keeping = exchange.keeping;
     this.isCompactedUpstream = exchange.isCompactedUpstream;
-    this.#largeBodies = parts.largeBodies;
+  }
+
+  get wanted(): WantedHold {
+    const { model, request, limit, estimatedInput } = this;
+    const { key, storedInput } = this.call;
+    const input = maxInputTokens(estimatedInput, model.contextWindow) + storedInput;
+    return {
+      key,
+      model,
+      atMost: { input, output: limit.maxOutputTokens },
+      usual: { input: estimatedInput.tokens + storedInput, output: limit.maxOutputTokens },
+      storedInput,
+      requestBytes: request.bytes,
+      canBeCounted: estimatedInput.unmeasured === 0,
+    };
   }
 
   get conversation(): number | null {
@@ -98,7 +86,7 @@ export class Generation extends ExchangePlan implements GenerationPlan {
   }
 
   async #prepareLarge(deployment: Deployment): Promise<Prepared> {
-    return this.#begin(await prepareLargeAttempt(this.#largeBodies, this, deployment));
+    return this.#begin(await prepareLargeAttempt(this.call.gateway.largeBodies, this, deployment));
   }
 
   /** A piece of a stream that the client does not get as one. */

@@ -19,8 +19,8 @@ import { vendorOf } from "../../vendors/registry.ts";
 import { largeBodyBytes } from "../body-worker/is-large.ts";
 import type { Configured } from "../configured.ts";
 import type { Exchange } from "../exchange.ts";
-import type { Gateway } from "../gateway.ts";
 import type { ClientRequest } from "../request/request.ts";
+import type { AdmittedCall } from "../stages.ts";
 import { type Compaction, type Conversation, pathOfItem } from "./compacting.ts";
 
 function sealOf(secret: Uint8Array, keyId: string): Seal {
@@ -74,14 +74,13 @@ export function compactsItself({ catalog, settings }: Configured, key: KeyRecord
 
 /** Notes in the exchange that its answer is a summary, and returns the request for one. */
 export async function summarise(
-  { largeBodies }: Gateway,
-  exchange: Exchange,
-  key: KeyRecord,
+  admitted: AdmittedCall,
   { body, truncated, bytes, large, modelId, stream }: ClientRequest,
   form: Compaction["form"],
   conversation: Conversation,
   secret: Uint8Array,
 ): Promise<readonly Uint8Array[]> {
+  const { gateway, exchange, keyId } = admitted;
   const { items } = conversation;
   const foreign = items.findIndex(isCompaction);
   if (foreign !== -1) {
@@ -103,13 +102,13 @@ export async function summarise(
     form,
     kept: keptMessages(items).map((item) => ({ ...item, id: item.id ?? newId("msg_") })),
     context: { source, id: newId("resp_"), itemId: newId("cmp_") },
-    seal: (summary) => sealText(Buffer.from(summary), sealOf(secret, key.id)),
+    seal: (summary) => sealText(Buffer.from(summary), sealOf(secret, keyId)),
   };
   const maxOutputTokens = mostOfSummary(settings, model);
   const changes = { maxOutputTokens, stream: form === "response" && stream };
   if (sizeOf(items) < largeBodyBytes) return summaryRequest(bytes, items, conversation.naming, changes);
   const job = { type: "summary", asked: [bytes, items, conversation.naming, changes] } as const;
-  return [await largeBodies.runRequest(job, exchange)];
+  return [await gateway.largeBodies.runRequest(job, admitted)];
 }
 
 function mostOfSummary({ responses }: Settings, model: PublishedLimits | undefined): number {

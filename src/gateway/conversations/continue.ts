@@ -6,12 +6,11 @@ import {
 } from "../../dialects/openai-responses/client/compaction.ts";
 import { sizeOf, type TurnItem, withInput } from "../../dialects/openai-responses/client/turn-items.ts";
 import type { RequestKind } from "../../dialects/schema/validate.ts";
-import type { KeyRecord } from "../../store/store.ts";
 import type { Exchange } from "../exchange.ts";
-import type { Gateway } from "../gateway.ts";
 import { wasAnswered } from "../request/idempotent.ts";
 import { isItem, noSuchItem, noSuchResponse } from "../request/provider-id-owners.ts";
 import type { ClientRequest } from "../request/request.ts";
+import type { AdmittedCall } from "../stages.ts";
 import { type Conversation, pathOfItem } from "./compacting.ts";
 import {
   compactsItself,
@@ -42,13 +41,12 @@ export interface ContinuedBody {
  * is called before much is read, and throws if there is no room for it.
  */
 export function continued(
-  gateway: Gateway,
-  exchange: Exchange,
-  key: KeyRecord,
+  admitted: AdmittedCall,
   request: ClientRequest,
   kind: RequestKind,
   reserve: (bytes: number) => void,
 ): Promise<ContinuedBody | null> | null {
+  const { exchange } = admitted;
   const { settings } = exchange.configured;
   const { bytes, truncated } = request;
   const parentId = parentOf(truncated);
@@ -66,7 +64,7 @@ export function continued(
   const isContinued = isKept && ((parentId ?? conversationId) !== null || references.length > 0);
   const hasMinted = mayHaveMinted(bytes) && request.inputItems().some(isMinted);
   if (isContinued || isCompacted || hasMinted || mayHaveSeal(bytes))
-    return rewritten(gateway, exchange, key, request, asked);
+    return rewritten(admitted, request, asked);
   if (isKept) {
     const input = () => request.inputItems();
     noteTurn(exchange, request, { isCompacted, parentId, before: [], input });
@@ -101,21 +99,18 @@ interface Asked {
 }
 
 async function rewritten(
-  gateway: Gateway,
-  exchange: Exchange,
-  key: KeyRecord,
+  admitted: AdmittedCall,
   request: ClientRequest,
   asked: Asked,
 ): Promise<ContinuedBody | null> {
-  if (await wasAnswered(gateway, exchange, key, request)) return null;
+  if (await wasAnswered(admitted, request)) return null;
+  const { exchange, key } = admitted;
   const { bytes, modelId } = request;
   const { kind, isCompacted, isKept, parentId, conversationId } = asked;
   const isNative = isCompacted && compactsItself(exchange.configured, key, modelId);
   exchange.isCompactedUpstream = isNative && kind === "compact";
   const { chain, named, sent, input, conversation, secret, paths } = await conversationOf(
-    gateway,
-    exchange,
-    key,
+    admitted,
     request,
     asked,
   );
@@ -133,7 +128,7 @@ async function rewritten(
   if (isCompacted && !isNative) {
     refuseMissing(said);
     const form = kind === "compact" ? "route" : "response";
-    const pieces = await summarise(gateway, exchange, key, request, form, said, secret);
+    const pieces = await summarise(admitted, request, form, said, secret);
     return { pieces, kind: "responses" };
   }
   const { items, isWhole, naming } = conversation;
@@ -164,12 +159,12 @@ function refuseLong(items: readonly TurnItem[], mostBytes: number): void {
 
 /** Null if a provider may have it. On a WebSocket that is so only where providers keep all responses. */
 async function chainOf(
-  { turns }: Gateway,
-  { call: { remembered } }: Exchange,
+  { gateway: { turns }, exchange }: AdmittedCall,
   reader: TurnReader,
   parentId: string,
 ): Promise<readonly Turn[] | null> {
   const { keyId, settings } = reader;
+  const { remembered } = exchange.call;
   const own = remembered?.chain(parentId) ?? null;
   if (own !== null && (await turns.areStored(keyId, own))) return own;
   const isKept = keepsResponses(settings);
@@ -183,18 +178,17 @@ async function chainOf(
 }
 
 async function conversationOf(
-  gateway: Gateway,
-  exchange: Exchange,
-  key: KeyRecord,
+  admitted: AdmittedCall,
   request: ClientRequest,
   { isCompacted, isKept, parentId, conversationId, references, reserve }: Asked,
 ) {
-  const { turns } = gateway;
-  const { settings } = exchange.configured;
-  const reader = { keyId: key.id, settings, reserve };
+  const { keyId, configured } = admitted;
+  const { turns } = admitted.gateway;
+  const { settings } = configured;
+  const reader = { keyId, settings, reserve };
   const named = conversationId === null ? null : await turns.conversation(reader, conversationId);
   if (conversationId !== null && named === null) throw noSuchConversation(conversationId);
-  const earlier = parentId === null || !isKept ? null : await chainOf(gateway, exchange, reader, parentId);
+  const earlier = parentId === null || !isKept ? null : await chainOf(admitted, reader, parentId);
   const chain = named === null ? (earlier ?? []) : [named];
   const sent = request.inputItems();
   const found = await turns.findItems(reader, references);
@@ -209,7 +203,7 @@ async function conversationOf(
   const isWhole = parentId === null || earlier !== null;
   if (isWhole && items.length === 0) throw invalidRequest("There is nothing to continue.", "input");
   const naming = named === null ? "previous_response_id" : "conversation";
-  const conversation = withSummaries({ items, stored: before.length, naming, isWhole }, secret, key.id);
+  const conversation = withSummaries({ items, stored: before.length, naming, isWhole }, secret, keyId);
   const paths = sentPaths(own, input, conversation);
   return { chain, named, sent, input, conversation, secret, paths };
 }

@@ -2,20 +2,18 @@ import { type GatewayError, invalidRequest } from "../../base/errors.ts";
 import type { Json } from "../../base/json.ts";
 import { compactionTrigger, mayHaveSeal } from "../../dialects/openai-responses/client/compaction.ts";
 import type { TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
-import type { KeyRecord } from "../../store/store.ts";
-import type { Exchange } from "../exchange.ts";
-import type { Gateway } from "../gateway.ts";
 import { noSuchItem } from "../request/provider-id-owners.ts";
 import { readRequest } from "../request/read-request.ts";
+import type { AdmittedCall } from "../stages.ts";
 import { misplacedTrigger, withSummary } from "./compaction.ts";
 import { isReference } from "./continue.ts";
 import { isAddressable, withoutMinted } from "./item-ids.ts";
 import { KnownCalls } from "./known-calls.ts";
 import type { TurnReader } from "./turns.ts";
 
-/** Who changes a conversation. */
-export interface Client extends TurnReader {
-  readonly key: KeyRecord;
+/** A call that reads or changes a conversation, and how it reads. */
+export interface ConversationCall extends TurnReader {
+  readonly admitted: AdmittedCall;
 }
 
 interface SentChange {
@@ -25,21 +23,19 @@ interface SentChange {
 
 /** With items in place of references to them. Throws for what a response that uses them would be refused for. */
 export async function readChange(
-  gateway: Gateway,
-  exchange: Exchange,
-  client: Client,
+  call: ConversationCall,
   kind: "conversation" | "conversation_items" | "conversation_update",
 ): Promise<SentChange> {
+  const { gateway, exchange, key } = call.admitted;
   // The official SDKs send no body for a conversation without anything.
   if (kind === "conversation" && exchange.call.request.body === null) return { items: [], metadata: {} };
   const { turns, idOwners } = gateway;
-  const { key } = client;
-  const request = await readRequest(gateway, exchange, key, kind);
+  const request = await readRequest(call.admitted, kind);
   const things = request.mentions.references.filter((reference) => reference.kind === "thing");
   if (things.length > 0) await idOwners.find(key, things);
   const sent = request.inputItems("items");
   const references = sent.flatMap((item) => (isReference(item) ? (item.id ?? []) : []));
-  const found = await turns.findItems(client, references);
+  const found = await turns.findItems(call, references);
   const secret = mayHaveSeal(request.bytes) ? await turns.sealingSecret() : null;
   const items = sent.map((item, place) => {
     const path = `items[${place}]`;

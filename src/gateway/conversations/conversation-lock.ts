@@ -1,7 +1,7 @@
 import { GatewayError } from "../../base/errors.ts";
-import type { KeyRecord } from "../../store/store.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
+import type { AdmittedCall } from "../stages.ts";
 import type { ChangedConversation } from "./turn-body.ts";
 
 /** Stands for the route in the name of a claim. PostgreSQL ends such a claim with the change that it is for. */
@@ -12,11 +12,10 @@ const route = "conversation";
  * Throws if the conversation has changed since it was read.
  */
 export async function lockConversation(
-  { claims, turns }: Gateway,
-  exchange: Exchange,
-  { id: keyId }: KeyRecord,
+  { gateway, exchange, keyId }: AdmittedCall,
   { id, no }: Pick<ChangedConversation, "id" | "no">,
 ): Promise<void> {
+  const { claims, turns } = gateway;
   const request = { keyId, route, idempotencyKey: id, bodyHash: "", exchangeId: exchange.id };
   try {
     const claimed = await claims.claim(request);

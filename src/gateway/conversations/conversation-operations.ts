@@ -13,12 +13,10 @@ import { sizeOf, type TurnItem } from "../../dialects/openai-responses/client/tu
 import { anyObject } from "../../dialects/schema/fields.ts";
 import { admit } from "../admission/admit.ts";
 import { jsonHeaders } from "../answer/answering.ts";
-import type { Exchange } from "../exchange.ts";
-import type { Gateway } from "../gateway.ts";
 import { commonHeaders } from "../headers.ts";
 import { keptOperations, type ServedOperation } from "../served-operation.ts";
 import { planConversation } from "./conversation-body.ts";
-import { type Client, readChange, refuseUnfit } from "./conversation-change.ts";
+import { type ConversationCall, readChange, refuseUnfit } from "./conversation-change.ts";
 import { lockConversation, noSuchConversation } from "./conversation-lock.ts";
 import { identified } from "./item-ids.ts";
 import { itemList, listItems, listPage, listQuery, segmentOf, showItem } from "./item-list.ts";
@@ -90,73 +88,72 @@ export const conversationOperations: readonly ServedOperation[] = [
   }),
 ];
 
-async function createConversation(gateway: Gateway, exchange: Exchange, client: Client): Promise<Response> {
-  const { items: added, metadata } = await readChange(gateway, exchange, client, "conversation");
+async function createConversation(call: ConversationCall): Promise<Response> {
+  const { items: added, metadata } = await readChange(call, "conversation");
   const id = newConversationId();
-  const head = headOf({ id, object: "conversation", created_at: Math.floor(exchange.atMs / 1000), metadata });
+  const createdAt = Math.floor(call.admitted.exchange.atMs / 1000);
+  const head = headOf({ id, object: "conversation", created_at: createdAt, metadata });
   refuseUnfit([], added);
-  refuseLong(added, client.settings);
+  refuseLong(added, call.settings);
   const created = { id, no: null, head, items: added };
-  await change(gateway, client, created);
-  return shown(exchange, created);
+  await change(call, created);
+  return shown(call, created);
 }
 
-async function showConversation(gateway: Gateway, exchange: Exchange, client: Client): Promise<Response> {
-  return shown(exchange, await findEnd(gateway, exchange, client));
+async function showConversation(call: ConversationCall): Promise<Response> {
+  return shown(call, await findEnd(call));
 }
 
-async function updateConversation(gateway: Gateway, exchange: Exchange, client: Client): Promise<Response> {
-  const { metadata } = await readChange(gateway, exchange, client, "conversation_update");
-  await lock(gateway, exchange, client);
-  const found = await findEnd(gateway, exchange, client);
+async function updateConversation(call: ConversationCall): Promise<Response> {
+  const { metadata } = await readChange(call, "conversation_update");
+  await lock(call);
+  const found = await findEnd(call);
   const head = headOf({ ...JSON.parse(Buffer.from(found.head).toString()), metadata });
-  await change(gateway, client, { ...found, head, items: found.input });
-  return shown(exchange, { head });
+  await change(call, { ...found, head, items: found.input });
+  return shown(call, { head });
 }
 
 /** Also while a request adds to it, which is then in vain. */
-async function deleteConversation(gateway: Gateway, exchange: Exchange, client: Client): Promise<Response> {
-  const { id } = await findEnd(gateway, exchange, client);
-  if (!(await gateway.turns.delete(client.key.id, id))) throw noSuchConversation(id);
+async function deleteConversation(call: ConversationCall): Promise<Response> {
+  const { id } = await findEnd(call);
+  if (!(await call.admitted.gateway.turns.delete(call.keyId, id))) throw noSuchConversation(id);
   const deleted = { id, object: "conversation.deleted", deleted: true };
-  return Response.json(deleted, { headers: commonHeaders(exchange) });
+  return Response.json(deleted, { headers: commonHeaders(call.admitted.exchange) });
 }
 
-async function createItems(gateway: Gateway, exchange: Exchange, client: Client): Promise<Response> {
-  const { items: added } = await readChange(gateway, exchange, client, "conversation_items");
-  const found = await findToChange(gateway, exchange, client, sizeOf(added));
+async function createItems(call: ConversationCall): Promise<Response> {
+  const { items: added } = await readChange(call, "conversation_items");
+  const found = await findToChange(call, sizeOf(added));
   refuseUnfit(found.input, added);
   const all = identified([...found.input, ...added]);
-  refuseLong(all, client.settings);
-  await change(gateway, client, { ...found, items: all });
-  return listItems(gateway, exchange, all.slice(found.input.length));
+  refuseLong(all, call.settings);
+  await change(call, { ...found, items: all });
+  return listItems(call.admitted, all.slice(found.input.length));
 }
 
-async function listAll(gateway: Gateway, exchange: Exchange, client: Client): Promise<Response> {
-  const { input } = await find(gateway, exchange, client);
-  return listPage(gateway, exchange, input);
+async function listAll(call: ConversationCall): Promise<Response> {
+  const { input } = await find(call);
+  return listPage(call.admitted, input);
 }
 
-async function showOne(gateway: Gateway, exchange: Exchange, client: Client): Promise<Response> {
-  return showItem(gateway, exchange, itemIn(await find(gateway, exchange, client), exchange));
+async function showOne(call: ConversationCall): Promise<Response> {
+  return showItem(call.admitted, itemIn(await find(call), call));
 }
 
-async function deleteItem(gateway: Gateway, exchange: Exchange, client: Client): Promise<Response> {
-  const found = await findToChange(gateway, exchange, client, conversationBytes(client.settings));
-  const item = itemIn(found, exchange);
-  await change(gateway, client, { ...found, items: found.input.filter((each) => each !== item) });
-  return shown(exchange, found);
+async function deleteItem(call: ConversationCall): Promise<Response> {
+  const found = await findToChange(call, conversationBytes(call.settings));
+  const item = itemIn(found, call);
+  await change(call, { ...found, items: found.input.filter((each) => each !== item) });
+  return shown(call, found);
 }
 
-function admitted(
-  run: (gateway: Gateway, exchange: Exchange, client: Client) => Promise<Response>,
-): ServedOperation["run"] {
+function admitted(run: (call: ConversationCall) => Promise<Response>): ServedOperation["run"] {
   return async (gateway, exchange) => {
-    const key = await admit(gateway, exchange);
+    const call = await admit(gateway, exchange);
     const { settings } = exchange.configured;
     if (!keepsConversations(settings)) throw keepsNone();
-    const reserve = (bytes: number) => exchange.awaitMemory(bytes);
-    return run(gateway, exchange, { key, keyId: key.id, settings, reserve });
+    const reserve = (bytes: number) => call.awaitMemory(bytes);
+    return run({ admitted: call, keyId: call.keyId, settings, reserve });
   };
 }
 
@@ -166,54 +163,49 @@ function keepsNone(): GatewayError {
 }
 
 /** Another key's, a deleted, an expired and an unknown one are looked up in the same way, and answered alike. */
-async function find({ turns }: Gateway, exchange: Exchange, client: Client): Promise<KeptTurn> {
+async function find(call: ConversationCall): Promise<KeptTurn> {
+  const { gateway, exchange } = call.admitted;
   const id = segmentOf(exchange, "conversation_id");
-  const found = await turns.conversation(client, id);
+  const found = await gateway.turns.conversation(call, id);
   if (found === null) throw noSuchConversation(id);
   return found;
 }
 
 /** Without the items that are stored apart from it. */
-async function findEnd({ turns }: Gateway, exchange: Exchange, client: Client): Promise<KeptTurn> {
+async function findEnd(call: ConversationCall): Promise<KeptTurn> {
+  const { gateway, exchange } = call.admitted;
   const id = segmentOf(exchange, "conversation_id");
-  const found = await turns.conversationEnd(client, id);
+  const found = await gateway.turns.conversationEnd(call, id);
   if (found === null) throw noSuchConversation(id);
   return found;
 }
 
-function itemIn({ id, input }: KeptTurn, exchange: Exchange): TurnItem {
-  const itemId = segmentOf(exchange, "item_id");
+function itemIn({ id, input }: KeptTurn, call: ConversationCall): TurnItem {
+  const itemId = segmentOf(call.admitted.exchange, "item_id");
   const item = input.find((each) => each.id === itemId);
   if (item !== undefined) return item;
   throw new GatewayError("not_found", `Conversation '${id}' has no item '${itemId.slice(0, 200)}'.`);
 }
 
 /** Locked before it is read: what another request is changing is not read in vain, which takes long for a large one. */
-async function findToChange(
-  gateway: Gateway,
-  exchange: Exchange,
-  client: Client,
-  writtenBytes: number,
-): Promise<KeptTurn> {
+async function findToChange(call: ConversationCall, writtenBytes: number): Promise<KeptTurn> {
+  const { conversationWrites } = call.admitted.gateway;
   // What is written is known when it is read, and to read it only to refuse the change would delay others as much.
-  refuseOften(gateway.conversationWrites.secondsUntil(client.keyId, writtenBytes));
-  await lock(gateway, exchange, client);
-  return find(gateway, exchange, client);
+  refuseOften(conversationWrites.secondsUntil(call.keyId, writtenBytes));
+  await lock(call);
+  return find(call);
 }
 
-async function lock(gateway: Gateway, exchange: Exchange, client: Client): Promise<void> {
-  const id = segmentOf(exchange, "conversation_id");
+async function lock({ admitted: call }: ConversationCall): Promise<void> {
+  const id = segmentOf(call.exchange, "conversation_id");
   if (!isConversationId(id)) throw noSuchConversation(id);
-  await lockConversation(gateway, exchange, client.key, { id, no: null });
+  await lockConversation(call, { id, no: null });
 }
 
-async function change(
-  { turns, conversationWrites }: Gateway,
-  client: Client,
-  conversation: ChangedConversation,
-): Promise<void> {
-  refuseOften(conversationWrites.wait(client.keyId, planConversation(conversation).bytes));
-  await turns.changeConversation(client, conversation);
+async function change(call: ConversationCall, conversation: ChangedConversation): Promise<void> {
+  const { turns, conversationWrites } = call.admitted.gateway;
+  refuseOften(conversationWrites.wait(call.keyId, planConversation(conversation).bytes));
+  await turns.changeConversation(call, conversation);
 }
 
 function refuseOften(retryAfterSeconds: number): void {
@@ -233,6 +225,9 @@ function headOf(conversation: JsonObject): Uint8Array {
   return Buffer.from(JSON.stringify(conversation));
 }
 
-function shown(exchange: Exchange, { head }: Pick<ChangedConversation, "head">): Response {
+function shown(
+  { admitted: { exchange } }: ConversationCall,
+  { head }: Pick<ChangedConversation, "head">,
+): Response {
   return new Response(head, { headers: { ...commonHeaders(exchange), ...jsonHeaders } });
 }

@@ -8,8 +8,8 @@ import { jsonHeaders } from "../answer/answering.ts";
 import { bodyResponse } from "../answer/body-response.ts";
 import { urlOf } from "../client-call.ts";
 import type { Exchange } from "../exchange.ts";
-import type { Gateway } from "../gateway.ts";
 import { commonHeaders } from "../headers.ts";
+import type { AdmittedCall } from "../stages.ts";
 
 const defaultLimit = 20;
 const mostListed = 100;
@@ -42,49 +42,40 @@ export const itemList = Type.Object({
 });
 
 /** The page of these items that the query asks for. */
-export function listPage(
-  gateway: Gateway,
-  exchange: Exchange,
-  items: readonly TurnItem[],
-): Promise<Response> {
-  const { limit, isAscending, after } = listing(urlOf(exchange.call).searchParams);
+export function listPage(call: AdmittedCall, items: readonly TurnItem[]): Promise<Response> {
+  const { limit, isAscending, after } = listing(urlOf(call.exchange.call).searchParams);
   // By their ids, because a page begins after one: some servers give all their items the same.
   const shown = [...new Map(items.map((item) => [item.id, item])).values()];
   const ordered = isAscending ? shown : shown.toReversed();
   const start = after === null ? 0 : ordered.findIndex(({ id }) => id === after) + 1;
   if (after !== null && start === 0) throw invalidRequest("`after` names no item of this list.", "after");
   const page = ordered.slice(start, start + limit);
-  return listItems(gateway, exchange, page, start + limit < ordered.length);
+  return listItems(call, page, start + limit < ordered.length);
 }
 
 export async function listItems(
-  gateway: Gateway,
-  exchange: Exchange,
+  call: AdmittedCall,
   page: readonly TurnItem[],
   hasMore = false,
 ): Promise<Response> {
-  const data = await writeItems(gateway, exchange, page);
+  const data = await writeItems(call, page);
   const ends = { first_id: page[0]?.id ?? null, last_id: page.at(-1)?.id ?? null, has_more: hasMore };
-  return respondWith(exchange, [
+  return respondWith(call.exchange, [
     Buffer.from('{"object":"list","data":'),
     data,
     Buffer.from(`,${JSON.stringify(ends).slice(1)}`),
   ]);
 }
 
-export async function showItem(gateway: Gateway, exchange: Exchange, item: TurnItem): Promise<Response> {
-  const list = await writeItems(gateway, exchange, [item]);
-  return respondWith(exchange, [list.subarray(1, -1)]);
+export async function showItem(call: AdmittedCall, item: TurnItem): Promise<Response> {
+  const list = await writeItems(call, [item]);
+  return respondWith(call.exchange, [list.subarray(1, -1)]);
 }
 
 /** Many bytes of them on another thread. */
-async function writeItems(
-  { largeBodies }: Gateway,
-  exchange: Exchange,
-  items: readonly TurnItem[],
-): Promise<Uint8Array> {
+async function writeItems(call: AdmittedCall, items: readonly TurnItem[]): Promise<Uint8Array> {
   if (sizeOf(items) <= mostWrittenBytes) return shownItems(items);
-  return largeBodies.runRequest({ type: "shown", items }, exchange);
+  return call.gateway.largeBodies.runRequest({ type: "shown", items }, call);
 }
 
 /** Answers with JSON in these pieces. */

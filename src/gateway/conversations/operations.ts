@@ -9,6 +9,7 @@ import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import { commonHeaders } from "../headers.ts";
 import { keptOperations, type ServedOperation } from "../served-operation.ts";
+import type { AdmittedCall } from "../stages.ts";
 import { itemList, listPage, listQuery, respondWith, segmentOf } from "./item-list.ts";
 import type { Turn } from "./turn-body.ts";
 import { keepsResponses, type TurnReader } from "./turns.ts";
@@ -50,7 +51,7 @@ export const storedResponseOperations: readonly ServedOperation[] = [
 ];
 
 async function showResponse(gateway: Gateway, exchange: Exchange): Promise<Response> {
-  const { head, output, parentId } = await find(gateway, await admitted(gateway, exchange));
+  const { head, output, parentId } = await find(await admitted(gateway, exchange));
   if (urlOf(exchange.call).searchParams.get("stream") === "true") {
     throw invalidRequest("Only a response in the background can be streamed again.", "stream");
   }
@@ -64,35 +65,38 @@ async function deleteResponse(gateway: Gateway, exchange: Exchange): Promise<Res
 }
 
 async function cancelResponse(gateway: Gateway, exchange: Exchange): Promise<Response> {
-  await find(gateway, await admitted(gateway, exchange));
+  await find(await admitted(gateway, exchange));
   throw invalidRequest("Only a response in the background can be cancelled, and this one has ended.");
 }
 
 /** All that the model was given, which is the conversation without the response's own output. */
 async function listInputItems(gateway: Gateway, exchange: Exchange): Promise<Response> {
   const named = await admitted(gateway, exchange);
-  const response = await find(gateway, named);
+  const response = await find(named);
   const before = await gateway.turns.before(named, response);
   // What it continues may be gone.
   const earlier = (before ?? []).flatMap(({ input, output }) => [...input, ...output]);
-  return listPage(gateway, exchange, [...earlier, ...response.input].filter(isListed));
+  return listPage(named.call, [...earlier, ...response.input].filter(isListed));
 }
 
-interface Named extends TurnReader {
+/** A call for a stored response, and how it reads. */
+interface ResponseCall extends TurnReader {
+  readonly call: AdmittedCall;
   readonly id: string;
 }
 
-async function admitted(gateway: Gateway, exchange: Exchange): Promise<Named> {
-  const { id: keyId } = await admit(gateway, exchange);
+async function admitted(gateway: Gateway, exchange: Exchange): Promise<ResponseCall> {
+  const call = await admit(gateway, exchange);
   const { settings } = exchange.configured;
   const id = segmentOf(exchange, "response_id");
   if (isConversationId(id) || !keepsResponses(settings)) throw notFound(id);
-  return { id, keyId, settings, reserve: (bytes) => exchange.awaitMemory(bytes) };
+  return { call, id, keyId: call.keyId, settings, reserve: (bytes) => call.awaitMemory(bytes) };
 }
 
 /** Another key's, a deleted, an expired and an unknown one are looked up in the same way, and answered alike. */
-async function find({ turns }: Gateway, { id, ...reader }: Named): Promise<Turn> {
-  const turn = await turns.find(reader, id);
+async function find(named: ResponseCall): Promise<Turn> {
+  const { id } = named;
+  const turn = await named.call.gateway.turns.find(named, id);
   if (turn === null) throw notFound(id);
   return turn;
 }

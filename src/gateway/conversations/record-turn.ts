@@ -14,22 +14,24 @@ import type { LargeBodies } from "../body-worker/body-worker.ts";
 import { hasManyValues, largeBodyBytes } from "../body-worker/is-large.ts";
 import { shareText } from "../body-worker/join-shared.ts";
 import { largeTurns } from "../body-worker/large-body-pacer.ts";
-import type { Exchange } from "../exchange.ts";
-import type { Gateway } from "../gateway.ts";
+import type { RoutedCall } from "../stages.ts";
 import { copyTurn, type Turn } from "./turn-body.ts";
+
+/** A call whose answer may be kept. */
+type KeptCall = Pick<RoutedCall, "gateway" | "exchange" | "keyId" | "model">;
 
 /**
  * Notes in the exchange what the settle keeps of an answer: its whole body, or the piece that ends its stream. Nothing if nothing
  * is to be kept, or if the answer is none that can be continued.
  */
 export async function recordTurn(
-  { turns, largeBodies }: Gateway,
-  exchange: Exchange,
+  { gateway, exchange, keyId, model }: KeptCall,
   answer: Piece,
   streamed?: StreamedItems,
 ): Promise<void> {
-  const { call, keeping, key, model, deployment, configured } = exchange;
-  if (keeping === null || key === null || model === null) return;
+  const { turns, largeBodies } = gateway;
+  const { call, keeping, deployment, configured } = exchange;
+  if (keeping === null) return;
   const { parentId, before, conversation = null } = keeping;
   if (keeping.isProviders && deployment?.dialects.includes("responses")) return;
   try {
@@ -42,7 +44,7 @@ export async function recordTurn(
     if (keeping.isStored && !isRepeated) {
       const provider = deployment?.provider.settings.name ?? "";
       const continuing = withUnstored({ parentId, input }, before);
-      const facts = { keyId: key.id, model: model.id, provider, ...continuing, response, conversation };
+      const facts = { keyId, model: model.id, provider, ...continuing, response, conversation };
       exchange.turns = await turns.record(facts, configured.settings);
     }
     // One may also be more than a key may keep.

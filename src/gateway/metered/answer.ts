@@ -18,27 +18,27 @@ import { Produced } from "../charge/produced.ts";
 import { recordContent, wholeBodyOf } from "../content.ts";
 import { addCostHeaders, addHeaders, addMissingHeaders, commonHeaders } from "../headers.ts";
 import { type Answered, askForParts, type BegunCall, wholeOf } from "./ask.ts";
-import type { MeteredAsking } from "./asking.ts";
 import { countInput } from "./count-input.ts";
 import { isAboveInputs } from "./destination.ts";
+import type { HeldMeteredCall } from "./plan.ts";
 import { type FoundAnswer, readAnswers } from "./read-answers.ts";
 
 /** Asks a provider, charges for its answer, and passes it on. */
-export async function answerMetered(asking: MeteredAsking): Promise<Response> {
-  const { route, request, mostInputs } = asking;
-  const isSplit = isAboveInputs(route, request, mostInputs);
-  const bodies = isSplit ? route.split?.(request.body, mostInputs) : undefined;
+export async function answerMetered(asking: HeldMeteredCall): Promise<Response> {
+  const { route, request, maxInputs } = asking;
+  const isSplit = isAboveInputs(route, request, maxInputs);
+  const bodies = isSplit ? route.split?.(request.body, maxInputs) : undefined;
   const asked = askForParts(asking, bodies ?? [request.truncated]);
   return deliver(asking, await asked.catch((error) => chargeFailure(asking, error)));
 }
 
 /** For a provider that was asked for a stream, and does not stream. */
-export async function answerWhole(asking: MeteredAsking, begun: BegunCall): Promise<Response> {
+export async function answerWhole(asking: HeldMeteredCall, begun: BegunCall): Promise<Response> {
   return deliver(asking, await wholeOf(begun, asking.request.truncated));
 }
 
-async function deliver(asking: MeteredAsking, answered: Answered): Promise<Response> {
-  const { exchange } = asking;
+async function deliver(asking: HeldMeteredCall, answered: Answered): Promise<Response> {
+  const { exchange } = asking.call;
   exchange.answeredBy(answered.opened);
   exchange.dropped = answered.dropped;
   const found = await (answered.failure === null
@@ -61,8 +61,9 @@ function clientLeft(): GatewayError {
 }
 
 /** A provider that fails and says what it has used is paid for it. Rejects with the failure. */
-export async function chargeFailure(asking: MeteredAsking, error: unknown): Promise<never> {
-  const { exchange, bill } = asking;
+export async function chargeFailure(asking: HeldMeteredCall, error: unknown): Promise<never> {
+  const { call, bill } = asking;
+  const { exchange } = call;
   if (isBilled(error)) {
     exchange.brokenBy = error;
     exchange.extras = usedExtras(exchange, error.extras);
@@ -76,8 +77,9 @@ export async function chargeFailure(asking: MeteredAsking, error: unknown): Prom
  * One part has failed, or its answer makes no sense, so the client gets no answer. The others are charged: their providers have been
  * asked, and bill them. Rejects with the failure.
  */
-async function chargeParts(asking: MeteredAsking, answered: Answered, cause: unknown): Promise<never> {
-  const { exchange, bill } = asking;
+async function chargeParts(asking: HeldMeteredCall, answered: Answered, cause: unknown): Promise<never> {
+  const { call, bill } = asking;
+  const { exchange } = call;
   const readable = await readableParts(asking, answered);
   if (readable.parts.length === 0) throw cause;
   const error = failureOf(cause);
@@ -100,7 +102,7 @@ function failureOf(cause: unknown): GatewayError {
 }
 
 /** Those that make sense. Reading one takes a millisecond or less, so as many share a turn of the event loop as it allows for. */
-async function readableParts(asking: MeteredAsking, answered: Answered): Promise<Answered> {
+async function readableParts(asking: HeldMeteredCall, answered: Answered): Promise<Answered> {
   const isReadable: boolean[] = [];
   for (const answer of answered.answers) {
     await streamTurns.turn();
@@ -117,7 +119,7 @@ async function readableParts(asking: MeteredAsking, answered: Answered): Promise
 }
 
 /** What the parts of a request use in any case; together no more than the whole. */
-function certainOf({ request, demand, demandOf }: MeteredAsking, parts: readonly JsonObject[]): Quantities {
+function certainOf({ request, demand, demandOf }: HeldMeteredCall, parts: readonly JsonObject[]): Quantities {
   const sum: Record<string, number> = {};
   for (const part of parts) {
     const { certain } = demandOf({ bytes: request.bytes, truncated: part, body: part });
@@ -130,11 +132,12 @@ function certainOf({ request, demand, demandOf }: MeteredAsking, parts: readonly
 
 /** `counted`: the bodies whose texts are counted where the provider has not reported their tokens. */
 function evidenceOf(
-  asking: MeteredAsking,
+  asking: HeldMeteredCall,
   { usage, produced = "", writtenTimes }: Pick<FoundAnswer, "usage" | "produced" | "writtenTimes">,
   counted: () => readonly JsonObject[],
 ): Evidence {
-  const { exchange, request } = asking;
+  const { call, request } = asking;
+  const { exchange } = call;
   const isInTokens =
     usage !== null || (exchange.deployment !== null && asking.isInTokensAt(exchange.deployment));
   return {
@@ -149,12 +152,13 @@ function evidenceOf(
 
 /** Resolves when the charge is durable. A client that has left is charged without a usage record. */
 async function settle(
-  asking: MeteredAsking,
+  asking: HeldMeteredCall,
   evidence: Evidence,
   body: readonly Piece[],
   headers: Readonly<Record<string, string>>,
 ): Promise<void> {
-  const { gateway, exchange, bill } = asking;
+  const { call, bill } = asking;
+  const { gateway, exchange } = call;
   exchange.sawFirstByte();
   const { claim } = exchange;
   const stored = claim && (await recordWhole(gateway, exchange, claim, body, headers));
@@ -163,13 +167,14 @@ async function settle(
 }
 
 /** Sound and plain text are of the type that the provider says. */
-function contentHeaders({ route }: MeteredAsking, { answers }: Answered): Readonly<Record<string, string>> {
+function contentHeaders({ route }: HeldMeteredCall, { answers }: Answered): Readonly<Record<string, string>> {
   const type = route.answersAnyType === true ? (answers[0]?.contentType ?? null) : null;
   return type === null ? jsonHeaders : { "content-type": type };
 }
 
-function respond(asking: MeteredAsking, answered: Answered, body: readonly Piece[]): Response {
-  const { gateway, exchange, key, request } = asking;
+function respond(asking: HeldMeteredCall, answered: Answered, body: readonly Piece[]): Response {
+  const { call, request } = asking;
+  const { gateway, exchange, key } = call;
   const headers = commonHeaders(exchange);
   addMissingHeaders(headers, answered.opened.headers);
   addHeaders(headers, contentHeaders(asking, answered));

@@ -42,7 +42,7 @@ export async function openCall(
   pinned: Deployment | null,
 ): Promise<BegunCall> {
   const call = new MeteredCall(parts, part, pinned);
-  return { call, opened: await parts.exchange.configured.upstream.open(call) };
+  return { call, opened: await parts.call.configured.upstream.open(call) };
 }
 
 /**

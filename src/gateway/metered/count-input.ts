@@ -1,8 +1,9 @@
 import type { JsonObject } from "../../base/json.ts";
-import type { MeteredAsking } from "./asking.ts";
 import { mostWrittenBytes } from "./destination.ts";
+import type { MeteredCallParts } from "./metered-call.ts";
+import type { MeteredPricing } from "./pricing.ts";
 
-type CountedAsking = Pick<MeteredAsking, "gateway" | "key" | "route" | "request" | "demand" | "usualInput">;
+type CountedCall = Pick<MeteredCallParts, "call" | "route" | "request"> & Pick<MeteredPricing, "demand">;
 
 /** Where nobody counts them. */
 const usualBytesPerToken = 4;
@@ -12,12 +13,12 @@ const usualBytesPerToken = 4;
  * A request that takes long to parse is counted by the tokenizer's thread, which knows the texts of some routes only.
  */
 export async function countInput(
-  { gateway, key, route, request, demand, usualInput }: CountedAsking,
+  { call, route, request, demand, usualInput }: CountedCall & Pick<MeteredPricing, "usualInput">,
   bodies: () => readonly JsonObject[],
 ): Promise<number> {
   const { texts } = route;
   if (texts === undefined) return 0;
-  const tokens = gateway.tokens.of(key.id);
+  const tokens = call.gateway.tokens.of(call.keyId);
   if (!demand.canBeCounted) {
     const hasMessages = Array.isArray(request.truncated["messages"]);
     return hasMessages ? Math.max(usualInput, await tokens.request(request.bytes)) : usualInput;
@@ -27,9 +28,9 @@ export async function countInput(
 }
 
 /** The most that a count of the whole request may find, for its hold. */
-export async function countAtMost({ gateway, key, route, request, demand }: CountedAsking): Promise<number> {
+export async function countAtMost({ call, route, request, demand }: CountedCall): Promise<number> {
   const { texts } = route;
   const isLong = request.bytes.length > mostWrittenBytes;
   if (texts === undefined || !demand.canBeCounted || isLong) return demand.input;
-  return gateway.tokens.of(key.id).text([...texts(request.body)], true);
+  return call.gateway.tokens.of(call.keyId).text([...texts(request.body)], true);
 }

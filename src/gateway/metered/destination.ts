@@ -27,7 +27,7 @@ export function formatsToward(
   return configured.catalog.reached(model, scope).map((deployment) => {
     const settings = configured.settings.providers.get(deployment.provider);
     const chosen = settings === undefined ? null : formatFor(route, deployment, settings);
-    if (chosen?.format.write !== undefined) refuseOverWritten(bytes);
+    if (chosen?.format.write !== undefined) rejectOverWritten(bytes);
     if (chosen !== null) return chosen;
     throw invalidRequest(
       `${model.id} cannot serve ${route.use}: its provider "${deployment.provider}" has no such requests.`,
@@ -46,7 +46,7 @@ export function isAboveInputs(
 }
 
 /** For a request that has to be written anew. */
-export function refuseOverWritten(bytes: number): void {
+export function rejectOverWritten(bytes: number): void {
   if (bytes <= mostWrittenBytes) return;
   throw invalidRequest("The request is too large for this model's provider; send less at a time.");
 }

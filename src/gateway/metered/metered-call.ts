@@ -1,7 +1,6 @@
 import { assert } from "../../base/assert.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { traceHeaders } from "../../base/requests/trace-context.ts";
-import type { ModelSettings } from "../../config/settings.ts";
 import { type BodyChanges, patchBody, patchMembers } from "../../dialects/json/patch.ts";
 import type { MeteredRoute } from "../../dialects/metered/route.ts";
 import { clientDialect } from "../../dialects/registry.ts";
@@ -10,17 +9,13 @@ import { type ChosenFormat, formatFor } from "../../vendors/metered-format.ts";
 import type { Prepared } from "../../vendors/provider.ts";
 import { ExchangePlan } from "../attempt/exchange-plan.ts";
 import { askingForUsage, withoutUsageOption } from "../attempt/prepare.ts";
-import type { Exchange } from "../exchange.ts";
 import type { ClientRequest } from "../request/request.ts";
+import type { RoutedCall } from "../stages.ts";
 import type { SpooledForm } from "./form/spooled-form.ts";
 
 export interface MeteredCallParts {
+  readonly call: RoutedCall;
   readonly route: MeteredRoute;
-  readonly exchange: Exchange;
-  readonly model: ModelSettings;
-  readonly keyId: string;
-  readonly scope: string;
-  readonly credential: string | null;
   readonly request: ClientRequest;
   /** The request's form; null if it is JSON. */
   readonly form: SpooledForm | null;
@@ -28,11 +23,7 @@ export interface MeteredCallParts {
 
 /** One call to a provider for a metered request: the whole of it, or a part. */
 export class MeteredCall extends ExchangePlan implements GenerationPlan {
-  readonly model: ModelSettings;
-  readonly scope: string;
-  readonly credential: string | null;
   readonly conversation = null;
-  readonly keyId: string;
   /** Its errors have OpenAI's form. */
   readonly clientDialect = "chat";
   readonly stream: boolean;
@@ -50,18 +41,15 @@ export class MeteredCall extends ExchangePlan implements GenerationPlan {
   readonly pinned: Deployment | null;
 
   constructor(parts: MeteredCallParts, part: JsonObject | null, pinned: Deployment | null) {
-    super(parts.exchange);
+    super(parts.call);
     this.#parts = parts;
     this.#part = part;
     this.pinned = pinned;
-    this.model = parts.model;
-    this.scope = parts.scope;
-    this.credential = parts.credential;
-    this.keyId = parts.keyId;
-    this.stream = parts.exchange.stream;
+    const { stream, claim } = parts.call.exchange;
+    this.stream = stream;
     this.takesAnyType = parts.route.answersAnyType === true;
     // An answer that is kept for a retry is charged and stored at once, whether or not the client waits for it.
-    this.streamsAnyType = parts.route.relaysBytes === true && !this.stream && parts.exchange.claim === null;
+    this.streamsAnyType = parts.route.relaysBytes === true && !stream && claim === null;
   }
 
   leaveProofsOut(): boolean {

@@ -6,7 +6,7 @@ import type { Piece } from "../answer/stream-relayer.ts";
 import { isLargeBody, largeBodyBytes } from "../body-worker/is-large.ts";
 import { lengthOf } from "../body-worker/join-shared.ts";
 import type { Answered } from "./ask.ts";
-import type { MeteredAsking } from "./asking.ts";
+import type { MeteredPlan } from "./plan.ts";
 
 /** What was used, and the answer once its usage is known. */
 export interface FoundAnswer extends Omit<ReadMetered, "written"> {
@@ -15,7 +15,7 @@ export interface FoundAnswer extends Omit<ReadMetered, "written"> {
 
 /** Large answers are read on another thread, and so are many small ones that have to be written anew. */
 export async function readAnswers(
-  { gateway, name, route, askedAt }: MeteredAsking,
+  { call, name, route, askedAt }: MeteredPlan,
   { answers, chosen, opened }: Answered,
 ): Promise<FoundAnswer> {
   const [answer] = answers;
@@ -37,7 +37,7 @@ export async function readAnswers(
     answers: answers.map(({ pieces: _, ...each }) => ({ ...each, bytes: shared(each.bytes) })),
     asked,
   } as const;
-  const { written, ...read } = await gateway.largeBodies.runAnswer(job);
+  const { written, ...read } = await call.gateway.largeBodies.runAnswer(job);
   if (written === null) return { ...read, bodyWith: () => answer.pieces };
   return { ...read, bodyWith: (usage) => [endedBy(written, Buffer.from(end(usage)))] };
 }

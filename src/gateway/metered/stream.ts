@@ -7,15 +7,16 @@ import { usedExtras } from "../charge/extras.ts";
 import { addCostHeaders } from "../headers.ts";
 import { answerWhole, chargeFailure } from "./answer.ts";
 import { type BegunCall, openCall } from "./ask.ts";
-import type { MeteredAsking } from "./asking.ts";
+import type { HeldMeteredCall } from "./plan.ts";
 
 function isEventStream({ head }: Opened): boolean {
   return head?.get("content-type")?.includes("text/event-stream") === true;
 }
 
 /** Sound leaves as it comes, with what it will cost. It is read to its end for a client that has left before it began. */
-function relayBytes(asking: MeteredAsking, begun: BegunCall): Response | Promise<Response> {
-  const { gateway, exchange, key, bill, request, estimatedInput } = asking;
+function relayBytes(asking: HeldMeteredCall, begun: BegunCall): Response | Promise<Response> {
+  const { call, bill, request, estimatedInput } = asking;
+  const { gateway, exchange, key } = call;
   const { opened } = begun;
   if (exchange.hasClientLeft) return answerWhole(asking, begun);
   exchange.answeredBy(opened);
@@ -25,12 +26,13 @@ function relayBytes(asking: MeteredAsking, begun: BegunCall): Response | Promise
   const type = opened.head?.get("content-type") ?? null;
   if (type !== null) headers["content-type"] = type;
   const generation = { request, estimatedInput };
-  return relayStream({ gateway, exchange, key, bill, opened, generation }, new BytesRelayer(), headers);
+  return relayStream({ call, bill, opened, generation }, new BytesRelayer(), headers);
 }
 
 /** Asks a provider for a stream, and relays its bytes. Its pump charges for it when it ends. */
-export async function streamMetered(asking: MeteredAsking): Promise<Response> {
-  const { gateway, exchange, key, bill, route, model, request, estimatedInput } = asking;
+export async function streamMetered(asking: HeldMeteredCall): Promise<Response> {
+  const { call: routed, bill, route, request, estimatedInput } = asking;
+  const { exchange, model } = routed;
   const begun = await openCall(asking, null, null).catch((error) => chargeFailure(asking, error));
   const { call, opened } = begun;
   if (!opened.streaming) return answerWhole(asking, begun);
@@ -47,5 +49,5 @@ export async function streamMetered(asking: MeteredAsking): Promise<Response> {
     scanner: streams.createScanner(call.hidesUsage, asking.askedAt(opened.deployment)),
   });
   const generation = { request, estimatedInput };
-  return relayStream({ gateway, exchange, key, bill, opened, generation }, relayer);
+  return relayStream({ call: routed, bill, opened, generation }, relayer);
 }

@@ -5,18 +5,18 @@ import type { ModelSettings } from "../../config/settings.ts";
 /** Tokenizers differ by this much; what is closer to the window is left to the provider. */
 const clearlyOver = 1.1;
 
-/** Refuses input that cannot fit. The cheap estimate is an upper bound: only if it does not fit, the input is counted. */
-export function refuseOverlongInput(
+/** Rejects input that cannot fit. The cheap estimate is an upper bound: only if it does not fit, the input is counted. */
+export function rejectOverlongInput(
   { contextWindow }: ModelSettings,
   estimatedInput: number,
   bytes: Uint8Array,
   tokens: Pick<KeyCounts, "request">,
 ): Promise<void> | undefined {
   const isShort = contextWindow === null || estimatedInput <= contextWindow;
-  return isShort ? undefined : refuseCounted(contextWindow, estimatedInput, bytes, tokens);
+  return isShort ? undefined : rejectCounted(contextWindow, estimatedInput, bytes, tokens);
 }
 
-async function refuseCounted(
+async function rejectCounted(
   contextWindow: number,
   estimatedInput: number,
   bytes: Uint8Array,

@@ -1,10 +1,10 @@
 import type { Claim } from "../../idempotency/claims.ts";
-import type { KeyRecord } from "../../store/store.ts";
 import { bodyResponse } from "../answer/body-response.ts";
 import { unlockConversation } from "../conversations/conversation-lock.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import { commonHeaders } from "../headers.ts";
+import type { AdmittedCall } from "../stages.ts";
 import { type ClientRequest, idempotencyKeyOf } from "./request.ts";
 
 type Replay = NonNullable<Exchange["replay"]>;
@@ -15,34 +15,29 @@ const nothingClaimed: Claimed = { kind: "run", claim: null };
 
 /** Without an `Idempotency-Key` there is nothing to claim or await. An exchange claims once. */
 export function claimIdempotency(
-  gateway: Gateway,
-  exchange: Exchange,
-  key: KeyRecord,
+  admitted: AdmittedCall,
   idempotencyKey: string | null,
-  request: Pick<ClientRequest, "bodyHash">,
+  request: ClientRequest,
 ): Promise<Claimed> | Claimed {
   if (idempotencyKey === null) return nothingClaimed;
+  const { gateway, exchange } = admitted;
   if (exchange.claim !== null) return { kind: "run", claim: exchange.claim };
   const claim = {
-    keyId: key.id,
+    keyId: admitted.keyId,
     route: exchange.call.route.path,
     idempotencyKey,
     bodyHash: request.bodyHash,
     exchangeId: exchange.id,
   };
-  return gateway.claims.claim(claim, (bytes) => exchange.awaitMemory(bytes));
+  return gateway.claims.claim(claim, (bytes) => admitted.awaitMemory(bytes));
 }
 
 /** Before what a request continues is looked for, which may have become longer since its answer, or be gone. */
-export async function wasAnswered(
-  gateway: Gateway,
-  exchange: Exchange,
-  key: KeyRecord,
-  request: ClientRequest,
-): Promise<boolean> {
+export async function wasAnswered(admitted: AdmittedCall, request: ClientRequest): Promise<boolean> {
+  const { exchange } = admitted;
   const { call } = exchange;
   if (!call.route.isCharged) return false;
-  const claimed = await claimIdempotency(gateway, exchange, key, idempotencyKeyOf(call), request);
+  const claimed = await claimIdempotency(admitted, idempotencyKeyOf(call), request);
   if (claimed.kind === "run") exchange.claim = claimed.claim;
   else exchange.replay = claimed;
   return claimed.kind === "replay";

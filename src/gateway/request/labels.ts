@@ -8,9 +8,7 @@ import {
   withDefaultTags,
 } from "../../base/requests/labels.ts";
 import { type ClientDialectName, clientDialect } from "../../dialects/registry.ts";
-import type { KeyRecord } from "../../store/store.ts";
-import type { Exchange } from "../exchange.ts";
-import type { Gateway } from "../gateway.ts";
+import type { AdmittedCall } from "../stages.ts";
 import { sessionOf } from "./conversation.ts";
 
 const header = "x-sluice-tags";
@@ -18,20 +16,18 @@ const noTags: Tags = {};
 
 /** Notes what the client says about the request, and the tags that its key and its account have. Throws `invalid_request` for malformed tags. */
 export function labelExchange(
-  { labelValues }: Gateway,
-  exchange: Exchange,
-  { id: keyId, tags: ofKey, accountTags }: KeyRecord,
+  { gateway, exchange, key }: AdmittedCall,
   dialect: ClientDialectName,
   body: JsonObject,
 ): void {
   const { headers } = exchange.call.request;
   const user = clientDialect(dialect).readUser(body);
   const session = sessionOf(headers, body);
-  const tags = withDefaultTags(withDefaultTags(tagsOf(headers), ofKey), accountTags);
+  const tags = withDefaultTags(withDefaultTags(tagsOf(headers), key.tags), key.accountTags);
   exchange.session = session;
   if (user === null && session === null && tags === noTags) return;
   exchange.callerLabels = keptLabels({ user, session, tags }, (name, value) =>
-    labelValues.isCounted(keyId, name, value, exchange.atMs),
+    gateway.labelValues.isCounted(key.id, name, value, exchange.atMs),
   );
 }
 

@@ -3,24 +3,20 @@ import type { JsonObject } from "../../base/json.ts";
 import { removeValues, type ValuePath } from "../../dialects/json/remove-values.ts";
 import { itemsFieldOf, type RequestKind, truncateBody } from "../../dialects/schema/validate.ts";
 import type { BodyReservation } from "../../limits/body-budget.ts";
-import type { KeyRecord } from "../../store/store.ts";
 import { hasManyValues, largeBodyBytes } from "../body-worker/is-large.ts";
 import type { ReadResult } from "../body-worker/jobs.ts";
 import { joinPieces, lengthOf } from "../body-worker/join-shared.ts";
+import type { ClientCall } from "../client-call.ts";
 import { beginContent } from "../content.ts";
 import { continued } from "../conversations/continue.ts";
 import type { Exchange } from "../exchange.ts";
-import type { Gateway } from "../gateway.ts";
+import type { AdmittedCall, RoutedCall } from "../stages.ts";
 import { type BodyLimit, readBody } from "./read-body.ts";
 import { ClientRequest, checkRequest, type Expected, expectedOf, parseTruncated } from "./request.ts";
 
 /** Reads and validates a body. Its memory counts against the budget meanwhile. */
-export async function readRequest(
-  gateway: Gateway,
-  exchange: Exchange,
-  key: KeyRecord,
-  kind: RequestKind,
-): Promise<ClientRequest> {
+export async function readRequest(admitted: AdmittedCall, kind: RequestKind): Promise<ClientRequest> {
+  const { gateway, exchange, key } = admitted;
   const { call } = exchange;
   const reservation = gateway.bodies.reserve(key.id);
   try {
@@ -30,17 +26,18 @@ export async function readRequest(
     const bytes =
       call.body ??
       (await gateway.ongoing.untilInterrupted(exchange, readBody(call.request, limit, exchange)));
-    beginContent(gateway, exchange, key, bytes);
+    beginContent(admitted, bytes);
     const expected = expectedOf(call, kind, server);
-    const parsing = parseRequest(gateway, exchange, bytes, expected);
+    const parsing = parseRequest(admitted, bytes, expected);
     const request = parsing instanceof Promise ? await parsing : parsing;
     if (!canContinue(kind)) return request;
-    const whole = await continued(gateway, exchange, key, request, kind, (more) => limit.take(more));
+    const whole = await continued(admitted, request, kind, (more) => limit.take(more));
     if (whole === null) return request;
     limit.takeWhole(lengthOf(whole.pieces));
     const joined = await joinPieces(whole.pieces);
     const asked = { ...expected, kind: whole.kind };
-    return (await parseRequest(gateway, exchange, joined, asked)).sentAs(request);
+    const rebuilt = await parseRequest(admitted, joined, asked);
+    return wantsHash(call) ? rebuilt.sentAs(request) : rebuilt;
   } finally {
     reservation.release();
   }
@@ -52,29 +49,32 @@ function canContinue(kind: RequestKind): boolean {
 }
 
 function parseRequest(
-  gateway: Gateway,
-  exchange: Exchange,
+  admitted: AdmittedCall,
   bytes: Uint8Array,
   expected: Expected,
 ): ClientRequest | Promise<ClientRequest> {
-  exchange.rememberBody(bytes);
-  if (bytes.length >= largeBodyBytes) return readLarge(gateway, exchange, bytes, expected);
+  admitted.exchange.rememberBody(bytes);
+  if (bytes.length >= largeBodyBytes) return readLarge(admitted, bytes, expected);
   const scanned = truncateBody(bytes);
-  if (hasManyValues(bytes, scanned)) return readLarge(gateway, exchange, bytes, expected);
+  if (hasManyValues(bytes, scanned)) return readLarge(admitted, bytes, expected);
   return new ClientRequest(bytes, checkRequest(bytes, expected, scanned));
 }
 
-/** The same on another thread. A shutdown waits for it like for any other work. */
+/** Parses on another thread. A shutdown waits for it like for any other work. */
 async function readLarge(
-  { largeBodies, ongoing }: Gateway,
-  exchange: Exchange,
+  admitted: AdmittedCall,
   bytes: Uint8Array,
   expected: Expected,
 ): Promise<ClientRequest> {
-  const wantsHash = exchange.call.request.headers.has("idempotency-key");
-  const job = { type: "read", bytes, expected, wantsHash } as const;
-  const run = () => largeBodies.runRequest(job, exchange);
-  return largeRequest(await ongoing.withoutPlace(exchange, run));
+  const { gateway, exchange } = admitted;
+  const job = { type: "read", bytes, expected, wantsHash: wantsHash(exchange.call) } as const;
+  const run = () => gateway.largeBodies.runRequest(job, admitted);
+  return largeRequest(await gateway.ongoing.withoutPlace(exchange, run));
+}
+
+/** Only idempotency compares requests by their hash. */
+function wantsHash({ request }: ClientCall): boolean {
+  return request.headers.has("idempotency-key");
 }
 
 function largeRequest(found: ReadResult): ClientRequest {
@@ -85,16 +85,15 @@ function largeRequest(found: ReadResult): ClientRequest {
 
 /** The request without some of its values; all other bytes are the client's. */
 export async function withoutValues(
-  { largeBodies }: Gateway,
-  exchange: Exchange,
-  { bytes, large }: ClientRequest,
-  kind: RequestKind,
+  routed: RoutedCall,
   without: readonly ValuePath[],
 ): Promise<ClientRequest> {
-  const expected = expectedOf(exchange.call, kind, exchange.configured.settings.server);
+  const { gateway, exchange, dialect, request } = routed;
+  const { bytes, large } = request;
+  const expected = expectedOf(exchange.call, dialect, exchange.configured.settings.server);
   if (large !== null) {
     const job = { type: "read", bytes, expected, wantsHash: false, without } as const;
-    return largeRequest(await largeBodies.runRequest(job, exchange));
+    return largeRequest(await gateway.largeBodies.runRequest(job, routed));
   }
   const shorter = removeValues(bytes, without);
   return new ClientRequest(shorter, checkRequest(shorter, expected));

@@ -119,7 +119,7 @@ export class ClientRequest {
   }
 
   /** This request has more in it than the client has sent: that decides whether another one is the same. */
-  sentAs({ bodyHash }: ClientRequest): this {
+  sentAs({ bodyHash }: Pick<ClientRequest, "bodyHash">): this {
     this.#sentHash = bodyHash;
     return this;
   }
@@ -226,7 +226,7 @@ export function findModel(
   }
   if (model.serves.includes(use)) return model;
   const others = catalog.modelsFor(key).filter(({ serves }) => serves.includes(use));
-  const named = others.slice(0, mostNamed).map(({ id }) => id);
+  const named = others.slice(0, maxNamed).map(({ id }) => id);
   const advice = named.length === 0 ? "" : ` Try ${named.map((id) => `"${id}"`).join(" or ")}.`;
   throw invalidRequest(
     `Model "${model.id}" does not support ${use}, only ${model.serves.join(", ")}.${advice}`,
@@ -244,20 +244,20 @@ function unknownPrice(id: string, { catalogRules }: Settings): Error | undefined
 }
 
 /** Models in the advice of an error, which is the only place where clients are told what a model serves. */
-const mostNamed = 3;
+const maxNamed = 3;
 
-export function refuseForbidden({ catalog }: Configured, key: KeyRecord, model: ModelSettings): void {
+export function rejectForbidden({ catalog }: Configured, key: KeyRecord, model: ModelSettings): void {
   if (catalog.permits(key, model)) return;
-  throw new GatewayError("key_disabled", mayNotUse(key, model), { param: "model" });
+  throw new GatewayError("key_disabled", forbiddenModelMessage(key, model), { param: "model" });
 }
 
-function mayNotUse(key: KeyRecord, model: ModelSettings): string {
+function forbiddenModelMessage(key: KeyRecord, model: ModelSettings): string {
   const only = isEntitled(key, model) ? `of the provider "${key.scope}"` : "on its list";
   return `This key cannot use model "${model.id}": it is limited to models ${only}. GET /v1/models lists the models of this key.`;
 }
 
 /** Credit keys pay for what they use, so a model without a price must be declared free. */
-export function refuseUnpriced(key: KeyRecord, model: ModelSettings): void {
+export function rejectUnpriced(key: KeyRecord, model: ModelSettings): void {
   if (key.mode !== "credit" || model.free || isPriced(model)) return;
   throw new GatewayError(
     "key_disabled",
@@ -273,7 +273,7 @@ function isPriced({ deployments }: ModelSettings): boolean {
   return true;
 }
 
-export function refuseUnusableTools(body: JsonObject, model: ModelSettings): void {
+export function rejectUnusableTools(body: JsonObject, model: ModelSettings): void {
   const tools = body["tools"];
   if (model.capabilities["tools"] !== false || !Array.isArray(tools) || tools.length === 0) return;
   throw invalidRequest(`${model.id} does not support tools; leave \`tools\` out.`, "tools");

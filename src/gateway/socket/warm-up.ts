@@ -7,21 +7,20 @@ import { recordTurn } from "../conversations/record-turn.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import { commonHeaders } from "../headers.ts";
+import { permitted } from "../lifecycle.ts";
 import { readRequest } from "../request/read-request.ts";
-import { findModel, refuseForbidden, refuseUnpriced } from "../request/request.ts";
+import { findModel, rejectUnpriced } from "../request/request.ts";
 
 /**
  * `generate: false`: the request is checked and remembered for the one that continues it. No provider is asked, so there is
  * nothing to charge, and nothing is stored.
  */
 export async function warmUp(gateway: Gateway, exchange: Exchange): Promise<Response> {
-  const { configured } = exchange;
-  const key = await admit(gateway, exchange);
-  const request = await readRequest(gateway, exchange, key, "responses");
-  const model = findModel(configured, key, request.modelId);
-  exchange.model = model;
-  refuseForbidden(configured, key, model);
-  refuseUnpriced(key, model);
+  const call = await admit(gateway, exchange);
+  const { configured, key, keyId } = call;
+  const request = await readRequest(call, "responses");
+  const model = permitted(call, request, findModel(configured, key, request.modelId));
+  rejectUnpriced(key, model);
   const { keeping } = exchange;
   if (keeping !== null) exchange.keeping = { ...keeping, isStored: false, isProviders: false };
   const writer = clientDialect("responses").createStreamWriter({
@@ -38,6 +37,6 @@ export async function warmUp(gateway: Gateway, exchange: Exchange): Promise<Resp
   });
   const begun = writer.write({ type: "start", usage: noUsage });
   const ended = writer.terminal();
-  await recordTurn(gateway, exchange, ended);
+  await recordTurn({ gateway, exchange, keyId, model }, ended);
   return new Response(begun + ended, { headers: { ...commonHeaders(exchange), ...streamHeaders } });
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { freeOfUnits, type MeteredDemand } from "../../../src/dialects/metered/route.ts";
-import { largestDemand } from "../../../src/gateway/metered/largest-demand.ts";
+import { largestDemand } from "../../../src/gateway/metered/pricing.ts";
 
 test("a request is held for at the most that any deployment may count, in whichever order they come", () => {
   const byTokens: MeteredDemand = {

@@ -1,0 +1,127 @@
+import { traceContextOf } from "../base/requests/trace-context.ts";
+import type { ModelSettings } from "../config/settings.ts";
+import type { ClientDialectName } from "../dialects/registry.ts";
+import { admit } from "./admission/admit.ts";
+import type { Bill } from "./charge/bill.ts";
+import { charged } from "./charge/charged.ts";
+import type { WantedHold } from "./charge/hold.ts";
+import { narrowContent } from "./content.ts";
+import type { Exchange } from "./exchange.ts";
+import type { Gateway } from "./gateway.ts";
+import { claimIdempotency, replay } from "./request/idempotent.ts";
+import { labelExchange } from "./request/labels.ts";
+import { continuationOf } from "./request/provider-id-owners.ts";
+import { type ClientRequest, idempotencyKeyOf, rejectForbidden } from "./request/request.ts";
+import { type AdmittedCall, RoutedCall } from "./stages.ts";
+
+/** The steps of a request for a model that differ by operation. `serve` and `serveFree` walk them in their order. */
+interface ModelSteps {
+  readonly dialect: ClientDialectName;
+  /** Reads and validates the body. */
+  read(call: AdmittedCall): Promise<ClientRequest>;
+}
+
+/** The steps of a request that is charged. */
+export interface ChargedSteps<Terms, Priced, Plan extends HoldPlan> extends ModelSteps {
+  /** Whether the client wants a stream. */
+  streams(request: ClientRequest): boolean;
+  /** Throws if there is no such model, or it does not serve the operation. */
+  findModel(call: AdmittedCall, request: ClientRequest): ModelSettings;
+  /** Throws if the model cannot do what the request asks for; returns what that means for its price. */
+  check(call: AdmittedCall, request: ClientRequest, model: ModelSettings): Terms;
+  /** Throws if something in the request has no price. */
+  price(call: RoutedCall, terms: Terms): Priced | Promise<Priced>;
+  /** Takes what only a request needs that will run, and prepares what is sent. */
+  plan(call: RoutedCall, priced: Priced): Plan | Promise<Plan>;
+  /** Asks a provider, and answers the client. Settles the bill, or leaves that to the pump of a stream. */
+  ask(plan: Plan, bill: Bill): Promise<Response>;
+}
+
+/** What is ready to be sent, and what to hold for it. */
+export interface HoldPlan {
+  readonly wanted: WantedHold;
+  /** It took its concurrency slot before, to be read. */
+  readonly hasSlot: boolean;
+}
+
+/** The steps of a request that costs nothing. */
+export interface FreeSteps extends ModelSteps {
+  /** Null if the request names no model, and needs none. */
+  findModel(call: AdmittedCall, request: ClientRequest): ModelSettings | null;
+  answer(call: AdmittedCall, request: ClientRequest, routed: RoutedCall | null): Promise<Response>;
+}
+
+/**
+ * A request that is charged, from admission to its end. Every step may reject it by throwing a GatewayError, and then no later
+ * step has had an effect. What is taken on the way (a claim, a slot, a hold, the provider's response) is noted in the exchange,
+ * and given back in one place when that ends (end-exchange.ts).
+ */
+export async function serve<Terms, Priced, Plan extends HoldPlan>(
+  gateway: Gateway,
+  exchange: Exchange,
+  steps: ChargedSteps<Terms, Priced, Plan>,
+): Promise<Response> {
+  const { call } = exchange;
+  exchange.trace = traceContextOf(call.request.headers, exchange.configured.settings.tracing !== null);
+  const admitted = await admit(gateway, exchange);
+  const request = await steps.read(admitted);
+  // Only now: the server should cut off a client that is slow to send its body, but not one that waits for a provider.
+  call.keepWaiting();
+  exchange.stream = steps.streams(request);
+  const idempotencyKey = idempotencyKeyOf(call);
+  labelExchange(admitted, steps.dialect, request.truncated);
+
+  const model = permitted(admitted, request, steps.findModel(admitted, request));
+  const terms = steps.check(admitted, request, model);
+  if (exchange.replay !== null) return replay(exchange, exchange.replay);
+  const routed = await route(admitted, request, model, steps.dialect);
+  const priced = await steps.price(routed, terms);
+
+  const claimed = await claimIdempotency(admitted, idempotencyKey, request);
+  if (claimed.kind === "replay") return replay(exchange, claimed);
+  exchange.claim = claimed.claim;
+  const planning = steps.plan(routed, priced);
+  const plan = planning instanceof Promise ? await planning : planning;
+  if (!plan.hasSlot && !gateway.ongoing.tryEnter(exchange, admitted.keyId)) {
+    await gateway.ongoing.enter(exchange, admitted.keyId);
+  }
+  // Awaited, because a form is needed until the provider has it.
+  return await charged(gateway, exchange, plan.wanted, (bill) => steps.ask(plan, bill));
+}
+
+/** The same steps without a claim, a slot and a hold. */
+export async function serveFree(gateway: Gateway, exchange: Exchange, steps: FreeSteps): Promise<Response> {
+  const admitted = await admit(gateway, exchange);
+  const request = await steps.read(admitted);
+  const found = steps.findModel(admitted, request);
+  if (found === null) return steps.answer(admitted, request, null);
+  const model = permitted(admitted, request, found);
+  return steps.answer(admitted, request, await route(admitted, request, model, steps.dialect));
+}
+
+/** Notes the model in the exchange. Throws if the key cannot use it. */
+export function permitted(
+  { exchange, key }: AdmittedCall,
+  { modelId }: ClientRequest,
+  model: ModelSettings,
+): ModelSettings {
+  exchange.model = model;
+  narrowContent(exchange, model);
+  if (modelId != null && modelId !== model.id) exchange.askedModel = modelId;
+  rejectForbidden(exchange.configured, key, model);
+  return model;
+}
+
+/** Finds where the request may go. Only one that names stored resources has to wait for that. */
+function route(
+  call: AdmittedCall,
+  request: ClientRequest,
+  model: ModelSettings,
+  dialect: ClientDialectName,
+): RoutedCall | Promise<RoutedCall> {
+  const { configured, key } = call;
+  const { mentions } = request;
+  const found = continuationOf(call.gateway.idOwners, { configured, key, model, dialect, mentions });
+  if (!(found instanceof Promise)) return new RoutedCall(call, request, model, dialect, found);
+  return found.then((continuation) => new RoutedCall(call, request, model, dialect, continuation));
+}

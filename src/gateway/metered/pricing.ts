@@ -1,0 +1,165 @@
+import { assert } from "../../base/assert.ts";
+import { invalidRequest } from "../../base/errors.ts";
+import type { Quantities } from "../../base/money/rates.ts";
+import { noCalls } from "../../base/usage/extra-usage.ts";
+import { estimateText, type InputEstimate } from "../../catalog/estimate.ts";
+import type { ModelSettings } from "../../config/settings.ts";
+import { type MeteredRouteName, meteredRoute } from "../../dialects/metered/registry.ts";
+import type {
+  FormFile,
+  MeteredDemand,
+  MeteredFormat,
+  MeteredRoute,
+  RouteBody,
+} from "../../dialects/metered/route.ts";
+import type { KeyRecord } from "../../store/store.ts";
+import { askedExtras } from "../charge/asked-extras.ts";
+import { nothingWithheld } from "../charge/asked-tools.ts";
+import type { AskedExtras } from "../charge/extras.ts";
+import { rewritten } from "../request/read-request.ts";
+import type { ClientRequest } from "../request/request.ts";
+import type { RoutedCall } from "../stages.ts";
+import { formatsToward, isAboveInputs, pricesToward, rejectOverWritten } from "./destination.ts";
+
+/** What a metered request may use, whichever deployment answers. */
+export interface MeteredPricing {
+  /** As it is sent: without ids of tokens that the model does not know. */
+  readonly request: ClientRequest;
+  readonly files: readonly FormFile[];
+  /** The most inputs that all deployments take in one call. */
+  readonly maxInputs: number;
+  readonly estimatedInput: InputEstimate;
+  /** An upper bound. */
+  readonly demand: MeteredDemand;
+  /** Input tokens of an ordinary text of this size. */
+  readonly usualInput: number;
+  /** The demand of a part of the request. */
+  demandOf(part: RouteBody): MeteredDemand;
+  /** The demand at a deployment that is charged by these names. */
+  demandAt(body: RouteBody, priced: ReadonlySet<string>): MeteredDemand;
+}
+
+/** Throws if a provider has no such route, or something in the request has no price. Notes what costs extra. */
+export async function priceMetered(
+  call: RoutedCall,
+  name: MeteredRouteName,
+  formFiles: readonly FormFile[] | null,
+): Promise<MeteredPricing> {
+  const { exchange, configured, key, model, scope, request: sent } = call;
+  const route = meteredRoute(name);
+  const destination = { route, configured, model, scope };
+  const chosen = formatsToward(destination, sent.bytes.length);
+  const formats = chosen.map(({ format }) => format);
+  const maxInputs = Math.min(
+    ...chosen.map(({ format, target }) => format.maxInputs?.(target) ?? Number.POSITIVE_INFINITY),
+  );
+  if (isAboveInputs(route, sent, maxInputs)) rejectOverWritten(sent.bytes.length);
+  const prices = pricesToward(destination);
+  const files = formFiles ?? sent.large?.files ?? route.filesIn?.(sent) ?? [];
+  for (const priced of prices) route.check?.(sent.truncated, priced, files);
+  const request = await withoutForeignTokens(call, name, formats);
+
+  const estimatedInput = request.estimateInput();
+  const known = { limits: model, imageTokensMax: model.imageTokensMax, files, formats };
+  const upperBound = {
+    estimatedInput: estimatedInput.atMost,
+    estimateText: (text: string) => Buffer.byteLength(text),
+  };
+  const demandAt = (body: RouteBody, priced: ReadonlySet<string>, estimates = upperBound) =>
+    route.demand(body, { priced, ...known, ...estimates });
+  const demandOf = (body: RouteBody) => largestDemand(prices.map((priced) => demandAt(body, priced)));
+  const demand = demandOf(request);
+  const usual = { estimatedInput: estimatedInput.tokens, estimateText };
+  const usualInput = Math.max(...prices.map((priced) => demandAt(request, priced, usual).input));
+  rejectUncounted(key, model, route, demand);
+  const extras = askedExtras(withoutOwnFields(request, route), call);
+  exchange.askedExtras = askedFor(demand, extras);
+  return { request, files, maxInputs, estimatedInput, demand, usualInput, demandOf, demandAt };
+}
+
+/** Ids of tokens mean something else to other models than OpenAI's, and become the text that they stand for. */
+async function withoutForeignTokens(
+  { gateway, exchange, keyId, request }: RoutedCall,
+  name: MeteredRouteName,
+  formats: readonly MeteredFormat[],
+): Promise<ClientRequest> {
+  const foreign = meteredRoute(name).foreignTokens?.(request, formats) ?? null;
+  if (foreign === null) return request;
+  rejectOverWritten(request.bytes.length);
+  const texts = await gateway.tokens.of(keyId).decode(foreign.ids);
+  if (texts === null) {
+    throw invalidRequest("`input` has tokens that are not in cl100k_base; send the text instead.", "input");
+  }
+  return rewritten(exchange, foreign.withTexts(texts), name);
+}
+
+/** Budgets are in tokens, so what has none cannot be taken from them. */
+function rejectUncounted(
+  { mode }: KeyRecord,
+  { id }: ModelSettings,
+  { prices, use }: MeteredRoute,
+  { isInTokens }: MeteredDemand,
+): void {
+  if (mode === "credit" || isInTokens || prices.length === 0) return;
+  throw invalidRequest(
+    `Token-budget keys cannot use model "${id}" for ${use}: it is not billed in tokens. Use a credit key.`,
+    "model",
+  );
+}
+
+/** The request without the fields that the route itself charges for. */
+function withoutOwnFields(
+  { truncated, tools, speaks, mentions }: ClientRequest,
+  { ownFields }: MeteredRoute,
+) {
+  const own = Object.fromEntries((ownFields ?? []).map((name) => [name, null]));
+  return { truncated: { ...truncated, ...own }, tools, speaks, mentions };
+}
+
+/** An input of many texts may be above the model's window, as a request of several runs is. */
+function askedFor(
+  { maxExtras, certain: units, bounds: unitBounds = {} }: MeteredDemand,
+  extras: AskedExtras | null,
+): AskedExtras {
+  const asked = extras ?? nothingAsked;
+  const { tiers: _, ...metered } = maxExtras;
+  return { ...asked, most: { ...asked.most, ...metered }, units, unitBounds, mayRepeat: true };
+}
+
+const nothingAsked: AskedExtras = {
+  most: { tiers: [], calls: noCalls, audioInputTokens: 0, audioOutputTokens: 0 },
+  least: noCalls,
+  tiers: {},
+  mayRepeat: true,
+  rounds: [],
+  withheld: nothingWithheld,
+};
+
+/** One deployment may be charged by tokens, another by the minute. It is in tokens only if that is so at all of them. */
+export function largestDemand(demands: readonly MeteredDemand[]): MeteredDemand {
+  const [first, ...others] = demands;
+  assert(first !== undefined, "a model has deployments");
+  return others.reduce(largerOf, first);
+}
+
+function largerOf(one: MeteredDemand, other: MeteredDemand): MeteredDemand {
+  return {
+    input: Math.max(one.input, other.input),
+    output: Math.max(one.output, other.output),
+    isInTokens: one.isInTokens && other.isInTokens,
+    canBeCounted: one.canBeCounted && other.canBeCounted,
+    maxExtras: {
+      ...one.maxExtras,
+      ...other.maxExtras,
+      units: largerAmounts(one.maxExtras.units, other.maxExtras.units),
+    },
+    certain: largerAmounts(one.certain, other.certain),
+    bounds: largerAmounts(one.bounds, other.bounds),
+  };
+}
+
+function largerAmounts(one: Quantities = {}, other: Quantities = {}): Quantities {
+  const larger: Record<string, number> = { ...one };
+  for (const [name, amount] of Object.entries(other)) larger[name] = Math.max(larger[name] ?? 0, amount);
+  return larger;
+}
