@@ -1,6 +1,6 @@
 /**
  * Every total that reports show. Each is defined here once and means the same on every page, in every command and
- * over every range; docs/admin.md lists them for operators. A request counts at the time it ended.
+ * over every range; docs/usage-reports.md lists them for operators. A request counts at the time it ended.
  */
 export const figureNames = [
   /** Usage records: completed requests, and those that failed after content had begun. As in `/v1/usage`. */

@@ -7,13 +7,15 @@ import { mapSwitches } from "../../src/base/requests/route-switches.ts";
 import { buildOpenApi, buildOpenApiExtensions } from "../../src/http/openapi/document.ts";
 import { projectRoot } from "../architecture/imports.ts";
 
-const page = readFileSync(join(projectRoot, "docs", "clients.md"), "utf8");
+const read = (name: string) => readFileSync(join(projectRoot, "docs", name), "utf8");
+const clients = read("clients.md");
+const errors = read("errors.md");
 
 /** Codes of providers that clients see on another status than 400. */
 const ofProviders = [["tool_use_failed", 502]];
 
-test("the page for clients has every error with its status, and none that should not be retried as one that may", () => {
-  const rows = [...page.matchAll(/^\| (\d{3}) \| `(\w+)` \| .* \| (.+) \|$/gm)];
+test("the page of errors has every error with its status, and none that should not be retried as one that may", () => {
+  const rows = [...errors.matchAll(/^\| (\d{3}) \| `(\w+)` \| .* \| (.+) \|$/gm)];
   const told = rows.map(([, status, code]) => [code, Number(status)]);
   const known = Object.entries(errorKinds).map(([code, { status }]) => [code, status]);
   expect(told.toSorted()).toEqual([...known, ...ofProviders].toSorted());
@@ -22,8 +24,8 @@ test("the page for clients has every error with its status, and none that should
   }
 });
 
-test("the page for clients and the OpenAPI documents have the same headers of answers", () => {
-  const [, section = ""] = /## Headers of an answer\n([\s\S]*?)\n## /.exec(page) ?? [];
+test("the page of headers and the OpenAPI documents have the same headers of responses", () => {
+  const [, section = ""] = /## Headers of a response\n([\s\S]*)/.exec(errors) ?? [];
   const names = [...section.matchAll(/^\| (.+?) \|/gm)].flatMap(([, cell = ""]) =>
     [...cell.matchAll(/`([a-z-]+)`/g)].map(([, name]) => name),
   );
@@ -43,7 +45,7 @@ test("the page for clients and the OpenAPI documents have the same headers of an
 test("the page for clients has the settings of every client, as the command line prints them", () => {
   const access = { address: "https://HOST", key: "slu_YOUR_KEY", model: "MODEL" };
   for (const { id, text } of clientSnippets) {
-    expect(page, id).toContain(`(\`${id}\`)`);
-    expect(page, id).toContain(`\`\`\`text\n${text(access)}\n\`\`\`\n`);
+    expect(clients, id).toContain(`(\`${id}\`)`);
+    expect(clients, id).toContain(`\`\`\`text\n${text(access)}\n\`\`\`\n`);
   }
 });

@@ -23,7 +23,7 @@ export const runtimeSettings: Readonly<Record<string, string>> = { ...allocator,
 /**
  * The runtime reads these variables before any of our code, so this replaces the process with the same program and
  * the variables set (`execve`: same process id, same open files). Variables set by the operator are kept. If it is
- * not possible, the gateway runs without them. docs/operations.md describes this for operators.
+ * not possible, the gateway runs without them. docs/deploy.md describes this for operators.
  */
 export function applyRuntimeSettings(): void {
   const missing = Object.entries(runtimeSettings).filter(([name]) => process.env[name] === undefined);

@@ -11,7 +11,7 @@ interface KnownServer {
 
 /**
  * What is known of servers with OpenAI's API, by their hosts. An operator's own `quirks` replace these, e.g. for a server
- * behind another name; docs/providers.md shows the same table.
+ * behind another name; docs/providers/openai-compatible.md shows the same table.
  */
 export const knownServers: readonly KnownServer[] = [
   { name: "xAI", host: /(?:^|\.)x\.ai$/, quirks: ["no_strict"] },

@@ -1,3 +1,4 @@
+import { takesRestart } from "../../../src/config/reload.ts";
 import { cell } from "./cell.ts";
 
 /** A JSON schema, as far as the configuration uses it. */
@@ -26,6 +27,8 @@ Every setting of \`sluice.toml\`, generated from \`sluice config schema\`.
 - **Durations** are seconds, or text with a unit: \`"500ms"\`, \`"30s"\`, \`"5m"\`, \`"2h"\`, \`"7d"\`.
 - **Sizes** are bytes, or text with a unit: \`"1MB"\`, \`"2GB"\`.
 - **Secrets** are references, never the secret itself: \`"env:NAME"\` or \`"file:/path"\`.
+- **Reload:** \`sluice config reload\` applies every setting without *Restart* in its row. Settings with it apply at the next start.
+  A restart is also needed to add or remove \`[content]\`, to remove \`admin.token\`, and for secrets from the environment.
 ${sections(schema, "").join("\n")}`;
 }
 
@@ -39,7 +42,7 @@ function sections(schema: Schema, path: string): string[] {
   const required = new Set(schema.required);
   const rows = plain.map(
     ([name, setting]) =>
-      `| \`${name}\`${required.has(name) ? " (required)" : ""} | ${kindOf(setting)} | ${defaultOf(setting)} | ${cell(setting.description ?? "")} |`,
+      `| \`${name}\`${required.has(name) ? " (required)" : ""} | ${kindOf(setting)} | ${defaultOf(setting)} | ${cell(setting.description ?? "")}${takesRestart([...path.split("."), name]) ? " *Restart.*" : ""} |`,
   );
   const own =
     rows.length === 0 ? [] : ["\n| Setting | Type | Default | Meaning |\n|---|---|---|---|", ...rows];

@@ -157,8 +157,8 @@ describe("the table of known servers", () => {
     );
   });
 
-  test("is in docs/providers.md, with what each quirk means", () => {
-    const page = readFileSync(join(projectRoot, "docs/providers.md"), "utf8");
+  test("is in docs/providers/openai-compatible.md, with what each quirk means", () => {
+    const page = readFileSync(join(projectRoot, "docs/providers/openai-compatible.md"), "utf8");
     for (const name of quirkNames) expect(page).toContain(`| \`${name}\` | ${quirks[name]} |`);
     for (const { name, quirks: known } of knownServers) {
       expect(page).toContain(`| ${name} | ${known.map((quirk) => `\`${quirk}\``).join(", ")} |`);
