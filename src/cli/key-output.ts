@@ -53,12 +53,11 @@ export async function showKey(
 ): Promise<void> {
   const { readKeySummary } = await import("../admin/keys/key-summary.ts");
   const view = await readKeySummary(context, key);
-  const signIn = await signInOf(context, key);
   if (output.json) {
     const { id, ...rest } = view;
     const secret = output.secret === undefined ? {} : { key: output.secret };
     const connect = output.connect ? { connect: output.connect } : {};
-    printJson({ id, ...secret, ...rest, sign_in: signIn, ...connect, ...output.place }, terminal);
+    printJson({ id, ...secret, ...rest, ...connect, ...output.place }, terminal);
     return;
   }
   if (output.secret !== undefined) terminal.print(secretBlock(view, output, terminal));
@@ -66,16 +65,8 @@ export async function showKey(
     terminal.print(`${terminal.style.good("✓")} ${output.done} ${terminal.style.bold(view.prefix)}\n`);
   }
   const account = await context.store.findAccount(view.account);
-  const ends =
-    signIn === null ? [] : [["ends with", `the sign-in of ${signIn}; created by sluice login`] as const];
-  terminal.print(facts([...keyFacts(view, account?.label ?? null, terminal), ...ends], terminal));
+  terminal.print(facts(keyFacts(view, account?.label ?? null, terminal), terminal));
   if (output.connect) terminal.print(`\n${settingsText(output.connect, terminal.style)}`);
-}
-
-/** Whose sign-in the key ends with; null if an operator has to end it. */
-async function signInOf({ store }: StoreContext, { id }: KeyRecord): Promise<string | null> {
-  const bound = (await store.admin.devices.listBoundKeys()).find(({ keyId }) => keyId === id);
-  return bound === undefined ? null : (JSON.parse(bound.identity) as { readonly user: string }).user;
 }
 
 function secretBlock(view: KeySummary, output: KeyOutput, { style }: Terminal): string {
@@ -120,8 +111,9 @@ function keyFacts(
     ["requests", count(view.recorded_requests)],
     ["tokens", `${count(view.input_tokens)} in, ${count(view.output_tokens)} out`],
   ];
-  const { previous_secret_until: until } = view;
+  const { previous_secret_until: until, sign_in: signIn } = view;
   if (until !== null) list.push(["old secret", `works until ${absoluteAndRelative(until, nowMs, style)}`]);
+  if (signIn !== null) list.push(["ends with", `the sign-in of ${signIn}; created by sluice login`]);
   return list;
 }
 

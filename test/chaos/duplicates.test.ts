@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import type { Entry } from "../../src/store/store.ts";
+import type { EntryView } from "../../src/admin/requests/schema.ts";
 import { drip } from "../support/answers.ts";
 import { configFor } from "../support/config.ts";
 import { answerFrom, usualAnswer } from "../support/fixtures.ts";
@@ -118,10 +118,10 @@ async function expectOneChargeEach(keys: readonly TestKey[]): Promise<void> {
   const entries = exported.stdout
     .trim()
     .split("\n")
-    .map((line) => JSON.parse(line) as Entry);
+    .map((line) => JSON.parse(line) as EntryView);
   for (const { id } of keys) {
     const completed = entries.filter(
-      ({ keyId, kind, outcome }) => keyId === id && kind === "charge" && outcome === "completed",
+      ({ key_id, kind, outcome }) => key_id === id && kind === "charge" && outcome === "completed",
     );
     expect(completed).toHaveLength(cycles);
   }

@@ -114,7 +114,7 @@ describe("accounts", () => {
     expect(again.stdout).toContain("= atlas had this reference already (invoice-7): nothing was changed");
     expect(await sluiceJson(place, ...topUp)).toMatchObject({
       credit: { balance: 5 },
-      topup: { amount: 5, reference: "invoice-7", repeated: true },
+      repeated: true,
     });
     const other = await sluice(place, "accounts", "topup", "atlas", "6", "--reference", "invoice-7");
     expect(other.stderr).toContain("was used for another amount on this account");

@@ -57,14 +57,14 @@ describe("keys adjust", () => {
   test("once per reference", async () => {
     const { place, prefix } = await keyWith("5");
     const once = () =>
-      sluiceJson<KeyJson & { adjustment: { repeated: boolean } }>(
+      sluiceJson<KeyJson & { repeated: boolean }>(
         place,
         ...["keys", "adjust", prefix, "-3", "--note", "n", "--reference", "ticket 7"],
       );
-    expect((await once()).adjustment.repeated).toBe(false);
+    expect((await once()).repeated).toBe(false);
     // What is left would not do for another.
     const again = await once();
-    expect(again.adjustment.repeated).toBe(true);
+    expect(again.repeated).toBe(true);
     expect(again.credit?.balance).toBe(2);
   });
 

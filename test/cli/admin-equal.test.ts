@@ -2,51 +2,7 @@ import { expect, test } from "bun:test";
 import { buildProgram, fullName } from "../../src/cli/program.ts";
 import type { Terminal } from "../../src/cli/terminal/terminal.ts";
 import { startAdmin } from "../admin/routes/fixtures.ts";
-
-/** What the command line and the admin API can both do: the command, and the operations that are its equal. */
-const equals: Readonly<Record<string, readonly string[]>> = {
-  "keys create": ["POST /keys"],
-  "keys list": ["GET /keys"],
-  "keys show": ["GET /keys/{key}"],
-  "keys update": ["PATCH /keys/{key}"],
-  "keys topup": ["POST /keys/{key}/topup"],
-  "keys adjust": ["POST /keys/{key}/adjust"],
-  "keys raise-cap": ["POST /keys/{key}/raise-cap"],
-  "keys move": ["POST /keys/{key}/move"],
-  "keys rotate": ["POST /keys/{key}/rotate"],
-  "keys enable": ["POST /keys/{key}/enable"],
-  "keys disable": ["POST /keys/{key}/disable"],
-  "keys suspend": ["POST /keys/{key}/suspend"],
-  "keys revoke": ["POST /keys/{key}/revoke"],
-  "accounts create": ["POST /accounts"],
-  "accounts list": ["GET /accounts"],
-  "accounts show": ["GET /accounts/{account}"],
-  "accounts update": ["PATCH /accounts/{account}"],
-  "accounts topup": ["POST /accounts/{account}/topup"],
-  "accounts adjust": ["POST /accounts/{account}/adjust"],
-  "accounts close": ["POST /accounts/{account}/close"],
-  statement: ["GET /statement"],
-  usage: ["GET /usage", "GET /overview"],
-  reconcile: ["POST /reconcile"],
-  "requests list": ["GET /requests"],
-  "requests show": ["GET /requests/{id}", "GET /requests/{id}/content"],
-  "requests export": ["GET /content/export", "GET /content"],
-  "content delete": ["DELETE /content", "DELETE /requests/{id}/content"],
-  "models list": ["GET /models"],
-  "models check": ["POST /models/check"],
-  "ledger export": ["GET /entries"],
-  "admin-tokens create": ["POST /admin-tokens"],
-  "admin-tokens list": ["GET /admin-tokens"],
-  "admin-tokens revoke": ["POST /admin-tokens/{token}/revoke"],
-  "audit-log": ["GET /audit"],
-  "config show": ["GET /config", "GET /config/toml"],
-  "config diff": ["GET /config/check"],
-  "config reload": ["POST /config/reload"],
-  "store size": ["GET /storage"],
-  nodes: ["GET /nodes"],
-  health: ["GET /health"],
-  status: ["GET /alerts"],
-};
+import { equals } from "./admin-equals.ts";
 
 const onThisMachine = "works with files or processes of the machine that it runs on";
 const readsEverything = "reads the whole history, which would hold up the requests of a gateway";

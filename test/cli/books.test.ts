@@ -159,12 +159,12 @@ describe("usage", () => {
   test("tells two things apart at once, as JSON and as CSV", async () => {
     interface Pairs {
       readonly by: string;
-      readonly groups: readonly { readonly key: string; readonly model: string; readonly spend: number }[];
+      readonly data: readonly { readonly groups: Record<string, string>; readonly spend: number }[];
       readonly total: { readonly spend: number };
     }
     const pairs = await sluiceJson<Pairs>(place, "usage", "--by", "key,model");
     expect(pairs.by).toBe("key,model");
-    expect(pairs.groups.map(({ key: id, model, spend }) => [id, model, spend])).toEqual([
+    expect(pairs.data.map(({ groups, spend }) => [groups["key"], groups["model"], spend])).toEqual([
       [key.id, "demo-small", 0.5],
       [key.id, "demo-large", 0.25],
     ]);

@@ -193,8 +193,8 @@ describe("what can be done to a key", () => {
         "--note",
         "thanks",
       );
-    expect(await topUp()).toMatchObject({ credit: { balance: 1.5 }, topup: { repeated: false } });
-    expect(await topUp()).toMatchObject({ credit: { balance: 1.5 }, topup: { repeated: true } });
+    expect(await topUp()).toMatchObject({ credit: { balance: 1.5 }, repeated: false });
+    expect(await topUp()).toMatchObject({ credit: { balance: 1.5 }, repeated: true });
     const other = await sluice(place, "keys", "topup", prefix, "2", "--reference", "invoice-1");
     expect(other.code).toBe(1);
     expect((await sluice(place, "keys", "topup", prefix, "1")).stdout).toContain(

@@ -29,7 +29,7 @@ else
       holds: 0,
     });
     expect(Date.parse(String(line?.["since"]))).toBeGreaterThan(0);
-    expect(Date.parse(String(line?.["last_beat"]))).toBeGreaterThan(0);
+    expect(Date.parse(String(line?.["heartbeat_at"]))).toBeGreaterThan(0);
     const { stdout } = await sluice(place, "nodes");
     expect(stdout).toMatch(/NODE +NAME +STATE +VERSION/);
     expect(stdout).toMatch(/test +live +1\.0\.0/);

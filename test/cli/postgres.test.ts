@@ -56,8 +56,8 @@ else {
       expect(made.data_folder).toBeUndefined();
       const { id, prefix } = made;
       const topUp = ["topup", prefix, "2.5", "--reference", "order"];
-      expect(await run(...topUp)).toMatchObject({ credit: { balance: 7.5 }, topup: { repeated: false } });
-      expect(await run(...topUp)).toMatchObject({ credit: { balance: 7.5 }, topup: { repeated: true } });
+      expect(await run(...topUp)).toMatchObject({ credit: { balance: 7.5 }, repeated: false });
+      expect(await run(...topUp)).toMatchObject({ credit: { balance: 7.5 }, repeated: true });
       expect(await run("adjust", id, "-0.5", "--note", "sorry")).toMatchObject({ credit: { balance: 7 } });
       expect(await run("update", id, "--label", "Ada", "--rpm", "9")).toMatchObject({
         label: "Ada",

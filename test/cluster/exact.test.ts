@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
-import type { Entry } from "../../src/store/store.ts";
+import type { EntryView } from "../../src/admin/requests/schema.ts";
 import { isSoak } from "../support/effort.ts";
 import { answerFrom } from "../support/fixtures.ts";
 import { sharedPostgres } from "../support/postgres.ts";
@@ -190,16 +190,16 @@ async function summaryOf(key: TestKey): Promise<Summary> {
   return (await (await ask(nodes.first, "/v1/usage", { key })).json()) as Summary;
 }
 
-async function chargesOf(key: TestKey): Promise<readonly Entry[]> {
+async function chargesOf(key: TestKey): Promise<readonly EntryView[]> {
   const { stdout } = await nodes.first.cli("ledger", "export", "--format", "jsonl", "--key", key.prefix);
   const entries = stdout
     .trimEnd()
     .split("\n")
-    .map((line) => JSON.parse(line) as Entry);
+    .map((line) => JSON.parse(line) as EntryView);
   return entries.filter(({ kind }) => kind === "charge");
 }
 
-function sumOf(charges: readonly Entry[]): number {
+function sumOf(charges: readonly EntryView[]): number {
   return charges.reduce((sum, { amount }) => sum - amount, 0);
 }
 
@@ -218,7 +218,7 @@ async function heldForOne(options: KeyOptions, read: (summary: Summary) => numbe
 }
 
 /** All at once on every node, with the provider's answers held back until everybody knows whether it was admitted. */
-async function race(key: TestKey): Promise<{ charges: readonly Entry[]; after: Summary }> {
+async function race(key: TestKey): Promise<{ charges: readonly EntryView[]; after: Summary }> {
   const gate = Promise.withResolvers<void>();
   provider.script({ ...answerFrom("chat/text.json"), before: [{ until: gate.promise }] });
   const total = racersPerNode * nodes.all.length;

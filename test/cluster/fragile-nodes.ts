@@ -1,5 +1,5 @@
 import { expect } from "bun:test";
-import type { Entry } from "../../src/store/store.ts";
+import type { EntryView } from "../../src/admin/requests/schema.ts";
 import { configFor } from "../support/config.ts";
 import { fixture } from "../support/fixtures.ts";
 import { sharedPostgres } from "../support/postgres.ts";
@@ -19,7 +19,7 @@ export interface NodeLine {
   readonly since: string;
   readonly in_flight: number;
   readonly holds: number;
-  readonly last_beat: string;
+  readonly heartbeat_at: string;
 }
 
 interface FragileOptions {
@@ -83,15 +83,15 @@ export class FragileNodes implements AsyncDisposable {
     await waitFor(isReleased, "the last hold to end", 60_000);
   }
 
-  async chargesByExchange(asked = this.at(0)): Promise<Map<string, Entry[]>> {
+  async chargesByExchange(asked = this.at(0)): Promise<Map<string, EntryView[]>> {
     const exported = await asked.cli("ledger", "export", "--format", "jsonl");
     expect(exported.code, exported.stderr).toBe(0);
     const entries = exported.stdout
       .trimEnd()
       .split("\n")
-      .map((line) => JSON.parse(line) as Entry);
+      .map((line) => JSON.parse(line) as EntryView);
     const charges = entries.filter(({ kind }) => kind === "charge");
-    return Map.groupBy(charges, ({ exchangeId }) => exchangeId ?? "none");
+    return Map.groupBy(charges, ({ request_id: id }) => id ?? "none");
   }
 
   /** The totals are what the entries add up to, and nothing is held. */

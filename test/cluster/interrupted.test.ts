@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { SQL } from "bun";
+import type { EntryView } from "../../src/admin/requests/schema.ts";
 import type { ClientDialectName } from "../../src/dialects/registry.ts";
-import type { Entry } from "../../src/store/store.ts";
 import { hello, paths, streamEvents } from "../gateway/wire-answers.ts";
 import { sse } from "../support/answers.ts";
 import { hasPostgres, withoutPostgres } from "../support/postgres.ts";
@@ -48,7 +48,7 @@ else
       cancelled.push(id);
     }
     const charges = async () => {
-      const found = new Map<string, Entry>();
+      const found = new Map<string, EntryView>();
       for (const [id, [entry]] of await nodes.chargesByExchange(survivor)) if (entry) found.set(id, entry);
       return found;
     };

@@ -11,7 +11,8 @@ const times = {
 } as const;
 
 function attempt(deployment: string, failure: string | null, durationMs: number): AttemptView {
-  return { deployment, status: null, failure, cause: null, said: null, duration_ms: durationMs, next: null };
+  const none = { status: null, cause: null, provider_message: null, next: null };
+  return { ...none, deployment, failure, duration_ms: durationMs };
 }
 
 test("a request's time is its queue, its attempts, its stream and its charge, one after the other", () => {

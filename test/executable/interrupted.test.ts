@@ -2,8 +2,8 @@ import { Database } from "bun:sqlite";
 import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
 import { join } from "node:path";
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
+import type { EntryView } from "../../src/admin/requests/schema.ts";
 import type { ClientDialectName } from "../../src/dialects/registry.ts";
-import type { Entry } from "../../src/store/store.ts";
 import { hello, paths, streamEvents, usageOf } from "../gateway/wire-answers.ts";
 import { type Answer, sse } from "../support/answers.ts";
 import { configFor } from "../support/config.ts";
@@ -51,12 +51,12 @@ async function read(dialect: ClientDialectName, key: TestKey, steps: Answer["ste
   return { reader: new StreamReader(response), id: response.headers.get("x-request-id") };
 }
 
-async function chargesOf(key: TestKey): Promise<Entry[]> {
+async function chargesOf(key: TestKey): Promise<EntryView[]> {
   const exported = await sluice.run("ledger", "export", "--format", "jsonl");
   const entries = exported.stdout.trim().split("\n");
   return entries
-    .map((line) => JSON.parse(line) as Entry)
-    .filter((entry) => entry.keyId === key.id && entry.kind === "charge");
+    .map((line) => JSON.parse(line) as EntryView)
+    .filter((entry) => entry.key_id === key.id && entry.kind === "charge");
 }
 
 /** What a client pays that leaves behind the first, and behind the second part of the text. */
@@ -105,7 +105,7 @@ for (const dialect of dialects) {
     await sluice.kill9();
     await sluice.restart();
     expect(await chargesOf(key)).toMatchObject([
-      { amount: -soFar, outcome: "interrupted", basis: "estimated", exchangeId: id },
+      { amount: -soFar, outcome: "interrupted", basis: "estimated", request_id: id },
     ]);
     expect(journaled()).toBe(0);
     const told = '"interrupted":1,"msg":"the last process ended in the middle of requests';

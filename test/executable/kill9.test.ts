@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import type { Entry } from "../../src/store/store.ts";
+import type { EntryView } from "../../src/admin/requests/schema.ts";
 import { drip } from "../support/answers.ts";
 import { configFor } from "../support/config.ts";
 import { answerFrom, fixture, usualAnswer } from "../support/fixtures.ts";
@@ -95,13 +95,13 @@ async function compare(sightings: readonly Sighting[]): Promise<void> {
   await nothingIsHeld(new Set(sightings.map((sighting) => sighting.key)));
 }
 
-async function chargesByExchange(): Promise<Map<string, Entry[]>> {
+async function chargesByExchange(): Promise<Map<string, EntryView[]>> {
   const exported = await sluice.run("ledger", "export", "--format", "jsonl");
-  const charges = new Map<string, Entry[]>();
+  const charges = new Map<string, EntryView[]>();
   for (const line of exported.stdout.trim().split("\n")) {
-    const entry = JSON.parse(line) as Entry;
-    if (entry.kind !== "charge" || entry.exchangeId === null) continue;
-    charges.set(entry.exchangeId, [...(charges.get(entry.exchangeId) ?? []), entry]);
+    const entry = JSON.parse(line) as EntryView;
+    if (entry.kind !== "charge" || entry.request_id === null) continue;
+    charges.set(entry.request_id, [...(charges.get(entry.request_id) ?? []), entry]);
   }
   return charges;
 }

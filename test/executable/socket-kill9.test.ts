@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import type { Entry } from "../../src/store/store.ts";
+import type { EntryView } from "../../src/admin/requests/schema.ts";
 import { migratedDatabase } from "../store/postgres/fixtures.ts";
 import { cutBefore } from "../support/answers.ts";
 import { configFor } from "../support/config.ts";
@@ -98,7 +98,7 @@ describe.each(hasPostgres ? ["SQLite", "PostgreSQL"] : ["SQLite"])("on %s", (sto
     const entries = exported.stdout
       .trim()
       .split("\n")
-      .map((line) => JSON.parse(line) as Entry);
+      .map((line) => JSON.parse(line) as EntryView);
     expect((await sluice.run("ledger", "audit")).code).toBe(0);
     return entries.filter(({ kind }) => kind === "charge").map(({ outcome }) => outcome);
   }

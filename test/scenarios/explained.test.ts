@@ -99,7 +99,7 @@ for (const place of [sqlite, ...(hasPostgres ? [await postgres()] : [])]) {
       const { entries } = await api<ExchangeDetailView>(`/requests/${first}`);
       expect(entries).toMatchObject([
         {
-          ...{ amount: -0.000375, credits: -0.000375, model: "house", asked_model: "house-latest" },
+          ...{ amount: -0.000375, credits: -0.000375, model: "house", requested_model: "house-latest" },
           rates: { input: 5, output: 30, usd_per_credit: 1 },
           quantities: { input: 21, output: 9 },
           sum: "21 × 5.00/M + 9 × 30.00/M = 0.000375",
@@ -135,7 +135,7 @@ for (const place of [sqlite, ...(hasPostgres ? [await postgres()] : [])]) {
       await sluice.restart();
       await waitFor(async () => (await show(interrupted)).includes("interrupted"), "the takeover", 60_000);
       for (const id of [cancelled, interrupted]) {
-        const [charge] = (await lines()).filter(({ exchange_id }) => exchange_id === id);
+        const [charge] = (await lines()).filter(({ request_id }) => request_id === id);
         expect(charge).toMatchObject({ kind: "charge", model: "gpt-test", rates: { input: 1, output: 2 } });
         expect(await show(id)).toContain(charge?.sum ?? "no sum");
       }

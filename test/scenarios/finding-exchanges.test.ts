@@ -41,7 +41,12 @@ interface Shown {
 /** What a command shows of an exchange, once it is written. */
 async function shown(id: string): Promise<Shown> {
   await waitFor(async () => (await sluice.cli("requests", "show", id)).code === 0, `${id} to be kept`);
-  return sluice.cliJson<Shown>("requests", "show", id);
+  const { request, ...rest } = await sluice.cliJson<{ id: string; request: Omit<Shown, "id"> }>(
+    "requests",
+    "show",
+    id,
+  );
+  return { ...request, ...rest };
 }
 
 describe("the name of a model that there is not", () => {
@@ -66,7 +71,7 @@ describe("the name of a model that there is not", () => {
     expect(ofModel.stdout).toContain(id);
     const headers = { authorization: `Bearer ${token}` };
     const page = await sluice.request(`/admin/api/v1/requests/${id}`, { headers });
-    expect(await page.json()).toMatchObject({ exchange: { unknown_model: "claude-typo" } });
+    expect(await page.json()).toMatchObject({ request: { unknown_model: "claude-typo" } });
   });
 
   test("is told to the client without what could be more than a name", async () => {
@@ -85,7 +90,7 @@ describe("the id that a client gave its call", () => {
       expect(await shown(callerId)).toMatchObject({ id });
       const headers = { authorization: `Bearer ${token}` };
       const page = await sluice.request(`/admin/api/v1/requests/${callerId}`, { headers });
-      expect(await page.json()).toMatchObject({ exchange: { id } });
+      expect(await page.json()).toMatchObject({ request: { id } });
     }
   });
 

@@ -26,6 +26,11 @@ interface EnteredCredit extends RecordedEntry {
   readonly detail: string;
 }
 
+/** What the admin API and `--json` add to the key or account. */
+export function entryOf({ entry, repeated }: EnteredCredit): { entry_id: number; repeated: boolean } {
+  return { entry_id: entry.id, repeated };
+}
+
 export async function enterKeyCredit(
   context: OperationContext,
   idOrPrefix: string,

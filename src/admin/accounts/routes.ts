@@ -1,12 +1,12 @@
 import type { AccountRecord } from "../../store/store.ts";
 import type { AdminDeps } from "../deps.ts";
 import { capsFromBody, sharedFromBody } from "../keys/key-document.ts";
-import { adjustBody, topUpBody, withRepeated } from "../keys/schema.ts";
+import { adjustBody, topUpBody, withEntry } from "../keys/schema.ts";
 import { type AdminCall, type AdminRoute, type Changed, get, patch, post } from "../routes/route.ts";
 import { listAccountViews, readAccountView } from "./account-view.ts";
 import { type AccountUpdate, closeAccount, createAccount, findAccount, updateAccount } from "./accounts.ts";
 import { nano, signedNano } from "./credits.ts";
-import { enterAccountCredit } from "./enter-credit.ts";
+import { enterAccountCredit, entryOf } from "./enter-credit.ts";
 import {
   type AccountChangesBody,
   accountChangesBody,
@@ -40,22 +40,22 @@ export const accountRoutes: readonly AdminRoute[] = [
   post(
     "/accounts/:account/topup",
     "Add credit; on a postpaid account this lowers what is owed",
-    { body: topUpBody, answers: withRepeated(accountView) },
+    { body: topUpBody, answers: withEntry(accountView) },
     async (call) => {
       const entry = { ...call.body, amountNano: nano(call.body.amount, "amount") };
       const entered = await enterAccountCredit(call.deps, accountName(call), "topup", entry);
-      return changed(call, "account.topup", entered, { repeated: entered.repeated });
+      return changed(call, "account.topup", entered, entryOf(entered));
     },
   ),
   post(
     "/accounts/:account/adjust",
     "Correct the balance by an entry of its own",
-    { body: adjustBody, answers: withRepeated(accountView) },
+    { body: adjustBody, answers: withEntry(accountView) },
     async (call) => {
       const entry = { ...call.body, amountNano: signedNano(call.body.amount) };
       const held = (accountId: string) => heldOf(call.deps, accountId);
       const entered = await enterAccountCredit(call.deps, accountName(call), "adjustment", entry, held);
-      return changed(call, "account.adjust", entered, { repeated: entered.repeated });
+      return changed(call, "account.adjust", entered, entryOf(entered));
     },
   ),
   post(

@@ -3,6 +3,7 @@ import type { AdminDeps } from "../deps.ts";
 import { AdminError, sentence } from "../routes/refusal.ts";
 import { type AdminRoute, get, post } from "../routes/route.ts";
 import { changesInWords, configCheckDocument } from "./config-check.ts";
+import { configTextDocument, runningConfigOf } from "./config-text.ts";
 import { configInForce } from "./running-config.ts";
 import {
   type ConfigCheckView,
@@ -23,10 +24,7 @@ export const configRoutes: readonly AdminRoute[] = [
     "/config/toml",
     "The running configuration as TOML, without secrets",
     { answers: configTextView },
-    ({ deps }) => {
-      const { source, written } = deps.settings();
-      return { file: source?.file ?? null, toml: Bun.TOML.stringify(written) };
-    },
+    ({ deps }) => configTextDocument(runningConfigOf(deps.settings())),
   ),
   get(
     "/config/check",

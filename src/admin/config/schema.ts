@@ -1,11 +1,23 @@
 import { type Static, Type } from "@sinclair/typebox";
+import type { JsonObject } from "../../base/json.ts";
 import { body, flag, nullable, oneOf, text } from "../routes/shapes.ts";
 
 const plain = Type.String();
 
 export const configTextView = Type.Object({
   file: nullable(text("Null for the built-in configuration.")),
-  toml: text("References to secrets as they are written, never their values."),
+  toml: text("Secrets appear as references (`env:NAME`), never as values."),
+  config: Type.Unsafe<JsonObject>(
+    Type.Object({}, { additionalProperties: true, description: "The same configuration as JSON." }),
+  ),
+  prices: Type.Array(
+    Type.Object({
+      model: plain,
+      price_source: oneOf(["config", "catalog"]),
+      price_checked: nullable(text("The day on which the price was last checked.")),
+    }),
+    { description: "Where each model's price comes from." },
+  ),
 });
 export type ConfigTextView = Static<typeof configTextView>;
 

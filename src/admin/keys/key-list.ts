@@ -1,6 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { assert } from "../../base/assert.ts";
-import { utcDay } from "../../base/clock.ts";
 import { keyModes } from "../../base/key-attributes.ts";
 import { filterInTurns, sortInTurns } from "../../base/loop/in-turns.ts";
 import { creditsFromNano } from "../../base/money/money.ts";
@@ -9,8 +8,8 @@ import type { KeyRecord } from "../../store/store.ts";
 import type { Caller } from "../auth/identity.ts";
 import type { AdminDeps } from "../deps.ts";
 import { oneOf, text } from "../routes/shapes.ts";
-import { summarizeKey } from "./key-summary.ts";
-import { type KeyList, type KeyView, keyStatuses, type ListedKeyView } from "./schema.ts";
+import { readActivity, summarizeKey, withRecentDays } from "./key-summary.ts";
+import { type KeyList, type KeyView, keyStatuses } from "./schema.ts";
 
 export const keyListQuery = Type.Object({
   search: Type.Optional(text("A part of the label or the owner, or the beginning of the id or prefix.")),
@@ -40,8 +39,6 @@ async function sorted(keys: readonly KeyRecord[], order: KeyOrder): Promise<read
   });
 }
 
-const sparkDays = 14;
-
 /** Searched in memory, which has every key, some thousand in each turn of the event loop. */
 export async function keyList(
   deps: AdminDeps,
@@ -54,7 +51,11 @@ export async function keyList(
   const page = found.slice(after + 1, after + 1 + query.limit);
   const last = page.at(-1);
   const more = last !== undefined && after + 1 + query.limit < found.length;
-  return { data: await withRecentDays(deps, page), next_cursor: more ? last.id : null, total: found.length };
+  return {
+    data: await withRecentDays(deps, await keyViews(deps, page)),
+    next_cursor: more ? last.id : null,
+    total: found.length,
+  };
 }
 
 function matches(deps: AdminDeps, key: KeyRecord, { search, status, mode, account }: KeyListQuery): boolean {
@@ -68,22 +69,6 @@ function matches(deps: AdminDeps, key: KeyRecord, { search, status, mode, accoun
   return key.id.startsWith(search) || key.prefix.startsWith(search) || search.startsWith(key.prefix);
 }
 
-async function withRecentDays(deps: AdminDeps, keys: readonly KeyRecord[]): Promise<ListedKeyView[]> {
-  const today = utcDay(deps.clock.wallMs());
-  const firstDay = today - sparkDays + 1;
-  const ids = keys.map((key) => key.id);
-  const days = ids.length === 0 ? [] : await deps.store.reports.keyDays(ids, firstDay, today);
-  const views = await keyViews(deps, keys);
-  const spent = new Map(days.map((day) => [`${day.keyId} ${day.day}`, day]));
-  return views.map((view) => {
-    const recent = Array.from({ length: sparkDays }, (_, index) => {
-      const day = spent.get(`${view.id} ${firstDay + index}`);
-      return view.mode === "credit" ? creditsFromNano(day?.spendNano ?? 0) : (day?.spendTokens ?? 0);
-    });
-    return { ...view, recent };
-  });
-}
-
 export async function keyView(deps: AdminDeps, key: KeyRecord): Promise<KeyView> {
   const [view] = await keyViews(deps, [key]);
   assert(view !== undefined, "every key has a view");
@@ -94,13 +79,12 @@ async function keyViews(
   { clock, accounts, store }: AdminDeps,
   keys: readonly KeyRecord[],
 ): Promise<readonly KeyView[]> {
-  const ids = keys.map(({ id }) => id);
-  const summaries = await accounts.summaries(ids);
-  const lastDays = await store.reports.keyLastDays(ids);
+  const summaries = await accounts.summaries(keys.map(({ id }) => id));
+  const activityOf = await readActivity({ store }, keys);
   return keys.map((key, place) => {
     const account = summaries[place];
     assert(account !== undefined, `key ${key.id} has no account`);
     const reserved = key.mode === "credit" ? creditsFromNano(account.held) : account.budgetHeld;
-    return { ...summarizeKey(key, account, clock.wallMs(), lastDays.get(key.id) ?? null), reserved };
+    return { ...summarizeKey(key, account, clock.wallMs(), activityOf(key)), reserved };
   });
 }

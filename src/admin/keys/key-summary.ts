@@ -1,22 +1,29 @@
 import { assert } from "../../base/assert.ts";
-import { dateOfDay } from "../../base/clock.ts";
+import { dateOfDay, utcDay } from "../../base/clock.ts";
 import { creditsFromNano } from "../../base/money/money.ts";
 import { nextPeriodStart, periodStart } from "../../base/money/period.ts";
 import { effectiveStatus } from "../../keys/status.ts";
 import type { AccountSummary, BoundState } from "../../ledger/accounts.ts";
 import { emptyAccount, emptyKey, type KeyRecord } from "../../store/store.ts";
+import type { PersonIdentity } from "../auth/identity.ts";
 import type { OperationContext } from "../context.ts";
 import { iso, isoOrNull } from "../moments.ts";
 import { capDocument, creditDocument, readCaps } from "./cap-document.ts";
 import { keyPages } from "./find-key.ts";
 import { attributeDocument } from "./key-document.ts";
-import type { KeyView } from "./schema.ts";
+import type { KeyView, ListedKeyView } from "./schema.ts";
 
 /**
- * A key under the names that the admin API, the dashboard and `--json` share: its derived status and its account, never its
- * hash. Only a running gateway knows what is held.
+ * A key with its derived status and its account, never its hash. The admin API, the dashboard and `--json` share these fields.
+ * Only a running gateway knows what is reserved: null from a command.
  */
-export type KeySummary = Omit<KeyView, "reserved">;
+export type KeySummary = Omit<KeyView, "reserved"> & { readonly reserved: number | null };
+
+/** What is not part of the key or its account. */
+interface KeyActivity {
+  readonly lastUsedDay: number | null;
+  readonly signIn: string | null;
+}
 
 type KeyAccount = Pick<
   AccountSummary,
@@ -38,8 +45,8 @@ export function summarizeKey(
   key: KeyRecord,
   account: KeyAccount,
   nowMs: number,
-  lastUsedDay: number | null,
-): KeySummary {
+  { lastUsedDay, signIn }: KeyActivity,
+): Omit<KeyView, "reserved"> {
   const isCredit = key.mode === "credit";
   const capsOf = (whose: BoundState["bound"]) =>
     account.caps.filter(({ bound }) => bound === whose).map((cap) => capDocument(cap, key.mode));
@@ -72,6 +79,7 @@ export function summarizeKey(
     input_tokens: account.inputTokens,
     output_tokens: account.outputTokens,
     last_used_on: lastUsedDay === null ? null : dateOfDay(lastUsedDay),
+    sign_in: signIn,
   };
 }
 
@@ -86,14 +94,27 @@ export async function readKeySummaries(
   context: OperationContext,
   keys: readonly KeyRecord[],
 ): Promise<KeySummary[]> {
-  const lastDays = await context.store.reports.keyLastDays(keys.map(({ id }) => id));
-  return Array.fromAsync(keys, (key) => summaryFrom(context, key, lastDays.get(key.id) ?? null));
+  const activityOf = await readActivity(context, keys);
+  return Array.fromAsync(keys, (key) => summaryFrom(context, key, activityOf(key)));
+}
+
+export async function readActivity(
+  { store }: Pick<OperationContext, "store">,
+  keys: readonly KeyRecord[],
+): Promise<(key: KeyRecord) => KeyActivity> {
+  const ids = keys.map(({ id }) => id);
+  const lastDays = await store.reports.keyLastDays(ids);
+  const bound = await store.admin.devices.findBoundKeys(ids);
+  const signIns = new Map(
+    bound.map(({ keyId, identity }) => [keyId, (JSON.parse(identity) as PersonIdentity).user]),
+  );
+  return ({ id }) => ({ lastUsedDay: lastDays.get(id) ?? null, signIn: signIns.get(id) ?? null });
 }
 
 async function summaryFrom(
   { store, clock }: OperationContext,
   key: KeyRecord,
-  lastUsedDay: number | null,
+  activity: KeyActivity,
 ): Promise<KeySummary> {
   const totals = (await store.readTotals(key.id)) ?? { ...emptyAccount(key.accountId), ...emptyKey(key.id) };
   const nowMs = clock.wallMs();
@@ -109,10 +130,35 @@ async function summaryFrom(
     budgetRemaining: key.budgetTokens === null ? null : Math.max(0, key.budgetTokens - budgetUsed),
     periodEndsMs: nextPeriodStart(key.period, nowMs),
   };
-  return summarizeKey(key, account, nowMs, lastUsedDay);
+  return { ...summarizeKey(key, account, nowMs, activity), reserved: null };
 }
 
-export async function listKeys(context: OperationContext, search?: string): Promise<KeySummary[]> {
+/** A key of a list, with what it spent lately. */
+export type ListedKey = KeySummary & Pick<ListedKeyView, "recent">;
+
+export async function listKeys(context: OperationContext, search?: string): Promise<ListedKey[]> {
   const pages = keyPages(context.store, search);
-  return (await Array.fromAsync(pages, (keys) => readKeySummaries(context, keys))).flat();
+  const listed = async (keys: readonly KeyRecord[]) =>
+    withRecentDays(context, await readKeySummaries(context, keys));
+  return (await Array.fromAsync(pages, listed)).flat();
+}
+
+const sparkDays = 14;
+
+export async function withRecentDays<Key extends Pick<KeySummary, "id" | "mode">>(
+  { store, clock }: OperationContext,
+  keys: readonly Key[],
+): Promise<(Key & Pick<ListedKeyView, "recent">)[]> {
+  const today = utcDay(clock.wallMs());
+  const firstDay = today - sparkDays + 1;
+  const ids = keys.map(({ id }) => id);
+  const days = ids.length === 0 ? [] : await store.reports.keyDays(ids, firstDay, today);
+  const spent = new Map(days.map((day) => [`${day.keyId} ${day.day}`, day]));
+  return keys.map((key) => {
+    const recent = Array.from({ length: sparkDays }, (_, index) => {
+      const day = spent.get(`${key.id} ${firstDay + index}`);
+      return key.mode === "credit" ? creditsFromNano(day?.spendNano ?? 0) : (day?.spendTokens ?? 0);
+    });
+    return { ...key, recent };
+  });
 }

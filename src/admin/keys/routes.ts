@@ -1,6 +1,6 @@
 import type { KeyRecord, StoredKeyStatus } from "../../store/store.ts";
 import { nano, signedNano } from "../accounts/credits.ts";
-import { enterKeyCredit } from "../accounts/enter-credit.ts";
+import { enterKeyCredit, entryOf } from "../accounts/enter-credit.ts";
 import { type AdminCall, type AdminRoute, type Changed, get, patch, post } from "../routes/route.ts";
 import { creationDetail } from "./change-detail.ts";
 import { changeStatus, extendKey, moveKey, rotateKey, updateKey } from "./change-key.ts";
@@ -15,13 +15,14 @@ import {
   issuedKeyView,
   keyChangesBody,
   keyList as keyListSchema,
+  keyStatusView,
   keyView as keyViewSchema,
   moveBody,
   type NewKeyBody,
   newKeyBody,
   rotateBody,
   topUpBody,
-  withRepeated,
+  withEntry,
 } from "./schema.ts";
 
 export const keyRoutes: readonly AdminRoute[] = [
@@ -43,22 +44,22 @@ export const keyRoutes: readonly AdminRoute[] = [
   post(
     "/keys/:key/topup",
     "Add credit",
-    { body: topUpBody, answers: withRepeated(keyViewSchema) },
+    { body: topUpBody, answers: withEntry(keyViewSchema) },
     async (call) => {
       const entry = { ...call.body, amountNano: nano(call.body.amount, "amount") };
       const entered = await enterKeyCredit(call.deps, keyName(call), "topup", entry);
-      return changed(call, "key.topup", entered, { repeated: entered.repeated });
+      return changed(call, "key.topup", entered, entryOf(entered));
     },
   ),
   post(
     "/keys/:key/adjust",
     "Correct the balance by an entry of its own",
-    { body: adjustBody, answers: withRepeated(keyViewSchema) },
+    { body: adjustBody, answers: withEntry(keyViewSchema) },
     async (call) => {
       const entry = { ...call.body, amountNano: signedNano(call.body.amount) };
       const held = async (keyId: string) => (await call.deps.accounts.summaries([keyId]))[0]?.held ?? 0;
       const entered = await enterKeyCredit(call.deps, keyName(call), "adjustment", entry, held);
-      return changed(call, "key.adjust", entered, { repeated: entered.repeated });
+      return changed(call, "key.adjust", entered, entryOf(entered));
     },
   ),
   post(
@@ -90,9 +91,10 @@ export const keyRoutes: readonly AdminRoute[] = [
 ];
 
 function statusRoute(verb: string, status: StoredKeyStatus, summary: string): AdminRoute {
-  return post(`/keys/:key/${verb}`, summary, { answers: keyViewSchema }, async (call) =>
-    changed(call, `key.${verb}`, await changeStatus(call.deps, keyName(call), status)),
-  );
+  return post(`/keys/:key/${verb}`, summary, { answers: keyStatusView }, async (call) => {
+    const changedKey = await changeStatus(call.deps, keyName(call), status);
+    return changed(call, `key.${verb}`, changedKey, { changed: changedKey.changed });
+  });
 }
 
 function createdKey(call: AdminCall<unknown, NewKeyBody>): Promise<Changed> {

@@ -109,8 +109,12 @@ const keyFields = {
   input_tokens: count,
   output_tokens: count,
   last_used_on: nullable(
-    Type.String({ format: "date", description: "The last day (UTC) with a call, refused ones included." }),
+    Type.String({
+      format: "date",
+      description: "The last day (UTC) with a request, rejected ones included.",
+    }),
   ),
+  sign_in: nullable(text("The person whose sign-in the key ends with, if `sluice login` created it.")),
 };
 
 export const keyView = Type.Object(keyFields);
@@ -163,13 +167,19 @@ export const extendBody = body({
 });
 export type ExtendBody = Static<typeof extendBody>;
 
-/** What a view becomes in the answer to a credit entry. */
-export function withRepeated<Properties extends TProperties>(view: TObject<Properties>) {
+/** A key or an account after a top-up or an adjustment. */
+export function withEntry<Properties extends TProperties>(view: TObject<Properties>) {
   return Type.Object({
     ...view.properties,
-    repeated: flag("The reference was used before, and nothing was changed."),
+    entry_id: Type.Integer({ description: "The ledger entry; the earlier one if `repeated`." }),
+    repeated: flag("The reference was used before, so nothing was changed."),
   });
 }
+
+export const keyStatusView = Type.Object({
+  ...keyFields,
+  changed: flag("False if the key had that status already."),
+});
 
 export const topUpBody = body({
   amount: Type.Number({ exclusiveMinimum: 0, description: "Credits." }),

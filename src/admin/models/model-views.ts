@@ -1,22 +1,34 @@
 import { shownModel } from "../../base/models/shown-model.ts";
 import { priceInUsd } from "../../catalog/price-view.ts";
-import type { DeploymentSettings, ModelSettings, Price } from "../../config/settings.ts";
+import type { ModelSettings, Price } from "../../config/settings.ts";
 import type { DeploymentHealth, FailingCalls } from "../../upstream/upstream.ts";
 import type { AdminDeps } from "../deps.ts";
 import { iso } from "../moments.ts";
 import type { DeploymentView, ModelView, PriceView } from "./schema.ts";
 
-export function modelViews(deps: AdminDeps): ModelView[] {
+type WithHealth<Health> = Omit<ModelView, "deployments"> & {
+  readonly deployments: readonly (Omit<DeploymentView, "health"> & { readonly health: Health })[];
+};
+
+/** A model as `sluice models list` reads it from the configuration: only a running gateway knows the health of deployments. */
+export type ConfiguredModelView = WithHealth<null>;
+
+export function modelViews(deps: AdminDeps): readonly WithHealth<DeploymentView["health"]>[] {
   const health = new Map(deps.deploymentHealth().map((one) => [one.name, one]));
-  return deps.settings().models.map((model) => modelView(model, health));
+  return deps.settings().models.map((model) => modelView(model, (name) => healthView(health.get(name))));
 }
 
-function modelView(model: ModelSettings, health: ReadonlyMap<string, DeploymentHealth>): ModelView {
+export function configuredModelView(model: ModelSettings): ConfiguredModelView {
+  return modelView(model, () => null);
+}
+
+function modelView<Health>(model: ModelSettings, healthOf: (name: string) => Health): WithHealth<Health> {
   return {
     id: model.id,
     aliases: [...model.aliases],
     display_name: model.displayName,
     tagline: model.tagline,
+    owned_by: model.ownedBy,
     provider: model.deployments[0]?.provider ?? "",
     public: model.public,
     free: model.free,
@@ -28,36 +40,34 @@ function modelView(model: ModelSettings, health: ReadonlyMap<string, DeploymentH
     price_checked: model.priceChecked,
     capabilities: { ...model.capabilities },
     fallbacks: [...model.fallbacks],
-    deployments: model.deployments.map((deployment) => deploymentView(deployment, health)),
+    deployments: model.deployments.map((deployment) => {
+      const upstreamModel = shownModel(deployment.upstreamModel);
+      const name = `${deployment.provider}/${upstreamModel}`;
+      return {
+        name,
+        provider: deployment.provider,
+        upstream_model: upstreamModel,
+        dialects: [...deployment.dialects],
+        priority: deployment.priority,
+        weight: deployment.weight,
+        price: priceView(deployment.price),
+        health: healthOf(name),
+      };
+    }),
   };
 }
 
-function deploymentView(
-  deployment: DeploymentSettings,
-  health: ReadonlyMap<string, DeploymentHealth>,
-): DeploymentView {
-  const upstreamModel = shownModel(deployment.upstreamModel);
-  const name = `${deployment.provider}/${upstreamModel}`;
-  const known = health.get(name);
+function healthView(known: DeploymentHealth | undefined): DeploymentView["health"] {
   return {
-    name,
-    provider: deployment.provider,
-    upstream_model: upstreamModel,
-    dialects: [...deployment.dialects],
-    priority: deployment.priority,
-    weight: deployment.weight,
-    price: priceView(deployment.price),
-    health: {
-      state: known?.state ?? "closed",
-      wait_ms: known?.waitMs ?? 0,
-      in_flight: known?.inFlight ?? 0,
-      alarm: known?.alarm ?? null,
-      failing: failingView(known?.failing ?? null),
-      recent_attempts: known?.recentCalls ?? 0,
-      recent_failures: known?.recentFailures ?? 0,
-      keys: known?.keys ?? 0,
-      keys_ready: known?.keysReady ?? 0,
-    },
+    state: known?.state ?? "closed",
+    wait_ms: known?.waitMs ?? 0,
+    in_flight: known?.inFlight ?? 0,
+    alarm: known?.alarm ?? null,
+    failing: failingView(known?.failing ?? null),
+    recent_attempts: known?.recentCalls ?? 0,
+    recent_failures: known?.recentFailures ?? 0,
+    keys: known?.keys ?? 0,
+    keys_ready: known?.keysReady ?? 0,
   };
 }
 

@@ -86,6 +86,7 @@ export const modelView = Type.Object({
   aliases: Type.Array(Type.String()),
   display_name: nullable(Type.String()),
   tagline: nullable(Type.String()),
+  owned_by: Type.String(),
   provider: Type.String(),
   public: Type.Boolean(),
   free: Type.Boolean(),

@@ -30,9 +30,9 @@ const columns = [
   "amount",
   "unit",
   "credits",
-  "exchange_id",
+  "request_id",
   "model",
-  "asked_model",
+  "requested_model",
   "provider",
   "basis",
   "outcome",
@@ -47,8 +47,8 @@ const columns = [
 ] as const satisfies readonly (keyof EntryView)[];
 
 /**
- * The entries, oldest first, as chunks of text; only one is in memory at a time. They have the names of the admin API's, but
- * amounts are whole: nano-credits, as `unit` says.
+ * Exports the entries, oldest first, one chunk of text at a time. Their fields are the admin API's, except that credits are whole
+ * nano-credits, as `unit` says.
  */
 export async function* exportLedger(
   context: OperationContext,
@@ -75,8 +75,5 @@ function lineOf(entry: Entry, key: KeyRecord | null, format: ExportFormat): stri
   const whole = document.unit === "credits" ? { amount: entry.amount, unit: "nano_credits" as const } : {};
   const exported: EntryView = { ...document, ...whole };
   if (format === "csv") return csvLine(columns.map((name) => exported[name]));
-  const named = Object.fromEntries(columns.map((name) => [name, exported[name]]));
-  // Names kept for compatibility, from before those of the admin API.
-  const { keyId, atMs, exchangeId, periodStartMs, accountId } = entry;
-  return printableJson({ ...named, keyId, atMs, exchangeId, periodStartMs, accountId });
+  return printableJson(exported);
 }

@@ -8,7 +8,6 @@ export function figuresDocument(figures: Figures): FiguresView {
     recorded_requests: figures.requests,
     completed: figures.completed,
     failed: figures.failed,
-    errors: figures.failed,
     rejected: figures.refused,
     cancelled: figures.cancelled,
     interrupted: figures.interrupted,

@@ -150,10 +150,11 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
         const key = keyOf(found.filed.exchange?.keyId ?? "");
         const view = key && (await keyView(deps, key));
         return exchangeDetailDocument(
+          found.id,
           found.filed,
           keyOf,
           view,
-          deps.live.feed.durationMs(params["id"] ?? ""),
+          deps.live.feed.durationMs(found.id),
         );
       },
     ),

@@ -8,7 +8,6 @@ const sums = {
   ),
   completed: count,
   failed: counted("Failed with a 5xx, or interrupted after the response had begun."),
-  errors: counted("The same as `failed`, under its older name."),
   rejected: counted("Rejected with a 4xx."),
   cancelled: counted("The client left."),
   interrupted: counted("The process ended; charged at the next start."),

@@ -57,6 +57,7 @@ export function exchangeDocument(exchange: ListedExchange, keyOf: KeyOf): Exchan
 
 /** `key` is the state of its key now; null if that is unknown. */
 export function exchangeDetailDocument(
+  id: string,
   filed: FiledExchange,
   keyOf: KeyOf,
   key: KeySummary | null,
@@ -66,7 +67,8 @@ export function exchangeDetailDocument(
   const { exchange } = filed;
   const totalMs = exchange?.totalMs ?? null;
   return {
-    exchange: exchange && exchangeDocument(exchange, keyOf),
+    id,
+    request: exchange && exchangeDocument(exchange, keyOf),
     explanation: explainExchange(filed, key),
     attempts: filed.attempts.map(attemptDocument),
     settle_ms: durationMs === null || totalMs === null ? null : Math.max(0, durationMs - totalMs),
@@ -89,14 +91,14 @@ export function entryDocument(entry: Entry, keyOf: KeyOf): EntryView {
     amount: isCredit ? creditsFromNano(entry.amount) : entry.amount,
     unit: isCredit ? "credits" : "tokens",
     credits: isCredit ? creditsFromNano(entry.amount) : null,
-    exchange_id: entry.exchangeId,
+    request_id: entry.exchangeId,
     basis: entry.basis,
     outcome: entry.outcome,
     period_start: entry.periodStartMs === 0 ? null : iso(entry.periodStartMs),
     reference: entry.reference,
     note: entry.note,
     model: entry.model,
-    asked_model: entry.askedModel ?? entry.model,
+    requested_model: entry.askedModel ?? entry.model,
     provider: entry.provider,
     list_cost: entry.listCostNano === null ? null : creditsFromNano(entry.listCostNano),
     ...explainCharge(entry, isCredit),
@@ -106,5 +108,6 @@ export function entryDocument(entry: Entry, keyOf: KeyOf): EntryView {
 function attemptDocument(attempt: AttemptRecord): AttemptView {
   const { deployment, status, failure, cause, said, durationMs, left } = attempt;
   const next = left === "ended" ? null : left;
-  return { deployment, status, failure, cause, said, duration_ms: Math.round(durationMs), next };
+  const duration_ms = Math.round(durationMs);
+  return { deployment, status, failure, cause, provider_message: said, duration_ms, next };
 }

@@ -84,7 +84,7 @@ export const entryView = Type.Object({
   amount: figure("Signed as it changes the balance, in `unit`."),
   unit: oneOf(["credits", "tokens", "nano_credits"]),
   credits: nullable(figure("The amount in credits; null for a token budget.")),
-  exchange_id: nullable(Type.String()),
+  request_id: nullable(Type.String()),
   basis: nullable(oneOf(bases)),
   outcome: nullable(oneOf(outcomes)),
   period_start: nullable(
@@ -93,7 +93,7 @@ export const entryView = Type.Object({
   reference: nullable(Type.String()),
   note: nullable(Type.String()),
   model: nullable(Type.String()),
-  asked_model: nullable(text("The name that the client asked for the model by.")),
+  requested_model: nullable(text("The name that the client asked for the model by.")),
   provider: nullable(Type.String()),
   list_cost: nullable(figure("Credits that the use of a token-budget key would have cost.")),
   rates: nullable(ratesView),
@@ -112,17 +112,18 @@ const attemptView = Type.Object({
   status: nullable(Type.Integer({ description: "The provider's status; null if none came." })),
   failure: nullable(text("Such as `status_500` or `timeout`; null if it answered well.")),
   cause: nullable(text("The system's code, such as `ECONNREFUSED`.")),
-  said: nullable(text("The provider's own message, at most 500 characters.")),
+  provider_message: nullable(text("The provider's error message, at most 500 characters.")),
   duration_ms: durationMs,
   next: nullable(oneOf(["retry", "other_key", "next_deployment"])),
 });
 export type AttemptView = Static<typeof attemptView>;
 
 export const exchangeDetailView = Type.Object({
-  exchange: Type.Union([exchangeView, Type.Null()], {
-    description: "Null for an old cancelled or interrupted exchange, of which only the ledger still knows.",
+  id: exchangeView.properties.id,
+  request: Type.Union([exchangeView, Type.Null()], {
+    description: "Null for an old cancelled or interrupted request: only its ledger entries are left.",
   }),
-  explanation: text("Why it ended as it did, and what may be done."),
+  explanation: text("Why it ended this way, and what to do."),
   attempts: Type.Array(attemptView),
   settle_ms: nullable(
     Type.Number({

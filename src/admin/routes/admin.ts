@@ -1,6 +1,7 @@
 import { Elysia } from "elysia";
 import { newId } from "../../base/id.ts";
 import { once } from "../../base/once.ts";
+import { renamedAdminPath } from "../../base/text/renamed.ts";
 import { accountRoutes } from "../accounts/routes.ts";
 import { adminTokenRoutes } from "../auth/admin-token-routes.ts";
 import { mountDeviceFlow } from "../auth/device/device-flow.ts";
@@ -18,7 +19,7 @@ import { metricsResponse } from "../system/metrics-response.ts";
 import { systemRoutes } from "../system/routes.ts";
 import { mountRoute } from "./mount.ts";
 import { adminOpenApi } from "./openapi.ts";
-import { AdminError, accessError, answerHeaders, refusalResponse } from "./refusal.ts";
+import { AdminError, accessError, answerHeaders, refusalResponse, sentence } from "./refusal.ts";
 import { type AdminRoute, roleFor } from "./route.ts";
 
 export const adminBase = "/admin/api/v1";
@@ -36,7 +37,8 @@ export function memberRoutes(withoutOrigin: Omit<AdminDeps, "originOf">): AdminM
     for (const route of readWithKey(routesOf(deps))) mountRoute(app, memberBase, deps, route, "key");
     app.all(
       `${memberBase}/*`,
-      ({ request }) => refusalResponse(request.method === "GET" ? noSuchPlace : keysOnlyRead),
+      ({ request }) =>
+        refusalResponse(request.method === "GET" ? unknownPath(memberBase, request) : keysOnlyRead),
       { parse: "none" },
     );
     return app;
@@ -62,12 +64,27 @@ export function adminRoutes(withoutOrigin: Omit<AdminDeps, "originOf">): AdminMo
     app.get(`${adminBase}/openapi.json`, () => {
       return new Response(document(), { headers: { ...answerHeaders, "x-request-id": newId("req_") } });
     });
-    app.all(`${adminBase}/*`, () => refusalResponse(noSuchPlace), { parse: "none" });
+    app.all(`${adminBase}/*`, ({ request }) => refusalResponse(unknownPath(adminBase, request)), {
+      parse: "none",
+    });
     return app;
   };
 }
 
-const noSuchPlace = new AdminError(404, "not_found", "There is no such place in the admin API.");
+function unknownPath(base: string, { method, url }: Request): AdminError {
+  const path = new URL(url, "http://localhost").pathname;
+  const renamed = renamedAdminPath(path.slice(base.length));
+  const message =
+    renamed ?? `Unknown path ${method} ${shortened(path)}; ${adminBase}/openapi.json lists them`;
+  return new AdminError(404, "not_found", sentence(message));
+}
+
+/** Longer paths are cut in an error. */
+const maxShownLength = 100;
+
+function shortened(path: string): string {
+  return path.length > maxShownLength ? `${path.slice(0, maxShownLength)}…` : path;
+}
 
 const keysOnlyRead = new AdminError(
   403,

@@ -2,7 +2,8 @@ import { FormatRegistry, KindGuard, type TObject, type TSchema } from "@sinclair
 import { type TypeCheck, TypeCompiler } from "@sinclair/typebox/compiler";
 import { type ValueError, ValueErrorType } from "@sinclair/typebox/errors";
 import { Value } from "@sinclair/typebox/value";
-import { type DescribedSchema, expectation } from "../../base/text/schema-text";
+import { renamedAdminField } from "../../base/text/renamed.ts";
+import { type DescribedSchema, expectation } from "../../base/text/schema-text.ts";
 import { wholeFromDigits } from "../../base/text/typed-number.ts";
 import { didYouMean } from "../../config/suggest.ts";
 import { readBody } from "../../gateway/request/read-body.ts";
@@ -32,7 +33,10 @@ function problemWith({ type, schema, value, path }: ValueError): string {
   switch (type) {
     case ValueErrorType.ObjectAdditionalProperties: {
       const name = path.slice(path.lastIndexOf("/") + 1);
-      return `is not known here${didYouMean(name, Object.keys(described.properties ?? {}))}`;
+      return (
+        renamedAdminField(name) ??
+        `is not a known field${didYouMean(name, Object.keys(described.properties ?? {}))}`
+      );
     }
     case ValueErrorType.ObjectRequiredProperty:
       return `is missing; it must be ${expectation(described)}`;
@@ -53,6 +57,11 @@ export function checkedQuery(schema: TObject | undefined, url: string): unknown 
   if (schema === undefined) return {};
   const start = url.indexOf("?");
   const query = new URLSearchParams(start === -1 ? "" : url.slice(start));
+  for (const name of query.keys()) {
+    const renamed = name in schema.properties ? null : renamedAdminField(name);
+    if (renamed !== null)
+      throw new AdminError(400, "invalid_request", sentence(`\`${name}\` ${renamed}`), { param: name });
+  }
   const known = [...query].flatMap(([name, text]) => {
     const wanted = text === "" ? undefined : schema.properties[name];
     return wanted === undefined ? [] : [[name, asWanted(wanted, text)] as const];

@@ -16,6 +16,6 @@ function nodeDocument(node: NodeRecord): NodeView {
     since: iso(node.startedAtMs),
     in_flight: node.inFlight,
     holds: node.holds,
-    last_beat: iso(node.lastBeatMs),
+    heartbeat_at: iso(node.lastBeatMs),
   };
 }

@@ -45,7 +45,7 @@ export const nodeView = Type.Object({
   since: moment,
   in_flight: count,
   holds: counted("Open holds that it answers for."),
-  last_beat: moment,
+  heartbeat_at: moment,
 });
 export type NodeView = Static<typeof nodeView>;
 
@@ -61,7 +61,7 @@ export const storageView = Type.Object({
     accounts: count,
     keys: count,
     ledger_entries: count,
-    free_exchanges: counted("Exchanges that cost nothing; others are entries."),
+    free_requests: counted("Requests without a charge; all others are ledger entries."),
     responses: count,
     retry_responses: counted("Responses to requests with an `Idempotency-Key`, kept for a day."),
     audit_log: count,
@@ -78,7 +78,7 @@ export const storageView = Type.Object({
     response_hours: Type.Number(),
     response_bytes_per_key: count,
   }),
-  pruned: Type.Array(Type.Object({ what: oneOf(["exchanges", "responses"]), at: moment, count }), {
+  pruned: Type.Array(Type.Object({ what: oneOf(["requests", "responses"]), at: moment, count }), {
     description: "What was deleted last because its time was over, of each kind.",
   }),
 });

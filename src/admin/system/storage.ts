@@ -21,14 +21,18 @@ export async function readStorage(
       accounts: figures.accounts,
       keys: figures.keys,
       ledger_entries: figures.entries,
-      free_exchanges: figures.endings,
+      free_requests: figures.endings,
       responses: figures.responses,
       retry_responses: figures.retryResponses,
       audit_log: figures.auditRecords,
     },
     content: contentSizes && contentDocument(contentSizes, content),
     retention: retentionDocument(retention),
-    pruned: figures.prunings.map(({ what, atMs, pruned }) => ({ what, at: iso(atMs), count: pruned })),
+    pruned: figures.prunings.map(({ what, atMs, pruned }) => ({
+      what: what === "exchanges" ? "requests" : what,
+      at: iso(atMs),
+      count: pruned,
+    })),
   };
 }
 

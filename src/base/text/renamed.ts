@@ -1,7 +1,4 @@
-/**
- * What was called otherwise before 0.1.0. The old names do not work; whoever uses one is shown the new one.
- * The tables go after 0.2.
- */
+/** Names from before 0.1.0. They do not work, but the error says the new name. Remove these tables after 0.2. */
 
 /** Settings by the end of their path, without the names of providers and the numbers of models. */
 const settings: ReadonlyMap<string, string> = new Map([
@@ -34,6 +31,32 @@ const commands: ReadonlyMap<string, string> = new Map([
 export function renamedCommand(name: string): string | null {
   const renamed = commands.get(name);
   return renamed === undefined ? null : `\`sluice ${name}\` was renamed to \`sluice ${renamed}\``;
+}
+
+/** Paths below `/admin/api/v1`, and the part of them that has another name. */
+const adminPaths: readonly (readonly [old: RegExp, renamed: string])[] = [
+  [/^\/exchanges(?=\/|$)/, "/requests"],
+  [/^\/attention$/, "/alerts"],
+  [/^(\/keys\/[^/]+)\/extend$/, "$1/raise-cap"],
+];
+
+/** What to say about a path such as `/attention`; null if it is not an old one. */
+export function renamedAdminPath(path: string): string | null {
+  for (const [old, renamed] of adminPaths) {
+    if (old.test(path)) return `${path} was renamed to ${path.replace(old, renamed)}`;
+  }
+  return null;
+}
+
+/** Fields and parameters of requests to the admin API. */
+const adminFields: ReadonlyMap<string, string> = new Map([
+  ["open", "postpaid"],
+  ["scope", "provider_scope"],
+]);
+
+export function renamedAdminField(name: string): string | null {
+  const renamed = adminFields.get(name);
+  return renamed === undefined ? null : `was renamed to \`${renamed}\``;
 }
 
 const options: ReadonlyMap<string, string> = new Map([

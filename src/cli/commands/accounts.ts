@@ -3,7 +3,6 @@ import type { ChangedAccount } from "../../admin/accounts/accounts.ts";
 import type { AccountView } from "../../admin/accounts/schema.ts";
 import type { WrittenCap } from "../../admin/keys/cap-text.ts";
 import { type BudgetPeriod, budgetPeriods, keyModes } from "../../base/key-attributes.ts";
-import { creditsFromNano } from "../../base/money/money.ts";
 import { type ContentLevel, contentLevels } from "../../base/requests/content-level.ts";
 import type { KeyMode } from "../../store/store.ts";
 import { capText, showAccount, standingText } from "../account-output.ts";
@@ -180,12 +179,12 @@ function showCommand(terminal: Terminal): Command {
 const enterCredit =
   (terminal: Terminal): EnterCredit =>
   async (kind, name, amountNano, options) => {
-    const { enterAccountCredit } = await import("../../admin/accounts/enter-credit.ts");
+    const { enterAccountCredit, entryOf } = await import("../../admin/accounts/enter-credit.ts");
     const { readAccountView } = await views();
     await withStore(terminal, options, { writes: true }, async (context) => {
       const { reference, note } = options;
       const entered = await enterAccountCredit(context, name, kind, { amountNano, reference, note });
-      const { account, detail, entry, repeated } = entered;
+      const { account, detail, repeated } = entered;
       await auditChange(context, kind === "topup" ? "account.topup" : "account.adjust", account, detail);
       const called = account.label ?? account.id;
       if (account.closedAtMs !== null && !account.isOpen && kind === "topup") {
@@ -193,9 +192,7 @@ const enterCredit =
       }
       const view = await readAccountView(context, account);
       if (options.json) {
-        const amount = creditsFromNano(amountNano);
-        const told = { entry_id: entry.id, amount, reference: entry.reference, repeated };
-        printJson({ ...view, [kind]: told, ...context.place }, terminal);
+        printJson({ ...view, ...entryOf(entered), ...context.place }, terminal);
         return;
       }
       const { style } = terminal;

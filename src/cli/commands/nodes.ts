@@ -37,7 +37,7 @@ function columnsOf(nowMs: number, { style }: Terminal): readonly ListColumn<Node
     { name: "since", title: "SINCE (UTC)", cell: ({ since }) => moment(Date.parse(since)) },
     { name: "in_flight", title: "IN FLIGHT", ...right, cell: (node) => count(node.in_flight) },
     { name: "holds", title: "HOLDS", ...right, cell: ({ holds }) => count(holds) },
-    { name: "last_beat", title: "HEARTBEAT", cell: (node) => ago(Date.parse(node.last_beat), nowMs) },
+    { name: "heartbeat_at", title: "HEARTBEAT", cell: (node) => ago(Date.parse(node.heartbeat_at), nowMs) },
   ];
 }
 

@@ -48,7 +48,7 @@ export function usageCommand(terminal: Terminal): Command {
         const names = await readNames(context, by);
         const document = await usageReport(context, { by, ...range, key, account }, async () => names);
         const columns = columnsOf(by, document, terminal, names.full);
-        if (options.json) printJson(withFormerNames(document), terminal);
+        if (options.json) printJson(document, terminal);
         else if (options.csv) terminal.print(csvOf(columns, document.data));
         else if (document.data.length === 0) terminal.print(`Nothing was used ${timeInWords(range)}.`);
         else terminal.print(asTable(document, columns, range, terminal));
@@ -60,17 +60,6 @@ function dimensions(text: string): readonly string[] {
   const names = readDimensions(text);
   if (names === null) throw new InvalidArgumentError(`It is ${dimensionWords}.`);
   return names;
-}
-
-/** Names kept for compatibility, from before those of the admin API. */
-function withFormerNames({ data, total, ...rest }: UsageView): object {
-  const former = (figures: FiguresView) => ({ failures: figures.failed, cost: figures.spend });
-  return {
-    ...rest,
-    data,
-    total: { ...total, ...former(total) },
-    groups: data.map((row) => ({ ...row.groups, ...row, ...former(row) })),
-  };
 }
 
 /** CSV has all of them; the table leaves out what is empty on most gateways, unless it has a value. */

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { type RunningConfig, runningConfigOf } from "../../admin/config/config-text.ts";
 import type { KnownNames } from "../../admin/keys/known-names.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
 import { configuredDataDir, pointerFile } from "../../config/locate-data.ts";
@@ -10,35 +11,19 @@ import { reachable } from "./reachable.ts";
 
 const servedFile = "served.json";
 
-/** Where a model's price comes from, and when it was last checked. */
-export interface PriceOrigin {
-  readonly model: string;
-  readonly price_source: string;
-  readonly price_checked: string | null;
-}
-
-export interface ServedConfig {
-  /** Null for the built-in configuration. */
-  readonly file: string | null;
-  readonly written: JsonObject;
-  readonly prices: readonly PriceOrigin[];
-}
-
 /**
  * Files that a gateway leaves for the commands: in its data folder, its address, the names that it serves, its configuration without
  * secrets, and the database if it uses one; in its working directory, where the data is, if commands would look elsewhere. If they cannot be written,
  * commands work without them.
  */
 export function writeFilesForCommands(
-  { server, store, named, written, source, models }: Settings,
+  settings: Settings,
   { env, cwd }: Pick<Terminal, "env" | "cwd">,
   url: string,
 ): void {
+  const { server, store, named } = settings;
   attempt(() => {
-    const prices = models.flatMap(({ id, priceSource, priceChecked }): PriceOrigin[] =>
-      priceSource === null ? [] : [{ model: id, price_source: priceSource, price_checked: priceChecked }],
-    );
-    const config = { file: source?.file ?? null, written, prices };
+    const config = runningConfigOf(settings);
     const address = reachable(url);
     const served = { ...named, address, config, ...(store === null ? {} : { store: nameOfDatabase(store) }) };
     replaceFile(join(server.data, servedFile), JSON.stringify(served), 0o600);
@@ -83,13 +68,13 @@ export function servedAddress(dir: string): string | null {
   return typeof address === "string" ? address : null;
 }
 
-/** The configuration that the gateway on this data has in force, or had last; null if none has run. */
-export function servedConfig(dir: string): ServedConfig | null {
+/** The running configuration of the gateway on this data, or its last one; null if none has run. */
+export function servedConfig(dir: string): RunningConfig | null {
   const config = readServed(dir)?.["config"];
   if (!isObject(config) || !isObject(config["written"])) return null;
   const { file, written, prices } = config;
   // A gateway of an earlier build has left none.
-  const origins = Array.isArray(prices) ? (prices as unknown as PriceOrigin[]) : [];
+  const origins = Array.isArray(prices) ? (prices as unknown as RunningConfig["prices"]) : [];
   return { file: typeof file === "string" ? file : null, written, prices: origins };
 }
 

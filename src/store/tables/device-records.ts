@@ -75,6 +75,12 @@ export function storedDevices({ read, change, changeTogether }: Queries): Device
     listBoundKeys: () =>
       read<SignedInKey>(`SELECT key_id AS "keyId", identity FROM signed_in_keys ORDER BY key_id`),
 
+    findBoundKeys: (keyIds) =>
+      read<SignedInKey>(
+        `SELECT key_id AS "keyId", identity FROM signed_in_keys WHERE key_id = ANY ($1::text[])`,
+        [keyIds],
+      ),
+
     async unbindKey(keyId) {
       await change("DELETE FROM signed_in_keys WHERE key_id = $1", [keyId]);
     },

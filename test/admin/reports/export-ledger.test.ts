@@ -27,7 +27,7 @@ async function lines(
 }
 
 const heading =
-  "id,at,key_id,key_prefix,key_label,account_id,kind,amount,unit,credits,exchange_id,model,asked_model,provider,basis," +
+  "id,at,key_id,key_prefix,key_label,account_id,kind,amount,unit,credits,request_id,model,requested_model,provider,basis," +
   "outcome,period_start,list_cost,rates,quantities,units,sum,reference,note\n";
 
 testEachJournal("CSV has a heading, quotes what needs it, and defuses formulas", async (database) => {
@@ -66,7 +66,7 @@ testEachJournal("a charge has the model, the name asked for, its rates and its s
   const [, paid, counted] = await lines(bench);
   const shared = {
     model: "house-model",
-    asked_model: "gpt-latest",
+    requested_model: "gpt-latest",
     rates: { input: 5, output: 30, usd_per_credit: 1 },
     quantities: { input: 120, output: 40 },
   };

@@ -166,7 +166,7 @@ describe("a body that is not right", () => {
       [`/keys/${id}/topup`, { amount: null }, "`amount` must be a number above 0."],
       [`/keys/${id}/topup`, { amount: -1 }, "`amount` must be a number above 0, not -1."],
       [`/keys/${id}/topup`, {}, "`amount` is missing; it must be a number above 0."],
-      [`/keys/${id}/topup`, { amount: 1, nte: "x" }, '`nte` is not known here, did you mean "note"?'],
+      [`/keys/${id}/topup`, { amount: 1, nte: "x" }, '`nte` is not a known field, did you mean "note"?'],
       [`/keys/${id}/topup`, { amount: 9_000_000 }, tooMuch],
       [`/keys/${id}/adjust`, { amount: 0.1234567891, note: "x" }, tooMuch],
       ["/keys", { mode: "credit", credit: 4_000_001 }, tooMuch],

@@ -65,7 +65,7 @@ test("what cannot be read, or is not asked for well, is refused with a sentence"
   const cases = [
     [{ files: ["{}"] }, /^Files\[0\]: it has no list of buckets/],
     [{}, /nothing to compare/],
-    [{ figures: [{ date: "2026-10-01", tokens: 5 }] }, /figures\.0\.tokens` is not known/],
+    [{ figures: [{ date: "2026-10-01", tokens: 5 }] }, /figures\.0\.tokens` is not a known field/],
     [{ figures: [{ date: "2026-02-30", input: 5 }] }, /days such as/],
     [{ files: [anthropicUsagePage], to: "2026-09-30" }, /2026-09-30 is before 2026-10-01/],
     [{ files: [anthropicUsagePage], to: "2026-13-01" }, /days such as/],

@@ -43,7 +43,7 @@ describe("the overview", () => {
     const overview = await admin.json<OverviewView>("/overview?range=24h");
     expect(overview).toMatchObject({ since: "2026-11-14T12:01:00.000Z", until: "2026-11-15T12:01:00.000Z" });
     expect(overview.points.length).toBe(25);
-    expect(overview.totals).toMatchObject({ recorded_requests: 1, spend: 2, errors: 0 });
+    expect(overview.totals).toMatchObject({ recorded_requests: 1, spend: 2, failed: 0 });
     expect(overview.before).toMatchObject({ recorded_requests: 1, spend: 0.5 });
     const spent = overview.points.filter((point) => point.spend > 0);
     expect(spent.map(({ at, spend }) => [at, spend])).toEqual([[Date.UTC(2026, 10, 15, 10) / 1000, 2]]);
@@ -88,7 +88,6 @@ describe("the overview", () => {
       recorded_requests: 2,
       completed: 2,
       failed: 1,
-      errors: 1,
       rejected: 7,
       error_rate: 1 / 3,
     };
@@ -167,7 +166,7 @@ describe("exchanges", () => {
     expect(rest.data.map((one) => one.id)).toEqual([older.holdId]);
     expect((await admin.json<Page<ExchangeView>>("/requests?model=other")).data).toEqual([]);
     const detail = await admin.json<ExchangeDetailView>(`/requests/${older.holdId}`);
-    expect(detail.exchange).toMatchObject({ key_label: "Spender", model: "house-model", basis: "measured" });
+    expect(detail.request).toMatchObject({ key_label: "Spender", model: "house-model", basis: "measured" });
     expect(detail.entries).toMatchObject([{ kind: "charge", amount: -0.001, unit: "credits" }]);
     expect((await admin.call("/requests/req_unknown")).status).toBe(404);
   });

@@ -1,9 +1,10 @@
 import type { Command } from "commander";
+import { configTextDocument, type RunningConfig } from "../../../admin/config/config-text.ts";
 import type { ConfigChangeView } from "../../../admin/config/schema.ts";
 import { locateData } from "../../../config/locate-data.ts";
 import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../../help.ts";
 import { auditChange, withStore } from "../../open-store.ts";
-import { type PriceOrigin, type ServedConfig, servedConfig } from "../../serve/files-for-commands.ts";
+import { servedConfig } from "../../serve/files-for-commands.ts";
 import { type ListColumn, printList } from "../../terminal/list.ts";
 import { CommandFailed, printDone, printJson, Refused, type Terminal } from "../../terminal/terminal.ts";
 import { showWarnings } from "../../warnings.ts";
@@ -13,16 +14,17 @@ export function configShowCommand(terminal: Terminal): Command {
   return newDataCommand("show", "Print the running configuration, without secrets")
     .examples(["sluice config show", "what the gateway of this data folder runs with"])
     .action(async (options: DataOptions) => {
-      const { file, written, prices } = configInForce(options, terminal);
-      if (options.json) return printJson({ file, config: written, prices }, terminal);
+      const document = configTextDocument(configInForce(options, terminal));
+      if (options.json) return printJson(document, terminal);
+      const { file, toml, prices } = document;
       terminal.note(terminal.noteStyle.dim(`# ${file ?? "the built-in configuration"}`));
-      terminal.print(Bun.TOML.stringify(written).trimEnd());
+      terminal.print(toml.trimEnd());
       for (const line of priceLines(prices)) terminal.print(line);
     });
 }
 
 /** As comments, so that the output stays a configuration. */
-function priceLines(prices: readonly PriceOrigin[]): string[] {
+function priceLines(prices: RunningConfig["prices"]): string[] {
   const origins = Map.groupBy(prices, ({ price_source, price_checked }) => {
     const where = price_source === "catalog" ? "the built-in catalog" : "this configuration";
     return price_checked === null ? where : `${where}, checked ${price_checked}`;
@@ -32,7 +34,7 @@ function priceLines(prices: readonly PriceOrigin[]): string[] {
 }
 
 /** As the gateway of this data folder has written it down. */
-export function configInForce({ config: file, data }: DataOptions, { env, cwd }: Terminal): ServedConfig {
+export function configInForce({ config: file, data }: DataOptions, { env, cwd }: Terminal): RunningConfig {
   const dir = locateData({ file, data, env, cwd });
   const served = servedConfig(dir);
   if (served !== null) return served;

@@ -1,5 +1,4 @@
 import type { Command } from "commander";
-import { creditsFromNano } from "../../../base/money/money.ts";
 import { standingText } from "../../account-output.ts";
 import { adjustCommand, type EnterCredit, topUpCommand } from "../../credit-commands.ts";
 import { type DataOptions, group, newKeyCommand } from "../../help.ts";
@@ -73,18 +72,16 @@ export function keysAdjustCommand(terminal: Terminal): Command {
 const enterCredit =
   (terminal: Terminal): EnterCredit =>
   async (kind, name, amountNano, options) => {
-    const { enterKeyCredit } = await import("../../../admin/accounts/enter-credit.ts");
+    const { enterKeyCredit, entryOf } = await import("../../../admin/accounts/enter-credit.ts");
     const { readKeySummary } = await import("../../../admin/keys/key-summary.ts");
     await withStore(terminal, options, { writes: true }, async (context) => {
       const { reference, note } = options;
       const entered = await enterKeyCredit(context, name, kind, { amountNano, reference, note });
-      const { key, entry, repeated, detail } = entered;
+      const { key, repeated, detail } = entered;
       await auditChange(context, kind === "topup" ? "key.topup" : "key.adjust", key, detail);
       const view = await readKeySummary(context, key);
       if (options.json) {
-        const about = kind === "topup" ? { reference: entry.reference } : { note };
-        const shown = { entry_id: entry.id, amount: creditsFromNano(amountNano), ...about, repeated };
-        printJson({ ...view, [kind]: shown, ...context.place }, terminal);
+        printJson({ ...view, ...entryOf(entered), ...context.place }, terminal);
         return;
       }
       const balance = view.postpaid ? standingText(view) : `the balance is ${standingText(view)}`;

@@ -1,8 +1,8 @@
 import type { Command } from "commander";
+import type { ConfiguredModelView } from "../../../admin/models/model-views.ts";
 import { abilitiesOf, showsTokenPrice } from "../../../base/models/model-uses.ts";
 import { count } from "../../../base/text/plural.ts";
-import { describeExtras, type PriceInUsd, priceInUsd } from "../../../catalog/price-view.ts";
-import type { ModelSettings } from "../../../config/settings.ts";
+import { describeExtras, type PriceInUsd } from "../../../catalog/price-view.ts";
 import { type ConfigOptions, type CsvOption, newConfigCommand, withCsv } from "../../help.ts";
 import { loadAndWarn } from "../../load-settings.ts";
 import { type ListColumn, printList } from "../../terminal/list.ts";
@@ -12,7 +12,8 @@ export function modelsListCommand(terminal: Terminal): Command {
   return withCsv(newConfigCommand("list", "List the models of the configuration with their prices"))
     .examples("sluice models list", "sluice models list --json | jq '.[].id'")
     .action(async (options: ConfigOptions & CsvOption) => {
-      const rows = (await loadAndWarn(options, terminal)).models.map(documentOf);
+      const { configuredModelView } = await import("../../../admin/models/model-views.ts");
+      const rows = (await loadAndWarn(options, terminal)).models.map(configuredModelView);
       const list = { rows, columns: columnsOf(rows, terminal), nothing: "No models." };
       if (printList(list, options, terminal)) terminal.print(`\n${terminal.style.dim(legend)}`);
     });
@@ -21,17 +22,21 @@ export function modelsListCommand(terminal: Terminal): Command {
 const legend =
   "Tokens; prices in USD per million tokens or characters, per image or minute, and per 1,000 of anything else.";
 
-type ListedModel = ReturnType<typeof documentOf>;
-
-function columnsOf(models: readonly ListedModel[], { style }: Terminal): readonly ListColumn<ListedModel>[] {
+function columnsOf(
+  models: readonly ConfiguredModelView[],
+  { style }: Terminal,
+): readonly ListColumn<ConfiguredModelView>[] {
   const hasExtras = models.some((model) => extras(model).length > 0);
-  const tokens = (name: "context_window" | "max_output_tokens", title: string): ListColumn<ListedModel> => ({
+  const tokens = (
+    name: "context_window" | "max_output_tokens",
+    title: string,
+  ): ListColumn<ConfiguredModelView> => ({
     name,
     title,
     align: "right",
     cell: ({ [name]: limit }) => (limit === null ? "–" : count(limit)),
   });
-  const usd = (side: "input" | "output", title: string): ListColumn<ListedModel> => ({
+  const usd = (side: "input" | "output", title: string): ListColumn<ConfiguredModelView> => ({
     name: `price_${side}`,
     title,
     align: "right",
@@ -75,43 +80,16 @@ function columnsOf(models: readonly ListedModel[], { style }: Terminal): readonl
   ];
 }
 
-function providersOf({ deployments }: ListedModel): string[] {
+function providersOf({ deployments }: ConfiguredModelView): string[] {
   return [...new Set(deployments.map(({ provider }) => provider))];
 }
 
 /** The one that clients are shown. */
-function priceOf({ price, deployments }: ListedModel): PriceInUsd | null {
+function priceOf({ price, deployments }: ConfiguredModelView): PriceInUsd | null {
   return price ?? deployments[0]?.price ?? null;
 }
 
-function extras(model: ListedModel): string[] {
+function extras(model: ConfiguredModelView): string[] {
   const price = priceOf(model);
   return price === null ? [] : describeExtras(price);
-}
-
-function documentOf(model: ModelSettings) {
-  return {
-    id: model.id,
-    aliases: model.aliases,
-    display_name: model.displayName,
-    owned_by: model.ownedBy,
-    public: model.public,
-    free: model.free,
-    serves: model.serves,
-    context_window: model.contextWindow,
-    max_output_tokens: model.maxOutputTokens,
-    price: model.price === null ? null : priceInUsd(model.price),
-    price_source: model.priceSource,
-    price_checked: model.priceChecked,
-    capabilities: model.capabilities,
-    fallbacks: model.fallbacks,
-    deployments: model.deployments.map((deployment) => ({
-      provider: deployment.provider,
-      upstream_model: deployment.upstreamModel,
-      dialects: deployment.dialects,
-      priority: deployment.priority,
-      weight: deployment.weight,
-      price: deployment.price === null ? null : priceInUsd(deployment.price),
-    })),
-  };
 }

@@ -35,11 +35,9 @@ export function requestsShowCommand(terminal: Terminal): Command {
         const keyId = filed.exchange?.keyId ?? filed.entries[0]?.keyId ?? "";
         const key: KeyRecord | null = await store.findKey(keyId);
         const summary = key && (await readKeySummary(context, key));
-        const detail = exchangeDetailDocument(filed, () => key, summary, null);
-        const { exchange, ...told } = detail;
-        // The attempts themselves are in place of their number.
-        if (options.json) printJson({ id: found.id, ...exchange, ...told }, terminal);
-        else terminal.print(asText(found.id, detail, terminal));
+        const detail = exchangeDetailDocument(found.id, filed, () => key, summary, null);
+        if (options.json) printJson(detail, terminal);
+        else terminal.print(asText(detail, terminal));
         if (others.length > 0) terminal.note(`the client sent ${id} with others too: ${others.join(", ")}`);
       });
     });
@@ -93,52 +91,51 @@ function unknown(id: string): string {
 }
 
 function asText(
-  id: string,
-  { exchange, explanation, attempts, entries }: ExchangeDetailView,
+  { id, request, explanation, attempts, entries }: ExchangeDetailView,
   terminal: Terminal,
-) {
+): string {
   const parts = [printable(explanation)];
   const charge = entries.findLast((entry) => entry.sum !== null) ?? null;
   const about: (readonly [string, string])[] =
-    exchange === null ? [["exchange", id]] : exchangeFacts(exchange, terminal);
+    request === null ? [["request", id]] : requestFacts(request, terminal);
   parts.push(facts([...about, ...chargeFacts(charge, entries)], terminal));
   if (attempts.length > 0) parts.push(attemptTable(attempts, terminal));
   if (entries.length > 0) parts.push(listTable(entryColumns, entries, terminal));
   return parts.join("\n\n");
 }
 
-function exchangeFacts(exchange: ExchangeView, { style }: Terminal): (readonly [string, string])[] {
+function requestFacts(request: ExchangeView, { style }: Terminal): (readonly [string, string])[] {
   const none = style.dim("–");
-  const { key_prefix: prefix, key_label: label, outcome, status, code, route, model } = exchange;
-  const { provider, unknown_model: asked, first_byte_ms: firstByteMs, total_ms: totalMs, basis } = exchange;
-  const input = exchange.input_tokens + exchange.cached_input_tokens + exchange.cache_write_tokens;
-  const { output_tokens: output, units } = exchange;
+  const { key_prefix: prefix, key_label: label, outcome, status, code, route, model } = request;
+  const { provider, unknown_model: asked, first_byte_ms: firstByteMs, total_ms: totalMs, basis } = request;
+  const input = request.input_tokens + request.cached_input_tokens + request.cache_write_tokens;
+  const { output_tokens: output, units } = request;
   const isTokens = units === null || input + output > 0;
   const used = isTokens ? `${count(input)} in, ${count(output)} out` : unitsText(units);
   const ending = [paintOutcome(outcome, style), status, code].filter((part) => part !== null);
   const list: (readonly [string, string])[] = [
-    ["exchange", exchange.id],
+    ["request", request.id],
     ["key", label === null ? prefix : `${prefix}  ${label}`],
     ["outcome", ending.join("  ")],
-    ["route", route === "" ? none : `${route}  ${style.dim(exchange.stream ? "stream" : "whole")}`],
+    ["route", route === "" ? none : `${route}  ${style.dim(request.stream ? "stream" : "whole")}`],
     ["model", model || (asked === null ? none : `${none}  "${printable(asked)}" was asked for`)],
-    ["provider", provider === "" ? none : `${provider}/${exchange.upstream_model}`],
-    ["began", `${second(Date.parse(exchange.at))} UTC`],
-    ["ended", `${second(Date.parse(exchange.ended_at))} UTC`],
+    ["provider", provider === "" ? none : `${provider}/${request.upstream_model}`],
+    ["began", `${second(Date.parse(request.at))} UTC`],
+    ["ended", `${second(Date.parse(request.ended_at))} UTC`],
     ["first byte", firstByteMs === null ? none : span(firstByteMs)],
     ["took", totalMs === null ? none : span(totalMs)],
     [
       isTokens ? "tokens" : "metered",
-      hasUsageRecord(exchange) ? used : `${none}  ${style.dim("no usage record")}`,
+      hasUsageRecord(request) ? used : `${none}  ${style.dim("no usage record")}`,
     ],
-    ["charged", `${exchange.charged} ${exchange.unit}${basis === null ? "" : `  ${style.dim(basis)}`}`],
+    ["charged", `${request.charged} ${request.unit}${basis === null ? "" : `  ${style.dim(basis)}`}`],
   ];
-  if (exchange.list_cost !== null) list.push(["list cost", `${exchange.list_cost} credits`]);
-  if (exchange.user !== null) list.push(["user", printable(exchange.user)]);
-  if (exchange.session !== null) list.push(["session", printable(exchange.session)]);
-  const tags = Object.entries(exchange.tags).map((tag) => tag.join("="));
+  if (request.list_cost !== null) list.push(["list cost", `${request.list_cost} credits`]);
+  if (request.user !== null) list.push(["user", printable(request.user)]);
+  if (request.session !== null) list.push(["session", printable(request.session)]);
+  const tags = Object.entries(request.tags).map((tag) => tag.join("="));
   if (tags.length > 0) list.push(["tags", tags.join(", ")]);
-  if (model !== "") list.push(["affinity", exchange.affinity]);
+  if (model !== "") list.push(["affinity", request.affinity]);
   return list;
 }
 
@@ -147,7 +144,7 @@ function chargeFacts(charge: EntryView | null, entries: readonly EntryView[]): (
   if (charge === null) return [];
   const overruns = entries.filter(({ kind }) => kind === "overrun");
   const list: (readonly [string, string])[] = [["sum", charge.sum ?? ""]];
-  if (charge.asked_model !== charge.model) list.push(["asked for", charge.asked_model ?? ""]);
+  if (charge.requested_model !== charge.model) list.push(["asked for", charge.requested_model ?? ""]);
   const { tiers, input_above: above } = charge.rates ?? {};
   if (tiers !== undefined) list.push(["tier", tiers.join(", ")]);
   if (above !== undefined) list.push(["rates", `for more than ${count(above)} tokens of input`]);
@@ -175,10 +172,10 @@ function attemptTable(attempts: readonly AttemptView[], terminal: Terminal): str
     },
     { name: "duration_ms", title: "TOOK", ...right, cell: (attempt) => span(attempt.duration_ms) },
     {
-      name: "said",
-      title: "SAID",
+      name: "provider_message",
+      title: "MESSAGE",
       elastic: true,
-      cell: ({ said, cause }) => printable(said ?? cause ?? "–"),
+      cell: ({ provider_message: message, cause }) => printable(message ?? cause ?? "–"),
     },
   ];
   return listTable(columns, attempts, terminal);

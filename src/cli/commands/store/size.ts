@@ -73,8 +73,8 @@ function factsOf({
     ["keys", count(records.keys)],
     ["ledger", `${plural(records.ledger_entries, "entry", "entries")}, kept for ever`],
     [
-      "exchanges",
-      `${count(records.free_exchanges)} that cost nothing, kept for ${plural(days, "day")}, at most ${count(rows)}${last("exchanges")}`,
+      "requests",
+      `${count(records.free_requests)} that cost nothing, kept for ${plural(days, "day")}, at most ${count(rows)}${last("requests")}`,
     ],
     [
       "responses",

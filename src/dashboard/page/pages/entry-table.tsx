@@ -5,10 +5,10 @@ import { type Column, Table } from "../parts/table.tsx";
 import { hrefOf } from "../router.ts";
 
 function Why({ of: entry }: { of: EntryView }) {
-  if (!entry.exchange_id) return <>{entry.note ?? entry.reference ?? "–"}</>;
+  if (!entry.request_id) return <>{entry.note ?? entry.reference ?? "–"}</>;
   return (
-    <a href={hrefOf(`requests/${entry.exchange_id}?entry=${entry.id}`)}>
-      <code>{entry.exchange_id}</code>
+    <a href={hrefOf(`requests/${entry.request_id}?entry=${entry.id}`)}>
+      <code>{entry.request_id}</code>
     </a>
   );
 }

@@ -82,7 +82,11 @@ const attemptColumns: readonly Column<AttemptView>[] = [
       </>
     ),
   },
-  { name: "The provider said", class: "muted message", cell: ({ said, cause }) => said ?? cause ?? "–" },
+  {
+    name: "Provider message",
+    class: "muted message",
+    cell: ({ provider_message: message, cause }) => message ?? cause ?? "–",
+  },
   { name: "Took", class: "number", cell: ({ duration_ms }) => duration(duration_ms) },
 ];
 
@@ -126,28 +130,28 @@ function Detail({ id }: { id: string }) {
   const detail = useAnswer<ExchangeDetailView>(`/requests/${encodeURIComponent(id)}`, 0, { entry });
   return (
     <Shown loaded={detail}>
-      {({ exchange, explanation, attempts, entries, settle_ms: settleMs }) => (
+      {({ request, explanation, attempts, entries, settle_ms: settleMs }) => (
         <>
           <p class="well">{explanation}</p>
-          {exchange && (
+          {request && (
             <>
               <h2>Time line</h2>
-              <TimeLine phases={phasesOf(exchange, attempts, settleMs)} />
+              <TimeLine phases={phasesOf(request, attempts, settleMs)} />
             </>
           )}
           {attempts.length > 0 && <h2>Attempts</h2>}
           {attempts.length > 0 && (
             <Table rows={attempts} columns={attemptColumns} keyOf={(_, place) => place} />
           )}
-          {exchange && (
+          {request && (
             <div class="facts">
-              <FactList facts={originOf(exchange)} />
-              <FactList facts={figuresOf(exchange)} />
+              <FactList facts={originOf(request)} />
+              <FactList facts={figuresOf(request)} />
             </div>
           )}
           <h2>Ledger</h2>
           <Ledger entries={entries} />
-          {exchange && <RequestContent id={exchange.id} />}
+          {request && <RequestContent id={request.id} />}
         </>
       )}
     </Shown>

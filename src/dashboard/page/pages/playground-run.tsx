@@ -30,7 +30,7 @@ function chargeOf(entries: readonly EntryView[]): string {
 }
 
 function figuresOf(run: Run): readonly NamedFact[] {
-  const exchange = run.detail?.exchange;
+  const request = run.detail?.request;
   return [
     [
       "State",
@@ -40,7 +40,7 @@ function figuresOf(run: Run): readonly NamedFact[] {
       </>,
     ],
     ["Cost", <span data-test="cost">{run.detail ? chargeOf(run.detail.entries) : "–"}</span>],
-    ["Metered", exchange ? meteredOf(exchange) : "–"],
+    ["Metered", request ? meteredOf(request) : "–"],
     ["First token", duration(run.firstTokenMs)],
     ["Duration", duration(run.totalMs)],
     ["Request", run.requestId && <a href={hrefOf(`requests/${run.requestId}`)}>{run.requestId}</a>],

@@ -33,10 +33,10 @@ function kinds({ records, retention, pruned, content, ...sizes }: StorageView): 
     { what: "Keys", records: records.keys, retention: null },
     { what: "Ledger entries", records: records.ledger_entries, retention: null },
     {
-      what: "Exchanges that cost nothing",
-      records: records.free_exchanges,
+      what: "Requests without a charge",
+      records: records.free_requests,
       retention: `${plural(retention.request_days, "day")}, at most ${count(retention.request_rows)}`,
-      pruned: last("exchanges"),
+      pruned: last("requests"),
     },
     {
       what: `Stored responses, ${size(sizes.response_bytes)}`,

@@ -49,7 +49,7 @@ const nodeColumns: readonly Column<NodeView>[] = [
   { name: "Since", cell: ({ since }) => moment(since) },
   { name: "In flight", cell: ({ in_flight }) => count(in_flight) },
   { name: "Holds", cell: ({ holds }) => count(holds) },
-  { name: "Heartbeat", cell: ({ last_beat }) => moment(last_beat) },
+  { name: "Heartbeat", cell: ({ heartbeat_at }) => moment(heartbeat_at) },
 ];
 
 export function System() {
