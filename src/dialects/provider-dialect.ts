@@ -6,6 +6,7 @@ import type { ForwardedHeaders } from "./headers.ts";
 import type { IrEvent, IrRequest, IrResponse } from "./ir/ir.ts";
 import type { BodyChanges } from "./json/patch.ts";
 import type { Quirk } from "./openai-chat/quirks.ts";
+import type { EndedIds } from "./openai-responses/client/turn-items.ts";
 import type { SseFrame } from "./sse/sse.ts";
 import type { StreamScanner } from "./sse/stream-scanner.ts";
 import type { DroppedFields } from "./translation/field-decisions.ts";
@@ -72,8 +73,10 @@ export interface Passthrough {
   /** The option that makes a stream report its usage; null if it always does. */
   readonly usageOption: UsageOption | null;
   createScanner(options: ScannerOptions): StreamScanner;
-  /** The ids in a whole answer that a later request may refer to. `isThreaded` as for the scanner. */
-  givenIds(answer: JsonObject, isThreaded?: boolean): readonly string[];
+  /** The ids in a whole answer that a later request may refer to. `isStored` as for the scanner. */
+  givenIds(answer: JsonObject, isStored?: boolean): readonly string[];
+  /** By which a whole answer is stored. Null if it cannot be continued; absent if answers of this dialect are not stored. */
+  endedIds?(answer: JsonObject): EndedIds | null;
 }
 
 interface UsageOption {
@@ -186,6 +189,6 @@ export interface StreamFigures extends FigureProbe {
 export interface ScannerOptions {
   /** The gateway asked the provider for a usage chunk that the client did not ask for. */
   readonly hideUsage: boolean;
-  /** The provider keeps the conversation under the answer's id, so that a later request may continue it. */
-  readonly isThreaded?: boolean;
+  /** The provider was asked to store the answer, so that a later request can refer to it by its id. */
+  readonly isStored?: boolean;
 }

@@ -14,6 +14,7 @@ import { writeResponse } from "./client/response-out.ts";
 import { responsesRequest, responsesResponse } from "./client/schema.ts";
 import { heartbeat, inBandError, ResponsesStreamWriter } from "./client/stream-out.ts";
 import { stripForeignReasoning, stripProvenReasoning } from "./client/strip-foreign-reasoning.ts";
+import { endedIds } from "./client/turn-items.ts";
 import { givenIds } from "./provider/given-ids.ts";
 import { failureIn, readResponse } from "./provider/items-in.ts";
 import { writeRequest } from "./provider/request-out.ts";
@@ -105,8 +106,9 @@ const provider: ProviderDialect = {
     answerField: "output",
     failureIn,
     usageOption: null,
-    createScanner: () => new ResponsesScanner(),
+    createScanner: (options) => new ResponsesScanner(options),
     givenIds,
+    endedIds,
   },
   createStreamReader: (emit) => new ResponsesStreamReader(emit),
   isOpening: openingTest("response.created", "response.queued", "response.in_progress", "keepalive"),

@@ -3,7 +3,7 @@ import type { ReportedExtras } from "../../base/usage/extra-usage.ts";
 import { type ReportedUsage, totalTokens } from "../../base/usage/usage.ts";
 import type { InputEstimate } from "../../catalog/estimate.ts";
 import type { StreamedItems } from "../../dialects/openai-responses/client/streamed-items.ts";
-import { withContinued } from "../../dialects/openai-responses/client/turn-items.ts";
+import { type EndedIds, withContinued } from "../../dialects/openai-responses/client/turn-items.ts";
 import type { Opened } from "../../upstream/upstream.ts";
 import type { Attempt } from "../attempt/attempt.ts";
 import type { Generation } from "../attempt/generation.ts";
@@ -40,6 +40,8 @@ export interface AnswerFacts {
   readonly usage: ReportedUsage | null;
   readonly extras: ReportedExtras | null;
   readonly streamed?: StreamedItems | undefined;
+  /** Of a whole response that can be stored as it is. */
+  readonly endedIds?: EndedIds | null | undefined;
 }
 
 /**
@@ -57,7 +59,7 @@ export function recordFacts(
   const giver = { provider: opened.deployment.provider.settings.name, credential: opened.credential };
   gateway.idOwners.remember(key.id, giver, facts.given, tokens);
   exchange.extras = usedExtras(exchange, facts.extras);
-  return exchange.keeping === null ? undefined : recordTurn(call, answer, facts.streamed);
+  return exchange.keeping === null ? undefined : recordTurn(call, answer, facts);
 }
 
 /**

@@ -20,7 +20,7 @@ export interface PassthroughCall {
   readonly requestId: string;
   readonly model: string;
   readonly atSeconds: number;
-  readonly isThreaded?: boolean;
+  readonly isStored?: boolean;
   /** Given if the response is kept, or read for its summary. */
   readonly streamed?: StreamedItems | undefined;
   /** Of events that are not the dialect's own. */

@@ -3,6 +3,7 @@ import type { ReportedExtras } from "../../base/usage/extra-usage.ts";
 import type { ReportedUsage, Usage } from "../../base/usage/usage.ts";
 import { malformedAnswer } from "../../dialects/errors/failure.ts";
 import { parseAnswer } from "../../dialects/json/outline.ts";
+import type { EndedIds } from "../../dialects/openai-responses/client/turn-items.ts";
 import { producedText } from "../../dialects/produced.ts";
 import type { Passthrough } from "../../dialects/provider-dialect.ts";
 import { type ProviderDialectName, providerDialect } from "../../dialects/registry.ts";
@@ -16,6 +17,8 @@ export interface WholeAnswer {
   produced(): string;
   /** Ids of the provider's resources that the client learns. A translated answer has ids of its own. */
   readonly given: readonly string[];
+  /** Of a response that can be stored as it is; null or absent if it has to be read again for that. */
+  readonly endedIds?: EndedIds | null | undefined;
   /** What the provider reports beside tokens. */
   readonly extras: ReportedExtras | null;
   /** The same answer, with another usage for the client to see. Absent where the provider's bytes pass through. */
@@ -34,8 +37,8 @@ export interface AnswerForm {
   readonly isTranslated: boolean;
   /** The client asked for a stream, and the provider does not stream. */
   readonly asStream: boolean;
-  /** The conversation is kept by the provider. */
-  readonly isThreaded: boolean;
+  /** The provider was asked to store the answer. */
+  readonly isStored: boolean;
 }
 
 const nothingGiven: readonly string[] = [];
@@ -58,7 +61,8 @@ export function readAnswerBytes(bytes: Uint8Array, form: AnswerForm, reader: Rea
     body: bytes,
     usage: dialect.usageIn(body),
     produced: () => producedText(passthrough, body),
-    given: passthrough.givenIds(body, form.isThreaded),
+    given: passthrough.givenIds(body, form.isStored),
+    endedIds: passthrough.endedIds?.(body),
     extras,
   };
 }

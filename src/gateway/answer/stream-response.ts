@@ -49,7 +49,6 @@ export function relayStream(
 }
 
 function relayerOf({ call: { exchange }, generation, attempt }: Answering): StreamRelayer {
-  const { isThreaded } = generation.request;
   const { clientDialect: dialect } = generation;
   const isKept = exchange.keeping !== null || exchange.compaction !== null;
   if (attempt.translation !== null || !isSpoken(dialect, [attempt.dialect]))
@@ -57,7 +56,7 @@ function relayerOf({ call: { exchange }, generation, attempt }: Answering): Stre
   return new PassthroughRelayer({
     dialect,
     hideUsage: attempt.hideUsage,
-    isThreaded,
+    isStored: generation.isStoredUpstream,
     streamed: isKept ? new StreamedItems() : undefined,
     requestId: exchange.id,
     model: generation.model.id,

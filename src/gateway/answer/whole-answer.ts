@@ -26,7 +26,7 @@ export function readWhole({
     dialect: attempt.dialect,
     isTranslated: attempt.translation !== null,
     asStream: generation.stream,
-    isThreaded: generation.request.isThreaded,
+    isStored: generation.isStoredUpstream,
   };
   if (opened.whole.bytes >= largeBodyBytes) return readVeryLarge(gateway.largeBodies, opened, form, attempt);
   const bytes = opened.bytes();

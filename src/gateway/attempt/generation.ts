@@ -66,6 +66,13 @@ export class Generation extends ExchangePlan implements GenerationPlan, HoldPlan
     };
   }
 
+  /** Whether the provider is asked to store the answer, so that a later request can refer to it by its id. */
+  get isStoredUpstream(): boolean {
+    const { keeping, request, clientDialect: dialect } = this;
+    if (dialect !== "responses") return request.isThreaded;
+    return keeping === null ? request.mayStore : keeping.isProviders;
+  }
+
   get conversation(): number | null {
     if (this.model.affinity === "none") return null;
     this.#conversation ??= conversationHash(this.keyId, this.exchange.session, this.request);

@@ -27,6 +27,7 @@ import { KnownCalls } from "./known-calls.ts";
 import { sentPaths } from "./sent-paths.ts";
 import type { Turn, TurnInMaking } from "./turn-body.ts";
 import { conversationBytes, keepsConversations, keepsResponses, type TurnReader } from "./turns.ts";
+import { verbatimRequest } from "./verbatim-turn.ts";
 
 /** The pieces of a request as it goes on, and as what it is to be read. */
 export interface ContinuedBody {
@@ -67,7 +68,8 @@ export function continued(
     return rewritten(admitted, request, asked);
   if (isKept) {
     const input = () => request.inputItems();
-    noteTurn(exchange, request, { isCompacted, parentId, before: [], input });
+    const verbatim = exchange.call.remembered === undefined ? verbatimRequest(request) : undefined;
+    noteTurn(exchange, request, { isCompacted, parentId, before: [], input, request: verbatim });
   }
   return null;
 }

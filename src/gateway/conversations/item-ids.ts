@@ -71,8 +71,22 @@ export function keysOf(
   input: readonly TurnItem[],
   output: readonly TurnItem[],
 ): readonly string[] {
-  const ids = new Set(input.some(({ id }) => id === null) ? [group] : []);
-  for (const { id } of [...output, ...input.toReversed()]) if (id !== null) ids.add(id);
+  const isGrouped = input.some(({ id }) => id === null);
+  return keysOfIds(isGrouped ? group : undefined, input.flatMap(ownId), output.flatMap(ownId));
+}
+
+function ownId({ id }: TurnItem): readonly string[] {
+  return id === null ? [] : [id];
+}
+
+/** The same by the ids of those that have one, and the group of the others. */
+export function keysOfIds(
+  group: string | undefined,
+  input: readonly string[],
+  output: readonly string[],
+): readonly string[] {
+  const ids = new Set(group === undefined ? output : [group, ...output]);
+  for (const id of input.toReversed()) ids.add(id);
   return [...ids].slice(0, mostFound).map(idKey);
 }
 

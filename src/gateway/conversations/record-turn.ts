@@ -4,6 +4,7 @@ import { isConversationId } from "../../base/id.ts";
 import { isCompaction } from "../../dialects/openai-responses/client/compaction.ts";
 import type { StreamedItems } from "../../dialects/openai-responses/client/streamed-items.ts";
 import {
+  type EndedIds,
   type EndedResponse,
   endedResponse,
   itemsAt,
@@ -15,7 +16,7 @@ import { hasManyValues, largeBodyBytes } from "../body-worker/is-large.ts";
 import { shareText } from "../body-worker/join-shared.ts";
 import { largeTurns } from "../body-worker/large-body-pacer.ts";
 import type { RoutedCall } from "../stages.ts";
-import { copyTurn, type Turn } from "./turn-body.ts";
+import { copyTurn, type Turn, type TurnInMaking } from "./turn-body.ts";
 
 /** A call whose answer may be kept. */
 type KeptCall = Pick<RoutedCall, "gateway" | "exchange" | "keyId" | "model">;
@@ -24,16 +25,44 @@ type KeptCall = Pick<RoutedCall, "gateway" | "exchange" | "keyId" | "model">;
  * Notes in the exchange what the settle keeps of an answer: its whole body, or the piece that ends its stream. Nothing if nothing
  * is to be kept, or if the answer is none that can be continued.
  */
-export async function recordTurn(
-  { gateway, exchange, keyId, model }: KeptCall,
+export function recordTurn(
+  call: KeptCall,
   answer: Piece,
-  streamed?: StreamedItems,
+  { streamed, endedIds = null }: AnswerParts = {},
+): Promise<void> | undefined {
+  const { gateway, exchange, keyId, model } = call;
+  const { keeping, deployment, configured } = exchange;
+  if (keeping === null) return undefined;
+  if (keeping.isProviders && deployment?.dialects.includes("responses")) return undefined;
+  const { request } = keeping;
+  if (request !== undefined && endedIds !== null && keeping.isStored && typeof answer !== "string") {
+    const provider = deployment?.provider.settings.name ?? "";
+    const facts = { keyId, model: model.id, provider, request, answer, endedIds };
+    const turn = gateway.turns.recordVerbatim(facts, configured.settings);
+    if (turn !== null) {
+      exchange.turns = [turn];
+      return undefined;
+    }
+  }
+  return recordSplit(call, keeping, answer, streamed);
+}
+
+/** What is known of an answer beside its bytes. */
+interface AnswerParts {
+  readonly streamed?: StreamedItems | undefined;
+  readonly endedIds?: EndedIds | null | undefined;
+}
+
+/** The same by the items of the request and of the answer. */
+async function recordSplit(
+  { gateway, exchange, keyId, model }: KeptCall,
+  keeping: TurnInMaking,
+  answer: Piece,
+  streamed: StreamedItems | undefined,
 ): Promise<void> {
   const { turns, largeBodies } = gateway;
-  const { call, keeping, deployment, configured } = exchange;
-  if (keeping === null) return;
+  const { call, deployment, configured } = exchange;
   const { parentId, before, conversation = null } = keeping;
-  if (keeping.isProviders && deployment?.dialects.includes("responses")) return;
   try {
     const response = await readEnded(largeBodies, answer, streamed);
     if (response === null) return;

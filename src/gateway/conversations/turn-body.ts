@@ -1,6 +1,11 @@
 import { asBuffer } from "../../base/bytes/as-buffer.ts";
+import { GatewayError } from "../../base/errors.ts";
 import { sealing, unsealing } from "../../base/secrets/seal.ts";
-import type { TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
+import {
+  endedResponse,
+  inputItems,
+  type TurnItem,
+} from "../../dialects/openai-responses/client/turn-items.ts";
 import type { Recording } from "../../store/store.ts";
 import { lengthOf } from "../body-worker/join-shared.ts";
 import { largeTurns } from "../body-worker/large-body-pacer.ts";
@@ -59,6 +64,15 @@ export interface ChangedConversation {
   readonly layout?: ConversationLayout | undefined;
 }
 
+/** A request that can be stored as it came. */
+export interface VerbatimRequest {
+  readonly bytes: Uint8Array;
+  /** Of the items of its input that have one. */
+  readonly itemIds: readonly string[];
+  /** Some of its items have no id. */
+  readonly hasUnnamed: boolean;
+}
+
 /** What is known of a turn before its answer. */
 export interface TurnInMaking {
   /** The response or the conversation that it continues. */
@@ -73,6 +87,8 @@ export interface TurnInMaking {
   readonly before: readonly Turn[];
   /** What is new in its input. */
   input(): readonly TurnItem[];
+  /** The request, if all of its input is new and it can be stored as it came; absent if it has to be split. */
+  readonly request?: VerbatimRequest | undefined;
   /** The conversation that it belongs to, with the items that stay before it. Absent if it belongs to none. */
   readonly conversation?: ChangedConversation | undefined;
 }
@@ -86,6 +102,14 @@ export interface RememberedTurns {
 }
 
 type TurnContent = Pick<Turn, "head" | "input" | "output">;
+
+/** A turn's content before it is split into items. */
+interface VerbatimContent {
+  readonly request: Uint8Array;
+  readonly response: Uint8Array;
+  /** As in an index. */
+  readonly group: string | undefined;
+}
 
 /** The first byte of a body. */
 export const plain = 0;
@@ -119,6 +143,11 @@ interface Index {
   readonly output: readonly (IndexEntry | EarlierEntry)[];
 }
 
+/** Of a turn that is stored verbatim: the length of its request. Its response is the rest. */
+interface VerbatimIndex extends Pick<Index, "group"> {
+  readonly request: number;
+}
+
 /** The pieces of a turn's body. With a group, the items of its input that have no id get theirs from it. */
 export function turnPieces(
   id: string,
@@ -126,7 +155,20 @@ export function turnPieces(
   key: Uint8Array | null,
   group?: string,
 ): Iterable<Uint8Array> {
-  const pieces = contentPieces(content, group);
+  return bodyPieces(id, contentPieces(content, group), key);
+}
+
+/** The body of a turn whose request and response are stored as they came and went, to be split when they are read. */
+export function verbatimBody(
+  id: string,
+  { request, response, group }: VerbatimContent,
+  key: Uint8Array | null,
+): Uint8Array {
+  const index: VerbatimIndex = { request: request.length, group };
+  return Buffer.concat([...bodyPieces(id, [indexPiece(index), request, response], key)]);
+}
+
+function bodyPieces(id: string, pieces: readonly Uint8Array[], key: Uint8Array | null): Iterable<Uint8Array> {
   // With its id: a row's body means nothing in the place of another.
   return key === null ? [plainMark, ...pieces] : sealing(pieces, { key, context: id, version: sealed });
 }
@@ -141,12 +183,16 @@ export function storedBytes(content: TurnContent): number {
 /** An index, so that a long conversation can be put together without parsing it, and behind it the bytes of all parts. */
 function contentPieces({ head, input, output }: TurnContent, group?: string): readonly Uint8Array[] {
   const index: Index = { head: head.length, group, input: input.map(entryOf), output: output.map(entryOf) };
-  const indexBytes = Buffer.from("".padEnd(lengthBytes) + JSON.stringify(index));
-  indexBytes.writeUInt32LE(indexBytes.length - lengthBytes);
-  const pieces: Uint8Array[] = [indexBytes, head];
+  const pieces: Uint8Array[] = [indexPiece(index), head];
   for (const { raw } of input) pieces.push(raw);
   for (const { raw } of output) pieces.push(raw);
   return pieces;
+}
+
+function indexPiece(index: Index | VerbatimIndex): Uint8Array {
+  const bytes = Buffer.from("".padEnd(lengthBytes) + JSON.stringify(index));
+  bytes.writeUInt32LE(bytes.length - lengthBytes);
+  return bytes;
 }
 
 function entryOf({ id, type, callId, raw, isLeftOut }: TurnItem): IndexEntry {
@@ -179,11 +225,34 @@ export async function readTurn(
   return step.value && contentIn(step.value);
 }
 
-function contentIn(content: Uint8Array): TurnContent {
+function contentIn(content: Uint8Array): TurnContent | null {
   const bytes = asBuffer(content);
   const indexEnd = lengthBytes + bytes.readUInt32LE(0);
-  const index: Index = JSON.parse(bytes.toString("utf8", lengthBytes, indexEnd));
-  let at = indexEnd;
+  const index: Index | VerbatimIndex = JSON.parse(bytes.toString("utf8", lengthBytes, indexEnd));
+  const rest = bytes.subarray(indexEnd);
+  if (!("request" in index)) return indexedContent(index, rest);
+  const { request: length, group } = index;
+  return splitContent({ request: rest.subarray(0, length), response: rest.subarray(length), group });
+}
+
+/** Null if the provider has written the response in a way that cannot be split: a name twice, for example. */
+function splitContent({ request, response, group }: VerbatimContent): TurnContent | null {
+  try {
+    const ended = endedResponse(response);
+    const input = inputItems(request, "input");
+    return ended && { head: ended.head, input: identified(input, group), output: ended.output };
+  } catch (error) {
+    if (error instanceof GatewayError || error instanceof SyntaxError) return null;
+    throw error;
+  }
+}
+
+function identified(input: readonly TurnItem[], group: string | undefined): readonly TurnItem[] {
+  return group === undefined ? input : withMintedIds(input, group);
+}
+
+function indexedContent(index: Index, bytes: Buffer): TurnContent {
+  let at = 0;
   const take = (length: number) => {
     at += length;
     return bytes.subarray(at - length, at);
@@ -195,7 +264,6 @@ function contentIn(content: Uint8Array): TurnContent {
     return { raw: take(length), id, type, callId, isLeftOut: isLeftOut === 1 };
   };
   const head = take(index.head);
-  const input = index.input.map(itemOf);
-  const identifiedInput = index.group === undefined ? input : withMintedIds(input, index.group);
-  return { head, input: identifiedInput, output: index.output.map(itemOf) };
+  const input = identified(index.input.map(itemOf), index.group);
+  return { head, input, output: index.output.map(itemOf) };
 }

@@ -1,6 +1,5 @@
 import { randomBytes } from "node:crypto";
 import { type Clock, msPerDay, msPerHour } from "../../base/clock.ts";
-import { invalidRequest } from "../../base/errors.ts";
 import { isConversationId } from "../../base/id.ts";
 import type { Settings } from "../../config/settings.ts";
 import {
@@ -21,6 +20,8 @@ import {
 } from "./conversation-body.ts";
 import { identified, keysOf, lookedUp, newGroup, withMintedIds } from "./item-ids.ts";
 import { type ChangedConversation, type KeptTurn, readTurn, type Turn, turnPieces } from "./turn-body.ts";
+import { moreThanKept, tooLong, tooMuchReferenced } from "./turn-refusals.ts";
+import { type VerbatimFacts, verbatimTurn } from "./verbatim-turn.ts";
 import { writtenAhead } from "./write-ahead.ts";
 
 const mostTurns = 1000;
@@ -228,6 +229,11 @@ export class Turns {
     return [...before, turn];
   }
 
+  /** The same for a short turn that continues nothing; null if it has to be split. */
+  recordVerbatim(facts: VerbatimFacts, settings: Settings): TurnRecord | null {
+    return verbatimTurn(facts, settings, this.#keyBytes(facts.keyId, settings), this.#nowMs());
+  }
+
   /**
    * Null if it is more than the key may keep. Its items are found by its id alone: to write a row for each of them again would
    * delay the charges of others.
@@ -331,20 +337,4 @@ function asItWas(chain: readonly Turn[]): readonly Turn[] | null {
   const [place] = [...first.input, ...first.output].flatMap(({ id }) => places.get(id) ?? []);
   if (place === undefined) return null;
   return [{ ...conversation, input: conversation.input.slice(0, place) }, ...chain.slice(1)];
-}
-
-function tooLong(what: string): Error {
-  const advice = "Begin a new conversation, with what matters of this one in `input`.";
-  return invalidRequest(`The conversation has ${what}. ${advice}`, "previous_response_id");
-}
-
-function moreThanKept({ retention }: Settings): Error {
-  const message = `The conversation would have more than the ${retention.responseBytesPerKey} bytes that are kept for a key. Begin a new one.`;
-  return invalidRequest(message, "items");
-}
-
-/** Items are found in whole responses, and all of those would be in memory. */
-function tooMuchReferenced(mostBytes: number): Error {
-  const message = `The responses that \`input\` refers to items of have more than the ${mostBytes} bytes that a request may have. Send the items themselves.`;
-  return invalidRequest(message, "input");
 }

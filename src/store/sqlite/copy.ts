@@ -153,6 +153,7 @@ class SqliteEnd implements CopySource, CopyTarget {
 
   async finish({ revision, entriesThrough, endingsThrough }: StoreProgress): Promise<void> {
     this.#database.query("UPDATE state SET revision = ?").run(revision);
+    this.#database.run("INSERT INTO turn_sums SELECT key_no, sum(bytes) FROM turns GROUP BY key_no");
     this.#database
       .query(
         `UPDATE rollups SET entries_through = ?, endings_through = ?,

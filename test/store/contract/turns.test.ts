@@ -99,6 +99,39 @@ testEachStore("a chain that leads to itself ends", async (database) => {
   await store.close();
 });
 
+testEachStore(
+  "of turns that are stored together, the newest of each id stays, and each byte counts once",
+  async (database) => {
+    const store = await database.openGateway(new FakeClock());
+    const [one, other] = await twoKeys(store);
+    const newer = { body: new TextEncoder().encode("newer"), bytes: 7, items: ["new item"] };
+    const together = [
+      turn(one, "a", null),
+      turn(other, "a", null),
+      turn(one, "b", null),
+      turn(one, "a", null, newer),
+    ];
+    await store.charge(together.map((each) => ({ ...settleItem(each.keyId, 1), turns: [each] })));
+    expect(await chainOf(store, one, "a")).toEqual(["newer"]);
+    expect(await chainOf(store, other, "a")).toEqual(["body of a"]);
+    const items = (...names: string[]) => store.turns.withItems({ keyId: one, items: names, ...bounds });
+    expect(bodies((await items("item of a", "new item", "item of all")) ?? [])).toEqual([
+      "body of b",
+      "newer",
+    ]);
+    expect((await store.storage()).responseBytes).toBe(27);
+    const crowd = Array.from({ length: 40 }, (_, place) => turn(one, `c${place}`, null, { keyBytes: 105 }));
+    await store.charge(crowd.map((each) => ({ ...settleItem(one, 1), turns: [each] })));
+    expect((await store.turns.sums(one, nowMs)).count).toBe(10);
+    expect(await chainOf(store, one, "c30")).toEqual(["body of c30"]);
+    expect(await chainOf(store, one, "c29")).toBe("missing");
+    expect((await store.storage()).responseBytes).toBe(110);
+    expect(await store.turns.deleteAll(one)).toBe(10);
+    expect((await store.storage()).responseBytes).toBe(10);
+    await store.close();
+  },
+);
+
 testEachStore("an id that is given twice is that of the newer turn", async (database) => {
   const store = await database.openGateway(new FakeClock());
   const [one] = await twoKeys(store);

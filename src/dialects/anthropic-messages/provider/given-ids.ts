@@ -3,18 +3,18 @@ import { objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
 import { IdCollector } from "../../usage/id-collector.ts";
 
 /** The id of the message itself counts only if the request has asked the provider to keep the conversation under it. */
-export function givenIds(message: JsonObject, isThreaded = false): readonly string[] {
+export function givenIds(message: JsonObject, isStored = false): readonly string[] {
   const ids = new IdCollector();
-  if (isThreaded) ids.add(message["id"]);
+  if (isStored) ids.add(message["id"]);
   ids.addId(message["container"]);
   for (const block of objectsOf(message["content"])) collectBlock(block, ids);
   return ids.all;
 }
 
 /** Ids issued by one event of a stream. */
-export function givenIdsOfEvent(event: JsonObject, isThreaded: boolean): readonly string[] {
+export function givenIdsOfEvent(event: JsonObject, isStored: boolean): readonly string[] {
   const ids = new IdCollector();
-  if (isThreaded) ids.addId(event["message"]);
+  if (isStored) ids.addId(event["message"]);
   ids.addId(objectOf(event["message"])?.["container"]);
   ids.addId(objectOf(event["delta"])?.["container"]);
   const block = objectOf(event["content_block"]);

@@ -13,14 +13,14 @@ import { countBlock, extrasOf, sealedChars } from "./usage-in.ts";
 /** Messages streams end with `message_stop`. */
 export class MessagesScanner extends StreamScanner {
   readonly #usage = new StreamUsage();
-  readonly #isThreaded: boolean;
+  readonly #isStored: boolean;
   readonly #calls = new CallCounter();
   #hasStopped = false;
   #hasBegun = false;
 
-  constructor({ isThreaded = false }: ScannerOptions) {
+  constructor({ isStored = false }: ScannerOptions) {
     super();
-    this.#isThreaded = isThreaded;
+    this.#isStored = isStored;
   }
 
   /** Some servers report figures before the last `message_delta`, which says why the answer has stopped. */
@@ -68,7 +68,7 @@ export class MessagesScanner extends StreamScanner {
   }
 
   #recordIds(event: JsonObject): void {
-    const ids = givenIdsOfEvent(event, this.#isThreaded);
+    const ids = givenIdsOfEvent(event, this.#isStored);
     if (ids.length > 0) this.given = [...this.given, ...ids];
   }
 

@@ -1,7 +1,7 @@
 import { asBuffer } from "../../../base/bytes/as-buffer.ts";
 import { GatewayError } from "../../../base/errors.ts";
 import { isConversationId } from "../../../base/id.ts";
-import type { Json, JsonObject } from "../../../base/json.ts";
+import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import {
   closeBrace,
   closeBracket,
@@ -162,6 +162,29 @@ export interface EndedResponse {
   /** The JSON of all other fields, as the provider has written them. */
   readonly head: Uint8Array;
   readonly output: readonly TurnItem[];
+}
+
+/** The ids in an ended response. */
+export interface EndedIds {
+  readonly id: string;
+  /** Of its items that have one. */
+  readonly items: readonly string[];
+}
+
+/** The same of a whole response that is parsed already. */
+export function endedIds({ id, status, output }: JsonObject): EndedIds | null {
+  if (typeof id !== "string" || !kept.has(status ?? null) || !Array.isArray(output)) return null;
+  return { id, items: itemIds(output) };
+}
+
+/** The ids of parsed items that have one. */
+export function itemIds(items: readonly Json[]): readonly string[] {
+  const ids: string[] = [];
+  for (const item of items) {
+    const id = isObject(item) ? item["id"] : null;
+    if (typeof id === "string" && id !== "") ids.push(id);
+  }
+  return ids;
 }
 
 /** What has come before the end of a stream. */

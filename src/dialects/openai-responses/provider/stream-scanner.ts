@@ -2,6 +2,7 @@ import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import { nothingReported, type ReportedExtras } from "../../../base/usage/extra-usage.ts";
 import { reportedBy, reportedFailure } from "../../errors/failure.ts";
 import { listOf } from "../../json/json-fields.ts";
+import type { ScannerOptions } from "../../provider-dialect.ts";
 import { type EventAction, type ScanPosition, StreamScanner } from "../../sse/stream-scanner.ts";
 import { CallCounter, reportedTogether } from "../../usage/extra-usage.ts";
 import { SealedItems } from "./event-in.ts";
@@ -21,6 +22,12 @@ export class ResponsesScanner extends StreamScanner {
   /** The items of a response that has ended without figures. */
   #output: readonly Json[] = [];
   readonly #sealed = new SealedItems();
+  readonly #isStored: boolean;
+
+  constructor({ isStored = true }: Pick<ScannerOptions, "isStored"> = {}) {
+    super();
+    this.#isStored = isStored;
+  }
 
   /** The last event has all extras, but for the calls if it has no items; before it, only the calls so far are known. */
   get extras(): ReportedExtras | null {
@@ -49,7 +56,7 @@ export class ResponsesScanner extends StreamScanner {
         if (!this.#calls.isEmpty) this.started = true;
         return "forward";
       case "response.created":
-        if (isObject(event["response"])) this.given = givenIds(event["response"]);
+        if (isObject(event["response"])) this.given = givenIds(event["response"], this.#isStored);
         return "forward";
       case "error":
         this.failure = reportedFailure(event, figures);
@@ -62,7 +69,7 @@ export class ResponsesScanner extends StreamScanner {
   #readResponse(event: JsonObject): void {
     const response = event["response"];
     if (!isObject(response)) return;
-    this.given = givenIds(response);
+    this.given = givenIds(response, this.#isStored);
     this.#final = readExtras(response);
     const usage = this.failure === null ? readUsage(response["usage"]) : reportedBy(this.failure);
     if (usage === null) this.#output = listOf(response["output"]);

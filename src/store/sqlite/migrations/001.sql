@@ -320,11 +320,8 @@ CREATE TABLE turn_items (
   PRIMARY KEY (key_no, digest, turn_no)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX turn_items_by_turn ON turn_items (turn_no);
+-- How many bytes the turns of a key have. Whoever inserts turns adds them, once for all turns of a batch.
 CREATE TABLE turn_sums (key_no INTEGER PRIMARY KEY, bytes INTEGER NOT NULL) STRICT;
-CREATE TRIGGER turn_inserted AFTER INSERT ON turns BEGIN
-  INSERT INTO turn_sums (key_no, bytes) VALUES (new.key_no, new.bytes)
-    ON CONFLICT DO UPDATE SET bytes = bytes + excluded.bytes;
-END;
 CREATE TRIGGER turn_deleted AFTER DELETE ON turns BEGIN
   UPDATE turn_sums SET bytes = bytes - old.bytes WHERE key_no = old.key_no;
   DELETE FROM turn_items WHERE turn_no = old.no;

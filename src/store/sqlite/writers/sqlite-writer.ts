@@ -137,6 +137,7 @@ export class SqliteWriter implements BatchWriter {
       this.#transaction(items, rollUp);
     } catch (error) {
       this.#entries.forget();
+      this.#turns.forget();
       this.#rates.forget();
       this.#deltas.forget();
       this.#attempts.clear();
@@ -158,6 +159,7 @@ export class SqliteWriter implements BatchWriter {
       else this.#applyOther(item);
     }
     this.#entries.flush();
+    this.#turns.flush();
     this.#deltas.write();
     this.#attempts.write();
     this.#attempts.clear();

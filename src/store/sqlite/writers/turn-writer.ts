@@ -1,18 +1,34 @@
-import type { Database, Statement } from "bun:sqlite";
+import type { Database, SQLQueryBindings, Statement } from "bun:sqlite";
 import type { TurnRecord } from "../../turn-records.ts";
+import { BatchedInsert } from "./batched-insert.ts";
 
-/** Inserts turns; inside the batch's transaction. Triggers keep the sums, and delete what belongs to a turn. */
+interface WaitingTurn {
+  readonly keyNo: number;
+  readonly turn: TurnRecord;
+}
+
+/**
+ * Inserts turns; inside the batch's transaction. Those of a batch are collected and inserted together, and counted in the totals of their
+ * keys once. A trigger takes what is deleted from the totals, with what belongs to it.
+ */
 export class TurnWriter {
+  readonly #turns: BatchedInsert;
+  readonly #items: BatchedInsert;
+  readonly #lastNo: Statement<{ no: number }, []>;
   readonly #parts: Statement<{ count: number }, [string, number]>;
   readonly #detach: Statement;
   readonly #deleteParts: Statement;
   readonly #delete: Statement;
-  readonly #insert: Statement;
-  readonly #insertItem: Statement;
+  readonly #deleteEarlier: Statement;
+  readonly #addBytes: Statement;
   readonly #bytes: Statement<{ bytes: number }, [number]>;
   readonly #deleteOldest: Statement;
+  #waiting: WaitingTurn[] = [];
 
   constructor(database: Database) {
+    this.#turns = new BatchedInsert(database, `turns (${columns})`, columns.split(",").length);
+    this.#items = new BatchedInsert(database, "turn_items (key_no, digest, turn_no)", 3);
+    this.#lastNo = database.query("SELECT seq AS no FROM sqlite_sequence WHERE name = 'turns'");
     this.#parts = database.query(
       "SELECT count(*) AS count FROM response_parts WHERE recording_id = ? AND sequence < ?",
     );
@@ -20,20 +36,40 @@ export class TurnWriter {
       "UPDATE turns SET recording_id = NULL WHERE key_no = ? AND id = ? AND no = ? AND recording_id = ?",
     );
     this.#deleteParts = database.query(deleteUnused);
-    this.#delete = database.query("DELETE FROM turns WHERE key_no = ? AND id = ? AND no = coalesce(?, no)");
-    this.#insert = database.query(insertTurn);
-    this.#insertItem = database.query("INSERT OR IGNORE INTO turn_items VALUES (?, ?, ?)");
+    this.#delete = database.query("DELETE FROM turns WHERE key_no = ? AND id = ? AND no = ?");
+    this.#deleteEarlier = database.query("DELETE FROM turns WHERE key_no = ? AND id = ? AND no < ?");
+    this.#addBytes = database.query(addBytes);
     this.#bytes = database.query("SELECT bytes FROM turn_sums WHERE key_no = ?");
     this.#deleteOldest = database.query(
       "DELETE FROM turns WHERE no = (SELECT no FROM turns WHERE key_no = ? ORDER BY no LIMIT 1)",
     );
   }
 
+  /** May be deferred; call `flush` before the batch's transaction ends. */
   insert(keyNo: number, turn: TurnRecord): void {
-    if (turn.replaces !== undefined && !this.#makeRoom(keyNo, turn, turn.replaces)) return;
-    const inserted = this.#insertRow(keyNo, turn);
-    for (const digest of turn.items) this.#insertItem.run(keyNo, digest, inserted);
-    while ((this.#bytes.get(keyNo)?.bytes ?? 0) > turn.keyBytes) this.#deleteOldest.run(keyNo);
+    if (turn.replaces !== undefined) {
+      // The one that it replaces may be waiting.
+      this.flush();
+      if (!this.#makeRoom(keyNo, turn, turn.replaces)) return;
+    }
+    this.#waiting.push({ keyNo, turn });
+  }
+
+  /** Writes what waits. */
+  flush(): void {
+    const waiting = this.#waiting;
+    if (waiting.length === 0) return;
+    this.#waiting = [];
+    const limits = this.#count(waiting);
+    this.#insertAll(waiting);
+    for (const [keyNo, keyBytes] of limits) {
+      while ((this.#bytes.get(keyNo)?.bytes ?? 0) > keyBytes) this.#deleteOldest.run(keyNo);
+    }
+  }
+
+  /** The transaction was rolled back. */
+  forget(): void {
+    this.#waiting = [];
   }
 
   /** Deletes the turn whose place another one takes. False if it takes none. */
@@ -48,33 +84,65 @@ export class TurnWriter {
     return false;
   }
 
-  #insertRow(keyNo: number, turn: TurnRecord): number | bigint {
-    const row = [
-      keyNo,
-      turn.id,
-      turn.parentId,
-      turn.model,
-      turn.provider,
-      turn.createdAtMs,
-      turn.expiresAtMs,
-      turn.bytes,
-      turn.recording?.id ?? null,
-      turn.recording?.parts ?? 0,
-      turn.body,
-    ];
-    const { changes, lastInsertRowid } = this.#insert.run(...row);
-    if (changes > 0) return lastInsertRowid;
-    // A provider may give an id twice: the newer one counts.
-    this.#delete.run(keyNo, turn.id, null);
-    return this.#insert.run(...row).lastInsertRowid;
+  /** Before the turns are inserted: one of them may be deleted again. Returns how many bytes each key may have. */
+  #count(waiting: readonly WaitingTurn[]): ReadonlyMap<number, number> {
+    const added = new Map<number, number>();
+    const limits = new Map<number, number>();
+    for (const { keyNo, turn } of waiting) {
+      added.set(keyNo, (added.get(keyNo) ?? 0) + turn.bytes);
+      limits.set(keyNo, turn.keyBytes);
+    }
+    for (const [keyNo, bytes] of added) this.#addBytes.run(keyNo, bytes);
+    return limits;
+  }
+
+  #insertAll(waiting: readonly WaitingTurn[]): void {
+    const firstNo = (this.#lastNo.get()?.no ?? 0) + 1;
+    const rows: SQLQueryBindings[] = [];
+    const items: SQLQueryBindings[] = [];
+    for (const [place, { keyNo, turn }] of waiting.entries()) {
+      pushRow(rows, firstNo + place, keyNo, turn);
+      pushItems(items, firstNo + place, keyNo, turn);
+    }
+    if (this.#turns.run(rows) === waiting.length) this.#items.run(items);
+    else this.#insertEach(waiting, firstNo);
+  }
+
+  /** A provider may issue an id twice: the newer one counts. */
+  #insertEach(waiting: readonly WaitingTurn[], firstNo: number): void {
+    for (const [place, { keyNo, turn }] of waiting.entries()) {
+      const no = firstNo + place;
+      this.#deleteEarlier.run(keyNo, turn.id, no);
+      // It may be there already.
+      this.#turns.run(pushRow([], no, keyNo, turn));
+      this.#items.run(pushItems([], no, keyNo, turn));
+    }
   }
 }
+
+const columns =
+  "no, key_no, id, parent_id, model, provider, created_at_ms, expires_at_ms, bytes, recording_id, parts, body";
+
+function pushRow(rows: SQLQueryBindings[], no: number, keyNo: number, turn: TurnRecord): SQLQueryBindings[] {
+  rows.push(no, keyNo, turn.id, turn.parentId, turn.model, turn.provider, turn.createdAtMs, turn.expiresAtMs);
+  rows.push(turn.bytes, turn.recording?.id ?? null, turn.recording?.parts ?? 0, turn.body);
+  return rows;
+}
+
+function pushItems(
+  items: SQLQueryBindings[],
+  no: number,
+  keyNo: number,
+  turn: TurnRecord,
+): SQLQueryBindings[] {
+  for (const item of turn.items) items.push(keyNo, item, no);
+  return items;
+}
+
+const addBytes = `
+INSERT INTO turn_sums (key_no, bytes) VALUES (?, ?) ON CONFLICT DO UPDATE SET bytes = bytes + excluded.bytes`;
 
 /** Unless the turn that is there has the same recording. */
 const deleteUnused = `
 DELETE FROM response_parts WHERE recording_id = ?
   AND NOT EXISTS (SELECT 1 FROM turns WHERE key_no = ? AND id = ? AND recording_id = ?)`;
-
-const insertTurn = `
-INSERT INTO turns (key_no, id, parent_id, model, provider, created_at_ms, expires_at_ms, bytes, recording_id, parts, body)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key_no, id) DO NOTHING`;

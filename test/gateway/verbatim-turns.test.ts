@@ -1,0 +1,105 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import type { JsonObject } from "../../src/base/json.ts";
+import { json } from "../support/answers.ts";
+import type { SeenRequest } from "../support/provider.ts";
+import { type Answered, responseFrom, say, TurnWorld } from "./turn-world.ts";
+
+/** Short turns are stored as they came and went, and belong to their key by their own row. */
+
+let turns: TurnWorld;
+beforeAll(async () => {
+  turns = await TurnWorld.start();
+});
+beforeEach(() => turns.reset());
+afterAll(() => turns.world[Symbol.asyncDispose]());
+
+async function asked(body: string): Promise<Answered> {
+  const { world, caller } = turns;
+  const headers = { authorization: `Bearer ${caller.secret}`, "content-type": "application/json" };
+  const response = await fetch(`${world.running.url}/v1/responses`, { method: "POST", headers, body });
+  return (await response.json()) as Answered;
+}
+
+for (const encryption of ["plain", "encrypted"]) {
+  describe(`a short turn, ${encryption}`, () => {
+    beforeAll(async () => {
+      if (encryption === "plain") return;
+      turns.world.write("seal", Buffer.alloc(32, 7).toString("base64"));
+      await turns.world.reload((config) => `[responses]\nencryption_key = "file:seal"\n${config}`);
+    });
+
+    test("is read, listed, referred to and continued, however its JSON is written", async () => {
+      const odd = `\n{ "metadata": {"input": "no"} , "input" : [ {"role":"user", "content":"Gr\\u00fc\\u00dfe \\ud83d\\ude00"},
+        {"id":"msg_own", "type":"message", "role":"user", "content":[{"type":"input_text","text":"Two"}]} ] , "model":"gpt-test" }\n`;
+      const made = await asked(odd);
+      const got: Answered = (await turns.call("GET", made.id)).body;
+      expect(got).toEqual({ ...made, store: true });
+      const { body: listed } = await turns.call("GET", `${made.id}/input_items?order=asc`);
+      expect(listed.data.map(({ id }) => id)).toEqual([expect.stringMatching(/^item_/), "msg_own"]);
+      expect(listed.data[0]).toMatchObject({ content: [{ text: "Grüße 😀" }] });
+      const ids = [...listed.data, ...made.output].map(({ id }) => id);
+      await turns.create({ input: [...ids.map((id) => ({ type: "item_reference", id })), say("Three")] });
+      for (const text of ["Two", "Three", "Answer"]) expect(turns.lastText()).toContain(text);
+      await turns.create({ input: "Four", previous_response_id: made.id });
+      expect(turns.lastBody()["input"]).toHaveLength(5);
+    });
+
+    test("may be one text", async () => {
+      const made = await turns.create({ input: "One" });
+      await turns.create({ input: "Two", previous_response_id: made.id });
+      expect(turns.lastText()).toContain("One");
+    });
+
+    test("is read and continued by no other key", async () => {
+      const made = await turns.create({ input: "One" });
+      const { length } = turns.world.provider.requests;
+      const { error } = await turns.create({ input: "Two", previous_response_id: made.id }, turns.other);
+      expect(error.code).toBe("previous_response_not_found");
+      for (const method of ["GET", "DELETE"])
+        expect((await turns.call(method, made.id, turns.other)).status).toBe(404);
+      expect((await turns.call("GET", made.id)).status).toBe(200);
+      expect(turns.world.provider.requests).toHaveLength(length);
+    });
+  });
+}
+
+describe("of a server that does not say what it stores", () => {
+  const reasoning = { id: "rs_kept_there", type: "reasoning", summary: [], content: [] };
+
+  function silent(request: SeenRequest): JsonObject {
+    const { store: _, ...response } = responseFrom(request);
+    return { ...response, output: [reasoning, ...(response["output"] as JsonObject[])] };
+  }
+
+  beforeEach(() => turns.world.provider.script((request) => json(silent(request))));
+
+  test("a response that was deleted is continued neither here nor there", async () => {
+    const made = await turns.create({ model: "proxy-test", input: "One" });
+    expect((await turns.call("DELETE", made.id)).status).toBe(200);
+    const { length } = turns.world.provider.requests;
+    const continuing = { model: "proxy-test", input: "Two", previous_response_id: made.id };
+    expect((await turns.create(continuing)).error.code).toBe("previous_response_not_found");
+    expect(turns.world.provider.requests).toHaveLength(length);
+  });
+
+  test("an item without content goes back for its key, and for no other", async () => {
+    await turns.create({ model: "proxy-test", input: "One" });
+    const again = { model: "proxy-test", input: [say("One"), reasoning, say("Two")] };
+    expect((await turns.create(again)).status).toBe("completed");
+    const { length } = turns.world.provider.requests;
+    const { error } = await turns.create(again, turns.other);
+    expect([error.code, error.param]).toEqual(["not_found", "input[1].id"]);
+    expect(turns.world.provider.requests).toHaveLength(length);
+  });
+});
+
+test("a response with a name twice reaches its client, and is not found afterwards", async () => {
+  turns.world.provider.script((request) => {
+    const text = JSON.stringify({ ...responseFrom(request), id: "resp_twice" });
+    const headers = { "content-type": "application/json" };
+    return { ...json({}), headers, steps: [{ write: text.replace("{", '{"status":"completed",') }] };
+  });
+  const made = await turns.create({ input: "One" });
+  expect(made.id).toBe("resp_twice");
+  expect((await turns.call("GET", made.id)).status).toBe(404);
+});
