@@ -1,6 +1,7 @@
 import type { ContentRow } from "../store/content-store.ts";
 import { type BodyCollector, collectorOf, JsonCollector } from "./body-collector.ts";
-import type { RecordingEnd, RecordingStart } from "./document.ts";
+import type { RecordingStart } from "./document.ts";
+import { EndReader } from "./end-frame.ts";
 import { type Frame, frameKinds, type Part, readFrames, type SentLog, textOf } from "./frame-log.ts";
 import { bodyOf, makeDocument } from "./make-document.ts";
 import { pack } from "./pack.ts";
@@ -36,10 +37,16 @@ export class Assembler {
   readonly #key: Uint8Array | null;
   readonly #open = new Map<number, OpenRecording>();
   #lastStart: { readonly text: string; readonly start: RecordingStart } | null = null;
-  redactor = new Redactor([]);
+  #redactor = new Redactor([]);
+  #ends = new EndReader(this.#redactor);
 
   constructor(key: Uint8Array | null) {
     this.#key = key;
+  }
+
+  set redactor(redactor: Redactor) {
+    this.#redactor = redactor;
+    this.#ends = new EndReader(redactor);
   }
 
   /** What open recordings take, roughly. */
@@ -86,7 +93,7 @@ export class Assembler {
   /** A request comes in one piece. A large one is cut at once: its response may take minutes, and several would fill the queue. */
   #addRequest({ request, start: { maxRequestBytes: max } }: OpenRecording, part: Part): void {
     request.add(part);
-    if (part.end - part.start > max) request.finish((body) => bodyOf(body, max, this.redactor));
+    if (part.end - part.start > max) request.finish((body) => bodyOf(body, max, this.#redactor));
   }
 
   /** Most recordings start like the one before. */
@@ -96,11 +103,10 @@ export class Assembler {
   }
 
   #made(open: OpenRecording, written: string): MadeContent {
-    const end = JSON.parse(written) as RecordingEnd;
+    const end = this.#ends.read(written);
     const { start, request, response, upstreamRequest, upstreamResponse } = open;
     const content = {
       end,
-      written,
       request: request.end(),
       response: response.end(),
       upstream: upstreamResponse && {
@@ -110,9 +116,10 @@ export class Assembler {
       maxRequestBytes: start.maxRequestBytes,
       maxResponseBytes: start.maxResponseBytes,
     };
-    const { id, model, outcome, row } = end;
-    const { atMs, keyId, owner, isKept, isTraced } = row;
-    const document = makeDocument(content, this.redactor);
+    const { id, atMs, facts } = end;
+    const { model, outcome, row } = facts;
+    const { keyId, owner, isKept, isTraced } = row;
+    const document = makeDocument(content, this.#redactor);
     // Packing may encrypt the document in place.
     const traced = isTraced ? tracedContent(id, document) : null;
     if (!isKept) return { row: null, traced };

@@ -55,21 +55,23 @@ export interface RecordingStart {
   readonly maxResponseBytes: number;
 }
 
-/**
- * What is known when the request has ended. The document begins with it as it is written, up to `row`, which is for the store and is the
- * last member.
- */
-export interface RecordingEnd
-  extends Pick<
-    ContentDocument,
-    "id" | "time" | "model" | "key" | "labels" | "route" | "status" | "outcome" | "dropped"
-  > {
+/** What is known when the request has ended. */
+export interface RecordingEnd {
+  readonly id: string;
+  /** When the request began. */
+  readonly atMs: number;
+  /** In the client's own form, for a joined stream that was sent without it; null if it is there, or not known. */
+  readonly usage: Json;
+  readonly facts: EndFacts;
+}
+
+/** Many requests of a client have the same. */
+export interface EndFacts
+  extends Pick<ContentDocument, "model" | "key" | "labels" | "route" | "status" | "outcome" | "dropped"> {
+  /** For the store, and not in the document. */
   readonly row: {
-    readonly atMs: number;
     readonly keyId: string;
     readonly owner: string | null;
-    /** In the client's own form, for a joined stream that was sent without it; null if it is there, or not known. */
-    readonly usage: Json;
     readonly isKept: boolean;
     readonly isTraced: boolean;
   };

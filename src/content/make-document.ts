@@ -1,15 +1,14 @@
 import { isObject, type Json, tryParse } from "../base/json.ts";
 import type { CollectedBody, WrittenBody } from "./body-collector.ts";
-import type { RecordingEnd } from "./document.ts";
+import type { ReadEnd } from "./end-frame.ts";
 import { type Part, textOf } from "./frame-log.ts";
+import { isPlain } from "./plain-json.ts";
 import type { Redactor } from "./redactor.ts";
-import { dataMarks, replaceData } from "./replace-data.ts";
+import { replaceData } from "./replace-data.ts";
 import { truncateToBytes } from "./truncate-to-bytes.ts";
 
 export interface CollectedContent {
-  readonly end: RecordingEnd;
-  /** The same as it was written. */
-  readonly written: string;
+  readonly end: ReadEnd;
   readonly request: CollectedBody | null;
   readonly response: CollectedBody | null;
   readonly upstream: {
@@ -27,11 +26,10 @@ const nothing: WrittenBody = { json: "null", cut: 0 };
  * being parsed.
  */
 export function makeDocument(content: CollectedContent, redactor: Redactor): Uint8Array {
-  const { end, written, upstream, maxRequestBytes, maxResponseBytes } = content;
+  const { end, upstream, maxRequestBytes, maxResponseBytes } = content;
   const request = bodyOf(content.request, maxRequestBytes, redactor);
-  const response = bodyOf(withUsage(content.response, end.row.usage), maxResponseBytes, redactor);
-  const cuts = `,"request_cut":${request.cut},"response_cut":${response.cut}`;
-  const head = ` ${headOf(written, redactor)}${cuts},"request":`;
+  const response = bodyOf(withUsage(content.response, end.usage), maxResponseBytes, redactor);
+  const head = ` {${end.members},"request_cut":${request.cut},"response_cut":${response.cut},"request":`;
   const pieces = [head, request.json, ',"response":', response.json];
   if (upstream === null) return joined([...pieces, ',"upstream":null}']);
   const sent = bodyOf(upstream.request, maxRequestBytes, redactor).json;
@@ -39,20 +37,27 @@ export function makeDocument(content: CollectedContent, redactor: Redactor): Uin
   return joined([...pieces, ',"upstream":{"request":', sent, ',"response":', returned, "}}"]);
 }
 
-/** Without its closing brace. */
-function headOf(written: string, redactor: Redactor): string {
-  const head = written.slice(0, written.lastIndexOf(rowStart));
-  if (!redactor.isSuspect(head)) return head;
-  return JSON.stringify(replaceData(JSON.parse(`${head}}`) as Json, redactor.clean)).slice(0, -1);
-}
+/** Documents of some kilobytes share memory: a view takes 0.15 µs, an allocation 0.3, and less garbage is left. */
+const blockBytes = 256 * 1024;
+const maxSharedBytes = 32 * 1024;
+let block = Buffer.alloc(0);
+let used = 0;
 
-const rowStart = ',"row":{';
+function memoryFor(length: number): Buffer {
+  if (length > maxSharedBytes) return Buffer.allocUnsafeSlow(length);
+  if (used + length > block.length) {
+    block = Buffer.allocUnsafeSlow(blockBytes);
+    used = 0;
+  }
+  used += length;
+  return block.subarray(used - length, used);
+}
 
 function joined(pieces: readonly (string | Part)[]): Uint8Array {
   let length = 0;
   for (const piece of pieces)
     length += typeof piece === "string" ? Buffer.byteLength(piece) : piece.end - piece.start;
-  const document = Buffer.allocUnsafeSlow(length);
+  const document = memoryFor(length);
   let at = 0;
   for (const piece of pieces) {
     if (typeof piece === "string") at += document.write(piece, at);
@@ -86,13 +91,6 @@ function joinedBody(value: Json, max: number, redactor: Redactor): WrittenBody {
     ? { json, cut: 0 }
     : truncateToBytes(replaceData(value, redactor.clean), max);
 }
-
-/** Whether it has neither data nor secrets in it, and no escapes that could hide a secret. */
-function isPlain(text: string, redactor: Redactor): boolean {
-  return !dataOrEscapes.test(text) && !redactor.isSuspect(text);
-}
-
-const dataOrEscapes = new RegExp(`${dataMarks.source}|\\\\[u/]`);
 
 /** A client that did not ask for the usage of a stream gets none, but a whole response would have had it. */
 function withUsage(response: CollectedBody | null, usage: Json): CollectedBody | null {

@@ -1,5 +1,6 @@
 import { type ContentLevel, strictestContent } from "../base/requests/content-level.ts";
 import type { BodyForm, RecordingEnd, RecordingStart } from "./document.ts";
+import { writeEnd } from "./end-frame.ts";
 import { type FrameKind, frameKinds } from "./frame-log.ts";
 
 /** Where the frames of recordings go. False if there is no room: the recording is dropped then. */
@@ -155,8 +156,8 @@ export class ContentRecording {
   }
 
   end(end: RecordingEnd): void {
-    this.#add(frameKinds.end, JSON.stringify(end));
-    if (this.#state === "open" && end.row.isTraced) this.#sink.expectTrace(end.id);
+    this.#add(frameKinds.end, writeEnd(end));
+    if (this.#state === "open" && end.facts.row.isTraced) this.#sink.expectTrace(end.id);
     this.#state = "over";
   }
 

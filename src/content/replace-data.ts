@@ -3,7 +3,7 @@ import type { DataDigest } from "./document.ts";
 
 /** Shorter data stays as it is. */
 const minDataBytes = 256;
-const minBase64Chars = Math.ceil((minDataBytes * 4) / 3);
+export const minBase64Chars = Math.ceil((minDataBytes * 4) / 3);
 const dataUrl = /^data:([\w.+-]+\/[\w.+-]+)?(?:;[\w=.+-]+)*;base64,/;
 const base64 = /^[A-Za-z0-9+/_-]+={0,2}$/;
 
@@ -18,9 +18,6 @@ const dataNames = new Set([
   "result",
   "bytes",
 ]);
-
-/** Without one of these, a text has no data in it. */
-export const dataMarks = new RegExp(`base64|"(?:${[...dataNames].join("|")}|embeddings?)"`);
 
 /** Deeper values are no request's. */
 const maxDepth = 128;

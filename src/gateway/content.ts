@@ -129,9 +129,7 @@ interface ContentEnd {
 function endOf(exchange: Exchange, key: KeyRecord, end: ContentEnd): RecordingEnd {
   const { status, outcome, isKept, isTraced } = end;
   const { id, atMs, model, askedModel, labels, call, withheld, dropped } = exchange;
-  return {
-    id,
-    time: new Date(atMs).toISOString(),
+  const facts = {
     model: model?.id ?? askedModel,
     key: key.prefix,
     labels: labels === null ? noLabels : labelsOf(labels),
@@ -139,17 +137,18 @@ function endOf(exchange: Exchange, key: KeyRecord, end: ContentEnd): RecordingEn
     status,
     outcome,
     dropped: withheld.length === 0 ? dropped : [...withheld, ...dropped],
-    row: { atMs, keyId: key.id, owner: key.owner, usage: hiddenUsage(exchange), isKept, isTraced },
+    row: { keyId: key.id, owner: key.owner, isKept, isTraced },
   };
+  return { id, atMs, usage: hiddenUsage(exchange), facts };
 }
 
-function labelsOf(kept: string): RecordingEnd["labels"] {
+function labelsOf(kept: string): RecordingEnd["facts"]["labels"] {
   const { session, user, tags } = readLabels(kept);
   return { session, user, tags };
 }
 
 /** A chat client that did not ask for the usage of its stream is not sent it, but a whole response would have had it. */
-function hiddenUsage({ call, stream, usage, basis }: Exchange): RecordingEnd["row"]["usage"] {
+function hiddenUsage({ call, stream, usage, basis }: Exchange): RecordingEnd["usage"] {
   const isHidden = call.route.dialect === "chat" && stream && usage !== null && basis === "measured";
   return isHidden ? writeUsage(usage) : null;
 }

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { Assembler } from "../../src/content/assembler.ts";
-import type { RecordingStart } from "../../src/content/document.ts";
+import type { RecordingEnd, RecordingStart } from "../../src/content/document.ts";
+import { writeEnd } from "../../src/content/end-frame.ts";
 import { FrameLog, frameKinds, type SentLog } from "../../src/content/frame-log.ts";
 import { unpack } from "../../src/content/pack.ts";
 
@@ -12,17 +13,20 @@ const start: RecordingStart = {
   maxResponseBytes: 100_000,
 };
 
-const end = {
+const end: RecordingEnd = {
   id: "req_a",
-  time: "2026-11-18T00:00:00.000Z",
-  model: "m",
-  key: "slu_12345678",
-  labels: { session: null, user: null, tags: {} },
-  route: "/v1/chat/completions",
-  status: 200,
-  outcome: "completed",
-  dropped: [],
-  row: { atMs: 1, keyId: "key_a", owner: null, usage: null, isKept: true, isTraced: false },
+  atMs: 1,
+  usage: null,
+  facts: {
+    model: "m",
+    key: "slu_12345678",
+    labels: { session: null, user: null, tags: {} },
+    route: "/v1/chat/completions",
+    status: 200,
+    outcome: "completed",
+    dropped: [],
+    row: { keyId: "key_a", owner: null, isKept: true, isTraced: false },
+  },
 };
 
 type Frames = readonly (readonly [keyof typeof frameKinds, string])[];
@@ -55,7 +59,7 @@ test("a large request is cut when it comes, and does not wait in memory for its 
     ["request", request],
   ]);
   expect(assembler.heldBytes).toBeLessThan(110_000);
-  const document = documentOf(assembler, [["end", JSON.stringify(end)]]);
+  const document = documentOf(assembler, [["end", writeEnd(end)]]);
   expect(document.request.messages[0].content).toStartWith("xxx");
   expect(document.request_cut).toBeGreaterThan(4_800_000);
 });
@@ -72,7 +76,7 @@ test("of a stream without end no more is held than will be kept of it, by and la
     most = Math.max(most, assembler.heldBytes);
   }
   expect(most).toBeLessThan(5_000_000);
-  const document = documentOf(assembler, [["end", JSON.stringify(end)]]);
+  const document = documentOf(assembler, [["end", writeEnd(end)]]);
   expect(document.response.choices[0].message.content).toStartWith("0yyy");
   expect(document.response_cut).toBeGreaterThan(25_000_000);
   expect(assembler.heldBytes).toBe(0);
@@ -83,7 +87,7 @@ test("lists that are too long are cut in a bounded number of steps", () => {
   const document = documentOf(new Assembler(null), [
     ["start", JSON.stringify(start)],
     ["request", JSON.stringify({ lists })],
-    ["end", JSON.stringify(end)],
+    ["end", writeEnd(end)],
   ]);
   expect(document.request_cut).toBeGreaterThan(400_000);
 });

@@ -23,15 +23,18 @@ const settings: ContentSettings = {
 
 const endOf = (id: string): RecordingEnd => ({
   id,
-  time: new Date().toISOString(),
-  model: "m",
-  key: "slu_",
-  labels: { session: null, user: null, tags: {} },
-  route: "/v1/chat/completions",
-  status: 200,
-  outcome: "completed",
-  dropped: [],
-  row: { atMs: Date.now(), keyId: "key_a", owner: null, usage: null, isKept: true, isTraced: false },
+  atMs: Date.now(),
+  usage: null,
+  facts: {
+    model: "m",
+    key: "slu_",
+    labels: { session: null, user: null, tags: {} },
+    route: "/v1/chat/completions",
+    status: 200,
+    outcome: "completed",
+    dropped: [],
+    row: { keyId: "key_a", owner: null, isKept: true, isTraced: false },
+  },
 });
 
 function record(recorder: ContentRecorder, id: string, body: string): void {

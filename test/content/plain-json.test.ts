@@ -1,0 +1,63 @@
+import { expect, test } from "bun:test";
+import { EndReader, writeEnd } from "../../src/content/end-frame.ts";
+import { hasLongBase64, isPlain } from "../../src/content/plain-json.ts";
+import { Redactor } from "../../src/content/redactor.ts";
+
+const secret = "sk-a-provider-key-0123456789";
+const redactor = new Redactor([secret]);
+
+test("data is found wherever it is, from 256 bytes on", () => {
+  const data = Buffer.alloc(256, 7).toString("base64");
+  const words = "The lock-keeper writes down every name; ".repeat(60);
+  for (let at = 0; at < 800; at += 1) {
+    const text = `{"text":"${words.slice(0, at)}","data":"${data}","more":"${words}"}`;
+    expect(hasLongBase64(text), `at ${at}`).toBe(true);
+  }
+  expect(hasLongBase64(`"${data}"`)).toBe(true);
+  expect(hasLongBase64(data.slice(0, 339))).toBe(false);
+  expect(hasLongBase64(`${data.slice(0, 339)} ${data.slice(0, 339)}`)).toBe(false);
+  expect(hasLongBase64(words)).toBe(false);
+  expect(hasLongBase64("")).toBe(false);
+});
+
+test("JSON is kept as it came only without data, secrets, vectors, and escapes that may hide them", () => {
+  expect(isPlain('{"content":"A \\"sluice\\"\\nis a gate."}', redactor)).toBe(true);
+  for (const text of [
+    '{"url":"data:image/png;base64,AAAA"}',
+    '{"embedding":[0.1,0.2]}',
+    '{"\\u0064ata":"x"}',
+    '{"path":"a\\/b"}',
+    `{"content":"my key is ${secret}"}`,
+    `{"content":"slu_${"A1".repeat(20)}"}`,
+  ])
+    expect(isPlain(text, redactor), text).toBe(false);
+});
+
+test("a secret in a model's name or a label is in neither the document nor its row", () => {
+  const ends = new EndReader(redactor);
+  const facts = {
+    model: `model ${secret}`,
+    key: "slu_12345678",
+    labels: { session: null, user: `user\n${secret}`, tags: {} },
+    route: "/v1/chat/completions",
+    status: 404,
+    outcome: "rejected",
+    dropped: [],
+    row: { keyId: "key_a", owner: null, isKept: true, isTraced: false },
+  };
+  for (const usage of [null, { total_tokens: 3 }]) {
+    const end = ends.read(writeEnd({ id: "req_a", atMs: 0, usage, facts }));
+    expect(end).toMatchObject({ id: "req_a", atMs: 0, usage, facts: { model: "model [secret]" } });
+    expect(JSON.parse(`{${end.members}}`)).toEqual({
+      id: "req_a",
+      time: "1970-01-01T00:00:00.000Z",
+      model: "model [secret]",
+      key: "slu_12345678",
+      labels: { session: null, user: "user\n[secret]", tags: {} },
+      route: "/v1/chat/completions",
+      status: 404,
+      outcome: "rejected",
+      dropped: [],
+    });
+  }
+});
