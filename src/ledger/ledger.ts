@@ -96,8 +96,7 @@ export class Ledger implements Accounts {
     const account = this.#payers.account(hold.accountId);
     const atMs = this.#clock.wallMs();
     if (atMs > this.#latestMs) this.#latestMs = atMs;
-    const parts = account.settle(hold, settlement.cost, payer.capsFor(hold.model, account));
-    const { owed, ...settled } = parts;
+    const settled = account.settle(hold, settlement.cost, payer.capsFor(hold.model, account));
     payer.charge(settled.charged, atMs);
     hold.charged = settled.charged;
     this.overrun[account.terms.mode === "credit" ? "nano" : "tokens"] += settled.overrun;
@@ -112,7 +111,7 @@ export class Ledger implements Accounts {
         exchangeId: hold.id,
         atMs,
         charged: settled.charged,
-        owed,
+        owed: settled.owed,
         overrun: settled.overrun,
         basis: settlement.basis,
         outcome: settlement.outcome,

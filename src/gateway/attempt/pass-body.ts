@@ -31,10 +31,8 @@ const nothing: readonly string[] = [];
  * rewritten, because vendors reject reasoning that is not their own, and one whose reasoning the provider has said it
  * cannot read.
  */
-export function passBody(
-  sent: PassingBody,
-  { dialect, stripped, toolBounds, vendor, ...plan }: PassingPlan,
-): AdaptedBody<Uint8Array> {
+export function passBody(sent: PassingBody, plan: PassingPlan): AdaptedBody<Uint8Array> {
+  const { dialect, stripped, toolBounds, vendor } = plan;
   const isBounded = toolBounds.length > 0;
   const changes = isBounded ? { ...plan.changes, ...boundUses(sent.body, toolBounds) } : plan.changes;
   const strip = stripperFor(dialect, stripped, sent.bytes);

@@ -47,18 +47,21 @@ export function catchUpRollup(database: Database): void {
 }
 
 const attemptKeys = Object.fromEntries(attemptKeyColumns.map((column) => [column, column]));
+const attemptKeyNames = attemptKeyColumns.join(", ");
 
 /** The rows being counted, read once for all totals. */
 const temporaryTables = [
   `CREATE TEMP TABLE IF NOT EXISTS counted (${groupColumns.join(", ")})`,
-  "CREATE TEMP TABLE IF NOT EXISTS counted_attempts AS SELECT * FROM uncounted_attempts LIMIT 0",
+  `CREATE TEMP TABLE IF NOT EXISTS counted_attempts (${[...attemptKeyColumns, ...attemptFigureColumns].join(", ")})`,
 ];
 
 const statements = [
   `INSERT INTO counted ${groupRows("uncounted_usage", `at_ms / ${msPerMinute}`)}`,
   ...addGroups,
   "DELETE FROM counted",
-  "INSERT INTO counted_attempts SELECT * FROM uncounted_attempts",
+  // In groups already: two totals add these rows, and sorting all of them twice took 3 µs a request.
+  `INSERT INTO counted_attempts SELECT ${attemptKeyNames}, ${attemptFigureColumns.map((column) => `sum(${column})`).join(", ")}
+    FROM uncounted_attempts GROUP BY ${attemptKeyNames}`,
   addToSums("attempt_sums", attemptKeys, "counted_attempts", attemptFigureColumns),
   addToSums("attempt_days", { day: "day", node_no: "node_no" }, "counted_attempts", attemptFigureColumns),
   "DELETE FROM counted_attempts",
