@@ -5,6 +5,7 @@ import { dropLargestParts } from "../json/drop-largest-parts.ts";
 import { objectOf } from "../json/json-fields.ts";
 import { dataOf, isDoneMark } from "./data-field.ts";
 import { wholeEventsEnd } from "./frame-joiner.ts";
+import type { EventText, RepeatedText } from "./repeated-text.ts";
 
 const decoder = new TextDecoder();
 const lf = 10;
@@ -34,7 +35,7 @@ export interface RawEvent {
  * Walks the events of a read that have data. Where lines end in LF alone, as nearly everywhere, events are found natively in the
  * decoded text: 0.7 → 0.2 µs an event, and 5 → 1 before it is compiled. Their place in the bytes is worked out only if asked for.
  */
-export class EventWalk {
+export class EventWalk implements EventText {
   /** The data of the current event; "" without one. */
   data = "";
   #events: Uint8Array = noEvents;
@@ -66,6 +67,20 @@ export class EventWalk {
     this.#text = null;
     this.data = "";
     return false;
+  }
+
+  /** Moves to the next event if it is a repeated one; its text is in `repeated` then. */
+  nextRepeated(repeated: RepeatedText): boolean {
+    if (this.#text === null) return false;
+    const end = repeated.match(this.#text, this.#end);
+    if (end === -1) return false;
+    this.#end = end;
+    return true;
+  }
+
+  /** The current event as it came. */
+  get event(): string {
+    return this.#text?.slice(this.#start, this.#end) ?? "";
   }
 
   /** The index of the current event in the bytes. */

@@ -8,6 +8,7 @@ import { type ReportedSoFar, runningTotal } from "../usage/usage-figures.ts";
 import { isDoneMark } from "./data-field.ts";
 import { ProducedText } from "./produced-text.ts";
 import { EventWalk, meaningOf, rawEvent } from "./raw-events.ts";
+import { RepeatedText } from "./repeated-text.ts";
 import type { ParsedEvent } from "./sse.ts";
 
 const nothingGiven: readonly string[] = [];
@@ -47,6 +48,7 @@ export abstract class StreamScanner implements ReportedSoFar {
   abstract readonly extras: ReportedExtras | null;
   readonly #walk = new EventWalk();
   readonly #produced = new ProducedText();
+  readonly #repeated = new RepeatedText();
   #hasEndedText = false;
   /** Figures have come that include the output up to them. */
   #hasFigures = false;
@@ -59,7 +61,9 @@ export abstract class StreamScanner implements ReportedSoFar {
   pass(events: Uint8Array): Uint8Array {
     let kept: Uint8Array[] | null = null;
     let keptFrom = 0;
-    for (const walk = this.#walk.over(events); keptFrom < events.length && walk.next(); ) {
+    for (const walk = this.#walk.over(events); keptFrom < events.length; ) {
+      this.#readRepeated();
+      if (!walk.next()) break;
       const action = this.read(walk.data, meaningOf(walk.data));
       if (action === "forward") continue;
       const { start } = walk;
@@ -83,6 +87,15 @@ export abstract class StreamScanner implements ReportedSoFar {
     return action === "forward" ? event : nothing;
   }
 
+  /** Reads all events that only repeat the last one with another text. */
+  #readRepeated(): void {
+    while (this.#walk.nextRepeated(this.#repeated)) {
+      this.#produced.add(this.#repeated.text);
+      this.#hasEndedText = false;
+      this.#areFiguresOutdated = true;
+    }
+  }
+
   /** Reads an event. `json` is null if its data is no JSON object, and undefined if that is too large to be read. */
   read(data: string, json: JsonObject | null | undefined): EventAction {
     // It may end the stream, so it must not leave unread.
@@ -91,6 +104,7 @@ export abstract class StreamScanner implements ReportedSoFar {
       return "stop";
     }
     this.#areFiguresNew = false;
+    this.#repeated.forget();
     const action = this.actionFor(json, data);
     if (action === "hold" || action === "stop") return action;
     const text = json === null ? this.#readPlain(data) : this.#readJson(json);
@@ -152,6 +166,14 @@ export abstract class StreamScanner implements ReportedSoFar {
   /** Whether an event that was read ends the text, or the whole answer. */
   protected abstract endsText(event: JsonObject): boolean;
 
+  /**
+   * Whether an event with another text would mean nothing but that text after this one: reading an event like it a second time
+   * changes nothing else.
+   */
+  protected addsOnlyText(_event: JsonObject): boolean {
+    return false;
+  }
+
   /** To be called for an event with figures that include the output up to it, and its own. */
   protected takeFigures(usage: ReportedUsage): void {
     this.partialUsage = runningTotal(this, usage);
@@ -176,6 +198,10 @@ export abstract class StreamScanner implements ReportedSoFar {
     const isContent = text !== "" || sealedChars > 0;
     if (isContent) this.started = true;
     this.#hasEndedText = this.endsText(event) || (this.#hasEndedText && !isContent);
+    const isTextAlone = text !== "" && sealedChars === 0 && !this.#areFiguresNew && !this.#hasEndedText;
+    if (isTextAlone && this.addsOnlyText(event)) {
+      this.#repeated.learn(this.#walk, text, (like) => this.producedBy(like));
+    }
     return text;
   }
 }

@@ -86,6 +86,10 @@ export class MessagesScanner extends StreamScanner {
     return sealedChars(block) + sealedChars(delta);
   }
 
+  protected override addsOnlyText(event: JsonObject): boolean {
+    return event["type"] === "content_block_delta";
+  }
+
   protected endsText(event: JsonObject): boolean {
     return event["type"] === "content_block_stop" || this.#hasStopped;
   }

@@ -1,0 +1,121 @@
+import { expect, spyOn, test } from "bun:test";
+import { MessagesScanner } from "../../../src/dialects/anthropic-messages/provider/stream-scanner.ts";
+import { ChatScanner } from "../../../src/dialects/openai-chat/provider/stream-scanner.ts";
+import { meaningOf } from "../../../src/dialects/sse/raw-events.ts";
+import type { StreamScanner } from "../../../src/dialects/sse/stream-scanner.ts";
+import { seededRandom } from "../../support/random.ts";
+
+const random = seededRandom(44);
+const pieces = [
+  "a",
+  " word",
+  "gpt",
+  "text",
+  'a "quote"',
+  "back\\slash",
+  "\n",
+  "日本語",
+  "🙂",
+  "",
+  "x".repeat(600),
+];
+
+interface ScannedDialect {
+  readonly scanner: () => StreamScanner;
+  readonly event: () => string;
+}
+
+const chat: ScannedDialect = {
+  scanner: () => new ChatScanner({ hideUsage: false }),
+  event() {
+    const text = random.pick(pieces);
+    const delta = random.pick([
+      { content: text },
+      { content: text },
+      { content: text },
+      { reasoning_content: text },
+      { content: text, refusal: "no" },
+      { tool_calls: [{ index: 0, function: { arguments: text } }] },
+      { role: "assistant", content: "" },
+    ]);
+    const choice = {
+      index: random.chance(0.05) ? 1 : 0,
+      delta,
+      finish_reason: random.chance(0.02) ? "stop" : null,
+    };
+    const chunk = { id: "chatcmpl-1", model: "gpt", choices: [choice] };
+    const usage = random.chance(0.05) ? { usage: { prompt_tokens: 3, completion_tokens: 4 } } : {};
+    const padding = random.chance(0.5) ? { obfuscation: random.pick(["", "aX", "q1w2e3"]) } : {};
+    return `data: ${JSON.stringify({ ...chunk, ...usage, ...padding })}\n\n`;
+  },
+};
+
+const messages: ScannedDialect = {
+  scanner: () => new MessagesScanner({ hideUsage: false }),
+  event() {
+    const text = random.pick(pieces);
+    const event = random.pick([
+      { type: "content_block_delta", index: 0, delta: { type: "text_delta", text } },
+      { type: "content_block_delta", index: 0, delta: { type: "text_delta", text } },
+      { type: "content_block_delta", index: 0, delta: { type: "thinking_delta", thinking: text } },
+      { type: "content_block_start", index: 1, content_block: { type: "server_tool_use", name: text } },
+      { type: "content_block_stop", index: 0 },
+      { type: "message_delta", delta: { stop_reason: null }, usage: { output_tokens: 9 } },
+      { type: "ping" },
+    ]);
+    return `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
+  },
+};
+
+/** Runs of the same event are what a pattern is for, and what may hide a change. */
+function streamOf({ event }: ScannedDialect): string[] {
+  return Array.from({ length: 12 }, event).flatMap((each) => Array(1 + random.below(4)).fill(each));
+}
+
+for (const [name, dialect] of Object.entries({ chat, messages })) {
+  test(`${name}: events that repeat others mean what they mean when each is parsed`, () => {
+    for (let run = 0; run < 400; run += 1) {
+      const events = streamOf(dialect);
+      const passing = dialect.scanner();
+      const parsing = dialect.scanner();
+      while (events.length > 0) {
+        const read = events.splice(0, 1 + random.below(20));
+        passing.pass(Buffer.from(read.join("")));
+        for (const event of read) {
+          const data = event.slice(event.indexOf("data: ") + 6).trimEnd();
+          parsing.read(data, meaningOf(data));
+        }
+        expect(stateOf(passing)).toEqual(stateOf(parsing));
+      }
+      expect(passing.takeProduced()).toBe(parsing.takeProduced());
+    }
+  });
+}
+
+function stateOf(scanner: StreamScanner): object {
+  const { usage, partialUsage, started, sealedChars, given, extras, producedChars } = scanner;
+  const ended = [scanner.hasEndedText(), scanner.isComplete(), scanner.failure?.message];
+  return { usage, partialUsage, started, sealedChars, given, extras, producedChars, ended };
+}
+
+const delta = (text: string, padding = "") =>
+  `data: {"id":"c","choices":[{"index":0,"delta":{"content":"${text}"}}],"obfuscation":"${padding}"}\n\n`;
+
+test("events that repeat one with another text and padding are not parsed", () => {
+  const scanner = chat.scanner();
+  scanner.pass(Buffer.from(delta("Hel")));
+  const parse = spyOn(JSON, "parse");
+  scanner.pass(Buffer.from(delta("lo", "x1") + delta(" there", "")));
+  const parsed = parse.mock.calls.length;
+  parse.mockRestore();
+  expect(parsed).toBe(0);
+  expect(scanner.takeProduced()).toBe("Hello there");
+});
+
+test("a name that equals the text of an event is not taken for the text of the next", () => {
+  const event = (model: string, content: string) =>
+    `data: {"model":"${model}","choices":[{"index":0,"delta":{"content":"${content}","reasoning":"c"}}]}\n\n`;
+  const scanner = chat.scanner();
+  scanner.pass(Buffer.from(event("abc", "ab") + event("x", "ab") + event("y", "ab")));
+  expect(scanner.takeProduced()).toBe("abcabcabc");
+});
