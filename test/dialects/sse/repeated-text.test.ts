@@ -58,7 +58,11 @@ const messages: ScannedDialect = {
       { type: "content_block_delta", index: 0, delta: { type: "text_delta", text } },
       { type: "content_block_delta", index: 0, delta: { type: "text_delta", text } },
       { type: "content_block_delta", index: 0, delta: { type: "thinking_delta", thinking: text } },
-      { type: "content_block_start", index: 1, content_block: { type: "server_tool_use", name: text } },
+      {
+        type: "content_block_start",
+        index: 1,
+        content_block: { type: "server_tool_use", name: "web_search" },
+      },
       { type: "content_block_stop", index: 0 },
       { type: "message_delta", delta: { stop_reason: null }, usage: { output_tokens: 9 } },
       { type: "ping" },
