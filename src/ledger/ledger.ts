@@ -12,8 +12,8 @@ import type {
 import type { Account, Settled, SettledParts } from "./account.ts";
 import type { Accounts, HeldSums } from "./accounts.ts";
 import { checkTotals } from "./audit.ts";
+import { Funds } from "./funds.ts";
 import { Hold, type HoldRequest, type Settlement } from "./hold.ts";
-import { Payers } from "./payers.ts";
 import { ProgressNotes } from "./progress.ts";
 import { recoverHolds } from "./recover.ts";
 import { journalUnavailable, tooManyInFlight } from "./refusals.ts";
@@ -35,7 +35,7 @@ export interface LedgerOptions {
 export class Ledger implements Accounts {
   readonly #store: JournaledStore;
   readonly #clock: Clock;
-  readonly #payers: Payers;
+  readonly #funds: Funds;
   readonly #progress: ProgressNotes;
   readonly #open = new Bag<Hold>();
   readonly overrun = { nano: 0, tokens: 0 };
@@ -46,7 +46,7 @@ export class Ledger implements Accounts {
   private constructor({ store, clock, snapshot, progressTickMs: tickMs }: LedgerOptions) {
     this.#store = store;
     this.#clock = clock;
-    this.#payers = new Payers(store, snapshot, this.#open);
+    this.#funds = new Funds(store, snapshot, this.#open);
     const journal = (holds: readonly Hold[]) => this.#commitUnattended(holds.map(progressItem));
     this.#progress = new ProgressNotes({ clock, tickMs, journal });
   }
@@ -57,9 +57,9 @@ export class Ledger implements Accounts {
     const ledger = new Ledger(options);
     const { store, clock, snapshot } = options;
     const nowMs = clock.wallMs();
-    const holds = snapshot.openHolds.map((hold) => ({ ...hold, ...ledger.#payers.presentOf(hold, nowMs) }));
+    const holds = snapshot.openHolds.map((hold) => ({ ...hold, ...ledger.#funds.presentOf(hold, nowMs) }));
     await recoverHolds(store, holds, (hold, atMs) => ledger.#interrupt(hold, atMs), nowMs);
-    ledger.#latestMs = ledger.#payers.latestMs();
+    ledger.#latestMs = ledger.#funds.latestMs();
     await ledger.returnToPresent();
     return ledger;
   }
@@ -70,16 +70,16 @@ export class Ledger implements Accounts {
 
   hold(request: HoldRequest): Hold {
     if (!this.#store.healthy || this.#isReturning) throw journalUnavailable();
-    const payer = this.#payers.of(request.keyId);
-    if (payer.isFull) throw tooManyInFlight(payer.key.maxConcurrent);
+    const funds = this.#funds.of(request.keyId);
+    if (funds.isFull) throw tooManyInFlight(funds.key.maxConcurrent);
     const openedAtMs = this.#clock.wallMs();
-    const held = payer.account.hold(request.amount, openedAtMs, payer.capsFor(request.model));
+    const held = funds.account.hold(request.amount, openedAtMs, funds.capsFor(request.model));
     const { periodStartMs, countedAtMs } = held;
     if (countedAtMs > this.#latestMs) this.#latestMs = countedAtMs;
-    const { accountId } = payer.key;
+    const { accountId } = funds.key;
     const hold = new Hold({ ...request, accountId, openedAtMs, periodStartMs, countedAtMs });
     this.#open.add(hold);
-    payer.openHolds += 1;
+    funds.openHolds += 1;
     return hold;
   }
 
@@ -92,16 +92,16 @@ export class Ledger implements Accounts {
     // Checked before the hold ends, so that it can still be released if the cost is invalid.
     assertAmount(settlement.cost, "cost");
     if (!this.#end(hold, "settled")) return null;
-    const payer = this.#payers.of(hold.keyId);
-    const account = this.#payers.account(hold.accountId);
+    const funds = this.#funds.of(hold.keyId);
+    const account = this.#funds.account(hold.accountId);
     const atMs = this.#clock.wallMs();
     if (atMs > this.#latestMs) this.#latestMs = atMs;
-    const settled = account.settle(hold, settlement.cost, payer.capsFor(hold.model, account));
-    payer.charge(settled.charged, atMs);
+    const settled = account.settle(hold, settlement.cost, funds.capsFor(hold.model, account));
+    funds.charge(settled.charged, atMs);
     hold.charged = settled.charged;
     this.overrun[account.terms.mode === "credit" ? "nano" : "tokens"] += settled.overrun;
     const record = recordOf(settlement, account, settled);
-    if (record !== null) payer.count(record);
+    if (record !== null) funds.count(record);
     const item: JournalItem = {
       kind: "settle",
       holdId: hold.id,
@@ -132,15 +132,15 @@ export class Ledger implements Accounts {
 
   release(hold: Hold): boolean {
     if (!this.#end(hold, "released")) return false;
-    const account = this.#payers.account(hold.accountId);
-    account.release(hold, this.#payers.of(hold.keyId).capsFor(hold.model, account));
+    const account = this.#funds.account(hold.accountId);
+    account.release(hold, this.#funds.of(hold.keyId).capsFor(hold.model, account));
     if (hold.journaledAtMs !== null) this.#commitUnattended([{ kind: "release", holdId: hold.id }]);
     return true;
   }
 
   remaining({ keyId, accountId, model }: Hold): number {
-    const account = this.#payers.account(accountId);
-    const caps = this.#payers.of(keyId).capsFor(model, account);
+    const account = this.#funds.account(accountId);
+    const caps = this.#funds.of(keyId).capsFor(model, account);
     account.turn(this.#clock.wallMs(), caps);
     let least = account.remaining();
     for (const cap of caps) least = Math.min(least, cap.remaining());
@@ -154,21 +154,21 @@ export class Ledger implements Accounts {
   held(): HeldSums {
     const sums = { nano: 0, tokens: 0 };
     for (const { accountId, amount } of this.#open) {
-      const isCredit = this.#payers.account(accountId).terms.mode === "credit";
+      const isCredit = this.#funds.account(accountId).terms.mode === "credit";
       sums[isCredit ? "nano" : "tokens"] += amount;
     }
     return sums;
   }
 
   summary(keyId: string): AccountSummary {
-    return this.#payers.of(keyId).summary(this.#clock.wallMs());
+    return this.#funds.of(keyId).summary(this.#clock.wallMs());
   }
 
   apply(changes: Changes): void {
-    this.#payers.apply(changes);
+    this.#funds.apply(changes);
     // A new cap's period may lie in the future.
     const hasCaps = [...changes.accounts, ...changes.keys].some(({ caps }) => caps.length > 0);
-    if (hasCaps) this.#latestMs = Math.max(this.#latestMs, this.#payers.latestMs());
+    if (hasCaps) this.#latestMs = Math.max(this.#latestMs, this.#funds.latestMs());
   }
 
   /**
@@ -181,12 +181,12 @@ export class Ledger implements Accounts {
     if (this.#isReturning || !isAhead(this.#latestMs, nowMs)) return false;
     this.#isReturning = true;
     try {
-      for (const hold of this.#open) Object.assign(hold, this.#payers.presentOf(hold, nowMs));
+      for (const hold of this.#open) Object.assign(hold, this.#funds.presentOf(hold, nowMs));
       // Charges made under the wrong clock have to be in the store first.
       await this.#store.commit([]);
       await this.#store.commit([{ kind: "clock", atMs: nowMs }]);
-      this.#payers.recount(this.#store.countAll());
-      this.#latestMs = this.#payers.latestMs();
+      this.#funds.recount(this.#store.countAll());
+      this.#latestMs = this.#funds.latestMs();
     } finally {
       this.#isReturning = false;
     }
@@ -200,10 +200,10 @@ export class Ledger implements Accounts {
 
   /** Charges what a hold from before a crash had produced. */
   #interrupt(hold: HoldProgress, atMs: number): SettledParts {
-    const payer = this.#payers.of(hold.keyId);
-    const account = this.#payers.account(hold.accountId);
-    const settled = account.settleInterrupted(hold.chargeSoFar, hold, payer.capsFor(hold.model, account));
-    payer.charge(settled.charged, atMs);
+    const funds = this.#funds.of(hold.keyId);
+    const account = this.#funds.account(hold.accountId);
+    const settled = account.settleInterrupted(hold.chargeSoFar, hold, funds.capsFor(hold.model, account));
+    funds.charge(settled.charged, atMs);
     return settled;
   }
 
@@ -211,7 +211,7 @@ export class Ledger implements Accounts {
   #end(hold: Hold, state: "settled" | "released"): boolean {
     if (!hold.end(state)) return false;
     this.#open.delete(hold);
-    this.#payers.of(hold.keyId).openHolds -= 1;
+    this.#funds.of(hold.keyId).openHolds -= 1;
     return true;
   }
 

@@ -15,7 +15,7 @@ import type { AccountSummary, Accounts, HeldSums, HoldRequest, Settled, Settleme
 import type { BoundState } from "./bound.ts";
 import { Cap } from "./cap.ts";
 import { Hold } from "./hold.ts";
-import { Payer } from "./payer.ts";
+import { KeyFunds } from "./key-funds.ts";
 import { ProgressNotes } from "./progress.ts";
 import { journalUnavailable, refusalOf, tooManyInFlight, unusableKey } from "./refusals.ts";
 
@@ -156,7 +156,7 @@ export class SharedAccounts implements Accounts {
     return keyIds.map((keyId, index) => {
       const state = states[index];
       assert(state != null, "there is no account for the key", keyId);
-      return payerOf(this.#key(keyId), state).summary(nowMs);
+      return fundsOf(this.#key(keyId), state).summary(nowMs);
     });
   }
 
@@ -205,12 +205,12 @@ function asRefusal(error: unknown): never {
 }
 
 /** A key and its account, from the database's current state. */
-export function payerOf(key: KeyRecord, state: AccountState): Payer {
+export function fundsOf(key: KeyRecord, state: AccountState): KeyFunds {
   const { terms, totals, held, keyCaps, accountCaps } = state;
   const capsOf = (caps: readonly CapState[], bound: Cap["bound"]) =>
     caps.map((cap) => new Cap(cap, bound, cap, cap.held));
   const account = new Account(terms, totals, held, capsOf(accountCaps, "account_cap"));
-  return new Payer(key, account, totals, capsOf(keyCaps, "key_cap"));
+  return new KeyFunds(key, account, totals, capsOf(keyCaps, "key_cap"));
 }
 
 function refused(

@@ -4,9 +4,9 @@ import { audit } from "../../src/ledger/audit.ts";
 import { Hold } from "../../src/ledger/hold.ts";
 import type { BudgetPeriod } from "../../src/store/store.ts";
 import { keyRecord } from "../store/fixtures.ts";
+import { addAccount, addKeys, tryHold } from "./accounts-bench.ts";
+import { accountsKinds } from "./accounts-kinds.ts";
 import { settlement } from "./fixtures.ts";
-import { addAccount, addKeys, tryHold } from "./payers.ts";
-import { payerKinds } from "./shared-payers.ts";
 
 const changes: readonly (readonly BudgetPeriod[])[] = [
   ["day", "month"],
@@ -16,7 +16,7 @@ const changes: readonly (readonly BudgetPeriod[])[] = [
   ["month", "day"],
 ];
 
-for (const [where, open] of payerKinds) {
+for (const [where, open] of accountsKinds) {
   describe(`an audit ${where}`, () => {
     for (const periods of changes) {
       test(`agrees with a budget that was changed from ${periods.join(" to ")}`, async () => {

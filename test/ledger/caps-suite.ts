@@ -4,8 +4,8 @@ import type { Accounts } from "../../src/ledger/accounts.ts";
 import { audit } from "../../src/ledger/audit.ts";
 import { Hold } from "../../src/ledger/hold.ts";
 import { keyRecord } from "../store/fixtures.ts";
+import { type AccountsBench, addAccount, addKeys, cap, tryHold } from "./accounts-bench.ts";
 import { settlement } from "./fixtures.ts";
-import { addAccount, addKeys, cap, type PayersBench, tryHold } from "./payers.ts";
 
 const credit = 1_000_000_000;
 const racers = 1_000;
@@ -21,7 +21,7 @@ function detailsOf(refusal: unknown) {
 }
 
 /** What accounts and caps do wherever they are kept. */
-export function describeCaps(where: string, open: (gateways: number) => Promise<PayersBench>): void {
+export function describeCaps(where: string, open: (gateways: number) => Promise<AccountsBench>): void {
   describe(`accounts and caps ${where}`, () => {
     test("1,000 racers over ten keys of one account for 10 requests: exactly 10", async () => {
       await using bench = await open(4);

@@ -4,9 +4,9 @@ import { keyRecord } from "../store/fixtures.ts";
 import { sqlite } from "../store/sqlite/kind.ts";
 import { FakeClock } from "../support/clock.ts";
 import { costing } from "../support/rates.ts";
+import { cap, openMemory } from "./accounts-bench.ts";
 import { describeCaps } from "./caps-suite.ts";
 import { holdFor, settlement, startProcess } from "./fixtures.ts";
-import { cap, openMemory } from "./payers.ts";
 
 describeCaps("in memory", openMemory);
 

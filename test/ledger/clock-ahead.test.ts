@@ -6,29 +6,29 @@ import { audit } from "../../src/ledger/audit.ts";
 import { Hold } from "../../src/ledger/hold.ts";
 import type { KeyRecord } from "../../src/store/store.ts";
 import { keyRecord } from "../store/fixtures.ts";
+import { type AccountsBench, addAccount, addKeys, cap, tryHold } from "./accounts-bench.ts";
+import { accountsKinds } from "./accounts-kinds.ts";
 import { settlement } from "./fixtures.ts";
-import { addAccount, addKeys, cap, type PayersBench, tryHold } from "./payers.ts";
-import { payerKinds } from "./shared-payers.ts";
 
 const aheadMs = 40 * msPerDay;
 
-async function spend(bench: PayersBench, key: KeyRecord, cost: number) {
+async function spend(bench: AccountsBench, key: KeyRecord, cost: number) {
   const hold = await tryHold(bench.gateways[0], key, cost);
   if (!(hold instanceof Hold)) return hold;
   return bench.gateways[0]?.settle(hold, settlement(hold, cost, {}, { atMs: bench.clock.wallMs() }));
 }
 
-async function summaryOf(bench: PayersBench, key: KeyRecord): Promise<AccountSummary> {
+async function summaryOf(bench: AccountsBench, key: KeyRecord): Promise<AccountSummary> {
   const [summary] = (await bench.gateways[0]?.summaries([key.id])) ?? [];
   if (summary === undefined) throw new Error("no summary");
   return summary;
 }
 
-async function expectHonest(bench: PayersBench): Promise<void> {
+async function expectHonest(bench: AccountsBench): Promise<void> {
   expect((await audit(bench.store, { nowMs: bench.clock.wallMs() })).differences).toEqual([]);
 }
 
-for (const [where, open] of payerKinds) {
+for (const [where, open] of accountsKinds) {
   describe(`after a clock was ahead, ${where}`, () => {
     test("caps, budgets and the day come back, and what was dated ahead counts to the present", async () => {
       await using bench = await open(1);

@@ -5,9 +5,9 @@ import { Hold } from "../../src/ledger/hold.ts";
 import { keyRecord } from "../store/fixtures.ts";
 import { FakeClock } from "../support/clock.ts";
 import { hasPostgres, withoutPostgres } from "../support/postgres.ts";
+import { addAccount, addKeys, cap, tryHold } from "./accounts-bench.ts";
+import { openByClock } from "./accounts-kinds.ts";
 import { settlement } from "./fixtures.ts";
-import { addAccount, addKeys, cap, tryHold } from "./payers.ts";
-import { openByClock } from "./shared-payers.ts";
 
 if (!hasPostgres) test.skipIf(true)(withoutPostgres, () => {});
 else

@@ -4,13 +4,13 @@ import { GatewayError } from "../../src/base/errors.ts";
 import { audit } from "../../src/ledger/audit.ts";
 import { Hold } from "../../src/ledger/hold.ts";
 import { keyRecord } from "../store/fixtures.ts";
+import { type AccountsBench, addAccount, addKeys, tryHold } from "./accounts-bench.ts";
+import { accountsKinds } from "./accounts-kinds.ts";
 import { settlement } from "./fixtures.ts";
-import { addAccount, addKeys, type PayersBench, tryHold } from "./payers.ts";
-import { payerKinds } from "./shared-payers.ts";
 
 const millionCredits = 1_000_000 * 1_000_000_000;
 
-async function openPostpaid(bench: PayersBench) {
+async function openPostpaid(bench: AccountsBench) {
   const account = await addAccount(bench, { isOpen: true });
   const [key = keyRecord()] = await addKeys(bench, account, 1, { isOpen: true });
   await bench.refresh();
@@ -23,7 +23,7 @@ async function openPostpaid(bench: PayersBench) {
   return { account, spend };
 }
 
-for (const [where, open] of payerKinds) {
+for (const [where, open] of accountsKinds) {
   describe(`a postpaid account ${where}`, () => {
     test("owes at most four million credits: what would exceed that is rejected, and no entry is invented", async () => {
       await using bench = await open(1);

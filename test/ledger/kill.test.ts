@@ -8,8 +8,8 @@ import { keyRecord, temporaryFolder } from "../store/fixtures.ts";
 import { hasPostgres, sharedPostgres, withoutPostgres } from "../support/postgres.ts";
 import { seededRandom } from "../support/random.ts";
 import { waitFor } from "../support/wait.ts";
+import { cap } from "./accounts-bench.ts";
 import { holdFor } from "./fixtures.ts";
-import { cap } from "./payers.ts";
 import { openAccounts, type RealAccounts } from "./real-accounts.ts";
 
 const cycles = process.env["SLUICE_SOAK"] === "1" ? 100 : 3;

@@ -8,14 +8,14 @@ import { Hold } from "../../src/ledger/hold.ts";
 import type { AccountRecord, KeyRecord } from "../../src/store/store.ts";
 import { keyRecord } from "../store/fixtures.ts";
 import { summarizeUsage } from "../support/usage.ts";
+import { type AccountsBench, addAccount, addKeys, cap, tryHold } from "./accounts-bench.ts";
+import { accountsKinds } from "./accounts-kinds.ts";
 import { settlement } from "./fixtures.ts";
-import { addAccount, addKeys, cap, type PayersBench, tryHold } from "./payers.ts";
-import { payerKinds } from "./shared-payers.ts";
 
 const limit = 100;
 
 async function open(
-  bench: PayersBench,
+  bench: AccountsBench,
   terms: Partial<AccountRecord>,
   creditNano = 0,
   caps: KeyRecord["caps"] = [],
@@ -26,29 +26,29 @@ async function open(
   return { account, key };
 }
 
-async function hold(bench: PayersBench, key: KeyRecord, amount: number): Promise<Hold> {
+async function hold(bench: AccountsBench, key: KeyRecord, amount: number): Promise<Hold> {
   const held = await tryHold(bench.gateways[0], key, amount);
   if (!(held instanceof Hold)) throw held;
   return held;
 }
 
-function settle(bench: PayersBench, held: Hold, cost: number) {
+function settle(bench: AccountsBench, held: Hold, cost: number) {
   const atMs = bench.clock.wallMs();
   return bench.gateways[0]?.settle(held, settlement(held, cost, {}, { atMs }));
 }
 
-async function entriesOf({ store }: PayersBench) {
+async function entriesOf({ store }: AccountsBench) {
   const entries = await store.listEntries({ afterId: 0, limit: 100 });
   return entries.map(({ kind, amount }) => [kind, amount]).filter(([kind]) => kind !== "topup");
 }
 
-async function reported({ store }: PayersBench) {
+async function reported({ store }: AccountsBench) {
   const [group] = await summarizeUsage(store, { by: "key", sinceMs: 0 });
   const { requests = 0, completed = 0, spendNano = 0, overrunNano = 0, overrunTokens = 0 } = group ?? {};
   return { requests, completed, spendNano, overrunNano, overrunTokens };
 }
 
-for (const [where, openBench] of payerKinds) {
+for (const [where, openBench] of accountsKinds) {
   describe(`a cost above the hold, ${where},`, () => {
     test("is owed by a postpaid account, also above its cap, in an entry of its own", async () => {
       await using bench = await openBench(1);

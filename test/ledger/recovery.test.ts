@@ -9,8 +9,8 @@ import { testEachJournal } from "../store/each-journal.ts";
 import { costing, nanoRates } from "../support/rates.ts";
 import { summarizeUsage } from "../support/usage.ts";
 import { waitFor } from "../support/wait.ts";
+import { cap } from "./accounts-bench.ts";
 import { holdFor, openBench, settlement, startProcess } from "./fixtures.ts";
-import { cap } from "./payers.ts";
 
 describe("after a crash", () => {
   testEachJournal(

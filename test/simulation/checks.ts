@@ -5,11 +5,11 @@ import type { Ledger } from "../../src/ledger/ledger.ts";
 import type { Entry, HoldProgress, KeyRecord, Store } from "../../src/store/store.ts";
 import { summarizeUsage } from "../support/usage.ts";
 import { CapModel } from "./account-model.ts";
-import type { ExpectedRefusal, PayersModel } from "./payers-model.ts";
+import type { AccountsModel, ExpectedRefusal } from "./accounts-model.ts";
 import type { Exchange } from "./simulation.ts";
 
 /** Σ entries = posted, Σ open holds = held, available ≥ 0, and every cap has what was taken and is held of it. */
-export function checkMemory(ledger: Ledger, model: PayersModel, nowMs: number): void {
+export function checkMemory(ledger: Ledger, model: AccountsModel, nowMs: number): void {
   for (const key of model.keys.values()) {
     const account = model.account(key.accountId);
     const countedAtMs = Math.max(nowMs, account.countedAtMs);
@@ -35,7 +35,7 @@ export function checkMemory(ledger: Ledger, model: PayersModel, nowMs: number): 
 }
 
 /** Those of the account before those of the key, in periods that may not have begun yet. */
-function capsAt(model: PayersModel, key: KeyRecord, atMs: number): object[] {
+function capsAt(model: AccountsModel, key: KeyRecord, atMs: number): object[] {
   const capsOf = (ownerId: string, bound: string) =>
     model.caps
       .filter((cap) => cap.ownerId === ownerId)
@@ -49,7 +49,7 @@ function capsAt(model: PayersModel, key: KeyRecord, atMs: number): object[] {
 }
 
 /** The totals are what the entries add up to, and both are what the model says. */
-export async function checkDatabase(store: Store, model: PayersModel, nowMs: number): Promise<void> {
+export async function checkDatabase(store: Store, model: AccountsModel, nowMs: number): Promise<void> {
   const report = await audit(store, { nowMs });
   assert.deepEqual(report.differences, []);
   const { accountTotals: kept, keyTotals, capTotals } = await store.load();

@@ -1,14 +1,14 @@
 import { strict as assert } from "node:assert";
 import { type CapLimit, type CapOwner, type Entry, type Store, StoreRefusal } from "../../src/store/store.ts";
 import { keyRecord } from "../store/fixtures.ts";
-import type { PayersModel } from "./payers-model.ts";
+import type { AccountsModel } from "./accounts-model.ts";
 import type { SeededRandom } from "./random.ts";
 
 export const models = ["house-model", "other-model"] as const;
 const openingNano = 1_000;
 
 /** Two keys on a prepaid account, one on an open one, and two with budgets of their own. Some have caps. */
-export async function populate(store: Store, model: PayersModel, nowMs: number): Promise<void> {
+export async function populate(store: Store, model: AccountsModel, nowMs: number): Promise<void> {
   const ids = [];
   for (const isOpen of [false, true]) {
     const [owner, others] = [keyRecord({ mode: "credit", isOpen }), isOpen ? 0 : 1];
@@ -37,7 +37,7 @@ export async function populate(store: Store, model: PayersModel, nowMs: number):
 }
 
 /** Lets the model know these keys and their accounts as they are in the database. */
-export async function learn(store: Store, model: PayersModel, keyIds: Iterable<string>): Promise<void> {
+export async function learn(store: Store, model: AccountsModel, keyIds: Iterable<string>): Promise<void> {
   const keys = await Promise.all(Array.from(keyIds, (id) => store.findKey(id)));
   const known = keys.filter((key) => key !== null);
   const ids = [...new Set([...known.map(({ accountId }) => accountId), ...model.accounts.keys()])];
@@ -50,7 +50,7 @@ export async function learn(store: Store, model: PayersModel, keyIds: Iterable<s
 export async function operate(
   random: SeededRandom,
   store: Store,
-  model: PayersModel,
+  model: AccountsModel,
   nowMs: number,
 ): Promise<Entry | null> {
   const choice = random.between(1, 10);
@@ -68,7 +68,7 @@ export async function operate(
 async function changeTerms(
   random: SeededRandom,
   store: Store,
-  model: PayersModel,
+  model: AccountsModel,
   nowMs: number,
 ): Promise<Entry | null> {
   const account = random.pick([...model.accounts.values()]);
@@ -95,7 +95,12 @@ async function changeTerms(
   }
 }
 
-async function moveKey(random: SeededRandom, store: Store, model: PayersModel, nowMs: number): Promise<void> {
+async function moveKey(
+  random: SeededRandom,
+  store: Store,
+  model: AccountsModel,
+  nowMs: number,
+): Promise<void> {
   const key = random.pick([...model.keys.values()].filter(({ mode }) => mode === "credit"));
   const account = random.pick([...model.accounts.values()].filter(({ isCredit }) => isCredit));
   assert(key !== undefined && account !== undefined);
@@ -109,7 +114,7 @@ async function extendCap(random: SeededRandom, store: Store, owner: CapOwner, no
   if (cap !== undefined) await store.extendCap(owner, cap.no, random.between(1, 300), nowMs);
 }
 
-function pickOwner(random: SeededRandom, model: PayersModel): CapOwner {
+function pickOwner(random: SeededRandom, model: AccountsModel): CapOwner {
   const owners: CapOwner[] = [
     ...Array.from(model.keys.keys(), (keyId) => ({ keyId })),
     ...Array.from(model.accounts.keys(), (accountId) => ({ accountId })),

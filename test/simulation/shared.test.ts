@@ -14,9 +14,9 @@ import { runIn, trustNodeClocks } from "../store/postgres/fixtures.ts";
 import { FakeClock } from "../support/clock.ts";
 import { hasPostgres, sharedPostgres, withoutPostgres } from "../support/postgres.ts";
 import { summarizeUsage } from "../support/usage.ts";
+import { AccountsModel } from "./accounts-model.ts";
 import { checkRefusal } from "./checks.ts";
 import { learn, models, operate, populate } from "./operator.ts";
-import { PayersModel } from "./payers-model.ts";
 import { SeededRandom } from "./random.ts";
 
 /** `SEED=n` replays one run; `SLUICE_SOAK=1` runs through the night. */
@@ -40,7 +40,7 @@ class SharedSimulation {
   readonly #database: Database;
   readonly #random: SeededRandom;
   readonly #clock = new FakeClock("2026-03-10T20:00:00Z");
-  readonly #model: PayersModel;
+  readonly #model: AccountsModel;
   readonly #accounts: SharedAccounts;
   readonly #running: Hold[] = [];
   #latestMs = this.#clock.wallMs();
@@ -48,11 +48,11 @@ class SharedSimulation {
   private constructor(database: Database, random: SeededRandom) {
     this.#database = database;
     this.#random = random;
-    this.#model = new PayersModel();
+    this.#model = new AccountsModel();
     this.#accounts = new SharedAccounts({ node: database.node, clock: this.#clock, keys: [] });
   }
 
-  static async run(database: Database, seed: number): Promise<PayersModel> {
+  static async run(database: Database, seed: number): Promise<AccountsModel> {
     const simulation = new SharedSimulation(database, new SeededRandom(seed));
     await populate(database.store, simulation.#model, simulation.#clock.wallMs());
     simulation.#tell();
@@ -211,7 +211,7 @@ else
       });
       const seeds =
         replay === undefined ? Array.from({ length: runs }, (_, index) => index + 1) : [Number(replay)];
-      const histories: PayersModel[] = [];
+      const histories: AccountsModel[] = [];
       for (let from = 0; from < seeds.length; from += atOnce) {
         const group = seeds
           .slice(from, from + atOnce)

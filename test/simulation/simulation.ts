@@ -6,10 +6,10 @@ import { settlement } from "../ledger/fixtures.ts";
 import type { JournaledDatabase } from "../store/kind.ts";
 import { FakeClock } from "../support/clock.ts";
 import { costing } from "../support/rates.ts";
+import { AccountsModel } from "./accounts-model.ts";
 import { checkDatabase, checkExchanges, checkMemory, checkRefusal } from "./checks.ts";
 import { type GatewayLife, startGateway } from "./gateway.ts";
 import { models, operate, populate } from "./operator.ts";
-import { PayersModel } from "./payers-model.ts";
 import type { SeededRandom } from "./random.ts";
 
 /** What is known of an exchange: whether it still runs, what it was charged, and whether that is on disk for certain. */
@@ -32,7 +32,7 @@ export class Simulation {
   readonly #database: JournaledDatabase;
   readonly #clock: FakeClock;
   readonly #operator: Store;
-  readonly #model: PayersModel;
+  readonly #model: AccountsModel;
   readonly #exchanges: Exchange[] = [];
   #running: Exchange[] = [];
   #waiting: Promise<unknown>[] = [];
@@ -45,7 +45,7 @@ export class Simulation {
     database: JournaledDatabase;
     clock: FakeClock;
     operator: Store;
-    model: PayersModel;
+    model: AccountsModel;
     life: GatewayLife;
   }) {
     this.#random = parts.random;
@@ -64,7 +64,7 @@ export class Simulation {
   ): Promise<readonly string[]> {
     const clock = new FakeClock("2026-03-10T20:00:00Z");
     const operator = await database.openOperator(clock);
-    const model = new PayersModel();
+    const model = new AccountsModel();
     await populate(operator, model, clock.wallMs());
     const life = await startGateway(database, clock, (changes) => model.apply(changes));
     const simulation = new Simulation({ random, database, clock, operator, model, life });

@@ -148,7 +148,7 @@ function readPiece(
       input_tokens::float8 AS "inputTokens", cached_input_tokens::float8 AS "cachedInputTokens",
       output_tokens::float8 AS "outputTokens", CAST(amount AS text) AS amount, reference, note, entry_id::float8 AS "entryId"
     FROM (
-      SELECT ${payer} AS "accountNo", key_no, kind, CASE WHEN ${isCharged} THEN model END AS model,
+      SELECT ${billedAccountNo} AS "accountNo", key_no, kind, CASE WHEN ${isCharged} THEN model END AS model,
         CASE WHEN NOT ${isCharged} THEN id END AS entry_id, CASE WHEN NOT ${isCharged} THEN at_ms END AS at_ms,
         count(recorded_at_ms) AS requests,
         CASE WHEN kind = 'charge' THEN count(*) - count(recorded_at_ms) ELSE 0 END AS cancelled_calls, ${tokens}, sum(amount) AS amount, max(reference) AS reference, max(note) AS note
@@ -169,7 +169,7 @@ async function readOpenings(
     const parameters = new Parameters();
     const [since, until] = [parameters.add(piece.sinceMs), parameters.add(piece.untilMs)];
     const rows = await queries.read<{ no: number; amount: string }>(
-      `SELECT ${payer} AS no, CAST(sum(amount) AS text) AS amount FROM entries
+      `SELECT ${billedAccountNo} AS no, CAST(sum(amount) AS text) AS amount FROM entries
       WHERE ${isPosted} AND at_ms >= ${since} AND at_ms < ${until} ${isOf(accountId, parameters)} GROUP BY 1`,
       parameters.all,
     );
@@ -180,7 +180,7 @@ async function readOpenings(
 
 function isOf(accountId: string | undefined, parameters: Parameters): string {
   if (accountId === undefined) return "";
-  return `AND ${payer} = (SELECT no FROM accounts WHERE id = ${parameters.add(accountId)})`;
+  return `AND ${billedAccountNo} = (SELECT no FROM accounts WHERE id = ${parameters.add(accountId)})`;
 }
 
 /** Entries of requests, and those that count in `posted`: an overrun below 0 is owed, above 0 it was not charged. */
@@ -188,7 +188,7 @@ const isCharged = "kind IN ('charge', 'overrun')";
 const isPosted = "(kind <> 'overrun' OR amount < 0)";
 
 /** The billed account. SQLite omits the key's own account, which has the key's number. */
-const payer = "coalesce(account_no, key_no)";
+const billedAccountNo = "coalesce(account_no, key_no)";
 
 const tokens = `
   coalesce(sum(input_tokens + cached_input_tokens + cache_write_tokens), 0) AS input_tokens,

@@ -167,7 +167,7 @@ export class SqliteWriter implements BatchWriter {
 
   #settle(item: JournalItem & { kind: "settle" }): void {
     const { charge, record, response, ending, turns = [], hasProgress, holdId, attempts = [] } = item;
-    const key = this.#payer(charge);
+    const key = this.#writtenKey(charge);
     const own = rowAttempt(item);
     const credential = own?.credential ?? null;
     if (ending === null) this.#entries.charge(key, charge, record, credential);
@@ -224,7 +224,7 @@ export class SqliteWriter implements BatchWriter {
   }
 
   #progress(progress: HoldProgress): void {
-    const { no, accountNo } = this.#payer(progress);
+    const { no, accountNo } = this.#writtenKey(progress);
     const { quantities, served } = progress;
     this.#upsertHold.run(
       progress.holdId,
@@ -248,7 +248,7 @@ export class SqliteWriter implements BatchWriter {
     for (const idKey of idKeys) this.#insertGiven.run(no, idKey, provider, credential, tokens, atMs);
   }
 
-  #payer({ keyId, accountId }: Pick<ChargeEntry, "keyId" | "accountId">): WrittenKey {
+  #writtenKey({ keyId, accountId }: Pick<ChargeEntry, "keyId" | "accountId">): WrittenKey {
     const no = this.#keyNo(keyId);
     const { accountNo, isCredit } = this.#account(accountId);
     return { no, accountNo, isCredit };

@@ -3,8 +3,8 @@ import { GatewayError } from "../../../../src/base/errors.ts";
 import { newId } from "../../../../src/base/id.ts";
 import { Account } from "../../../../src/ledger/account.ts";
 import { Cap } from "../../../../src/ledger/cap.ts";
-import { Payer } from "../../../../src/ledger/payer.ts";
-import { payerOf } from "../../../../src/ledger/shared-accounts.ts";
+import { KeyFunds } from "../../../../src/ledger/key-funds.ts";
+import { fundsOf } from "../../../../src/ledger/shared-accounts.ts";
 import type { HoldDecision, HoldOrder } from "../../../../src/store/node.ts";
 import { endOf, type HoldEnd, releaseOf } from "../../../../src/store/postgres/lanes/hold-end.ts";
 import {
@@ -37,7 +37,7 @@ let lastCapNo = 0;
 interface OpenHold {
   readonly accountNo: number;
   readonly id: string;
-  readonly payer: Payer;
+  readonly funds: KeyFunds;
   readonly model: string;
   /** What would be charged if its node died now. */
   produced: number;
@@ -52,7 +52,7 @@ class History {
   readonly seed: number;
   readonly random: SeededRandom;
   readonly account: Account;
-  readonly payers: readonly Payer[];
+  readonly funds: readonly KeyFunds[];
   /** As the database's verdicts have it. */
   accountNo = 0;
   readonly open: OpenHold[] = [];
@@ -72,10 +72,10 @@ class History {
     });
     const totals = emptyAccount(first.accountId);
     this.account = new Account(first, totals, 0, this.#caps("account_cap"));
-    this.payers = Array.from({ length: this.random.between(1, 3) }, (_, index) => {
+    this.funds = Array.from({ length: this.random.between(1, 3) }, (_, index) => {
       const { mode, isOpen, budgetTokens, period, accountId } = first;
       const key = index === 0 ? first : keyRecord({ mode, isOpen, budgetTokens, period, accountId });
-      return new Payer(key, this.account, emptyKey(key.id), this.#caps("key_cap"));
+      return new KeyFunds(key, this.account, emptyKey(key.id), this.#caps("key_cap"));
     });
     if (isCredit) this.credit(this.random.between(0, 2_000));
   }
@@ -85,13 +85,13 @@ class History {
   }
 
   get accountId(): string {
-    return this.payers[0]?.key.accountId ?? "";
+    return this.funds[0]?.key.accountId ?? "";
   }
 
   get caps(): readonly { cap: CapRecord; keyId: string | null }[] {
     return [
       ...this.account.caps.map(({ record }) => ({ cap: record, keyId: null })),
-      ...this.payers.flatMap(({ caps, key }) => caps.map(({ record }) => ({ cap: record, keyId: key.id }))),
+      ...this.funds.flatMap(({ caps, key }) => caps.map(({ record }) => ({ cap: record, keyId: key.id }))),
     ];
   }
 
@@ -130,7 +130,7 @@ class History {
   holds(): HoldOrder[] {
     return Array.from({ length: this.random.between(0, 3) }, () => ({
       holdId: newId("req_"),
-      keyId: this.random.pick(this.payers)?.key.id ?? "",
+      keyId: this.random.pick(this.funds)?.key.id ?? "",
       amount: this.random.between(0, 500),
       nowMs: this.nowMs,
       model: this.random.pick(models) ?? "",
@@ -139,20 +139,20 @@ class History {
     }));
   }
 
-  payerOf(keyId: string): Payer {
-    const payer = this.payers.find(({ key }) => key.id === keyId);
-    if (payer === undefined) throw new Error(`no key ${keyId}`);
-    return payer;
+  fundsOf(keyId: string): KeyFunds {
+    const funds = this.funds.find(({ key }) => key.id === keyId);
+    if (funds === undefined) throw new Error(`no key ${keyId}`);
+    return funds;
   }
 
   /** The same in TypeScript. */
   decide({ holdId, keyId, amount, model }: HoldOrder) {
     this.lastHoldMs = this.nowMs;
-    const payer = this.payerOf(keyId);
+    const funds = this.fundsOf(keyId);
     try {
-      const hold = this.account.hold(amount, this.nowMs, payer.capsFor(model));
+      const hold = this.account.hold(amount, this.nowMs, funds.capsFor(model));
       const { accountNo, nowMs: openedAtMs } = this;
-      this.open.push({ id: holdId, accountNo, payer, model, produced: 0, openedAtMs, ...hold });
+      this.open.push({ id: holdId, accountNo, funds, model, produced: 0, openedAtMs, ...hold });
       return { decision: "held" as const, error: null, hold };
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
@@ -162,21 +162,21 @@ class History {
 
   /** What is left of every bound that it falls under. */
   remaining({ keyId, model }: HoldOrder): number {
-    const caps = this.payerOf(keyId).capsFor(model);
+    const caps = this.fundsOf(keyId).capsFor(model);
     return Math.min(this.account.remaining(), ...caps.map((cap) => cap.remaining()));
   }
 
   #release(hold: OpenHold): void {
-    this.account.release(hold, hold.payer.capsFor(hold.model));
+    this.account.release(hold, hold.funds.capsFor(hold.model));
   }
 
   settle(hold: OpenHold, cost: number, atMs: number, isLost = false) {
     const { owed: _, ...settled } = this.account.settle(
       { ...hold, isLost, amount: isLost ? 0 : hold.amount },
       cost,
-      hold.payer.capsFor(hold.model),
+      hold.funds.capsFor(hold.model),
     );
-    hold.payer.charge(settled.charged, atMs);
+    hold.funds.charge(settled.charged, atMs);
     return settled;
   }
 
@@ -188,7 +188,7 @@ class History {
       if (hold === undefined) throw new Error("there is one");
       if (this.random.chance(0.25)) {
         this.#release(hold);
-        return { end: releaseOf(hold.id, hold.payer.key.id), expected: { charged: 0, overrun: 0 } };
+        return { end: releaseOf(hold.id, hold.funds.key.id), expected: { charged: 0, overrun: 0 } };
       }
       return this.#settle(hold);
     });
@@ -221,13 +221,13 @@ class History {
       ? hold.amount + this.random.between(1, 700)
       : this.random.between(0, hold.amount);
     const isRecorded = this.random.chance(0.7);
-    const { model, payer } = hold;
+    const { model, funds } = hold;
     const record = isRecorded
-      ? usageRecord(payer.key.id, { exchangeId: hold.id, atMs: this.nowMs, model })
+      ? usageRecord(funds.key.id, { exchangeId: hold.id, atMs: this.nowMs, model })
       : null;
     const expected = this.settle(hold, cost, this.nowMs);
     if (record !== null) {
-      payer.count({ ...record, costNano: this.terms.mode === "credit" ? expected.charged : 0 });
+      funds.count({ ...record, costNano: this.terms.mode === "credit" ? expected.charged : 0 });
     }
     const outcome = isRecorded ? "completed" : "cancelled";
     const end = endOf({ ...orderOf(hold), ...costing(cost), atMs: this.nowMs, outcome, record });
@@ -235,10 +235,10 @@ class History {
   }
 }
 
-function orderOf({ id, accountNo, payer, model, openedAtMs, periodStartMs, countedAtMs }: OpenHold) {
+function orderOf({ id, accountNo, funds, model, openedAtMs, periodStartMs, countedAtMs }: OpenHold) {
   return {
     holdId: id,
-    keyId: payer.key.id,
+    keyId: funds.key.id,
     accountNo,
     openedAtMs,
     periodStartMs,
@@ -301,7 +301,7 @@ type Query = ReturnType<typeof clientOf>["query"];
 type Batch = readonly [number, number, number];
 
 async function insertAccounts(query: Query, histories: readonly History[]): Promise<void> {
-  const payers = histories.flatMap((history) => history.payers);
+  const funds = histories.flatMap((history) => history.funds);
   await query(
     `INSERT INTO accounts (id, mode, is_open, budget_tokens, period, created_at_ms)
     SELECT id, mode, is_open::int, budget::int8, period, 0
@@ -318,7 +318,7 @@ async function insertAccounts(query: Query, histories: readonly History[]): Prom
     `INSERT INTO keys (id, account_no, hash, prefix, status, scope, created_at_ms, revision)
     SELECT key.id, (SELECT no FROM accounts WHERE accounts.id = account), key.id, 'slu_', 'active', 'all', 0, 0
     FROM unnest($1::text[], $2::text[]) AS key (id, account)`,
-    [payers.map(({ key }) => key.id), payers.map(({ key }) => key.accountId)],
+    [funds.map(({ key }) => key.id), funds.map(({ key }) => key.accountId)],
   );
   await query("INSERT INTO key_sums (key_no) SELECT no FROM keys ON CONFLICT DO NOTHING");
   const caps = histories.flatMap((history) => history.caps.map((cap) => ({ history, ...cap })));
@@ -476,18 +476,18 @@ async function momentOfTakeover(query: Query, taker: number): Promise<number> {
 }
 
 async function compareAccounts(query: Query, histories: readonly History[]): Promise<void> {
-  const payers = histories.flatMap((history) => history.payers.map((payer) => ({ history, payer })));
+  const allFunds = histories.flatMap((history) => history.funds.map((funds) => ({ history, funds })));
   const states = await readAccounts(
     query,
-    payers.map(({ payer }) => payer.key.id),
+    allFunds.map(({ funds }) => funds.key.id),
   );
-  for (const [index, { history, payer }] of payers.entries()) {
+  for (const [index, { history, funds }] of allFunds.entries()) {
     const state = states[index];
     if (state == null) throw new Error(`seed ${history.seed} has no account`);
-    const inSql = payerOf(payer.key, state).summary(history.lastHoldMs);
+    const inSql = fundsOf(funds.key, state).summary(history.lastHoldMs);
     expect({ seed: history.seed, ...inSql }).toEqual({
       seed: history.seed,
-      ...payer.summary(history.lastHoldMs),
+      ...funds.summary(history.lastHoldMs),
     });
   }
 }

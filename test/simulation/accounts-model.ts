@@ -27,7 +27,7 @@ export interface ExpectedRefusal {
  * What the protocol says about keys, accounts and caps, written a second time and as plainly as possible, without
  * regard to speed: the ledger must always agree with it.
  */
-export class PayersModel {
+export class AccountsModel {
   readonly accounts = new Map<string, AccountModel>();
   readonly keys = new Map<string, KeyRecord>();
   /** By their numbers. */

@@ -4,19 +4,23 @@ import { temporaryFolder } from "../store/fixtures.ts";
 import { runIn, trustNodeClocks } from "../store/postgres/fixtures.ts";
 import { FakeClock } from "../support/clock.ts";
 import { hasPostgres, sharedPostgres } from "../support/postgres.ts";
-import { openMemory, type PayersBench } from "./payers.ts";
+import { type AccountsBench, openMemory } from "./accounts-bench.ts";
 
-export const payerKinds: readonly (readonly [string, (gateways: number) => Promise<PayersBench>])[] = [
+export const accountsKinds: readonly (readonly [string, (gateways: number) => Promise<AccountsBench>])[] = [
   ["in memory", openMemory],
   ...(hasPostgres ? ([["on PostgreSQL", openShared]] as const) : []),
 ];
 
-export async function openShared(count: number): Promise<PayersBench> {
+export async function openShared(count: number): Promise<AccountsBench> {
   return openByClock(count, new FakeClock("2026-11-16T12:00:00Z"), true);
 }
 
 /** Unless it is trusted, the database's own clock decides. */
-export async function openByClock(count: number, clock: FakeClock, isTrusted: boolean): Promise<PayersBench> {
+export async function openByClock(
+  count: number,
+  clock: FakeClock,
+  isTrusted: boolean,
+): Promise<AccountsBench> {
   const server = sharedPostgres();
   const location = { url: server.url(await server.createDatabase()), password: null, prepare: true };
   const folders = Array.from({ length: count }, () => temporaryFolder());

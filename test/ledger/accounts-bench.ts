@@ -8,7 +8,7 @@ import { FakeClock } from "../support/clock.ts";
 import { startProcess } from "./fixtures.ts";
 
 /** Accounts that decide, in memory or in a database that several gateways share, and an operator beside them. */
-export interface PayersBench extends AsyncDisposable {
+export interface AccountsBench extends AsyncDisposable {
   readonly clock: FakeClock;
   readonly store: Store;
   /** One for each gateway. */
@@ -19,7 +19,7 @@ export interface PayersBench extends AsyncDisposable {
   returnToPresent(): Promise<boolean>;
 }
 
-export async function openMemory(): Promise<PayersBench> {
+export async function openMemory(): Promise<AccountsBench> {
   const clock = new FakeClock("2026-11-16T12:00:00Z");
   const database = await sqlite.create();
   const { store: gateway, ledger, watcher } = await startProcess(database, clock);
@@ -43,7 +43,7 @@ export function cap(limit: number, period: CapLimit["period"], models: string | 
 }
 
 export async function addAccount(
-  { store }: PayersBench,
+  { store }: AccountsBench,
   overrides: Partial<AccountRecord>,
   creditNano = 0,
 ): Promise<AccountRecord> {
@@ -68,7 +68,7 @@ export async function addAccount(
 }
 
 export async function addKeys(
-  { store }: PayersBench,
+  { store }: AccountsBench,
   { id: accountId, mode }: Pick<AccountRecord, "id" | "mode">,
   count: number,
   overrides: Partial<KeyRecord> = {},

@@ -16,7 +16,7 @@ import {
 import { Account } from "./account.ts";
 import type { HeldAmount } from "./bound.ts";
 import { Cap } from "./cap.ts";
-import { Payer } from "./payer.ts";
+import { KeyFunds } from "./key-funds.ts";
 
 /** What charges and holds have in common. A new cap counts both. */
 interface Drawn {
@@ -26,11 +26,11 @@ interface Drawn {
 }
 
 /** All keys and accounts in memory, kept up to date with operators' changes. */
-export class Payers {
+export class Funds {
   readonly #store: Pick<JournaledStore, "countCaps">;
   readonly #open: Iterable<Drawn & HeldAmount>;
   readonly #accounts = new Map<string, Account>();
-  readonly #byKey = new Map<string, Payer>();
+  readonly #byKey = new Map<string, KeyFunds>();
 
   /** `open` iterates over the open holds at any time. */
   constructor(
@@ -51,15 +51,15 @@ export class Payers {
     const keyTotals = new Map(snapshot.keyTotals.map((totals) => [totals.keyId, totals]));
     for (const key of snapshot.keys) {
       const totals = keyTotals.get(key.id) ?? emptyKey(key.id);
-      const payer = new Payer(key, this.account(key.accountId), totals, capsOf(key.caps, "key_cap"));
-      this.#byKey.set(key.id, payer);
+      const funds = new KeyFunds(key, this.account(key.accountId), totals, capsOf(key.caps, "key_cap"));
+      this.#byKey.set(key.id, funds);
     }
   }
 
-  of(keyId: string): Payer {
-    const payer = this.#byKey.get(keyId);
-    assert(payer !== undefined, "there is no such key", keyId);
-    return payer;
+  of(keyId: string): KeyFunds {
+    const funds = this.#byKey.get(keyId);
+    assert(funds !== undefined, "there is no such key", keyId);
+    return funds;
   }
 
   account(accountId: string): Account {
@@ -112,9 +112,9 @@ export class Payers {
       recountCaps(account?.caps ?? []);
     }
     for (const totals of keyTotals) {
-      const payer = this.#byKey.get(totals.keyId);
-      payer?.recountDay(totals);
-      recountCaps(payer?.caps ?? []);
+      const funds = this.#byKey.get(totals.keyId);
+      funds?.recountDay(totals);
+      recountCaps(funds?.caps ?? []);
     }
     for (const charge of pending) {
       const { charged, countedAtMs } = charge;
@@ -149,11 +149,11 @@ export class Payers {
 
   #applyKey(key: KeyRecord): void {
     const account = this.account(key.accountId);
-    const payer = this.#byKey.get(key.id) ?? new Payer(key, account, emptyKey(key.id));
-    this.#byKey.set(key.id, payer);
-    payer.key = key;
-    payer.account = account;
-    payer.caps = this.#capsOf(key.caps, payer.caps, "key_cap", (drawn) => drawn.keyId === key.id);
+    const funds = this.#byKey.get(key.id) ?? new KeyFunds(key, account, emptyKey(key.id));
+    this.#byKey.set(key.id, funds);
+    funds.key = key;
+    funds.account = account;
+    funds.caps = this.#capsOf(key.caps, funds.caps, "key_cap", (drawn) => drawn.keyId === key.id);
   }
 
   /** Existing caps keep their counts. A new cap counts everything charged and held in its period. */

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { msPerDay, msPerHour } from "../../src/base/clock.ts";
-import { Payers } from "../../src/ledger/payers.ts";
+import { Funds } from "../../src/ledger/funds.ts";
 import type { AccountRecord, CapTotals, ChargeEntry, Snapshot } from "../../src/store/store.ts";
 import { keyRecord } from "../store/fixtures.ts";
 
@@ -29,18 +29,18 @@ const account: AccountRecord = {
 const cap = { no: 1, limit: 100, period: "day", models: "gpt-*", extra: 0, extraPeriodMs: 0 } as const;
 
 /** One key and its account; what was charged and is not written yet, and what is held. */
-function payersOf(pending: readonly object[], open: readonly object[], totals: readonly CapTotals[] = []) {
+function fundsOf(pending: readonly object[], open: readonly object[], totals: readonly CapTotals[] = []) {
   const nothing = { accountTotals: [], keyTotals: [], capTotals: [], openHolds: [], unbalancedId: null };
   const snapshot: Snapshot = { revision: 1, accounts: [account], keys: [key], ...nothing };
   const drawn = { keyId: key.id, accountId: account.id, periodStartMs: 0, countedAtMs: today };
   const charges = pending.map((each) => ({ ...drawn, ...each }) as ChargeEntry);
   const store = { countCaps: () => ({ totals, pending: charges }) };
   const holds = open.map((each) => ({ ...drawn, amount: 0, model: "", ...each }));
-  return new Payers(store, snapshot, holds);
+  return new Funds(store, snapshot, holds);
 }
 
 test("a new cap counts what is charged and held of its models, by its own keys, and no more", () => {
-  const payers = payersOf(
+  const funds = fundsOf(
     [
       { charged: 5, model: "gpt-5" },
       { charged: 7, model: "claude" },
@@ -53,25 +53,25 @@ test("a new cap counts what is charged and held of its models, by its own keys, 
     ],
     [{ no: 1, periodStartMs: today, used: 1 }],
   );
-  payers.apply({ revision: 2, accounts: [], keys: [{ ...key, caps: [cap] }], entries: [] });
-  expect(payers.of(key.id).caps[0]?.state(today)).toMatchObject({ used: 6, held: 20 });
-  payers.apply({ revision: 3, accounts: [{ ...account, caps: [cap] }], keys: [], entries: [] });
-  expect(payers.account(account.id).caps[0]?.state(today)).toMatchObject({ used: 15, held: 60 });
+  funds.apply({ revision: 2, accounts: [], keys: [{ ...key, caps: [cap] }], entries: [] });
+  expect(funds.of(key.id).caps[0]?.state(today)).toMatchObject({ used: 6, held: 20 });
+  funds.apply({ revision: 3, accounts: [{ ...account, caps: [cap] }], keys: [], entries: [] });
+  expect(funds.account(account.id).caps[0]?.state(today)).toMatchObject({ used: 15, held: 60 });
 });
 
 test("a cap that is changed keeps what it has counted", () => {
-  const payers = payersOf([{ charged: 5, model: "gpt-5" }], []);
-  payers.apply({ revision: 2, accounts: [], keys: [{ ...key, caps: [cap] }], entries: [] });
-  payers.apply({ revision: 3, accounts: [], keys: [{ ...key, caps: [{ ...cap, limit: 50 }] }], entries: [] });
-  expect(payers.of(key.id).caps[0]?.state(today)).toMatchObject({ limit: 50, used: 5, left: 45 });
+  const funds = fundsOf([{ charged: 5, model: "gpt-5" }], []);
+  funds.apply({ revision: 2, accounts: [], keys: [{ ...key, caps: [cap] }], entries: [] });
+  funds.apply({ revision: 3, accounts: [], keys: [{ ...key, caps: [{ ...cap, limit: 50 }] }], entries: [] });
+  expect(funds.of(key.id).caps[0]?.state(today)).toMatchObject({ limit: 50, used: 5, left: 45 });
 });
 
 test("a hold that counts more than an hour ahead counts now, in the running period", () => {
-  const payers = payersOf([], []);
+  const funds = fundsOf([], []);
   const drawn = { keyId: key.id, accountId: account.id, model: "gpt-5" };
   const soon = { periodStartMs: nextMonth, countedAtMs: today + msPerHour };
-  expect(payers.presentOf({ ...drawn, ...soon }, today)).toEqual(soon);
+  expect(funds.presentOf({ ...drawn, ...soon }, today)).toEqual(soon);
   const ahead = { periodStartMs: nextMonth, countedAtMs: nextMonth + msPerDay };
   const running = { periodStartMs: Date.UTC(2026, 10, 1), countedAtMs: today };
-  expect(payers.presentOf({ ...drawn, ...ahead }, today)).toEqual(running);
+  expect(funds.presentOf({ ...drawn, ...ahead }, today)).toEqual(running);
 });

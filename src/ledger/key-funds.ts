@@ -8,7 +8,7 @@ import type { AccountSummary } from "./summary.ts";
 const noCaps: readonly Cap[] = [];
 
 /** A key in memory with its account, its caps and its own totals. */
-export class Payer {
+export class KeyFunds {
   key: KeyRecord;
   account: Account;
   caps: readonly Cap[];
