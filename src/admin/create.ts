@@ -7,7 +7,7 @@ import type { Gateway } from "../gateway/gateway.ts";
 import { hashSecret } from "../keys/hash.ts";
 import { RateLimiter } from "../limits/rate-limiter.ts";
 import type { CallerIdQueue } from "../store/caller-id-queue.ts";
-import type { EndingQueue } from "../store/ending-queue.ts";
+import type { OutcomeQueue } from "../store/outcome-queue.ts";
 import { isToken, loadAdminToken } from "./auth/admin-token.ts";
 import { endLostSignIns } from "./auth/device/device-keys.ts";
 import type { Guard } from "./auth/guard.ts";
@@ -26,7 +26,7 @@ interface AdminParts {
   readonly backend: Backend;
   readonly live: Live;
   readonly version: string;
-  readonly endings: Pick<EndingQueue, "dropped" | "flush">;
+  readonly requestLog: Pick<OutcomeQueue, "dropped" | "flush">;
   readonly callerIds: Pick<CallerIdQueue, "flush">;
   readonly monitor: Pick<AttentionMonitor, "list">;
   readonly configOnDisk: ConfigOnDisk | undefined;
@@ -49,7 +49,7 @@ export interface Admin {
 }
 
 export async function createAdmin(parts: AdminParts): Promise<Admin> {
-  const { gateway, backend, live, version, endings, callerIds, monitor, configOnDisk } = parts;
+  const { gateway, backend, live, version, requestLog, callerIds, monitor, configOnDisk } = parts;
   const { store } = backend;
   const { clock, keys, accounts, ongoing } = gateway;
   const { admin } = gateway.configured.settings;
@@ -82,9 +82,9 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
     deploymentHealth: () => gateway.configured.upstream.health(),
     attention: () => monitor.list,
     inFlight: () => ongoing.size,
-    droppedEndings: () => endings.dropped,
-    flushEndings: async () => {
-      await Promise.all([endings.flush(), callerIds.flush()]);
+    requestLogDropped: () => requestLog.dropped,
+    flushRequestLog: async () => {
+      await Promise.all([requestLog.flush(), callerIds.flush()]);
     },
     oldestExchanges: (limit) => oldestExchanges(gateway, limit),
     isDraining: () => ongoing.isDraining,

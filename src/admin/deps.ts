@@ -37,10 +37,10 @@ export interface AdminDeps {
   /** What needs the operator's attention, as of the last look. */
   attention(): readonly Finding[];
   inFlight(): number;
-  /** Endings that were neither stored nor counted since the start. */
-  droppedEndings(): number;
-  /** Writes queued endings, so that a report includes what has just ended. */
-  flushEndings(): Promise<void>;
+  /** Outcomes neither stored nor counted since the start. */
+  requestLogDropped(): number;
+  /** Writes queued outcomes, so that a report includes what has just ended. */
+  flushRequestLog(): Promise<void>;
   oldestExchanges(limit: number): readonly InFlightView[];
   isDraining(): boolean;
   /** Why no new work is taken; null while it is. */

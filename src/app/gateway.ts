@@ -70,7 +70,7 @@ export function createGateway(settings: Settings, services: Services): Gateway {
       totalBytes: () => gateway.configured.settings.websocket.maxConnections,
       largestBytes: () => 1,
     }),
-    endings: services.endings,
+    requestLog: services.requestLog,
     callerIds: services.callerIds,
     observe: (facts) => {
       logs.exchange(facts);

@@ -10,7 +10,7 @@ import { ProviderIdOwners } from "../gateway/request/provider-id-owners.ts";
 import { KeyRing } from "../keys/keyring.ts";
 import type { Log, Logs } from "../observe/log.ts";
 import { CallerIdQueue } from "../store/caller-id-queue.ts";
-import { EndingQueue } from "../store/ending-queue.ts";
+import { OutcomeQueue } from "../store/outcome-queue.ts";
 import { StoreWatcher } from "../store/watcher.ts";
 import { TokenSources } from "../vendors/credentials/token-sources.ts";
 import { CurrentTracing } from "./current-tracing.ts";
@@ -44,11 +44,11 @@ export async function openServices(
   const largeBodies = new LargeBodies();
   opened.defer(() => largeBodies.stop());
   const watcher = watcherOf(backend, keys, logs.log);
-  const endings = new EndingQueue({
+  const requestLog = new OutcomeQueue({
     store,
-    onDropped: (count) => logs.log.warn({ count }, "endings of exchanges were neither kept nor counted"),
+    onDropped: (count) => logs.log.warn({ count }, "requestLog of exchanges were neither kept nor counted"),
   });
-  opened.defer(() => endings.close());
+  opened.defer(() => requestLog.close());
   const callerIds = new CallerIdQueue(store);
   opened.defer(() => callerIds.flush());
   // The providers' tokens that are fetched and refreshed.
@@ -76,7 +76,7 @@ export async function openServices(
     tokenCounter,
     largeBodies,
     watcher,
-    endings,
+    requestLog,
     callerIds,
     tokenSources,
   };

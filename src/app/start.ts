@@ -67,10 +67,10 @@ async function assemble(
   services: Services,
   opened: AsyncDisposableStack,
 ): Promise<RunningGateway> {
-  const { logs, backend, live, endings, callerIds } = services;
+  const { logs, backend, live, requestLog, callerIds } = services;
   const gateway = createGateway(settings, services);
   const monitor = createMonitor(gateway, services);
-  const parts = { gateway, backend, live, version, endings, callerIds, monitor, configOnDisk };
+  const parts = { gateway, backend, live, version, requestLog, callerIds, monitor, configOnDisk };
   const admin = await createAdmin(parts);
   opened.defer(() => admin.close());
   const servers = await openServers(gateway, admin, logs.log, opened);

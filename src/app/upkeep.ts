@@ -2,7 +2,7 @@ import type { AttentionMonitor } from "../alerts/monitor.ts";
 import { msPerDay } from "../base/clock.ts";
 import { Repeating } from "../base/loop/repeating.ts";
 import type { Gateway } from "../gateway/gateway.ts";
-import { EndingRetention } from "../store/ending-retention.ts";
+import { RequestLogRetention } from "../store/request-log-retention.ts";
 import { TroubleWatch } from "../store/trouble-watch.ts";
 import type { Services } from "./services.ts";
 
@@ -22,7 +22,7 @@ export function startUpkeep(
     const { requestDays, requestRows } = gateway.configured.settings.retention;
     return { requestsMs: requestDays * msPerDay, requestRows };
   };
-  const retention = new EndingRetention({ store: backend.store, clock, limits, onError });
+  const retention = new RequestLogRetention({ store: backend.store, clock, limits, onError });
   const alarms = new TroubleWatch({
     store: backend,
     onTrouble: ({ reason, advice }) => log.error({ advice }, `no new work is taken: ${reason}`),

@@ -67,9 +67,9 @@ function keepCallerId(gateway: Gateway, exchange: Exchange, outcome: ExchangeEnd
 function report(gateway: Gateway, exchange: Exchange, { status, outcome, error }: ExchangeEnd): void {
   gateway.observe(exchange.facts(status, outcome, error));
   keepCallerId(gateway, exchange, outcome);
-  const isExplained = outcome === "completed" || outcome === "replayed" || exchange.isEndingKept;
+  const isExplained = outcome === "completed" || outcome === "replayed" || exchange.isOutcomeRecorded;
   if (isExplained || exchange.key === null) return;
   // A charge that is still on its way takes its attempts with it.
   const attempts = exchange.hold?.state === "settled" ? noAttemptCounts : exchange.billable.uncharged();
-  gateway.endings.take(exchange.ending(outcome, status, error), attempts);
+  gateway.requestLog.take(exchange.outcomeRecord(outcome, status, error), attempts);
 }

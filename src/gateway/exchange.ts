@@ -18,7 +18,14 @@ import type { Hold } from "../ledger/accounts.ts";
 import type { BodyReservation } from "../limits/body-budget.ts";
 import type { RateVerdict, TokenReservation } from "../limits/verdict.ts";
 import type { ExchangeFacts } from "../observe/exchange.ts";
-import type { Ending, ExchangeEnding, KeyRecord, Outcome, TurnRecord, UsageRecord } from "../store/store.ts";
+import type {
+  KeyRecord,
+  Outcome,
+  OutcomeRecord,
+  RequestOutcome,
+  TurnRecord,
+  UsageRecord,
+} from "../store/store.ts";
 import type { Deployment, FailedAttempt, Opened } from "../upstream/upstream.ts";
 import type { Guarded } from "./answer/watchdog.ts";
 import { BillableAttempts } from "./attempt/billable-attempts.ts";
@@ -73,8 +80,8 @@ export class Exchange {
   replay: Extract<ClaimResult, { kind: "replay" }> | null = null;
   /** Why an answer broke off after it had begun. */
   brokenBy: unknown = null;
-  /** Its ending was stored together with its charge. */
-  isEndingKept = false;
+  /** Its outcome was stored together with its charge. */
+  isOutcomeRecorded = false;
   /** Fields of the request that the provider was not sent: by the translation, and for want of a price. */
   dropped: readonly string[] = none;
   withheld: readonly string[] = none;
@@ -229,7 +236,7 @@ export class Exchange {
   }
 
   /** Why it ended as it did, for operators. A client that has left was sent no error. */
-  ending(outcome: Ending, status: number, thrown: unknown): ExchangeEnding {
+  outcomeRecord(outcome: RequestOutcome, status: number, thrown: unknown): OutcomeRecord {
     const error = outcome === "cancelled" ? null : thrown;
     const denied = error instanceof GatewayError ? error.denied : undefined;
     return {

@@ -10,7 +10,7 @@ import type { ByteLimiter } from "../limits/byte-limiter.ts";
 import type { InflateLimiter } from "../limits/inflate-limiter.ts";
 import type { RateLimits } from "../limits/verdict.ts";
 import type { ExchangeObserver } from "../observe/exchange.ts";
-import type { AttemptCount, CallerId, ExchangeEnding } from "../store/store.ts";
+import type { AttemptCount, CallerId, OutcomeRecord } from "../store/store.ts";
 import type { Ongoing } from "./admission/ongoing.ts";
 import type { Watchdog } from "./answer/watchdog.ts";
 import type { LargeBodies } from "./body-worker/body-worker.ts";
@@ -58,8 +58,8 @@ export interface Gateway {
   /** Counts WebSockets: what the runtime collects for one is as much as its longest message. */
   readonly socketSlots: BodyBudget;
   readonly observe: ExchangeObserver;
-  /** Stores endings of exchanges that were not charged. */
-  readonly endings: { take(ending: ExchangeEnding, attempts: readonly AttemptCount[]): void };
+  /** Stores requestLog of exchanges that were not charged. */
+  readonly requestLog: { take(record: OutcomeRecord, attempts: readonly AttemptCount[]): void };
   /** Stores the ids that clients gave their calls. */
   readonly callerIds: { take(callerId: CallerId): void };
   /** Reads changes of keys and balances by other processes now, not at the next poll. */

@@ -1,5 +1,5 @@
 import { assertAmount } from "../base/assert.ts";
-import type { ChargedEnding, HeldFor, PricedCharge, UsageRecord } from "../store/store.ts";
+import type { ChargedOutcome, HeldFor, PricedCharge, UsageRecord } from "../store/store.ts";
 
 export interface HoldRequest {
   readonly keyId: string;
@@ -98,6 +98,6 @@ export interface RecordInMaking extends UsageRecord {
   costNano: number;
 }
 
-export interface Settlement extends ChargedEnding {
+export interface Settlement extends ChargedOutcome {
   readonly record: RecordInMaking | null;
 }

@@ -123,7 +123,7 @@ export class Ledger implements Accounts {
       record,
       response: settlement.response,
       turns: settlement.turns,
-      ending: settlement.ending && { ...settlement.ending, atMs },
+      outcomeRecord: settlement.outcomeRecord && { ...settlement.outcomeRecord, atMs },
       attempts: settlement.attempts,
     };
     await this.#store.commit([item], this.#open.size > 0);

@@ -72,7 +72,7 @@ function interrupt(hold: HoldProgress, settled: SettledParts, atMs: number): Jou
     },
     record: null,
     response: null,
-    ending: {
+    outcomeRecord: {
       exchangeId: holdId,
       keyId,
       atMs,
@@ -104,7 +104,7 @@ function interrupted(served: Served, { quantities, rates }: HoldProgress): Attem
   const used = quantities ?? {};
   const outputTokens = outputTokensOf(used);
   return chargedAttempt(served, {
-    ending: "interrupted",
+    outcome: "interrupted",
     isEstimated: true,
     told: null,
     inputTokens: tokensOf(used) - outputTokens,

@@ -115,7 +115,7 @@ export class SharedAccounts implements Accounts {
     assertAmount(settlement.cost, "cost");
     assert(hold instanceof SharedHold, "a hold of these accounts");
     if (!this.#end(hold, "settled")) return null;
-    const { record, ending } = settlement;
+    const { record, outcomeRecord } = settlement;
     const atMs = this.#clock.wallMs() + this.#node.clockOffsetMs;
     const written = this.#written();
     // A turn without all its parts would not replace the stored conversation, so they are written first.
@@ -128,7 +128,7 @@ export class SharedAccounts implements Accounts {
         accountNo: hold.accountNo,
         openedAtMs: hold.openedAtMs,
         atMs,
-        ending: ending && { ...ending, atMs },
+        outcomeRecord: outcomeRecord && { ...outcomeRecord, atMs },
       })
       .catch(asRefusal);
     if (written !== null) await written;

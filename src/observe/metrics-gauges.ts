@@ -5,7 +5,7 @@ export interface Gauges {
   /** Whether new work is taken, as `/readyz` says. */
   readonly ready: boolean;
   readonly inFlight: number;
-  readonly droppedEndings: number;
+  readonly requestLogDropped: number;
   /** Null if content is not recorded. */
   readonly droppedContent: number | null;
   readonly heldCredits: number;
@@ -64,7 +64,7 @@ export function renderGauges(out: Exposition, gauges: Gauges): void {
   gauge("sluice_requests_in_flight", "Requests in progress.", gauges.inFlight);
   const dropped =
     "Requests missing from the request log and from reports, because there were too many at once.";
-  out.family("sluice_request_log_dropped_total", "counter", dropped, gauges.droppedEndings);
+  out.family("sluice_request_log_dropped_total", "counter", dropped, gauges.requestLogDropped);
   if (gauges.droppedContent !== null) {
     const lost = "Requests whose content was not recorded or traced, because a queue or the disk was full.";
     out.family("sluice_content_dropped_total", "counter", lost, gauges.droppedContent);

@@ -9,7 +9,7 @@ export interface Served {
 }
 
 /** The outcome of the exchange that was charged for it, or `uncharged`. */
-export type AttemptEnding = "completed" | "failed" | "cancelled" | "interrupted" | "uncharged";
+export type AttemptOutcome = "completed" | "failed" | "cancelled" | "interrupted" | "uncharged";
 
 /** The totals kept of attempts, to be compared with a provider's usage report. */
 export const attemptFigureNames = [
@@ -32,7 +32,7 @@ export type AttemptFigures = { readonly [Name in (typeof attemptFigureNames)[num
 
 /** One attempt, or the sum of several with the same provider, credential, model and outcome. */
 export interface AttemptCount extends Served, AttemptFigures {
-  readonly ending: AttemptEnding;
+  readonly outcome: AttemptOutcome;
 }
 
 /** The attempts of a day (UTC, since 1970). */
@@ -43,7 +43,7 @@ export interface AttemptSums extends AttemptCount {
 export const noAttemptCounts: readonly AttemptCount[] = [];
 
 export interface ChargedAttempt {
-  readonly ending: AttemptEnding;
+  readonly outcome: AttemptOutcome;
   readonly isEstimated: boolean;
   /** The usage that the provider reported; null if none. */
   readonly told: Usage | null;
@@ -58,7 +58,7 @@ export function chargedAttempt(served: Served, charge: ChargedAttempt): AttemptC
     provider: served.provider,
     credential: served.credential,
     upstreamModel: served.upstreamModel,
-    ending: charge.ending,
+    outcome: charge.outcome,
     attempts: 1,
     estimated: charge.isEstimated ? 1 : 0,
     inputTokens: told.inputTokens,
@@ -73,7 +73,7 @@ export function chargedAttempt(served: Served, charge: ChargedAttempt): AttemptC
 
 export function unchargedAttempt(served: Served, told: Usage | null): AttemptCount {
   const nothing = { isEstimated: false, told, inputTokens: 0, outputTokens: 0, costNano: 0 };
-  return chargedAttempt(served, { ending: "uncharged", ...nothing });
+  return chargedAttempt(served, { outcome: "uncharged", ...nothing });
 }
 
 // Safe cast: the keys are exactly the listed names.
@@ -104,13 +104,13 @@ export class AttemptTally {
     sums.costNano += count.costNano;
   }
 
-  #sumsOf(day: number, { provider, credential, upstreamModel, ending }: AttemptCount): Mutable<AttemptSums> {
+  #sumsOf(day: number, { provider, credential, upstreamModel, outcome }: AttemptCount): Mutable<AttemptSums> {
     const latest = this.#latest;
-    const isSame = latest !== null && latest.day === day && latest.ending === ending;
+    const isSame = latest !== null && latest.day === day && latest.outcome === outcome;
     const isSameModel = isSame && latest.upstreamModel === upstreamModel && latest.provider === provider;
     if (isSameModel && latest.credential === credential) return latest;
-    const name = `${day} ${ending} ${provider} ${credential} ${upstreamModel}`;
-    const sums = this.#sums.get(name) ?? { provider, credential, upstreamModel, ending, day, ...noFigures };
+    const name = `${day} ${outcome} ${provider} ${credential} ${upstreamModel}`;
+    const sums = this.#sums.get(name) ?? { provider, credential, upstreamModel, outcome, day, ...noFigures };
     this.#sums.set(name, sums);
     this.#latest = sums;
     return sums;

@@ -4,7 +4,7 @@ import type {
   BudgetPeriod,
   CapRecord,
   CapTotals,
-  ChargedEnding,
+  ChargedOutcome,
   HeldFor,
   PricedCharge,
   Totals,
@@ -169,7 +169,7 @@ export interface VerdictBound {
   readonly periodStartMs: number;
 }
 
-export interface ChargeOrder extends ChargedEnding, Omit<HeldFor, "accountId"> {
+export interface ChargeOrder extends ChargedOutcome, Omit<HeldFor, "accountId"> {
   readonly holdId: string;
   /** The account that holds the amount. */
   readonly accountNo: number;

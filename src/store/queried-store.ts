@@ -130,7 +130,7 @@ export function queriedStore(
     findGivenIds: (keyId, idKeys) => findGivenIds(read, keyId, idKeys),
     pruneGivenIds: (pruning) => pruneOldest(change, "given_ids", pruning),
     pruneCallerIds: (pruning) => pruneOldest(change, "caller_ids", pruning),
-    pruneEndings: (pruning) => pruneOldest(change, "exchange_endings", pruning),
+    pruneRequestLog: (pruning) => pruneOldest(change, "exchange_endings", pruning),
 
     async recordPruning({ what, atMs, pruned }) {
       await change(
@@ -143,11 +143,11 @@ export function queriedStore(
     async storage() {
       const [counts] = await read<Counts>(countRecords);
       assert(counts !== undefined, "a count has a row");
-      const { count: endings } = await reports.endingsKept();
+      const { count: loggedRequests } = await reports.requestLogSize();
       const prunings = await read<Pruning>(
         `SELECT what, at_ms::float8 AS "atMs", pruned::float8 AS pruned FROM prunings ORDER BY what`,
       );
-      return { ...(await sizes()), ...counts, endings, prunings };
+      return { ...(await sizes()), ...counts, loggedRequests, prunings };
     },
   } satisfies Partial<Store>;
 }

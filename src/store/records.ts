@@ -70,7 +70,7 @@ export type EntryKind = "topup" | "adjustment" | "charge" | "overrun";
 export type Outcome = "completed" | "failed" | "cancelled" | "interrupted";
 
 /** How any exchange of a key can end. */
-export type Ending = Outcome | "rejected";
+export type RequestOutcome = Outcome | "rejected";
 
 export interface Entry {
   readonly id: number;
@@ -190,7 +190,7 @@ export interface WrittenWithCharge {
   readonly record: UsageRecord | null;
   readonly response: StoredResponse | null;
   /** Null for an exchange that completed at the first attempt, as nearly all do. */
-  readonly ending: ExchangeEnding | null;
+  readonly outcomeRecord: OutcomeRecord | null;
   /** Every attempt that its provider may bill; absent if there was none. */
   readonly attempts?: readonly AttemptCount[] | undefined;
   /** Absent if the client cannot continue the response. */
@@ -198,7 +198,7 @@ export interface WrittenWithCharge {
 }
 
 /** The outcome of an exchange that is charged, with everything written for it. */
-export interface ChargedEnding extends PricedCharge, WrittenWithCharge {
+export interface ChargedOutcome extends PricedCharge, WrittenWithCharge {
   readonly basis: UsageBasis;
   readonly outcome: Outcome;
   /** The provider of the last attempt. */
@@ -206,7 +206,7 @@ export interface ChargedEnding extends PricedCharge, WrittenWithCharge {
 }
 
 /** How an exchange ended that did not simply complete. Contains no secret, prompt or response. */
-export interface ExchangeEnding {
+export interface OutcomeRecord {
   readonly exchangeId: string;
   readonly keyId: string;
   /** When it ended; reports count it at this time. */
@@ -219,7 +219,7 @@ export interface ExchangeEnding {
   readonly provider: string;
   readonly upstreamModel: string;
   readonly stream: boolean;
-  readonly outcome: Ending;
+  readonly outcome: RequestOutcome;
   /** The HTTP status sent to the client; null if interrupted. */
   readonly status: number | null;
   readonly code: string | null;
@@ -290,8 +290,8 @@ export type JournalItem =
   | { readonly kind: "release"; readonly holdId: string }
   /** Outcomes of uncharged exchanges; not part of the ledger. */
   | {
-      readonly kind: "endings";
-      readonly endings: readonly ExchangeEnding[];
+      readonly kind: "outcomes";
+      readonly outcomes: readonly OutcomeRecord[];
       /** Attempts that were not charged to any account. */
       readonly attempts?: readonly AttemptSums[];
     }

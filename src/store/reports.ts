@@ -3,7 +3,7 @@ import type { KeptLabels } from "../base/requests/labels.ts";
 import type { ChargedUnits } from "../base/usage/metered-units.ts";
 import type { Usage, UsageBasis } from "../base/usage/usage.ts";
 import type { Figures } from "./figures.ts";
-import type { AttemptSums, Ending, Entry, EntryKind, ExchangeEnding } from "./records.ts";
+import type { AttemptSums, Entry, EntryKind, OutcomeRecord, RequestOutcome } from "./records.ts";
 import type { AccountStatement, StatementQuery } from "./reporting/statement.ts";
 
 export type { AccountStatement, StatementLine, StatementQuery } from "./reporting/statement.ts";
@@ -36,7 +36,7 @@ export interface Reports {
   /** The ids of the exchanges with this client-provided id, newest first. */
   exchangesCalled(callerId: string, limit: number): Promise<readonly string[]>;
   /** The request log's oldest time and its size, which may be off by a few. */
-  endingsKept(): Promise<EndingsKept>;
+  requestLogSize(): Promise<RequestLogSize>;
   /** What each account is charged and credited over a time range. Reads all earlier entries, a few at a time. */
   statements(query: StatementQuery): Promise<readonly AccountStatement[]>;
   /** Newest first. */
@@ -117,7 +117,7 @@ export interface LatencyBand {
 }
 
 /** An exchange in a list, from its usage record or the request log. */
-export interface ListedExchange extends Omit<ExchangeEnding, "atMs" | "attemptDetails" | "labels"> {
+export interface ListedExchange extends Omit<OutcomeRecord, "atMs" | "attemptDetails" | "labels"> {
   readonly endedAtMs: number;
   /** The entry of its charge; null without a charge. */
   readonly entryId: number | null;
@@ -139,7 +139,7 @@ export interface FiledExchange {
   readonly entries: readonly Entry[];
 }
 
-export interface EndingsKept {
+export interface RequestLogSize {
   /** The id of the oldest; 0 if there are none. */
   readonly firstId: number;
   readonly oldestAtMs: number | null;
@@ -155,7 +155,7 @@ export interface ExchangeQuery {
   readonly model?: string | undefined;
   readonly provider?: string | undefined;
   readonly route?: string | undefined;
-  readonly outcome?: Ending | undefined;
+  readonly outcome?: RequestOutcome | undefined;
   /** The error code; matches only exchanges that have one. */
   readonly code?: string | undefined;
   /** Part of a key's label or owner, the beginning of its id or prefix, part of an error code, or `tag=value`. */

@@ -13,7 +13,7 @@ export interface StorageFigures extends StoreSizes {
   readonly accounts: number;
   readonly keys: number;
   /** Rows of the request log. */
-  readonly endings: number;
+  readonly loggedRequests: number;
   readonly responses: number;
   readonly responseBytes: number;
   /** Responses kept for retries with an idempotency key. */

@@ -19,7 +19,6 @@ import type {
   Changes,
   ChargeEntry,
   Entry,
-  ExchangeEnding,
   GivenId,
   GivenIds,
   HoldProgress,
@@ -27,6 +26,7 @@ import type {
   KeyChanges,
   KeyRecord,
   KeyTotals,
+  OutcomeRecord,
   ResponsePart,
   StoredResponse,
   Totals,
@@ -142,9 +142,9 @@ export interface Store {
   written(): Promise<void> | null;
 
   /** Writes outcomes of uncharged requests, and uncharged attempts; not part of the ledger. */
-  recordEndings(endings: readonly ExchangeEnding[], attempts?: readonly AttemptSums[]): Promise<void>;
+  recordOutcomes(outcomes: readonly OutcomeRecord[], attempts?: readonly AttemptSums[]): Promise<void>;
   /** Deletes the oldest request-log rows that are too old or too many, except rows that the totals do not include yet. */
-  pruneEndings(pruning: OldestPruning): Promise<number>;
+  pruneRequestLog(pruning: OldestPruning): Promise<number>;
 
   /** Writes clients' own request ids; not part of the ledger. */
   recordCallerIds(callerIds: readonly CallerId[]): Promise<void>;

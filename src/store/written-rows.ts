@@ -1,4 +1,4 @@
-import type { ExchangeEnding, StoredResponse } from "./records.ts";
+import type { OutcomeRecord, StoredResponse } from "./records.ts";
 import { storedOutcome } from "./stored-outcome.ts";
 
 /** Rows by column name, as both databases write them. */
@@ -6,7 +6,7 @@ import { storedOutcome } from "./stored-outcome.ts";
 type Value = string | number | boolean | null;
 
 /** The columns of `exchange_endings`, except the key and the charge. */
-const ofEnding: Readonly<Record<string, (ending: ExchangeEnding) => Value>> = {
+const ofOutcome: Readonly<Record<string, (record: OutcomeRecord) => Value>> = {
   exchange_id: ({ exchangeId }) => exchangeId,
   at_ms: ({ atMs }) => atMs,
   started_at_ms: ({ startedAtMs }) => startedAtMs,
@@ -30,10 +30,10 @@ const ofEnding: Readonly<Record<string, (ending: ExchangeEnding) => Value>> = {
   needed: ({ needed }) => needed,
 };
 
-export const endingColumns: readonly string[] = Object.keys(ofEnding);
+export const outcomeColumns: readonly string[] = Object.keys(ofOutcome);
 
-export function endingRow(ending: ExchangeEnding): Readonly<Record<string, Value>> {
-  return Object.fromEntries(Object.entries(ofEnding).map(([column, of]) => [column, of(ending)]));
+export function outcomeRow(record: OutcomeRecord): Readonly<Record<string, Value>> {
+  return Object.fromEntries(Object.entries(ofOutcome).map(([column, of]) => [column, of(record)]));
 }
 
 /** The columns of a stored response, except its key and its body. */

@@ -5,7 +5,7 @@ import type { Backend } from "../../src/backend/backend.ts";
 import { openPostgresBackend } from "../../src/backend/postgres.ts";
 import { systemClock } from "../../src/base/clock.ts";
 import { newId } from "../../src/base/id.ts";
-import { exchangeEnding, keyRecord, temporaryFolder } from "../store/fixtures.ts";
+import { keyRecord, outcomeRecordOf, temporaryFolder } from "../store/fixtures.ts";
 import {
   clientOf,
   emptyDatabase,
@@ -65,7 +65,7 @@ else
       await waitFor(() => backend.trouble !== null, "the stall to be noticed");
       let most = 0;
       for (let round = 0; round < 60; round += 1) {
-        const asked = [hold(), backend.store.recordEndings([exchangeEnding(key.id)])];
+        const asked = [hold(), backend.store.recordOutcomes([outcomeRecordOf(key.id)])];
         for (const each of asked) Promise.resolve(each).catch(() => {});
         const [row] = await watcher.query<{ connections: number }>(
           "SELECT count(*)::int AS connections FROM pg_stat_activity WHERE datname = $1",

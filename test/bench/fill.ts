@@ -140,7 +140,7 @@ function settleOf(key: KeyRecord, atMs: number, marks?: Marks): JournalItem {
       attempts: 1,
     },
     response: null,
-    ending: null,
+    outcomeRecord: null,
   };
 }
 

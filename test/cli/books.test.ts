@@ -65,7 +65,7 @@ async function charge(place: Place, keyId: string, model: string, exchanges: num
           attempts: 1,
         },
         response: null,
-        ending: null,
+        outcomeRecord: null,
       },
     ]);
   }

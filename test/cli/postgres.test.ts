@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { systemClock } from "../../src/base/clock.ts";
 import { openStore } from "../../src/store/open.ts";
-import { exchangeEnding, settleItem } from "../store/fixtures.ts";
+import { outcomeRecordOf, settleItem } from "../store/fixtures.ts";
 import { emptyDatabase, type PostgresDatabase, runIn } from "../store/postgres/fixtures.ts";
 import { hasPostgres, PostgresServer, withoutPostgres } from "../support/postgres.ts";
 import { type KeyJson, newPlace, type Place, sluice, sluiceJson } from "./fixtures.ts";
@@ -14,8 +14,8 @@ async function filledFolder(): Promise<Place> {
   const dir = join(place.folder, "sluice-data");
   const store = await openStore({ dir, clock: systemClock, role: "gateway" });
   await store.commit(Array.from({ length: 5 }, (_, index) => settleItem(key.id, index + 1)));
-  await store.recordEndings([
-    exchangeEnding(key.id, { outcome: "failed", status: 502, code: "upstream_error" }),
+  await store.recordOutcomes([
+    outcomeRecordOf(key.id, { outcome: "failed", status: 502, code: "upstream_error" }),
   ]);
   await store.close();
   return place;

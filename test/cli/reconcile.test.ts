@@ -5,7 +5,7 @@ import type { ReconciliationView } from "../../src/admin/reconcile/schema.ts";
 import { systemClock } from "../../src/base/clock.ts";
 import { openStore } from "../../src/store/open.ts";
 import { attempt } from "../store/attempts.ts";
-import { exchangeEnding, settleItem } from "../store/fixtures.ts";
+import { outcomeRecordOf, settleItem } from "../store/fixtures.ts";
 import { type KeyJson, newPlace, type Place, sluice, sluiceJson } from "./fixtures.ts";
 
 const secret = "sk-admin-canary-of-the-organisation";
@@ -31,9 +31,9 @@ beforeAll(async () => {
   for (const provider of ["openai", "claude"]) {
     const one = attempt({ provider, upstreamModel: "m-1" });
     await store.commit([{ ...settleItem(id, 100, { atMs }), attempts: [one] }]);
-    await store.recordEndings(
-      [exchangeEnding(id)],
-      [{ ...one, ending: "uncharged", costNano: 0, day: Math.floor(atMs / 86_400_000) }],
+    await store.recordOutcomes(
+      [outcomeRecordOf(id)],
+      [{ ...one, outcome: "uncharged", costNano: 0, day: Math.floor(atMs / 86_400_000) }],
     );
   }
   await store.close();

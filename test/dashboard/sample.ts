@@ -7,7 +7,7 @@ import { makeRates, type Rates } from "../../src/base/money/rates.ts";
 import { noUsage } from "../../src/base/usage/usage.ts";
 import { type IssuedKey, issueKey, type KeySpec } from "../../src/keys/issue.ts";
 import { openStore } from "../../src/store/open.ts";
-import type { ExchangeEnding, JournalItem, KeyRecord } from "../../src/store/store.ts";
+import type { JournalItem, KeyRecord, OutcomeRecord } from "../../src/store/store.ts";
 import { type SeededRandom, seededRandom } from "../support/random.ts";
 import { Sluice } from "../support/sluice.ts";
 
@@ -199,7 +199,7 @@ function exchange(keys: readonly KeyRecord[], random: SeededRandom, atMs: number
       attempts: 1,
     },
     response: null,
-    ending: failed ? failure(key, { exchangeId, atMs, ...where }) : null,
+    outcomeRecord: failed ? failure(key, { exchangeId, atMs, ...where }) : null,
   };
 }
 
@@ -212,7 +212,7 @@ interface Where {
 }
 
 /** A provider that broke off in the middle of its answer. */
-function failure(key: KeyRecord, { exchangeId, atMs, model, provider, route }: Where): ExchangeEnding {
+function failure(key: KeyRecord, { exchangeId, atMs, model, provider, route }: Where): OutcomeRecord {
   const overloaded = {
     deployment: `${provider}/${model}`,
     provider,
@@ -262,7 +262,7 @@ function failure(key: KeyRecord, { exchangeId, atMs, model, provider, route }: W
 
 /** A client that did not wait when it was told to. */
 function refusals(key: KeyRecord, atMs: number, alike: number): JournalItem {
-  const ending: ExchangeEnding = {
+  const record: OutcomeRecord = {
     exchangeId: newId("req_"),
     keyId: key.id,
     atMs,
@@ -285,7 +285,7 @@ function refusals(key: KeyRecord, atMs: number, alike: number): JournalItem {
     bound: null,
     needed: null,
   };
-  return { kind: "endings", endings: [ending] };
+  return { kind: "outcomes", outcomes: [record] };
 }
 
 /** A conversation with a picture, thinking, a tool and a field that is dropped in translation. Returns the request's id. */

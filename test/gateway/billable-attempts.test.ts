@@ -66,7 +66,7 @@ test("an attempt is counted as its provider reports it, for the credential and t
   await ask("plain");
   await ask("plain");
   const twice = { inputTokens: 24, cachedInputTokens: 16, outputTokens: 6, costNano: 2 * costNano };
-  expect(await counted("openai", "plain-1")).toEqual([{ ending: "completed", attempts: 2, ...twice }]);
+  expect(await counted("openai", "plain-1")).toEqual([{ outcome: "completed", attempts: 2, ...twice }]);
 });
 
 test("an attempt that the provider has refused is not counted", async () => {
@@ -74,16 +74,16 @@ test("an attempt that the provider has refused is not counted", async () => {
   await ask("retried");
   expect(world.provider.requests.length).toBe(2);
   expect(await counted("openai", "retried-1")).toEqual([
-    { ending: "completed", attempts: 1, ...tokens, costNano },
+    { outcome: "completed", attempts: 1, ...tokens, costNano },
   ]);
 });
 
 test("an attempt whose answer was useless is counted as charged to nobody", async () => {
   world.provider.script([text("<html>", "text/html"), answer]);
   await ask("passed-on");
-  expect(await counted("openai", "passed-on-1")).toEqual([{ ending: "uncharged", attempts: 1 }]);
+  expect(await counted("openai", "passed-on-1")).toEqual([{ outcome: "uncharged", attempts: 1 }]);
   expect(await counted("local", "passed-on-2")).toEqual([
-    { ending: "completed", attempts: 1, ...tokens, costNano },
+    { outcome: "completed", attempts: 1, ...tokens, costNano },
   ]);
 });
 
@@ -91,7 +91,7 @@ test("what was charged without the provider's figures is apart from what it has 
   world.provider.script(streamAnswer("chat", { text: "one two three" }));
   await ask("uncounted", { stream: true });
   const [sums] = await counted("openai", "uncounted-1");
-  expect(sums).toMatchObject({ ending: "completed", attempts: 1, estimated: 1, countedOutputTokens: 3 });
+  expect(sums).toMatchObject({ outcome: "completed", attempts: 1, estimated: 1, countedOutputTokens: 3 });
   expect(sums?.countedInputTokens).toBeGreaterThan(0);
   expect(sums?.inputTokens).toBeUndefined();
 });
@@ -100,7 +100,7 @@ test("a failed answer that reports its usage is counted once, as failed", async 
   world.provider.script(json({ error: { code: "server_error", message: "It broke." }, usage } as never));
   await ask("failing");
   expect(await counted("openai", "failing-1")).toEqual([
-    { ending: "failed", attempts: 1, ...tokens, costNano },
+    { outcome: "failed", attempts: 1, ...tokens, costNano },
   ]);
 });
 
@@ -113,7 +113,7 @@ test("tokens that were reported before a stream failed without content are kept,
   world.provider.script(sse(`${start}event: error\ndata: ${JSON.stringify(error)}\n\n`));
   await ask("unstarted", { stream: true });
   expect(await counted("anthropic", "unstarted-1")).toEqual([
-    { ending: "uncharged", attempts: 1, inputTokens: 9, outputTokens: 1 },
+    { outcome: "uncharged", attempts: 1, inputTokens: 9, outputTokens: 1 },
   ]);
   expect(await world.chargesOf(caller)).not.toContainEqual({
     amount: 0,
@@ -126,7 +126,7 @@ test("what a token budget has used is counted at the list price", async () => {
   world.provider.script(answer);
   await ask("budget", {}, await world.tokenCaller(10_000));
   expect(await counted("openai", "budget-1")).toEqual([
-    { ending: "completed", attempts: 1, ...tokens, costNano },
+    { outcome: "completed", attempts: 1, ...tokens, costNano },
   ]);
 });
 
@@ -138,5 +138,5 @@ test("a call whose client leaves before the answer is counted, because the provi
   await reached;
   gone.abort();
   await asking.catch(() => null);
-  expect(await counted("openai", "left-1")).toEqual([{ ending: "uncharged", attempts: 1 }]);
+  expect(await counted("openai", "left-1")).toEqual([{ outcome: "uncharged", attempts: 1 }]);
 });

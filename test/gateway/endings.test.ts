@@ -169,8 +169,8 @@ test("a stream whose response cannot be made is a 500 that leaves nothing behind
 });
 
 test("why an exchange did not complete is written once, with its charge, and nothing of one that did", async () => {
-  const [settle, take] = [spyOn(world.gateway.accounts, "settle"), spyOn(world.gateway.endings, "take")];
-  const endings = () => settle.mock.calls.map(([, { ending }]) => ending?.outcome ?? null);
+  const [settle, take] = [spyOn(world.gateway.accounts, "settle"), spyOn(world.gateway.requestLog, "take")];
+  const endings = () => settle.mock.calls.map(([, { outcomeRecord }]) => outcomeRecord?.outcome ?? null);
   const caller = await world.creditCaller();
   world.provider.script(streamAnswer("chat", { text, usage: usageOf("chat", 10, 10) }));
   await readStream(await ask(caller, "chat", true));

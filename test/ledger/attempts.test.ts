@@ -16,7 +16,7 @@ describe("attempts", () => {
     await using bench = await openBench(database);
     const key = await bench.addKey({}, 1_000);
     const holds = [1, 2, 3].map(() => holdFor(bench.ledger, key, 50));
-    const lost = attempt({ ending: "uncharged", upstreamModel: "other", costNano: 0 });
+    const lost = attempt({ outcome: "uncharged", upstreamModel: "other", costNano: 0 });
     await Promise.all(
       holds.map((hold) => bench.ledger.settle(hold, settlement(hold, 20, { attempts: [lost, attempt()] }))),
     );
@@ -40,7 +40,7 @@ describe("attempts", () => {
     await bench.store.commit([]);
     await (await startProcess(database, bench.clock)).store.close();
     await (await startProcess(database, bench.clock)).store.close();
-    const interrupted = { ...times(0, attempt()), ending: "interrupted", attempts: 1, estimated: 1 };
+    const interrupted = { ...times(0, attempt()), outcome: "interrupted", attempts: 1, estimated: 1 };
     expect(await attemptsIn(bench.operator, bench.clock.wallMs())).toEqual([
       attempt(),
       { ...interrupted, countedInputTokens: 9, countedOutputTokens: 12, costNano: 12 },

@@ -89,7 +89,7 @@ export function settlement(
     basis: "measured",
     outcome: "completed",
     provider: "openai",
-    ending: null,
+    outcomeRecord: null,
     record: usageRecord(hold.keyId, { exchangeId: hold.id, model: hold.model, costNano: cost, ...record }),
     response: null,
     ...overrides,

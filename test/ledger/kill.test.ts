@@ -59,13 +59,13 @@ async function addCappedKeys(dir: string, where: string, limit: number): Promise
   return keys;
 }
 
-/** How many attempts were counted of each ending. */
+/** How many attempts were counted of each outcome. */
 async function attemptsByEnding(store: Store): Promise<Readonly<Record<string, number>>> {
-  const byEnding: Record<string, number> = {};
-  for (const { ending, attempts } of await store.reports.attemptSums(served.provider, 0, 1_000_000)) {
-    byEnding[ending] = (byEnding[ending] ?? 0) + attempts;
+  const byOutcome: Record<string, number> = {};
+  for (const { outcome, attempts } of await store.reports.attemptSums(served.provider, 0, 1_000_000)) {
+    byOutcome[outcome] = (byOutcome[outcome] ?? 0) + attempts;
   }
-  return byEnding;
+  return byOutcome;
 }
 
 /**
@@ -82,7 +82,7 @@ async function check({ store, accounts }: RealAccounts, keys: readonly KeyRecord
   expect(new Set(charges.map(({ exchangeId }) => exchangeId)).size).toBe(charges.length);
   const charged = Object.entries(Object.groupBy(charges, ({ outcome }) => outcome ?? ""));
   expect(await attemptsByEnding(store)).toEqual(
-    Object.fromEntries(charged.map(([ending, of]) => [ending, of?.length ?? 0])),
+    Object.fromEntries(charged.map(([outcome, of]) => [outcome, of?.length ?? 0])),
   );
   expect((await store.load()).openHolds).toEqual([]);
   expect((await audit(store)).differences).toEqual([]);

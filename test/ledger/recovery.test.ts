@@ -221,7 +221,7 @@ test("every hold that a crash left open is charged, however many there are", asy
     for (const item of items) {
       if (item.kind !== "settle") continue;
       written.push(item.holdId);
-      startedAt.add(item.ending?.startedAtMs);
+      startedAt.add(item.outcomeRecord?.startedAtMs);
     }
   };
   // Only what is needed to end them.
@@ -317,7 +317,7 @@ describe("progress", () => {
 });
 
 testEachJournal(
-  "what was interrupted is kept with its ending, and its charge is part of the spend",
+  "what was interrupted is kept with its outcomeRecord, and its charge is part of the spend",
   async (database) => {
     await using bench = await openBench(database);
     const key = await bench.addKey({}, 100);

@@ -5,7 +5,7 @@ import type { Hold } from "../../src/ledger/accounts.ts";
 import { SharedAccounts, type SharedAccountsOptions } from "../../src/ledger/shared-accounts.ts";
 import { type HoldVerdict, NodeUnavailable } from "../../src/store/node.ts";
 import { emptyAccount, emptyKey, type TurnRecord } from "../../src/store/store.ts";
-import { exchangeEnding, keyRecord } from "../store/fixtures.ts";
+import { keyRecord, outcomeRecordOf } from "../store/fixtures.ts";
 import { FakeClock } from "../support/clock.ts";
 import { costing } from "../support/rates.ts";
 import { settlement } from "./fixtures.ts";
@@ -177,14 +177,14 @@ describe("shared accounts", () => {
   test("hand over how an exchange ended, by the clock of its charge, or that it ended well", async () => {
     const endings: unknown[] = [];
     const { accounts, hold } = accountsOver({
-      settle: async ({ ending, atMs }) => {
-        endings.push(ending === null ? null : ending.atMs === atMs);
+      settle: async ({ outcomeRecord, atMs }) => {
+        endings.push(outcomeRecord === null ? null : outcomeRecord.atMs === atMs);
         return { charged: 1, overrun: 0 };
       },
     });
     const [well, badly] = [await hold(), await hold()];
     await accounts.settle(well, settlement(well, 1));
-    await accounts.settle(badly, settlement(badly, 1, { ending: exchangeEnding(badly.keyId) }));
+    await accounts.settle(badly, settlement(badly, 1, { outcomeRecord: outcomeRecordOf(badly.keyId) }));
     expect(endings).toEqual([null, true]);
   });
 

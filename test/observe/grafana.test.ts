@@ -14,7 +14,7 @@ function rendered(): string {
   return metrics.render({
     ready: true,
     inFlight: 0,
-    droppedEndings: 0,
+    requestLogDropped: 0,
     droppedContent: 0,
     heldCredits: 0,
     heldTokens: 0,

@@ -7,7 +7,7 @@ import { exchangeFacts } from "./fixtures.ts";
 const gauges: Gauges = {
   inFlight: 3,
   ready: true,
-  droppedEndings: 0,
+  requestLogDropped: 0,
   droppedContent: 0,
   heldCredits: 1.5,
   heldTokens: 200,

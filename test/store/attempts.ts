@@ -12,7 +12,13 @@ export function attempt(overrides: Partial<AttemptCount> = {}): AttemptCount {
     cacheWriteTokens: 3,
     outputTokens: 5,
   };
-  const charge = { ending: "completed", isEstimated: false, told, inputTokens: 17, outputTokens: 5 } as const;
+  const charge = {
+    outcome: "completed",
+    isEstimated: false,
+    told,
+    inputTokens: 17,
+    outputTokens: 5,
+  } as const;
   return { ...chargedAttempt(served, { ...charge, costNano: 100 }), ...overrides };
 }
 

@@ -8,7 +8,7 @@ import { type Store, StoreRefusal } from "../../src/store/store.ts";
 import { hasPostgres, withoutPostgres } from "../support/postgres.ts";
 import { summarizeUsage, usageRecords } from "../support/usage.ts";
 import { attempt } from "./attempts.ts";
-import { exchangeEnding, keyRecord, type SettleItem, settleItem, temporaryFolder } from "./fixtures.ts";
+import { keyRecord, outcomeRecordOf, type SettleItem, settleItem, temporaryFolder } from "./fixtures.ts";
 import type { GatewayStore } from "./kind.ts";
 import { emptyDatabase, leaveCharges, migratedDatabase, runIn } from "./postgres/fixtures.ts";
 import { postgres } from "./postgres/kind.ts";
@@ -45,7 +45,7 @@ async function fill(store: GatewayStore): Promise<void> {
     recording: { id: "rec_2", parts: 1 },
     keyBytes: 1_000,
   });
-  const failed = exchangeEnding(credit.id, {
+  const failed = outcomeRecordOf(credit.id, {
     outcome: "failed",
     status: 502,
     message: "broke \0 off",
@@ -54,11 +54,11 @@ async function fill(store: GatewayStore): Promise<void> {
     ],
   });
   await store.charge([
-    { ...settleItem(credit.id, 9, { overrun: 3 }), response, ending: { ...failed, atMs } },
+    { ...settleItem(credit.id, 9, { overrun: 3 }), response, outcomeRecord: { ...failed, atMs } },
     { ...settleItem(credit.id, 5, { outcome: "cancelled" }), record: null },
     ofBudget(settleItem(tokens.id, 40, { periodStartMs: Date.UTC(2026, 10), listCostNano: 40 })),
   ]);
-  await store.recordEndings([exchangeEnding(tokens.id, { alike: 4 })], [{ ...attempt(), day: 20_000 }]);
+  await store.recordOutcomes([outcomeRecordOf(tokens.id, { alike: 4 })], [{ ...attempt(), day: 20_000 }]);
   await store.recordGivenIds({
     keyId: credit.id,
     provider: "openai",

@@ -5,7 +5,7 @@ import { newId } from "../../src/base/id.ts";
 import { unsetAttributes } from "../../src/base/key-attributes.ts";
 import { ownAccountId } from "../../src/base/own-account.ts";
 import { noUsage } from "../../src/base/usage/usage.ts";
-import type { ExchangeEnding, JournalItem, KeyRecord, UsageRecord } from "../../src/store/store.ts";
+import type { JournalItem, KeyRecord, OutcomeRecord, UsageRecord } from "../../src/store/store.ts";
 import { nanoRates } from "../support/rates.ts";
 
 export interface TemporaryFolder extends Disposable {
@@ -102,12 +102,12 @@ export function settleItem(
     charge,
     record,
     response: null,
-    ending: null,
+    outcomeRecord: null,
   };
 }
 
 /** How an exchange ended that was refused at once, unless told otherwise. */
-export function exchangeEnding(keyId: string, overrides: Partial<ExchangeEnding> = {}): ExchangeEnding {
+export function outcomeRecordOf(keyId: string, overrides: Partial<OutcomeRecord> = {}): OutcomeRecord {
   const atMs = Date.UTC(2026, 10, 15, 12);
   return {
     exchangeId: newId("req_"),

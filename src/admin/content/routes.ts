@@ -6,7 +6,7 @@ import type { AdminDeps } from "../deps.ts";
 import { findKey } from "../keys/find-key.ts";
 import { momentOf } from "../moments.ts";
 import { askedLabels } from "../requests/find-exchanges.ts";
-import { endings } from "../requests/schema.ts";
+import { requestOutcomes } from "../requests/schema.ts";
 import { writeAudit } from "../routes/mount.ts";
 import { AdminError, answerHeaders, notFound } from "../routes/refusal.ts";
 import { type AdminCall, type AdminRoute, get, remove } from "../routes/route.ts";
@@ -21,7 +21,7 @@ const owner = Type.Optional(text("Who its key belongs to."));
 const filters = {
   key,
   model: Type.Optional(Type.String()),
-  outcome: Type.Optional(oneOf(endings)),
+  outcome: Type.Optional(oneOf(requestOutcomes)),
   since: Type.Optional(when),
   until: Type.Optional(when),
 };

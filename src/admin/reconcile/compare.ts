@@ -100,7 +100,7 @@ function add(billed: Partial<Record<BillFigure, number>>, figures: BillFigures):
 export function ledgerFigures(attempts: readonly AttemptSums[], microUsdPerCredit: number): LedgerFigures {
   const sum = { requests: 0, input: 0, cached: 0, cache_writes: 0, output: 0, cost: 0 };
   for (const each of attempts) {
-    if (each.ending === "uncharged") continue;
+    if (each.outcome === "uncharged") continue;
     const { cachedInputTokens, cacheWriteTokens } = each;
     sum.requests += each.attempts;
     sum.input += each.inputTokens + cachedInputTokens + cacheWriteTokens + each.countedInputTokens;

@@ -1,5 +1,5 @@
 import { plural } from "../../base/text/plural.ts";
-import type { AttemptEnding, AttemptSums } from "../../store/store.ts";
+import type { AttemptOutcome, AttemptSums } from "../../store/store.ts";
 import type { BillFigure, BillFigures } from "../../vendors/bill.ts";
 import type { ReasonKind } from "./reason-kinds.ts";
 
@@ -18,7 +18,7 @@ interface Differing {
 }
 
 /** How calls ended that were charged by a count of our own, and why that may be wrong. */
-const estimatedEndings: readonly [AttemptEnding, ReasonKind, string][] = [
+const estimatedOutcomes: readonly [AttemptOutcome, ReasonKind, string][] = [
   ["cancelled", "cancelled", "cancelled: the provider may have produced more than what had arrived"],
   ["failed", "failed", "interrupted after content had begun: the received output was counted here"],
   [
@@ -35,11 +35,11 @@ export function reasonsOf(row: Differing): readonly Reason[] {
   const knowsTokens = billed.input !== undefined || billed.output !== undefined;
   if (knowsTokens && differing.every((name) => name === "cost")) return [otherPrices];
   const reasons: Reason[] = [];
-  for (const [ending, kind, why] of estimatedEndings) {
-    const calls = sumOf(attempts, "estimated", (sums) => sums.ending === ending);
+  for (const [outcome, kind, why] of estimatedOutcomes) {
+    const calls = sumOf(attempts, "estimated", (sums) => sums.outcome === outcome);
     if (calls > 0) reasons.push({ kind, calls, text: `${plural(calls, "call")} ${why}.` });
   }
-  const isUncharged = ({ ending }: AttemptSums) => ending === "uncharged";
+  const isUncharged = ({ outcome }: AttemptSums) => outcome === "uncharged";
   const uncharged = sumOf(attempts, "attempts", isUncharged);
   const isMore = differing.some((name) => (billed[name] ?? 0) > ledger[name]);
   if (uncharged > 0 && isMore) {

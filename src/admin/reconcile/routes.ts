@@ -20,7 +20,7 @@ export function reconcileRoutes(thread = new BillThread()): readonly AdminRoute[
         isReport: true,
       },
       async ({ deps, body, request: { signal } }) => {
-        await deps.flushEndings();
+        await deps.flushRequestLog();
         const settings = deps.settings();
         const { microUsdPerCredit, providers } = settings;
         const { asked, json, rows, differing } = await thread.reconcile({

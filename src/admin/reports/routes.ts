@@ -11,7 +11,13 @@ import { modelView } from "../models/schema.ts";
 import { chosenRange, momentOf } from "../moments.ts";
 import { entryDocument, exchangeDetailDocument, exchangeDocument } from "../requests/exchange-document.ts";
 import { askedLabels, findExchange, searchExchanges } from "../requests/find-exchanges.ts";
-import { endings, entryKinds, entryView, exchangeDetailView, exchangeView } from "../requests/schema.ts";
+import {
+  entryKinds,
+  entryView,
+  exchangeDetailView,
+  exchangeView,
+  requestOutcomes,
+} from "../requests/schema.ts";
 import { AdminError, notFound } from "../routes/refusal.ts";
 import { type AdminRoute, get } from "../routes/route.ts";
 import { listOf, oneOf, pageOf, text, when } from "../routes/shapes.ts";
@@ -39,7 +45,7 @@ const exchangeQuery = Type.Object({
   model: Type.Optional(Type.String()),
   provider: Type.Optional(Type.String()),
   route: Type.Optional(Type.String()),
-  outcome: Type.Optional(oneOf(endings)),
+  outcome: Type.Optional(oneOf(requestOutcomes)),
   code: Type.Optional(text("The error's code, such as `upstream_error`.")),
   user: Type.Optional(Type.String()),
   session: Type.Optional(Type.String()),
@@ -88,7 +94,7 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
       "Figures and charts of a time",
       { query: overviewQuery, answers: overviewView },
       async ({ query }) => {
-        await deps.flushEndings();
+        await deps.flushRequestLog();
         return overviewOf(query.range);
       },
     ),
@@ -103,7 +109,7 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
       "Usage added up",
       { role: "member", query: usageQuery, answers: usageView, isReport: true },
       async ({ query: { by, since, until, key, account, cursor: skip, limit }, request: { signal } }) => {
-        await deps.flushEndings();
+        await deps.flushRequestLog();
         const nowMs = deps.clock.wallMs();
         const range = chosenRange(momentOf(since, nowMs), momentOf(until, nowMs), nowMs);
         if (range === null)
@@ -120,7 +126,7 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
       "Exchanges, newest first",
       { role: "member", query: exchangeQuery, answers: pageOf(exchangeView) },
       async ({ query: { key, since, until, user, session, tag, ...filters } }) => {
-        await deps.flushEndings();
+        await deps.flushRequestLog();
         const nowMs = deps.clock.wallMs();
         const [sinceMs, untilMs] = [momentOf(since, nowMs), momentOf(until, nowMs)];
         const labels = askedLabels({ user, session, tag });
@@ -140,7 +146,7 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
         answers: exchangeDetailView,
       },
       async ({ params, query, caller }) => {
-        await deps.flushEndings();
+        await deps.flushRequestLog();
         const isShown = ({ exchange, entries }: FiledExchange) => {
           const of = keyOf(exchange?.keyId ?? entries[0]?.keyId ?? "");
           return caller.role !== "member" || (of !== null && caller.owns(of));

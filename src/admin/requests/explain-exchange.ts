@@ -21,7 +21,7 @@ export function explainExchange(
   return sentences.filter((sentence) => sentence !== "").join(" ");
 }
 
-/** What the ledger still knows once the ending has been pruned. */
+/** What the ledger still knows once the request log has dropped the request. */
 function explainEntry(outcome: string | null): string {
   if (outcome === "cancelled") return "The client left; what had been produced by then was charged.";
   if (outcome === "interrupted") return interrupted;

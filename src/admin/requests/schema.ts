@@ -2,7 +2,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import { count, counted, durationMs, figure, flag, moment, nullable, oneOf, text } from "../routes/shapes.ts";
 
 const outcomes = ["completed", "failed", "cancelled", "interrupted"] as const;
-export const endings = [...outcomes, "rejected"] as const;
+export const requestOutcomes = [...outcomes, "rejected"] as const;
 const bases = ["measured", "estimated"] as const;
 export const entryKinds = ["topup", "adjustment", "charge", "overrun"] as const;
 
@@ -34,7 +34,7 @@ export const exchangeView = Type.Object({
   provider: Type.String(),
   upstream_model: Type.String(),
   stream: Type.Boolean(),
-  outcome: oneOf(endings),
+  outcome: oneOf(requestOutcomes),
   status: nullable(Type.Integer({ description: "What the client was answered; null if the process ended." })),
   code: nullable(text("The error's code.")),
   message: nullable(text("What the client was told.")),

@@ -24,7 +24,7 @@ function renderMetrics(deps: MetricsSource, accounts: readonly AccountGauges[]):
   return deps.live.metrics.render({
     ready: !deps.isDraining() && deps.trouble() === null,
     inFlight: deps.inFlight(),
-    droppedEndings: deps.droppedEndings(),
+    requestLogDropped: deps.requestLogDropped(),
     droppedContent: deps.droppedContent(),
     heldCredits: creditsFromNano(held.nano),
     heldTokens: held.tokens,

@@ -25,7 +25,7 @@ export function setupSteps(deps: AdminDeps): () => Promise<SetupStepView[]> {
   }
 
   return async () => {
-    await deps.flushEndings();
+    await deps.flushRequestLog();
     const settings = deps.settings();
     const steps: SetupStepView[] = [
       {

@@ -21,7 +21,7 @@ export async function readStorage(
       accounts: figures.accounts,
       keys: figures.keys,
       ledger_entries: figures.entries,
-      free_requests: figures.endings,
+      free_requests: figures.loggedRequests,
       responses: figures.responses,
       retry_responses: figures.retryResponses,
       audit_log: figures.auditRecords,

@@ -15,7 +15,7 @@ import type { TokenCounter } from "../../catalog/tokens/counter.ts";
 import { lowRequestCount } from "../../catalog/tokens/low-count.ts";
 import { isClaude } from "../../dialects/translation/model-traits.ts";
 import type { Accounts, Hold, Settlement } from "../../ledger/accounts.ts";
-import type { ExchangeEnding, KeyRecord, Outcome, PricedCharge, StoredResponse } from "../../store/store.ts";
+import type { KeyRecord, Outcome, OutcomeRecord, PricedCharge, StoredResponse } from "../../store/store.ts";
 import type { Exchange } from "../exchange.ts";
 import { runsBeside } from "./advisors.ts";
 import { believe } from "./believe.ts";
@@ -138,7 +138,7 @@ export class Bill {
         : await (this.#estimated ?? this.#estimate(reported, evidence, outcome === "cancelled"));
     const settlement = this.#settlement(outcome, { usage, basis, evidence }, status, response);
     await terms.accounts.settle(hold, settlement);
-    if (settlement.ending !== null) exchange.isEndingKept = true;
+    if (settlement.outcomeRecord !== null) exchange.isOutcomeRecorded = true;
   }
 
   /**
@@ -210,9 +210,9 @@ export class Bill {
       provider: exchange.deployment?.provider.settings.name ?? "",
       record: outcome === "cancelled" ? null : exchange.usageRecord(outcome, status),
       response,
-      ending: this.#endingOf(outcome, status),
+      outcomeRecord: this.#outcomeRecordOf(outcome, status),
       attempts: exchange.billable.charged({
-        ending: outcome,
+        outcome,
         isEstimated: basis === "estimated",
         told: evidence.usage ?? evidence.partialUsage,
         inputTokens: totalInput(usage),
@@ -224,10 +224,10 @@ export class Bill {
   }
 
   /** Stored in the transaction that charges. Null if the exchange completed at the first attempt. */
-  #endingOf(outcome: Outcome, status: number): ExchangeEnding | null {
+  #outcomeRecordOf(outcome: Outcome, status: number): OutcomeRecord | null {
     const { exchange } = this.#parts;
     if (outcome === "completed" && exchange.failedAttempts.length === 0) return null;
-    return exchange.ending(outcome, status, outcome === "completed" ? null : exchange.brokenBy);
+    return exchange.outcomeRecord(outcome, status, outcome === "completed" ? null : exchange.brokenBy);
   }
 
   /** Credit keys pay what the usage costs. Token-budget keys pay its tokens, and what it would have cost is noted. */

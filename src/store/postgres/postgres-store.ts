@@ -15,8 +15,8 @@ import { postgresStatements } from "./own-statements.ts";
 import { rollUp } from "./rollup.ts";
 import { settledThrough } from "./settled-ids.ts";
 import { auditSums } from "./tables/audit.ts";
-import { insertEndings } from "./tables/ending-table.ts";
 import { insertCallerIds, insertGivenIds } from "./tables/id-tables.ts";
+import { insertOutcomes } from "./tables/outcome-table.ts";
 import * as responses from "./tables/response-table.ts";
 import { storedSessions } from "./tables/sessions.ts";
 import { WriteQueue } from "./write-queue.ts";
@@ -81,11 +81,11 @@ export function postgresStore({ client, clock, maintenance }: PostgresStoreParts
     recordGivenIds: (given) => track(givenIds.add(given).then(() => {})),
     written,
     recordCallerIds: (callerIds) => insertCallerIds(change, callerIds),
-    recordEndings: (endings, attempts = []) => insertEndings(change, endings, attempts),
+    recordOutcomes: (outcomes, attempts = []) => insertOutcomes(change, outcomes, attempts),
     /** Only rows included in the totals can be deleted, so these are updated first. */
-    async pruneEndings(pruning) {
+    async pruneRequestLog(pruning) {
       await rollUp(client);
-      return common.pruneEndings(pruning);
+      return common.pruneRequestLog(pruning);
     },
 
     listEntries: settledEntries(database),

@@ -14,20 +14,20 @@ export const attemptKeyColumns: readonly string[] = [
 export const attemptFigureColumns: readonly string[] = attemptFigureNames.map(columnOf);
 
 /** Where a page of totals ends: the day, credential, upstream model and outcome of its last row. */
-export type AttemptPlace = readonly [day: number, credential: string, upstreamModel: string, ending: string];
+export type AttemptPlace = readonly [day: number, credential: string, upstreamModel: string, outcome: string];
 
 const place = "(day, credential, upstream_model, ending)";
 const after = `provider = $1 AND ${place} > ($2::int8, $3::text, $4::text, $5::text)`;
 
 /** The end of the next page; no row if the rest fits on one page. */
 export const selectPageEnd = `
-SELECT day::float8 AS day, credential, upstream_model AS "upstreamModel", ending
+SELECT day::float8 AS day, credential, upstream_model AS "upstreamModel", ending AS outcome
 FROM attempt_totals WHERE ${after} AND day <= $6::int8
 ORDER BY day, credential, upstream_model, ending LIMIT 1 OFFSET $7::int8`;
 
 /** The totals of a provider between two places, the second included, over all nodes. */
 export const selectAttemptSums = `
-SELECT provider, day::float8 AS day, credential, upstream_model AS "upstreamModel", ending,
+SELECT provider, day::float8 AS day, credential, upstream_model AS "upstreamModel", ending AS outcome,
   ${attemptFigureNames.map((name) => `sum(${columnOf(name)})::float8 AS "${name}"`).join(", ")}
 FROM attempt_totals WHERE ${after} AND ${place} <= ($6::int8, $7::text, $8::text, $9::text)
 GROUP BY provider, day, credential, upstream_model, ending ORDER BY day, credential, upstream_model, ending`;

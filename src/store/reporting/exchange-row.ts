@@ -53,11 +53,11 @@ SELECT entries.id::float8 AS "rowId", recorded_at_ms::float8 AS "startedAtMs", N
   NULL::text AS message, 0 AS alike, NULL::text AS bound, NULL::float8 AS needed, ${both("entries")}, ${ofEntry}
 FROM entries JOIN keys ON keys.no = entries.key_no`;
 
-const endingColumns = `exchange_endings.id::float8 AS "rowId", started_at_ms::float8 AS "startedAtMs", code, message, alike, bound, needed::float8 AS needed,
+const outcomeColumns = `exchange_endings.id::float8 AS "rowId", started_at_ms::float8 AS "startedAtMs", code, message, alike, bound, needed::float8 AS needed,
   ${both("exchange_endings")}, ${ofEntry}`;
-const endingTables = `exchange_endings JOIN keys ON keys.no = exchange_endings.key_no
+const outcomeTables = `exchange_endings JOIN keys ON keys.no = exchange_endings.key_no
 LEFT JOIN entries ON entries.id = entry_id AND entries.month = entry_month`;
 
 /** Request-log rows, with the ledger's charge where there is one. */
-export const selectEnding = `SELECT ${endingColumns} FROM ${endingTables}`;
-export const selectEndingWithAttempts = `SELECT ${endingColumns}, attempt_details AS "attemptDetails" FROM ${endingTables}`;
+export const selectOutcome = `SELECT ${outcomeColumns} FROM ${outcomeTables}`;
+export const selectOutcomeWithAttempts = `SELECT ${outcomeColumns}, attempt_details AS "attemptDetails" FROM ${outcomeTables}`;

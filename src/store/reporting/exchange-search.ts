@@ -8,8 +8,8 @@ import { keyMatches, partPattern } from "../tables/key-search.ts";
 import {
   type ExchangeRow,
   listedExchange,
-  selectEnding,
-  selectEndingWithAttempts,
+  selectOutcome,
+  selectOutcomeWithAttempts,
   selectRecord,
 } from "./exchange-row.ts";
 import { sentLabel } from "./label-column.ts";
@@ -50,15 +50,15 @@ export async function findExchange(
   exchangeId: string,
   entryId: number | null,
 ): Promise<FiledExchange | null> {
-  const [ending] = await read<ExchangeRow>(
-    `${selectEndingWithAttempts} WHERE exchange_endings.exchange_id = $1::text LIMIT 1`,
+  const [logged] = await read<ExchangeRow>(
+    `${selectOutcomeWithAttempts} WHERE exchange_endings.exchange_id = $1::text LIMIT 1`,
     [exchangeId],
   );
-  const isCharged = ending === undefined || ending.entryId !== null;
-  const entries = isCharged ? await entriesOf(exchangeId, ending?.entryId ?? entryId) : [];
+  const isCharged = logged === undefined || logged.entryId !== null;
+  const entries = isCharged ? await entriesOf(exchangeId, logged?.entryId ?? entryId) : [];
   const attempts =
-    ending?.attemptDetails == null ? [] : (JSON.parse(ending.attemptDetails) as AttemptRecord[]);
-  if (ending !== undefined) return { exchange: listedExchange(ending), attempts, entries };
+    logged?.attemptDetails == null ? [] : (JSON.parse(logged.attemptDetails) as AttemptRecord[]);
+  if (logged !== undefined) return { exchange: listedExchange(logged), attempts, entries };
   if (entries.length === 0) return null;
   const [record] = await read<ExchangeRow>(
     `${selectRecord} WHERE entries.id = ANY ($1::int8[]) AND recorded_at_ms IS NOT NULL`,
@@ -79,7 +79,7 @@ function searchTable(
   return searchRows<ExchangeRow>(
     queries,
     {
-      select: isEntries ? selectRecord : selectEnding,
+      select: isEntries ? selectRecord : selectOutcome,
       conditions: [...conditionsOf(asked, table, parameters), outcomeOf(asked, table, parameters)],
       ...{ table, parameters, beforeId, limit, sinceMs, untilMs },
     },

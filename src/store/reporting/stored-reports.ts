@@ -2,7 +2,7 @@ import { assert } from "../../base/assert.ts";
 import { msPerDay } from "../../base/clock.ts";
 import type { Queries, Query } from "../query.ts";
 import type { AttemptSums } from "../records.ts";
-import type { EndingsKept, KeyDay, Reports } from "../reports.ts";
+import type { KeyDay, Reports, RequestLogSize } from "../reports.ts";
 import { findCalled } from "../tables/id-tables.ts";
 import { type AttemptPlace, selectAttemptSums, selectPageEnd } from "./attempt-columns.ts";
 import { type Dimension, dimensionOf } from "./dimensions.ts";
@@ -63,8 +63,8 @@ export function storedReports(queries: Queries, entriesOf: EntryFinder): Reports
     exchangesCalled: (callerId, limit) => findCalled(read, callerId, limit),
 
     /** Rows are deleted in id order, so all ids between the first and the last exist. */
-    async endingsKept() {
-      const [kept] = await read<EndingsKept>(
+    async requestLogSize() {
+      const [kept] = await read<RequestLogSize>(
         `SELECT coalesce(min(id), 0)::float8 AS "firstId", coalesce(max(id) - min(id) + 1, 0)::float8 AS count,
           (SELECT at_ms::float8 FROM exchange_endings ORDER BY id LIMIT 1) AS "oldestAtMs" FROM exchange_endings`,
       );
@@ -113,6 +113,6 @@ async function* attemptPages(
   }
 }
 
-function placeOf({ day, credential, upstreamModel, ending }: AttemptSums): AttemptPlace {
-  return [day, credential, upstreamModel, ending];
+function placeOf({ day, credential, upstreamModel, outcome }: AttemptSums): AttemptPlace {
+  return [day, credential, upstreamModel, outcome];
 }

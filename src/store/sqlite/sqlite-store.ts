@@ -98,7 +98,7 @@ export function sqliteStore(parts: StoreParts): SqliteStore {
     discardResponse: (recordingId) => commit([{ kind: "discard", recordingId }]),
     recordGivenIds: (given) => commit([{ kind: "given", given }]),
     recordCallerIds: (callerIds) => commit([{ kind: "callers", callerIds }]),
-    recordEndings: (endings, attempts = []) => commit([{ kind: "endings", endings, attempts }]),
+    recordOutcomes: (outcomes, attempts = []) => commit([{ kind: "outcomes", outcomes, attempts }]),
     /** The journal keeps the order. */
     written: () => null,
 

@@ -11,7 +11,7 @@ function asked(changes: Partial<AttemptSums> = {}): AttemptSums {
     provider: "openai",
     credential: "c1",
     upstreamModel: "gpt-5.6",
-    ending: "completed",
+    outcome: "completed",
     attempts: 10,
     estimated: 0,
     inputTokens: 600,
@@ -87,7 +87,7 @@ describe("a bill and the ledger", () => {
   test("differ where one of them has no such day or model", () => {
     const { rows, total, differingRows } = compared(
       [{ on: day + 1 }, { model: "other" }],
-      [asked(), asked({ ending: "uncharged", upstreamModel: "other" })],
+      [asked(), asked({ outcome: "uncharged", upstreamModel: "other" })],
     );
     expect(rows.map((row) => [row.day - day, row.model, row.billed.input, row.ledger.input])).toEqual([
       [0, "gpt-5.6", 0, 1000],
@@ -150,9 +150,9 @@ describe("the likely reason", () => {
   test("is what was charged by an estimate, by how it ended", () => {
     const estimates = [
       asked({ attempts: 7 }),
-      asked({ ending: "cancelled", attempts: 1, estimated: 1 }),
-      asked({ ending: "failed", attempts: 2, estimated: 1 }),
-      asked({ ending: "interrupted", attempts: 1, estimated: 1 }),
+      asked({ outcome: "cancelled", attempts: 1, estimated: 1 }),
+      asked({ outcome: "failed", attempts: 2, estimated: 1 }),
+      asked({ outcome: "interrupted", attempts: 1, estimated: 1 }),
       asked({ attempts: 1, estimated: 1, credential: "c2" }),
     ];
     expect(reasonsFor(more, ...estimates)).toEqual([
@@ -164,7 +164,7 @@ describe("the likely reason", () => {
   });
 
   test("is what was charged to nobody, as far as it goes, and then calls past the gateway", () => {
-    const uncharged = asked({ ending: "uncharged", attempts: 2, costNano: 0 });
+    const uncharged = asked({ outcome: "uncharged", attempts: 2, costNano: 0 });
     expect(reasonsFor(more, asked(), uncharged)).toEqual([["uncharged", 2]]);
     expect(reasonsFor({ ...more, requests: 15 }, asked(), uncharged)).toEqual([
       ["uncharged", 2],
@@ -173,7 +173,7 @@ describe("the likely reason", () => {
   });
 
   test("is not what was charged to nobody where the bill has less", () => {
-    const uncharged = asked({ ending: "uncharged", attempts: 3, inputTokens: 0, outputTokens: 0 });
+    const uncharged = asked({ outcome: "uncharged", attempts: 3, inputTokens: 0, outputTokens: 0 });
     expect(reasonsFor({ ...agreed, requests: 6, input: 900 }, asked(), uncharged)).toEqual([
       ["not_billed", 7],
     ]);
@@ -181,7 +181,7 @@ describe("the likely reason", () => {
 
   test("is no call past the gateway where estimates explain what is billed, and calls are not told", () => {
     const { requests: _, ...told } = agreed;
-    const estimated = asked({ ending: "cancelled", estimated: 2 });
+    const estimated = asked({ outcome: "cancelled", estimated: 2 });
     expect(reasonsFor({ ...told, output: 60 }, estimated)).toEqual([["cancelled", 2]]);
   });
 
@@ -201,7 +201,7 @@ describe("the likely reason", () => {
   });
 
   test("is never missing, whatever differs", () => {
-    const endings = [asked({ attempts: 1 }), asked({ ending: "uncharged", attempts: 1 })];
+    const endings = [asked({ attempts: 1 }), asked({ outcome: "uncharged", attempts: 1 })];
     for (const requests of [undefined, 0, 1, 2, 3]) {
       for (const input of [undefined, 0, 5000]) {
         for (const cost of [undefined, 0, 5000]) {

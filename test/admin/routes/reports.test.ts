@@ -6,7 +6,7 @@ import type { ExchangeDetailView, ExchangeView, TailView } from "../../../src/ad
 import type { Page } from "../../../src/admin/routes/shapes.ts";
 import type { AuditView, RouteView } from "../../../src/admin/system/schema.ts";
 import { exchangeFacts } from "../../observe/fixtures.ts";
-import { exchangeEnding, type SettleItem, settleItem } from "../../store/fixtures.ts";
+import { outcomeRecordOf, type SettleItem, settleItem } from "../../store/fixtures.ts";
 import { upstreamKeys } from "../../support/config.ts";
 import { waitFor } from "../../support/wait.ts";
 import { type AdminServer, startAdmin, token, tracingSecret } from "./fixtures.ts";
@@ -78,9 +78,9 @@ describe("the overview", () => {
     await spend(admin, id, 250_000_000, 0);
     const atMs = admin.clock.wallMs();
     const failed = { outcome: "failed", status: 502, code: "upstream_error" } as const;
-    await admin.store.recordEndings([
-      exchangeEnding(id, { atMs, ...failed }),
-      exchangeEnding(id, { atMs, alike: 6 }),
+    await admin.store.recordOutcomes([
+      outcomeRecordOf(id, { atMs, ...failed }),
+      outcomeRecordOf(id, { atMs, alike: 6 }),
     ]);
     const overview = await admin.json<OverviewView>("/overview?range=1h");
     expect(overview.points.length).toBe(60);

@@ -90,7 +90,7 @@ testEachStore(
       await store.charge([{ ...item, record: item.record && { ...item.record, atMs } }]);
     }
     // Both databases write sums a little later; this brings PostgreSQL's up to date.
-    await store.pruneEndings({ beforeMs: 0, keep: 1, limit: 1 });
+    await store.pruneRequestLog({ beforeMs: 0, keep: 1, limit: 1 });
     await waitFor(async () => {
       const [bound] = (await store.alerts.drawnBounds(nowMs)).listed;
       return bound?.used === 39 && bound.recentlyUsed === 30;

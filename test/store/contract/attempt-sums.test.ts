@@ -2,7 +2,7 @@ import { expect } from "bun:test";
 import { systemClock } from "../../../src/base/clock.ts";
 import { attempt, served, times } from "../attempts.ts";
 import { testEachStore } from "../each-store.ts";
-import { exchangeEnding, keyRecord } from "../fixtures.ts";
+import { keyRecord, outcomeRecordOf } from "../fixtures.ts";
 
 testEachStore(
   "attempts that nobody paid for are added up by day, credential, model and ending",
@@ -10,18 +10,18 @@ testEachStore(
     const store = await database.openGateway(systemClock);
     const key = keyRecord();
     await store.insertKey(key, 0);
-    const endings = [exchangeEnding(key.id)];
-    const uncharged = attempt({ ending: "uncharged", costNano: 0 });
+    const endings = [outcomeRecordOf(key.id)];
+    const uncharged = attempt({ outcome: "uncharged", costNano: 0 });
     const other = { ...uncharged, credential: "" };
-    await store.recordEndings(endings, [{ ...uncharged, day: 20_000 }]);
-    await store.recordEndings(endings, [
+    await store.recordOutcomes(endings, [{ ...uncharged, day: 20_000 }]);
+    await store.recordOutcomes(endings, [
       { ...times(2, uncharged), day: 20_000 },
       { ...other, day: 20_000 },
       { ...uncharged, day: 20_001 },
       { ...uncharged, day: 20_002 },
       { ...uncharged, provider: "anthropic", day: 20_000 },
     ]);
-    await store.recordEndings(endings);
+    await store.recordOutcomes(endings);
     expect(await store.reports.attemptSums("openai", 20_000, 20_001)).toEqual([
       { ...other, day: 20_000 },
       { ...times(3, uncharged), day: 20_000 },

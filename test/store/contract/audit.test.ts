@@ -6,7 +6,7 @@ import { audit } from "../../../src/ledger/audit.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { hasPostgres } from "../../support/postgres.ts";
 import { attempt } from "../attempts.ts";
-import { exchangeEnding, keyRecord, type SettleItem, settleItem } from "../fixtures.ts";
+import { keyRecord, outcomeRecordOf, type SettleItem, settleItem } from "../fixtures.ts";
 import type { GatewayStore } from "../kind.ts";
 import { clientOf, rollUpAll } from "../postgres/fixtures.ts";
 import { postgres } from "../postgres/kind.ts";
@@ -80,8 +80,8 @@ async function fill(store: GatewayStore): Promise<void> {
     { ...settleItem(one.id, 7, { atMs: nowMs, outcome: "cancelled" }), record: null },
     withoutCost(at(settleItem(budget.id, 55, { atMs: nowMs, periodStartMs: monthMs, listCostNano: 55 }))),
   ]);
-  const lost = attempt({ ending: "uncharged", costNano: 0 });
-  await store.recordEndings([exchangeEnding(one.id)], [{ ...lost, day: utcDay(nowMs) }]);
+  const lost = attempt({ outcome: "uncharged", costNano: 0 });
+  await store.recordOutcomes([outcomeRecordOf(one.id)], [{ ...lost, day: utcDay(nowMs) }]);
   const caps = [{ limit: 500, period: "month", models: null }] as const;
   await store.setCaps({ keyId: one.id }, caps, nowMs);
   await store.setCaps({ accountId: one.accountId }, caps, nowMs);

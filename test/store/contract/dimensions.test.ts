@@ -4,7 +4,7 @@ import { dimensionNames } from "../../../src/store/reporting/dimensions.ts";
 import type { KeyRecord, Store } from "../../../src/store/store.ts";
 import { sumFigures } from "../../../src/store/store.ts";
 import { testEachStore } from "../each-store.ts";
-import { exchangeEnding, keyRecord, settleItem } from "../fixtures.ts";
+import { keyRecord, outcomeRecordOf, settleItem } from "../fixtures.ts";
 import type { GatewayStore } from "../kind.ts";
 
 const hourMs = 3_600_000;
@@ -42,7 +42,7 @@ testEachStore(
     await spend(store, ada, { atMs: noonMs, nano: 2, model: "b", route: "/v1/responses" });
     await spend(store, also, { atMs: noonMs, nano: 4 });
     await spend(store, none, { atMs: noonMs + hourMs, nano: 8 });
-    await store.recordEndings([exchangeEnding(none.id, { atMs: noonMs })]);
+    await store.recordOutcomes([outcomeRecordOf(none.id, { atMs: noonMs })]);
     const check = async (reader: Store) => {
       expect(await spends(reader, "owner")).toEqual([
         [null, 8],

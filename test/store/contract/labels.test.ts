@@ -6,7 +6,7 @@ import type { ExchangeQuery } from "../../../src/store/store.ts";
 import { FakeClock } from "../../support/clock.ts";
 import { summarizeUsage } from "../../support/usage.ts";
 import { testEachStore } from "../each-store.ts";
-import { exchangeEnding, keyRecord, settleItem } from "../fixtures.ts";
+import { keyRecord, outcomeRecordOf, settleItem } from "../fixtures.ts";
 
 const ada = { user: "ada", session: 's \u{1f600} "1"', tags: { project: "atlas", "a.b::c": "c:d@e" } };
 const bob = { user: "bob", session: null, tags: {} };
@@ -18,37 +18,40 @@ function textOf(labels: CallerLabels, uncounted?: string): string {
 }
 
 describe("what a caller says about a request", () => {
-  testEachStore("is kept with its charge and with its ending, and can be searched for", async (database) => {
-    const store = await database.openGateway(new FakeClock());
-    const key = keyRecord();
-    await store.insertKey(key, 10_000);
-    const charged = settleItem(key.id, 10, { labels: textOf(ada) });
-    const nameless = settleItem(key.id, 10);
-    const refused = exchangeEnding(key.id, { labels: textOf(bob) });
-    const failed = settleItem(key.id, 10, { labels: textOf(ada), outcome: "failed" });
-    const { exchangeId } = failed.charge;
-    const ending = exchangeEnding(key.id, { exchangeId, outcome: "failed", labels: textOf(ada) });
-    await store.charge([charged, nameless, { ...failed, ending }]);
-    await store.recordEndings([refused]);
+  testEachStore(
+    "is kept with its charge and with its outcomeRecord, and can be searched for",
+    async (database) => {
+      const store = await database.openGateway(new FakeClock());
+      const key = keyRecord();
+      await store.insertKey(key, 10_000);
+      const charged = settleItem(key.id, 10, { labels: textOf(ada) });
+      const nameless = settleItem(key.id, 10);
+      const refused = outcomeRecordOf(key.id, { labels: textOf(bob) });
+      const failed = settleItem(key.id, 10, { labels: textOf(ada), outcome: "failed" });
+      const { exchangeId } = failed.charge;
+      const outcomeRecord = outcomeRecordOf(key.id, { exchangeId, outcome: "failed", labels: textOf(ada) });
+      await store.charge([charged, nameless, { ...failed, outcomeRecord }]);
+      await store.recordOutcomes([refused]);
 
-    const labelsOf = async (id: string) => (await store.reports.exchange(id, null))?.exchange?.labels;
-    expect(await labelsOf(charged.charge.exchangeId)).toEqual({ ...ada, affinity });
-    expect(await labelsOf(nameless.charge.exchangeId)).toEqual(readLabels(null));
-    expect(await labelsOf(refused.exchangeId)).toEqual({ ...bob, affinity });
-    expect(await labelsOf(exchangeId)).toEqual({ ...ada, affinity });
+      const labelsOf = async (id: string) => (await store.reports.exchange(id, null))?.exchange?.labels;
+      expect(await labelsOf(charged.charge.exchangeId)).toEqual({ ...ada, affinity });
+      expect(await labelsOf(nameless.charge.exchangeId)).toEqual(readLabels(null));
+      expect(await labelsOf(refused.exchangeId)).toEqual({ ...bob, affinity });
+      expect(await labelsOf(exchangeId)).toEqual({ ...ada, affinity });
 
-    const found = async (labels: ExchangeQuery["labels"]) => {
-      const { rows } = await store.reports.exchanges({ limit: 10, labels });
-      return rows.map((row) => row.exchangeId).sort();
-    };
-    const adas = [charged.charge.exchangeId, exchangeId].sort();
-    expect(await found({ user: "ada" })).toEqual(adas);
-    expect(await found({ session: ada.session, "tag:a.b::c": "c:d@e" })).toEqual(adas);
-    expect(await found({ "tag:project": "atlas", user: "bob" })).toEqual([]);
-    expect(await found({ user: "bob" })).toEqual([refused.exchangeId]);
-    expect(await found({ "tag:it's": "a" })).toEqual([]);
-    await store.close();
-  });
+      const found = async (labels: ExchangeQuery["labels"]) => {
+        const { rows } = await store.reports.exchanges({ limit: 10, labels });
+        return rows.map((row) => row.exchangeId).sort();
+      };
+      const adas = [charged.charge.exchangeId, exchangeId].sort();
+      expect(await found({ user: "ada" })).toEqual(adas);
+      expect(await found({ session: ada.session, "tag:a.b::c": "c:d@e" })).toEqual(adas);
+      expect(await found({ "tag:project": "atlas", user: "bob" })).toEqual([]);
+      expect(await found({ user: "bob" })).toEqual([refused.exchangeId]);
+      expect(await found({ "tag:it's": "a" })).toEqual([]);
+      await store.close();
+    },
+  );
 
   testEachStore("survives strings that a database could not read", async (database) => {
     const store = await database.openGateway(new FakeClock());
@@ -83,7 +86,7 @@ testEachStore(
       [16, JSON.stringify({ affinity: "none" })],
     ];
     await store.charge(spent.map(([nano, labels]) => settleItem(key.id, nano, { labels })));
-    await store.recordEndings([exchangeEnding(key.id, { labels: textOf(bob) })]);
+    await store.recordOutcomes([outcomeRecordOf(key.id, { labels: textOf(bob) })]);
     const check = async (reader: typeof store) => {
       const by = async (...names: string[]) => {
         const rows = await reader.reports.usageByAll(names, { sinceMs: 0, untilMs: Date.UTC(2027, 0) });

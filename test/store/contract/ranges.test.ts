@@ -5,7 +5,7 @@ import { type Store, sumFigures } from "../../../src/store/store.ts";
 import { type SeededRandom, seededRandom } from "../../support/random.ts";
 import { summarizeUsage } from "../../support/usage.ts";
 import { testEachStore } from "../each-store.ts";
-import { exchangeEnding, keyRecord, type SettleItem, settleItem } from "../fixtures.ts";
+import { keyRecord, outcomeRecordOf, type SettleItem, settleItem } from "../fixtures.ts";
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
@@ -98,7 +98,7 @@ testEachStore("refused calls are in a range by their minute too", async (databas
   const key = keyRecord();
   await store.insertKey(key, 1_000);
   const at = (minutesAgo: number) => nowMs - minutesAgo * minuteMs;
-  await store.recordEndings([1, 30, 60, 1441].map((ago) => exchangeEnding(key.id, { atMs: at(ago) })));
+  await store.recordOutcomes([1, 30, 60, 1441].map((ago) => outcomeRecordOf(key.id, { atMs: at(ago) })));
   await store.close();
   const again = await database.openGateway(systemClock);
   const refused = async (sinceMs: number, untilMs: number) =>
@@ -131,13 +131,13 @@ testEachStore("attempts that failed before a call completed are counted for who 
     { ...attempt, provider: "openai", failure: null },
   ];
   const item = settleItem(key.id, 5, { atMs: nowMs });
-  const ending = exchangeEnding(key.id, {
+  const outcomeRecord = outcomeRecordOf(key.id, {
     ...{ exchangeId: item.charge.exchangeId, atMs: nowMs, model: "house-model", provider: "openai" },
     ...{ outcome: "completed", status: 200, attempts: 3, attemptDetails },
   });
-  const failed = { ...ending, exchangeId: "req_x", outcome: "failed", status: 502 } as const;
-  await store.charge([{ ...item, ending }]);
-  await store.recordEndings([failed]);
+  const failed = { ...outcomeRecord, exchangeId: "req_x", outcome: "failed", status: 502 } as const;
+  await store.charge([{ ...item, outcomeRecord }]);
+  await store.recordOutcomes([failed]);
   const covered = async (from: typeof store) => {
     const groups = await summarizeUsage(from, { by: "provider", sinceMs: 0 });
     return groups.map(({ group, coveredAttempts, completed }) => [group, coveredAttempts, completed]);

@@ -3,7 +3,7 @@ import { type Clock, systemClock } from "../../../src/base/clock.ts";
 import type { AuditQuery } from "../../../src/store/store.ts";
 import { usageRecords } from "../../support/usage.ts";
 import { testEachStore } from "../each-store.ts";
-import { exchangeEnding, keyRecord, type SettleItem, settleItem } from "../fixtures.ts";
+import { keyRecord, outcomeRecordOf, type SettleItem, settleItem } from "../fixtures.ts";
 import type { GatewayStore, TestDatabase } from "../kind.ts";
 
 const hourMs = 3_600_000;
@@ -233,9 +233,9 @@ describe("exchanges", () => {
       await store.insertKey(other, 1_000_000);
       const charged = settleItem(one.id, 10);
       const tagged = settleItem(other.id, 10, { labels: JSON.stringify({ "tag:project": "atlas" }) });
-      const refused = exchangeEnding(other.id, { code: "rate_limit_exceeded" });
+      const refused = outcomeRecordOf(other.id, { code: "rate_limit_exceeded" });
       await store.charge([charged, tagged]);
-      await store.recordEndings([refused]);
+      await store.recordOutcomes([refused]);
       const found = async (search: string) =>
         (await store.reports.exchanges({ limit: 9, search })).rows.map((row) => row.exchangeId).sort();
       const ofOne = [charged.charge.exchangeId];

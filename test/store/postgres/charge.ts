@@ -3,7 +3,7 @@ import { totalInput } from "../../../src/base/usage/usage.ts";
 import type { PostgresClient, Query } from "../../../src/store/postgres/client.ts";
 import { turnOf } from "../../../src/store/postgres/lanes/hold-end.ts";
 import { RatesKeeper } from "../../../src/store/postgres/node/rates-keeper.ts";
-import type { ExchangeEnding, StoredResponse } from "../../../src/store/store.ts";
+import type { OutcomeRecord, StoredResponse } from "../../../src/store/store.ts";
 import { quantitiesColumn, savingsColumn } from "../../../src/store/stored-quantities.ts";
 import { responseRow } from "../../../src/store/written-rows.ts";
 import type { SettleItem } from "../fixtures.ts";
@@ -21,7 +21,10 @@ interface BookedEntry {
   readonly month: number;
 }
 
-async function book(query: Query, { charge, record, response, ending, turns }: SettleItem): Promise<void> {
+async function book(
+  query: Query,
+  { charge, record, response, outcomeRecord, turns }: SettleItem,
+): Promise<void> {
   const [found] = await query<{ no: number; accountNo: number }>(
     'SELECT no, account_no AS "accountNo" FROM keys WHERE id = $1',
     [charge.keyId],
@@ -65,7 +68,7 @@ async function book(query: Query, { charge, record, response, ending, turns }: S
     record?.usage.outputTokens ?? 0,
     record?.costNano ?? null,
   ]);
-  if (ending !== null) await insertEnding(query, found.no, ending, entry);
+  if (outcomeRecord !== null) await insertOutcome(query, found.no, outcomeRecord, entry);
   if (response !== null) await insertResponse(query, found.no, response);
   if (turns !== undefined) {
     await query("SELECT sluice_keep_turns($1::text::json)", [JSON.stringify(turns.map(turnOf))]);
@@ -110,10 +113,10 @@ async function insert(
   return entry;
 }
 
-async function insertEnding(
+async function insertOutcome(
   query: Query,
   keyNo: number,
-  ending: ExchangeEnding,
+  outcomeRecord: OutcomeRecord,
   { id, month }: BookedEntry,
 ): Promise<void> {
   await query(
@@ -123,27 +126,27 @@ async function insertEnding(
     VALUES ($1, $2::int, $3::int8, $4::int8, $5, $6, $7, $8, $9::bool, $10, $11::int, $12, $13, $14::int8, $15::int8,
       $16::int, $17, $18::int, $19::int8, $20::int, $21)`,
     [
-      ending.exchangeId,
+      outcomeRecord.exchangeId,
       keyNo,
-      ending.atMs,
-      ending.startedAtMs,
-      ending.route,
-      ending.model,
-      ending.provider,
-      ending.upstreamModel,
-      ending.stream,
-      ending.outcome,
-      ending.status,
-      ending.code,
-      ending.message,
-      ending.firstByteMs === null ? null : Math.round(ending.firstByteMs),
-      ending.totalMs === null ? null : Math.round(ending.totalMs),
-      ending.attempts,
-      ending.attemptDetails.length === 0 ? null : JSON.stringify(ending.attemptDetails),
-      ending.alike,
+      outcomeRecord.atMs,
+      outcomeRecord.startedAtMs,
+      outcomeRecord.route,
+      outcomeRecord.model,
+      outcomeRecord.provider,
+      outcomeRecord.upstreamModel,
+      outcomeRecord.stream,
+      outcomeRecord.outcome,
+      outcomeRecord.status,
+      outcomeRecord.code,
+      outcomeRecord.message,
+      outcomeRecord.firstByteMs === null ? null : Math.round(outcomeRecord.firstByteMs),
+      outcomeRecord.totalMs === null ? null : Math.round(outcomeRecord.totalMs),
+      outcomeRecord.attempts,
+      outcomeRecord.attemptDetails.length === 0 ? null : JSON.stringify(outcomeRecord.attemptDetails),
+      outcomeRecord.alike,
       id,
       month,
-      ending.labels,
+      outcomeRecord.labels,
     ],
   );
 }

@@ -4,7 +4,7 @@ import type { PostgresClient } from "../../../src/store/postgres/client.ts";
 import { rollUp } from "../../../src/store/postgres/rollup.ts";
 import { hasPostgres, withoutPostgres } from "../../support/postgres.ts";
 import { summarizeUsage } from "../../support/usage.ts";
-import { exchangeEnding, keyRecord, settleItem } from "../fixtures.ts";
+import { keyRecord, outcomeRecordOf, settleItem } from "../fixtures.ts";
 import type { GatewayStore } from "../kind.ts";
 import { bookCharges } from "./charge.ts";
 import { clientOf } from "./fixtures.ts";
@@ -84,7 +84,7 @@ else
       const writing = Array.from({ length: writers }, async () => {
         for (let count = 0; count < charges; count += 1) {
           await bookCharges(client, [settleItem(key.id, 1), settleItem(key.id, 2)]);
-          await store.recordEndings([exchangeEnding(key.id, { alike: 1 })]);
+          await store.recordOutcomes([outcomeRecordOf(key.id, { alike: 1 })]);
         }
       });
       await Promise.all(writing);

@@ -27,7 +27,7 @@ function charged(keyId: string, atMs: number, overrides: Partial<AttemptCount> =
 const differences: readonly Partial<AttemptCount>[] = [
   { provider: "anthropic" },
   { upstreamModel: "another" },
-  { ending: "failed" },
+  { outcome: "failed" },
   { estimated: 1 },
   { inputTokens: 11 },
   { cachedInputTokens: 5 },
@@ -56,7 +56,7 @@ test("what keys and attempts have used is told at once, and added up once: by th
   const cancelled: JournalItem = {
     ...settleItem(two.id, 7, { atMs: noonMs + dayMs, outcome: "cancelled" }),
     record: null,
-    attempts: [attempt({ ending: "cancelled" }), attempt({ credential: "c2" })],
+    attempts: [attempt({ outcome: "cancelled" }), attempt({ credential: "c2" })],
   };
   await store.commit([charged(one.id, noonMs - dayMs), charged(one.id, noonMs), charged(two.id, noonMs)]);
   await store.commit([charged(one.id, noonMs, { credential: "c2" }), cancelled]);
@@ -73,7 +73,7 @@ test("what keys and attempts have used is told at once, and added up once: by th
   });
   const read = () => store.reports.attemptSums(served.provider, 0, utcDay(noonMs) + 1);
   const told = await read();
-  const usual = { ...served, ending: "completed", day: utcDay(noonMs) } as const;
+  const usual = { ...served, outcome: "completed", day: utcDay(noonMs) } as const;
   expect(told).toContainEqual(
     expect.objectContaining({ ...usual, attempts: 10, estimated: 1, inputTokens: 101, costNano: 1_001 }),
   );

@@ -4,7 +4,7 @@ import { askedLabels, searchExchanges } from "../../../admin/requests/find-excha
 import type { ExchangeView } from "../../../admin/requests/schema.ts";
 import { count, shortCredits } from "../../../base/text/plural.ts";
 import { printable } from "../../../base/text/printable.ts";
-import type { Ending, ExchangeQuery, ListedExchange } from "../../../store/store.ts";
+import type { ExchangeQuery, ListedExchange, RequestOutcome } from "../../../store/store.ts";
 import { atLeastOne } from "../../arguments.ts";
 import { chosenTime, timeInWords } from "../../chosen-time.ts";
 import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../../help.ts";
@@ -131,7 +131,7 @@ function charged({ charged: amount, unit }: ExchangeView): string {
   return unit === "credits" ? `${shortCredits(amount)} cr` : `${count(amount)} tok`;
 }
 
-export function paintOutcome(outcome: Ending, style: Style): string {
+export function paintOutcome(outcome: RequestOutcome, style: Style): string {
   if (outcome === "completed") return style.good(outcome);
   return outcome === "failed" ? style.bad(outcome) : style.warn(outcome);
 }

@@ -4,7 +4,7 @@ import { type AttemptCount, attemptFigureNames } from "../../attempt-sums.ts";
 import type { Charged, ChargeOrder } from "../../node.ts";
 import type { StoredResponse, TurnRecord, UsageRecord } from "../../records.ts";
 import { quantitiesColumn, savingsColumn } from "../../stored-quantities.ts";
-import { endingRow, responseRow, rounded } from "../../written-rows.ts";
+import { outcomeRow, responseRow, rounded } from "../../written-rows.ts";
 import { figureAt } from "./figure-at.ts";
 import { type Field, rowText } from "./row-text.ts";
 
@@ -14,7 +14,7 @@ export interface HoldEnd {
   readonly key: string;
   /** Null for a release. */
   readonly charge: HoldCharge | null;
-  readonly ending: Readonly<Record<string, Field>> | null;
+  readonly outcomeRecord: Readonly<Record<string, Field>> | null;
   readonly response: ReturnType<typeof storedRow> | null;
   readonly attempts?: readonly AttemptCount[] | undefined;
   readonly turns?: readonly TurnColumns[] | undefined;
@@ -41,9 +41,9 @@ export function endRow({ id, charge }: HoldEnd): string {
 
 /** A row of `sluice_attempt`. */
 export function attemptRow([n, day, attempt]: readonly [number, number, AttemptCount]): string {
-  const { provider, credential, upstreamModel, ending } = attempt;
+  const { provider, credential, upstreamModel, outcome } = attempt;
   const figures = attemptFigureNames.map((name) => attempt[name]);
-  return rowText([n, provider, day, credential, upstreamModel, ending, ...figures]);
+  return rowText([n, provider, day, credential, upstreamModel, outcome, ...figures]);
 }
 
 const figuresPerCharge = 3;
@@ -67,11 +67,11 @@ export function chargesOf(count: number, figures: ArrayLike<number> | null): End
 }
 
 export function releaseOf(holdId: string, keyId: string): HoldEnd {
-  return { id: holdId, key: keyId, charge: null, ending: null, response: null };
+  return { id: holdId, key: keyId, charge: null, outcomeRecord: null, response: null };
 }
 
 export function endOf(order: ChargeOrder): HoldEnd {
-  const { holdId: id, keyId: key, record, ending, response, rates, quantities } = order;
+  const { holdId: id, keyId: key, record, outcomeRecord, response, rates, quantities } = order;
   return {
     id,
     key,
@@ -87,7 +87,7 @@ export function endOf(order: ChargeOrder): HoldEnd {
         ...(record === null ? noRecord : recordColumns(record, savingsColumn(rates, quantities))),
       ],
     },
-    ending: ending && endingRow(ending),
+    outcomeRecord: outcomeRecord && outcomeRow(outcomeRecord),
     response: response && storedRow(id, response),
     attempts: order.attempts,
     turns: order.turns?.map(turnOf),

@@ -53,7 +53,7 @@ export async function sendMoney(
     lockMs,
     rowsText(ends, endRow),
     rowsText(orders, orderRow),
-    endingsOf(ends),
+    outcomesOf(ends),
     responsesOf(ends),
     rowsText(notes, progressRow),
     rowsText(ends.flatMap(attemptsOf), attemptRow),
@@ -91,9 +91,11 @@ export function ratesIn(items: readonly MoneyItem[]): readonly KeptRates[] {
 }
 
 /** Outcomes of charged requests, `n` being the index in the batch; null if there are none, as in nearly all batches. */
-function endingsOf(ends: readonly HoldEnd[]): string | null {
-  const endings = ends.flatMap(({ ending }, index) => (ending === null ? [] : [{ ...ending, n: index + 1 }]));
-  return endings.length === 0 ? null : storableJson(endings);
+function outcomesOf(ends: readonly HoldEnd[]): string | null {
+  const outcomes = ends.flatMap(({ outcomeRecord }, index) =>
+    outcomeRecord === null ? [] : [{ ...outcomeRecord, n: index + 1 }],
+  );
+  return outcomes.length === 0 ? null : storableJson(outcomes);
 }
 
 function responsesOf(ends: readonly HoldEnd[]): string | null {

@@ -24,9 +24,9 @@ export class AttemptWriter {
   /** Inside the caller's transaction; `clear` follows once that has ended. */
   write(): void {
     for (const sums of this.#tally.all()) {
-      const { day, provider, credential, upstreamModel, ending } = sums;
+      const { day, provider, credential, upstreamModel, outcome } = sums;
       const figures = attemptFigureNames.map((name) => sums[name]);
-      this.#upsert.run(provider, day, credential, upstreamModel, ending, node, ...figures);
+      this.#upsert.run(provider, day, credential, upstreamModel, outcome, node, ...figures);
       this.#upsertDay.run(day, node, ...figures);
     }
   }

@@ -21,6 +21,6 @@ export function rowAttempt({
     attempt.outputTokens === usage.outputTokens &&
     attempt.countedInputTokens + attempt.countedOutputTokens + attempt.estimated === 0;
   const isCharged =
-    attempt.ending === charge.outcome && attempt.costNano === (charge.listCostNano ?? costNano);
+    attempt.outcome === charge.outcome && attempt.costNano === (charge.listCostNano ?? costNano);
   return isAsked && isAsReported && isCharged ? attempt : undefined;
 }

@@ -15,8 +15,8 @@ import { failureReason } from "../troubles.ts";
 import { AccountDeltas } from "./account-deltas.ts";
 import { AttemptWriter } from "./attempt-writer.ts";
 import { CapWriter } from "./cap-writer.ts";
-import { EndingWriter } from "./ending-writer.ts";
 import { EntryWriter } from "./entry-writer.ts";
+import { OutcomeWriter } from "./outcome-writer.ts";
 import { RatesWriter } from "./rates-writer.ts";
 import { UsageRollup } from "./rollup.ts";
 import { rowAttempt } from "./row-attempt.ts";
@@ -43,7 +43,7 @@ export class SqliteWriter implements BatchWriter {
   readonly #rates: RatesWriter;
   readonly #entries: EntryWriter;
   readonly #deltas: AccountDeltas;
-  readonly #endings: EndingWriter;
+  readonly #outcomes: OutcomeWriter;
   readonly #caps: CapWriter;
   readonly #attempts: AttemptWriter;
   readonly #turns: TurnWriter;
@@ -72,7 +72,7 @@ export class SqliteWriter implements BatchWriter {
     this.#rates = new RatesWriter(database);
     this.#entries = new EntryWriter(database, this.#rates);
     this.#deltas = new AccountDeltas(database);
-    this.#endings = new EndingWriter(database);
+    this.#outcomes = new OutcomeWriter(database);
     this.#caps = new CapWriter(database);
     this.#attempts = new AttemptWriter(database);
     this.#turns = new TurnWriter(database);
@@ -166,12 +166,13 @@ export class SqliteWriter implements BatchWriter {
   }
 
   #settle(item: JournalItem & { kind: "settle" }): void {
-    const { charge, record, response, ending, turns = [], hasProgress, holdId, attempts = [] } = item;
+    const { charge, record, response, outcomeRecord, turns = [], hasProgress, holdId, attempts = [] } = item;
     const key = this.#writtenKey(charge);
     const own = rowAttempt(item);
     const credential = own?.credential ?? null;
-    if (ending === null) this.#entries.charge(key, charge, record, credential);
-    else this.#endings.insert(key.no, ending, this.#entries.chargeNow(key, charge, record, credential));
+    if (outcomeRecord === null) this.#entries.charge(key, charge, record, credential);
+    else
+      this.#outcomes.insert(key.no, outcomeRecord, this.#entries.chargeNow(key, charge, record, credential));
     this.#deltas.add(key, charge);
     this.#caps.add(key, charge);
     if (own === undefined) for (const each of attempts) this.#attempts.add(utcDay(charge.atMs), each);
@@ -214,8 +215,8 @@ export class SqliteWriter implements BatchWriter {
       case "discard":
         this.#deleteParts.run(item.recordingId);
         return;
-      case "endings":
-        for (const ending of item.endings) this.#endings.insert(this.#keyNo(ending.keyId), ending, null);
+      case "outcomes":
+        for (const each of item.outcomes) this.#outcomes.insert(this.#keyNo(each.keyId), each, null);
         for (const attempt of item.attempts ?? []) this.#attempts.add(attempt.day, attempt);
         return;
       default:
@@ -278,7 +279,7 @@ export class SqliteWriter implements BatchWriter {
 /** The number of rows of an item that totals count. */
 function countedRows(item: JournalItem): number {
   if (item.kind === "settle") return 1;
-  return item.kind === "endings" ? item.endings.length : 0;
+  return item.kind === "outcomes" ? item.outcomes.length : 0;
 }
 
 const upsertHold = `

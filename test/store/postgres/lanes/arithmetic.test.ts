@@ -249,7 +249,7 @@ function orderOf({ id, accountNo, funds, model, openedAtMs, periodStartMs, count
     labels: null,
     provider: "openai",
     response: null,
-    ending: null,
+    outcomeRecord: null,
   } as const;
 }
 

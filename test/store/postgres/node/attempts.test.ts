@@ -25,11 +25,11 @@ async function counted(world: NodeWorld): Promise<readonly Counted[]> {
   );
 }
 
-function figuresOf({ ending, ...one }: AttemptCount): Counted {
+function figuresOf({ outcome, ...one }: AttemptCount): Counted {
   const { attempts, estimated, inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens } = one;
   const counts = [one.countedInputTokens, one.countedOutputTokens, one.costNano];
   const figures = [attempts, estimated, inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens];
-  return { ending, figures: [...figures, ...counts] };
+  return { ending: outcome, figures: [...figures, ...counts] };
 }
 
 const soFar = {
@@ -39,7 +39,7 @@ const soFar = {
 };
 const interrupted = {
   ...times(0, attempt()),
-  ending: "interrupted",
+  outcome: "interrupted",
   attempts: 1,
   estimated: 1,
   countedInputTokens: 9,

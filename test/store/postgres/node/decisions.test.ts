@@ -2,10 +2,10 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { newId } from "../../../../src/base/id.ts";
 import { fullBucket, takeTokens } from "../../../../src/limits/bucket.ts";
 import type { ClaimOrder } from "../../../../src/store/node.ts";
-import type { ExchangeEnding } from "../../../../src/store/store.ts";
+import type { OutcomeRecord } from "../../../../src/store/store.ts";
 import { hasPostgres, withoutPostgres } from "../../../support/postgres.ts";
 import { waitFor } from "../../../support/wait.ts";
-import { exchangeEnding } from "../../fixtures.ts";
+import { outcomeRecordOf } from "../../fixtures.ts";
 import { chargeOrder, claimOrder, holdOrder, type JoinedNode, NodeWorld, storedResponse } from "./world.ts";
 
 /** What the database decides for all nodes, and writes. */
@@ -60,9 +60,9 @@ else
       const order = holdOrder(keyId, 100);
       await node.hold(order);
       const about = { exchangeId: order.holdId, outcome: "failed", code: said, message: said } as const;
-      const details = [{ said }] as unknown as ExchangeEnding["attemptDetails"];
-      const ending = exchangeEnding(keyId, { ...about, attemptDetails: details });
-      const charge = chargeOrder(order, 60, { outcome: "failed", provider: said, ending });
+      const details = [{ said }] as unknown as OutcomeRecord["attemptDetails"];
+      const outcomeRecord = outcomeRecordOf(keyId, { ...about, attemptDetails: details });
+      const charge = chargeOrder(order, 60, { outcome: "failed", provider: said, outcomeRecord });
       expect(await node.settle(charge)).toEqual({ charged: 60, overrun: 0 });
       const [written] = await world.client.query(
         `SELECT accounts.held::int, posted::int, code, message, attempt_details IS NOT NULL AS detailed
@@ -73,21 +73,21 @@ else
       expect(events.filter(({ kind }) => kind === "rejected")).toEqual([]);
     });
 
-    test("writes a charge, its overrun, its record, its ending and its response at once", async () => {
+    test("writes a charge, its overrun, its record, its outcomeRecord and its response at once", async () => {
       const { node } = joined;
       const keyId = await world.addKey(100);
       const order = holdOrder(keyId, 100);
       await node.hold(order);
       const claim = claimOrder(keyId, order.holdId);
       expect(await node.claim(claim)).toBe("run");
-      const ending = exchangeEnding(keyId, {
+      const outcomeRecord = outcomeRecordOf(keyId, {
         exchangeId: order.holdId,
         outcome: "completed",
         attemptDetails: [],
         attempts: 2,
       });
       const response = storedResponse(claim);
-      const charge = chargeOrder(order, 130, { ending, response });
+      const charge = chargeOrder(order, 130, { outcomeRecord, response });
       expect(await node.settle(charge)).toEqual({ charged: 100, overrun: 30 });
       const entries = await world.client.query(
         `SELECT kind, amount::float8, outcome, cost_nano::float8 AS cost, input_tokens::float8 AS input, node_no AS node

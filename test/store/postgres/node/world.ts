@@ -155,7 +155,7 @@ export function chargeOrder(
     provider: "openai",
     record: usageRecord(keyId, { exchangeId: holdId, atMs: nowMs }),
     response: null,
-    ending: null,
+    outcomeRecord: null,
     ...overrides,
   };
 }

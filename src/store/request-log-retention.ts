@@ -7,8 +7,8 @@ export interface RetentionLimits {
   readonly requestRows: number;
 }
 
-export interface EndingRetentionOptions {
-  readonly store: Pick<Store, "pruneEndings" | "pruneCallerIds" | "recordPruning" | "reports">;
+export interface RequestLogRetentionOptions {
+  readonly store: Pick<Store, "pruneRequestLog" | "pruneCallerIds" | "recordPruning" | "reports">;
   readonly clock: Clock;
   /** Read each time, because a reload may change them. */
   limits(): RetentionLimits;
@@ -22,12 +22,12 @@ const prunedAtOnce = 200;
 const pauseMs = 50;
 
 /** Deletes request-log rows and clients' own request ids beyond the retention limits, a few at a time. */
-export class EndingRetention {
-  readonly #options: EndingRetentionOptions;
+export class RequestLogRetention {
+  readonly #options: RequestLogRetentionOptions;
   readonly #timer = new Repeating();
   #isStopped = false;
 
-  constructor(options: EndingRetentionOptions) {
+  constructor(options: RequestLogRetentionOptions) {
     this.#options = options;
   }
 
@@ -42,7 +42,7 @@ export class EndingRetention {
 
   /** Resolves when nothing exceeds the limits. */
   async prune(): Promise<void> {
-    await this.#pruneEndings();
+    await this.#pruneRequestLog();
     await this.#pruneCallerIds();
   }
 
@@ -57,20 +57,20 @@ export class EndingRetention {
     }
   }
 
-  async #pruneEndings(): Promise<void> {
+  async #pruneRequestLog(): Promise<void> {
     const { store, clock, limits } = this.#options;
     let [firstId, endId]: (number | null)[] = [null, null];
     while (!this.#isStopped) {
       const { requestsMs, requestRows: keep } = limits();
       const beforeMs = clock.wallMs() - requestsMs;
-      const kept = await store.reports.endingsKept();
+      const kept = await store.reports.requestLogSize();
       firstId ??= kept.firstId;
       // If none remain, the last one was deleted.
       const keptFrom: number = kept.count === 0 ? (endId ?? kept.firstId) : kept.firstId;
       endId = keptFrom + kept.count;
       const isWithin = kept.oldestAtMs === null || (kept.oldestAtMs >= beforeMs && kept.count <= keep);
       if (!isWithin) {
-        await store.pruneEndings({ beforeMs, keep, limit: prunedAtOnce });
+        await store.pruneRequestLog({ beforeMs, keep, limit: prunedAtOnce });
         await Bun.sleep(pauseMs);
         continue;
       }

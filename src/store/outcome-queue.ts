@@ -1,10 +1,10 @@
 import { utcDay } from "../base/clock.ts";
 import { AttemptTally, noAttemptCounts } from "./attempt-sums.ts";
-import type { ExchangeEnding } from "./records.ts";
+import type { OutcomeRecord } from "./records.ts";
 import type { Store } from "./store.ts";
 
-export interface EndingQueueOptions {
-  readonly store: Pick<Store, "recordEndings">;
+export interface OutcomeQueueOptions {
+  readonly store: Pick<Store, "recordOutcomes">;
   /** Called at most once per window with the number of dropped records. */
   onDropped(count: number): void;
 }
@@ -21,7 +21,7 @@ const mostKinds = 1_000;
 const mostPerCommit = 100;
 const readTimeoutMs = 250;
 
-type Collapsed = { -readonly [Name in keyof ExchangeEnding]: ExchangeEnding[Name] };
+type Collapsed = { -readonly [Name in keyof OutcomeRecord]: OutcomeRecord[Name] };
 
 /**
  * Writes the outcomes of uncharged requests to the request log. A client in a loop may be rejected ten thousand times
@@ -29,9 +29,9 @@ type Collapsed = { -readonly [Name in keyof ExchangeEnding]: ExchangeEnding[Name
  * kind are collapsed into one that counts for all of them. Beyond that they are dropped, and the drops are counted
  * and reported. At most one transaction is in flight, so that charges never wait for more than one.
  */
-export class EndingQueue {
-  readonly #options: EndingQueueOptions;
-  #ready: ExchangeEnding[] = [];
+export class OutcomeQueue {
+  readonly #options: OutcomeQueueOptions;
+  #ready: OutcomeRecord[] = [];
   /** How many records of each kind this window has seen. */
   #kinds = new Map<string, number>();
   #collapsed = new Map<string, Collapsed>();
@@ -44,7 +44,7 @@ export class EndingQueue {
   #writing: Promise<void> | null = null;
   #dropped = 0;
 
-  constructor(options: EndingQueueOptions) {
+  constructor(options: OutcomeQueueOptions) {
     this.#options = options;
   }
 
@@ -54,11 +54,11 @@ export class EndingQueue {
   }
 
   /** `attempts` are the ones that a provider may bill. */
-  take(ending: ExchangeEnding, attempts = noAttemptCounts): void {
-    for (const attempt of attempts) this.#attempts.add(utcDay(ending.atMs), attempt);
+  take(record: OutcomeRecord, attempts = noAttemptCounts): void {
+    for (const attempt of attempts) this.#attempts.add(utcDay(record.atMs), attempt);
     const nowMs = performance.now();
     if (nowMs >= this.#windowEndsMs) this.#startWindow(nowMs);
-    const kind = kindOf(ending);
+    const kind = kindOf(record);
     const seen = (this.#kinds.get(kind) ?? 0) + 1;
     const isNewKind = seen === 1;
     if (isNewKind && this.#kinds.size >= mostKinds) {
@@ -68,9 +68,9 @@ export class EndingQueue {
     this.#kinds.set(kind, seen);
     if (seen <= mostOfAKind && this.#keptInWindow < mostKept && this.#ready.length < mostKept) {
       this.#keptInWindow += 1;
-      this.#ready.push(ending);
+      this.#ready.push(record);
     } else {
-      this.#collapse(kind, ending);
+      this.#collapse(kind, record);
     }
     this.#timer ??= setTimeout(() => this.#tick(), flushEveryMs);
   }
@@ -97,10 +97,10 @@ export class EndingQueue {
     return this.#writing;
   }
 
-  #collapse(kind: string, ending: ExchangeEnding): void {
+  #collapse(kind: string, record: OutcomeRecord): void {
     const known = this.#collapsed.get(kind);
-    if (known === undefined) this.#collapsed.set(kind, { ...ending });
-    else known.alike += 1 + ending.alike;
+    if (known === undefined) this.#collapsed.set(kind, { ...record });
+    else known.alike += 1 + record.alike;
   }
 
   #tick(): void {
@@ -113,9 +113,9 @@ export class EndingQueue {
 
   /** Queues the collapsed records of the previous window. What exceeds the queue of a slow disk is dropped. */
   #startWindow(nowMs: number): void {
-    for (const ending of this.#collapsed.values()) {
-      if (this.#ready.length < 2 * mostKept) this.#ready.push(ending);
-      else this.#drop(1 + ending.alike);
+    for (const record of this.#collapsed.values()) {
+      if (this.#ready.length < 2 * mostKept) this.#ready.push(record);
+      else this.#drop(1 + record.alike);
     }
     if (this.#droppedInWindow > 0) this.#options.onDropped(this.#droppedInWindow);
     this.#collapsed = new Map();
@@ -127,12 +127,12 @@ export class EndingQueue {
 
   async #writeReady(): Promise<void> {
     while (this.#ready.length > 0) {
-      const endings = this.#ready.splice(0, mostPerCommit);
+      const records = this.#ready.splice(0, mostPerCommit);
       try {
-        await this.#options.store.recordEndings(endings, this.#attempts.take());
+        await this.#options.store.recordOutcomes(records, this.#attempts.take());
       } catch {
         // The store reports why it cannot write.
-        this.#drop(endings.reduce((sum, { alike }) => sum + 1 + alike, 0));
+        this.#drop(records.reduce((sum, { alike }) => sum + 1 + alike, 0));
       }
     }
   }
@@ -144,6 +144,6 @@ export class EndingQueue {
 }
 
 /** All fields that reports group or filter by. */
-function kindOf({ keyId, outcome, code, route, model, provider, labels }: ExchangeEnding): string {
+function kindOf({ keyId, outcome, code, route, model, provider, labels }: OutcomeRecord): string {
   return `${keyId} ${outcome} ${code} ${route} ${model} ${provider} ${labels}`;
 }

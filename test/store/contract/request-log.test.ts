@@ -2,14 +2,14 @@ import { describe, expect, test } from "bun:test";
 import { unknownModelMessage } from "../../../src/base/models/unknown-model.ts";
 import type { AttemptRecord } from "../../../src/base/requests/attempt.ts";
 import { readLabels } from "../../../src/base/requests/labels.ts";
-import { EndingQueue } from "../../../src/store/ending-queue.ts";
-import { EndingRetention } from "../../../src/store/ending-retention.ts";
-import type { ExchangeEnding, Store } from "../../../src/store/store.ts";
+import { OutcomeQueue } from "../../../src/store/outcome-queue.ts";
+import { RequestLogRetention } from "../../../src/store/request-log-retention.ts";
+import type { OutcomeRecord, Store } from "../../../src/store/store.ts";
 import { FakeClock } from "../../support/clock.ts";
 import { summarizeUsage } from "../../support/usage.ts";
 import { waitFor } from "../../support/wait.ts";
 import { testEachStore } from "../each-store.ts";
-import { exchangeEnding, keyRecord, settleItem } from "../fixtures.ts";
+import { keyRecord, outcomeRecordOf, settleItem } from "../fixtures.ts";
 import type { GatewayStore, TestDatabase } from "../kind.ts";
 
 const noonMs = Date.UTC(2026, 10, 15, 12);
@@ -54,9 +54,9 @@ describe("endings", () => {
       await store.charge(
         ids.map((exchangeId) => ({
           ...settleItem(key.id, 1, { exchangeId }),
-          ending:
+          outcomeRecord:
             exchangeId === "req_31" || exchangeId === "req_64"
-              ? exchangeEnding(key.id, { exchangeId })
+              ? outcomeRecordOf(key.id, { exchangeId })
               : null,
         })),
       );
@@ -73,9 +73,9 @@ describe("endings", () => {
       const key = keyRecord({});
       await store.insertKey(key, 1_000);
       const denied = { bound: "key_cap", needed: 8_000_000_000 };
-      await store.recordEndings([
-        exchangeEnding(key.id, { exchangeId: "req_denied", ...denied }),
-        exchangeEnding(key.id, { exchangeId: "req_other" }),
+      await store.recordOutcomes([
+        outcomeRecordOf(key.id, { exchangeId: "req_denied", ...denied }),
+        outcomeRecordOf(key.id, { exchangeId: "req_other" }),
       ]);
       const kept = async (id: string) => (await store.reports.exchange(id, null))?.exchange;
       expect(await kept("req_denied")).toMatchObject(denied);
@@ -88,9 +88,9 @@ describe("endings", () => {
       const key = keyRecord({ label: "a\0b" });
       await store.insertKey(key, 1_000);
       const odd = ["model\0", "model\uD800", "model"].map((model, index) =>
-        exchangeEnding(key.id, { exchangeId: `req_${index}`, model, message: `There is no ${model}.` }),
+        outcomeRecordOf(key.id, { exchangeId: `req_${index}`, model, message: `There is no ${model}.` }),
       );
-      await store.recordEndings(odd);
+      await store.recordOutcomes(odd);
       for (const { exchangeId } of odd) expect(await store.reports.exchange(exchangeId, null)).not.toBeNull();
     });
   });
@@ -100,12 +100,12 @@ describe("endings", () => {
       const key = keyRecord();
       await store.insertKey(key, 1_000);
       const unknown = (exchangeId: string, name: string) =>
-        exchangeEnding(key.id, { exchangeId, model: "", message: unknownModelMessage(name) });
-      await store.recordEndings([
+        outcomeRecordOf(key.id, { exchangeId, model: "", message: unknownModelMessage(name) });
+      await store.recordOutcomes([
         unknown("req_typo", "claude-typo"),
         unknown("req_other", "claude-typo-2"),
         unknown("req_long", "x".repeat(200)),
-        exchangeEnding(key.id, { exchangeId: "req_known", model: "claude", message: null }),
+        outcomeRecordOf(key.id, { exchangeId: "req_known", model: "claude", message: null }),
       ]);
       const found = async (model: string) =>
         (await store.reports.exchanges({ limit: 10, model })).rows.map(({ exchangeId }) => exchangeId);
@@ -119,7 +119,7 @@ describe("endings", () => {
     await withStore(database, async (store) => {
       const key = keyRecord();
       await store.insertKey(key, 1_000);
-      const ending = exchangeEnding(key.id, {
+      const outcomeRecord = outcomeRecordOf(key.id, {
         outcome: "failed",
         status: 502,
         code: "upstream_error",
@@ -130,9 +130,9 @@ describe("endings", () => {
         attempts: 1,
         attemptDetails: [attempt],
       });
-      await store.recordEndings([ending]);
-      const { attemptDetails, atMs, ...kept } = ending;
-      expect(await store.reports.exchange(ending.exchangeId, null)).toEqual({
+      await store.recordOutcomes([outcomeRecord]);
+      const { attemptDetails, atMs, ...kept } = outcomeRecord;
+      expect(await store.reports.exchange(outcomeRecord.exchangeId, null)).toEqual({
         exchange: {
           ...kept,
           endedAtMs: atMs,
@@ -157,16 +157,16 @@ describe("endings", () => {
         const key = keyRecord();
         await store.insertKey(key, 10_000);
         const cancelled = settleItem(key.id, 40, { outcome: "cancelled", model: "m", provider: "p" });
-        const ending = exchangeEnding(key.id, {
+        const outcomeRecord = outcomeRecordOf(key.id, {
           exchangeId: cancelled.holdId,
           outcome: "cancelled",
           model: "m",
         });
-        await store.charge([settleItem(key.id, 100), { ...cancelled, record: null, ending }]);
-        await store.recordEndings([
-          exchangeEnding(key.id, { alike: 9 }),
-          exchangeEnding(key.id, { outcome: "failed", status: 502, model: "m", totalMs: 700 }),
-          exchangeEnding(key.id, { outcome: "cancelled", model: "m" }),
+        await store.charge([settleItem(key.id, 100), { ...cancelled, record: null, outcomeRecord }]);
+        await store.recordOutcomes([
+          outcomeRecordOf(key.id, { alike: 9 }),
+          outcomeRecordOf(key.id, { outcome: "failed", status: 502, model: "m", totalMs: 700 }),
+          outcomeRecordOf(key.id, { outcome: "cancelled", model: "m" }),
         ]);
         const expected = {
           requests: 1,
@@ -220,9 +220,9 @@ describe("endings", () => {
             await store.charge([item]);
             expected.push(item.charge.exchangeId);
           } else {
-            const ending = exchangeEnding(key.id, { atMs, code: second % 2 === 0 ? "even" : "odd" });
-            await store.recordEndings([ending]);
-            expected.push(ending.exchangeId);
+            const outcomeRecord = outcomeRecordOf(key.id, { atMs, code: second % 2 === 0 ? "even" : "odd" });
+            await store.recordOutcomes([outcomeRecord]);
+            expected.push(outcomeRecord.exchangeId);
           }
         }
         expected.reverse();
@@ -259,9 +259,9 @@ describe("the queue of endings", () => {
       await withStore(database, async (store) => {
         const key = keyRecord();
         await store.insertKey(key, 1_000);
-        const queue = new EndingQueue({ store, onDropped: () => {} });
-        for (let call = 0; call < 20_000; call += 1) queue.take(exchangeEnding(key.id));
-        queue.take(exchangeEnding(key.id, { code: "insufficient_credit", status: 402 }));
+        const queue = new OutcomeQueue({ store, onDropped: () => {} });
+        for (let call = 0; call < 20_000; call += 1) queue.take(outcomeRecordOf(key.id));
+        queue.take(outcomeRecordOf(key.id, { code: "insufficient_credit", status: 402 }));
         await queue.close();
         expect(queue.dropped).toBe(0);
         const { rows } = await store.reports.exchanges({ limit: 500 });
@@ -275,15 +275,15 @@ describe("the queue of endings", () => {
 
   test("is bounded while nothing can be written, and says what it dropped", async () => {
     const gate = Promise.withResolvers<void>();
-    const written: ExchangeEnding[] = [];
-    const recordEndings = async (endings: readonly ExchangeEnding[]) => {
+    const written: OutcomeRecord[] = [];
+    const recordOutcomes = async (endings: readonly OutcomeRecord[]) => {
       await gate.promise;
       written.push(...endings);
     };
     const reported: number[] = [];
-    const queue = new EndingQueue({ store: { recordEndings }, onDropped: (count) => reported.push(count) });
+    const queue = new OutcomeQueue({ store: { recordOutcomes }, onDropped: (count) => reported.push(count) });
     const calls = 30_000;
-    for (let call = 0; call < calls; call += 1) queue.take(exchangeEnding(`key_${call}`));
+    for (let call = 0; call < calls; call += 1) queue.take(outcomeRecordOf(`key_${call}`));
     // A reader waits a moment for it, and no longer.
     await queue.flush();
     expect(written).toEqual([]);
@@ -296,9 +296,9 @@ describe("the queue of endings", () => {
   });
 
   test("counts as dropped what a broken store rejects", async () => {
-    const recordEndings = () => Promise.reject(new Error("the disk is gone"));
-    const queue = new EndingQueue({ store: { recordEndings }, onDropped: () => {} });
-    for (let call = 0; call < 60; call += 1) queue.take(exchangeEnding("key_1"));
+    const recordOutcomes = () => Promise.reject(new Error("the disk is gone"));
+    const queue = new OutcomeQueue({ store: { recordOutcomes }, onDropped: () => {} });
+    for (let call = 0; call < 60; call += 1) queue.take(outcomeRecordOf("key_1"));
     await queue.close();
     expect(queue.dropped).toBe(60);
   });
@@ -307,8 +307,8 @@ describe("the queue of endings", () => {
     await withStore(database, async (store) => {
       const key = keyRecord();
       await store.insertKey(key, 1_000);
-      const queue = new EndingQueue({ store, onDropped: () => {} });
-      for (let call = 0; call < 60; call += 1) queue.take(exchangeEnding(key.id));
+      const queue = new OutcomeQueue({ store, onDropped: () => {} });
+      for (let call = 0; call < 60; call += 1) queue.take(outcomeRecordOf(key.id));
       const refused = async () => (await summarizeUsage(store, { by: "key", sinceMs: 0 }))[0]?.refused;
       await waitFor(async () => (await refused()) === 60, "the window to end");
       await queue.close();
@@ -327,17 +327,17 @@ describe("retention", () => {
         const dayMs = 86_400_000;
         for (let age = 40; age >= 0; age -= 1) {
           const endings = Array.from({ length: 20 }, () =>
-            exchangeEnding(key.id, { atMs: clock.wallMs() - age * dayMs, code: `day ${age}` }),
+            outcomeRecordOf(key.id, { atMs: clock.wallMs() - age * dayMs, code: `day ${age}` }),
           );
-          await store.recordEndings(endings);
+          await store.recordOutcomes(endings);
         }
         let limits = { requestsMs: 30 * dayMs, requestRows: 1_000_000 };
         const onError = (error: unknown) => {
           throw error;
         };
-        const retention = new EndingRetention({ store, clock, limits: () => limits, onError });
+        const retention = new RequestLogRetention({ store, clock, limits: () => limits, onError });
         await retention.prune();
-        expect(await store.reports.endingsKept()).toMatchObject({
+        expect(await store.reports.requestLogSize()).toMatchObject({
           oldestAtMs: clock.wallMs() - 30 * dayMs,
           count: 31 * 20,
         });
