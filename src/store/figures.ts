@@ -9,7 +9,7 @@ export const figureNames = [
   /** Answered with a 5xx, or interrupted after the response had begun. */
   "failed",
   /** Answered with a 4xx. */
-  "refused",
+  "rejected",
   /** The client disconnected. */
   "cancelled",
   /** The process ended first; charged at the next start. */

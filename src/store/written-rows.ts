@@ -1,5 +1,4 @@
 import type { OutcomeRecord, StoredResponse } from "./records.ts";
-import { storedOutcome } from "./stored-outcome.ts";
 
 /** Rows by column name, as both databases write them. */
 
@@ -15,7 +14,7 @@ const ofOutcome: Readonly<Record<string, (record: OutcomeRecord) => Value>> = {
   provider: ({ provider }) => provider,
   upstream_model: ({ upstreamModel }) => upstreamModel,
   stream: ({ stream }) => stream,
-  outcome: ({ outcome }) => storedOutcome(outcome),
+  outcome: ({ outcome }) => outcome,
   status: ({ status }) => status,
   code: ({ code }) => code,
   message: ({ message }) => message,

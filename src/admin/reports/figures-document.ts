@@ -8,7 +8,7 @@ export function figuresDocument(figures: Figures): FiguresView {
     recorded_requests: figures.requests,
     completed: figures.completed,
     failed: figures.failed,
-    rejected: figures.refused,
+    rejected: figures.rejected,
     cancelled: figures.cancelled,
     interrupted: figures.interrupted,
     error_rate: errorRate(figures),

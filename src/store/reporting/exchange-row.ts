@@ -2,7 +2,6 @@ import { readLabels } from "../../base/requests/labels.ts";
 import { unitsOf } from "../../base/usage/metered-units.ts";
 import type { Usage } from "../../base/usage/usage.ts";
 import type { ListedExchange } from "../reports.ts";
-import { outcomeFromStore } from "../stored-outcome.ts";
 import { quantitiesOf } from "../stored-quantities.ts";
 
 /** A usage record or a request-log row as a database returns it, under the same names. */
@@ -25,7 +24,6 @@ export function listedExchange(row: ExchangeRow): ListedExchange {
   const usage = { inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens, reasoningTokens };
   return {
     ...exchange,
-    outcome: outcomeFromStore(exchange.outcome),
     stream: Boolean(stream),
     usage: hasRecord ? usage : null,
     // Tokens are not units, so the usage record's tokens are not needed.

@@ -3,7 +3,6 @@ import type { AttemptRecord } from "../../base/requests/attempt.ts";
 import { Parameters, type Queries } from "../query.ts";
 import type { Entry } from "../records.ts";
 import type { Cut, ExchangeQuery, FiledExchange, ListedExchange } from "../reports.ts";
-import { storedOutcome } from "../stored-outcome.ts";
 import { keyMatches, partPattern } from "../tables/key-search.ts";
 import {
   type ExchangeRow,
@@ -89,7 +88,7 @@ function searchTable(
 
 function outcomeOf({ outcome }: ExchangeQuery, table: SearchedTable, parameters: Parameters): string {
   if (table === "entries") return "recorded_at_ms IS NOT NULL AND entries.outcome = 'completed'";
-  return `exchange_endings.outcome ${outcome === undefined ? "<> 'completed'" : `= ${parameters.add(storedOutcome(outcome))}`}`;
+  return `exchange_endings.outcome ${outcome === undefined ? "<> 'completed'" : `= ${parameters.add(outcome)}`}`;
 }
 
 function conditionsOf(asked: ExchangeQuery, table: SearchedTable, parameters: Parameters): string[] {

@@ -196,8 +196,8 @@ const forgeries: readonly Forgery[] = [
   },
   {
     name: "a sum of all keys",
-    statement: "UPDATE usage_all_hours SET refused = refused + 1 WHERE spend_nano = 30",
-    fields: ["refused"],
+    statement: "UPDATE usage_all_hours SET rejected = rejected + 1 WHERE spend_nano = 30",
+    fields: ["rejected"],
   },
   {
     name: "a sum by the day",

@@ -75,15 +75,15 @@ testEachStore(
       ]);
       for (const one of dimensionNames) {
         for (const other of dimensionNames.filter((name) => name !== one)) {
-          const { spendNano, requests, refused } = sumFigures(
+          const { spendNano, requests, rejected } = sumFigures(
             await reader.reports.usageByAll([one, other], range),
           );
-          expect({ one, other, spendNano, requests, refused }).toEqual({
+          expect({ one, other, spendNano, requests, rejected }).toEqual({
             one,
             other,
             spendNano: 15,
             requests: 4,
-            refused: 1,
+            rejected: 1,
           });
         }
       }

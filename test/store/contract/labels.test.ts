@@ -26,17 +26,17 @@ describe("what a caller says about a request", () => {
       await store.insertKey(key, 10_000);
       const charged = settleItem(key.id, 10, { labels: textOf(ada) });
       const nameless = settleItem(key.id, 10);
-      const refused = outcomeRecordOf(key.id, { labels: textOf(bob) });
+      const rejected = outcomeRecordOf(key.id, { labels: textOf(bob) });
       const failed = settleItem(key.id, 10, { labels: textOf(ada), outcome: "failed" });
       const { exchangeId } = failed.charge;
       const outcomeRecord = outcomeRecordOf(key.id, { exchangeId, outcome: "failed", labels: textOf(ada) });
       await store.charge([charged, nameless, { ...failed, outcomeRecord }]);
-      await store.recordOutcomes([refused]);
+      await store.recordOutcomes([rejected]);
 
       const labelsOf = async (id: string) => (await store.reports.exchange(id, null))?.exchange?.labels;
       expect(await labelsOf(charged.charge.exchangeId)).toEqual({ ...ada, affinity });
       expect(await labelsOf(nameless.charge.exchangeId)).toEqual(readLabels(null));
-      expect(await labelsOf(refused.exchangeId)).toEqual({ ...bob, affinity });
+      expect(await labelsOf(rejected.exchangeId)).toEqual({ ...bob, affinity });
       expect(await labelsOf(exchangeId)).toEqual({ ...ada, affinity });
 
       const found = async (labels: ExchangeQuery["labels"]) => {
@@ -47,7 +47,7 @@ describe("what a caller says about a request", () => {
       expect(await found({ user: "ada" })).toEqual(adas);
       expect(await found({ session: ada.session, "tag:a.b::c": "c:d@e" })).toEqual(adas);
       expect(await found({ "tag:project": "atlas", user: "bob" })).toEqual([]);
-      expect(await found({ user: "bob" })).toEqual([refused.exchangeId]);
+      expect(await found({ user: "bob" })).toEqual([rejected.exchangeId]);
       expect(await found({ "tag:it's": "a" })).toEqual([]);
       await store.close();
     },
@@ -90,7 +90,7 @@ testEachStore(
     const check = async (reader: typeof store) => {
       const by = async (...names: string[]) => {
         const rows = await reader.reports.usageByAll(names, { sinceMs: 0, untilMs: Date.UTC(2027, 0) });
-        return rows.map(({ groups, spendNano, refused }) => [...groups, spendNano + refused * 100]);
+        return rows.map(({ groups, spendNano, rejected }) => [...groups, spendNano + rejected * 100]);
       };
       expect(await by("user")).toEqual([
         [null, 24],

@@ -172,7 +172,7 @@ describe("endings", () => {
           requests: 1,
           completed: 1,
           failed: 1,
-          refused: 10,
+          rejected: 10,
           cancelled: 2,
           spendNano: 140,
           cancelledSpendNano: 40,
@@ -189,7 +189,7 @@ describe("endings", () => {
           }
           const models = await summarizeUsage(reader, { by: "model", sinceMs: 0 });
           expect(
-            models.map(({ group, refused, failed, cancelled }) => [group, refused, failed, cancelled]),
+            models.map(({ group, rejected, failed, cancelled }) => [group, rejected, failed, cancelled]),
           ).toEqual([
             ["", 10, 0, 0],
             ["house-model", 0, 0, 0],
@@ -268,7 +268,7 @@ describe("the queue of endings", () => {
         expect(rows.length).toBeLessThan(150);
         expect(rows.filter(({ code }) => code === "insufficient_credit")).toHaveLength(1);
         expect(rows.reduce((sum, { alike }) => sum + 1 + alike, 0)).toBe(20_001);
-        expect(await summarizeUsage(store, { by: "key", sinceMs: 0 })).toMatchObject([{ refused: 20_001 }]);
+        expect(await summarizeUsage(store, { by: "key", sinceMs: 0 })).toMatchObject([{ rejected: 20_001 }]);
       });
     },
   );
@@ -309,8 +309,8 @@ describe("the queue of endings", () => {
       await store.insertKey(key, 1_000);
       const queue = new OutcomeQueue({ store, onDropped: () => {} });
       for (let call = 0; call < 60; call += 1) queue.take(outcomeRecordOf(key.id));
-      const refused = async () => (await summarizeUsage(store, { by: "key", sinceMs: 0 }))[0]?.refused;
-      await waitFor(async () => (await refused()) === 60, "the window to end");
+      const rejected = async () => (await summarizeUsage(store, { by: "key", sinceMs: 0 }))[0]?.rejected;
+      await waitFor(async () => (await rejected()) === 60, "the window to end");
       await queue.close();
     });
   });
@@ -347,7 +347,7 @@ describe("retention", () => {
         expect(rows).toHaveLength(50);
         expect(new Set(rows.map(({ code }) => code))).toEqual(new Set(["day 0", "day 1", "day 2"]));
         const days = await summarizeUsage(store, { by: "key", sinceMs: 0 });
-        expect(days).toMatchObject([{ refused: 41 * 20 }]);
+        expect(days).toMatchObject([{ rejected: 41 * 20 }]);
       });
     },
   );

@@ -56,7 +56,7 @@ describe("sums of usage", () => {
           requests: 1,
           completed: 0,
           failed: 1,
-          refused: 0,
+          rejected: 0,
           cancelled: 0,
           interrupted: 0,
           inputTokens: 14,

@@ -29,7 +29,7 @@ function openCharge(client: PostgresClient, keyId: string) {
 
 const spent = async (store: GatewayStore) => {
   const [sums] = await summarizeUsage(store, { by: "key", sinceMs: 0 });
-  return { requests: sums?.requests, spendNano: sums?.spendNano, refused: sums?.refused };
+  return { requests: sums?.requests, spendNano: sums?.spendNano, rejected: sums?.rejected };
 };
 
 if (!hasPostgres) test.skipIf(true)(withoutPostgres, () => {});
@@ -88,8 +88,8 @@ else
         }
       });
       await Promise.all(writing);
-      const [requests, refused] = [2 * writers * charges, 2 * writers * charges];
-      expect(await spent(store)).toEqual({ requests, spendNano: (requests / 2) * 3, refused });
+      const [requests, rejected] = [2 * writers * charges, 2 * writers * charges];
+      expect(await spent(store)).toEqual({ requests, spendNano: (requests / 2) * 3, rejected });
       isOver = true;
       await Promise.all(adding);
       await rollUp(client);
@@ -97,7 +97,7 @@ else
         "SELECT count(*)::int AS rows FROM sluice_uncounted_usage()",
       );
       expect(left).toEqual({ rows: 0 });
-      expect(await spent(store)).toEqual({ requests, spendNano: (requests / 2) * 3, refused });
+      expect(await spent(store)).toEqual({ requests, spendNano: (requests / 2) * 3, rejected });
       await client.close();
       await store.close();
     });

@@ -453,7 +453,7 @@ CREATE TABLE caller_ids (
 );
 CREATE INDEX caller_ids_by_id ON caller_ids (caller_id, no);
 
--- Every exchange of a key that was refused, failed, was cancelled or interrupted, and those that completed only after
+-- Every exchange of a key that was rejected, failed, was cancelled or interrupted, and those that completed only after
 -- an attempt had failed. Kept for a while ([retention]); what was charged is in the ledger for good.
 CREATE TABLE exchange_endings (
   id int8 PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
@@ -654,7 +654,7 @@ CREATE TABLE usage_figures (
   requests int8 NOT NULL DEFAULT 0,
   completed int8 NOT NULL DEFAULT 0,
   failed int8 NOT NULL DEFAULT 0,
-  refused int8 NOT NULL DEFAULT 0,
+  rejected int8 NOT NULL DEFAULT 0,
   cancelled int8 NOT NULL DEFAULT 0,
   interrupted int8 NOT NULL DEFAULT 0,
   input_tokens int8 NOT NULL DEFAULT 0,
@@ -741,7 +741,7 @@ SELECT entries.id, entries.at_ms, entries.key_no, entries.account_no, coalesce(m
   (recorded_at_ms IS NOT NULL)::int AS requests,
   (kind = 'charge' AND outcome = 'completed')::int AS completed,
   (kind = 'charge' AND outcome = 'failed')::int AS failed,
-  0 AS refused,
+  0 AS rejected,
   (kind = 'charge' AND outcome = 'cancelled')::int AS cancelled,
   (kind = 'charge' AND outcome = 'interrupted')::int AS interrupted,
   coalesce(entries.input_tokens + cached_input_tokens + cache_write_tokens, 0) AS input_tokens,
@@ -781,7 +781,7 @@ SELECT id, at_ms, key_no, (SELECT account_no FROM keys WHERE no = key_no) AS acc
   0 AS requests,
   0 AS completed,
   CASE WHEN outcome = 'failed' THEN 1 + alike ELSE 0 END AS failed,
-  CASE WHEN outcome = 'refused' THEN 1 + alike ELSE 0 END AS refused,
+  CASE WHEN outcome = 'rejected' THEN 1 + alike ELSE 0 END AS rejected,
   CASE WHEN outcome = 'cancelled' THEN 1 + alike ELSE 0 END AS cancelled,
   CASE WHEN outcome = 'interrupted' THEN 1 + alike ELSE 0 END AS interrupted,
   0::int8 AS input_tokens, 0::int8 AS cached_input_tokens, 0::int8 AS output_tokens,
@@ -797,7 +797,7 @@ FROM exchange_endings WHERE entry_id IS NULL;
 CREATE VIEW attempt_figures AS
 SELECT exchange_endings.id, at_ms, key_no, (SELECT account_no FROM keys WHERE no = key_no) AS account_no, model,
   coalesce(attempt ->> 'provider', '') AS provider, route, labels,
-  0 AS requests, 0 AS completed, 0 AS failed, 0 AS refused, 0 AS cancelled, 0 AS interrupted,
+  0 AS requests, 0 AS completed, 0 AS failed, 0 AS rejected, 0 AS cancelled, 0 AS interrupted,
   0::int8 AS input_tokens, 0::int8 AS cached_input_tokens, 0::int8 AS output_tokens,
   0::int8 AS spend_nano, 0::int8 AS cancelled_spend_nano, 0::int8 AS interrupted_spend_nano,
   0::int8 AS spend_tokens, 0::int8 AS cancelled_spend_tokens, 0::int8 AS interrupted_spend_tokens,
