@@ -25,8 +25,8 @@ export function startUpkeep(
   const retention = new RequestLogRetention({ store: backend.store, clock, limits, onError });
   const alarms = new TroubleWatch({
     store: backend,
-    onTrouble: ({ reason, advice }) => log.error({ advice }, `no new work is taken: ${reason}`),
-    onRecovered: () => log.info("charges can be written again; new work is taken"),
+    onTrouble: ({ reason, advice }) => log.error({ advice }, `not accepting requests: ${reason}`),
+    onRecovered: () => log.info("charges can be written again; accepting requests"),
   });
   const pruning = new Repeating();
   watcher.start();

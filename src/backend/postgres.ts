@@ -101,8 +101,8 @@ const lines: Readonly<Record<NodeEvent["kind"], Line>> = {
   joined: ["info", "joined as a node"],
   fenced: [
     "error",
-    "another node has taken over this one, because it missed its heartbeat for too long; " +
-      "what ran here ends, and it joins anew",
+    "another node took over this one, because it missed its heartbeat for too long; " +
+      "requests in progress end, and this node joins again",
   ],
   took_over: ["warn", "took over nodes that missed their heartbeat"],
   cleared: ["warn", "the requests of dead nodes were ended; what they had produced is charged"],

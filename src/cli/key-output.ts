@@ -135,7 +135,7 @@ function balanceFacts(view: KeySummary, nowMs: number, style: Style): (readonly 
   const limit = tokens === null ? "no limit" : plural(tokens, "token");
   const per = period === "none" ? "" : ` per ${period}`;
   const left = remaining === null ? `${count(used)} used` : `${count(used)} used, ${count(remaining)} left`;
-  const resets = resetsAt === null ? "" : `, anew ${fromNow(Date.parse(resetsAt), nowMs)}`;
+  const resets = resetsAt === null ? "" : `, resets ${fromNow(Date.parse(resetsAt), nowMs)}`;
   return [["budget", `${limit}${per}  ${style.dim(left + resets)}`]];
 }
 

@@ -61,7 +61,7 @@ function isListenAddress(text: string): boolean {
 
 function longEnough(token: string | null, place: string, { problems }: LoadContext): string | null {
   if (token !== null && token.length < minTokenLength)
-    problems.add(place, `must have at least ${minTokenLength} characters, so that nobody guesses it`);
+    problems.add(place, `must have at least ${minTokenLength} characters, so that it cannot be guessed`);
   return token;
 }
 

@@ -107,7 +107,7 @@ export function checkModels(config: ConfigFile, providers: Providers, context: L
     if (model.provider === undefined && model.deployments === undefined)
       add(at, "missing; a model needs a provider, or [[models.deployments]]");
     else if (model.provider !== undefined && model.deployments !== undefined)
-      add(at, "stands beside deployments; keep one of the two");
+      add(at, "cannot be combined with deployments; keep one of the two");
   }
 
   function checkProvider(name: string | undefined, path: string): void {

@@ -116,7 +116,7 @@ function readConfig(file: string): ConfigSource {
   } catch (error) {
     const message =
       systemCode(error) === "ENOENT"
-        ? "there is no such file; `sluice config init` writes one to start from"
+        ? "this file does not exist; create one with `sluice config init`"
         : `it cannot be read: ${whyUnreadable(error)}`;
     throw new ConfigError(file, [{ path: "", message }]);
   }

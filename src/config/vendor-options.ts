@@ -74,7 +74,7 @@ function readDocument(configured: string, keywords: readonly string[], context: 
 
 function belongsElsewhere(name: VendorOptionName, kind: string): string {
   const owners = vendorKinds.filter((each) => vendorOf(each).options?.includes(name) === true);
-  return `kind ${JSON.stringify(kind)} has no such setting; it belongs to ${owners.map((each) => JSON.stringify(each)).join(", ")}`;
+  return `kind ${JSON.stringify(kind)} does not have this setting; it belongs to ${owners.map((each) => JSON.stringify(each)).join(", ")}`;
 }
 
 /** Exactly one way: with two, it would depend on the gateway which account pays. */

@@ -33,7 +33,7 @@ const page = (dashboardRow: string) => `<!doctype html>
 <tr><td><code>/token/v1</code></td><td>The same for token-budget keys; Anthropic clients take <code>/token</code>.</td></tr>
 <tr><td><a href="/v1/models"><code>/v1/models</code></a></td><td>The public model catalog.</td></tr>
 <tr><td><a href="/openapi.json"><code>/openapi.json</code></a></td><td>The interface, for programs.</td></tr>
-<tr><td><a href="/usage"><code>/usage</code></a></td><td>What your key has left, and what it was spent on.</td></tr>
+<tr><td><a href="/usage"><code>/usage</code></a></td><td>What your key can still spend, and what it was spent on.</td></tr>
 ${dashboardRow}</table>
 </main>
 </html>

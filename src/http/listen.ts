@@ -32,7 +32,7 @@ export function listenForAdmin(
 
 async function listenAt(edge: Elysia, address: ListenAddress): Promise<Listening> {
   const { server } = await openPort(address, (options) => edge.listen(options));
-  assert(server, "Elysia has no server after it was told to listen");
+  assert(server, "Elysia has no server after listen");
   const { host } = address;
   const { port } = server;
   assert(port !== undefined, "a server that listens on an address has a port");

@@ -67,7 +67,7 @@ class ChargeChecker {
   add(entry: AuditedEntry): void {
     const account = this.#accounts.get(entry.accountId);
     if (account === undefined) {
-      this.#fault(entry, "account", entry.accountId, "no such account");
+      this.#fault(entry, "account", entry.accountId, "none");
       return;
     }
     this.#checkPeriod(entry, account);

@@ -58,13 +58,13 @@ export class Funds {
 
   of(keyId: string): KeyFunds {
     const funds = this.#byKey.get(keyId);
-    assert(funds !== undefined, "there is no such key", keyId);
+    assert(funds !== undefined, "unknown key", keyId);
     return funds;
   }
 
   account(accountId: string): Account {
     const account = this.#accounts.get(accountId);
-    assert(account !== undefined, "there is no such account", accountId);
+    assert(account !== undefined, "unknown account", accountId);
     return account;
   }
 

@@ -183,7 +183,7 @@ export class SharedAccounts implements Accounts {
 
   #key(keyId: string): KeyRecord {
     const key = this.#keys.get(keyId);
-    assert(key !== undefined, "there is no such key", keyId);
+    assert(key !== undefined, "unknown key", keyId);
     return key;
   }
 

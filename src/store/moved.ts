@@ -28,8 +28,7 @@ export function* refuseMoved(name: string): Work<void> {
   const at = new Date(moved.atMs).toISOString().slice(0, 16).replace("T", " ");
   throw new StoreRefusal(
     "moved",
-    `The data of ${name} was moved to ${moved.to} at ${at} UTC (sluice store copy), and is used there now. Nothing was changed. ` +
-      `Name that with --store or --data. To go on here on purpose, without what has happened there since: ` +
-      `\`sluice store reopen --at ${name}\`.`,
+    `The data of ${name} was moved to ${moved.to} at ${at} UTC. Nothing was changed. ` +
+      `Pass --store or --data to use it there, or run \`sluice store reopen --at ${name}\` to use the old copy.`,
   );
 }

@@ -80,7 +80,7 @@ export class AnswerReader {
 
   /** The final answer follows an interim one, such as 103. */
   #skipInterim(head: AnswerHead): void {
-    if (head.status === 101) throw malformed("it changes the protocol, which nobody asked for");
+    if (head.status === 101) throw malformed("it switches protocols, which was not requested");
     if (!persists(head)) throw malformed("an interim answer ends the connection");
     this.#interimHeads += 1;
     if (this.#interimHeads > maxInterimHeads) throw malformed("it has too many interim answers");

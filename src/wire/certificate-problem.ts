@@ -1,15 +1,15 @@
 import { systemCode } from "../base/system/system-code.ts";
 
 const notTrusted =
-  "is not of an authority that this machine trusts; NODE_EXTRA_CA_CERTS names a file of others";
-const selfSigned = "is signed by nobody but itself; NODE_EXTRA_CA_CERTS names a file of those to trust";
+  "is not from an authority that this machine trusts; to add one, set NODE_EXTRA_CA_CERTS to its file";
+const selfSigned = "is self-signed; to trust it, set NODE_EXTRA_CA_CERTS to a file with it";
 
 /** By the code that OpenSSL's verification ends with. */
 const problems: Readonly<Record<string, string>> = {
-  CERT_HAS_EXPIRED: "has expired; it has to be renewed, unless the clock of this machine is wrong",
+  CERT_HAS_EXPIRED: "has expired; it must be renewed, unless the clock of this machine is wrong",
   CERT_NOT_YET_VALID: "is not valid yet; the clock of this machine may be wrong",
   CERT_REVOKED: "has been revoked",
-  ERR_TLS_CERT_ALTNAME_INVALID: "is of another host",
+  ERR_TLS_CERT_ALTNAME_INVALID: "is for a different host",
   DEPTH_ZERO_SELF_SIGNED_CERT: selfSigned,
   SELF_SIGNED_CERT_IN_CHAIN: selfSigned,
   UNABLE_TO_GET_ISSUER_CERT: notTrusted,

@@ -28,7 +28,7 @@ describe("config init", () => {
   test("says why a place cannot be written to", async () => {
     const { code, stderr } = await sluice(newPlace(), "config", "init", "nowhere/sluice.toml", "--yes");
     expect(code).toBe(1);
-    expect(stderr).toContain("cannot be written: there is no such folder");
+    expect(stderr).toContain("cannot be written: the folder does not exist");
   });
 });
 

@@ -22,7 +22,7 @@ const refused: [line: string, said: string][] = [
   ["serve --data file --port 0", "is not a folder"],
   ["serve --data file/below --port 0", "is not a folder; name another with --data"],
   ["serve --data /proc/1/foo/bar --port 0", "/proc/1/foo/bar"],
-  ["serve --config missing.toml", "there is no such file"],
+  ["serve --config missing.toml", "this file does not exist"],
   ["serve --config folder", "it cannot be read: it is a folder"],
   ["keys create --mode credit --data /proc/foo", "/proc/foo cannot be made there"],
   ["keys create --mode credit --data file", "is not a folder"],
@@ -31,13 +31,13 @@ const refused: [line: string, said: string][] = [
   ["keys list --config folder", "it cannot be read: it is a folder"],
   ["config check folder", "it cannot be read: it is a folder"],
   ["config init folder", "exists; move it away first"],
-  ["config init /proc/foo --yes", "/proc/foo cannot be written: there is no such folder"],
-  ["config init nowhere/new.toml --yes", "cannot be written: there is no such folder"],
+  ["config init /proc/foo --yes", "/proc/foo cannot be written: the folder does not exist"],
+  ["config init nowhere/new.toml --yes", "cannot be written: the folder does not exist"],
   ["config import litellm folder", "folder cannot be read: it is a folder"],
   ["models import missing.json", "missing.json cannot be read: it does not exist"],
   ["restore missing.db --yes", "There is no file"],
   ["restore folder --yes", "is not a copy of a Sluice database"],
-  ["health --port 1", "nothing answers at http://127.0.0.1:1"],
+  ["health --port 1", "no response from http://127.0.0.1:1"],
 ];
 
 const misused: [line: string, said: string][] = [

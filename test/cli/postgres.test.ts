@@ -110,7 +110,7 @@ else {
       expect(await sluiceJson<object>(folder, ...andBack)).toEqual(counts);
       const again = await sluice(folder, "store", "copy", "--from", dir, "--to", other.url);
       expect(again).toMatchObject({ code: 1, stdout: "" });
-      expect(again.stderr).toContain("has data already");
+      expect(again.stderr).toContain("already has data");
       const commands = [
         ["ledger", "audit"],
         ["ledger", "export"],

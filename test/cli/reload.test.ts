@@ -157,7 +157,7 @@ describe("after SIGHUP", () => {
     renameSync(file, `${file}.aside`);
     process.kill(sluice.pid, "SIGHUP");
     await sluice.told("the old configuration keeps running");
-    await sluice.told("there is no such file");
+    await sluice.told("this file does not exist");
     // An alarm, for those who watch the log by program.
     const alarm = () => sluice.output.split("\n").find((line) => line.startsWith('{"level":50'));
     await waitFor(() => alarm() !== undefined, "the alarm in the log");

@@ -87,7 +87,7 @@ describe("authentication", () => {
   test("settings of another kind are refused, with the kinds that have them", () => {
     const toml = azure('resource = "r"\napi_key = "env:KEY"').replace("azure]", "openai]");
     expect(problemsOf(toml.replace('kind = "azure"', 'kind = "openai"'), { env })).toContain(
-      'providers.openai.resource: kind "openai" has no such setting; it belongs to "azure"',
+      'providers.openai.resource: kind "openai" does not have this setting; it belongs to "azure"',
     );
   });
 

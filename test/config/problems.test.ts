@@ -128,7 +128,7 @@ describe("single rules", () => {
     [
       "a provider beside deployments",
       `${demoModel}deployments = [{ provider = "demo" }]`,
-      "models[0].provider: stands beside deployments; keep one of the two",
+      "models[0].provider: cannot be combined with deployments; keep one of the two",
     ],
     [
       "an empty list of deployments",
@@ -249,7 +249,7 @@ describe("single rules", () => {
 
   test("an admin token that could be guessed", () => {
     const toml = `[admin]\ntoken = "env:TOKEN"\n${demoModel}`;
-    const advice = "must have at least 16 characters, so that nobody guesses it";
+    const advice = "must have at least 16 characters, so that it cannot be guessed";
     expect(problemsOf(toml, { env: { TOKEN: "fifteen-letters" } })).toEqual([`admin.token: ${advice}`]);
     expect(problemsOf(demoModel, { env: { SLUICE_ADMIN_TOKEN: "short" } })).toEqual([
       `SLUICE_ADMIN_TOKEN: ${advice}`,

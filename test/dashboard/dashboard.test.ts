@@ -185,7 +185,7 @@ describe.if(browserPath !== null)("the dashboard in a browser", () => {
     expect(await row.textContent()).toContain("4 calls outside the gateway");
     expect(await row.locator("[data-name=Requests]").textContent()).toBe("4+4");
     await page.locator(".charts canvas").waitFor();
-    await page.getByRole("row", { name: /demo-small.*not on the bill/ }).waitFor();
+    await page.getByRole("row", { name: /demo-small.*missing from the report/ }).waitFor();
   });
 
   test("lists the exchanges before a time", async () => {
@@ -258,7 +258,7 @@ describe.if(browserPath !== null)("the dashboard in a browser", () => {
 
   test("says on every page why no new work is taken", async () => {
     await openPage("System");
-    await page.getByText("takes new work").waitFor();
+    await page.getByText("accepting requests", { exact: true }).waitFor();
     const key = await sluice.createKey({ label: "waits" });
     using other = new Database(join(sluice.folder, "data", "sluice.db"));
     other.run("BEGIN IMMEDIATE");
@@ -267,11 +267,11 @@ describe.if(browserPath !== null)("the dashboard in a browser", () => {
     await waitFor(async () => (await sluice.request("/readyz")).status === 503, "the lock to be noticed");
     await page.reload();
     await page.getByRole("alert").getByText("The database is locked by another program.").waitFor();
-    await page.getByText("takes no new work").waitFor();
+    await page.getByText("not accepting requests", { exact: true }).waitFor();
     other.run("ROLLBACK");
     expect((await asking).status).toBe(200);
     await page.reload();
-    await page.getByText("takes new work").waitFor();
+    await page.getByText("accepting requests", { exact: true }).waitFor();
     expect(await page.getByRole("alert").count()).toBe(0);
   });
 

@@ -49,7 +49,7 @@ describe.if(browserPath !== null)("the playground", () => {
   test("asks two models at once, each with its own figures, and stops both", async () => {
     await page.getByLabel("Route").selectOption({ label: "Chat completions" });
     await page.getByLabel("Model", { exact: true }).selectOption("demo-small");
-    await page.getByLabel("Beside it").selectOption("demo-large");
+    await page.getByLabel("Compare with").selectOption("demo-large");
     await page.getByLabel("Message").fill("say 400 words, slow");
     await page.getByRole("button", { name: "Send" }).click();
     const [small, large] = ["demo-small", "demo-large"].map((name) =>
@@ -114,7 +114,7 @@ describe.if(browserPath !== null)("the playground", () => {
   test("says in the main pane what went wrong and what to do, whole and in a stream", async () => {
     const problem = page.locator("[data-test=problem]");
     await page.getByLabel("Route").selectOption({ label: "Chat completions" });
-    await page.getByLabel("Beside it").selectOption("");
+    await page.getByLabel("Compare with").selectOption("");
     await page.getByLabel("Message").fill("fail 404");
     await ask("Chat completions");
     await problem.getByText("upstream_error", { exact: true }).waitFor();

@@ -111,7 +111,7 @@ describe.if(browserPath !== null)("the self-service page", () => {
     await page.goto(`${sluice.url}/usage`);
     await page.getByLabel("API key").fill("slu_wrong");
     await page.keyboard.press("Enter");
-    await page.getByRole("alert").getByText("There is no such key.").waitFor();
+    await page.getByRole("alert").getByText("Unknown key.").waitFor();
   });
 
   test("who is signed in makes and rotates a key where that is allowed, and is told who does where it is not", async () => {

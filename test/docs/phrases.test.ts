@@ -1,25 +1,109 @@
 import { expect, test } from "bun:test";
 import { Glob } from "bun";
+import { errorMessagesIn } from "./error-messages.ts";
 
-/** Phrases that we do not use, and what to write instead. A phrase is added once no text has it any more. */
-const avoided: readonly (readonly [phrase: RegExp, instead: string])[] = [
-  [/\bbegins anew at\b/, "It resets at 2026-11-17T00:00:00Z."],
-  [/\bnobody pays\b/, "The provider reports a billing problem."],
-  [/\bmakes no sense: /, "The provider sent an invalid response: an event that is not a JSON object."],
-  [/\bsign of life since\b/, "Gateway fra-1 has missed its heartbeat since …."],
-  [/\bsay --yes\b/, "Pass --yes to confirm."],
-  [/\bbilled afterwards\b/, "The account is postpaid."],
+interface Phrase {
+  readonly pattern: RegExp;
+  readonly instead: string;
+}
+
+const phrase = (pattern: RegExp, instead: string): Phrase => ({ pattern, instead });
+
+/** Phrases that no string, comment or page uses, and what to write instead. A phrase is added once no text has it. */
+const avoided: readonly Phrase[] = [
+  phrase(/\bbegins? anew\b/i, "It resets at 2026-11-17T00:00:00Z."),
+  phrase(/\bnobody pays\b/i, "The provider reports a billing problem."),
+  phrase(/\bsign of life since\b/i, "Gateway fra-1 has missed its heartbeat since …."),
+  phrase(/\bsay --\w/i, "Pass --yes to confirm."),
+  phrase(/\bbilled afterwards\b/i, "The account is postpaid."),
+  phrase(/\bpaid afterwards\b/i, "The account is postpaid."),
 ];
 
-test.each([...avoided])("no string, comment or page says %p", async (phrase, instead) => {
-  const root = new URL("../../", import.meta.url).pathname;
-  const found: string[] = [];
-  for (const pattern of ["src/**/*.{ts,tsx}", "docs/**/*.md", "README.md"]) {
+/** Phrases that no text of the program's output uses. */
+const avoidedInStrings: readonly Phrase[] = [
+  phrase(/\banew\b/i, "Restarts the session. / This node joins again."),
+  phrase(/\b(is|are|was|were) told\b/i, "The client gets 401."),
+  phrase(
+    /\b(no|any|some)body\b/i,
+    "The token cannot be guessed. / If you got this code from someone else, deny it.",
+  ),
+  phrase(/\bwhoever\b/i, "The provider must renew it."),
+  phrase(/\b(has|have|had) left\b/i, "The client disconnected. / 3 credits are left. / The node shut down."),
+  phrase(/\bof another\b/i, "The certificate is for a different host."),
+  phrase(/\bno such\b/i, "This file does not exist. / Unknown key. / No matching requests."),
+  phrase(/\bbeside\b/i, "in addition to tokens / next to it"),
+  phrase(/\b(that|those) of\b/i, "Name the thing again: the key shares the budget of account acc_1."),
+  phrase(/\bin force\b/i, "the running configuration"),
+  phrase(/\bsigns? of life\b/i, "heartbeat"),
+  phrase(/\bmakes no sense\b/i, "The provider sent an invalid response: …."),
+  phrase(/\btold apart\b/i, "broken down by model"),
+  phrase(/\bnew work\b/i, "The gateway is not accepting requests."),
+  phrase(/\bin words\b/i, "as text"),
+  phrase(/\bprove the books\b|\bthe books\b/i, "the ledger"),
+];
+
+/** Clients compare this document with the one before. */
+const contract = /^src\/http\/openapi\//;
+const root = new URL("../../", import.meta.url).pathname;
+
+interface Line {
+  readonly place: string;
+  readonly text: string;
+  readonly isComment: boolean;
+}
+
+async function linesOf(...patterns: readonly string[]): Promise<Line[]> {
+  const lines: Line[] = [];
+  for (const pattern of patterns) {
     for await (const file of new Glob(pattern).scan({ cwd: root })) {
-      const lines = (await Bun.file(root + file).text()).split("\n");
-      for (const [index, line] of lines.entries())
-        if (phrase.test(line)) found.push(`${file}:${index + 1} ${line.trim()}`);
+      if (contract.test(file)) continue;
+      for (const [index, text] of (await Bun.file(root + file).text()).split("\n").entries()) {
+        lines.push({ place: `${file}:${index + 1}`, text, isComment: /^\s*(\/?\*|\/\/)/.test(text) });
+      }
     }
   }
-  expect(found, `write: ${instead}`).toEqual([]);
+  return lines;
+}
+
+const sources = (await linesOf("src/**/*.{ts,tsx}")).filter(({ place }) => !place.startsWith("src/gateway/"));
+const pages = await linesOf("docs/**/*.md", "README.md", "CHANGELOG.md");
+
+/** The literals of a line, and the text between tags. */
+function stringsIn(line: string): string {
+  const withoutComment = line.replace(/\s\/\/ .*$/, "");
+  return /["`<>]/.test(line) ? withoutComment : /^\s*[A-Z][a-z]+ [a-z]/.test(line) ? withoutComment : "";
+}
+
+function uses(lines: readonly Line[], { pattern }: Phrase, read = (line: Line) => line.text): string[] {
+  return lines.filter((line) => pattern.test(read(line))).map(({ place, text }) => `${place} ${text.trim()}`);
+}
+
+test.each([...avoided])("no string, comment or page says $pattern", (avoidedPhrase) => {
+  expect(uses([...sources, ...pages], avoidedPhrase), `write: ${avoidedPhrase.instead}`).toEqual([]);
+});
+
+test.each([...avoidedInStrings])("no string says $pattern", (avoidedPhrase) => {
+  const code = sources.filter(({ isComment }) => !isComment);
+  expect(
+    uses(code, avoidedPhrase, ({ text }) => stringsIn(text)),
+    `write: ${avoidedPhrase.instead}`,
+  ).toEqual([]);
+});
+
+const maxMessageLength = 200;
+
+test("no error message is longer than 200 characters, unless it lists values", async () => {
+  const long: string[] = [];
+  for await (const file of new Glob("src/**/*.{ts,tsx}").scan({ cwd: root })) {
+    for (const { line, text, length } of errorMessagesIn(await Bun.file(root + file).text())) {
+      if (length > maxMessageLength) long.push(`${file}:${line} ${length} characters: ${text}`);
+    }
+  }
+  expect(long, "say what happened, why with real values, and what to do").toEqual([]);
+});
+
+test("an error message's length counts what is joined, and ten characters for each value", () => {
+  const source = ["throw new Refused(", '  "one " +', '    `two ${name(")")} three`,', ");"].join("\n");
+  expect(errorMessagesIn(source)).toEqual([{ line: 1, text: "one two … three", length: 24 }]);
+  expect(errorMessagesIn('problems.add(path, `one of ${names.join(", ")}`)')).toEqual([]);
 });

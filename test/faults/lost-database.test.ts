@@ -55,7 +55,7 @@ test("a ledger that is removed stops new work with an alarm, and nothing of it i
   const refused = await sluice.request("/v1/chat/completions", { key, body: ask });
   expect(refused.status).toBe(503);
   expect(provider.requests).toHaveLength(asked);
-  await sluice.told("no new work is taken: sluice.db was removed");
+  await sluice.told("not accepting requests: sluice.db was removed");
   await sluice.told("still open");
 
   gate.resolve();

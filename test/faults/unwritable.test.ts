@@ -72,7 +72,7 @@ describe("an operator whose gateway can write nothing", () => {
     const asked = await sluice.run("health", "--port", new URL(sluice.url).port);
     expect(asked).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining(`does not take new work: ${reason}`),
+      stderr: expect.stringContaining(`not accepting requests: ${reason}`),
     });
   }
 

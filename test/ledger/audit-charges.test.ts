@@ -178,6 +178,6 @@ test("only a deep audit doubts the time of a charge, if it is more than a minute
 
 test("an entry of an account that there is not is one fault", async () => {
   expect(await faultsOf([charge(10, { accountId: "acc_gone", amount: -3 })])).toEqual([
-    "entry 1: account acc_gone, not no such account",
+    "entry 1: account acc_gone, not none",
   ]);
 });

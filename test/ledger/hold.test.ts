@@ -62,7 +62,7 @@ describe("a credit key", () => {
 testEachJournal("a key that the ledger has never heard of is a bug, not a refusal", async (database) => {
   await using bench = await openBench(database);
   const key = await bench.addKey({});
-  expect(() => holdFor(bench.ledger, { ...key, id: "key_unknown" }, 1)).toThrow("no such key");
+  expect(() => holdFor(bench.ledger, { ...key, id: "key_unknown" }, 1)).toThrow("unknown key");
   expect(() => holdFor(bench.ledger, key, 0.5)).toThrow("whole number");
 });
 

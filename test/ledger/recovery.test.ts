@@ -210,7 +210,7 @@ describe("after a crash", () => {
       clock: bench.clock,
       snapshot: { ...snapshot, accounts: [] },
     });
-    await expect(opening).rejects.toThrow("there is no such account");
+    await expect(opening).rejects.toThrow("unknown account");
   });
 });
 

@@ -38,18 +38,18 @@ const cases: readonly Case[] = [
     said: "certificate has expired",
   },
   {
-    what: "is of another host",
+    what: "is for a different host",
     server: "elsewhere",
     trusted: "authority.pem",
     failure: "bad_certificate",
-    said: "certificate is of another host",
+    said: "certificate is for a different host",
   },
   {
     what: "is of an authority that nobody trusts",
     server: "server",
     trusted: "expired.pem",
     failure: "bad_certificate",
-    said: "certificate is not of an authority that this machine trusts",
+    said: "certificate is not from an authority that this machine trusts",
   },
 ];
 

@@ -228,7 +228,7 @@ else
         (error: unknown) => error,
       );
       expect((refused as StoreRefusal).reason).toBe("unmade_charges");
-      expect(String(refused)).toContain(`2 charges in ${folder.dir}`);
+      expect(String(refused)).toContain(`${folder.dir} has 2 charges`);
       expect(await copy(at(database.url), target)).toMatchObject({ keys: 0 });
     });
 

@@ -166,7 +166,7 @@ export function admitKey(
   }
   if (waitSeconds > 0) return lockedOut(waitSeconds);
   guard.lockout.failed(address);
-  return refused(401, "invalid_credentials", "There is no such key.");
+  return refused(401, "invalid_credentials", "Unknown key. Check that you pasted all of it.");
 }
 
 async function tokenWhere(

@@ -41,7 +41,9 @@ export const configCheckView = Type.Object({
 export type ConfigCheckView = Static<typeof configCheckView>;
 
 export const configReloadBody = body({
-  digest: Type.Optional(text("That of the check; a file that has changed since is refused.")),
+  digest: Type.Optional(
+    text("The `digest` of `/config/check`. The reload is rejected if the file has changed since."),
+  ),
 });
 
 export const configReloadView = Type.Object({

@@ -37,7 +37,7 @@ export async function updateKey(
   }
   const ofAccount = update.budgetTokens !== undefined || update.period !== undefined;
   if (ofAccount && key.accountId !== ownAccountId(key.id)) {
-    throw invalidInput(`the budget is that of ${key.accountId}; change it there`);
+    throw invalidInput(`the key shares the budget of account ${key.accountId}; update the account instead`);
   }
   checkKeyFields(update, context.clock.wallMs());
   if (known !== null) refuseUnknownNames(update, known, key);

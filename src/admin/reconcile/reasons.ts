@@ -73,7 +73,7 @@ function pastTheGateway(calls: number | null): Reason {
 
 function notBilled(calls: number | null): Reason {
   const which = calls === null ? "Calls" : plural(calls, "call");
-  const text = `${which} not on the bill: it may not be complete yet, be of another account, or count them on the next day.`;
+  const text = `${which} missing from the report: it may be incomplete, belong to a different account, or count them on the next day.`;
   return { kind: "not_billed", calls, text };
 }
 

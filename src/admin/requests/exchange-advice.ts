@@ -72,7 +72,7 @@ const byMessage: Readonly<Record<string, string>> = {
 /** What an attempt failed for, whatever its status. */
 const byFailure: Readonly<Record<string, string>> = {
   expired_certificate:
-    "The provider's certificate has expired: whoever runs it has to renew it, unless the clock of this machine is wrong.",
+    "The provider's certificate has expired. The provider must renew it, unless the clock of this machine is wrong.",
   bad_certificate:
     "The provider's certificate is not trusted here; `sluice models check` says why. NODE_EXTRA_CA_CERTS names a file of more authorities.",
   billing:

@@ -10,7 +10,8 @@ const chargedUnits = nullable(
   Type.Object(
     { kind: Type.String(), amount: Type.Number() },
     {
-      description: "What was charged beside tokens: images, minutes, characters, search units or requests.",
+      description:
+        "What was charged in addition to tokens: images, minutes, characters, search units or requests.",
     },
   ),
 );
@@ -30,14 +31,16 @@ export const exchangeView = Type.Object({
   key_label: nullable(Type.String()),
   route: Type.String(),
   model: Type.String(),
-  unknown_model: nullable(text("What was asked for, if there is no such model.")),
+  unknown_model: nullable(text("The requested model, if it does not exist.")),
   provider: Type.String(),
   upstream_model: Type.String(),
   stream: Type.Boolean(),
   outcome: oneOf(requestOutcomes),
-  status: nullable(Type.Integer({ description: "What the client was answered; null if the process ended." })),
+  status: nullable(
+    Type.Integer({ description: "The status that the client got; null if the process ended first." }),
+  ),
   code: nullable(text("The error's code.")),
-  message: nullable(text("What the client was told.")),
+  message: nullable(text("The error message that the client got.")),
   alike: counted("How many more of the same kind ended within that second and are counted with this one."),
   input_tokens: count,
   cached_input_tokens: count,

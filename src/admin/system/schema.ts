@@ -24,7 +24,7 @@ export const healthView = Type.Object({
   status: oneOf(["ok", "draining", "unhealthy"]),
   trouble: nullable(
     Type.Object({
-      reason: text("Why no new work is taken."),
+      reason: text("Why the gateway is not accepting requests."),
       advice: text("What to do."),
     }),
   ),

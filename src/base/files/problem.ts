@@ -22,7 +22,7 @@ export function whyUnwritable(error: unknown): string {
   switch (code) {
     case "ENOENT":
     case "ENOTDIR":
-      return "there is no such folder";
+      return "the folder does not exist";
     case "EACCES":
     case "EPERM":
     case "EROFS":

@@ -33,7 +33,7 @@ export function auditLogCommand(terminal: Terminal): Command {
       const { search, since: sinceMs, until: untilMs, limit = defaultLimit } = options;
       await withStore(terminal, options, {}, async ({ store }) => {
         const rows = await listAudit(store, { search, sinceMs, untilMs, limit });
-        printList({ rows, columns, nothing: "No such change." }, options, terminal);
+        printList({ rows, columns, nothing: "No matching changes." }, options, terminal);
       });
     });
 }

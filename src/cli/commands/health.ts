@@ -15,10 +15,10 @@ const timeoutMs = 2000;
 
 /** For container health checks, in images that have neither a shell nor curl. */
 export function healthCommand(terminal: Terminal): Command {
-  return newConfigCommand("health", "Ask a running gateway whether it is ready")
+  return newConfigCommand("health", "Check whether a running gateway is ready")
     .option("--host <host>", "where it listens (SLUICE_HOST; default: 127.0.0.1)", host)
     .option("--port <port>", "the port (SLUICE_PORT; default: 8787)", port)
-    .examples(["sluice health && echo ready", "exit 0 when it takes new work, else 1"])
+    .examples(["sluice health && echo ready", "exit 0 if it accepts requests, else 1"])
     .action(async (options: Options) => {
       const { loadSettings } = await import("../../config/load.ts");
       const { config, json, ...flags } = options;
@@ -42,15 +42,15 @@ async function expectReady(url: string): Promise<void> {
     const session = new Bun.FetchSession({ proxy: false });
     response = await fetch(`${url}/readyz`, { signal: abortAfter(timeoutMs), session });
   } catch {
-    throw new Refused(`nothing answers at ${url}`);
+    throw new Refused(`no response from ${url}`);
   }
   if (response.ok) return;
-  throw new Refused(`${url} runs, but does not take new work: ${await reasonOf(response)}`);
+  throw new Refused(`${url} is running, but not accepting requests: ${await reasonOf(response)}`);
 }
 
 /** As `/readyz` gives it; something in between may have answered in its place. */
 async function reasonOf(response: Response): Promise<string> {
   const said = (await response.json().catch(() => null)) as Json;
   const reason = isObject(said) ? said["reason"] : null;
-  return typeof reason === "string" ? reason : `it answers ${response.status}`;
+  return typeof reason === "string" ? reason : `status ${response.status}`;
 }

@@ -70,7 +70,7 @@ async function compared(
   const operations = await import("../../admin/reconcile/reconcile.ts");
   const { loadSettings } = await import("../../config/load.ts");
   if (options.fetch ? files.length > 0 : files.length === 0) {
-    throw new Misuse("name the files of the bill, or say --fetch to ask the provider itself");
+    throw new Misuse("pass the files of the usage report, or --fetch to get it from the provider");
   }
   const { settings } = loadSettings({ file: options.config, env: terminal.env, cwd: terminal.cwd });
   const to = options.to ?? dateOfDay(utcDay(Date.now()) - 1);

@@ -16,7 +16,7 @@ export function statusCommand(terminal: Terminal): Command {
     .examples(
       ["sluice status", "failing providers, low balances, expiring keys, …"],
       ["sluice status --json", "the same for programs"],
-      ["sluice status --check || page-somebody", "exit status 1 unless all alerts are informational"],
+      ["sluice status --check || page-oncall", "exit status 1 unless all alerts are informational"],
     )
     .action(async (options: Options) => {
       const { readAttention } = await import("../../admin/system/list-alerts.ts");

@@ -99,7 +99,7 @@ async function call(url: string, form?: Readonly<Record<string, string>>): Promi
       ...directSession(url),
     });
   } catch {
-    throw new Refused(`nothing answers at ${new URL(url).origin}`);
+    throw new Refused(`no response from ${new URL(url).origin}`);
   }
   const body: unknown = await response.json().catch(() => null);
   return { status: response.status, body: isObject(body) ? body : {} };

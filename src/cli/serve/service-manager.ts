@@ -8,7 +8,7 @@ export interface ServiceManager {
   stopping(): void;
 }
 
-const nobody: ServiceManager = { ready() {}, reloading() {}, stopping() {} };
+const noManager: ServiceManager = { ready() {}, reloading() {}, stopping() {} };
 
 /**
  * systemd's readiness protocol (sd_notify(3)): datagrams to the socket named in the environment. They must come from
@@ -18,11 +18,11 @@ const nobody: ServiceManager = { ready() {}, reloading() {}, stopping() {} };
  */
 export function serviceManager(env: Readonly<Record<string, string | undefined>>): ServiceManager {
   const path = env["NOTIFY_SOCKET"];
-  if (path === undefined || !/^[/@]./.test(path)) return nobody;
+  if (path === undefined || !/^[/@]./.test(path)) return noManager;
   const library = loadSystemLibrary(signatures);
   const address = socketAddress(path);
   // Without Linux's C library there is no systemd either.
-  if (library === null || address === null) return nobody;
+  if (library === null || address === null) return noManager;
   const descriptor = library.socket(unixFamily, datagramClosedOnExec, 0);
   const send = (message: string) => {
     const bytes = Buffer.from(message);

@@ -116,7 +116,7 @@ function isRegional({ kind, catalog, location }: ProviderConfig): boolean {
 }
 
 function regionalPrices(name: string, { location }: ProviderConfig): string {
-  return `provider "${name}": the catalog has the prices of location "global"; those of "${location}" are 10% higher for most models (markup = 1.1)`;
+  return `provider "${name}": the catalog has the prices of location "global"; in "${location}" most models cost 10% more (markup = 1.1)`;
 }
 
 function unmatched(name: string, pattern: string, { catalog, kind, unpriced }: ProviderConfig): string {

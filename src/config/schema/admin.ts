@@ -11,7 +11,7 @@ const oidc = section({
   client_id: Type.String({ minLength: 1, description: "What the issuer knows this gateway as." }),
   client_secret: marked(secret, { [ifUnset]: "admin.oidc is off" }),
   scope: text("What is asked for at sign-in.", { default: "openid email profile" }),
-  user_claim: text("Who somebody is.", { minLength: 1, default: "email" }),
+  user_claim: text("The claim that identifies the person.", { minLength: 1, default: "email" }),
   groups_claim: text("Their groups.", { minLength: 1, default: "groups" }),
   trust_email: flag("Believes an address that the provider does not call verified.", false),
 });

@@ -11,7 +11,7 @@ export const shownKey = signal<string | null>(null);
 /** Who is signed in; null until the server has been asked. Any answer of 401 brings the sign-in page. */
 export const session = signal<SessionView | null>(null);
 
-const nobody: SessionView = {
+const signedOut: SessionView = {
   signed_in: false,
   name: null,
   role: null,
@@ -22,7 +22,7 @@ const nobody: SessionView = {
 };
 
 export async function askWhoIsSignedIn(): Promise<void> {
-  session.value = await call<SessionView>("GET", "/session").catch(() => nobody);
+  session.value = await call<SessionView>("GET", "/session").catch(() => signedOut);
 }
 
 /** An error of the server, with its message. */
@@ -83,7 +83,7 @@ async function call<Answer>(
   if (!response.ok) {
     if (response.status === 401) {
       shownKey.value = null;
-      if (session.value?.signed_in) session.value = { ...nobody, oidc: session.value.oidc };
+      if (session.value?.signed_in) session.value = { ...signedOut, oidc: session.value.oidc };
     }
     const refusal: Partial<ErrorView> | null = await response.json().catch(() => null);
     throw new Refused(refusal?.error?.message ?? `The server answered ${response.status}.`, response);

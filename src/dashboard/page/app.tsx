@@ -54,7 +54,7 @@ function pageAt(here: string): ComponentChildren {
   if (here.startsWith("accounts/")) return <AccountPage key={here} id={here.slice("accounts/".length)} />;
   return (
     <>
-      <PageHead title="There is no such page" />
+      <PageHead title="Page not found" />
       <p>
         <a href={hrefOf("")}>Back to the overview</a>
       </p>

@@ -66,7 +66,7 @@ const forms: ReadonlyMap<string, RequestForm> = new Map<string, RequestForm>([
 
 function formOf(kind: RequestKind): RequestForm {
   const form = forms.get(kind);
-  assert(form !== undefined, "there is no such kind of request", kind);
+  assert(form !== undefined, "unknown kind of request", kind);
   return form;
 }
 

@@ -184,7 +184,7 @@ function audited(accounts: readonly RecomputedTotals[], name: string): string {
     if (one === other) return `${keyId} ${where} ${one}`;
     throw new StoreRefusal(
       "corrupt",
-      `The books of ${name} do not agree for ${where} of key ${keyId}. Nothing was copied. \`sluice ledger audit\` tells what differs.`,
+      `The ledger of ${name} is inconsistent: ${where} of key ${keyId}. Nothing was copied. \`sluice ledger audit\` shows the differences.`,
     );
   });
   return lines.toSorted().join("\n");

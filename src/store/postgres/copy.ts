@@ -70,8 +70,8 @@ async function refuseUnmadeCharges(query: Query, name: string, folders: readonly
     if (charges === 0) continue;
     throw new StoreRefusal(
       "unmade_charges",
-      `A gateway has left ${plural(charges, "charge")} in ${folder} that ${name} does not have yet. Nothing was copied. Start a gateway ` +
-        "with that folder and stop it again: that makes what is missing.",
+      `${folder} has ${plural(charges, "charge")} that ${name} has not received yet. Nothing was copied. Start a gateway ` +
+        "with that folder to send them, stop it, and try again.",
     );
   }
 }
@@ -89,7 +89,7 @@ export function withPostgresTarget<Result>(
       if (await performed(isEmpty(), query)) return work(new PostgresEnd(name, query));
       throw new StoreRefusal(
         "not_empty",
-        `The database ${name} has data already. Nothing was copied. Name an empty one.`,
+        `The database ${name} already has data. Nothing was copied. Use an empty database.`,
       );
     };
     return client.transaction(whole, { deadlineMs: copyDeadlineMs, idleMs: copyIdleMs });
@@ -115,8 +115,8 @@ async function keepOthersOut(query: Query, name: string): Promise<void> {
   if (row?.nodes === 0) return;
   throw new StoreRefusal(
     "in_use",
-    `The database ${name} is in use: \`sluice nodes\` lists ${row?.nodes}. Nothing was copied. Stop them first. Of one ` +
-      "that was killed, start a gateway with its data folder and stop it again: that makes its last charges.",
+    `The database ${name} is in use by ${plural(row?.nodes ?? 0, "gateway")} (\`sluice nodes\`). Nothing was copied. Stop them first. If one ` +
+      "was killed, start it again and stop it, so that it sends its last charges.",
   );
 }
 

@@ -90,9 +90,8 @@ function newerSchema({ version, needs }: SchemaState, known: number, name: strin
 function otherSchema(name: string): StoreRefusal {
   return new StoreRefusal(
     "other_schema",
-    `The database ${name} was made by a build of Sluice from before the first release, and this one cannot use it. Nothing was ` +
-      "changed. Copy it to SQLite with the build that made it (`sluice store copy`), and from there into an empty " +
-      "database with this one; or start with an empty database.",
+    `The database ${name} was created by a build before the first release. Nothing was changed. Use an empty database, ` +
+      "or first copy this one to SQLite with that build (`sluice store copy`).",
   );
 }
 

@@ -104,7 +104,7 @@ export async function requireSafeServer(query: Query, name: string): Promise<voi
 function remedy(setting: string, { wanted, setBy }: Requirement, role = "…"): string {
   if (setBy === "server") return `ALTER SYSTEM SET ${setting} = ${wanted}; SELECT pg_reload_conf()`;
   const value = wanted.includes(" ") ? `'${wanted}'` : wanted;
-  if (setBy === "role") return `ALTER ROLE ${role} SET ${setting} = ${value}, and connect anew`;
+  if (setBy === "role") return `ALTER ROLE ${role} SET ${setting} = ${value}, and reconnect`;
   return `CREATE DATABASE … ENCODING '${wanted}' TEMPLATE template0, and use that one`;
 }
 

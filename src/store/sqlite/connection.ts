@@ -79,7 +79,7 @@ export function corruptRefusal(file: string, details: string): StoreRefusal {
   return new StoreRefusal(
     "corrupt",
     `The database ${file} is damaged (${details}). Nothing was changed. ` +
-      "Restore the last good copy with `sluice restore FILE`; the damaged file is kept beside it.",
+      "Restore the last good copy with `sluice restore FILE`; the damaged file is kept next to it.",
   );
 }
 
@@ -87,9 +87,8 @@ export function corruptRefusal(file: string, details: string): StoreRefusal {
 function lockedRefusal(timeoutMs: number): StoreRefusal {
   return new StoreRefusal(
     "locked",
-    `The database is locked by another program, and still was after ${timeoutMs / 1000} s of waiting. ` +
-      "Nothing was changed. Let that program finish or end it (`fuser -v sluice.db` in the data folder names it), " +
-      "then try again.",
+    `The database was locked by another program for ${timeoutMs / 1000} s. Nothing was changed. ` +
+      "Find the program with `fuser -v sluice.db` in the data folder, wait for it or stop it, then try again.",
   );
 }
 

@@ -15,8 +15,8 @@ export function failureReason(code: string): FailureReason {
 export const failedSyncTrouble: Trouble = {
   reason: "The disk failed to sync the ledger.",
   advice:
-    "The gateway ends, because nothing since the last good sync can be trusted. The next start recovers the ledger and checks " +
-    "that nothing acknowledged is missing. See what the system says about the disk (`dmesg`).",
+    "The gateway stops, because writes since the last good sync cannot be trusted. The next start recovers and checks the ledger. " +
+    "Check the disk (`dmesg`).",
   endsProcess: true,
 };
 
@@ -24,18 +24,18 @@ export const sqliteTroubles: Troubles = {
   damaged: {
     reason: "The database is damaged.",
     advice:
-      "Nothing can be written until the next start. Stop the gateway: it then says which charges are missing. " +
+      "Nothing can be written until the next start. Stop the gateway: it then lists the charges that are missing. " +
       "Run `sluice ledger audit`, and `sluice restore FILE` if the database is damaged.",
   },
   full: {
     reason: "The disk is full, or nearly.",
     advice:
-      "No new work is taken; what runs is charged from the reserve. Make room: it then goes on by itself.",
+      "New requests are rejected; charges in progress use the reserve file. Free some space: the gateway then continues by itself.",
   },
   busy: {
     reason: "The database is locked by another program.",
     advice:
-      "Charges wait, and no new work is taken. `fuser -v sluice.db` in the data folder names the program; when it lets go, " +
-      "the gateway goes on by itself.",
+      "Charges wait, and new requests are rejected. `fuser -v sluice.db` in the data folder shows the program; once it releases " +
+      "the database, the gateway continues.",
   },
 };

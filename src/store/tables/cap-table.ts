@@ -58,7 +58,7 @@ export function* extendCap(owner: NumberedOwner, capNo: number, amount: number, 
     FROM caps WHERE no = $1::int AND ${owner.column} = $2::int`,
     [capNo, owner.no, owner.accountNo],
   );
-  if (cap === undefined) throw new StoreRefusal("unknown_account", "There is no such cap any more.");
+  if (cap === undefined) throw new StoreRefusal("unknown_account", "This cap no longer exists.");
   const startMs = Math.max(cap.periodStartMs, periodStart(cap.period, Math.max(nowMs, cap.countedAtMs)));
   yield* query(
     `UPDATE caps SET extra = CASE WHEN extra_period_ms = $1::int8 THEN extra ELSE 0 END + $2::int8, extra_period_ms = $1::int8

@@ -8,7 +8,7 @@ export function* misplacedEntries(): Work<readonly LedgerFault[]> {
 
 /** Key number 0 marks entries of an account without a key. */
 const keysGone = `
-SELECT NULL AS "keyId", 'entry ' || entries.id AS "where", 'key' AS field, key_no AS kept, 'no such key' AS recomputed
+SELECT NULL AS "keyId", 'entry ' || entries.id AS "where", 'key' AS field, key_no AS kept, 'none' AS recomputed
 FROM entries WHERE key_no <> 0 AND NOT EXISTS (SELECT 1 FROM keys WHERE keys.no = key_no)
 ORDER BY entries.id LIMIT 100`;
 

@@ -6,6 +6,6 @@ import type { Prepared } from "../provider.ts";
 export function dialectPath(prepared: Prepared): string {
   const { dialect, purpose } = prepared;
   const path = providerDialect(dialect).paths[purpose];
-  assert(path != null, "the dialect has no such request", purpose);
+  assert(path != null, "the dialect has no path for this request", purpose);
   return typeof path === "string" ? path : path(prepared);
 }

@@ -154,7 +154,7 @@ if (hasPostgres)
         for (const refusal of refusals) {
           for (const [setting, value] of Object.entries(defaults))
             expect(refusal).toContain(`${setting} is ${value}, so that `);
-          expect(refusal).toContain("(ALTER ROLE sluice SET synchronous_commit = on, and connect anew)");
+          expect(refusal).toContain("(ALTER ROLE sluice SET synchronous_commit = on, and reconnect)");
         }
       });
 

@@ -40,7 +40,8 @@ export async function pollGrant(deps: AdminDeps, deviceCode: string, address: st
   const deviceHash = hashSecret(deviceCode);
   const nowMs = deps.clock.wallMs();
   const grant = await devices.findByDevice(deviceHash);
-  if (grant === null) return refusedPoll("invalid_grant", "There is no such device code.", true);
+  if (grant === null)
+    return refusedPoll("invalid_grant", "Unknown device code. Run `sluice login` again.", true);
   if (grant.state === "used") return refusedPoll("invalid_grant", "This device code was used already.");
   if (grant.endsAtMs <= nowMs) {
     return refusedPoll("expired_token", "The code has expired. Run sluice login again.");

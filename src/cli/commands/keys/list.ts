@@ -19,7 +19,7 @@ interface Options extends DataOptions, CsvOption {
 }
 
 export function keysListCommand(terminal: Terminal): Command {
-  return withCsv(newDataCommand("list", "List all keys with what they have left"))
+  return withCsv(newDataCommand("list", "List all keys with their remaining balance"))
     .option("--search <text>", "only keys whose label contains it, or whose id or prefix begins with it")
     .examples(
       "sluice keys list",

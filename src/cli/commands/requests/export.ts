@@ -21,7 +21,7 @@ export function requestsExportCommand(terminal: Terminal): Command {
     .examples(["sluice requests export --content --since 7d --jsonl > requests.jsonl", "for evaluations"])
     .action(async (options: ExportOptions) => {
       if (options.content !== true)
-        throw new Refused("say --content; the list itself is exported by `sluice requests list --csv`");
+        throw new Refused("pass --content; to export the list of requests, use `sluice requests list --csv`");
       const { findKey } = await import("../../../admin/keys/find-key.ts");
       const { exportContent, filterText } = await import("../../../admin/content/content.ts");
       await withStore(terminal, options, {}, async (context) => {

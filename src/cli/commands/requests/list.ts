@@ -46,7 +46,7 @@ export function requestsListCommand(terminal: Terminal): Command {
           await Array.fromAsync(keyIds, async (id) => [id, await context.store.findKey(id)] as const),
         );
         const views = rows.map((row) => exchangeDocument(row, (id) => keys.get(id) ?? null));
-        const nothing = `No such exchange ${timeInWords({ sinceMs, untilMs })}.`;
+        const nothing = `No matching requests ${timeInWords({ sinceMs, untilMs })}.`;
         const list = { rows: views, columns: columnsOf(terminal), nothing };
         const isTable = printList(list, options, terminal);
         const more = `These are the newest ${count(limit)}; --limit shows more of them.`;

@@ -28,7 +28,7 @@ const changeColumns: readonly Column<ConfigChangeView>[] = [
     ),
   },
   { name: "Change", cell: ({ change }) => <Badge tone={changeTones[change]}>{change}</Badge> },
-  { name: "In force", class: "written", cell: ({ before }) => written(before) },
+  { name: "Running", class: "written", cell: ({ before }) => written(before) },
   { name: "On disk", class: "written", cell: ({ after }) => written(after) },
 ];
 

@@ -99,7 +99,7 @@ const stops = {
   Suspend: {
     verb: "Suspend",
     done: "suspended",
-    means: `The caller is told that the key is suspended. ${enablesAgain}`,
+    means: `Callers get 401: the key is suspended. ${enablesAgain}`,
   },
   Revoke: {
     verb: "Revoke for good",

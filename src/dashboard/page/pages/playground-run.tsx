@@ -207,7 +207,7 @@ export function RunViews({ runs }: { runs: readonly Run[] }) {
     return (
       <section class="card run">
         <Empty icon="playground" title="Nothing sent yet">
-          <p>The answer appears here, and beside it every event as it came over the wire.</p>
+          <p>The response appears here, next to the raw events of the stream.</p>
         </Empty>
       </section>
     );

@@ -140,7 +140,7 @@ export function Playground() {
           />
           {names.length > 1 && (
             <SelectField
-              label="Beside it"
+              label="Compare with"
               of={[second, setOther]}
               choices={[
                 { value: "", text: "no second model" },

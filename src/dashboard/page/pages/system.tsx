@@ -24,7 +24,7 @@ import { Storage } from "./storage.tsx";
 function HealthTiles({ health }: { health: HealthView }) {
   const facts: readonly Fact[] = [
     ["Version", health.version, "of Sluice"],
-    ["State", health.status, health.status === "ok" ? "takes new work" : "takes no new work"],
+    ["State", health.status, health.status === "ok" ? "accepting requests" : "not accepting requests"],
     ["Up for", uptime(health.uptime_seconds), "since the last start"],
     ["In flight", count(health.in_flight), "requests in progress"],
     ["Memory", size(health.memory_bytes), "resident"],

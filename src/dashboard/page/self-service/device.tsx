@@ -78,8 +78,8 @@ function Decision({ device, onDecided }: { device: DeviceView; onDecided: (devic
         )}
         <p>
           Approve only if you ran <code>sluice login</code> yourself just now, and your terminal shows the
-          code <strong>{device.user_code}</strong>. If somebody sent you this code or link, deny it: they
-          would get a key that spends in your name.
+          code <strong>{device.user_code}</strong>. If you got this code or link from someone else, deny it:
+          they would get a key that spends in your name.
         </p>
         {approve.error && <Failure error={approve.error} />}
         <p class="line">

@@ -25,7 +25,7 @@ const knownTools: readonly KnownTool[] = [
       type: "object",
       properties: {
         command: { type: "string", description: "The command to run." },
-        restart: { type: "boolean", description: "Starts the session anew instead." },
+        restart: { type: "boolean", description: "Restarts the session instead." },
       },
     },
   },

@@ -7,8 +7,9 @@ type Source = "money" | "apart" | "claims" | "beat";
 const timeoutMs = 1_000;
 
 const joining: Trouble = {
-  reason: "This node was taken over by another and is joining anew.",
-  advice: "It goes on by itself. If it happens again, look for long pauses of this machine or its network.",
+  reason: "Another node took over this one, which is joining again.",
+  advice:
+    "It continues by itself. If this happens again, look for long pauses of this machine or its network.",
 };
 
 const leaving: Trouble = {
@@ -70,20 +71,21 @@ function troubleOf(error: unknown): Trouble {
   if (state === "53100") {
     return {
       reason: "The database's disk is full.",
-      advice: "Charges wait, and no new work is taken. Make room: it then goes on by itself.",
+      advice:
+        "Charges wait, and new requests are rejected. Free some space: the gateway then continues by itself.",
     };
   }
   if (state === "25006") {
     return {
       reason: "The database is read-only.",
       advice:
-        "It may be a standby that was not promoted. Charges wait, and no new work is taken until it can be written.",
+        "It may be a standby that was not promoted. Charges wait, and new requests are rejected, until it is writable.",
     };
   }
   return {
     reason: "The database cannot be reached.",
     advice:
-      `Charges wait, and no new work is taken; it goes on by itself when the database answers. ` +
-      `${error instanceof Error ? error.message : "It does not answer."}`,
+      `Charges wait, and new requests are rejected, until the database responds. ` +
+      `${error instanceof Error ? error.message : "There is no response."}`,
   };
 }

@@ -47,7 +47,7 @@ ORDER BY entries.id LIMIT 100`;
 
 /** A hold is ended by its node, or by the node that takes over a dead one. */
 const lostHolds = `
-SELECT keys.id AS "keyId", 'hold ' || holds.id AS "where", 'node' AS field, holds.node_no AS kept, 'no such node' AS recomputed
+SELECT keys.id AS "keyId", 'hold ' || holds.id AS "where", 'node' AS field, holds.node_no AS kept, 'none' AS recomputed
 FROM holds LEFT JOIN keys ON keys.no = holds.key_no
 WHERE NOT EXISTS (SELECT FROM nodes WHERE nodes.no = holds.node_no AND left_at IS NULL AND cleared_at IS NULL)
 ORDER BY holds.id LIMIT 100`;

@@ -22,7 +22,7 @@ export function refuseMissingLedger(folder: DataFolder): void {
   if (isPresent(`${databaseFile}-wal`)) {
     throw missing(
       `${databaseFile} is gone, but its write-ahead log ${databaseFile}-wal is still there. ` +
-        "Put the database back beside it, or restore a backup with `sluice restore FILE`.",
+        "Put the database back next to it, or restore a backup with `sluice restore FILE`.",
     );
   }
   const copies = namesIn(backupDir).filter((name) => name.endsWith(".db"));

@@ -88,9 +88,8 @@ export class OpenFiles {
     return {
       reason: `${basename(file)} ${what} while the gateway runs.`,
       advice:
-        `${file} ${what}. No new work is taken. What runs is charged into the file that is still open, which nobody ` +
-        "else can see. Stop the gateway (SIGTERM): it then copies the whole ledger to " +
-        `${this.#folder.backupDir}/rescued-TIME.db if it has no other place; go on from there with \`sluice restore\`.`,
+        `${file} ${what}. New requests are rejected; charges go to the file that is still open. Stop the gateway: ` +
+        `it saves the ledger as ${this.#folder.backupDir}/rescued-TIME.db. Then \`sluice restore\` that file.`,
     };
   }
 }
