@@ -16,5 +16,8 @@ export function pageRoutes(base: PageBase): Elysia {
 function pageOrFile(request: Request, base: PageBase): Promise<Response> | Response {
   const path = pathOf(request);
   if (!/^\/\w+\/api(\/|$)/.test(path)) return pageResponse(request, path, base);
-  return plainError(path, new GatewayError("not_found", `Unknown path ${path}; the admin API is at /admin/api/v1.`));
+  return plainError(
+    path,
+    new GatewayError("not_found", `Unknown path ${path}; the admin API is at /admin/api/v1.`),
+  );
 }

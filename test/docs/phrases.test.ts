@@ -103,7 +103,10 @@ test("no error message is longer than 200 characters, unless it lists values", a
 });
 
 test("an error message's length counts what is joined, and ten characters for each value", () => {
-  const source = ["throw new Refused(", '  "one " +', '    `two ${name(")")} three`,', ");"].join("\n");
+  const value = (text: string) => `\${${text}}`;
+  const source = ["throw new Refused(", '  "one " +', `    \`two ${value('name(")")')} three\`,`, ");"].join(
+    "\n",
+  );
   expect(errorMessagesIn(source)).toEqual([{ line: 1, text: "one two … three", length: 24 }]);
-  expect(errorMessagesIn('problems.add(path, `one of ${names.join(", ")}`)')).toEqual([]);
+  expect(errorMessagesIn(`problems.add(path, \`one of ${value('names.join(", ")')}\`)`)).toEqual([]);
 });

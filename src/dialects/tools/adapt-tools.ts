@@ -38,7 +38,10 @@ function withoutHosted(request: IrRequest, dropped: DroppedFields): IrRequest {
   if (hosted.length === 0) return request;
   const tools = request.tools.filter((tool) => tool.type !== "hosted");
   if (tools.length === 0 && choice?.type === "required") {
-    reject(hosted[0]?.path ?? "tools", "the model's provider does not have this tool, and tool_choice requires it");
+    reject(
+      hosted[0]?.path ?? "tools",
+      "the model's provider does not have this tool, and tool_choice requires it",
+    );
   }
   for (const { name } of hosted) dropped.add(`tools.${name}`);
   return { ...request, tools };
