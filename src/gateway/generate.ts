@@ -1,6 +1,5 @@
 import { assert } from "../base/assert.ts";
-import { TurnBatch } from "../base/loop/batch.ts";
-import { TurnShare } from "../base/loop/share.ts";
+import { LoopBatch } from "../base/loop/batch.ts";
 import type { InputEstimate } from "../catalog/estimate.ts";
 import type { ModelSettings } from "../config/settings.ts";
 import type { OutputLimit } from "../dialects/output-limit.ts";
@@ -32,11 +31,8 @@ import { readRequest, withoutValues } from "./request/read-request.ts";
 import { type ClientRequest, findModel, rejectUnpriced, rejectUnusableTools } from "./request/request.ts";
 import type { AdmittedCall, RoutedCall } from "./stages.ts";
 
-/** A stream that has begun is served before requests that have not: only so many of them start in a short turn. */
-const startedPerTurn = 64;
-
 /** Requests that arrive in one turn of the event loop start together. */
-const arrivals = new TurnBatch<() => void>((resume) => resume(), new TurnShare(startedPerTurn));
+const arrivals = new LoopBatch<() => void>((resume) => resume());
 
 /** Serves a generation request. */
 export function generate(gateway: Gateway, exchange: Exchange, steps: GenerationSteps): Promise<Response> {

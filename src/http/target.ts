@@ -1,5 +1,5 @@
 import { GatewayError } from "../base/errors.ts";
-import type { TurnAllowance } from "../base/loop/allowance.ts";
+import type { LoopPacer } from "../base/loop/pacer.ts";
 import { isPlainSegment } from "../base/requests/path-segment.ts";
 import { formatAt, plainError } from "./plain.ts";
 
@@ -19,11 +19,7 @@ const maxSegments = 12;
  * and would pass on a path that its rules forbid (`/v1/..\admin`). Bun's router matches the target as it was sent, so
  * these patterns make it cut the path into segments. What it cannot cut (`//`, or too many segments) is never routed.
  */
-export function guardPatterns(
-  route: Handler,
-  notFound: Handler,
-  turns: TurnAllowance,
-): Record<string, Handler> {
+export function guardPatterns(route: Handler, notFound: Handler, turns: LoopPacer): Record<string, Handler> {
   const guard = guarded(route, turns);
   const patterns: Record<string, Handler> = { "/*": guarded(notFound, turns) };
   let pattern = "";
@@ -36,9 +32,8 @@ export function guardPatterns(
   return patterns;
 }
 
-function guarded(handle: Handler, turns: TurnAllowance): Handler {
-  const guard: Handler = (request) => {
-    if (!turns.take()) return turns.wait().then(() => guard(request));
+function guarded(handle: Handler, turns: LoopPacer): Handler {
+  const answer: Handler = (request) => {
     const problem = targetProblem(request);
     if (problem !== null) {
       const path = `/${segmentsOf(request).join("/")}`;
@@ -47,7 +42,7 @@ function guarded(handle: Handler, turns: TurnAllowance): Handler {
     makeUrlAbsolute(request);
     return handle(request);
   };
-  return guard;
+  return (request) => (turns.take() ? answer(request) : turns.turn().then(() => answer(request)));
 }
 
 /** What is wrong with the segments from Bun's router or with the Host; null if nothing is. */

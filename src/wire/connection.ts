@@ -1,6 +1,6 @@
 import type { Socket, SocketHandler } from "bun";
 import { assert } from "../base/assert.ts";
-import { TurnBatch } from "../base/loop/batch.ts";
+import { LoopBatch } from "../base/loop/batch.ts";
 import { AnswerReader } from "./answer-reader.ts";
 import { DeliveryCheck } from "./delivery-check.ts";
 import { ReceiveBuffer } from "./receive-buffer.ts";
@@ -288,7 +288,7 @@ export class Connection {
 }
 
 /** The pieces of all providers: events of many streams that come in one turn are relayed together. */
-const arrivals = new TurnBatch<Connection>((connection, together) => connection.readTogether(together));
+const arrivals = new LoopBatch<Connection>((connection, together) => connection.readTogether(together));
 
 /** Passes a socket's events to its connection. */
 export const connectionEvents: SocketHandler<Connection> = {

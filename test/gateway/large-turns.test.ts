@@ -1,5 +1,5 @@
 import { describe, expect, spyOn, test } from "bun:test";
-import { TurnPacer } from "../../src/base/loop/pacer.ts";
+import { LoopPacer } from "../../src/base/loop/pacer.ts";
 import { LargeBodies } from "../../src/gateway/body-worker/body-worker.ts";
 import type { JobMessage, JobOwner } from "../../src/gateway/body-worker/jobs.ts";
 import { shareText } from "../../src/gateway/body-worker/join-shared.ts";
@@ -116,7 +116,7 @@ test("a client that leaves while its large body waits is neither read nor charge
 });
 
 test("a large text is shared in several turns, wherever its characters are cut", async () => {
-  const turns = spyOn(TurnPacer.prototype, "turn");
+  const turns = spyOn(LoopPacer.prototype, "turn");
   for (const text of ["", "x", "é€"].map((start) => start + "🦊".repeat(5_000_000))) {
     turns.mockClear();
     expect(Buffer.from(text).equals(await shareText(text))).toBe(true);

@@ -1,5 +1,3 @@
-import type { TurnShare } from "./share.ts";
-
 /** With fewer items per turn, the extra turn costs about as much as batching saves. */
 const crowdItems = 2;
 /** Turns in the moving average, so that a single small one does not end batching. */
@@ -26,19 +24,16 @@ export function whenBatchesAreHandled(callback: () => void): void {
  * saves a sixth of a request's CPU time. Without a crowd nothing is batched, because the extra turn would delay each item
  * by some 20 µs.
  */
-export class TurnBatch<Item> {
+export class LoopBatch<Item> {
   readonly #handle: (item: Item, handledTogether: number) => void;
-  readonly #share: TurnShare | null;
   #waiting: Item[] = [];
   /** Moving average of items per batched turn. */
   #itemsPerTurn = 0;
   #itemsUntilLook = itemsBetweenLooks;
   #addedCount = 0;
 
-  /** A batch of more than its share is split, so that other work gets its turn in between. */
-  constructor(handle: (item: Item, handledTogether: number) => void, share: TurnShare | null = null) {
+  constructor(handle: (item: Item, handledTogether: number) => void) {
     this.#handle = handle;
-    this.#share = share;
     batches.push(this);
   }
 
@@ -68,13 +63,12 @@ export class TurnBatch<Item> {
   /** Handled at the end of this turn, in order of arrival. */
   add(item: Item): void {
     this.#addedCount += 1;
-    if (this.#waiting.push(item) > 1) return;
-    this.#share?.begin();
-    setImmediate(this.#endTurn);
+    if (this.#waiting.push(item) === 1) setImmediate(this.#endTurn);
   }
 
   readonly #endTurn = (): void => {
-    const items = this.#take();
+    const items = this.#waiting;
+    this.#waiting = [];
     const weight = this.#isCrowd ? averagedTurns : 1;
     this.#itemsPerTurn += (items.length - this.#itemsPerTurn) / weight;
     let handled = 0;
@@ -85,15 +79,4 @@ export class TurnBatch<Item> {
       for (const item of items.slice(handled + 1)) this.add(item);
     }
   };
-
-  #take(): Item[] {
-    const all = this.#waiting;
-    const most = this.#share?.take() ?? all.length;
-    if (all.length > most) {
-      setImmediate(this.#endTurn);
-      return all.splice(0, most);
-    }
-    this.#waiting = [];
-    return all;
-  }
 }

@@ -1,4 +1,4 @@
-import { TurnPacer } from "../../base/loop/pacer.ts";
+import { LoopPacer } from "../../base/loop/pacer.ts";
 
 /** For what is done with large bodies on the event loop: copying one takes milliseconds. */
-export const largeTurns = new TurnPacer();
+export const largeTurns = new LoopPacer();

@@ -3,8 +3,7 @@ import { assert } from "../../base/assert.ts";
 import { Bag } from "../../base/collections/churn-map.ts";
 import { GatewayError } from "../../base/errors.ts";
 import { newId } from "../../base/id.ts";
-import { TurnAllowance } from "../../base/loop/allowance.ts";
-import { TurnPacer } from "../../base/loop/pacer.ts";
+import { LoopPacer } from "../../base/loop/pacer.ts";
 import { renderError } from "../../dialects/errors/envelope.ts";
 import { largeBodyBytes } from "../../gateway/body-worker/is-large.ts";
 import { shareText } from "../../gateway/body-worker/join-shared.ts";
@@ -35,10 +34,11 @@ const pongBytes = 127;
 /** A longer frame takes its time to read, and waits for its turn. */
 const quickBytes = 16 * 1024;
 
-/** One read of a connection may bring thousands of frames. So many of all sockets are read at once. */
-const quickFrames = new TurnAllowance(100);
-/** The others share two milliseconds of each turn of the event loop, one of a socket at a time. */
-const frameTurns = new TurnPacer(2);
+/**
+ * One read of a connection may bring thousands of frames. A hundred of all sockets are read at once; the others share two
+ * milliseconds of each turn of the event loop, one of a socket at a time.
+ */
+const frameTurns = new LoopPacer({ free: 100, budgetMs: 2 });
 /** Whoever has more waiting is cut off. */
 const mostWaitingFrames = 1000;
 
@@ -115,7 +115,7 @@ export class ClientSocket implements OpenSocket, Carrier {
       this.#gateway.sockets.cutOffCompressed(this.#keyId);
       return;
     }
-    const isQuick = this.#reading === null && frame.length < quickBytes && quickFrames.take();
+    const isQuick = this.#reading === null && frame.length < quickBytes && frameTurns.take();
     if (isQuick) this.#take(readFrame(frame));
     else if (this.#waitingFrames < mostWaitingFrames) this.#readLater(frame);
     else this.terminate();

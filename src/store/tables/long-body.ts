@@ -1,5 +1,5 @@
 import { sharedBytes } from "../../base/bytes/shared-bytes.ts";
-import { TurnPacer } from "../../base/loop/pacer.ts";
+import { LoopPacer } from "../../base/loop/pacer.ts";
 import type { Query } from "../query.ts";
 import type { ReserveMemory } from "../turn-records.ts";
 
@@ -14,7 +14,7 @@ export interface LongBody {
 const bytesPerRead = 1024 * 1024;
 
 /** Of long bodies and conversations, so that many of them at once do not add up. */
-export const longReads = new TurnPacer(2);
+export const longReads = new LoopPacer({ budgetMs: 2 });
 
 /** The whole body, in memory that other threads see too. Null if a part is missing: half of one must never pass for a whole. */
 export async function wholeBody(

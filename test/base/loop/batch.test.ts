@@ -1,16 +1,15 @@
 import { describe, expect, test } from "bun:test";
-import { TurnBatch } from "../../../src/base/loop/batch.ts";
+import { LoopBatch } from "../../../src/base/loop/batch.ts";
 import { nextTurn } from "../../../src/base/loop/next-iteration.ts";
-import { TurnShare } from "../../../src/base/loop/share.ts";
 
 /** A batch of numbers, and which of them it handled in which turn. */
 class Watched {
   readonly turns: number[][] = [];
-  readonly #batch: TurnBatch<number>;
+  readonly #batch: LoopBatch<number>;
   #next = 0;
 
-  constructor(share?: TurnShare) {
-    this.#batch = new TurnBatch<number>((item) => void this.turns.at(-1)?.push(item), share);
+  constructor() {
+    this.#batch = new LoopBatch<number>((item) => void this.turns.at(-1)?.push(item));
   }
 
   /** Offers so many items in one turn, and returns how many of them were batched. */
@@ -69,25 +68,12 @@ describe("what arrives in one turn of the event loop", () => {
     expect(watched.turns.at(-1)).toHaveLength(1500);
   });
 
-  test("is split over several turns if there is more than its share", async () => {
-    const watched = new Watched(new TurnShare(64, () => 0));
-    await watched.manyTurns(63, 1);
-    expect(await watched.turn(150)).toBe(150);
-    const handled = () => watched.turns.slice(63).flat().length;
-    expect(handled()).toBe(64);
-    await nextTurn();
-    expect(handled()).toBe(128);
-    await nextTurn();
-    expect(handled()).toBe(150);
-    expect(watched.turns.flat()).toEqual(Array.from({ length: 213 }, (_, item) => item));
-  });
-
   test("is handled even if an earlier item throws", async () => {
     const module = new URL("../../../src/base/loop/batch.ts", import.meta.url).pathname;
     const script = `
-      import { TurnBatch } from ${JSON.stringify(module)};
+      import { LoopBatch } from ${JSON.stringify(module)};
       process.on("uncaughtException", (error) => console.log(error.message));
-      const handled = new TurnBatch((item) => {
+      const handled = new LoopBatch((item) => {
         if (item === 2) throw new Error("2 failed");
         console.log(item);
       });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Socket, TCPSocketListener } from "bun";
-import { TurnBatch } from "../../../src/base/loop/batch.ts";
+import { LoopBatch } from "../../../src/base/loop/batch.ts";
 import { abortAfter, afterArrivals, startDeadline } from "../../../src/base/loop/deadline.ts";
 import { Gate } from "../../../src/limits/concurrency.ts";
 
@@ -93,7 +93,7 @@ test("a deadline that was cancelled never gives up, not even when its time was o
 
 test("batched items have been handled too, however many turns that takes", async () => {
   let handled = 0;
-  const batch = new TurnBatch<number>(() => {
+  const batch = new LoopBatch<number>(() => {
     handled += 1;
   });
   await new Promise<void>((resolve) => {

@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
 import { nextTurn } from "../../../src/base/loop/next-iteration.ts";
-import { TurnPacer } from "../../../src/base/loop/pacer.ts";
+import { LoopPacer } from "../../../src/base/loop/pacer.ts";
 
 /** Five callers that each take this long; how many have gone on after each turn, and in which order. */
-async function pace(pacer: TurnPacer, stepMs: number): Promise<{ goneOn: number[]; perTurn: number[] }> {
+async function pace(pacer: LoopPacer, stepMs: number): Promise<{ goneOn: number[]; perTurn: number[] }> {
   const goneOn: number[] = [];
   const call = async (caller: number) => {
     await pacer.turn();
@@ -20,16 +20,57 @@ async function pace(pacer: TurnPacer, stepMs: number): Promise<{ goneOn: number[
 }
 
 test("each caller goes on in a turn of its own, in the order of the calls", async () => {
-  const { goneOn, perTurn } = await pace(new TurnPacer(), 0);
+  const { goneOn, perTurn } = await pace(new LoopPacer(), 0);
   expect(goneOn).toEqual([0, 1, 2, 3, 4]);
   expect(Math.max(...perTurn)).toBe(1);
 });
 
 test("with a budget, callers share a turn until it is spent", async () => {
-  const quick = await pace(new TurnPacer(10_000), 0);
+  const quick = await pace(new LoopPacer({ budgetMs: 10_000 }), 0);
   expect(quick.goneOn).toEqual([0, 1, 2, 3, 4]);
   expect(Math.max(...quick.perTurn)).toBe(5);
-  const slow = await pace(new TurnPacer(2), 4);
+  const slow = await pace(new LoopPacer({ budgetMs: 2 }), 4);
   expect(slow.goneOn).toEqual([0, 1, 2, 3, 4]);
   expect(Math.max(...slow.perTurn)).toBe(1);
+});
+
+test("a few need not wait in an iteration, and as many again in the next", async () => {
+  const pacer = new LoopPacer({ free: 3 });
+  const takes = () => [1, 2, 3, 4, 5].map(() => pacer.take());
+  expect(takes()).toEqual([true, true, true, false, false]);
+  await Promise.resolve();
+  expect(pacer.take()).toBe(false);
+  await nextTurn();
+  expect(takes()).toEqual([true, true, true, false, false]);
+});
+
+test("nobody overtakes those that wait", async () => {
+  const pacer = new LoopPacer({ free: 2 });
+  const done: string[] = [];
+  const call = async (name: string): Promise<void> => {
+    if (!pacer.take()) await pacer.turn();
+    done.push(name);
+  };
+  const early = ["a", "b", "c", "d"].map(call);
+  await nextTurn();
+  const late = ["e", "f"].map(call);
+  await Promise.all([...early, ...late]);
+  expect(done.join("")).toBe("abcdef");
+});
+
+test("after a long iteration more of those that wait go on in one", async () => {
+  const pacer = new LoopPacer({ free: 1 });
+  let goneOn = 0;
+  const call = async () => {
+    await pacer.turn();
+    goneOn += 1;
+  };
+  const calls = Array.from({ length: 20 }, call);
+  // The iteration in which they began to wait.
+  for (const endMs = performance.now() + 400; performance.now() < endMs; );
+  await nextTurn();
+  await nextTurn();
+  const afterLong = goneOn;
+  await Promise.all(calls);
+  expect(afterLong).toBeGreaterThan(5);
 });

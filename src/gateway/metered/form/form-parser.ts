@@ -1,6 +1,6 @@
 import { releaseBytes } from "../../../base/bytes/release.ts";
 import { invalidRequest } from "../../../base/errors.ts";
-import { TurnPacer } from "../../../base/loop/pacer.ts";
+import { LoopPacer } from "../../../base/loop/pacer.ts";
 
 /** A part of a form, before its content. */
 export interface PartHead {
@@ -23,7 +23,7 @@ const closing = Buffer.from("--");
 /** What is searched and hashed before others get their turn: a client's file may come in one piece. */
 const mostAtOnce = 1024 * 1024;
 /** All forms share two milliseconds of each turn of the event loop: pieces of many may come, or be written, at once. */
-const formTurns = new TurnPacer(2);
+const formTurns = new LoopPacer({ budgetMs: 2 });
 /** No part has a longer head. */
 const mostHeadBytes = 16 * 1024;
 
