@@ -1,5 +1,5 @@
 import type { Admin } from "../admin/create.ts";
-import { nextTurn } from "../base/loop/next-iteration.ts";
+import { nextLoopIteration } from "../base/loop/next-iteration.ts";
 import { priceChanges } from "../catalog/price-changes.ts";
 import { type Reloaded, reloadable, withWarnings } from "../config/reload.ts";
 import type { Settings } from "../config/settings.ts";
@@ -20,12 +20,12 @@ export async function reloadGateway(
   const reloaded = await settingsInForce(current, admin, next);
   if (!Bun.deepEquals(current.tracing, next.tracing)) await tracing.replace(next.tracing);
   // Each of these takes some 30 ms with thousands of models.
-  await nextTurn();
+  await nextLoopIteration();
   logs.configure(next.log);
   if (reloaded.settings.content !== null) services.content?.configure(reloaded.settings.content);
   gateway.addressLimiter.rpm = next.server.anonymousRpm;
   gateway.configured = configure(reloaded.settings, services, gateway.configured);
-  await nextTurn();
+  await nextLoopIteration();
   await recordPriceChanges(services, current, reloaded.settings);
   const lost = newlyLeftOut(current, next);
   if (lost.length > 0) {

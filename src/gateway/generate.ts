@@ -16,7 +16,7 @@ import {
 } from "./answer/whole-response.ts";
 import { Generation } from "./attempt/generation.ts";
 import { largeBodyBytes } from "./body-worker/is-large.ts";
-import { largeTurns } from "./body-worker/large-body-pacer.ts";
+import { largeBodyPacer } from "./body-worker/large-body-pacer.ts";
 import { askedExtras } from "./charge/asked-extras.ts";
 import { nothingWithheld } from "./charge/asked-tools.ts";
 import type { Bill } from "./charge/bill.ts";
@@ -140,6 +140,6 @@ async function ask(generation: Generation, bill: Bill): Promise<Response> {
   rejectUnreadable(answering);
   // The charge is durable before the body leaves.
   await settleWhole(answering, whole);
-  if (whole.body.length >= largeBodyBytes) await largeTurns.turn();
+  if (whole.body.length >= largeBodyBytes) await largeBodyPacer.turn();
   return wholeResponse(answering, whole);
 }

@@ -1,5 +1,5 @@
 import { type Clock, msPerDay } from "../base/clock.ts";
-import { nextTurn } from "../base/loop/next-iteration.ts";
+import { nextLoopIteration } from "../base/loop/next-iteration.ts";
 import type { Store, StoredResponse } from "../store/store.ts";
 import type { Claim, ClaimResult } from "./claims.ts";
 import { KeptBytes } from "./kept-bytes.ts";
@@ -51,7 +51,7 @@ export abstract class StoredResponses {
       const gone = await this.store.pruneStoredResponses(this.oldestKeptMs(), prunedAtOnce);
       pruned += gone;
       if (gone === 0) return pruned;
-      await nextTurn();
+      await nextLoopIteration();
     }
   }
 

@@ -1,5 +1,5 @@
 import type { Clock } from "../../base/clock.ts";
-import { nextTurn } from "../../base/loop/next-iteration.ts";
+import { nextLoopIteration } from "../../base/loop/next-iteration.ts";
 import { creditsFromNano } from "../../base/money/money.ts";
 import { nextPeriodStart, periodStart } from "../../base/money/period.ts";
 import { effectiveStatus } from "../../keys/status.ts";
@@ -47,7 +47,7 @@ export async function viewAccounts(
       const keys = isLong ? await keyViews(context, account) : keyPage(standing, account, clock);
       views.push({ ...accountView(account, standing, clock), keys });
     }
-    await nextTurn();
+    await nextLoopIteration();
   }
   return views;
 }
@@ -58,7 +58,7 @@ async function keyViews({ store, clock }: OperationContext, account: AccountReco
     const page: AccountKeys = await store.accountKeys(account.id, after, keysPerRead);
     views.push(...keyPage(page, account, clock));
     after = page.next;
-    if (after !== null) await nextTurn();
+    if (after !== null) await nextLoopIteration();
   }
   return views;
 }

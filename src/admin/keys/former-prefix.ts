@@ -1,4 +1,4 @@
-import { nextTurn } from "../../base/loop/next-iteration.ts";
+import { nextLoopIteration } from "../../base/loop/next-iteration.ts";
 import type { KeyRecord, Store } from "../../store/store.ts";
 
 /** Audit records that are searched, newest first. Nothing is searched unless a name fits no key. */
@@ -35,7 +35,7 @@ async function successorsSince(store: Store, prefix: string): Promise<ReadonlyMa
     }
     beforeId = records.at(-1)?.id;
     if (records.length < recordsPerPage) break;
-    await nextTurn();
+    await nextLoopIteration();
   }
   return successors;
 }

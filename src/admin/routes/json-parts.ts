@@ -1,4 +1,4 @@
-import { nextTurn } from "../../base/loop/next-iteration.ts";
+import { nextLoopIteration } from "../../base/loop/next-iteration.ts";
 
 /** A list of at most so many items is written at once. */
 const fewItems = 100;
@@ -51,7 +51,7 @@ export function jsonStream(document: unknown): ReadableStream<Uint8Array> {
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
-        await nextTurn();
+        await nextLoopIteration();
         const next = parts.next();
         if (next.done === true) controller.close();
         else controller.enqueue(encoder.encode(next.value));

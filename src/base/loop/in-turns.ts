@@ -1,4 +1,4 @@
-import { nextTurn } from "./next-iteration.ts";
+import { nextLoopIteration } from "./next-iteration.ts";
 
 /** About 5 ms of views, or of comparisons. */
 export const itemsPerTurn = 500;
@@ -15,7 +15,7 @@ export function atOnce<Result>(work: Stepwise<Result>): Result {
 
 export async function inTurns<Result>(work: Stepwise<Result>): Promise<Result> {
   let step = work.next();
-  for (; step.done !== true; step = work.next()) await nextTurn();
+  for (; step.done !== true; step = work.next()) await nextLoopIteration();
   return step.value;
 }
 
@@ -27,7 +27,7 @@ export async function mapInTurns<Item, Mapped>(
 ): Promise<Mapped[]> {
   const mapped: Mapped[] = [];
   for (const item of items) {
-    if (mapped.length % perTurn === perTurn - 1) await nextTurn();
+    if (mapped.length % perTurn === perTurn - 1) await nextLoopIteration();
     mapped.push(map(item));
   }
   return mapped;
@@ -43,7 +43,7 @@ export async function filterInTurns<Item>(
   let tested = 0;
   for (const item of items) {
     tested += 1;
-    if (tested % perTurn === 0) await nextTurn();
+    if (tested % perTurn === 0) await nextLoopIteration();
     if (matches(item)) found.push(item);
   }
   return found;
@@ -57,7 +57,7 @@ export async function sortInTurns<Item extends object>(
   let runs: (readonly Item[])[] = [];
   for (let first = 0; first < items.length; first += itemsPerTurn) {
     runs.push(items.slice(first, first + itemsPerTurn).toSorted(compare));
-    await nextTurn();
+    await nextLoopIteration();
   }
   let compared = 0;
   while (runs.length > 1) {
@@ -67,7 +67,7 @@ export async function sortInTurns<Item extends object>(
       const merging = new MergedRuns(ones, others, compare);
       while (merging.step()) {
         compared += 1;
-        if (compared % comparisonsPerTurn === 0) await nextTurn();
+        if (compared % comparisonsPerTurn === 0) await nextLoopIteration();
       }
       merged.push(merging.rest());
     }

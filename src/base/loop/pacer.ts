@@ -1,4 +1,4 @@
-import { nextTurn } from "./next-iteration.ts";
+import { nextLoopIteration } from "./next-iteration.ts";
 
 /** The part of a long iteration that callers get, so that a crowd does not wait for many of those. */
 const shareOfLongIteration = 1 / 8;
@@ -50,7 +50,7 @@ export class LoopPacer {
   async #run(): Promise<void> {
     this.#isRunning = true;
     for (let startMs = performance.now(); this.#waiting.length > 0; ) {
-      await nextTurn();
+      await nextLoopIteration();
       const nowMs = performance.now();
       const endMs = nowMs + this.#budgetAfter(nowMs - startMs);
       startMs = nowMs;

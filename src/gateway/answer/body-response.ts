@@ -5,7 +5,7 @@ import { eventEnd } from "../../dialects/sse/raw-events.ts";
 import { inParts } from "../body-worker/in-parts.ts";
 import { largeBodyBytes } from "../body-worker/is-large.ts";
 import { lengthOf } from "../body-worker/join-shared.ts";
-import { largeTurns } from "../body-worker/large-body-pacer.ts";
+import { largeBodyPacer } from "../body-worker/large-body-pacer.ts";
 import type { ClientCall } from "../client-call.ts";
 import type { Exchange } from "../exchange.ts";
 import type { DirectController, StreamSource } from "./client-stream.ts";
@@ -85,7 +85,7 @@ function largeResponse(exchange: Exchange, pieces: readonly Uint8Array[], init: 
     for (let next = parts.next(); !isOver; next = parts.next()) {
       await controller.write(next.value);
       if (next.done === true) break;
-      await largeTurns.turn();
+      await largeBodyPacer.turn();
     }
     controller.end();
     end();

@@ -1,7 +1,7 @@
 import type { Claim } from "../../idempotency/claims.ts";
 import type { StoredResponse } from "../../store/store.ts";
 import { largeBodyBytes } from "../body-worker/is-large.ts";
-import { largeTurns } from "../body-worker/large-body-pacer.ts";
+import { largeBodyPacer } from "../body-worker/large-body-pacer.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import { bytesOf, type Piece } from "./stream-relayer.ts";
@@ -22,7 +22,7 @@ export async function recordWhole(
   for (const piece of answer) {
     const bytes = bytesOf(piece);
     for (let at = 0; at < bytes.length; at += largeBodyBytes) {
-      if (at > 0) await largeTurns.turn();
+      if (at > 0) await largeBodyPacer.turn();
       recorder.append(bytes.subarray(at, at + largeBodyBytes));
     }
   }

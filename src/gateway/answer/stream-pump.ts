@@ -2,7 +2,7 @@ import type { GatewayError } from "../../base/errors.ts";
 import type { Usage } from "../../base/usage/usage.ts";
 import { largeEventBytes } from "../../dialects/sse/parse-event.ts";
 import type { Opened } from "../../upstream/upstream.ts";
-import { largeTurns } from "../body-worker/large-body-pacer.ts";
+import { largeBodyPacer } from "../body-worker/large-body-pacer.ts";
 import { unlockConversation } from "../conversations/conversation-lock.ts";
 import { publicErrorOf } from "../describe-error.ts";
 import { endExchange } from "../end-exchange.ts";
@@ -16,9 +16,9 @@ import { isEndOverdue } from "./end-overdue.ts";
 import { LeftStream } from "./left-stream.ts";
 import { readTrailing, trailingMs } from "./read-trailing.ts";
 import { hasCharge, StreamBill } from "./stream-bill.ts";
+import { streamPacer } from "./stream-pacer";
 import { StreamRecording } from "./stream-recording.ts";
 import type { Piece, StreamRelayer } from "./stream-relayer.ts";
-import { streamTurns } from "./stream-turns.ts";
 import type { Guarded } from "./watchdog.ts";
 
 /** How much of a stream is relayed before others get their turn. A provider on a fast network could send without end. */
@@ -100,7 +100,7 @@ export class StreamPump implements Guarded, StreamSource {
       turnBytes += chunk.length;
       if (turnBytes > mostBytesPerTurn) {
         turnBytes = 0;
-        await streamTurns.turn();
+        await streamPacer.turn();
       }
       if (this.#state === "over") return;
       if (chunk.length > 0) this.#relay(chunk);
@@ -123,7 +123,7 @@ export class StreamPump implements Guarded, StreamSource {
       const parsed = await largeBodies.parseEvent(event);
       if (this.#state === "over") return false;
       const piece = relayer.resume(parsed);
-      if (piece.length >= largeEventBytes) await largeTurns.turn();
+      if (piece.length >= largeEventBytes) await largeBodyPacer.turn();
       await this.#write(piece);
       this.#bill.takeProducedIfMuch();
     }
@@ -132,7 +132,7 @@ export class StreamPump implements Guarded, StreamSource {
 
   async #endBody(): Promise<void> {
     const relayer = this.#relayer;
-    if (relayer.isCollecting) await largeTurns.turn();
+    if (relayer.isCollecting) await largeBodyPacer.turn();
     await this.#write(relayer.end());
     if (relayer.largeEvent !== null) {
       if (!(await this.#relayLarge())) return;
@@ -162,7 +162,7 @@ export class StreamPump implements Guarded, StreamSource {
   /** False if the stream is over. */
   async #relayWaiting(chunk: Uint8Array): Promise<boolean> {
     this.#waiting = null;
-    await largeTurns.turn();
+    await largeBodyPacer.turn();
     if (this.#state === "over") return false;
     this.#relayNow(chunk);
     return true;

@@ -12,7 +12,7 @@ import { isLargeBody, largeBodyBytes } from "../body-worker/is-large.ts";
 import { joinShared } from "../body-worker/join-shared.ts";
 import type { Answering } from "./answering.ts";
 import { type AnswerForm, readAnswerBytes, translated, type WholeAnswer } from "./read-answer.ts";
-import { streamTurns } from "./stream-turns.ts";
+import { streamPacer } from "./stream-pacer";
 
 /** Has to be awaited only where the answer is large, or the provider streams although it was not asked to. */
 export function readWhole({
@@ -93,7 +93,7 @@ async function collect(
   while (!collector.ended) {
     const chunk = await opened.read();
     if (chunk === null) break;
-    await streamTurns.turn();
+    await streamPacer.turn();
     generation.received(chunk);
     bytes += chunk.length;
     if (bytes > maxWholeBytes) throw malformedAnswer("it is too large");

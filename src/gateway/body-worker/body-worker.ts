@@ -7,7 +7,7 @@ import { FailedAnswer } from "../../dialects/errors/failure.ts";
 import type { ParsedEvent } from "../../dialects/sse/sse.ts";
 import { JobQueue, type QueuedJob } from "./job-queue.ts";
 import type { DoneMessage, ExpectedError, Job, JobOwner, ProviderJob, RequestJob, ResultOf } from "./jobs.ts";
-import { largeTurns } from "./large-body-pacer.ts";
+import { largeBodyPacer } from "./large-body-pacer.ts";
 
 const source = threadSource("gateway/body-worker/worker.ts");
 
@@ -47,7 +47,7 @@ export class LargeBodies {
 
   /** An event of a stream, or its data. */
   async parseEvent(event: string | Uint8Array): Promise<ParsedEvent> {
-    await largeTurns.turn();
+    await largeBodyPacer.turn();
     return this.runAnswer({ type: "event", source: typeof event === "string" ? event : sharedCopy(event) });
   }
 
@@ -61,7 +61,7 @@ export class LargeBodies {
     this.#queue.add({ message: { id: this.#lastId, job }, owner, resolve: settle, reject });
     if (this.#running === null) this.#begin();
     const result = await promise;
-    await largeTurns.turn();
+    await largeBodyPacer.turn();
     return result;
   }
 

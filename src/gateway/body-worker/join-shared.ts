@@ -2,7 +2,7 @@ import { releaseBytes } from "../../base/bytes/release.ts";
 import { sharedBytes } from "../../base/bytes/shared-bytes.ts";
 import type { ReceivedBytes } from "../../upstream/upstream.ts";
 import { largeBodyBytes } from "./is-large.ts";
-import { largeTurns } from "./large-body-pacer.ts";
+import { largeBodyPacer } from "./large-body-pacer.ts";
 
 /** How much is copied in one turn of the event loop. Takes two milliseconds. */
 const mostCopiedBytes = 4 * 1024 * 1024;
@@ -29,7 +29,7 @@ export async function shareText(text: string): Promise<Uint8Array> {
   const shared = sharedBytes(Buffer.byteLength(text));
   let length = 0;
   for (let at = 0, end = 0; at < text.length; at = end) {
-    await largeTurns.turn();
+    await largeBodyPacer.turn();
     end = at + mostCopiedBytes;
     if (isFirstHalf(text.charCodeAt(end - 1))) end -= 1;
     length += encoder.encodeInto(text.slice(at, end), shared.subarray(length)).written;
@@ -62,7 +62,7 @@ async function copyShared(pieces: Iterable<Uint8Array>, bytes: number): Promise<
   for (const piece of pieces) {
     for (let at = 0; at < piece.length; at += mostCopiedBytes) {
       if (mayCopy <= 0) {
-        await largeTurns.turn();
+        await largeBodyPacer.turn();
         mayCopy = mostCopiedBytes;
       }
       const part = piece.subarray(at, at + mostCopiedBytes);

@@ -14,7 +14,7 @@ import { bytesOf, type Piece } from "../answer/stream-relayer.ts";
 import type { LargeBodies } from "../body-worker/body-worker.ts";
 import { hasManyValues, largeBodyBytes } from "../body-worker/is-large.ts";
 import { shareText } from "../body-worker/join-shared.ts";
-import { largeTurns } from "../body-worker/large-body-pacer.ts";
+import { largeBodyPacer } from "../body-worker/large-body-pacer.ts";
 import type { RoutedCall } from "../stages.ts";
 import { copyTurn, type Turn, type TurnInMaking } from "./turn-body.ts";
 
@@ -96,7 +96,7 @@ async function readEnded(
     const bytes = bytesOf(answer);
     if (!hasManyValues(bytes, null)) return endedResponse(bytes, streamed);
   }
-  await largeTurns.turn();
+  await largeBodyPacer.turn();
   const read = await largeBodies.runAnswer({
     type: "ended",
     bytes: typeof answer === "string" ? await shareText(answer) : shared(answer),

@@ -8,7 +8,7 @@ import {
 } from "../../dialects/openai-responses/client/turn-items.ts";
 import type { Recording } from "../../store/store.ts";
 import { lengthOf } from "../body-worker/join-shared.ts";
-import { largeTurns } from "../body-worker/large-body-pacer.ts";
+import { largeBodyPacer } from "../body-worker/large-body-pacer.ts";
 import { withMintedIds } from "./item-ids.ts";
 
 /** What is kept of a turn. */
@@ -221,7 +221,7 @@ export async function readTurn(
   if (key === null) return null;
   const steps = unsealing(body, { key, context: id, version: sealed });
   let step = steps.next();
-  for (; step.done !== true; step = steps.next()) await largeTurns.turn();
+  for (; step.done !== true; step = steps.next()) await largeBodyPacer.turn();
   return step.value && contentIn(step.value);
 }
 

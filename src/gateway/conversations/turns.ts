@@ -9,7 +9,7 @@ import {
 } from "../../dialects/openai-responses/client/turn-items.ts";
 import type { ReserveMemory, ResponsePart, Store, StoredTurn, TurnRecord } from "../../store/store.ts";
 import { largeBodyBytes } from "../body-worker/is-large.ts";
-import { largeTurns } from "../body-worker/large-body-pacer.ts";
+import { largeBodyPacer } from "../body-worker/large-body-pacer.ts";
 import {
   type ConversationPlan,
   planConversation,
@@ -314,7 +314,7 @@ async function opened(stored: readonly StoredTurn[], { responses }: Settings): P
     bytes += each.body.length;
     if (bytes >= largeBodyBytes) {
       bytes = 0;
-      await largeTurns.turn();
+      await largeBodyPacer.turn();
     }
     const turn = await openTurn(each, responses.encryptionKey);
     if (turn !== null) turns.push(turn);

@@ -1,7 +1,7 @@
 import { newId } from "../../base/id.ts";
 import type { Recording, ResponsePart } from "../../store/store.ts";
 import { inParts } from "../body-worker/in-parts.ts";
-import { largeTurns } from "../body-worker/large-body-pacer.ts";
+import { largeBodyPacer } from "../body-worker/large-body-pacer.ts";
 
 /** Longer bodies are written ahead in parts of this size, so that charges of others need not wait for them. */
 const partBytes = 256 * 1024;
@@ -37,7 +37,7 @@ export async function writeParts(
     if (sequence % partsPerTurn === 0) {
       await Promise.all(writing);
       writing = [];
-      await largeTurns.turn();
+      await largeBodyPacer.turn();
     }
     writing.push(write({ recordingId: id, sequence, body: next.value }));
     bytes += next.value.length;

@@ -7,11 +7,11 @@ import { isBilled } from "../../dialects/errors/failure.ts";
 import { jsonHeaders } from "../answer/answering.ts";
 import { bodyResponse } from "../answer/body-response.ts";
 import { recordWhole } from "../answer/record-whole.ts";
+import { streamPacer } from "../answer/stream-pacer";
 import type { Piece } from "../answer/stream-relayer.ts";
-import { streamTurns } from "../answer/stream-turns.ts";
 import { largeBodyBytes } from "../body-worker/is-large.ts";
 import { lengthOf } from "../body-worker/join-shared.ts";
-import { largeTurns } from "../body-worker/large-body-pacer.ts";
+import { largeBodyPacer } from "../body-worker/large-body-pacer.ts";
 import type { Evidence } from "../charge/bill.ts";
 import { usedExtras } from "../charge/extras.ts";
 import { Produced } from "../charge/produced.ts";
@@ -50,7 +50,7 @@ async function deliver(asking: HeldMeteredCall, answered: Answered): Promise<Res
   const estimated = await asking.bill.estimated(evidence);
   const body = found.bodyWith(estimated ?? found.usage ?? noUsage);
   await settle(asking, evidence, body, contentHeaders(asking, answered));
-  if (lengthOf(body) >= largeBodyBytes) await largeTurns.turn();
+  if (lengthOf(body) >= largeBodyBytes) await largeBodyPacer.turn();
   // It is charged, and kept for a retry with the same idempotency key.
   if (exchange.hasClientLeft && exchange.outlivesClient) throw clientLeft();
   return respond(asking, answered, body);
@@ -105,7 +105,7 @@ function failureOf(cause: unknown): GatewayError {
 async function readableParts(asking: HeldMeteredCall, answered: Answered): Promise<Answered> {
   const isReadable: boolean[] = [];
   for (const answer of answered.answers) {
-    await streamTurns.turn();
+    await streamPacer.turn();
     const reading = readAnswers(asking, { ...answered, answers: [answer] });
     isReadable.push(
       await reading.then(

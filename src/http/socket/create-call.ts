@@ -3,7 +3,7 @@ import { eventType } from "../../dialects/openai-responses/event-type.ts";
 import { largeEventBytes } from "../../dialects/sse/parse-event.ts";
 import type { DirectController, StreamSource } from "../../gateway/answer/client-stream.ts";
 import type { Piece } from "../../gateway/answer/stream-relayer.ts";
-import { largeTurns } from "../../gateway/body-worker/large-body-pacer.ts";
+import { largeBodyPacer } from "../../gateway/body-worker/large-body-pacer.ts";
 import type { ClientCall, ReadableRequest, Route } from "../../gateway/client-call.ts";
 import type { RememberedTurns, Turn } from "../../gateway/conversations/turn-body.ts";
 import type { CreateFrame } from "../../gateway/socket/create-frame.ts";
@@ -113,11 +113,11 @@ export class CreateCall implements ClientCall, DirectController {
 
   async #sendLarge(piece: Piece, before: Promise<number> | null): Promise<number> {
     await before;
-    await largeTurns.turn();
+    await largeBodyPacer.turn();
     let buffered = 0;
     for (const frame of this.#framesOf(piece)) {
       buffered = await this.#carrier.send([frame]);
-      if (frame.length >= largeEventBytes) await largeTurns.turn();
+      if (frame.length >= largeEventBytes) await largeBodyPacer.turn();
     }
     return buffered;
   }

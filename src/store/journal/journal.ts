@@ -1,4 +1,4 @@
-import { nextTurn } from "../../base/loop/next-iteration.ts";
+import { nextLoopIteration } from "../../base/loop/next-iteration.ts";
 import type { StoreStats, Trouble } from "../health.ts";
 import type { ChargeEntry, JournalItem } from "../records.ts";
 import { type BatchWriter, type FailureReason, reasonOf } from "./batch-writer.ts";
@@ -148,7 +148,7 @@ export class Journal {
       this.#writing = this.#takeBatch();
       await this.#write(this.#writing, rollUp);
       this.#writing = [];
-      if (this.#isLast && this.#waiting.length + this.#content.length > 0) await nextTurn();
+      if (this.#isLast && this.#waiting.length + this.#content.length > 0) await nextLoopIteration();
     }
     this.#draining = null;
   }
@@ -157,13 +157,13 @@ export class Journal {
   async #gather(): Promise<void> {
     if (this.#isLast) return;
     const untilMs = this.#now() + mostGatheringMs;
-    await nextTurn();
+    await nextLoopIteration();
     if (this.#stats.lastBatchItems < crowdItems) return;
     let known = 0;
     for (let turn = 1; turn < mostTurns && this.#waiting.length > known; turn += 1) {
       if (this.#now() > untilMs) return;
       known = this.#waiting.length;
-      await nextTurn();
+      await nextLoopIteration();
     }
   }
 

@@ -1,5 +1,5 @@
 import { assert } from "../../base/assert.ts";
-import { nextTurn } from "../../base/loop/next-iteration.ts";
+import { nextLoopIteration } from "../../base/loop/next-iteration.ts";
 
 /**
  * Collects items of one iteration of the event loop, or those that arrive during a write, into the next write, so
@@ -19,7 +19,7 @@ export class WriteQueue<Item, Answer> {
   /** Resolves once the item is written. */
   async add(item: Item): Promise<Answer> {
     const place = this.#waiting.push(item) - 1;
-    this.#next ??= this.#last.then(nextTurn).then(() => {
+    this.#next ??= this.#last.then(nextLoopIteration).then(() => {
       const items = this.#waiting;
       this.#waiting = [];
       this.#next = null;

@@ -1,4 +1,4 @@
-import { nextTurn } from "../../base/loop/next-iteration.ts";
+import { nextLoopIteration } from "../../base/loop/next-iteration.ts";
 import { Parameters, type Queries } from "../query.ts";
 import type { LatencyBand, UsageFilter } from "../reports.ts";
 import type { Detail, Dimension } from "./dimensions.ts";
@@ -50,7 +50,7 @@ export class UsageSums {
       signal?.throwIfAborted();
       const rows = await this.#group(query, piece, sums, keys);
       for (let first = 0; first < rows.length; first += rowsPerTurn) {
-        if (first > 0) await nextTurn();
+        if (first > 0) await nextLoopIteration();
         take(rows.slice(first, first + rowsPerTurn));
       }
     };

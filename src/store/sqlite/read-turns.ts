@@ -1,4 +1,4 @@
-import { nextTurn } from "../../base/loop/next-iteration.ts";
+import { nextLoopIteration } from "../../base/loop/next-iteration.ts";
 
 /** The time per iteration of the event loop that reads may take, so that many small statements do not delay streams. */
 const readsMsPerTurn = 10;
@@ -24,7 +24,7 @@ export class ReadTurns {
   }
 
   async #awaitTime(): Promise<void> {
-    do await nextTurn();
+    do await nextLoopIteration();
     while (this.#spentMs >= readsMsPerTurn);
   }
 }

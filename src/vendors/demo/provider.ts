@@ -1,5 +1,5 @@
 import { isObject, tryParse } from "../../base/json.ts";
-import { nextTurn } from "../../base/loop/next-iteration.ts";
+import { nextLoopIteration } from "../../base/loop/next-iteration.ts";
 import { FetchTransfer } from "../../wire/fetch-transfer.ts";
 import type { Receiver, Transfer } from "../../wire/transfer.ts";
 import { readDefaultError } from "../http/default-error";
@@ -36,7 +36,7 @@ export class DemoProvider implements Provider {
   /** Like `fetch`: an abort rejects whatever is being waited for. */
   async respond({ dialect, method, body: sent }: Prepared, signal: AbortSignal): Promise<Response> {
     // Like a provider's, its answer comes in a later turn of the event loop: clients that left are known by then.
-    await nextTurn();
+    await nextLoopIteration();
     if (dialect !== "chat")
       return errorResponse(404, { message: `The demo speaks chat, and not ${dialect}.` });
     if (sent.length > maxBytes)

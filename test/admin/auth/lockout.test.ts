@@ -1,7 +1,7 @@
 import { expect, spyOn, test } from "bun:test";
 import { Lockout } from "../../../src/admin/auth/lockout.ts";
 import { accessError } from "../../../src/admin/routes/refusal.ts";
-import { nextTurn } from "../../../src/base/loop/next-iteration.ts";
+import { nextLoopIteration } from "../../../src/base/loop/next-iteration.ts";
 import { FakeClock } from "../../support/clock.ts";
 
 function fail(lockout: Lockout, address: string, times: number): void {
@@ -66,7 +66,7 @@ test("a wrong token from a locked address is answered a second late, a hundred o
       await accessError(lockout, refused);
       answered += 1;
     });
-    await nextTurn();
+    await nextLoopIteration();
     expect(sleeping.mock.calls).toEqual(Array(100).fill([1000]));
     expect(answered).toBe(1);
     second.resolve();

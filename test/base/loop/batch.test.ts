@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { LoopBatch } from "../../../src/base/loop/batch.ts";
-import { nextTurn } from "../../../src/base/loop/next-iteration.ts";
+import { nextLoopIteration } from "../../../src/base/loop/next-iteration.ts";
 
 /** A batch of numbers, and which of them it handled in which turn. */
 class Watched {
@@ -25,7 +25,7 @@ class Watched {
         this.turns.at(-1)?.push(item);
       }
     }
-    await nextTurn();
+    await nextLoopIteration();
     return batched;
   }
 

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { nextTurn } from "../../../src/base/loop/next-iteration.ts";
+import { nextLoopIteration } from "../../../src/base/loop/next-iteration.ts";
 import { LoopPacer } from "../../../src/base/loop/pacer.ts";
 
 /** Five callers that each take this long; how many have gone on after each turn, and in which order. */
@@ -13,7 +13,7 @@ async function pace(pacer: LoopPacer, stepMs: number): Promise<{ goneOn: number[
   for (let caller = 0; caller < 5; caller += 1) void call(caller);
   const counts = [0];
   for (let turn = 0; turn < 50 && goneOn.length < 5; turn += 1) {
-    await nextTurn();
+    await nextLoopIteration();
     counts.push(goneOn.length);
   }
   return { goneOn, perTurn: counts.slice(1).map((count, turn) => count - (counts[turn] ?? 0)) };
@@ -40,7 +40,7 @@ test("a few need not wait in an iteration, and as many again in the next", async
   expect(takes()).toEqual([true, true, true, false, false]);
   await Promise.resolve();
   expect(pacer.take()).toBe(false);
-  await nextTurn();
+  await nextLoopIteration();
   expect(takes()).toEqual([true, true, true, false, false]);
 });
 
@@ -52,7 +52,7 @@ test("nobody overtakes those that wait", async () => {
     done.push(name);
   };
   const early = ["a", "b", "c", "d"].map(call);
-  await nextTurn();
+  await nextLoopIteration();
   const late = ["e", "f"].map(call);
   await Promise.all([...early, ...late]);
   expect(done.join("")).toBe("abcdef");
@@ -68,8 +68,8 @@ test("after a long iteration more of those that wait go on in one", async () => 
   const calls = Array.from({ length: 20 }, call);
   // The iteration in which they began to wait.
   for (const endMs = performance.now() + 400; performance.now() < endMs; );
-  await nextTurn();
-  await nextTurn();
+  await nextLoopIteration();
+  await nextLoopIteration();
   const afterLong = goneOn;
   await Promise.all(calls);
   expect(afterLong).toBeGreaterThan(5);

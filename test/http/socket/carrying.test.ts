@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import type { JsonObject } from "../../../src/base/json.ts";
-import { nextTurn } from "../../../src/base/loop/next-iteration.ts";
+import { nextLoopIteration } from "../../../src/base/loop/next-iteration.ts";
 import { extensionsHeader } from "../../../src/http/socket/client-socket.ts";
 import { InflateLimiter } from "../../../src/limits/inflate-limiter.ts";
 import type { answer } from "../../gateway/turn-world.ts";
@@ -141,7 +141,7 @@ test("frames that come all at once are read in several turns and answered in the
   expect(world.gateway.bodies.takenBytes).toBeGreaterThan(0);
   socket.close();
   // Far fewer turns than reading them would take: nobody wants what waits.
-  for (let turn = 0; turn < 5; turn += 1) await nextTurn();
+  for (let turn = 0; turn < 5; turn += 1) await nextLoopIteration();
   expect(world.gateway.bodies.takenBytes).toBe(0);
 });
 

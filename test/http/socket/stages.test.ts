@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { nextTurn } from "../../../src/base/loop/next-iteration.ts";
+import { nextLoopIteration } from "../../../src/base/loop/next-iteration.ts";
 import { models } from "../../gateway/turn-world.ts";
 import type { Caller } from "../../gateway/world.ts";
 import { emptyDatabase } from "../../store/postgres/fixtures.ts";
@@ -17,7 +17,7 @@ async function closedAfter(sockets: SocketWorld, caller: Caller, model: string, 
   world.observed.length = 0;
   const { socket } = connected(world, caller);
   socket.message(null, JSON.stringify({ type: "response.create", model, input: "Hi" }));
-  for (let turn = 0; turn < turns; turn += 1) await nextTurn();
+  for (let turn = 0; turn < turns; turn += 1) await nextLoopIteration();
   socket.close();
   await waitFor(() => world.observed.length > 0, "the exchange to end");
   await world.settled();

@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
-import { nextTurn } from "../../../src/base/loop/next-iteration.ts";
+import { nextLoopIteration } from "../../../src/base/loop/next-iteration.ts";
 import { WriteQueue } from "../../../src/store/postgres/write-queue.ts";
 
 async function turns(): Promise<void> {
-  for (let turn = 0; turn < 3; turn += 1) await nextTurn();
+  for (let turn = 0; turn < 3; turn += 1) await nextLoopIteration();
 }
 
 test("what comes while a write is under way is written after it, together", async () => {

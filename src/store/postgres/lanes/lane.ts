@@ -1,5 +1,5 @@
 import { assert } from "../../../base/assert.ts";
-import { nextTurn } from "../../../base/loop/next-iteration.ts";
+import { nextLoopIteration } from "../../../base/loop/next-iteration.ts";
 import { failureOf } from "./failure.ts";
 
 export interface LaneOptions<Item, Answer> {
@@ -155,7 +155,7 @@ export class Lane<Item, Answer> {
       this.#inFlight = [];
       if (unanswered.length > 0) this.#waiting = [...unanswered, ...this.#waiting];
       // Work triggered by the replies goes into the next batch: fewer and fuller batches cost the database less.
-      await nextTurn();
+      await nextLoopIteration();
     }
   }
 

@@ -4,4 +4,4 @@ import { LoopPacer } from "../../base/loop/pacer.ts";
 const budgetMs = 2;
 
 /** Where all streams wait that have used their part of a turn, and go on one after the other. */
-export const streamTurns = new LoopPacer({ budgetMs });
+export const streamPacer = new LoopPacer({ budgetMs });
