@@ -50,33 +50,36 @@ export const configSchema = table({
       }),
     ),
     port: afterRestart(
-      whole("The port to listen on; 0: any free one.", {
+      whole("The port to listen on; 0 chooses a free one.", {
         minimum: 0,
         maximum: 65_535,
         default: defaults.port,
       }),
     ),
     data: afterRestart(
-      text("The data folder, relative to this file; `--data` and SLUICE_DATA beat it.", {
+      text("The data folder, relative to this file; `--data` and SLUICE_DATA override it.", {
         minLength: 1,
         default: defaults.dataDir,
       }),
     ),
     node: afterRestart(
-      text("A name for people, of a gateway that shares a database; default: the host's.", {
+      text("Name of this gateway in lists, if several share a database; default: the host name.", {
         minLength: 1,
         maxLength: 100,
       }),
     ),
-    reuse_port: afterRestart(flag("Several processes on one port of one machine, on purpose.", false)),
-    trusted_proxies: list(Type.String(), "Addresses or CIDR ranges whose X-Forwarded-For counts."),
+    reuse_port: afterRestart(flag("Allows several gateways on one port of one machine.", false)),
+    trusted_proxies: list(
+      Type.String(),
+      "Addresses or CIDR ranges of proxies whose X-Forwarded-For is trusted.",
+    ),
     cors_origins: list(
       Type.String(),
-      'Origins whose pages may call the interface from a browser, such as "https://chat.example.com"; "*": all.',
+      'Origins whose web pages can call the API from a browser, such as "https://chat.example.com"; "*": all.',
     ),
     same_key_in_both_headers: choice(
       ["refuse", "accept"],
-      "accept: the same key in Authorization and x-api-key counts as one, where both are taken. Claude Code sends it so with `apiKeyHelper`.",
+      "accept: allows the same key in Authorization and x-api-key, as Claude Code sends it with `apiKeyHelper`.",
       "refuse",
     ),
     max_body_bytes: whole("The largest body of a request.", {
@@ -84,10 +87,10 @@ export const configSchema = table({
       default: 32 * 1024 * 1024,
     }),
     max_body_memory: whole(
-      "Bytes for all bodies being read at once, and as much again for large answers; default: a quarter of the memory, at most 512 MiB.",
+      "Bytes for all request bodies being read at once, and the same again for large responses; default: a quarter of the memory, at most 512 MiB.",
       { minimum: 1024 },
     ),
-    max_body_members: whole("Items of lists and members of objects in one body, at all levels together.", {
+    max_body_members: whole("Maximum list items and object members in one body, at all levels together.", {
       minimum: 100,
       default: 100_000,
     }),
@@ -96,7 +99,7 @@ export const configSchema = table({
       default: 10_000,
     }),
     heartbeat: time("Silence before a heartbeat in a stream; 0 turns it off.", 15),
-    shutdown_grace: time("How long open requests may take to finish when the gateway is stopped.", 30, {
+    shutdown_grace: time("How long running requests can take to finish when the gateway stops.", 30, {
       minimum: 0,
       maximum: 300,
     }),
@@ -105,20 +108,23 @@ export const configSchema = table({
       "5m",
     ),
     client_idle_timeout: time("A client that reads nothing for this long is disconnected.", 60),
-    max_concurrent: whole("Requests under way at once; more get 503.", {
+    max_concurrent: whole("Requests in progress; more get 503.", {
       minimum: 1,
       default: 10_000,
     }),
     max_concurrent_per_key: whole("The same for each key; default: no limit.", { minimum: 1 }),
-    anonymous_rpm: whole("Per address: failed credentials, public catalog.", {
-      minimum: 1,
-      default: 300,
-    }),
+    anonymous_rpm: whole(
+      "Requests per minute and address with failed credentials, or for the public model list.",
+      {
+        minimum: 1,
+        default: 300,
+      },
+    ),
   }),
   store: section({
     url: marked(
       named(
-        "PostgreSQL in place of SQLite in the data folder: `postgres://user@host:5432/database?sslmode=verify-full`, or `env:NAME` or `file:/path`, which it must be if it holds a password; `--store` and SLUICE_STORE beat it.",
+        "PostgreSQL in place of SQLite in the data folder: `postgres://user@host:5432/database?sslmode=verify-full`, or `env:NAME` or `file:/path`, which it must be if it has a password; `--store` and SLUICE_STORE override it.",
       ),
       { [secrecy]: "address", [needsRestart]: true },
     ),
@@ -128,7 +134,7 @@ export const configSchema = table({
     ),
   }),
   log: section({
-    level: choice(logLevels, "What is logged: this level and those above it.", "info"),
+    level: choice(logLevels, "The lowest level that is logged.", "info"),
     format: choice(["auto", "json", "pretty"], "auto: pretty on a terminal, else JSON lines.", "auto"),
   }),
   money: section({
@@ -152,33 +158,36 @@ export const configSchema = table({
         default: 1_000_000,
       },
     ),
-    response_hours: whole("How long responses are kept for clients that continue them; 0: not at all.", {
+    response_hours: whole("Hours that responses are stored for clients that continue them; 0 stores none.", {
       minimum: 0,
       maximum: 720,
       default: 24,
     }),
-    response_bytes_per_key: whole("At most so many bytes of them for a key, the newest.", {
-      minimum: 0,
-      default: 256 * 1024 * 1024,
-    }),
+    response_bytes_per_key: whole(
+      "Maximum bytes of stored responses per key; the oldest are deleted first.",
+      {
+        minimum: 0,
+        default: 256 * 1024 * 1024,
+      },
+    ),
   }),
   routes: Type.Optional(
     Type.Object(
       mapSwitches((_, { default: isOn, description }) => flag(description, isOn)),
       {
         ...closed,
-        description: "Routes beyond the interface. One that is off is 404, as if there were none.",
+        description: "Routes beyond the contract. A route that is off returns 404.",
       },
     ),
   ),
   responses: section({
     state: choice(
       ["gateway", "provider"],
-      "Who keeps responses that clients continue. provider: `store` is sent as it is, and only providers of the Responses API keep any.",
+      "Who stores responses that clients continue. provider: `store` is sent as it is, and only providers of the Responses API store any.",
       "gateway",
     ),
     encryption_key: Type.Optional(encryptionKey),
-    compaction_max_tokens: whole("The longest summary of a conversation that is compacted.", {
+    compaction_max_tokens: whole("Maximum tokens of the summary when a conversation is compacted.", {
       minimum: 256,
       default: 8192,
     }),
@@ -218,7 +227,10 @@ export const configSchema = table({
     content: afterRestart(
       withDefault(
         Type.Optional(
-          Type.Boolean({ description: "Adds what requests and responses say to the spans.", default: false }),
+          Type.Boolean({
+            description: "Adds the content of requests and responses to the spans.",
+            default: false,
+          }),
         ),
         { default: false },
       ),
@@ -229,7 +241,7 @@ export const configSchema = table({
       Type.String({
         minLength: 1,
         description:
-          "Where alerts are posted, as JSON; a secret, written `env:NAME` or `file:/path`, because who knows the address may post there.",
+          "Where alerts are posted, as JSON; a secret, written `env:NAME` or `file:/path`, because anyone with the address can post there.",
       }),
       unsentAlerts,
     ),

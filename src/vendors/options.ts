@@ -32,12 +32,12 @@ export const vendorOptions = {
     holds: "value",
     schema: Type.Array(quirk, {
       uniqueItems: true,
-      description: "How a server's chat differs from OpenAI's; default: what is known of its host.",
+      description: "Known differences from OpenAI's chat API; default: by the host.",
     }),
   },
   resource: {
     holds: "value",
-    schema: hostPart("azure: the resource's name, from which the address follows."),
+    schema: hostPart("azure: the name of the resource, which determines the address."),
     isAccountName: true,
   },
   api_version: {
@@ -45,7 +45,7 @@ export const vendorOptions = {
     schema: Type.String({
       pattern: "^[a-z0-9.-]+$",
       description:
-        "azure: a dated version such as 2024-10-21, for the addresses with /deployments/. gemini: v1beta, v1 or v1alpha. bedrock: the `anthropic_version` that Claude is sent.",
+        "azure: a dated version such as 2024-10-21, for the addresses with /deployments/. gemini: v1beta, v1 or v1alpha. bedrock: the `anthropic_version` in requests to Claude.",
     }),
   },
   safety: {
@@ -54,7 +54,7 @@ export const vendorOptions = {
       (["off", "none", "high", "medium", "low"] as const).map((level) => Type.Literal(level)),
       {
         description:
-          "gemini: from which probability of harm on prompts and answers are blocked; default: Google's own.",
+          "gemini: the probability of harm from which prompts and responses are blocked; default: Google's.",
       },
     ),
   },
@@ -97,12 +97,12 @@ export const vendorOptions = {
     schema: Type.String({
       minLength: 1,
       description:
-        "In place of a key. azure: `managed_identity` or `workload_identity`. vertex: a key file, `metadata` or `adc`. bedrock: `chain`, which looks where AWS's tools do.",
+        "In place of a key. azure: `managed_identity` or `workload_identity`. vertex: a key file, `metadata` or `adc`. bedrock: `chain`, AWS's credential chain.",
     }),
   },
   region: {
     holds: "value",
-    schema: hostPart("bedrock: the AWS region, such as eu-central-1, from which the address follows."),
+    schema: hostPart("bedrock: the AWS region, such as eu-central-1, which determines the address."),
   },
   access_key_id: { holds: "secret", schema: secret("bedrock: the AWS access key's id") },
   secret_access_key: { holds: "secret", schema: secret("bedrock: the AWS access key's secret") },
@@ -111,14 +111,14 @@ export const vendorOptions = {
     holds: "value",
     schema: Type.Union([Type.Literal("runtime"), Type.Literal("mantle")], {
       description:
-        "bedrock: `runtime` (default) for all models, or `mantle`, where models speak the dialects of their makers.",
+        "bedrock: `runtime` (default) for all models, or `mantle`, where models use their makers' APIs.",
     }),
   },
   guardrail: {
     holds: "value",
     schema: Type.String({
       pattern: "^[A-Za-z0-9:/_-]+@(?:\\d+|DRAFT)$",
-      description: "bedrock: a guardrail and its version, written `id@version`, for models by Converse.",
+      description: "bedrock: a guardrail and its version, written `id@version`, for Converse requests.",
     }),
     isAccountName: true,
   },

@@ -8,30 +8,33 @@ const oidc = section({
     pattern: "^https?://",
     description: "The identity provider's address; https, or http on this machine.",
   }),
-  client_id: Type.String({ minLength: 1, description: "What the issuer knows this gateway as." }),
+  client_id: Type.String({
+    minLength: 1,
+    description: "The client id that the issuer assigned to this gateway.",
+  }),
   client_secret: marked(secret, { [ifUnset]: "admin.oidc is off" }),
-  scope: text("What is asked for at sign-in.", { default: "openid email profile" }),
-  user_claim: text("The claim that identifies the person.", { minLength: 1, default: "email" }),
-  groups_claim: text("Their groups.", { minLength: 1, default: "groups" }),
-  trust_email: flag("Believes an address that the provider does not call verified.", false),
+  scope: text("The scopes requested at sign-in.", { default: "openid email profile" }),
+  user_claim: text("The claim that identifies the user.", { minLength: 1, default: "email" }),
+  groups_claim: text("The claim with the user's groups.", { minLength: 1, default: "groups" }),
+  trust_email: flag("Accepts addresses that the identity provider does not mark as verified.", false),
 });
 
 export const adminSchema = section({
   token: marked(Type.Optional(secret), { [ifUnset]: "admin.token is not used" }),
   listen: afterRestart(
     text(
-      "host:port of a listener for the admin API, the dashboard and /metrics; the main one has none of them then.",
+      "host:port of a separate listener for the admin API, the dashboard and /metrics, which are then not on the main one.",
     ),
   ),
-  metrics_listen: text("host:port of an open metrics listener."),
-  public_url: text("The address in people's browsers, where a proxy hides it.", { pattern: "^https?://" }),
+  metrics_listen: text("host:port of a listener for metrics without a token."),
+  public_url: text("The address that browsers use, if a proxy hides it.", { pattern: "^https?://" }),
   admins: list(name, 'Users who can do everything: addresses, or "group:NAME".'),
   viewers: list(name, "Users who can read everything and change nothing."),
   members: Type.Optional(
     Type.Union(
       [Type.Literal("everyone"), Type.Array(name, { description: "Who sees the keys that they own." })],
       {
-        description: 'Who sees and rotates the keys that they own: a list, or "everyone" who is signed in.',
+        description: 'Users who can see and rotate their own keys: a list, or "everyone" who is signed in.',
       },
     ),
   ),
@@ -47,7 +50,7 @@ export const adminSchema = section({
       { ...closed, description: "Lets members create keys for themselves." },
     ),
   ),
-  user_header: named("In which a trusted proxy says who signed in, such as x-forwarded-email."),
-  groups_header: named("In which it lists their groups, with commas."),
+  user_header: named("Header in which a trusted proxy sends the signed-in user, such as x-forwarded-email."),
+  groups_header: named("Header with the user's groups, separated by commas."),
   oidc,
 });

@@ -18,13 +18,13 @@ export const contentSchema = section({
   }),
   days: whole("How long content is kept.", { minimum: 1, maximum: 3650, default: 7 }),
   max_size: Type.Optional(
-    byteSize("The most that all content may take; the oldest is deleted first.", "2GB", minStoreBytes),
+    byteSize("Maximum size of all content; the oldest is deleted first.", "2GB", minStoreBytes),
   ),
   max_request: Type.Optional(
-    byteSize("The most that is kept of a request; the rest is cut.", "1MB", minBodyBytes),
+    byteSize("Maximum size of a recorded request; the rest is cut.", "1MB", minBodyBytes),
   ),
   max_response: Type.Optional(
-    byteSize("The most that is kept of a response; the rest is cut.", "1MB", minBodyBytes),
+    byteSize("Maximum size of a recorded response; the rest is cut.", "1MB", minBodyBytes),
   ),
   key: marked(
     named(
@@ -33,8 +33,8 @@ export const contentSchema = section({
     { [secrecy]: "key", [needsRestart]: true },
   ),
   record_upstream: flag(
-    "Also records what the provider was sent and what it returned, where a request is translated.",
+    "Also records the request to the provider and its response, if a request is translated.",
     false,
   ),
-  members_see_own: flag("Members may read the content of their own keys' requests.", false),
+  members_see_own: flag("Members can read the content of their own keys' requests.", false),
 });

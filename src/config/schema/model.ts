@@ -24,10 +24,10 @@ const tokens = (description: string) => whole(description, { minimum: 1, maximum
 
 /** What a model and each of its deployments may say. */
 const upstreamModelSettings = {
-  family: named("The model's own name, such as gpt-5.6, where upstream_model is a deployment's name."),
+  family: named("Which model it is, such as gpt-5.6, if upstream_model does not say."),
   dialect: Type.Optional(
     Type.Union(dialect.anyOf, {
-      description: "The one that this model takes, where its provider speaks several.",
+      description: "The format for this model, if its provider supports several.",
     }),
   ),
   max_tokens_field: maxTokensField,
@@ -38,8 +38,8 @@ export const deploymentSchema = table({
   upstream_model: named("The provider's name; default: the model's id."),
   ...upstreamModelSettings,
   priority: whole("Lower numbers are tried first.", { minimum: 0, default: 1 }),
-  weight: whole("Share among one priority.", { minimum: 1, default: 1 }),
-  max_concurrent: whole("Calls at once; some more wait. Default: no limit.", { minimum: 1 }),
+  weight: whole("Share of requests within one priority.", { minimum: 1, default: 1 }),
+  max_concurrent: whole("Maximum concurrent calls; up to 64 more wait. Default: no limit.", { minimum: 1 }),
   price: Type.Optional(priceSchema),
 });
 
@@ -50,22 +50,22 @@ const use = Type.Union(modelUses.map((each) => Type.Literal(each))) as unknown a
 export const capabilitiesSchema = Type.Object(
   {
     tools: flag("Calls tools; false: requests with tools are rejected."),
-    vision: flag("Takes images. Shown to clients."),
-    reasoning: flag("Takes an effort or thinking; default: by the model's name, as are those below."),
-    structured_output: flag("Claude: takes a format, and strict tools."),
-    sampling: flag("Takes temperature and top_p."),
-    system_messages: flag("Takes instructions in the middle of a Messages conversation."),
-    cache_control: flag("A chat provider that understands Anthropic's cache marks."),
-    cache_breakpoints: flag("Takes OpenAI's prompt_cache_breakpoint."),
+    vision: flag("Supports images. Shown to clients."),
+    reasoning: flag("Supports an effort or thinking; default: by the model's name, as are those below."),
+    structured_output: flag("Claude: supports output formats and strict tools."),
+    sampling: flag("Supports temperature and top_p."),
+    system_messages: flag("Supports instructions in the middle of a Messages conversation."),
+    cache_control: flag("A chat provider that supports Anthropic's cache marks."),
+    cache_breakpoints: flag("Supports OpenAI's prompt_cache_breakpoint."),
   },
   { additionalProperties: Type.Unknown() },
 );
 
 export const modelSchema = table({
-  id: Type.String({ minLength: 1, description: "What clients ask for." }),
+  id: Type.String({ minLength: 1, description: "The name that clients send." }),
   aliases: list(
     name,
-    "Other names for the model. What is asked for by one is charged and reported under the id.",
+    "Other names for the model. Requests under an alias are charged and reported under the id.",
   ),
   list_aliases: flag("Whether `GET /v1/models` has the aliases too.", true),
   serves: Type.Optional(
@@ -73,7 +73,7 @@ export const modelSchema = table({
       minItems: 1,
       uniqueItems: true,
       default: usualUses,
-      description: "What it can be requested for. Requests for anything else are rejected.",
+      description: "What the model is for. Other requests are rejected.",
     }),
   ),
   provider: named("A name under [providers], if there is one deployment only."),
@@ -86,9 +86,9 @@ export const modelSchema = table({
   owned_by: text("Its maker in the model list; default: the provider's name."),
   created: whole("Unix seconds.", { minimum: 0 }),
   public: flag("Listed for callers without a key.", true),
-  free: flag("A model without a price that costs nothing.", false),
+  free: flag("The model costs nothing and needs no price.", false),
   context_window: tokens("Tokens of input and output; a longer input is rejected."),
-  max_output_tokens: tokens("The most that it produces for one request."),
+  max_output_tokens: tokens("Maximum output tokens of one request."),
   image_tokens_max: tokens("Tokens of one image at its highest quality and size, for the hold."),
   price: Type.Optional(priceSchema),
   price_checked: text(
@@ -105,7 +105,7 @@ export const modelSchema = table({
   capabilities: Type.Optional(capabilitiesSchema),
   cache: choice(
     ["auto", "none"],
-    "Claude, asked by clients of OpenAI's dialects: whether conversations with tools are marked for its cache.",
+    "Whether requests of OpenAI clients to Claude get cache marks, if they have tools.",
     "auto",
   ),
   affinity: choice(

@@ -93,13 +93,13 @@ export const secret = marked(reference, { [secrecy]: "secret" });
 export const encryptionKey = marked(reference, { [secrecy]: "key" });
 
 const timeouts = {
-  connect: time("Until the provider has accepted the connection.", 10),
+  connect: time("Time until the provider accepts the connection.", 10),
   first_byte: time(
-    "Until the provider's first byte, for non-streaming responses; default: no limit but `server.request_timeout`.",
+    "Time to the provider's first byte, for non-streaming responses; default: no limit but `server.request_timeout`.",
   ),
-  stream_first_byte: time("Until the provider's first byte, for streams.", 120),
+  stream_first_byte: time("Time to the provider's first byte, for streams.", 120),
   idle: time("The longest silence within a stream.", 120),
-  total: time("One call from start to end; default: no limit but `server.request_timeout`."),
+  total: time("Duration of one call; default: no limit but `server.request_timeout`."),
 };
 
 export const timeoutsSchema = table(timeouts);

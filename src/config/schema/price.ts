@@ -31,7 +31,7 @@ export const tokenPrices = { ...tokenRates, long_context: longContext };
 const usdPerThousandCalls = Type.Optional(
   Type.Number({
     description:
-      "USD per 1,000 calls of this hosted tool; without it, requests that offer the tool are rejected.",
+      "USD per 1,000 calls of this hosted tool; without it, the tool is dropped from requests, or the request is rejected if the model must call it.",
     minimum: 0,
     maximum: 1_000_000,
   }),

@@ -29,26 +29,26 @@ const optionSchemas = Object.fromEntries(
 /** What any kind of provider has, and the admin API shows as it is. */
 export const generalProviderSchema = table({
   stream_usage: flag("Whether chat streams understand `stream_options.include_usage`.", true),
-  count_tokens: flag("Whether it counts tokens, in the dialects that can ask for it; default: by the kind."),
+  count_tokens: flag("Whether the provider can count tokens; default: by the kind."),
   rate_limit_headers: flag(
-    "Whether clients see its rate-limit headers, in the names of their own dialect. They tell of your account.",
+    "Whether clients see its rate-limit headers, under the names of the client's format. They describe your account.",
     false,
   ),
   max_tokens_field: maxTokensField,
-  max_concurrent: whole("Calls at once; some more wait. Default: no limit.", { minimum: 1 }),
+  max_concurrent: whole("Maximum concurrent calls; up to 64 more wait. Default: no limit.", { minimum: 1 }),
 });
 
 export const providerSchema = table({
   kind: Type.Union(
     vendorKinds.map((kind) => Type.Literal(kind)),
-    { description: "Whose API it is: addresses, credentials and dialects follow from it." },
+    { description: "The API family. Default addresses, credentials and dialects depend on it." },
   ),
   api_key: Type.Optional(
     Type.Union([secret, Type.Array(secret, { minItems: 1 })], {
       description: "A secret, written `env:NAME` or `file:/path`, or several, one for each conversation.",
     }),
   ),
-  base_url: text("As the vendor's own SDK takes it: OpenAI kinds with /v1, Anthropic without.", {
+  base_url: text("The base URL as in the vendor's own SDK: OpenAI kinds with /v1, Anthropic without.", {
     pattern: "^https?://",
   }),
   models: Type.Optional(
@@ -59,7 +59,7 @@ export const providerSchema = table({
       ],
       {
         description:
-          'Models served at the built-in list prices without an entry each: "catalog" for all, or names with `*`. Entries under [[models]] stand above them.',
+          'Models served at the built-in list prices without an entry each: "catalog" for all, or names with `*`. Entries under [[models]] take precedence.',
       },
     ),
   ),
@@ -69,19 +69,19 @@ export const providerSchema = table({
       exclusiveMinimum: 0,
       maximum: 1000,
       default: 1,
-      description: "Multiplies the list prices, for a gateway that resells; four decimals at most.",
+      description: "Multiplies the list prices; at most four decimals.",
     }),
   ),
   unpriced: choice(
     ["reject", "budget-only"],
-    "Models that fit `models` and have no known price: rejected, or for token-budget keys only.",
+    "Models that match `models` and have no known price: rejected, or for token-budget keys only.",
     "reject",
   ),
   dialects: Type.Optional(
     Type.Array(dialect, {
       minItems: 1,
       uniqueItems: true,
-      description: "What the provider speaks by itself.",
+      description: "The formats that the provider supports.",
     }),
   ),
   headers: headers("Sent with every request; values may be secrets."),
