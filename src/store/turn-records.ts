@@ -64,6 +64,8 @@ export interface ChainQuery extends TurnBounds {
 export interface ItemsQuery extends TurnBounds {
   readonly keyId: string;
   readonly items: readonly string[];
+  /** Turns that are read in any case. */
+  readonly turnIds: readonly string[];
 }
 
 /** `missing`: the turn or one of those before it is not there. */
@@ -92,7 +94,7 @@ export interface TurnRecords {
   has(no: number): Promise<boolean>;
   /** Whether there is a turn for each of these ids, which are all different. */
   hasAll(keyId: string, ids: readonly string[], nowMs: number): Promise<boolean>;
-  /** For each of the items the newest turn that has it, oldest first, each once; null if all are larger than `mostBytes`. */
+  /** For each of the items the newest turn that has it, and the turns of these ids, oldest first, each once; null if all are larger than `mostBytes`. */
   withItems(query: ItemsQuery): Promise<readonly StoredTurn[] | null>;
   /** False if there is none. */
   delete(keyId: string, id: string, nowMs: number): Promise<boolean>;

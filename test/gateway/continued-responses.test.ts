@@ -468,19 +468,6 @@ describe("a reference to an item", () => {
     }
   });
 
-  test("is an id that begins with the time where it was made here, so that its row is beside the last one", async () => {
-    const made = async () => {
-      const { id } = await create({ input: "Named by nobody" });
-      return (await call("GET", `${id}/input_items`)).body.data[0]?.id ?? "";
-    };
-    const timeOf = (id: string) => id.slice("item_".length, -14);
-    const [before, first, second] = [Date.now(), await made(), await made()];
-    for (const id of [first, second]) expect(id).toMatch(/^item_[0-9A-Za-z]{22}$/);
-    expect(Number.parseInt(timeOf(first), 36)).toBeWithin(before, Date.now() + 1);
-    expect(timeOf(second) >= timeOf(first)).toBe(true);
-    expect(second).not.toBe(first);
-  });
-
   test.each(models)("that is unknown, or another key's, is not found by its place (%s)", async (model) => {
     const first = await create({ model, input: "One" }, other);
     const unkept = await create({ model, input: "One", store: false });

@@ -103,3 +103,35 @@ test("a response with a name twice reaches its client, and is not found afterwar
   expect(made.id).toBe("resp_twice");
   expect((await turns.call("GET", made.id)).status).toBe(404);
 });
+
+describe("the id of an item that was sent without one", () => {
+  const firstInput = async (id: string) =>
+    (await turns.call("GET", `${encodeURIComponent(id)}/input_items`)).body.data[0]?.id ?? "";
+
+  test("is made from the id of the response, so that the item is found by that", async () => {
+    const { id } = await turns.create({ input: "Named by nobody" });
+    const item = await firstInput(id);
+    expect(item).toBe(`${id.replace("resp_", "item_")}_000000`);
+    const again = await turns.create({ input: [{ type: "item_reference", id: item }] });
+    expect(turns.lastText()).toContain("Named by nobody");
+    for (const each of [id, again.id]) await turns.call("DELETE", each);
+    const { error } = await turns.create({ input: [{ type: "item_reference", id: item }] });
+    expect(error).toMatchObject({ code: "not_found", param: "input[0].id" });
+  });
+
+  test("begins with the time where a response has an unusual id, so that its row is beside the last one", async () => {
+    const made = async (id: string) => {
+      turns.world.provider.script((request) => json({ ...responseFrom(request), id }));
+      await turns.create({ input: `Named ${id}` });
+      return firstInput(id);
+    };
+    const timeOf = (id: string) => id.slice("item_".length, -14);
+    const [before, first, second] = [Date.now(), await made("odd:1"), await made("resp_odd-2")];
+    for (const id of [first, second]) expect(id).toMatch(/^item_[0-9A-Za-z]{22}$/);
+    expect(Number.parseInt(timeOf(first), 36)).toBeWithin(before, Date.now() + 1);
+    expect(timeOf(second) >= timeOf(first)).toBe(true);
+    expect(second).not.toBe(first);
+    await turns.create({ input: [{ type: "item_reference", id: second }] });
+    expect(turns.lastText()).toContain("Named resp_odd-2");
+  });
+});

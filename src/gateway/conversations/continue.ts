@@ -25,8 +25,9 @@ import { noSuchConversation } from "./conversation-lock.ts";
 import { isMinted, mayHaveMinted, withoutMinted } from "./item-ids.ts";
 import { KnownCalls } from "./known-calls.ts";
 import { sentPaths } from "./sent-paths.ts";
+import { conversationBytes, keepsConversations, keepsResponses } from "./storage-settings.ts";
 import type { Turn, TurnInMaking } from "./turn-body.ts";
-import { conversationBytes, keepsConversations, keepsResponses, type TurnReader } from "./turns.ts";
+import type { TurnReader } from "./turns.ts";
 import { verbatimRequest } from "./verbatim-turn.ts";
 
 /** The pieces of a request as it goes on, and as what it is to be read. */

@@ -20,8 +20,8 @@ import { type ConversationCall, readChange, refuseUnfit } from "./conversation-c
 import { lockConversation, noSuchConversation } from "./conversation-lock.ts";
 import { identified } from "./item-ids.ts";
 import { itemList, listItems, listPage, listQuery, segmentOf, showItem } from "./item-list.ts";
+import { conversationBytes, keepsConversations } from "./storage-settings.ts";
 import type { ChangedConversation, KeptTurn } from "./turn-body.ts";
-import { conversationBytes, keepsConversations } from "./turns.ts";
 
 const reading = keptOperations("conversations");
 const creating = keptOperations("conversations", "invalid_encrypted_content");

@@ -5,24 +5,59 @@ import { patchMembers } from "../../dialects/json/patch.ts";
 import type { TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
 
 /**
- * Items without an id get one. Those of a turn begin alike, so that one row finds all of them: rows for ten thousand would
+ * Items without an id get one. Those of a turn begin alike, so that all of them are found by one lookup: rows for ten thousand would
  * delay the charges of others.
  */
 const mintedPrefix = "item_";
 const timeChars = 8;
 const placeChars = 6;
+const groupChars = 16;
 
 /** Of a turn with more items that have ids of their own, the newest can be found. */
 const mostFound = 2000;
 
-/** What the ids that are made for a turn begin with: with the time, as OpenAI's do (see `idKey`). */
+const usualResponseId = /^resp_([0-9a-zA-Z]{1,64})$/;
+const idInGroup = /^item_([0-9a-zA-Z]{1,64})_[0-9a-z]{6}$/;
+
+/**
+ * What the ids of a turn's items begin with that have none of their own: most often the id of the response. Such a turn is found by its id,
+ * and needs no row for its items (26 → 21 µs for a turn on SQLite). Null if the id has no usual form.
+ */
+function groupOfResponse(responseId: string): string | null {
+  const [, rest] = usualResponseId.exec(responseId) ?? [];
+  return rest === undefined ? null : `${mintedPrefix}${rest}_`;
+}
+
+/** The other way round: the response in whose turn an item is. Null if its id was not made from one. */
+export function responseOfItem(itemId: string): string | null {
+  const [, rest] = idInGroup.exec(itemId) ?? [];
+  return rest === undefined ? null : `resp_${rest}`;
+}
+
+/** The group of a turn's items that have no id, if it has to be stored; null if the id of the response says it, or all have ids. */
+export function ownGroupOf(responseId: string, items: readonly Pick<TurnItem, "id">[]): string | null {
+  const needsGroup = groupOfResponse(responseId) === null && items.some(({ id }) => id === null);
+  return needsGroup ? newGroup() : null;
+}
+
+/** With ids for the items of a turn's input that have none. `group` is null if none was stored. */
+export function identifiedInput(
+  responseId: string,
+  items: readonly TurnItem[],
+  group: string | null,
+): readonly TurnItem[] {
+  const known = group ?? groupOfResponse(responseId);
+  return known === null ? items : withMintedIds(items, known);
+}
+
+/** A group of its own, which begins with the time, as OpenAI's ids do (see `idKey`). */
 export function newGroup(): string {
   const time = Date.now().toString(36).padStart(timeChars, "0");
-  return mintedPrefix + time + newId("").slice(timeChars + placeChars);
+  return mintedPrefix + time + newId("").slice(-(groupChars - timeChars));
 }
 
 /** With ids for the items that have none, by their places. */
-export function withMintedIds(items: readonly TurnItem[], group: string): readonly TurnItem[] {
+function withMintedIds(items: readonly TurnItem[], group: string): readonly TurnItem[] {
   return items.map((item, place) => (item.id === null ? { ...item, id: mintedId(group, place) } : item));
 }
 
@@ -30,7 +65,7 @@ function mintedId(group: string, place: number): string {
   return group + place.toString(36).padStart(placeChars, "0");
 }
 
-const minted = /^item_[0-9a-zA-Z]{22}$/;
+const minted = /^item_(?:[0-9a-zA-Z]{22}|[0-9a-zA-Z]{1,64}_[0-9a-z]{6})$/;
 
 /** Whether a request may have an item under an id that was made here; spares most requests a closer look. */
 export function mayHaveMinted(body: Uint8Array): boolean {
@@ -65,29 +100,20 @@ export function identified(items: readonly TurnItem[]): readonly TurnItem[] {
   });
 }
 
-/** By which the items of a turn are found. */
+/** By which the items of a turn are found. `group` is null if the turn's id stands for those without an id, or there are none. */
 export function keysOf(
-  group: string,
-  input: readonly TurnItem[],
-  output: readonly TurnItem[],
-): readonly string[] {
-  const isGrouped = input.some(({ id }) => id === null);
-  return keysOfIds(isGrouped ? group : undefined, input.flatMap(ownId), output.flatMap(ownId));
-}
-
-function ownId({ id }: TurnItem): readonly string[] {
-  return id === null ? [] : [id];
-}
-
-/** The same by the ids of those that have one, and the group of the others. */
-export function keysOfIds(
-  group: string | undefined,
+  group: string | null,
   input: readonly string[],
   output: readonly string[],
 ): readonly string[] {
-  const ids = new Set(group === undefined ? output : [group, ...output]);
+  const ids = new Set(group === null ? output : [group, ...output]);
   for (const id of input.toReversed()) ids.add(id);
   return [...ids].slice(0, mostFound).map(idKey);
+}
+
+/** The ids of those that have one. */
+export function idsOf(items: readonly TurnItem[]): readonly string[] {
+  return items.flatMap(({ id }) => id ?? []);
 }
 
 /** An id that was made here is found by itself where it was sent again, and else by its group. */

@@ -11,8 +11,9 @@ import { commonHeaders } from "../headers.ts";
 import { keptOperations, type ServedOperation } from "../served-operation.ts";
 import type { AdmittedCall } from "../stages.ts";
 import { itemList, listPage, listQuery, respondWith, segmentOf } from "./item-list.ts";
+import { keepsResponses } from "./storage-settings.ts";
 import type { Turn } from "./turn-body.ts";
-import { keepsResponses, type TurnReader } from "./turns.ts";
+import type { TurnReader } from "./turns.ts";
 
 const operation = keptOperations("stored_responses");
 

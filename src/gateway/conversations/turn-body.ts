@@ -9,7 +9,7 @@ import {
 import type { Recording } from "../../store/store.ts";
 import { lengthOf } from "../body-worker/join-shared.ts";
 import { largeBodyPacer } from "../body-worker/large-body-pacer.ts";
-import { withMintedIds } from "./item-ids.ts";
+import { identifiedInput } from "./item-ids.ts";
 
 /** What is kept of a turn. */
 export interface Turn {
@@ -108,7 +108,7 @@ interface VerbatimContent {
   readonly request: Uint8Array;
   readonly response: Uint8Array;
   /** As in an index. */
-  readonly group: string | undefined;
+  readonly group: string | null;
 }
 
 /** The first byte of a body. */
@@ -137,7 +137,7 @@ type EarlierEntry = readonly [
 
 interface Index {
   readonly head: number;
-  /** What the ids of the items of the input that have none begin with. */
+  /** What the ids of the items of the input that have none begin with; absent if the turn's id says it. */
   readonly group?: string | undefined;
   readonly input: readonly (IndexEntry | EarlierEntry)[];
   readonly output: readonly (IndexEntry | EarlierEntry)[];
@@ -153,7 +153,7 @@ export function turnPieces(
   id: string,
   content: TurnContent,
   key: Uint8Array | null,
-  group?: string,
+  group: string | null = null,
 ): Iterable<Uint8Array> {
   return bodyPieces(id, contentPieces(content, group), key);
 }
@@ -164,7 +164,7 @@ export function verbatimBody(
   { request, response, group }: VerbatimContent,
   key: Uint8Array | null,
 ): Uint8Array {
-  const index: VerbatimIndex = { request: request.length, group };
+  const index: VerbatimIndex = { request: request.length, group: group ?? undefined };
   return Buffer.concat([...bodyPieces(id, [indexPiece(index), request, response], key)]);
 }
 
@@ -181,8 +181,16 @@ export function storedBytes(content: TurnContent): number {
 }
 
 /** An index, so that a long conversation can be put together without parsing it, and behind it the bytes of all parts. */
-function contentPieces({ head, input, output }: TurnContent, group?: string): readonly Uint8Array[] {
-  const index: Index = { head: head.length, group, input: input.map(entryOf), output: output.map(entryOf) };
+function contentPieces(
+  { head, input, output }: TurnContent,
+  group: string | null = null,
+): readonly Uint8Array[] {
+  const index: Index = {
+    head: head.length,
+    group: group ?? undefined,
+    input: input.map(entryOf),
+    output: output.map(entryOf),
+  };
   const pieces: Uint8Array[] = [indexPiece(index), head];
   for (const { raw } of input) pieces.push(raw);
   for (const { raw } of output) pieces.push(raw);
@@ -217,41 +225,37 @@ export async function readTurn(
   body: Uint8Array,
   key: Uint8Array | null,
 ): Promise<TurnContent | null> {
-  if (body[0] === plain) return contentIn(body.subarray(1));
+  if (body[0] === plain) return contentIn(id, body.subarray(1));
   if (key === null) return null;
   const steps = unsealing(body, { key, context: id, version: sealed });
   let step = steps.next();
   for (; step.done !== true; step = steps.next()) await largeBodyPacer.turn();
-  return step.value && contentIn(step.value);
+  return step.value && contentIn(id, step.value);
 }
 
-function contentIn(content: Uint8Array): TurnContent | null {
+function contentIn(id: string, content: Uint8Array): TurnContent | null {
   const bytes = asBuffer(content);
   const indexEnd = lengthBytes + bytes.readUInt32LE(0);
   const index: Index | VerbatimIndex = JSON.parse(bytes.toString("utf8", lengthBytes, indexEnd));
   const rest = bytes.subarray(indexEnd);
-  if (!("request" in index)) return indexedContent(index, rest);
-  const { request: length, group } = index;
-  return splitContent({ request: rest.subarray(0, length), response: rest.subarray(length), group });
+  if (!("request" in index)) return indexedContent(id, index, rest);
+  const { request: length, group = null } = index;
+  return splitContent(id, { request: rest.subarray(0, length), response: rest.subarray(length), group });
 }
 
 /** Null if the provider has written the response in a way that cannot be split: a name twice, for example. */
-function splitContent({ request, response, group }: VerbatimContent): TurnContent | null {
+function splitContent(id: string, { request, response, group }: VerbatimContent): TurnContent | null {
   try {
     const ended = endedResponse(response);
     const input = inputItems(request, "input");
-    return ended && { head: ended.head, input: identified(input, group), output: ended.output };
+    return ended && { head: ended.head, input: identifiedInput(id, input, group), output: ended.output };
   } catch (error) {
     if (error instanceof GatewayError || error instanceof SyntaxError) return null;
     throw error;
   }
 }
 
-function identified(input: readonly TurnItem[], group: string | undefined): readonly TurnItem[] {
-  return group === undefined ? input : withMintedIds(input, group);
-}
-
-function indexedContent(index: Index, bytes: Buffer): TurnContent {
+function indexedContent(id: string, index: Index, bytes: Buffer): TurnContent {
   let at = 0;
   const take = (length: number) => {
     at += length;
@@ -264,6 +268,6 @@ function indexedContent(index: Index, bytes: Buffer): TurnContent {
     return { raw: take(length), id, type, callId, isLeftOut: isLeftOut === 1 };
   };
   const head = take(index.head);
-  const input = identified(index.input.map(itemOf), index.group);
+  const input = identifiedInput(id, index.input.map(itemOf), index.group ?? null);
   return { head, input, output: index.output.map(itemOf) };
 }

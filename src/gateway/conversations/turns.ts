@@ -18,7 +18,16 @@ import {
   readEnd,
   writtenConversation,
 } from "./conversation-body.ts";
-import { identified, keysOf, lookedUp, newGroup, withMintedIds } from "./item-ids.ts";
+import {
+  identified,
+  identifiedInput,
+  idsOf,
+  keysOf,
+  lookedUp,
+  newGroup,
+  ownGroupOf,
+  responseOfItem,
+} from "./item-ids.ts";
 import { type ChangedConversation, type KeptTurn, readTurn, type Turn, turnPieces } from "./turn-body.ts";
 import { moreThanKept, tooLong, tooMuchReferenced } from "./turn-refusals.ts";
 import { type VerbatimFacts, verbatimTurn } from "./verbatim-turn.ts";
@@ -29,8 +38,6 @@ const prunedAtOnce = 500;
 const secretBytes = 32;
 /** How long a conversation that a client has named is kept once nothing is added to it any more. */
 const conversationMs = 30 * msPerDay;
-/** It is read as a whole, whatever little is added to it, and that must not delay others. */
-const mostConversationBytes = 8 * 1024 * 1024;
 /** What each response may repeat of its request, instructions and tools, beside the items that are sent again. */
 const usualHeadBytes = 64 * 1024;
 
@@ -50,21 +57,6 @@ export interface TurnReader {
   readonly keyId: string;
   readonly settings: Settings;
   readonly reserve: ReserveMemory;
-}
-
-/** Whether the gateway keeps responses for the clients that continue them. */
-export function keepsResponses({ routes, responses, retention }: Settings): boolean {
-  return routes.stored_responses && responses.state === "gateway" && retention.responseHours > 0;
-}
-
-/** Whether it also keeps conversations that clients name. */
-export function keepsConversations(settings: Settings): boolean {
-  return settings.routes.conversations && keepsResponses(settings);
-}
-
-/** How many bytes of items a conversation may have before something is added to it. */
-export function conversationBytes({ server, retention }: Settings): number {
-  return Math.min(server.maxBodyBytes, mostConversationBytes, retention.responseBytesPerKey);
 }
 
 interface TurnsOptions {
@@ -169,6 +161,7 @@ export class Turns {
     const turns = await this.#store.turns.withItems({
       keyId,
       items: [...wanted].flatMap(lookedUp),
+      turnIds: [...wanted].flatMap((id) => responseOfItem(id) ?? []),
       ...bounds,
     });
     if (turns === null) throw tooMuchReferenced(mostBytes);
@@ -196,14 +189,15 @@ export class Turns {
     const { retention, responses, server } = settings;
     const { input } = facts;
     const { id, head, output } = facts.response;
-    const group = newGroup();
+    // In a conversation, also those of responses with the same id need different ids.
+    const group = conversation === null ? ownGroupOf(id, input) : newGroup();
     const bytes = head.length + sizeOf(input) + sizeOf(output);
     if (bytes > server.maxBodyBytes || isConversationId(id)) return [];
     const changed =
       conversation &&
       (await this.#conversationRecord(
         keyId,
-        { ...conversation, items: [...conversation.items, ...withMintedIds(input, group), ...output] },
+        { ...conversation, items: [...conversation.items, ...identifiedInput(id, input, group), ...output] },
         settings,
       ).catch(() => null));
     // First, and alone if need be, so that the turn does not crowd out the conversation that it belongs to.
@@ -222,7 +216,7 @@ export class Turns {
       createdAtMs,
       expiresAtMs: createdAtMs + retention.responseHours * msPerHour,
       bytes,
-      items: keysOf(group, input, output),
+      items: keysOf(group, idsOf(input), idsOf(output)),
       keyBytes,
       ...(await writtenAhead(pieces, this.#writeAhead)),
     };

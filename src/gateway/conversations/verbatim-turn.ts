@@ -5,7 +5,7 @@ import type { Settings } from "../../config/settings.ts";
 import { cutText } from "../../dialects/json/truncate-strings.ts";
 import { type EndedIds, itemIds } from "../../dialects/openai-responses/client/turn-items.ts";
 import type { TurnRecord } from "../../store/store.ts";
-import { keysOfIds, newGroup } from "./item-ids.ts";
+import { keysOf, ownGroupOf } from "./item-ids.ts";
 import { type VerbatimRequest, verbatimBody } from "./turn-body.ts";
 
 /**
@@ -34,6 +34,8 @@ export function verbatimRequest({
   return { bytes, itemIds: ids, hasUnnamed: ids.length < input.length };
 }
 
+const unnamed = [{ id: null }];
+
 export interface VerbatimFacts {
   readonly keyId: string;
   readonly model: string;
@@ -53,7 +55,7 @@ export function verbatimTurn(
   const bytes = request.bytes.length + answer.length;
   const hasRoom = bytes <= Math.min(keyBytes, server.maxBodyBytes);
   if (!hasRoom || answer.length > maxAnswerBytes || isConversationId(id)) return null;
-  const group = request.hasUnnamed ? newGroup() : undefined;
+  const group = ownGroupOf(id, request.hasUnnamed ? unnamed : []);
   const content = { request: request.bytes, response: answer, group };
   return {
     keyId,
@@ -64,7 +66,7 @@ export function verbatimTurn(
     createdAtMs,
     expiresAtMs: createdAtMs + retention.responseHours * msPerHour,
     bytes,
-    items: keysOfIds(group, request.itemIds, items),
+    items: keysOf(group, request.itemIds, items),
     keyBytes,
     body: verbatimBody(id, content, responses.encryptionKey),
   };

@@ -69,8 +69,8 @@ export class StoredTurns implements TurnRecords {
   }
 
   async withItems(query: ItemsQuery): Promise<readonly StoredTurn[] | null> {
-    const { keyId, items, nowMs, mostBytes } = query;
-    const found = await this.#queries.read<ReadTurn>(findWithItems, [keyId, items, nowMs]);
+    const { keyId, items, turnIds, nowMs, mostBytes } = query;
+    const found = await this.#queries.read<ReadTurn>(findWithItems, [keyId, items, nowMs, turnIds]);
     if (areTooLarge(found, query)) return null;
     await query.reserve(Math.min(sizeOf(found), mostBytes));
     return this.#all(found);
@@ -214,7 +214,8 @@ const readEnd = `SELECT ${turnColumns} FROM turns WHERE key_no = ${keyNo} AND id
 
 const findWithItems = `
 SELECT no::float8 AS no, bytes::float8 AS bytes FROM turns WHERE no IN (SELECT max(i.turn_no) FROM turn_items i JOIN turns t ON t.no = i.turn_no
-WHERE i.key_no = ${keyNo} AND i.digest = ANY ($2::text[]) AND t.expires_at_ms > $3::int8 GROUP BY i.digest)`;
+WHERE i.key_no = ${keyNo} AND i.digest = ANY ($2::text[]) AND t.expires_at_ms > $3::int8 GROUP BY i.digest
+UNION ALL SELECT no FROM turns WHERE key_no = ${keyNo} AND id = ANY ($4::text[]) AND expires_at_ms > $3::int8)`;
 
 /**
  * The sums are locked before any turn of the key, as an insert does. Otherwise the two could deadlock. What has replaced a

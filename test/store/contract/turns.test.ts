@@ -8,6 +8,7 @@ import { responsePart } from "../responses.ts";
 
 const nowMs = 1_000;
 const bounds = { nowMs, mostTurns: 10, mostBytes: 1_000, headBytes: 0, reserve: (_: number) => {} };
+const noTurnIds: readonly string[] = [];
 
 function turn(
   keyId: string,
@@ -114,7 +115,8 @@ testEachStore(
     await store.charge(together.map((each) => ({ ...settleItem(each.keyId, 1), turns: [each] })));
     expect(await chainOf(store, one, "a")).toEqual(["newer"]);
     expect(await chainOf(store, other, "a")).toEqual(["body of a"]);
-    const items = (...names: string[]) => store.turns.withItems({ keyId: one, items: names, ...bounds });
+    const items = (...names: string[]) =>
+      store.turns.withItems({ keyId: one, items: names, turnIds: noTurnIds, ...bounds });
     expect(bodies((await items("item of a", "new item", "item of all")) ?? [])).toEqual([
       "body of b",
       "newer",
@@ -155,7 +157,7 @@ testEachStore(
     const [one, other] = await twoKeys(store);
     await keep(store, turn(one, "a", null), turn(one, "b", "a"), turn(other, "x", null));
     const found = (keyId: string, items: readonly string[], at: number, mostBytes = 20) =>
-      store.turns.withItems({ ...bounds, keyId, items, nowMs: at, mostBytes });
+      store.turns.withItems({ ...bounds, keyId, items, turnIds: noTurnIds, nowMs: at, mostBytes });
     const withItems = async (keyId: string, items: readonly string[], at = nowMs) =>
       bodies((await found(keyId, items, at)) ?? []);
     expect(await withItems(one, ["item of all", "item of b", "item of x"])).toEqual(["body of b"]);
@@ -163,6 +165,13 @@ testEachStore(
     expect(await withItems(other, ["item of a"])).toEqual([]);
     expect(await withItems(one, ["item of a"], 2_000)).toEqual([]);
     expect(await found(one, ["item of all", "item of a"], nowMs, 19)).toBeNull();
+    const byId = async (keyId: string, turnIds: readonly string[], at = nowMs) =>
+      bodies(
+        (await store.turns.withItems({ ...bounds, keyId, items: ["item of b"], turnIds, nowMs: at })) ?? [],
+      );
+    expect(await byId(one, ["a", "b", "x", "unknown"])).toEqual(["body of a", "body of b"]);
+    expect(await byId(other, ["a"])).toEqual([]);
+    expect(await byId(one, ["a"], 2_000)).toEqual([]);
     await store.close();
   },
 );
@@ -200,7 +209,9 @@ testEachStore(
     expect(await store.turns.delete(one, "a", nowMs)).toBe(false);
     expect(await chainOf(store, one, "b")).toBe("missing");
     expect(await store.turns.find(one, "b", nowMs)).toMatchObject({ id: "b", parentId: "a" });
-    expect(await store.turns.withItems({ ...bounds, keyId: one, items: ["item of a"] })).toEqual([]);
+    expect(
+      await store.turns.withItems({ ...bounds, keyId: one, items: ["item of a"], turnIds: ["a"] }),
+    ).toEqual([]);
     expect(await store.turns.deleteAll(one)).toBe(1);
     expect(await store.turns.deleteAll(one)).toBe(0);
     await store.close();

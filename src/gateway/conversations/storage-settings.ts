@@ -1,0 +1,19 @@
+import type { Settings } from "../../config/settings.ts";
+
+/** It is read as a whole, whatever little is added to it, and that must not delay others. */
+const mostConversationBytes = 8 * 1024 * 1024;
+
+/** Whether the gateway keeps responses for the clients that continue them. */
+export function keepsResponses({ routes, responses, retention }: Settings): boolean {
+  return routes.stored_responses && responses.state === "gateway" && retention.responseHours > 0;
+}
+
+/** Whether it also keeps conversations that clients name. */
+export function keepsConversations(settings: Settings): boolean {
+  return settings.routes.conversations && keepsResponses(settings);
+}
+
+/** How many bytes of items a conversation may have before something is added to it. */
+export function conversationBytes({ server, retention }: Settings): number {
+  return Math.min(server.maxBodyBytes, mostConversationBytes, retention.responseBytesPerKey);
+}
