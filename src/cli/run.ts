@@ -6,7 +6,7 @@ import { printable } from "../base/text/printable.ts";
 import { renamedCommand } from "../base/text/renamed.ts";
 import { ConfigError } from "../config/problems.ts";
 import { didYouMean } from "../config/suggest.ts";
-import { StoreRefusal } from "../store/store.ts";
+import { StoreError } from "../store/store.ts";
 import { buildProgram } from "./program.ts";
 import { plain, type Style } from "./terminal/style.ts";
 import { CommandFailed, Misuse, Refused, type Terminal } from "./terminal/terminal.ts";
@@ -43,7 +43,7 @@ function tellMisuse({ code, exitCode, message }: CommanderError, terminal: Termi
   return 2;
 }
 
-const expected = [Misuse, Refused, CannotListen, ConfigError, StoreRefusal, OperationRefusal];
+const expected = [Misuse, Refused, CannotListen, ConfigError, StoreError, OperationRefusal];
 
 /** An unexpected error is shown with its stack. */
 function messageOf(error: unknown): string {

@@ -7,8 +7,8 @@ import type {
   ListedContent,
 } from "../store/content-store.ts";
 import { openContentStore } from "../store/open-content.ts";
-import { StoreRefusal } from "../store/refusal.ts";
 import type { StoreLocation } from "../store/settings.ts";
+import { StoreError } from "../store/store-error.ts";
 import type { ContentDocument } from "./document.ts";
 import { pack, repack, unpack } from "./pack.ts";
 
@@ -95,7 +95,7 @@ export class ContentArchive {
     const json = unpack(body, id, this.#key);
     if (json !== null) return json;
     const why = `The content of ${id} cannot be read: it is damaged, or has another key.`;
-    throw new StoreRefusal("corrupt", why);
+    throw new StoreError("corrupt", why);
   }
 }
 
@@ -116,12 +116,12 @@ async function unlock(
     return;
   }
   if (key === null)
-    throw new StoreRefusal(
+    throw new StoreError(
       "locked",
       "The recorded content is encrypted, and content.key is not set. Set it to the key that it was recorded with.",
     );
   if (unpack(found, mark.id, key) === null)
-    throw new StoreRefusal(
+    throw new StoreError(
       "locked",
       "The recorded content is encrypted with another key than content.key. Set the right one, or change it with `sluice content rekey`.",
     );

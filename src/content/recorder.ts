@@ -3,9 +3,9 @@ import { type ContentLevel, strictestContent } from "../base/requests/content-le
 import { knownSecrets } from "../base/secrets/secrets.ts";
 import { startThread, threadSource } from "../base/threads/start-thread.ts";
 import type { BodyLimits, ContentSettings } from "../config/settings.ts";
-import type { RefusalReason } from "../store/refusal.ts";
-import { StoreRefusal } from "../store/refusal.ts";
 import type { StoreLocation } from "../store/settings.ts";
+import type { StoreErrorReason } from "../store/store-error.ts";
+import { StoreError } from "../store/store-error.ts";
 import { type FrameKind, FrameLog, frameKinds } from "./frame-log.ts";
 import { ContentRecording, type FrameSink } from "./recording.ts";
 import { RejectionLimit } from "./rejection-limit.ts";
@@ -272,6 +272,6 @@ function retentionOf({ days, maxSizeBytes }: ContentSettings): Retention {
   return { keptMs: days * msPerDay, maxBytes: maxSizeBytes };
 }
 
-function refusal(reason: RefusalReason | null, message: string): Error {
-  return reason === null ? new Error(message) : new StoreRefusal(reason, message);
+function refusal(reason: StoreErrorReason | null, message: string): Error {
+  return reason === null ? new Error(message) : new StoreError(reason, message);
 }

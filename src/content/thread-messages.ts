@@ -1,6 +1,6 @@
 import type { ContentFilter, ContentPage, ContentSizes, ListedContent } from "../store/content-store.ts";
-import type { RefusalReason } from "../store/refusal.ts";
 import type { StoreLocation } from "../store/settings.ts";
+import type { StoreErrorReason } from "../store/store-error.ts";
 import type { ExportedPage } from "./archive.ts";
 import type { SentLog } from "./frame-log.ts";
 import type { WrittenRows } from "./row-writer.ts";
@@ -51,7 +51,7 @@ export type ToContentThread =
 export type FromContentThread =
   | { readonly type: "opened" }
   | { readonly type: "progress"; readonly done: number; readonly all: number }
-  | { readonly type: "refused"; readonly reason: RefusalReason | null; readonly message: string }
+  | { readonly type: "refused"; readonly reason: StoreErrorReason | null; readonly message: string }
   /** A log is worked off. */
   | {
       readonly type: "read";

@@ -1,4 +1,4 @@
-import { StoreRefusal } from "../store/refusal.ts";
+import { StoreError } from "../store/store-error.ts";
 import { ContentArchive } from "./archive.ts";
 import { Assembler } from "./assembler.ts";
 import { cleanJson } from "./clean-json.ts";
@@ -131,7 +131,7 @@ self.onmessage = ({ data }: MessageEvent<ToContentThread>) => {
       (error) =>
         say({
           type: "refused",
-          reason: error instanceof StoreRefusal ? error.reason : null,
+          reason: error instanceof StoreError ? error.reason : null,
           message: messageOf(error),
         }),
     );

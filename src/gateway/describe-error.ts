@@ -1,13 +1,13 @@
 import { type ErrorCode, GatewayError } from "../base/errors.ts";
 import { internalError } from "../base/requests/gateway-endings.ts";
 import { withoutSecrets } from "../base/secrets/secrets.ts";
-import { StoreRefusal } from "../store/store.ts";
+import { StoreError } from "../store/store.ts";
 
 const maxMessageChars = 500;
 
 /** An unreachable database is no failure of the gateway: the client may retry. Any other error is returned unchanged. */
 export function withoutStore(thrown: unknown): unknown {
-  if (!(thrown instanceof StoreRefusal && thrown.reason === "unreachable")) return thrown;
+  if (!(thrown instanceof StoreError && thrown.reason === "unreachable")) return thrown;
   return new GatewayError(
     "service_unavailable",
     "The gateway cannot reach its database at the moment. Retry shortly.",

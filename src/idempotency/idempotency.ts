@@ -2,7 +2,7 @@ import { ChurnMap } from "../base/collections/churn-map.ts";
 import type { GatewayError } from "../base/errors.ts";
 import type { ReserveMemory, ResponseScope } from "../store/store.ts";
 import type { Claim, ClaimRequest, ClaimResult, Claims } from "./claims.ts";
-import { conflict, inFlight } from "./refusals.ts";
+import { conflict, inFlight } from "./errors.ts";
 import { StoredResponses } from "./stored-responses.ts";
 
 interface MemorizedClaim extends Claim {
@@ -22,7 +22,7 @@ export class Idempotency extends StoredResponses implements Claims {
   async claim(request: ClaimRequest, reserve?: ReserveMemory): Promise<ClaimResult> {
     const name = nameOf(request);
     for (let other = this.#claims.get(name); other !== undefined; other = this.#claims.get(name)) {
-      if (other.isRunning) throw refusal(other, request);
+      if (other.isRunning) throw runningError(other, request);
       await other.lookup;
     }
     const found = Promise.withResolvers<void>();
@@ -52,6 +52,6 @@ function nameOf({ keyId, route, idempotencyKey }: ResponseScope): string {
   return `${keyId}\n${route}\n${idempotencyKey}`;
 }
 
-function refusal(running: ClaimRequest, request: ClaimRequest): GatewayError {
+function runningError(running: ClaimRequest, request: ClaimRequest): GatewayError {
   return running.bodyHash === request.bodyHash ? inFlight() : conflict();
 }

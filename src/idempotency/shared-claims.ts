@@ -4,7 +4,7 @@ import { GatewayError } from "../base/errors.ts";
 import { type ClaimVerdict, NodeUnavailable, type StoreNode } from "../store/node.ts";
 import type { ReserveMemory, Store } from "../store/store.ts";
 import type { Claim, ClaimRequest, ClaimResult, Claims } from "./claims.ts";
-import { conflict, inFlight } from "./refusals.ts";
+import { conflict, inFlight } from "./errors.ts";
 import { StoredResponses } from "./stored-responses.ts";
 
 export interface SharedClaimsOptions {

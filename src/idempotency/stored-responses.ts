@@ -2,9 +2,9 @@ import { type Clock, msPerDay } from "../base/clock.ts";
 import { nextLoopIteration } from "../base/loop/next-iteration.ts";
 import type { Store, StoredResponse } from "../store/store.ts";
 import type { Claim, ClaimResult } from "./claims.ts";
+import { notKept } from "./errors.ts";
 import { KeptBytes } from "./kept-bytes.ts";
 import { ResponseRecorder, wasNotKept } from "./recorder.ts";
-import { notKept } from "./refusals.ts";
 
 const keptForMs = msPerDay;
 const prunedAtOnce = 200;

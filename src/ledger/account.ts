@@ -4,7 +4,7 @@ import { nextPeriodStart, periodStart } from "../base/money/period.ts";
 import type { AccountRecord, AccountTotals, ChargeEntry } from "../store/store.ts";
 import { type BoundState, type Denial, type DeniedBy, firstDenial, type HeldAmount } from "./bound.ts";
 import type { Cap } from "./cap.ts";
-import { refusalOf } from "./refusals.ts";
+import { limitError } from "./hold-errors.ts";
 
 export interface Settled {
   /** Paid from the balance, or owed by a postpaid account. */
@@ -78,7 +78,7 @@ export class Account {
     assertAmount(amount, "hold");
     const countedAtMs = this.turn(nowMs, caps);
     const denied = this.#deniedBy(amount, caps);
-    if (denied !== null) throw refusalOf(denied, this.terms.mode, amount, nowMs);
+    if (denied !== null) throw limitError(denied, this.terms.mode, amount, nowMs);
     const hold = { amount, periodStartMs: this.#periodStartMs, countedAtMs };
     this.#countedAtMs = countedAtMs;
     this.#held += amount;

@@ -14,9 +14,9 @@ import type { Accounts, HeldSums } from "./accounts.ts";
 import { checkTotals } from "./audit.ts";
 import { Funds } from "./funds.ts";
 import { Hold, type HoldRequest, type Settlement } from "./hold.ts";
+import { journalUnavailable, tooManyInFlight } from "./hold-errors.ts";
 import { ProgressNotes } from "./progress.ts";
 import { recoverHolds } from "./recover.ts";
-import { journalUnavailable, tooManyInFlight } from "./refusals.ts";
 import type { AccountSummary } from "./summary.ts";
 
 export interface LedgerOptions {

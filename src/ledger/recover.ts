@@ -6,7 +6,7 @@ import {
   type JournaledStore,
   type JournalItem,
   type Served,
-  StoreRefusal,
+  StoreError,
   type Trouble,
 } from "../store/store.ts";
 import type { SettledParts } from "./account.ts";
@@ -45,8 +45,8 @@ export async function recoverHolds(
   }
 }
 
-function unwritable({ reason, advice }: Trouble, holds: number): StoreRefusal {
-  return new StoreRefusal(
+function unwritable({ reason, advice }: Trouble, holds: number): StoreError {
+  return new StoreError(
     "unwritable",
     `The charges of ${holds} interrupted requests cannot be written, so the gateway does not start. ${reason} ${advice} ` +
       "Nothing was lost.",

@@ -15,9 +15,9 @@ import type { AccountSummary, Accounts, HeldSums, HoldRequest, Settled, Settleme
 import type { BoundState } from "./bound.ts";
 import { Cap } from "./cap.ts";
 import { Hold } from "./hold.ts";
+import { journalUnavailable, limitError, tooManyInFlight, unusableKey } from "./hold-errors.ts";
 import { KeyFunds } from "./key-funds.ts";
 import { ProgressNotes } from "./progress.ts";
-import { journalUnavailable, refusalOf, tooManyInFlight, unusableKey } from "./refusals.ts";
 
 export interface SharedAccountsOptions {
   readonly node: Pick<
@@ -92,11 +92,11 @@ export class SharedAccounts implements Accounts {
     const key = this.#key(keyId);
     const nowMs = this.#clock.wallMs();
     const order = { holdId: exchangeId, keyId, amount, nowMs, model, askedModel, labels };
-    const verdict = await this.#node.hold(order).catch(asRefusal);
+    const verdict = await this.#node.hold(order).catch(asGatewayError);
     if (verdict.decision !== "held") {
       const models = this.#capModels.get(verdict.bound.capNo) ?? null;
       const isOpen = this.#isOpen.get(key.accountId) ?? key.isOpen;
-      throw refused(verdict, models, { ...key, isOpen }, amount, nowMs);
+      throw holdError(verdict, models, { ...key, isOpen }, amount, nowMs);
     }
     const { periodStartMs, countedAtMs, openedAtMs } = verdict;
     this.#openHolds += 1;
@@ -130,7 +130,7 @@ export class SharedAccounts implements Accounts {
         atMs,
         outcomeRecord: outcomeRecord && { ...outcomeRecord, atMs },
       })
-      .catch(asRefusal);
+      .catch(asGatewayError);
     if (written !== null) await written;
     hold.charged = settled.charged;
     this.overrun[unitOf(this.#key(hold.keyId))] += settled.overrun;
@@ -152,7 +152,7 @@ export class SharedAccounts implements Accounts {
 
   async summaries(keyIds: readonly string[]): Promise<readonly AccountSummary[]> {
     const nowMs = this.#clock.wallMs();
-    const states = await this.#node.readAccounts(keyIds).catch(asRefusal);
+    const states = await this.#node.readAccounts(keyIds).catch(asGatewayError);
     return keyIds.map((keyId, index) => {
       const state = states[index];
       assert(state != null, "there is no account for the key", keyId);
@@ -200,7 +200,7 @@ function unitOf({ mode }: KeyRecord): keyof HeldSums {
   return mode === "credit" ? "nano" : "tokens";
 }
 
-function asRefusal(error: unknown): never {
+function asGatewayError(error: unknown): never {
   throw error instanceof NodeUnavailable ? journalUnavailable() : error;
 }
 
@@ -213,7 +213,7 @@ export function fundsOf(key: KeyRecord, state: AccountState): KeyFunds {
   return new KeyFunds(key, account, totals, capsOf(keyCaps, "key_cap"));
 }
 
-function refused(
+function holdError(
   verdict: HoldVerdict,
   models: string | null,
   { mode, isOpen, maxConcurrent }: Pick<KeyRecord, "mode" | "isOpen" | "maxConcurrent">,
@@ -221,12 +221,12 @@ function refused(
   nowMs: number,
 ): GatewayError {
   const { decision } = verdict;
-  assert(decision !== "held", "a refusal");
+  assert(decision !== "held", "a hold that was denied");
   switch (decision) {
     case "too_little":
     case "reserved":
     case "used_up":
-      return refusalOf({ denial: decision, state: stateOf(verdict, models, isOpen) }, mode, amount, nowMs);
+      return limitError({ denial: decision, state: stateOf(verdict, models, isOpen) }, mode, amount, nowMs);
     case "too_many":
       return tooManyInFlight(maxConcurrent);
     default:

@@ -33,7 +33,7 @@ export interface FolderMaintenance {
   /** Restores the staged backup; null if there is none. It stays staged until `endStagedRestore`. */
   applyStagedRestore(): Promise<Restored | null>;
   /** The staged backup is now in use, or failed for this reason. */
-  endStagedRestore(refusal?: string): void;
+  endStagedRestore(failure?: string): void;
   /** The result of the backup staged at this time, once it is no longer staged. */
-  stagedOutcome(nowMs: number): Promise<Restored | { readonly refusal: string }>;
+  stagedOutcome(nowMs: number): Promise<Restored | { readonly failure: string }>;
 }

@@ -1,5 +1,5 @@
 import { query, type Work } from "./query.ts";
-import { StoreRefusal } from "./store.ts";
+import { StoreError } from "./store.ts";
 
 /** Where `sluice store copy` moved a store's data, as recorded in the store itself. */
 export interface Moved {
@@ -22,11 +22,11 @@ export function* markMoved(moved: Moved | null): Work<void> {
 }
 
 /** Two ledgers with one history would both be charged, and neither would be right. */
-export function* refuseMoved(name: string): Work<void> {
+export function* rejectMoved(name: string): Work<void> {
   const moved = yield* readMoved();
   if (moved === null) return;
   const at = new Date(moved.atMs).toISOString().slice(0, 16).replace("T", " ");
-  throw new StoreRefusal(
+  throw new StoreError(
     "moved",
     `The data of ${name} was moved to ${moved.to} at ${at} UTC. Nothing was changed. ` +
       `Pass --store or --data to use it there, or run \`sluice store reopen --at ${name}\` to use the old copy.`,

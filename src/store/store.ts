@@ -44,10 +44,10 @@ export type { StoreStats, Trouble } from "./health.ts";
 export type { NodeRecord, NodeRecords } from "./node-records.ts";
 export type * from "./records.ts";
 export { emptyAccount, emptyKey } from "./records.ts";
-export { type RefusalReason, StoreRefusal } from "./refusal.ts";
 export { dimensionNames, dimensionOf } from "./reporting/dimensions.ts";
 export type * from "./reports.ts";
 export type * from "./storage.ts";
+export { StoreError, type StoreErrorReason } from "./store-error.ts";
 
 /**
  * Durable state. Every method is one transaction, and all are asynchronous, so that every database can implement the

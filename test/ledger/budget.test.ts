@@ -2,8 +2,8 @@ import { describe, expect } from "bun:test";
 import type { KeyRecord } from "../../src/store/store.ts";
 import { testEachJournal } from "../store/each-journal.ts";
 import { usageRecords } from "../support/usage.ts";
+import { errorOf } from "./error-of.ts";
 import { type Bench, holdFor, openBench, settlement, startProcess } from "./fixtures.ts";
-import { refusalOf } from "./refusal.ts";
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
@@ -43,9 +43,9 @@ describe("a token-budget key", () => {
       await using bench = await openBench(database);
       const key = await bench.addKey({ mode: "token_budget", budgetTokens: 100, period: "day" });
       await spend(bench, key, 100);
-      const refusal = refusalOf(() => holdFor(bench.ledger, key, 1));
-      expect(refusal.code).toBe("limit_reached");
-      expect(refusal.retryAfterSeconds).toBe(12 * 3600);
+      const error = errorOf(() => holdFor(bench.ledger, key, 1));
+      expect(error.code).toBe("limit_reached");
+      expect(error.retryAfterSeconds).toBe(12 * 3600);
       bench.clock.advance(12 * hourMs);
       expect(holdFor(bench.ledger, key, 100).state).toBe("open");
     },
@@ -55,10 +55,10 @@ describe("a token-budget key", () => {
     await using bench = await openBench(database);
     const key = await bench.addKey({ mode: "token_budget", budgetTokens: 100, period: "day" });
     await spend(bench, key, 60);
-    const refusal = refusalOf(() => holdFor(bench.ledger, key, 41));
-    expect(refusal.code).toBe("insufficient_credit");
-    expect(refusal.message).toContain("41 tokens");
-    expect(refusal.message).toContain("40 of this period's budget");
+    const error = errorOf(() => holdFor(bench.ledger, key, 41));
+    expect(error.code).toBe("insufficient_credit");
+    expect(error.message).toContain("41 tokens");
+    expect(error.message).toContain("40 of this period's budget");
   });
 
   testEachJournal(
@@ -67,9 +67,9 @@ describe("a token-budget key", () => {
       await using bench = await openBench(database);
       const key = await bench.addKey({ mode: "token_budget", budgetTokens: 100, period: "day" });
       holdFor(bench.ledger, key, 60);
-      const refusal = refusalOf(() => holdFor(bench.ledger, key, 41));
-      expect(refusal.code).toBe("balance_temporarily_reserved");
-      expect(refusal.message).toContain("token budget");
+      const error = errorOf(() => holdFor(bench.ledger, key, 41));
+      expect(error.code).toBe("balance_temporarily_reserved");
+      expect(error.message).toContain("token budget");
     },
   );
 
@@ -80,9 +80,9 @@ describe("a token-budget key", () => {
       const key = await bench.addKey({ mode: "token_budget", budgetTokens: 100, period: "none" });
       await spend(bench, key, 100);
       bench.clock.advance(400 * dayMs);
-      const refusal = refusalOf(() => holdFor(bench.ledger, key, 1));
-      expect(refusal.code).toBe("insufficient_credit");
-      expect(refusal.message).toContain("does not reset");
+      const error = errorOf(() => holdFor(bench.ledger, key, 1));
+      expect(error.code).toBe("insufficient_credit");
+      expect(error.message).toContain("does not reset");
       expect(bench.ledger.summary(key.id).periodEndsMs).toBeNull();
     },
   );
@@ -118,15 +118,15 @@ describe("a token-budget key", () => {
       bench.clock.jumpWall(dayMs);
       await spend(bench, key, 100);
       bench.clock.jumpWall(-dayMs);
-      const refusal = refusalOf(() => holdFor(bench.ledger, key, 1));
-      expect(refusal.code).toBe("limit_reached");
-      expect(refusal.retryAfterSeconds).toBe((12 + 24) * 3600);
-      expect(refusal.message).toContain(
+      const error = errorOf(() => holdFor(bench.ledger, key, 1));
+      expect(error.code).toBe("limit_reached");
+      expect(error.retryAfterSeconds).toBe((12 + 24) * 3600);
+      expect(error.message).toContain(
         "used up its token budget (100 used). It resets at 2026-11-17T00:00:00Z.",
       );
       expect(bench.ledger.summary(key.id).periodEndsMs).toBe(Date.UTC(2026, 10, 17));
       const next = await startProcess(database, bench.clock);
-      expect(refusalOf(() => holdFor(next.ledger, key, 1)).code).toBe("limit_reached");
+      expect(errorOf(() => holdFor(next.ledger, key, 1)).code).toBe("limit_reached");
       await next.store.close();
     },
   );
@@ -141,7 +141,7 @@ describe("a token-budget key", () => {
       await bench.watcher.refresh();
       expect(bench.ledger.summary(key.id)).toMatchObject({ budgetTokens: 50, budgetRemaining: 0 });
       expect(await bench.ledger.settle(hold, settlement(hold, 90))).toEqual({ charged: 80, overrun: 10 });
-      expect(refusalOf(() => holdFor(bench.ledger, key, 1)).code).toBe("limit_reached");
+      expect(errorOf(() => holdFor(bench.ledger, key, 1)).code).toBe("limit_reached");
     },
   );
 });

@@ -2,15 +2,15 @@ import { expect } from "bun:test";
 import { StoreWatcher } from "../../src/store/watcher.ts";
 import { testEachJournal } from "../store/each-journal.ts";
 import { waitFor } from "../support/wait.ts";
+import { errorOf } from "./error-of.ts";
 import { holdFor, openBench } from "./fixtures.ts";
-import { refusalOf } from "./refusal.ts";
 
 testEachJournal(
   "a top-up from another process can be spent as soon as it was seen, and counts once",
   async (database) => {
     await using bench = await openBench(database);
     const key = await bench.addKey({}, 10);
-    expect(refusalOf(() => holdFor(bench.ledger, key, 30)).code).toBe("insufficient_credit");
+    expect(errorOf(() => holdFor(bench.ledger, key, 30)).code).toBe("insufficient_credit");
     const topUp = { keyId: key.id, amountNano: 25, reference: "invoice 7", note: null, atMs: 0 };
     expect(await bench.operator.recordTopUp(topUp)).toMatchObject({ repeated: false });
     expect(await bench.operator.recordTopUp(topUp)).toMatchObject({ repeated: true });

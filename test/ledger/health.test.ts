@@ -4,8 +4,8 @@ import { FaultyWriter } from "../simulation/faulty-writer.ts";
 import { testEachJournal } from "../store/each-journal.ts";
 import { costing } from "../support/rates.ts";
 import { waitFor } from "../support/wait.ts";
+import { errorOf } from "./error-of.ts";
 import { holdFor, openBench, settlement, startProcess } from "./fixtures.ts";
-import { refusalOf } from "./refusal.ts";
 
 testEachJournal(
   "while charges cannot be written, new holds are refused with 503 and what runs is settled later",
@@ -24,9 +24,9 @@ testEachJournal(
     isFull = true;
     const settling = bench.ledger.settle(running, settlement(running, 30));
     await waitFor(() => !bench.store.healthy, "the full disk to be noticed");
-    const refusal = refusalOf(() => holdFor(bench.ledger, key, 1));
-    expect(refusal.code).toBe("service_unavailable");
-    expect(refusal.retryAfterSeconds).toBeGreaterThan(0);
+    const error = errorOf(() => holdFor(bench.ledger, key, 1));
+    expect(error.code).toBe("service_unavailable");
+    expect(error.retryAfterSeconds).toBeGreaterThan(0);
     isFull = false;
     expect(await settling).toEqual({ charged: 30, overrun: 0 });
     expect(await bench.operator.readTotals(key.id)).toMatchObject({ posted: 70 });
@@ -69,7 +69,7 @@ testEachJournal(
     writers[0]?.dieAt("before");
     await expect(bench.ledger.settle(hold, settlement(hold, 10))).rejects.toThrow("dead");
     expect(bench.store.healthy).toBe(false);
-    const progressing = refusalOf(() => holdFor(bench.ledger, key, 10));
+    const progressing = errorOf(() => holdFor(bench.ledger, key, 10));
     expect(progressing.code).toBe("service_unavailable");
     const next = await startProcess(database, bench.clock);
     expect(next.ledger.summary(key.id).posted).toBe(100);

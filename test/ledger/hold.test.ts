@@ -2,8 +2,8 @@ import { describe, expect } from "bun:test";
 import type { GatewayError } from "../../src/base/errors.ts";
 import { nanoPerCredit } from "../../src/base/money/money.ts";
 import { testEachJournal } from "../store/each-journal.ts";
+import { errorOf } from "./error-of.ts";
 import { holdFor, openBench, settlement } from "./fixtures.ts";
-import { refusalOf } from "./refusal.ts";
 
 describe("a credit key", () => {
   testEachJournal("holds what is available and reports it", async (database) => {
@@ -20,10 +20,10 @@ describe("a credit key", () => {
     async (database) => {
       await using bench = await openBench(database);
       const key = await bench.addKey({}, 2 * nanoPerCredit);
-      const refusal = refusalOf(() => holdFor(bench.ledger, key, 3 * nanoPerCredit));
-      expect(refusal.code).toBe("insufficient_credit");
-      expect(refusal.message).toContain("3 credits");
-      expect(refusal.message).toContain("only 2 are left");
+      const error = errorOf(() => holdFor(bench.ledger, key, 3 * nanoPerCredit));
+      expect(error.code).toBe("insufficient_credit");
+      expect(error.message).toContain("3 credits");
+      expect(error.message).toContain("only 2 are left");
       expect(bench.ledger.summary(key.id).held).toBe(0);
     },
   );
@@ -35,7 +35,7 @@ describe("a credit key", () => {
       const key = await bench.addKey({ period: "day" }, 10);
       const first = holdFor(bench.ledger, key, 6);
       bench.clock.advance(24 * 3_600_000);
-      expect(refusalOf(() => holdFor(bench.ledger, key, 5)).code).toBe("balance_temporarily_reserved");
+      expect(errorOf(() => holdFor(bench.ledger, key, 5)).code).toBe("balance_temporarily_reserved");
       await bench.ledger.settle(first, settlement(first, 6));
       expect(bench.ledger.summary(key.id)).toMatchObject({ posted: 4, held: 0, available: 4 });
     },
@@ -45,9 +45,9 @@ describe("a credit key", () => {
     await using bench = await openBench(database);
     const key = await bench.addKey({}, 10);
     const first = holdFor(bench.ledger, key, 6);
-    const refusal = refusalOf(() => holdFor(bench.ledger, key, 5));
-    expect(refusal.code).toBe("balance_temporarily_reserved");
-    expect(refusal.retryAfterSeconds).toBe(1);
+    const error = errorOf(() => holdFor(bench.ledger, key, 5));
+    expect(error.code).toBe("balance_temporarily_reserved");
+    expect(error.retryAfterSeconds).toBe(1);
     bench.ledger.release(first);
     expect(holdFor(bench.ledger, key, 5).state).toBe("open");
   });
@@ -59,7 +59,7 @@ describe("a credit key", () => {
   });
 });
 
-testEachJournal("a key that the ledger has never heard of is a bug, not a refusal", async (database) => {
+testEachJournal("a key that the ledger has never heard of is a bug, not a error", async (database) => {
   await using bench = await openBench(database);
   const key = await bench.addKey({});
   expect(() => holdFor(bench.ledger, { ...key, id: "key_unknown" }, 1)).toThrow("unknown key");

@@ -1,5 +1,5 @@
 import { strict as assert } from "node:assert";
-import { type CapLimit, type CapOwner, type Entry, type Store, StoreRefusal } from "../../src/store/store.ts";
+import { type CapLimit, type CapOwner, type Entry, type Store, StoreError } from "../../src/store/store.ts";
 import { keyRecord } from "../store/fixtures.ts";
 import type { AccountsModel } from "./accounts-model.ts";
 import type { SeededRandom } from "./random.ts";
@@ -88,7 +88,7 @@ async function changeTerms(
   try {
     return (await store.recordAdjustment({ ...common, amountNano })).entry;
   } catch (error) {
-    assert(error instanceof StoreRefusal && error.reason === "invalid_amount", String(error));
+    assert(error instanceof StoreError && error.reason === "invalid_amount", String(error));
     const [standing] = await store.readAccounts([accountId]);
     assert((standing?.totals.posted ?? 0) + amountNano < 0, "refused although the balance covers it");
     return null;

@@ -4,7 +4,7 @@ import { systemClock } from "../../src/base/clock.ts";
 import { audit } from "../../src/ledger/audit.ts";
 import { type CopyRequest, copyAll, movedTo, openStore, reopenStore } from "../../src/store/open.ts";
 import type { StoreLocation } from "../../src/store/settings.ts";
-import { type Store, StoreRefusal } from "../../src/store/store.ts";
+import { type Store, StoreError } from "../../src/store/store.ts";
 import { hasPostgres, withoutPostgres } from "../support/postgres.ts";
 import { summarizeUsage, usageRecords } from "../support/usage.ts";
 import { attempt } from "./attempts.ts";
@@ -131,7 +131,7 @@ function copy(from: StoreLocation, to: StoreLocation, changes: Partial<CopyReque
 
 async function reasonOf(refused: Promise<unknown>): Promise<string> {
   const outcome = await refused.catch((error: unknown) => error);
-  return outcome instanceof StoreRefusal ? outcome.reason : `not refused: ${String(outcome)}`;
+  return outcome instanceof StoreError ? outcome.reason : `not refused: ${String(outcome)}`;
 }
 
 const at = (url: string) => ({ url, password: null, prepare: true });
@@ -191,8 +191,8 @@ else
         const name = "url" in to ? new URL(to.url).pathname.slice(1) : to.dir;
         for (const role of ["gateway", "operator"] as const) {
           const refused = await open(from, role).catch((error: unknown) => error);
-          expect(refused).toBeInstanceOf(StoreRefusal);
-          expect((refused as StoreRefusal).reason).toBe("moved");
+          expect(refused).toBeInstanceOf(StoreError);
+          expect((refused as StoreError).reason).toBe("moved");
           expect(String(refused)).toContain(name);
           expect(String(refused)).toContain("sluice store reopen --at");
         }
@@ -227,7 +227,7 @@ else
       const refused = await copy(at(database.url), target, { nodeFolders: ["/nowhere", folder.dir] }).catch(
         (error: unknown) => error,
       );
-      expect((refused as StoreRefusal).reason).toBe("unmade_charges");
+      expect((refused as StoreError).reason).toBe("unmade_charges");
       expect(String(refused)).toContain(`${folder.dir} has 2 charges`);
       expect(await copy(at(database.url), target)).toMatchObject({ keys: 0 });
     });
@@ -245,7 +245,7 @@ else
       const refused = await copy({ dir: source.dir }, at(database.url), { keepsSource: false }).catch(
         (error: unknown) => error,
       );
-      expect((refused as StoreRefusal).reason).toBe("corrupt");
+      expect((refused as StoreError).reason).toBe("corrupt");
       expect(String(refused)).toContain(`exchange ${once.holdId} was charged 2 times`);
       expect(String(refused)).toContain("sluice ledger audit");
       expect(await movedTo({ dir: source.dir })).toBeNull();

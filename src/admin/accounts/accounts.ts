@@ -50,7 +50,7 @@ export async function createAccount(context: OperationContext, spec: AccountSpec
     tpmLimits: spec.tpmLimits ?? null,
   };
   checkTerms(context, account);
-  await refuseTakenLabel(context, account);
+  await rejectTakenLabel(context, account);
   if (mode === "token_budget" && creditNano !== undefined) {
     throw invalidInput("a token budget has no credit; give it a budget instead");
   }
@@ -96,7 +96,7 @@ export async function updateAccount(
     throw invalidInput("nothing to change was named");
   }
   checkTerms(context, { ...before, ...changes });
-  await refuseTakenLabel(context, { ...before, ...changes });
+  await rejectTakenLabel(context, { ...before, ...changes });
   const limits = caps && capLimits(caps, mode);
   if (Object.keys(changes).length > 0) await store.updateAccount(id, changes);
   if (limits !== undefined) await store.setCaps({ accountId: id }, limits, clock.wallMs());
@@ -105,7 +105,7 @@ export async function updateAccount(
 }
 
 /** Commands and the configuration name accounts by their labels, so two cannot have the same one. */
-async function refuseTakenLabel({ store }: OperationContext, { id, label }: AccountRecord): Promise<void> {
+async function rejectTakenLabel({ store }: OperationContext, { id, label }: AccountRecord): Promise<void> {
   if (label === null) return;
   if (label.trim() === "") throw invalidInput("a label has at least one character");
   const taken = (await store.accountsLabelled(label)).find((other) => other.id !== id);

@@ -1,5 +1,5 @@
 import { effectiveStatus } from "../../keys/status.ts";
-import { StoreRefusal } from "../../store/store.ts";
+import { StoreError } from "../../store/store.ts";
 import type { Caller } from "../auth/identity.ts";
 import { invalidInput, OperationRefusal } from "../context.ts";
 import type { AdminDeps } from "../deps.ts";
@@ -27,7 +27,7 @@ async function unchanged<Made>(make: () => Promise<Made>): Promise<Made> {
     try {
       return await make();
     } catch (error) {
-      if (!(error instanceof StoreRefusal) || error.reason !== "changed") throw error;
+      if (!(error instanceof StoreError) || error.reason !== "changed") throw error;
     }
   }
 }

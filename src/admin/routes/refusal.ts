@@ -1,6 +1,6 @@
 import { newId } from "../../base/id.ts";
 import { ConfigError } from "../../config/problems.ts";
-import { StoreRefusal } from "../../store/store.ts";
+import { StoreError } from "../../store/store.ts";
 import type { RefusedAccess } from "../auth/guard.ts";
 import type { Lockout } from "../auth/lockout.ts";
 import { OperationRefusal } from "../context.ts";
@@ -57,7 +57,7 @@ const operationStatuses = {
 } as const;
 
 /** Those that the request itself is not to blame for. */
-const storeStatuses: Partial<Record<StoreRefusal["reason"], number>> = {
+const storeStatuses: Partial<Record<StoreError["reason"], number>> = {
   revoked: 409,
   locked: 503,
   disk_full: 503,
@@ -69,7 +69,7 @@ export function expectedError(error: unknown): AdminError | null {
   if (error instanceof OperationRefusal) {
     return new AdminError(operationStatuses[error.reason], error.reason, sentence(error.message));
   }
-  if (error instanceof StoreRefusal) {
+  if (error instanceof StoreError) {
     return new AdminError(storeStatuses[error.reason] ?? 400, error.reason, sentence(error.message));
   }
   if (error instanceof ConfigError) return new AdminError(409, "invalid_configuration", error.message);

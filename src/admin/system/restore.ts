@@ -1,6 +1,6 @@
 import type { Clock } from "../../base/clock.ts";
 import { maintainFolder } from "../../store/open.ts";
-import { type Restored, StoreRefusal } from "../../store/store.ts";
+import { type Restored, StoreError } from "../../store/store.ts";
 import { OperationRefusal } from "../context.ts";
 
 const lookEveryMs = 100;
@@ -25,7 +25,7 @@ export async function restore(request: RestoreRequest, clock: Clock): Promise<Re
   try {
     return await folder.restore(file, nowMs);
   } catch (error) {
-    if (!(error instanceof StoreRefusal) || error.reason !== "in_use") throw error;
+    if (!(error instanceof StoreError) || error.reason !== "in_use") throw error;
   }
   await folder.stageRestore(file, nowMs);
   request.onWaiting();
@@ -38,9 +38,9 @@ export async function restore(request: RestoreRequest, clock: Clock): Promise<Re
     );
   }
   const outcome = await folder.stagedOutcome(nowMs);
-  if (!("refusal" in outcome)) return outcome;
+  if (!("failure" in outcome)) return outcome;
   throw new OperationRefusal(
     "gateway_busy",
-    `The gateway could not put the copy in place, and goes on with the data it had: ${outcome.refusal}`,
+    `The gateway could not put the copy in place, and goes on with the data it had: ${outcome.failure}`,
   );
 }

@@ -3,7 +3,7 @@ import { systemClock } from "../../base/clock.ts";
 import { CannotListen } from "../../base/system/open-port.ts";
 import type { ConfigOnDisk } from "../../config/on-disk.ts";
 import type { Settings } from "../../config/settings.ts";
-import { type FolderMaintenance, type Restored, StoreRefusal } from "../../store/store.ts";
+import { type FolderMaintenance, type Restored, StoreError } from "../../store/store.ts";
 import { withFolder } from "../open-store.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import { writeFilesForCommands } from "./files-for-commands.ts";
@@ -174,7 +174,7 @@ async function putInPlace(
 
 /** Another process has the database, the disk or the port at the moment. */
 function mayPass(error: unknown): boolean {
-  if (error instanceof StoreRefusal) return ["locked", "disk_full", "in_use"].includes(error.reason);
+  if (error instanceof StoreError) return ["locked", "disk_full", "in_use"].includes(error.reason);
   return error instanceof CannotListen;
 }
 

@@ -3,7 +3,7 @@ import { noCalls } from "../../base/usage/extra-usage.ts";
 import { type HoldTokens, holdAmount } from "../../catalog/price.ts";
 import type { ModelSettings } from "../../config/settings.ts";
 import type { Hold, HoldRequest } from "../../ledger/accounts.ts";
-import { TooLittle } from "../../ledger/refusals.ts";
+import { TooLittle } from "../../ledger/hold-errors.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";

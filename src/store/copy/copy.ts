@@ -1,6 +1,6 @@
 import { assert } from "../../base/assert.ts";
 import { query, type Work } from "../query.ts";
-import { type RecomputedTotals, StoreRefusal } from "../store.ts";
+import { type RecomputedTotals, StoreError } from "../store.ts";
 import { recomputeTotals } from "../tables/recompute.ts";
 
 /** Numbers are digits, because lifetime sums may exceed a double. Flags are 0 and 1. */
@@ -136,7 +136,7 @@ export async function copyStore(
   await target.finish(await source.perform(readProgress()));
   const after = audited(await target.perform(recomputeTotals()), target.name);
   if (before !== after) {
-    throw new StoreRefusal(
+    throw new StoreError(
       "copy_differs",
       `The copy does not add up to what ${source.name} has. It was not kept.`,
     );
@@ -182,7 +182,7 @@ function audited(accounts: readonly RecomputedTotals[], name: string): string {
   const lines = accounts.map(({ keyId, where, kept, recomputed }) => {
     const [one, other] = [textOf(kept), textOf(recomputed)];
     if (one === other) return `${keyId} ${where} ${one}`;
-    throw new StoreRefusal(
+    throw new StoreError(
       "corrupt",
       `The ledger of ${name} is inconsistent: ${where} of key ${keyId}. Nothing was copied. \`sluice ledger audit\` shows the differences.`,
     );

@@ -19,7 +19,7 @@ export interface BatchWriter {
  * - `full`: no space left, or the disk fails. Retried; the reserve is spent.
  * - `busy`: locked by another process, or short of memory. Retried.
  * - `damaged`: the database cannot be used until the next start. Whether the batch is on disk is unknown.
- * - `rejected`: the database refuses one of the items, and always will. The batch was rolled back.
+ * - `rejected`: the database rejects one of the items, and always will. The batch was rolled back.
  */
 export type FailureReason = "full" | "busy" | "damaged" | "rejected";
 

@@ -1,4 +1,4 @@
-import { StoreRefusal } from "../store.ts";
+import { StoreError } from "../store.ts";
 
 const tlsModes = ["disable", "prefer", "require", "verify-ca", "verify-full"] as const;
 type TlsMode = (typeof tlsModes)[number];
@@ -68,6 +68,6 @@ function tlsOf(parameters: URLSearchParams): Pick<PostgresAddress, "tls" | "root
   return { tls, rootCertificates };
 }
 
-function invalid(reason: string): StoreRefusal {
-  return new StoreRefusal("invalid_url", `The store's URL cannot be used: ${reason}.`);
+function invalid(reason: string): StoreError {
+  return new StoreError("invalid_url", `The store's URL cannot be used: ${reason}.`);
 }

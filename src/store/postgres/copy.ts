@@ -10,10 +10,10 @@ import {
   isEmpty,
   type StoreProgress,
 } from "../copy/copy.ts";
-import { refuseMoved } from "../moved.ts";
+import { rejectMoved } from "../moved.ts";
 import type { Work } from "../query.ts";
 import type { PostgresLocation } from "../settings.ts";
-import { StoreRefusal } from "../store.ts";
+import { StoreError } from "../store.ts";
 import { type PostgresClient, type Query, withClient } from "./client.ts";
 import { Database, performed } from "./database.ts";
 import { migrate, migrations, readSchema } from "./migrate.ts";
@@ -37,7 +37,7 @@ export function withPostgresSource<Result>(
     const { name } = client.address;
     const schema = await readSchema(client.query, name);
     if (schema.version < migrations.length) {
-      throw new StoreRefusal(
+      throw new StoreError(
         "schema_missing",
         `The database ${name} is not up to date. Nothing was copied. Run \`sluice store check --migrate\` first.`,
       );
@@ -45,10 +45,10 @@ export function withPostgresSource<Result>(
     const whole = async (query: Query) => {
       await keepOthersOut(query, name);
       await query("SELECT revision FROM state FOR UPDATE");
-      await performed(refuseMoved(name), query);
-      await refuseUnmadeCharges(query, name, nodeFolders);
+      await performed(rejectMoved(name), query);
+      await rejectUnmadeCharges(query, name, nodeFolders);
       if (!(await performed(hasHolds(), query))) return work(new PostgresEnd(name, query));
-      throw new StoreRefusal(
+      throw new StoreError(
         "in_use",
         `A gateway of ${name} ended in the middle of requests. Nothing was copied. Start one and let it take over, so ` +
           "that they are charged.",
@@ -63,12 +63,12 @@ export function withPostgresSource<Result>(
 }
 
 /** Fails if gateways on this machine have charges that the database never received. */
-async function refuseUnmadeCharges(query: Query, name: string, folders: readonly string[]): Promise<void> {
+async function rejectUnmadeCharges(query: Query, name: string, folders: readonly string[]): Promise<void> {
   const [state] = await query<{ id: string }>("SELECT database_id AS id FROM state");
   for (const folder of folders) {
     const charges = unmadeCharges(folder, state?.id ?? "");
     if (charges === 0) continue;
-    throw new StoreRefusal(
+    throw new StoreError(
       "unmade_charges",
       `${folder} has ${plural(charges, "charge")} that ${name} has not received yet. Nothing was copied. Start a gateway ` +
         "with that folder to send them, stop it, and try again.",
@@ -87,7 +87,7 @@ export function withPostgresTarget<Result>(
     const whole = async (query: Query) => {
       await keepOthersOut(query, name);
       if (await performed(isEmpty(), query)) return work(new PostgresEnd(name, query));
-      throw new StoreRefusal(
+      throw new StoreError(
         "not_empty",
         `The database ${name} already has data. Nothing was copied. Use an empty database.`,
       );
@@ -113,7 +113,7 @@ async function keepOthersOut(query: Query, name: string): Promise<void> {
     "SELECT count(*)::int AS nodes FROM nodes WHERE left_at IS NULL AND dead_at IS NULL",
   );
   if (row?.nodes === 0) return;
-  throw new StoreRefusal(
+  throw new StoreError(
     "in_use",
     `The database ${name} is in use by ${plural(row?.nodes ?? 0, "gateway")} (\`sluice nodes\`). Nothing was copied. Stop them first. If one ` +
       "was killed, start it again and stop it, so that it sends its last charges.",

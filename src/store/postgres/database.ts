@@ -1,7 +1,7 @@
 import type { Queries, ReadPace, Work } from "../query.ts";
-import { StoreRefusal } from "../store.ts";
+import { StoreError } from "../store.ts";
 import type { Parameter, PostgresClient, Query } from "./client.ts";
-import { isRefused, isRolledBack, isTransient, isUnavailable } from "./errors.ts";
+import { isRejected, isRolledBack, isTransient, isUnavailable } from "./errors.ts";
 
 const firstPauseMs = 20;
 const longestPauseMs = 250;
@@ -75,13 +75,13 @@ export class Database implements Queries {
   }
 
   #explained(error: unknown): unknown {
-    if (!isUnavailable(error) && !isRefused(error)) return error;
+    if (!isUnavailable(error) && !isRejected(error)) return error;
     const reason = error instanceof Error ? error.message : String(error);
     const { name } = this.#client.address;
     const advice = reason.includes("startup parameter")
       ? " Behind pgbouncer, [store] needs `prepare = false`."
       : "";
-    return new StoreRefusal("unreachable", `The database ${name} cannot be used now: ${reason}${advice}`);
+    return new StoreError("unreachable", `The database ${name} cannot be used now: ${reason}${advice}`);
   }
 }
 

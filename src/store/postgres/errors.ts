@@ -27,7 +27,7 @@ export function isUnavailable(error: unknown): boolean {
 }
 
 /** The server, or a proxy in front of it, rejected the connection: wrong password or certificate, or unknown database. */
-export function isRefused(error: unknown): boolean {
+export function isRejected(error: unknown): boolean {
   const state = sqlStateOf(error);
   if (state !== "") return /^(28|3D000)/.test(state);
   return error instanceof Error && "code" in error && typeof error.code === "string";

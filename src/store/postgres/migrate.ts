@@ -1,4 +1,4 @@
-import { StoreRefusal } from "../store.ts";
+import { StoreError } from "../store.ts";
 import type { PostgresClient, Query } from "./client.ts";
 import first from "./migrations/001.sql" with { type: "text" };
 
@@ -9,7 +9,7 @@ import first from "./migrations/001.sql" with { type: "text" };
  * must know to use the database from then on.
  *
  * A migration that was released is never changed. Until the first release 001.sql is, so a database keeps the fingerprint
- * of each migration that made it, and is refused if this program has another one.
+ * of each migration that made it, and is rejected if this program has another one.
  */
 export const migrations: readonly string[] = [first];
 
@@ -79,16 +79,16 @@ async function readApplied(query: Query, name: string): Promise<readonly Applied
   return query<AppliedStep>("SELECT version, needs, fingerprint FROM schema_steps ORDER BY version");
 }
 
-function newerSchema({ version, needs }: SchemaState, known: number, name: string): StoreRefusal {
-  return new StoreRefusal(
+function newerSchema({ version, needs }: SchemaState, known: number, name: string): StoreError {
+  return new StoreError(
     "newer_schema",
     `The database ${name} was changed by a newer Sluice (schema ${version}, which needs a program that knows ` +
       `schema ${needs}; this one knows ${known}). Nothing was changed. Use that newer version.`,
   );
 }
 
-function otherSchema(name: string): StoreRefusal {
-  return new StoreRefusal(
+function otherSchema(name: string): StoreError {
+  return new StoreError(
     "other_schema",
     `The database ${name} was created by a build before the first release. Nothing was changed. Use an empty database, ` +
       "or first copy this one to SQLite with that build (`sluice store copy`).",
@@ -101,7 +101,7 @@ async function prepareEmpty(query: Query, name: string): Promise<void> {
     "SELECT count(*)::int AS tables FROM pg_tables WHERE schemaname = current_schema()",
   );
   if ((found?.tables ?? 0) > 0) {
-    throw new StoreRefusal(
+    throw new StoreError(
       "not_a_database",
       `The database ${name} has tables, but not Sluice's. Nothing was changed. Give Sluice a database of its own.`,
     );

@@ -1,6 +1,6 @@
-import { refuseMoved } from "../moved.ts";
+import { rejectMoved } from "../moved.ts";
 import type { PostgresStoreSettings } from "../settings.ts";
-import { type Store, StoreRefusal } from "../store.ts";
+import { type Store, StoreError } from "../store.ts";
 import { parseAddress } from "./address.ts";
 import { PostgresClient } from "./client.ts";
 import { Database, performed } from "./database.ts";
@@ -28,8 +28,8 @@ export async function openPostgresStore(settings: PostgresStoreSettings): Promis
     await new Database(client, connectTimeoutMs[role]).repeatedly(async () => {
       await requireSafeServer(client.query, client.address.name);
       if (migrates) await migrate(client);
-      else await refuseUnusable(client);
-      await performed(refuseMoved(client.address.name), client.query);
+      else await rejectUnusable(client);
+      await performed(rejectMoved(client.address.name), client.query);
     });
     if (role === "operator") return postgresStore({ client, clock, maintenance: null });
     const maintenance = new Maintenance({ client, clock, onError: onBackgroundError });
@@ -41,11 +41,11 @@ export async function openPostgresStore(settings: PostgresStoreSettings): Promis
   }
 }
 
-async function refuseUnusable(client: PostgresClient): Promise<void> {
+async function rejectUnusable(client: PostgresClient): Promise<void> {
   const schema = await readSchema(client.query, client.address.name);
   if (schema.version >= migrations.length) return;
   const what = schema.version === 0 ? "has no data yet" : `has an older schema (${schema.version})`;
-  throw new StoreRefusal(
+  throw new StoreError(
     "schema_missing",
     `The database ${client.address.name} ${what}. \`sluice serve\` or \`sluice store check --migrate\` brings it up to date.`,
   );

@@ -2,7 +2,7 @@ import type { Clock } from "../../base/clock.ts";
 import { type EntryRow, entryOf, selectEntries } from "../entry-row.ts";
 import { queriedStore } from "../queried-store.ts";
 import type { Entry, GivenIds } from "../records.ts";
-import { type Store, StoreRefusal, type StoreSizes } from "../store.ts";
+import { type Store, StoreError, type StoreSizes } from "../store.ts";
 import { storedAdmin } from "../tables/admin-records.ts";
 import { storedAlerts } from "../tables/alert-records.ts";
 import { listEntries } from "../tables/entry-list.ts";
@@ -111,7 +111,7 @@ function settledEntries({ read }: Database): Store["listEntries"] {
     if (entries.length >= asked.limit) return entries;
     const settled = await settledThrough(read, "entries", settleTimeoutMs);
     if (settled === null) {
-      throw new StoreRefusal("locked", "The ledger's newest entries are still being written. Try again.");
+      throw new StoreError("locked", "The ledger's newest entries are still being written. Try again.");
     }
     known = settled;
     return listEntries(read, asked, settled);

@@ -1,5 +1,5 @@
 import type { Query } from "../query.ts";
-import { StoreRefusal } from "../store.ts";
+import { StoreError } from "../store.ts";
 
 interface Requirement {
   readonly isMet: (value: string) => boolean;
@@ -95,7 +95,7 @@ export async function requireSafeServer(query: Query, name: string): Promise<voi
   });
   if (server !== undefined) problems.push(...problemsOfSchema(server));
   if (problems.length === 0) return;
-  throw new StoreRefusal(
+  throw new StoreError(
     "unsafe_server",
     `The database ${name} cannot keep what Sluice promises: ${problems.join("; ")}. Nothing was changed.`,
   );

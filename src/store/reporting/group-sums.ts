@@ -1,6 +1,6 @@
 import { type Figures, figureNames, type MutableFigures, noFigures } from "../figures.ts";
-import { StoreRefusal } from "../refusal.ts";
 import type { GroupedFigures } from "../reports.ts";
+import { StoreError } from "../store-error.ts";
 import type { Dimension } from "./dimensions.ts";
 
 /** A group as a database returns it: the value of the first dimension is `group0`. */
@@ -32,7 +32,7 @@ export class GroupSums {
       }
     }
     if (this.#sums.size > mostGroups) {
-      throw new StoreRefusal(
+      throw new StoreError(
         "too_many_groups",
         `This is more than ${mostGroups} groups. Choose a shorter time, one key or fewer dimensions.`,
       );

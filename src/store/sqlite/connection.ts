@@ -1,5 +1,5 @@
 import { Database, SQLiteError } from "bun:sqlite";
-import { StoreRefusal } from "../store.ts";
+import { StoreError } from "../store.ts";
 
 /** Marks a file as Sluice's own: the letters SLU1. */
 export const applicationId = 0x534c5531;
@@ -75,8 +75,8 @@ export function isCorrupt(code: string): boolean {
 }
 
 /** Damage is distinguished from other failures, because the remedy is a restore. */
-export function corruptRefusal(file: string, details: string): StoreRefusal {
-  return new StoreRefusal(
+export function corruptError(file: string, details: string): StoreError {
+  return new StoreError(
     "corrupt",
     `The database ${file} is damaged (${details}). Nothing was changed. ` +
       "Restore the last good copy with `sluice restore FILE`; the damaged file is kept next to it.",
@@ -84,8 +84,8 @@ export function corruptRefusal(file: string, details: string): StoreRefusal {
 }
 
 /** Thrown if the database stays locked for longer than `timeoutMs`. */
-function lockedRefusal(timeoutMs: number): StoreRefusal {
-  return new StoreRefusal(
+function lockedError(timeoutMs: number): StoreError {
+  return new StoreError(
     "locked",
     `The database was locked by another program for ${timeoutMs / 1000} s. Nothing was changed. ` +
       "Find the program with `fuser -v sluice.db` in the data folder, wait for it or stop it, then try again.",
@@ -104,7 +104,7 @@ export async function patiently<Result>(timeoutMs: number, work: () => Result): 
     } catch (error) {
       const code = codeOf(error);
       if (!isBusy(code) && code !== replacedCode) throw error;
-      if (performance.now() >= giveUpAtMs) throw isBusy(code) ? lockedRefusal(timeoutMs) : error;
+      if (performance.now() >= giveUpAtMs) throw isBusy(code) ? lockedError(timeoutMs) : error;
     }
     await Bun.sleep(pauseMs);
   }

@@ -12,12 +12,12 @@ import {
   isEmpty,
   type StoreProgress,
 } from "../copy/copy.ts";
-import { refuseMoved } from "../moved.ts";
+import { rejectMoved } from "../moved.ts";
 import type { Work } from "../query.ts";
-import { StoreRefusal } from "../store.ts";
+import { StoreError } from "../store.ts";
 import { openConnection } from "./connection.ts";
 import { createFolder, type DataFolder, dataFolder, lockFolder } from "./files/folder.ts";
-import { refuseMissingLedger } from "./files/missing-ledger.ts";
+import { rejectMissingLedger } from "./files/missing-ledger.ts";
 import { migrate } from "./migrate.ts";
 import { perform } from "./queries.ts";
 import { findRepeatedCharges } from "./tables/audit.ts";
@@ -33,17 +33,17 @@ export function withSqliteSource<Result>(
 ): Promise<Result> {
   const folder = dataFolder(dir);
   if (!existsSync(folder.databaseFile)) {
-    throw new StoreRefusal("ledger_missing", `There is no data in ${dir}. Nothing was copied.`);
+    throw new StoreError("ledger_missing", `There is no data in ${dir}. Nothing was copied.`);
   }
   return whileLocked(folder, clock, (database) => {
-    perform(database, refuseMoved(dir));
-    refuseRepeatedCharges(database, dir);
+    perform(database, rejectMoved(dir));
+    rejectRepeatedCharges(database, dir);
     if (!perform(database, hasHolds())) {
       // The other side does not add entries to the totals of keys and attempts.
       catchUpRollup(database);
       return work(new SqliteEnd(dir, database));
     }
-    throw new StoreRefusal(
+    throw new StoreError(
       "in_use",
       `The last gateway of ${dir} ended in the middle of requests. Nothing was copied. Start it once and stop it, so ` +
         "that they are charged.",
@@ -52,10 +52,10 @@ export function withSqliteSource<Result>(
 }
 
 /** PostgreSQL would reject them, and no copy of them could balance. */
-function refuseRepeatedCharges(database: Database, dir: string): void {
+function rejectRepeatedCharges(database: Database, dir: string): void {
   const [first, ...others] = perform(database, findRepeatedCharges());
   if (first === undefined) return;
-  throw new StoreRefusal(
+  throw new StoreError(
     "corrupt",
     `In ${dir} ${first.where} was charged ${first.kept} times${others.length === 0 ? "" : ", and it is not the only one"}. ` +
       "Nothing was copied. `sluice ledger audit` names each such exchange, and `sluice restore FILE` goes back to a " +
@@ -70,15 +70,12 @@ export async function withSqliteTarget<Result>(
   work: (target: CopyTarget) => Promise<Result>,
 ): Promise<Result> {
   const folder = dataFolder(dir);
-  refuseMissingLedger(folder);
+  rejectMissingLedger(folder);
   const wasThere = existsSync(folder.databaseFile);
   try {
     return await whileLocked(folder, clock, (database) => {
       if (perform(database, isEmpty())) return work(new SqliteEnd(dir, database));
-      throw new StoreRefusal(
-        "not_empty",
-        `${dir} has data already. Nothing was copied. Name an empty folder.`,
-      );
+      throw new StoreError("not_empty", `${dir} has data already. Nothing was copied. Name an empty folder.`);
     });
   } catch (error) {
     const files = wasThere ? [] : ["", "-wal", "-shm"].map((suffix) => folder.databaseFile + suffix);

@@ -2,7 +2,7 @@ import type { Database } from "bun:sqlite";
 import { dirname } from "node:path";
 import { giveToFolderOwner } from "../../base/files/mode.ts";
 import type { StoreSettings } from "../settings.ts";
-import { StoreRefusal } from "../store.ts";
+import { StoreError } from "../store.ts";
 import { applicationId, readPragma, unreleasedApplicationId } from "./connection.ts";
 import { copyDatabase } from "./files/backup.ts";
 import { backupFile, createBackupFolder } from "./files/backup-folder.ts";
@@ -27,8 +27,8 @@ export interface MigrationOptions {
 export function migrate(database: Database, options: MigrationOptions): void {
   const steps = options.migrations ?? migrations;
   const version = schemaVersion(database);
-  refuseUnreleased(database, options.file);
-  refuseNewer(version, steps.length, options.file);
+  rejectUnreleased(database, options.file);
+  rejectNewer(version, steps.length, options.file);
   if (version === steps.length) return;
   if (version > 0) backUpBefore(database, { from: version, to: steps.length }, options);
   for (let step = version; step < steps.length; step += 1) runStep(database, steps[step] ?? "", step);
@@ -39,18 +39,18 @@ export function schemaVersion(database: Database): number {
 }
 
 /** Builds before 0.1.0 had other migrations. */
-export function refuseUnreleased(database: Database, file: string): void {
+export function rejectUnreleased(database: Database, file: string): void {
   if (readPragma(database, "application_id") !== unreleasedApplicationId) return;
-  throw new StoreRefusal(
+  throw new StoreError(
     "other_schema",
     `The database ${file} was made by a build before 0.1.0, which this release cannot read. Nothing was changed. ` +
       "Start with an empty data folder, or use that build.",
   );
 }
 
-export function refuseNewer(version: number, known: number, file: string): void {
+export function rejectNewer(version: number, known: number, file: string): void {
   if (version <= known) return;
-  throw new StoreRefusal(
+  throw new StoreError(
     "newer_schema",
     `The database ${file} was written by a newer Sluice (schema ${version}; this one knows ${known}). ` +
       "Nothing was changed. Use that newer version, or restore a copy made before the upgrade.",

@@ -1,10 +1,10 @@
 import type { Database } from "bun:sqlite";
 import { existsSync } from "node:fs";
 import { type Moved, markMoved, readMoved } from "../moved.ts";
-import { StoreRefusal } from "../store.ts";
+import { StoreError } from "../store.ts";
 import { openConnection } from "./connection.ts";
 import { dataFolder } from "./files/folder.ts";
-import { migrations, refuseNewer, refuseUnreleased, schemaVersion } from "./migrate.ts";
+import { migrations, rejectNewer, rejectUnreleased, schemaVersion } from "./migrate.ts";
 import { perform } from "./queries.ts";
 
 const busyTimeoutMs = 10_000;
@@ -22,11 +22,11 @@ export function reopen(dir: string): void {
 
 function withDatabase<Result>(dir: string, work: (database: Database) => Result): Result {
   const { databaseFile } = dataFolder(dir);
-  if (!existsSync(databaseFile)) throw new StoreRefusal("ledger_missing", `There is no data in ${dir}.`);
+  if (!existsSync(databaseFile)) throw new StoreError("ledger_missing", `There is no data in ${dir}.`);
   const database = openConnection(databaseFile, { busyTimeoutMs });
   try {
-    refuseUnreleased(database, databaseFile);
-    refuseNewer(schemaVersion(database), migrations.length, databaseFile);
+    rejectUnreleased(database, databaseFile);
+    rejectNewer(schemaVersion(database), migrations.length, databaseFile);
     return work(database);
   } finally {
     database.close();

@@ -2,15 +2,15 @@ import type { Database } from "bun:sqlite";
 import { newStats } from "../health.ts";
 import type { BatchWriter } from "../journal/batch-writer.ts";
 import { Journal } from "../journal/journal.ts";
-import { refuseMoved } from "../moved.ts";
+import { rejectMoved } from "../moved.ts";
 import type { StoreSettings } from "../settings.ts";
-import { StoreRefusal } from "../store.ts";
-import { codeOf, corruptRefusal, isCorrupt, openConnection, patiently } from "./connection.ts";
+import { StoreError } from "../store.ts";
+import { codeOf, corruptError, isCorrupt, openConnection, patiently } from "./connection.ts";
 import { removeUnfinished } from "./files/backup.ts";
 import { createFolder, type DataFolder, dataFolder, lockFolder, tryLock } from "./files/folder.ts";
-import { fullRefusal, isFull } from "./files/full-disk.ts";
+import { diskFullError, isFull } from "./files/full-disk.ts";
 import { checkIntegrity } from "./files/integrity.ts";
-import { refuseMissingLedger } from "./files/missing-ledger.ts";
+import { rejectMissingLedger } from "./files/missing-ledger.ts";
 import { OpenFiles } from "./files/open-files.ts";
 import { closeToOthers } from "./files/permissions.ts";
 import { DiskReserve } from "./files/reserve.ts";
@@ -43,7 +43,7 @@ export async function openSqliteStore(options: StoreSettings): Promise<SqliteSto
       throw error;
     }
   } catch (error) {
-    throw isFull(error, options.dir) ? fullRefusal(options.dir) : error;
+    throw isFull(error, options.dir) ? diskFullError(options.dir) : error;
   }
 }
 
@@ -54,7 +54,7 @@ export async function openUnlocked(
   wrapWriter: (writer: BatchWriter) => BatchWriter = (writer) => writer,
 ): Promise<SqliteStore> {
   const folder = dataFolder(options.dir);
-  refuseMissingLedger(folder);
+  rejectMissingLedger(folder);
   createFolder(folder);
   closeToOthers(folder, options.onClosedToOthers ?? (() => {}));
   const database = await openChecked(folder, options);
@@ -102,7 +102,7 @@ async function openChecked(
         const options = { file: databaseFile, nowMs: clock.wallMs(), onMigration };
         if (role === "gateway") migrate(database, options);
         else migrateUnlessServed(database, folder, options);
-        perform(database, refuseMoved(folder.dir));
+        perform(database, rejectMoved(folder.dir));
         return database;
       } catch (error) {
         database.close();
@@ -110,7 +110,7 @@ async function openChecked(
       }
     });
   } catch (error) {
-    if (isCorrupt(codeOf(error))) throw corruptRefusal(databaseFile, String(error));
+    if (isCorrupt(codeOf(error))) throw corruptError(databaseFile, String(error));
     throw error;
   }
 }
@@ -132,8 +132,8 @@ export function migrateUnlessServed(database: Database, folder: DataFolder, opti
   }
 }
 
-function olderGateway(dir: string, version: number, wanted: number): StoreRefusal {
-  return new StoreRefusal(
+function olderGateway(dir: string, version: number, wanted: number): StoreError {
+  return new StoreError(
     "in_use",
     `The gateway that runs on ${dir} is of an older release (schema ${version}; this one has ${wanted}). ` +
       "Nothing was changed. Restart it with this release, or use the program of its own.",

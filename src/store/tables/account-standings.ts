@@ -1,7 +1,7 @@
 import { type KeyRow, keyFromRow, selectKeys } from "../key-row.ts";
 import { query, type Work } from "../query.ts";
 import type { AccountStanding, AccountTotals, CapTotals } from "../records.ts";
-import { StoreRefusal } from "../store.ts";
+import { StoreError } from "../store.ts";
 import { selectCapTotals } from "./cap-table.ts";
 import { accountSums } from "./entry-table.ts";
 
@@ -32,7 +32,7 @@ export function* readStandings(accountIds: readonly string[], mostKeys: number):
   const byId = new Map(rows.map((row) => [row.accountId, row]));
   return accountIds.map((id) => {
     const row = byId.get(id);
-    if (row === undefined) throw new StoreRefusal("unknown_account", `There is no account ${id}.`);
+    if (row === undefined) throw new StoreError("unknown_account", `There is no account ${id}.`);
     const { no, keyCount, ...totals } = row;
     const own = keysByAccount.get(no) ?? [];
     const counted = [capsByAccount.get(no) ?? [], ...own.map((key) => capsByKey.get(key.no) ?? [])];

@@ -4,7 +4,7 @@ import { parsed } from "../key-row.ts";
 import type { OwnStatements } from "../own-statements.ts";
 import { query, type Work } from "../query.ts";
 import type { AccountChanges, AccountRecord, CapLimit, KeyRecord } from "../records.ts";
-import { StoreRefusal } from "../store.ts";
+import { StoreError } from "../store.ts";
 import { capsFrom, lockAccount, selectCaps, setCaps } from "./cap-table.ts";
 import { lockRevision, raiseRevision } from "./revision.ts";
 import { insertRow, updateRow, type WrittenRow } from "./rows.ts";
@@ -78,21 +78,21 @@ export function* accountById(id: string): Work<NumberedAccount | null> {
 /** Throws `unknown_account` if the account does not exist. */
 export function* requireAccount(id: string): Work<NumberedAccount> {
   const found = yield* accountById(id);
-  if (found === null) throw new StoreRefusal("unknown_account", `There is no account ${id}.`);
+  if (found === null) throw new StoreError("unknown_account", `There is no account ${id}.`);
   return found;
 }
 
 /** The caller checked before this transaction, and another process may have taken the label since. */
-function* refuseTakenLabel(label: string | null): Work<void> {
+function* rejectTakenLabel(label: string | null): Work<void> {
   const taken =
     label === null ? [] : yield* query("SELECT 1 FROM accounts WHERE account_label = $1::text", [label]);
   if (taken.length === 0) return;
-  throw new StoreRefusal("label_taken", `Another account has the label ${JSON.stringify(label)}.`);
+  throw new StoreError("label_taken", `Another account has the label ${JSON.stringify(label)}.`);
 }
 
 export function* insertAccount(own: OwnStatements, no: number, account: AccountRecord): Work<void> {
   yield* lockRevision();
-  yield* refuseTakenLabel(account.label);
+  yield* rejectTakenLabel(account.label);
   yield* insertRow("accounts", {
     no: ["int", no],
     id: ["text", account.id],
@@ -109,11 +109,11 @@ export function* updateAccount(own: OwnStatements, id: string, changes: AccountC
   yield* lockRevision();
   const { no, account } = yield* requireAccount(id);
   const changed = { ...account, ...changes };
-  if (changed.label !== account.label) yield* refuseTakenLabel(changed.label);
+  if (changed.label !== account.label) yield* rejectTakenLabel(changed.label);
   yield* lockAccount(no);
   const owing = yield* query("SELECT 1 FROM accounts WHERE no = $1::int AND posted < 0", [no]);
   if (account.isOpen && !changed.isOpen && owing.length > 0) {
-    throw new StoreRefusal("invalid_amount", `The account ${id} owes something. Top it up first.`);
+    throw new StoreError("invalid_amount", `The account ${id} owes something. Top it up first.`);
   }
   if (changed.period !== account.period) yield* keepPastPeriod(no, account.period);
   // The keys themselves are not changed, as there may be thousands: gateways apply the account's terms to them.
@@ -143,8 +143,8 @@ export function ownAccountOf(key: KeyRecord): AccountRecord {
 
 /** Throws unless a key of this mode can be billed to the account. */
 export function checkJoin({ id, mode, closedAtMs }: AccountRecord, keyMode: AccountRecord["mode"]): void {
-  if (closedAtMs !== null) throw new StoreRefusal("closed", `The account ${id} is closed.`);
+  if (closedAtMs !== null) throw new StoreError("closed", `The account ${id} is closed.`);
   if (mode === keyMode) return;
   const [has, needs] = mode === "credit" ? ["credit", "a token budget"] : ["a token budget", "credit"];
-  throw new StoreRefusal("wrong_mode", `The account ${id} has ${has}, and the key needs ${needs}.`);
+  throw new StoreError("wrong_mode", `The account ${id} has ${has}, and the key needs ${needs}.`);
 }

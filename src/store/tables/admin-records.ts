@@ -1,6 +1,6 @@
 import type { AdminRecords, AdminTokenRecord, AuditRecord, SessionRecords } from "../admin-records.ts";
 import { Parameters, type Queries, query } from "../query.ts";
-import { StoreRefusal } from "../refusal.ts";
+import { StoreError } from "../store-error.ts";
 import { storedDevices } from "./device-records.ts";
 import { partPattern } from "./key-search.ts";
 import { lockRevision } from "./revision.ts";
@@ -59,7 +59,7 @@ export function storedAdmin(queries: Queries, sessions: SessionRecords | null): 
         yield* lockRevision();
         const taken = "SELECT 1 FROM admin_tokens WHERE label = $1::text AND revoked_at_ms IS NULL";
         if ((yield* query(taken, [label])).length > 0) {
-          throw new StoreRefusal("label_taken", `There is a token ${JSON.stringify(label)}.`);
+          throw new StoreError("label_taken", `There is a token ${JSON.stringify(label)}.`);
         }
         yield* query(
           "INSERT INTO admin_tokens (id, label, role, hash, created_at_ms) VALUES ($1, $2, $3, $4, $5::int8)",

@@ -2,7 +2,7 @@ import { periodStart } from "../../base/money/period.ts";
 import type { NumberedOwner, OwnStatements } from "../own-statements.ts";
 import { query, type Work } from "../query.ts";
 import type { CapLimit, CapRecord, CapTotals } from "../records.ts";
-import { StoreRefusal } from "../store.ts";
+import { StoreError } from "../store.ts";
 
 const capFields = `'no', caps.no, 'limit', caps.amount, 'period', caps.period, 'models', caps.models, 'extra', caps.extra,
   'extraPeriodMs', caps.extra_period_ms`;
@@ -58,7 +58,7 @@ export function* extendCap(owner: NumberedOwner, capNo: number, amount: number, 
     FROM caps WHERE no = $1::int AND ${owner.column} = $2::int`,
     [capNo, owner.no, owner.accountNo],
   );
-  if (cap === undefined) throw new StoreRefusal("unknown_account", "This cap no longer exists.");
+  if (cap === undefined) throw new StoreError("unknown_account", "This cap no longer exists.");
   const startMs = Math.max(cap.periodStartMs, periodStart(cap.period, Math.max(nowMs, cap.countedAtMs)));
   yield* query(
     `UPDATE caps SET extra = CASE WHEN extra_period_ms = $1::int8 THEN extra ELSE 0 END + $2::int8, extra_period_ms = $1::int8

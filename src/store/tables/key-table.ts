@@ -9,7 +9,7 @@ import {
 import type { NumberedOwner, OwnStatements } from "../own-statements.ts";
 import { query, type Work } from "../query.ts";
 import type { AccountKeys, CapOwner, CapRecord, KeyChanges, KeyRecord } from "../records.ts";
-import { StoreRefusal } from "../store.ts";
+import { StoreError } from "../store.ts";
 import {
   accountById,
   checkJoin,
@@ -41,7 +41,7 @@ export function* keyPageOfAccount(accountNo: number, after: number, limit: numbe
 /** Throws `unknown_key` if the key does not exist. */
 export function* requireKey(id: string): Work<NumberedKey> {
   const [row] = yield* query<KeyRow>(`${selectKeys} WHERE keys.id = $1::text`, [id]);
-  if (row === undefined) throw new StoreRefusal("unknown_key", `There is no key ${id}.`);
+  if (row === undefined) throw new StoreError("unknown_key", `There is no key ${id}.`);
   return keyFromRow(row);
 }
 
@@ -49,7 +49,7 @@ export function* requireKey(id: string): Work<NumberedKey> {
 export function* insertKey(own: OwnStatements, key: KeyRecord, sinceRevision?: number): Work<void> {
   yield* lockRevision();
   if (sinceRevision !== undefined && (yield* readRevision()) !== sinceRevision) {
-    throw new StoreRefusal("changed", "Something has been changed meanwhile. Try again.");
+    throw new StoreError("changed", "Something has been changed meanwhile. Try again.");
   }
   const account = yield* accountById(key.accountId);
   if (account !== null) checkJoin(account.account, key.mode);
@@ -74,7 +74,7 @@ export function* updateKey(own: OwnStatements, id: string, changes: KeyChanges):
   const changed = { ...key, ...changes };
   // The caller read the status before this transaction, and the key may have been revoked since.
   if (key.status === "revoked" && changed.status !== "revoked") {
-    throw new StoreRefusal("revoked", `${key.prefix} is revoked, and stays so; create a new key instead.`);
+    throw new StoreError("revoked", `${key.prefix} is revoked, and stays so; create a new key instead.`);
   }
   yield* updateRow("keys", no, { revision: ["int8", yield* raiseRevision()], ...columnsOf(changed) });
   if (accountTerms.some(({ field }) => changed[field] !== key[field])) {

@@ -8,7 +8,7 @@ import {
 import type { OwnStatements } from "../own-statements.ts";
 import type { Work } from "../query.ts";
 import type { AccountRecord, AccountTotals, Entry } from "../records.ts";
-import { type OperatorEntry, type RecordedEntry, StoreRefusal } from "../store.ts";
+import { type OperatorEntry, type RecordedEntry, StoreError } from "../store.ts";
 import { requireAccount } from "./account-table.ts";
 import { lockAccount } from "./cap-table.ts";
 import { accountTotals, entryById } from "./entry-table.ts";
@@ -45,30 +45,30 @@ function checkOperatorEntry(
 ): void {
   const subject = keyId === null ? `Account ${account.id}` : `Key ${keyId}`;
   if (account.mode !== "credit") {
-    throw new StoreRefusal(
+    throw new StoreError(
       "wrong_mode",
       `${subject} has a token budget and no credit. Change its budget instead.`,
     );
   }
   if (!Number.isSafeInteger(amountNano) || amountNano === 0 || (kind === "topup" && amountNano < 0)) {
-    throw new StoreRefusal("invalid_amount", "The amount must be a whole number of nano-credits, not 0.");
+    throw new StoreError("invalid_amount", "The amount must be a whole number of nano-credits, not 0.");
   }
   const posted = totals.posted + amountNano;
   if (amountNano < 0 && posted < heldNano && !account.isOpen) {
     const held = heldNano === 0 ? "" : `, ${creditsFromNano(heldNano)} of it held by open requests`;
-    throw new StoreRefusal(
+    throw new StoreError(
       "invalid_amount",
       `${name} has ${creditsFromNano(totals.posted)} credits${held}; ${creditsFromNano(-amountNano)} cannot be taken away.`,
     );
   }
   if (amountNano < 0 && posted < -maxDebtNano) {
-    throw new StoreRefusal("invalid_amount", `An account may owe at most ${maxCredits} credits.`);
+    throw new StoreError("invalid_amount", `An account may owe at most ${maxCredits} credits.`);
   }
   if (posted > maxCredits * nanoPerCredit) {
-    throw new StoreRefusal("invalid_amount", `A balance may be at most ${maxCredits} credits.`);
+    throw new StoreError("invalid_amount", `A balance may be at most ${maxCredits} credits.`);
   }
   if (totals.purchased + amountNano > maxLifetimeCredits * nanoPerCredit) {
-    throw new StoreRefusal(
+    throw new StoreError(
       "invalid_amount",
       `A key may be given at most ${maxLifetimeCredits} credits in its life. Make a new key for more.`,
     );
@@ -88,7 +88,7 @@ export function openingEntry(
 function repeatedEntry(earlier: Entry, kind: Entry["kind"], entry: OperatorEntry): RecordedEntry {
   if (earlier.kind === kind && earlier.amount === entry.amountNano) return { entry: earlier, repeated: true };
   const whose = entry.keyId === null ? "account" : "key";
-  throw new StoreRefusal(
+  throw new StoreError(
     "reference_conflict",
     `The reference ${entry.reference} was used for another amount on this ${whose}. Nothing was changed.`,
   );

@@ -1,6 +1,6 @@
 import { describe, expect } from "bun:test";
 import { nanoPerCredit } from "../../../src/base/money/money.ts";
-import { type OperatorEntry, type Store, StoreRefusal } from "../../../src/store/store.ts";
+import { type OperatorEntry, type Store, StoreError } from "../../../src/store/store.ts";
 import { FakeClock } from "../../support/clock.ts";
 import { testEachStore } from "../each-store.ts";
 import { keyRecord } from "../fixtures.ts";
@@ -14,7 +14,7 @@ async function withStore(database: TestDatabase, work: (store: Store) => Promise
 
 async function reasonOf(refused: Promise<unknown>): Promise<string> {
   const outcome = await refused.catch((error: unknown) => error);
-  return outcome instanceof StoreRefusal ? outcome.reason : `not refused: ${String(outcome)}`;
+  return outcome instanceof StoreError ? outcome.reason : `not refused: ${String(outcome)}`;
 }
 
 function entryFor(keyId: string, overrides: Partial<OperatorEntry> = {}): OperatorEntry {

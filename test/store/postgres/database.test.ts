@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { PostgresClient } from "../../../src/store/postgres/client.ts";
 import { Database } from "../../../src/store/postgres/database.ts";
-import { StoreRefusal } from "../../../src/store/store.ts";
+import { StoreError } from "../../../src/store/store.ts";
 import { hasPostgres, withoutPostgres } from "../../support/postgres.ts";
 import { clientOf, emptyDatabase, type PostgresDatabase } from "./fixtures.ts";
 
@@ -70,7 +70,7 @@ else
     test("that reads is repeated when its connection breaks, and gives up in words", async () => {
       const { error, tries } = await triesOf((work) => work.read(failing["cut off"]));
       expect(tries).toBeGreaterThan(1);
-      expect(error).toBeInstanceOf(StoreRefusal);
+      expect(error).toBeInstanceOf(StoreError);
       expect(error).toMatchObject({
         reason: "unreachable",
         message: expect.stringContaining(
@@ -86,7 +86,7 @@ else
       ]) {
         const { error, tries } = await triesOf(run);
         expect(tries).toBe(1);
-        expect(error).toBeInstanceOf(StoreRefusal);
+        expect(error).toBeInstanceOf(StoreError);
       }
     });
 

@@ -5,7 +5,7 @@ import { openStore } from "../../../src/store/open.ts";
 import { checkDatabase } from "../../../src/store/postgres/check.ts";
 import type { PostgresClient } from "../../../src/store/postgres/client.ts";
 import { migrate, migrations, readSchema } from "../../../src/store/postgres/migrate.ts";
-import { StoreRefusal } from "../../../src/store/store.ts";
+import { StoreError } from "../../../src/store/store.ts";
 import { hasPostgres, withoutPostgres } from "../../support/postgres.ts";
 import { summarizeUsage } from "../../support/usage.ts";
 import { keyRecord } from "../fixtures.ts";
@@ -105,7 +105,7 @@ async function expectOtherSchema({ url }: PostgresDatabase, client: PostgresClie
   ];
   for (const attempt of attempts) {
     const refusal = await attempt().catch((error: unknown) => error);
-    expect(refusal).toBeInstanceOf(StoreRefusal);
+    expect(refusal).toBeInstanceOf(StoreError);
     expect(refusal).toMatchObject({
       reason: "other_schema",
       message: expect.stringMatching(/before the first release.*`sluice store copy`.*an empty database/),

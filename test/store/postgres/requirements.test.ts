@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { systemClock } from "../../../src/base/clock.ts";
 import { checkDatabase, copyAll, openStore } from "../../../src/store/open.ts";
-import { StoreRefusal } from "../../../src/store/store.ts";
+import { StoreError } from "../../../src/store/store.ts";
 import { hasPgbouncer, startPgbouncer, withoutPgbouncer } from "../../support/pgbouncer.ts";
 import { hasPostgres, PostgresServer, withoutPostgres } from "../../support/postgres.ts";
 import { keyRecord, temporaryFolder } from "../fixtures.ts";
@@ -20,7 +20,7 @@ async function refusalsOf(url: string, prepare = true): Promise<string[]> {
   const said: string[] = [];
   for (const enter of Object.values(ways)) {
     const entered: unknown = await enter(located(url, prepare)).catch((error: unknown) => error);
-    if (entered instanceof StoreRefusal) {
+    if (entered instanceof StoreError) {
       expect(entered.reason).toBe("unsafe_server");
       said.push(entered.message);
     } else if (entered instanceof Error) throw entered;

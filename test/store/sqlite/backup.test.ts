@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { systemClock } from "../../../src/base/clock.ts";
 import { restoreDatabase } from "../../../src/store/sqlite/files/restore.ts";
 import { openSqliteStore } from "../../../src/store/sqlite/open.ts";
-import { type RefusalReason, StoreRefusal } from "../../../src/store/store.ts";
+import { StoreError, type StoreErrorReason } from "../../../src/store/store.ts";
 import { keyRecord, settleItem, temporaryFolder } from "../fixtures.ts";
 
 const nowMs = Date.UTC(2026, 10, 15, 12);
@@ -14,11 +14,11 @@ function openGateway(dir: string) {
   return openSqliteStore({ dir, clock: systemClock, role: "gateway" });
 }
 
-async function reasonOf(call: () => Promise<unknown>): Promise<RefusalReason> {
+async function reasonOf(call: () => Promise<unknown>): Promise<StoreErrorReason> {
   try {
     await call();
   } catch (error) {
-    if (error instanceof StoreRefusal) return error.reason;
+    if (error instanceof StoreError) return error.reason;
     throw error;
   }
   throw new Error("was not refused");

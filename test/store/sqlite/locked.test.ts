@@ -5,7 +5,7 @@ import { systemClock } from "../../../src/base/clock.ts";
 import { patiently } from "../../../src/store/sqlite/connection.ts";
 import { restoreDatabase } from "../../../src/store/sqlite/files/restore.ts";
 import { openSqliteStore } from "../../../src/store/sqlite/open.ts";
-import { StoreRefusal } from "../../../src/store/store.ts";
+import { StoreError } from "../../../src/store/store.ts";
 import { keyRecord, settleItem, temporaryFolder } from "../fixtures.ts";
 
 const holdLock = `
@@ -59,7 +59,7 @@ test("a lock that outlasts the timeout is told in a sentence that says what to d
   const [holder, waiter] = [new Database(file), new Database(file)];
   holder.run("BEGIN EXCLUSIVE");
   const outcome = await patiently(30, () => waiter.run("BEGIN IMMEDIATE")).catch((error: unknown) => error);
-  expect(outcome).toBeInstanceOf(StoreRefusal);
+  expect(outcome).toBeInstanceOf(StoreError);
   expect(outcome).toMatchObject({ reason: "locked" });
   expect(String(outcome)).toMatch(/locked by another program.*Nothing was changed.*fuser -v sluice\.db/s);
   holder.close();

@@ -7,16 +7,16 @@ import type { StoreSettings } from "../../../src/store/settings.ts";
 import { openConnection, readPragma } from "../../../src/store/sqlite/connection.ts";
 import { migrations } from "../../../src/store/sqlite/migrate.ts";
 import { openSqliteStore } from "../../../src/store/sqlite/open.ts";
-import { StoreRefusal } from "../../../src/store/store.ts";
+import { StoreError } from "../../../src/store/store.ts";
 import { keyRecord, temporaryFolder } from "../fixtures.ts";
 
 function open(dir: string, role: StoreSettings["role"] = "gateway") {
   return openSqliteStore({ dir, clock: systemClock, role });
 }
 
-async function refusalOf(opening: Promise<unknown>): Promise<StoreRefusal> {
+async function refusalOf(opening: Promise<unknown>): Promise<StoreError> {
   const outcome = await opening.catch((error: unknown) => error);
-  if (outcome instanceof StoreRefusal) return outcome;
+  if (outcome instanceof StoreError) return outcome;
   throw new Error(`was not refused: ${String(outcome)}`);
 }
 

@@ -4,7 +4,7 @@ import { cpSync, existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "../../../src/base/clock.ts";
 import { dataFolder } from "../../../src/store/sqlite/files/folder.ts";
-import { finishRestore, refuseMissingLedger } from "../../../src/store/sqlite/files/missing-ledger.ts";
+import { finishRestore, rejectMissingLedger } from "../../../src/store/sqlite/files/missing-ledger.ts";
 import { restoreDatabase } from "../../../src/store/sqlite/files/restore.ts";
 import { openSqliteStore } from "../../../src/store/sqlite/open.ts";
 import { keyRecord, settleItem, temporaryFolder } from "../fixtures.ts";
@@ -129,5 +129,5 @@ test("a folder that has lost its database is never begun anew", async () => {
   const [kept = ""] = readdirSync(join(lost, "backups"));
   await restoreDatabase({ dir: lost, from: join(lost, "backups", kept), nowMs: nowMs + 1 });
   expect(balanceIn(join(lost, "sluice.db"))).toBe(400);
-  expect(() => refuseMissingLedger(dataFolder(join(folder.dir, "brand-new")))).not.toThrow();
+  expect(() => rejectMissingLedger(dataFolder(join(folder.dir, "brand-new")))).not.toThrow();
 });

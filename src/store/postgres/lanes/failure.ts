@@ -4,7 +4,7 @@ import { sqlStateOf } from "../errors.ts";
  * Why a batch was not answered, by what can be done about it:
  *
  * - `fenced`: this node was declared dead and its holds were taken over. It has to join anew.
- * - `rejected`: the database refuses an item of the batch, and always will. The batch was rolled back.
+ * - `rejected`: the database rejects an item of the batch, and always will. The batch was rolled back.
  * - `blocked`: another session holds a lock that an item of the batch needs. The batch was rolled back.
  * - `unreachable`: everything else, such as a closed connection, a restart, a deadlock, a full disk, or tables that are not found because
  *   somebody has changed the role's rights or search_path. Whether the batch was committed may be unknown; the same batch is sent again

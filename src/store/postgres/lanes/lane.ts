@@ -15,7 +15,7 @@ export interface LaneOptions<Item, Answer> {
    */
   readonly isKept: (item: Item) => boolean;
   readonly onLateAnswer?: (item: Item, answer: Answer) => void;
-  /** The database refuses this item, and always will. Its caller gets the error too. */
+  /** The database rejects this item, and always will. Its caller gets the error too. */
   readonly onRejected?: (item: Item, error: unknown) => void;
   /** Called for each failed attempt, with null after a successful one. */
   readonly onAttempt: (failure: unknown | null) => void;

@@ -166,7 +166,7 @@ export class MoneyLanes {
   }
 
   /** Rejects waiting admissions. Charges keep waiting. */
-  refuseAdmissions(): void {
+  rejectAdmissions(): void {
     for (const lane of this.#lanes) lane.rejectUnkept();
   }
 

@@ -312,7 +312,7 @@ export class PostgresNode implements StoreNode {
   async #joinAnew(): Promise<void> {
     this.#gateway.onFenced();
     await this.#lanes.halt();
-    this.#lanes.refuseAdmissions();
+    this.#lanes.rejectAdmissions();
     while (this.#beating !== null) {
       try {
         return await this.#join();

@@ -3,7 +3,7 @@ import { closeSync, mkdirSync, openSync, statSync } from "node:fs";
 import { giveToFolderOwner } from "../../../base/files/mode.ts";
 import type { ContentLimits, ContentRow, ContentStore } from "../../content-store.ts";
 import { Parameters, query } from "../../query.ts";
-import { StoreRefusal } from "../../store.ts";
+import { StoreError } from "../../store.ts";
 import { contentReads, contentWhere, type IdCondition } from "../../tables/content-table.ts";
 import { codeOf, isCorrupt, readPragma } from "../connection.ts";
 import { notDurable, perform, sqliteQueries } from "../queries.ts";
@@ -147,14 +147,14 @@ function open(file: string, dir: string): Database {
     database.close();
     if (!isCorrupt(codeOf(error))) throw error;
     const why = `The file ${file} is damaged (${codeOf(error)}). It holds recorded content and no money: delete it, and start again.`;
-    throw new StoreRefusal("corrupt", why);
+    throw new StoreError("corrupt", why);
   }
 }
 
 function createTables(database: Database, file: string): void {
   const found = Number(readPragma(database, "application_id"));
   if (found === applicationId) return;
-  if (found !== 0) throw new StoreRefusal("not_a_database", `The file ${file} is no recorded content.`);
+  if (found !== 0) throw new StoreError("not_a_database", `The file ${file} is no recorded content.`);
   database.run(schema);
   database.run(`PRAGMA application_id = ${applicationId}`);
 }

@@ -1,7 +1,7 @@
 import type { Database } from "bun:sqlite";
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
-import { StoreRefusal } from "../../store.ts";
+import { StoreError } from "../../store.ts";
 import { isFull } from "./full-disk.ts";
 
 /**
@@ -10,7 +10,7 @@ import { isFull } from "./full-disk.ts";
  */
 export function copyDatabase(database: Database, file: string): void {
   if (existsSync(file)) {
-    throw new StoreRefusal("file_exists", `${file} exists already. Choose another name for the copy.`);
+    throw new StoreError("file_exists", `${file} exists already. Choose another name for the copy.`);
   }
   const unfinished = unfinishedCopy(file);
   removeUnfinished(file);
@@ -24,7 +24,7 @@ export function copyDatabase(database: Database, file: string): void {
   } catch (error) {
     removeUnfinished(file);
     if (isFull(error, dirname(file)))
-      throw new StoreRefusal("disk_full", `There is no room for the copy ${file}.`);
+      throw new StoreError("disk_full", `There is no room for the copy ${file}.`);
     throw error;
   }
 }

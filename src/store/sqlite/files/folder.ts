@@ -2,7 +2,7 @@ import { Database } from "bun:sqlite";
 import { closeSync, existsSync, mkdirSync, openSync, readdirSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { giveToFolderOwner } from "../../../base/files/mode.ts";
-import { StoreRefusal } from "../../store.ts";
+import { StoreError } from "../../store.ts";
 import { codeOf, isBusy } from "../connection.ts";
 import { syncFile, unfinishedCopy } from "./backup.ts";
 
@@ -68,7 +68,7 @@ export async function lockFolder(folder: DataFolder): Promise<FolderLock> {
     const lock = tryLock(folder);
     if (lock !== null) return lock;
     if (!isBeingRestored(folder) || performance.now() >= giveUpAtMs) {
-      throw new StoreRefusal(
+      throw new StoreError(
         "in_use",
         `The data folder ${folder.dir} is in use by a running gateway. Stop it first.`,
       );

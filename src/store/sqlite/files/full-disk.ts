@@ -2,7 +2,7 @@ import { statfsSync } from "node:fs";
 import { dirname } from "node:path";
 import { systemCode } from "../../../base/system/system-code.ts";
 import { size } from "../../../base/text/size.ts";
-import { StoreRefusal } from "../../store.ts";
+import { StoreError } from "../../store.ts";
 import { isOutOfSpace } from "../connection.ts";
 
 const fullCodes = new Set(["ENOSPC", "EDQUOT", "SQLITE_FULL"]);
@@ -15,8 +15,8 @@ export function isFull(error: unknown, dir: string): boolean {
   return fullCodes.has(code) || (isOutOfSpace(code) && freeBytes(dir) < nextToNothingBytes);
 }
 
-export function fullRefusal(dir: string): StoreRefusal {
-  return new StoreRefusal(
+export function diskFullError(dir: string): StoreError {
+  return new StoreError(
     "disk_full",
     `The disk that holds ${dir} is full (${size(freeBytes(dir))} free). ` +
       "Nothing was lost. Make room, 64 MiB at least, then try again.",

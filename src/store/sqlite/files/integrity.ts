@@ -1,6 +1,6 @@
 import type { Database } from "bun:sqlite";
 import { statSync } from "node:fs";
-import { codeOf, corruptRefusal, isCorrupt } from "../connection.ts";
+import { codeOf, corruptError, isCorrupt } from "../connection.ts";
 
 /** The tables that admission and recovery need; small however long the history is. */
 const essentialTables = ["state", "keys", "accounts", "holds"];
@@ -16,7 +16,7 @@ export function checkIntegrity(database: Database, file: string): void {
   const targets = statSync(file).size <= wholeCheckLimitBytes ? [null] : essentialTables;
   for (const table of targets) {
     const problems = quickCheck(database, table, file);
-    if (problems.length > 0) throw corruptRefusal(file, problems.join("; "));
+    if (problems.length > 0) throw corruptError(file, problems.join("; "));
   }
 }
 
@@ -26,7 +26,7 @@ export function quickCheck(database: Database, table: string | null, file: strin
     const rows = database.query<{ quick_check: string }, []>(`PRAGMA quick_check(${table ?? 3})`).all();
     return rows.map((row) => row.quick_check).filter((line) => line !== "ok");
   } catch (error) {
-    if (isCorrupt(codeOf(error))) throw corruptRefusal(file, String(error));
+    if (isCorrupt(codeOf(error))) throw corruptError(file, String(error));
     throw error;
   }
 }

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import type { FolderMaintenance } from "../../files.ts";
 import { dataFolder } from "./folder.ts";
 import { describeFolderProblem } from "./folder-problem.ts";
-import { finishRestore, refuseMissingLedger } from "./missing-ledger.ts";
+import { finishRestore, rejectMissingLedger } from "./missing-ledger.ts";
 import { restoreDatabase } from "./restore.ts";
 import * as staged from "./staged-restore.ts";
 
@@ -11,7 +11,7 @@ export function sqliteMaintenance(dir: string): FolderMaintenance {
   return {
     hasData() {
       if (existsSync(folder.databaseFile)) return true;
-      refuseMissingLedger(folder);
+      rejectMissingLedger(folder);
       return false;
     },
     describeProblem: describeFolderProblem,
@@ -21,7 +21,7 @@ export function sqliteMaintenance(dir: string): FolderMaintenance {
     hasStagedRestore: () => staged.hasStagedRestore(dir),
     awaitUnlocked: () => staged.awaitUnlocked(dir),
     applyStagedRestore: () => staged.applyStagedRestore(dir),
-    endStagedRestore: (refusal) => staged.endStagedRestore(dir, refusal),
+    endStagedRestore: (failure) => staged.endStagedRestore(dir, failure),
     stagedOutcome: (nowMs) => staged.outcomeOf(dir, nowMs),
   };
 }

@@ -1,6 +1,6 @@
 import { existsSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { StoreRefusal } from "../../store.ts";
+import { StoreError } from "../../store.ts";
 import { type DataFolder, dataFolder, lockFolder, namesIn } from "./folder.ts";
 import { replaceDatabase } from "./replace.ts";
 import { keptAs } from "./restore.ts";
@@ -10,7 +10,7 @@ import { hasStagedRestore } from "./staged-restore.ts";
  * Throws for a folder without a database if anything in it shows that there was one. Otherwise an empty ledger would
  * silently replace a lost one, and every key and balance would be gone.
  */
-export function refuseMissingLedger(folder: DataFolder): void {
+export function rejectMissingLedger(folder: DataFolder): void {
   if (isPresent(folder.databaseFile)) return;
   const { dir, databaseFile, incomingFile, backupDir } = folder;
   if (existsSync(incomingFile) || hasStagedRestore(dir)) {
@@ -57,8 +57,8 @@ export async function finishRestore(dir: string, nowMs: number): Promise<string 
   }
 }
 
-function missing(message: string): StoreRefusal {
-  return new StoreRefusal("ledger_missing", message);
+function missing(message: string): StoreError {
+  return new StoreError("ledger_missing", message);
 }
 
 /** An empty file counts as missing. */

@@ -4,7 +4,7 @@ import { basename } from "node:path";
 import type { Clock } from "../../../base/clock.ts";
 import { Repeating } from "../../../base/loop/repeating.ts";
 import type { Trouble } from "../../health.ts";
-import { StoreRefusal } from "../../store.ts";
+import { StoreError } from "../../store.ts";
 import { copyDatabase } from "./backup.ts";
 import { backupFile, createBackupFolder } from "./backup-folder.ts";
 import type { DataFolder } from "./folder.ts";
@@ -58,7 +58,7 @@ export class OpenFiles {
       copyDatabase(database, file);
       return file;
     } catch (error) {
-      throw new StoreRefusal(
+      throw new StoreError(
         "ledger_missing",
         `${this.#folder.databaseFile} is gone, and what it held could not be copied to ${file} either: ${String(error)}`,
       );

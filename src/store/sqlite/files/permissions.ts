@@ -2,7 +2,7 @@ import { lstatSync } from "node:fs";
 import { join } from "node:path";
 import { changeMode } from "../../../base/files/mode.ts";
 import { systemCode } from "../../../base/system/system-code.ts";
-import { StoreRefusal } from "../../store.ts";
+import { StoreError } from "../../store.ts";
 import { type DataFolder, namesIn } from "./folder.ts";
 
 /** The permissions of group and others. */
@@ -34,7 +34,7 @@ function close(file: string): boolean {
   } catch (error) {
     // SQLite has just removed the file.
     if (systemCode(error) === "ENOENT") return false;
-    throw new StoreRefusal(
+    throw new StoreError(
       "readable_by_others",
       `Other users of this machine may read ${file} (mode ${mode.toString(8)}), and this user may not change that. ` +
         `Run \`chmod 600 ${file}\` as its owner, then try again.`,

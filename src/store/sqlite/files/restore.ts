@@ -2,9 +2,9 @@ import { Database } from "bun:sqlite";
 import { rmSync, statSync } from "node:fs";
 import { giveToFolderOwner } from "../../../base/files/mode.ts";
 import type { Restored } from "../../files.ts";
-import { StoreRefusal } from "../../store.ts";
+import { StoreError } from "../../store.ts";
 import { applicationId, codeOf, isCorrupt, patiently, readPragma } from "../connection.ts";
-import { migrations, refuseNewer, refuseUnreleased, schemaVersion } from "../migrate.ts";
+import { migrations, rejectNewer, rejectUnreleased, schemaVersion } from "../migrate.ts";
 import { copyDatabase } from "./backup.ts";
 import { backupFile } from "./backup-folder.ts";
 import { type DataFolder, dataFolder, lockFolder } from "./folder.ts";
@@ -60,7 +60,7 @@ export async function takeCopy(from: string, to: string): Promise<void> {
 
 export async function verifyCopy(file: string): Promise<void> {
   const found = statSync(file, { throwIfNoEntry: false });
-  if (found === undefined) throw new StoreRefusal("not_a_database", `There is no file ${file}.`);
+  if (found === undefined) throw new StoreError("not_a_database", `There is no file ${file}.`);
   if (!found.isFile()) throw notOurs(file);
   const database = new Database(file, { readonly: true });
   try {
@@ -74,12 +74,12 @@ export async function verifyCopy(file: string): Promise<void> {
 }
 
 function verify(database: Database, file: string): void {
-  refuseUnreleased(database, file);
+  rejectUnreleased(database, file);
   if (readPragma(database, "application_id") !== applicationId) throw notOurs(file);
-  refuseNewer(schemaVersion(database), migrations.length, file);
+  rejectNewer(schemaVersion(database), migrations.length, file);
   const problems = quickCheck(database, null, file);
   if (problems.length > 0) {
-    throw new StoreRefusal("corrupt", `${file} is damaged (${problems.join("; ")}) and was not restored.`);
+    throw new StoreError("corrupt", `${file} is damaged (${problems.join("; ")}) and was not restored.`);
   }
 }
 
@@ -88,6 +88,6 @@ export function keptAs(dir: string, nowMs: number): string {
   return backupFile(dataFolder(dir), "replaced", nowMs);
 }
 
-function notOurs(file: string): StoreRefusal {
-  return new StoreRefusal("not_a_database", `${file} is not a copy of a Sluice database.`);
+function notOurs(file: string): StoreError {
+  return new StoreError("not_a_database", `${file} is not a copy of a Sluice database.`);
 }

@@ -67,10 +67,10 @@ export async function applyStagedRestore(dir: string): Promise<Restored | null> 
 /**
  * Called when the copy is in use, or could not be applied for the given reason. The command that staged it stops waiting.
  */
-export function endStagedRestore(dir: string, refusal: string | null = null): void {
+export function endStagedRestore(dir: string, failure: string | null = null): void {
   const staged = stagedIn(dir);
   if (staged === null) return;
-  if (refusal !== null) writeFileSync(refusalFile(dir, staged.nowMs), refusal, { mode: 0o600 });
+  if (failure !== null) writeFileSync(failureFile(dir, staged.nowMs), failure, { mode: 0o600 });
   rmSync(staged.file, { force: true });
 }
 
@@ -78,18 +78,18 @@ export function endStagedRestore(dir: string, refusal: string | null = null): vo
 export async function outcomeOf(
   dir: string,
   nowMs: number,
-): Promise<Restored | { readonly refusal: string }> {
-  const file = refusalFile(dir, nowMs);
+): Promise<Restored | { readonly failure: string }> {
+  const file = failureFile(dir, nowMs);
   if (existsSync(file)) {
-    const refusal = await Bun.file(file).text();
+    const failure = await Bun.file(file).text();
     rmSync(file, { force: true });
-    return { refusal };
+    return { failure };
   }
   const kept = keptAs(dir, nowMs);
   return { replaced: existsSync(kept) ? kept : null };
 }
 
-function refusalFile(dir: string, nowMs: number): string {
+function failureFile(dir: string, nowMs: number): string {
   return join(dir, `sluice.restore-refused-${nowMs}`);
 }
 

@@ -2,7 +2,7 @@ import type { Database } from "bun:sqlite";
 import type { StoreFiles } from "../../files.ts";
 import { patiently } from "../connection.ts";
 import { copyDatabase } from "./backup.ts";
-import { fullRefusal, isFull } from "./full-disk.ts";
+import { diskFullError, isFull } from "./full-disk.ts";
 import type { OpenFiles } from "./open-files.ts";
 
 export interface FilesParts {
@@ -26,7 +26,7 @@ export function sqliteFiles({ database, dir, timeoutMs, watched }: FilesParts): 
       return rescuedTo;
     },
     backup: (file) => patiently(timeoutMs, () => copyDatabase(database, file)),
-    explain: (error) => (isFull(error, dir) ? fullRefusal(dir) : error),
+    explain: (error) => (isFull(error, dir) ? diskFullError(dir) : error),
     rescue() {
       rescuedTo = watched?.rescue(database) ?? null;
     },

@@ -1,6 +1,6 @@
 import type { Database } from "bun:sqlite";
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
-import { StoreRefusal } from "../../store.ts";
+import { StoreError } from "../../store.ts";
 import type { DataFolder } from "../files/folder.ts";
 import { checkpoint } from "./log-state.ts";
 
@@ -36,11 +36,11 @@ export async function recoverLog(database: Database, folder: DataFolder): Promis
   }
   const giveUpAtMs = performance.now() + lockTimeoutMs;
   while (checkpoint(database, "TRUNCATE").isBusy) {
-    if (performance.now() >= giveUpAtMs) throw busyRefusal(folder);
+    if (performance.now() >= giveUpAtMs) throw folderBusyError(folder);
     await Bun.sleep(pauseMs);
   }
   const newest = database.query<{ id: number | null }, []>("SELECT max(id) AS id FROM entries").get();
-  if ((newest?.id ?? 0) < acknowledgedId) throw lossRefusal(folder, newest?.id ?? 0, acknowledgedId);
+  if ((newest?.id ?? 0) < acknowledgedId) throw lostEntriesError(folder, newest?.id ?? 0, acknowledgedId);
   rmSync(folder.failedSyncFile, { force: true });
 }
 
@@ -49,15 +49,19 @@ function readNote({ failedSyncFile }: DataFolder): number | null {
   return existsSync(failedSyncFile) ? Number(readFileSync(failedSyncFile, "utf8")) : null;
 }
 
-function busyRefusal({ dir }: DataFolder): StoreRefusal {
-  return new StoreRefusal(
+function folderBusyError({ dir }: DataFolder): StoreError {
+  return new StoreError(
     "locked",
     `The disk of ${dir} failed, and its ledger is read by another program. End that program, then start again.`,
   );
 }
 
-function lossRefusal({ databaseFile, failedSyncFile }: DataFolder, newest: number, acknowledged: number) {
-  return new StoreRefusal(
+function lostEntriesError(
+  { databaseFile, failedSyncFile }: DataFolder,
+  newest: number,
+  acknowledged: number,
+) {
+  return new StoreError(
     "corrupt",
     `The disk lost entries ${newest + 1} to ${acknowledged} of ${databaseFile}, which were synced. Replace the disk, and ` +
       `restore a backup with \`sluice restore FILE\`; or remove ${failedSyncFile} to go on without them.`,

@@ -22,7 +22,7 @@ export class TooLittle extends GatewayError {
 }
 
 /** The error for a request that a limit denies: which limit, how much of it is used, and when it resets. */
-export function refusalOf(
+export function limitError(
   { denial, state }: DeniedBy,
   mode: KeyMode,
   needed: number,

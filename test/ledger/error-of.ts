@@ -1,7 +1,7 @@
 import { GatewayError } from "../../src/base/errors.ts";
 
 /** The refusal that a call ends in; anything else fails the test. */
-export function refusalOf(call: () => unknown): GatewayError {
+export function errorOf(call: () => unknown): GatewayError {
   try {
     call();
   } catch (error) {

@@ -1,15 +1,15 @@
 /** An operation that the store does not allow, explained to the operator. The data is unchanged. */
-export class StoreRefusal extends Error {
-  readonly reason: RefusalReason;
+export class StoreError extends Error {
+  readonly reason: StoreErrorReason;
 
-  constructor(reason: RefusalReason, message: string) {
+  constructor(reason: StoreErrorReason, message: string) {
     super(message);
-    this.name = "StoreRefusal";
+    this.name = "StoreError";
     this.reason = reason;
   }
 }
 
-export type RefusalReason =
+export type StoreErrorReason =
   | "unknown_key"
   | "unknown_account"
   | "label_taken"
