@@ -12,7 +12,7 @@ export interface Served {
 export type AttemptOutcome = "completed" | "failed" | "cancelled" | "interrupted" | "uncharged";
 
 /** The totals kept of attempts, to be compared with a provider's usage report. */
-export const attemptFigureNames = [
+export const attemptTotalNames = [
   "attempts",
   /** Attempts charged by Sluice's own count, because the provider's usage was missing or implausible. */
   "estimated",
@@ -28,10 +28,10 @@ export const attemptFigureNames = [
   "costNano",
 ] as const;
 
-export type AttemptFigures = { readonly [Name in (typeof attemptFigureNames)[number]]: number };
+export type AttemptTotals = { readonly [Name in (typeof attemptTotalNames)[number]]: number };
 
 /** One attempt, or the sum of several with the same provider, credential, model and outcome. */
-export interface AttemptCount extends Served, AttemptFigures {
+export interface AttemptCount extends Served, AttemptTotals {
   readonly outcome: AttemptOutcome;
 }
 
@@ -77,7 +77,7 @@ export function unchargedAttempt(served: Served, told: Usage | null): AttemptCou
 }
 
 // Safe cast: the keys are exactly the listed names.
-const noFigures = Object.fromEntries(attemptFigureNames.map((name) => [name, 0])) as AttemptFigures;
+const zeroTotals = Object.fromEntries(attemptTotalNames.map((name) => [name, 0])) as AttemptTotals;
 
 type Mutable<Type> = { -readonly [Name in keyof Type]: Type[Name] };
 
@@ -110,7 +110,7 @@ export class AttemptTally {
     const isSameModel = isSame && latest.upstreamModel === upstreamModel && latest.provider === provider;
     if (isSameModel && latest.credential === credential) return latest;
     const name = `${day} ${outcome} ${provider} ${credential} ${upstreamModel}`;
-    const sums = this.#sums.get(name) ?? { provider, credential, upstreamModel, outcome, day, ...noFigures };
+    const sums = this.#sums.get(name) ?? { provider, credential, upstreamModel, outcome, day, ...zeroTotals };
     this.#sums.set(name, sums);
     this.#latest = sums;
     return sums;

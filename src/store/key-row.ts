@@ -2,7 +2,7 @@ import { type AttributeKind, type KeyAttribute, keyAttributeList } from "../base
 import type { TpmLimit } from "../base/models/tpm-limit.ts";
 import type { Tags } from "../base/requests/labels.ts";
 import type { KeyRecord } from "./records.ts";
-import { columnOf } from "./reporting/figure-columns.ts";
+import { columnOf } from "./reporting/total-columns.ts";
 import { capsFrom, selectCaps } from "./tables/cap-table.ts";
 
 /** `json` is stored as text. */

@@ -3,7 +3,7 @@ import type { OwnStatements } from "./own-statements.ts";
 import type { Queries } from "./query.ts";
 import type { EntryFinder } from "./reporting/exchange-search.ts";
 import { storedReports } from "./reporting/stored-reports.ts";
-import type { Pruning, StorageFigures, StoreSizes } from "./storage.ts";
+import type { Pruning, StorageStats, StoreSizes } from "./storage.ts";
 import type { PastPeriod, Store } from "./store.ts";
 import { readStandings } from "./tables/account-standings.ts";
 import * as accounts from "./tables/account-table.ts";
@@ -153,7 +153,7 @@ export function queriedStore(
 }
 
 type Counts = Pick<
-  StorageFigures,
+  StorageStats,
   | "accounts"
   | "keys"
   | "responses"

@@ -2,9 +2,9 @@ import type { AttemptRecord } from "../base/requests/attempt.ts";
 import type { KeptLabels } from "../base/requests/labels.ts";
 import type { ChargedUnits } from "../base/usage/metered-units.ts";
 import type { Usage, UsageBasis } from "../base/usage/usage.ts";
-import type { Figures } from "./figures.ts";
 import type { AttemptSums, Entry, EntryKind, OutcomeRecord, RequestOutcome } from "./records.ts";
 import type { AccountStatement, StatementQuery } from "./reporting/statement.ts";
+import type { UsageTotals } from "./usage-totals.ts";
 
 export type { AccountStatement, StatementLine, StatementQuery } from "./reporting/statement.ts";
 
@@ -15,11 +15,11 @@ export type { AccountStatement, StatementLine, StatementQuery } from "./reportin
  */
 export interface Reports {
   /** Totals per time step, oldest first. Empty steps are omitted. */
-  usageInSteps(query: StepQuery): Promise<readonly StepFigures[]>;
+  usageInSteps(query: StepQuery): Promise<readonly StepTotals[]>;
   /** Totals grouped by one dimension. */
-  usageBy(dimension: string, query: GroupQuery): Promise<readonly GroupFigures[]>;
+  usageBy(dimension: string, query: GroupQuery): Promise<readonly GroupTotals[]>;
   /** Totals grouped by several dimensions, by their names (see `reporting/dimensions.ts`). */
-  usageByAll(dimensions: readonly string[], query: GroupQuery): Promise<readonly GroupedFigures[]>;
+  usageByAll(dimensions: readonly string[], query: GroupQuery): Promise<readonly GroupedTotals[]>;
   /** A page of these groups, and the total of all groups. */
   usagePage(dimensions: readonly string[], query: GroupPageQuery): Promise<GroupPage>;
   /** How many requests of each step fell into each latency band, in the order of the bands. */
@@ -82,22 +82,22 @@ export interface GroupPageQuery extends TimeRange, UsageFilter {
 }
 
 export interface GroupPage {
-  readonly groups: readonly GroupedFigures[];
+  readonly groups: readonly GroupedTotals[];
   /** The number of all groups. */
   readonly count: number;
-  readonly total: Figures;
+  readonly total: UsageTotals;
 }
 
-export interface StepFigures extends Figures {
+export interface StepTotals extends UsageTotals {
   readonly startMs: number;
 }
 
-export interface GroupFigures extends Figures {
+export interface GroupTotals extends UsageTotals {
   /** A model, a provider or a key's id; empty if the request ended before it was known. */
   readonly group: string;
 }
 
-export interface GroupedFigures extends Figures {
+export interface GroupedTotals extends UsageTotals {
   /** The value of each dimension; null for none. */
   readonly groups: readonly (string | null)[];
 }

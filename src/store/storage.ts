@@ -9,7 +9,7 @@ export interface Pruning {
 }
 
 /** How much is stored, and how much space it takes. */
-export interface StorageFigures extends StoreSizes {
+export interface StorageStats extends StoreSizes {
   readonly accounts: number;
   readonly keys: number;
   /** Rows of the request log. */

@@ -32,13 +32,11 @@ import type {
   Totals,
 } from "./records.ts";
 import type { Reports } from "./reports.ts";
-import type { Pruning, StorageFigures } from "./storage.ts";
+import type { Pruning, StorageStats } from "./storage.ts";
 import type { ReserveMemory, TurnRecord, TurnRecords } from "./turn-records.ts";
 
 export type * from "./admin-records.ts";
 export type * from "./alert-records.ts";
-export type * from "./figures.ts";
-export { cachedInputShare, errorRate, sumFigures } from "./figures.ts";
 export type * from "./files.ts";
 export type { StoreStats, Trouble } from "./health.ts";
 export type { NodeRecord, NodeRecords } from "./node-records.ts";
@@ -48,6 +46,8 @@ export { dimensionNames, dimensionOf } from "./reporting/dimensions.ts";
 export type * from "./reports.ts";
 export type * from "./storage.ts";
 export { StoreError, type StoreErrorReason } from "./store-error.ts";
+export type * from "./usage-totals.ts";
+export { cachedInputShare, errorRate, sumTotals } from "./usage-totals.ts";
 
 /**
  * Durable state. Every method is one transaction, and all are asynchronous, so that every database can implement the
@@ -153,7 +153,7 @@ export interface Store {
 
   /** Records what retention deleted last, for operators. */
   recordPruning(pruning: Pruning): Promise<void>;
-  storage(): Promise<StorageFigures>;
+  storage(): Promise<StorageStats>;
 
   readTotals(keyId: string): Promise<Totals | null>;
   /** Oldest first, after the given id: the cursor of an export or an audit. */

@@ -1,15 +1,15 @@
-import type { ExchangeQuery, GroupFigures, GroupQuery, Store, UsageRecord } from "../../src/store/store.ts";
+import type { ExchangeQuery, GroupQuery, GroupTotals, Store, UsageRecord } from "../../src/store/store.ts";
 
 interface UsageSummaryQuery extends Partial<GroupQuery> {
   readonly by: "day" | "hour" | "model" | "provider" | "key" | "route";
   readonly sinceMs: number;
 }
 
-/** Figures by one of the groupings; without an end, all until the end of time. */
+/** UsageTotals by one of the groupings; without an end, all until the end of time. */
 export function summarizeUsage(
   { reports }: Pick<Store, "reports">,
   { by, untilMs = Date.UTC(9999, 0), ...query }: UsageSummaryQuery,
-): Promise<readonly GroupFigures[]> {
+): Promise<readonly GroupTotals[]> {
   return reports.usageBy(by, { ...query, untilMs });
 }
 

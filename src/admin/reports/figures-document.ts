@@ -1,9 +1,9 @@
 import { creditsFromNano } from "../../base/money/money.ts";
-import { cachedInputShare, errorRate, type Figures } from "../../store/store.ts";
+import { cachedInputShare, errorRate, type UsageTotals } from "../../store/store.ts";
 import type { FiguresView, UsageRowView } from "./schema.ts";
 
 /** The figures under the names that the admin API, the dashboard and `--json` share. */
-export function figuresDocument(figures: Figures): FiguresView {
+export function figuresDocument(figures: UsageTotals): FiguresView {
   return {
     recorded_requests: figures.requests,
     completed: figures.completed,
@@ -30,7 +30,7 @@ export function figuresDocument(figures: Figures): FiguresView {
   };
 }
 
-export function usageRow(group: string | null, name: string, figures: Figures): UsageRowView {
+export function usageRow(group: string | null, name: string, figures: UsageTotals): UsageRowView {
   return { group, name, ...figuresDocument(figures) };
 }
 

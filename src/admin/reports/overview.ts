@@ -1,7 +1,7 @@
 import { assert } from "../../base/assert.ts";
 import { msPerHour, msPerMinute } from "../../base/clock.ts";
 import { quantileMs } from "../../observe/histogram.ts";
-import { type LatencyBand, type StepQuery, sumFigures, type TimeRange } from "../../store/store.ts";
+import { type LatencyBand, type StepQuery, sumTotals, type TimeRange } from "../../store/store.ts";
 import type { AdminDeps } from "../deps.ts";
 import { chosenRange, iso, pastMoment } from "../moments.ts";
 import { figuresDocument, usageRow } from "./figures-document.ts";
@@ -94,7 +94,7 @@ async function chart({ store }: AdminDeps, query: StepQuery): Promise<Charted> {
   const [first, end] = [Math.floor(sinceMs / stepMs), Math.ceil(untilMs / stepMs)];
   const points = Array.from({ length: end - first }, (_, place) => {
     const startMs = (first + place) * stepMs;
-    const figures = byStart.get(startMs) ?? sumFigures([]);
+    const figures = byStart.get(startMs) ?? sumTotals([]);
     return {
       at: startMs / 1000,
       ...figuresDocument(figures),
@@ -103,8 +103,8 @@ async function chart({ store }: AdminDeps, query: StepQuery): Promise<Charted> {
   });
   return {
     points,
-    totals: { ...figuresDocument(sumFigures(steps)), ...percentiles(merged(bands)) },
-    before: figuresDocument(sumFigures(before)),
+    totals: { ...figuresDocument(sumTotals(steps)), ...percentiles(merged(bands)) },
+    before: figuresDocument(sumTotals(before)),
   };
 }
 

@@ -1,6 +1,6 @@
 import { mapInTurns } from "../../base/loop/in-turns.ts";
 import type { KeyRing } from "../../keys/keyring.ts";
-import { dimensionNames, dimensionOf, type GroupedFigures } from "../../store/store.ts";
+import { dimensionNames, dimensionOf, type GroupedTotals } from "../../store/store.ts";
 import { allAccounts, findAccount } from "../accounts/accounts.ts";
 import type { OperationContext } from "../context.ts";
 import { findKey, keyPages } from "../keys/find-key.ts";
@@ -36,7 +36,7 @@ export async function usageReport(
     skip = 0,
     signal,
   }: UsageReportRequest,
-  namesOf: (groups: readonly GroupedFigures[]) => Promise<Names>,
+  namesOf: (groups: readonly GroupedTotals[]) => Promise<Names>,
 ): Promise<UsageView> {
   const keyId = key === undefined ? undefined : (await findKey(context, key)).id;
   const accountId = account === undefined ? undefined : (await findAccount(context, account)).id;
@@ -58,7 +58,7 @@ export async function usageReport(
 
 function rowDocument(
   by: readonly string[],
-  { groups: values, ...figures }: GroupedFigures,
+  { groups: values, ...figures }: GroupedTotals,
   names: Names,
 ): UsageRowView {
   const [first = null] = values;
@@ -105,7 +105,7 @@ export async function readNames({ store }: OperationContext, by: readonly string
 export async function namesOfGroups(
   { store, keys }: OperationContext & { readonly keys: Pick<KeyRing, "byId"> },
   by: readonly string[],
-  groups: readonly GroupedFigures[],
+  groups: readonly GroupedTotals[],
 ): Promise<Names> {
   const short = new Map<string, string>();
   const [ofKeys, ofAccounts] = ["key", "account"].map((dimension) => {

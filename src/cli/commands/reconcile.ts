@@ -36,7 +36,7 @@ const figures = {
   cost: "COST (USD)",
 } as const satisfies Readonly<Partial<Record<keyof ReconciledRowView, string>>>;
 type Figure = keyof typeof figures;
-const figureNames = Object.keys(figures) as Figure[];
+const totalNames = Object.keys(figures) as Figure[];
 
 export function reconcileCommand(terminal: Terminal): Command {
   return newDataCommand("reconcile", "Compare the ledger with a provider's usage report")
@@ -118,11 +118,11 @@ function percent(text: string): number {
 
 function asCsv({ data }: ReconciliationView): string {
   const sides = ["billed", "ledger", "difference"] as const;
-  const titles = figureNames.flatMap((name) => sides.map((side) => `${name}_${side}`));
+  const titles = totalNames.flatMap((name) => sides.map((side) => `${name}_${side}`));
   const lines = data.map((row) => [
     row.date,
     row.model,
-    ...figureNames.flatMap((name) => sides.map((side) => row[name][side])),
+    ...totalNames.flatMap((name) => sides.map((side) => row[name][side])),
     row.differing.join(" "),
     row.reasons.map(({ text }) => text).join(" "),
   ]);
@@ -132,7 +132,7 @@ function asCsv({ data }: ReconciliationView): string {
 function asText(document: ReconciliationView, isAll: boolean, terminal: Terminal): string {
   const { provider, from, to, tolerance, differing, data, total } = document;
   const { style } = terminal;
-  const told = figureNames.filter((name) => total[name].billed !== null);
+  const told = totalNames.filter((name) => total[name].billed !== null);
   const rows = data.filter((row) => isAll || row.differing.length > 0);
   const cells = (row: Pick<ReconciledRowView, Figure>, isMarked: (name: Figure) => boolean) =>
     told.map((name) => cell(name, row[name], isMarked(name) ? style.warn : style.dim));

@@ -48,7 +48,7 @@ const requirements: Readonly<Record<string, Requirement>> = {
     setBy: "role",
   },
   bytea_output: { isMet: is("hex"), wanted: "hex", harm: "stored responses cannot be read", setBy: "role" },
-  array_nulls: { isMet: is("on"), wanted: "on", harm: "missing figures are taken for texts", setBy: "role" },
+  array_nulls: { isMet: is("on"), wanted: "on", harm: "missing numbers are read as text", setBy: "role" },
   server_encoding: {
     isMet: is("UTF8"),
     wanted: "UTF8",

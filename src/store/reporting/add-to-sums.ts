@@ -1,20 +1,20 @@
-import { figureColumnNames } from "./figure-columns.ts";
 import { bandOfColumn } from "./latency-bands.ts";
+import { totalColumnNames } from "./total-columns.ts";
 
 /** Adds the rows of `source` to a table of totals. `keys` maps the columns of its primary key to expressions over a row. */
 export function addToSums(
   table: string,
   keys: Readonly<Record<string, string>>,
   source: string,
-  figures: readonly string[] = figureColumnNames,
+  columns: readonly string[] = totalColumnNames,
 ): string {
   const names = Object.keys(keys);
   const places = names.map((_, place) => place + 1).join(", ");
   const selected = Object.entries(keys).map(([name, expression]) => `${expression} AS ${name}`);
-  const added = figures.map((column) => `${column} = ${table}.${column} + excluded.${column}`);
+  const added = columns.map((column) => `${column} = ${table}.${column} + excluded.${column}`);
   // Sorted by the primary key, so that concurrent updates lock rows in the same order.
-  return `INSERT INTO ${table} (${[...names, ...figures].join(", ")})
-    SELECT ${selected.join(", ")}, ${sumsOf(figures)} FROM ${source} WHERE true GROUP BY ${places} ORDER BY ${places}
+  return `INSERT INTO ${table} (${[...names, ...columns].join(", ")})
+    SELECT ${selected.join(", ")}, ${sumsOf(columns)} FROM ${source} WHERE true GROUP BY ${places} ORDER BY ${places}
     ON CONFLICT (${names.join(", ")}) DO UPDATE SET ${added.join(", ")}`;
 }
 
@@ -32,7 +32,7 @@ const bandColumns = {
 export const groupColumns: readonly string[] = [
   ...["minute", "key_no", "model", "provider"],
   ...Object.keys(bandColumns),
-  ...figureColumnNames,
+  ...totalColumnNames,
 ];
 
 /**
@@ -41,7 +41,7 @@ export const groupColumns: readonly string[] = [
  */
 export function groupRows(source: string, minute: string): string {
   const bands = Object.entries(bandColumns).map(([name, band]) => `${band} AS ${name}`);
-  return `SELECT ${minute} AS minute, key_no, model, provider, ${bands.join(", ")}, ${sumsOf(figureColumnNames)}
+  return `SELECT ${minute} AS minute, key_no, model, provider, ${bands.join(", ")}, ${sumsOf(totalColumnNames)}
     FROM ${source} GROUP BY 1, 2, 3, 4, 5, 6`;
 }
 

@@ -1,5 +1,5 @@
-import { attemptFigureNames } from "../attempt-sums.ts";
-import { columnOf } from "./figure-columns.ts";
+import { attemptTotalNames } from "../attempt-sums.ts";
+import { columnOf } from "./total-columns.ts";
 
 /** The dimensions of attempt totals, in the order of the table's key. */
 export const attemptKeyColumns: readonly string[] = [
@@ -11,7 +11,7 @@ export const attemptKeyColumns: readonly string[] = [
   "node_no",
 ];
 
-export const attemptFigureColumns: readonly string[] = attemptFigureNames.map(columnOf);
+export const attemptTotalColumns: readonly string[] = attemptTotalNames.map(columnOf);
 
 /** Where a page of totals ends: the day, credential, upstream model and outcome of its last row. */
 export type AttemptPlace = readonly [day: number, credential: string, upstreamModel: string, outcome: string];
@@ -28,6 +28,6 @@ ORDER BY day, credential, upstream_model, ending LIMIT 1 OFFSET $7::int8`;
 /** The totals of a provider between two places, the second included, over all nodes. */
 export const selectAttemptSums = `
 SELECT provider, day::float8 AS day, credential, upstream_model AS "upstreamModel", ending AS outcome,
-  ${attemptFigureNames.map((name) => `sum(${columnOf(name)})::float8 AS "${name}"`).join(", ")}
+  ${attemptTotalNames.map((name) => `sum(${columnOf(name)})::float8 AS "${name}"`).join(", ")}
 FROM attempt_totals WHERE ${after} AND ${place} <= ($6::int8, $7::text, $8::text, $9::text)
 GROUP BY provider, day, credential, upstream_model, ending ORDER BY day, credential, upstream_model, ending`;

@@ -1,13 +1,13 @@
 import { sortInTurns } from "../../base/loop/in-turns.ts";
 import type { Queries } from "../query.ts";
 import type {
-  GroupedFigures,
+  GroupedTotals,
   GroupPage,
   GroupPageQuery,
   GroupQuery,
   LatencyBand,
-  StepFigures,
   StepQuery,
+  StepTotals,
 } from "../reports.ts";
 import { type Detail, type Dimension, timeSteps } from "./dimensions.ts";
 import { type GroupedRow, GroupSums } from "./group-sums.ts";
@@ -27,14 +27,14 @@ export class ExactUsage {
     this.#sums = new UsageSums(queries);
   }
 
-  async inSteps({ stepMs, ...query }: StepQuery): Promise<readonly StepFigures[]> {
+  async inSteps({ stepMs, ...query }: StepQuery): Promise<readonly StepTotals[]> {
     const steps = await this.by([timeSteps(stepMs, String)], query);
     return steps
-      .map(({ groups, ...figures }) => ({ startMs: Number(groups[0]), ...figures }))
+      .map(({ groups, ...totals }) => ({ startMs: Number(groups[0]), ...totals }))
       .toSorted((one, other) => one.startMs - other.startMs);
   }
 
-  async by(dimensions: readonly Dimension[], query: GroupQuery): Promise<readonly GroupedFigures[]> {
+  async by(dimensions: readonly Dimension[], query: GroupQuery): Promise<readonly GroupedTotals[]> {
     const { largest } = query;
     const { all } = await this.#sumsBy(dimensions, query);
     if (largest === undefined) return sortInTurns(all, byName);
@@ -123,23 +123,23 @@ export class ExactUsage {
 }
 
 /** Groups without a value come first. */
-function byName(one: GroupedFigures, other: GroupedFigures): number {
+function byName(one: GroupedTotals, other: GroupedTotals): number {
   const place = one.groups.findIndex((value, index) => value !== other.groups[index]);
   const [value, otherValue] = [one.groups[place] ?? "", other.groups[place] ?? ""];
   return value < otherValue ? -1 : value > otherValue ? 1 : 0;
 }
 
 /** Ties are ordered by name, so that pages fit together. */
-function byWorth(one: GroupedFigures, other: GroupedFigures): number {
-  const worth = ({ spendNano, listCostNano }: GroupedFigures) => spendNano + listCostNano;
+function byWorth(one: GroupedTotals, other: GroupedTotals): number {
+  const worth = ({ spendNano, listCostNano }: GroupedTotals) => spendNano + listCostNano;
   return worth(other) - worth(one) || other.requests - one.requests || byName(one, other);
 }
 
-function bySpend(one: GroupedFigures, other: GroupedFigures): number {
+function bySpend(one: GroupedTotals, other: GroupedTotals): number {
   return spendOf(other) - spendOf(one) || other.requests - one.requests;
 }
 
 /** A group's spend or, without any, the list cost of its token budgets. */
-function spendOf({ spendNano, listCostNano }: GroupedFigures): number {
+function spendOf({ spendNano, listCostNano }: GroupedTotals): number {
   return spendNano === 0 ? listCostNano : spendNano;
 }

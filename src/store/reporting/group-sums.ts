@@ -1,12 +1,12 @@
-import { type Figures, figureNames, type MutableFigures, noFigures } from "../figures.ts";
-import type { GroupedFigures } from "../reports.ts";
+import type { GroupedTotals } from "../reports.ts";
 import { StoreError } from "../store-error.ts";
+import { type MutableTotals, totalNames, type UsageTotals, zeroTotals } from "../usage-totals.ts";
 import type { Dimension } from "./dimensions.ts";
 
 /** A group as a database returns it: the value of the first dimension is `group0`. */
-export type GroupedRow = Figures & Readonly<Record<`group${number}`, string | number | null>>;
+export type GroupedRow = UsageTotals & Readonly<Record<`group${number}`, string | number | null>>;
 
-type Group = MutableFigures & Pick<GroupedFigures, "groups">;
+type Group = MutableTotals & Pick<GroupedTotals, "groups">;
 
 /** More groups would fill the memory: about half a kilobyte each. */
 export const mostGroups = 200_000;
@@ -15,7 +15,7 @@ export const mostGroups = 200_000;
 export class GroupSums {
   readonly #dimensions: readonly Dimension[];
   readonly #sums = new Map<string, Group>();
-  readonly total = noFigures();
+  readonly total = zeroTotals();
 
   constructor(dimensions: readonly Dimension[]) {
     this.#dimensions = dimensions;
@@ -25,10 +25,10 @@ export class GroupSums {
     for (const row of rows) {
       const groups = this.#dimensions.map((dimension, place) => textOf(dimension, row[`group${place}`]));
       const name = groups.length === 1 ? (groups[0] ?? "") : JSON.stringify(groups);
-      const sum = this.#sums.getOrInsertComputed(name, () => ({ ...noFigures(), groups }));
-      for (const figure of figureNames) {
-        sum[figure] += row[figure];
-        this.total[figure] += row[figure];
+      const sum = this.#sums.getOrInsertComputed(name, () => ({ ...zeroTotals(), groups }));
+      for (const total of totalNames) {
+        sum[total] += row[total];
+        this.total[total] += row[total];
       }
     }
     if (this.#sums.size > mostGroups) {
@@ -39,7 +39,7 @@ export class GroupSums {
     }
   };
 
-  get all(): readonly GroupedFigures[] {
+  get all(): readonly GroupedTotals[] {
     return [...this.#sums.values()];
   }
 }

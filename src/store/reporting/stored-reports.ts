@@ -21,7 +21,7 @@ export function storedReports(queries: Queries, entriesOf: EntryFinder): Reports
 
     async usageBy(dimension, query) {
       const rows = await usageByAll([dimension], query);
-      return rows.map(({ groups, ...figures }) => ({ group: groups[0] ?? "", ...figures }));
+      return rows.map(({ groups, ...totals }) => ({ group: groups[0] ?? "", ...totals }));
     },
 
     usageByAll,

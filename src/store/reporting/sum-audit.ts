@@ -1,7 +1,7 @@
 import { msPerDay, msPerHour, msPerMinute } from "../../base/clock.ts";
 import type { LedgerFault } from "../store.ts";
-import { attemptFigureColumns } from "./attempt-columns.ts";
-import { figureColumnNames } from "./figure-columns.ts";
+import { attemptTotalColumns } from "./attempt-columns.ts";
+import { totalColumnNames } from "./total-columns.ts";
 
 /** Totals that follow from the ledger's entries alone. The others also count uncharged requests. */
 const ofEntries = [
@@ -54,19 +54,19 @@ export function sumChecks(nowMs: number): readonly SumCheck[] {
     }),
     check({
       unitMs: msPerHour,
-      columns: figureColumnNames,
+      columns: totalColumnNames,
       kept: "SELECT 0 AS key_no, hour AS unit, model, provider, COLUMNS FROM usage_all_hours",
       counted: "SELECT 0 AS key_no, hour AS unit, model, provider, COLUMNS FROM usage_key_hours",
     }),
     check({
       unitMs: msPerDay,
-      columns: figureColumnNames,
+      columns: totalColumnNames,
       kept: "SELECT key_no, day AS unit, '' AS model, '' AS provider, COLUMNS FROM usage_key_days",
       counted: "SELECT key_no, hour / 24 AS unit, '' AS model, '' AS provider, COLUMNS FROM usage_key_hours",
     }),
     check({
       unitMs: msPerDay,
-      columns: attemptFigureColumns,
+      columns: attemptTotalColumns,
       kept: "SELECT 0 AS key_no, day AS unit, 'attempts' AS model, '' AS provider, COLUMNS FROM attempt_sums AS kept",
       counted:
         "SELECT 0 AS key_no, day AS unit, 'attempts' AS model, '' AS provider, COLUMNS FROM attempt_days",

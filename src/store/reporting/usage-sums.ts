@@ -2,11 +2,11 @@ import { nextLoopIteration } from "../../base/loop/next-iteration.ts";
 import { Parameters, type Queries } from "../query.ts";
 import type { LatencyBand, UsageFilter } from "../reports.ts";
 import type { Detail, Dimension } from "./dimensions.ts";
-import { figureColumns, summedFigures } from "./figure-columns.ts";
 import type { GroupedRow } from "./group-sums.ts";
 import { bandOfColumn } from "./latency-bands.ts";
 import { bySums, byTime } from "./pieces-of-time.ts";
 import { ofKey } from "./row-search.ts";
+import { summedTotals, totalColumns } from "./total-columns.ts";
 import { latencyTableOf, type SourceRange, type SumTable, sumTableOf } from "./usage-source.ts";
 
 /** Keys in the first piece. Later pieces grow or shrink with the time they take. */
@@ -116,7 +116,7 @@ export class UsageSums {
     const counted = countedRows({ ...part, keyId, accountId, keys, parameters, isInPieces }, sums, (time) => [
       [
         ...dimensions.map((dimension, place) => `${dimension.of(time)} AS ${names[place]}`),
-        figureColumns,
+        totalColumns,
       ].join(", "),
     ]);
     const shown = dimensions.map(({ shown }, place) => {
@@ -124,7 +124,7 @@ export class UsageSums {
       return `${shown?.(name) ?? name} AS ${name}`;
     });
     return this.#queries.read<GroupedRow>(
-      `SELECT ${[...shown, summedFigures].join(", ")} FROM (${counted}) counted GROUP BY ${names.map((name) => `counted.${name}`).join(", ")}`,
+      `SELECT ${[...shown, summedTotals].join(", ")} FROM (${counted}) counted GROUP BY ${names.map((name) => `counted.${name}`).join(", ")}`,
       parameters.all,
     );
   }

@@ -1,5 +1,5 @@
 import { query, type Work } from "../query.ts";
-import { columnOf } from "../reporting/figure-columns.ts";
+import { columnOf } from "../reporting/total-columns.ts";
 import type { ExactTotals, RecomputedTotals } from "../store.ts";
 
 /** Totals as JSON objects of digits: lifetime totals may exceed a double. */

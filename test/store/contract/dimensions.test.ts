@@ -2,7 +2,7 @@ import { expect } from "bun:test";
 import { systemClock } from "../../../src/base/clock.ts";
 import { dimensionNames } from "../../../src/store/reporting/dimensions.ts";
 import type { KeyRecord, Store } from "../../../src/store/store.ts";
-import { sumFigures } from "../../../src/store/store.ts";
+import { sumTotals } from "../../../src/store/store.ts";
 import { testEachStore } from "../each-store.ts";
 import { keyRecord, outcomeRecordOf, settleItem } from "../fixtures.ts";
 import type { GatewayStore } from "../kind.ts";
@@ -75,7 +75,7 @@ testEachStore(
       ]);
       for (const one of dimensionNames) {
         for (const other of dimensionNames.filter((name) => name !== one)) {
-          const { spendNano, requests, rejected } = sumFigures(
+          const { spendNano, requests, rejected } = sumTotals(
             await reader.reports.usageByAll([one, other], range),
           );
           expect({ one, other, spendNano, requests, rejected }).toEqual({

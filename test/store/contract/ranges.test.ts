@@ -1,7 +1,7 @@
 import { expect } from "bun:test";
 import { systemClock } from "../../../src/base/clock.ts";
 import type { AttemptRecord } from "../../../src/base/requests/attempt.ts";
-import { type Store, sumFigures } from "../../../src/store/store.ts";
+import { type Store, sumTotals } from "../../../src/store/store.ts";
 import { type SeededRandom, seededRandom } from "../../support/random.ts";
 import { summarizeUsage } from "../../support/usage.ts";
 import { testEachStore } from "../each-store.ts";
@@ -67,7 +67,7 @@ async function compareRanges(
       untilMs: new Date(untilMs).toISOString(),
     };
     for (const by of ["day", "hour", "model", "provider", "key"] as const) {
-      const total = sumFigures(await summarizeUsage(store, { by, ...range }));
+      const total = sumTotals(await summarizeUsage(store, { by, ...range }));
       expect({ ...told, by, spendNano: total.spendNano, requests: total.requests }).toEqual({
         ...told,
         by,
@@ -81,7 +81,7 @@ async function compareRanges(
       .filter((sum) => sum > 0);
     expect(byModel.map(({ spendNano }) => spendNano)).toEqual(expected.toSorted((a, b) => b - a).slice(0, 2));
     const ofKey = await summarizeUsage(store, { by: "hour", ...range, keyId: firstKey });
-    expect(sumFigures(ofKey).spendNano).toBe(spent(within.filter(({ charge }) => charge.keyId === firstKey)));
+    expect(sumTotals(ofKey).spendNano).toBe(spent(within.filter(({ charge }) => charge.keyId === firstKey)));
     for (const { group, spendNano } of await summarizeUsage(store, { by: "hour", ...range })) {
       const fromMs = Date.parse(group);
       const inHour = within.filter(({ charge: { atMs } }) => atMs >= fromMs && atMs < fromMs + hourMs);
@@ -102,7 +102,7 @@ testEachStore("refused calls are in a range by their minute too", async (databas
   await store.close();
   const again = await database.openGateway(systemClock);
   const refused = async (sinceMs: number, untilMs: number) =>
-    sumFigures(await summarizeUsage(again, { by: "day", sinceMs, untilMs, nowMs })).rejected;
+    sumTotals(await summarizeUsage(again, { by: "day", sinceMs, untilMs, nowMs })).rejected;
   expect(await refused(at(1440), at(-1))).toBe(3);
   expect(await refused(at(1442), at(-1))).toBe(4);
   expect(await refused(at(1442), at(31))).toBe(2);

@@ -31,9 +31,9 @@ const figures = {
   cost: { name: "Cost (USD)", format: usd },
 } as const;
 type Figure = keyof typeof figures;
-const figureNames = Object.keys(figures) as Figure[];
+const totalNames = Object.keys(figures) as Figure[];
 
-function Figures({ row, of: name }: { row: ReconciledRowView; of: Figure }) {
+function UsageTotals({ row, of: name }: { row: ReconciledRowView; of: Figure }) {
   const { billed, difference } = row[name];
   const { format } = figures[name];
   if (billed === null || difference === null) return <span class="muted">–</span>;
@@ -58,7 +58,7 @@ function columnsOf(told: readonly Figure[]): readonly Column<ReconciledRowView>[
     ...told.map((name) => ({
       name: figures[name].name,
       class: "number",
-      cell: (row: ReconciledRowView) => <Figures row={row} of={name} />,
+      cell: (row: ReconciledRowView) => <UsageTotals row={row} of={name} />,
     })),
     {
       name: "Likely reasons",
@@ -107,7 +107,7 @@ function BillChart({ of: { data, total } }: { of: ReconciliationView }) {
 function Compared({ of: compared }: { of: ReconciliationView }) {
   const shown = useState("differing");
   const { data, differing, tolerance, total } = compared;
-  const told = figureNames.filter((name) => total[name].billed !== null);
+  const told = totalNames.filter((name) => total[name].billed !== null);
   const rows = data.filter((row) => shown[0] === "all" || row.differing.length > 0);
   const lines = { differing: "What differs", all: "All" };
   const verdict =

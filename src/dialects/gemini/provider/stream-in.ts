@@ -77,7 +77,7 @@ export class GeminiStreamReader implements StreamReader {
     this.ended = true;
   }
 
-  /** Figures beside the error complete those before it. */
+  /** UsageTotals beside the error complete those before it. */
   #fail(answer: JsonObject): never {
     mergeUsage(this.#usage, answer);
     throw reportedFailure(

@@ -2,7 +2,7 @@ import { assert } from "../../../base/assert.ts";
 import type { ClaimName, ClaimOrder, ClaimVerdict } from "../../node.ts";
 import type { Query } from "../client.ts";
 import { storableJson } from "../text.ts";
-import { figureAt } from "./figure-at.ts";
+import { numberAt } from "./number-at.ts";
 
 export type ClaimItem = ({ readonly kind: "claim" } & ClaimOrder) | ({ readonly kind: "end" } & ClaimName);
 
@@ -25,7 +25,7 @@ export async function sendClaims(
   let place = 0;
   return items.map((item) => {
     if (item.kind === "end") return "run";
-    const verdict = verdicts[figureAt(row.verdicts, place) - 1];
+    const verdict = verdicts[numberAt(row.verdicts, place) - 1];
     assert(verdict !== undefined, "a verdict of sluice_claim has a name");
     place += 1;
     return verdict;

@@ -1,11 +1,11 @@
 import type { KeptRates } from "../../../base/money/rates.ts";
 import { totalInput } from "../../../base/usage/usage.ts";
-import { type AttemptCount, attemptFigureNames } from "../../attempt-sums.ts";
+import { type AttemptCount, attemptTotalNames } from "../../attempt-sums.ts";
 import type { Charged, ChargeOrder } from "../../node.ts";
 import type { StoredResponse, TurnRecord, UsageRecord } from "../../records.ts";
 import { quantitiesColumn, savingsColumn } from "../../stored-quantities.ts";
 import { outcomeRow, responseRow, rounded } from "../../written-rows.ts";
-import { figureAt } from "./figure-at.ts";
+import { numberAt } from "./number-at.ts";
 import { type Field, rowText } from "./row-text.ts";
 
 /** The end of a hold, in the form that the database takes. Plain JSON, because it may be kept in a file. */
@@ -42,11 +42,11 @@ export function endRow({ id, charge }: HoldEnd): string {
 /** A row of `sluice_attempt`. */
 export function attemptRow([n, day, attempt]: readonly [number, number, AttemptCount]): string {
   const { provider, credential, upstreamModel, outcome } = attempt;
-  const figures = attemptFigureNames.map((name) => attempt[name]);
-  return rowText([n, provider, day, credential, upstreamModel, outcome, ...figures]);
+  const totals = attemptTotalNames.map((name) => attempt[name]);
+  return rowText([n, provider, day, credential, upstreamModel, outcome, ...totals]);
 }
 
-const figuresPerCharge = 3;
+const numbersPerCharge = 3;
 /** The result for progress and releases, which charge nothing. */
 export const nothingCharged: Charged = { charged: 0, overrun: 0 };
 
@@ -55,13 +55,13 @@ export const superseded = { isSuperseded: true } as const;
 export type Ended = Charged | typeof superseded;
 
 /** In the order of sending. The database returns nothing for a release. */
-export function chargesOf(count: number, figures: ArrayLike<number> | null): Ended[] {
+export function chargesOf(count: number, numbers: ArrayLike<number> | null): Ended[] {
   const charges = new Array<Ended>(count).fill(nothingCharged);
-  const end = figures?.length ?? 0;
-  for (let at = 0; figures !== null && at < end; at += figuresPerCharge) {
-    const place = figureAt(figures, at) - 1;
-    const charged = figureAt(figures, at + 1);
-    charges[place] = charged < 0 ? superseded : { charged, overrun: figureAt(figures, at + 2) };
+  const end = numbers?.length ?? 0;
+  for (let at = 0; numbers !== null && at < end; at += numbersPerCharge) {
+    const place = numberAt(numbers, at) - 1;
+    const charged = numberAt(numbers, at + 1);
+    charges[place] = charged < 0 ? superseded : { charged, overrun: numberAt(numbers, at + 2) };
   }
   return charges;
 }

@@ -1,7 +1,7 @@
 import { NodeUnavailable, type TokenBucket, type TokenVerdict } from "../../node.ts";
 import type { Query } from "../client.ts";
 import { WriteQueue } from "../write-queue.ts";
-import { figureAt } from "./figure-at.ts";
+import { numberAt } from "./number-at.ts";
 
 /** Takes the amount from every bucket, or from none. */
 export interface TokenOrder {
@@ -30,9 +30,9 @@ export function tokenBatches(query: Query): WriteQueue<TokenOrder, TokenVerdict>
     const verdicts = new Map<TokenOrder, TokenVerdict>();
     let row = 0;
     for (const [at, same] of groups.entries()) {
-      const passing = figureAt(granted, at);
+      const passing = numberAt(granted, at);
       const { buckets = [], amount = 0 } = same[0] ?? {};
-      const left = buckets.map((_, place) => figureAt(levels, row + place));
+      const left = buckets.map((_, place) => numberAt(levels, row + place));
       row += buckets.length;
       // Earlier requests get their tokens first; the level is as if the later ones had come afterwards.
       for (const [place, order] of same.entries()) {

@@ -1,7 +1,7 @@
 import type { Database, Statement } from "bun:sqlite";
-import { type AttemptCount, AttemptTally, attemptFigureNames } from "../../attempt-sums.ts";
-import { attemptFigureColumns, attemptKeyColumns } from "../../reporting/attempt-columns.ts";
-import { upsertFigures } from "../../reporting/figure-columns.ts";
+import { type AttemptCount, AttemptTally, attemptTotalNames } from "../../attempt-sums.ts";
+import { attemptKeyColumns, attemptTotalColumns } from "../../reporting/attempt-columns.ts";
+import { upsertTotals } from "../../reporting/total-columns.ts";
 
 /** A SQLite database has one gateway. */
 const node = 0;
@@ -13,8 +13,8 @@ export class AttemptWriter {
   readonly #upsertDay: Statement;
 
   constructor(database: Database) {
-    this.#upsert = database.query(upsertFigures("attempt_sums", attemptKeyColumns, attemptFigureColumns));
-    this.#upsertDay = database.query(upsertFigures("attempt_days", ["day", "node_no"], attemptFigureColumns));
+    this.#upsert = database.query(upsertTotals("attempt_sums", attemptKeyColumns, attemptTotalColumns));
+    this.#upsertDay = database.query(upsertTotals("attempt_days", ["day", "node_no"], attemptTotalColumns));
   }
 
   add(day: number, attempt: AttemptCount): void {
@@ -25,9 +25,9 @@ export class AttemptWriter {
   write(): void {
     for (const sums of this.#tally.all()) {
       const { day, provider, credential, upstreamModel, outcome } = sums;
-      const figures = attemptFigureNames.map((name) => sums[name]);
-      this.#upsert.run(provider, day, credential, upstreamModel, outcome, node, ...figures);
-      this.#upsertDay.run(day, node, ...figures);
+      const totals = attemptTotalNames.map((name) => sums[name]);
+      this.#upsert.run(provider, day, credential, upstreamModel, outcome, node, ...totals);
+      this.#upsertDay.run(day, node, ...totals);
     }
   }
 

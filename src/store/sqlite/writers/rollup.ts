@@ -1,7 +1,7 @@
 import type { Database, Statement } from "bun:sqlite";
 import { msPerMinute } from "../../../base/clock.ts";
 import { addGroups, addToSums, groupColumns, groupRows } from "../../reporting/add-to-sums.ts";
-import { attemptFigureColumns, attemptKeyColumns } from "../../reporting/attempt-columns.ts";
+import { attemptKeyColumns, attemptTotalColumns } from "../../reporting/attempt-columns.ts";
 import { oldestKeptMinute } from "../../reporting/kept-minutes.ts";
 import { sqliteText } from "../queries.ts";
 
@@ -52,7 +52,7 @@ const attemptKeyNames = attemptKeyColumns.join(", ");
 /** The rows being counted, read once for all totals. */
 const temporaryTables = [
   `CREATE TEMP TABLE IF NOT EXISTS counted (${groupColumns.join(", ")})`,
-  `CREATE TEMP TABLE IF NOT EXISTS counted_attempts (${[...attemptKeyColumns, ...attemptFigureColumns].join(", ")})`,
+  `CREATE TEMP TABLE IF NOT EXISTS counted_attempts (${[...attemptKeyColumns, ...attemptTotalColumns].join(", ")})`,
 ];
 
 const statements = [
@@ -60,10 +60,10 @@ const statements = [
   ...addGroups,
   "DELETE FROM counted",
   // In groups already: two totals add these rows, and sorting all of them twice took 3 µs a request.
-  `INSERT INTO counted_attempts SELECT ${attemptKeyNames}, ${attemptFigureColumns.map((column) => `sum(${column})`).join(", ")}
+  `INSERT INTO counted_attempts SELECT ${attemptKeyNames}, ${attemptTotalColumns.map((column) => `sum(${column})`).join(", ")}
     FROM uncounted_attempts GROUP BY ${attemptKeyNames}`,
-  addToSums("attempt_sums", attemptKeys, "counted_attempts", attemptFigureColumns),
-  addToSums("attempt_days", { day: "day", node_no: "node_no" }, "counted_attempts", attemptFigureColumns),
+  addToSums("attempt_sums", attemptKeys, "counted_attempts", attemptTotalColumns),
+  addToSums("attempt_days", { day: "day", node_no: "node_no" }, "counted_attempts", attemptTotalColumns),
   "DELETE FROM counted_attempts",
   `UPDATE key_sums SET day = new.day, day_spend = new.day_spend, spent = new.spent, requests = new.requests,
     input_tokens = new.input_tokens, output_tokens = new.output_tokens, last_cost_nano = new.last_cost_nano

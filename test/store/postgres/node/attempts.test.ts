@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { AttemptCount } from "../../../../src/store/attempt-sums.ts";
-import { attemptFigureColumns } from "../../../../src/store/reporting/attempt-columns.ts";
+import { attemptTotalColumns } from "../../../../src/store/reporting/attempt-columns.ts";
 import { hasPostgres, withoutPostgres } from "../../../support/postgres.ts";
 import { costing } from "../../../support/rates.ts";
 import { waitFor } from "../../../support/wait.ts";
@@ -16,7 +16,7 @@ interface Counted {
 
 /** Over all nodes, without what has been taken back. */
 async function counted(world: NodeWorld): Promise<readonly Counted[]> {
-  const sums = attemptFigureColumns.map((column) => `sum(${column})::float8`).join(", ");
+  const sums = attemptTotalColumns.map((column) => `sum(${column})::float8`).join(", ");
   return world.client.query<Counted>(
     `SELECT ending, ARRAY[${sums}]::text[]::float8[] AS figures FROM attempt_sums
     WHERE provider = $1 AND credential = $2 AND upstream_model = $3

@@ -2,7 +2,7 @@
  * Every total that reports show. Each is defined here once and means the same on every page, in every command and
  * over every range; docs/usage-reports.md lists them for operators. A request counts at the time it ended.
  */
-export const figureNames = [
+export const totalNames = [
   /** Usage records: completed requests, and those that failed after content had begun. As in `/v1/usage`. */
   "requests",
   "completed",
@@ -43,29 +43,29 @@ export const figureNames = [
   "coveredAttempts",
 ] as const;
 
-type FigureName = (typeof figureNames)[number];
-export type Figures = { readonly [Name in FigureName]: number };
-export type MutableFigures = { -readonly [Name in FigureName]: number };
+type TotalName = (typeof totalNames)[number];
+export type UsageTotals = { readonly [Name in TotalName]: number };
+export type MutableTotals = { -readonly [Name in TotalName]: number };
 
 // Safe cast: the keys are exactly the listed names.
-const zeros = Object.fromEntries(figureNames.map((name) => [name, 0])) as Figures;
+const zeros = Object.fromEntries(totalNames.map((name) => [name, 0])) as UsageTotals;
 
-export function noFigures(): MutableFigures {
+export function zeroTotals(): MutableTotals {
   return { ...zeros };
 }
 
-export function sumFigures(all: Iterable<Figures>): Figures {
-  const sum = noFigures();
-  for (const figures of all) for (const name of figureNames) sum[name] += figures[name];
+export function sumTotals(all: Iterable<UsageTotals>): UsageTotals {
+  const sum = zeroTotals();
+  for (const totals of all) for (const name of totalNames) sum[name] += totals[name];
   return sum;
 }
 
 /** The share of the input that came from a cache; null if there was no input. */
-export function cachedInputShare({ inputTokens, cachedInputTokens }: Figures): number | null {
+export function cachedInputShare({ inputTokens, cachedInputTokens }: UsageTotals): number | null {
   return inputTokens === 0 ? null : cachedInputTokens / inputTokens;
 }
 
 /** The share of failed requests among those that were admitted and ended; null if there were none. */
-export function errorRate({ completed, failed }: Pick<Figures, "completed" | "failed">): number | null {
+export function errorRate({ completed, failed }: Pick<UsageTotals, "completed" | "failed">): number | null {
   return completed + failed === 0 ? null : failed / (completed + failed);
 }

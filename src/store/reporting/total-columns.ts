@@ -1,4 +1,4 @@
-import { figureNames } from "../figures.ts";
+import { totalNames } from "../usage-totals.ts";
 
 /** The column of a total. */
 export function columnOf(name: string): string {
@@ -6,23 +6,23 @@ export function columnOf(name: string): string {
 }
 
 /** The columns of all totals, as every table and view of them has them. */
-export const figureColumnNames: readonly string[] = figureNames.map(columnOf);
+export const totalColumnNames: readonly string[] = totalNames.map(columnOf);
 
-export const figureColumns = figureColumnNames.join(", ");
+export const totalColumns = totalColumnNames.join(", ");
 
 /** Sums of all totals, under the names that the program uses. */
-export const summedFigures = figureNames
+export const summedTotals = totalNames
   .map((name) => `sum(${columnOf(name)})::float8 AS "${name}"`)
   .join(", ");
 
 /** Adds totals to the row with this primary key, or creates it. */
-export function upsertFigures(
+export function upsertTotals(
   table: string,
   keyColumns: readonly string[],
-  figures: readonly string[],
+  columns: readonly string[],
 ): string {
-  const names = [...keyColumns, ...figures];
-  const sums = figures.map((column) => `${column} = ${column} + excluded.${column}`);
+  const names = [...keyColumns, ...columns];
+  const sums = columns.map((column) => `${column} = ${column} + excluded.${column}`);
   return `INSERT INTO ${table} (${names.join(", ")}) VALUES (${names.map(() => "?").join(", ")})
 ON CONFLICT DO UPDATE SET ${sums.join(", ")}`;
 }
