@@ -127,7 +127,7 @@ export class Ledger implements Accounts {
       attempts: settlement.attempts,
     };
     await this.#store.commit([item], this.#open.size > 0);
-    return settled;
+    return { charged: settled.charged, overrun: settled.overrun };
   }
 
   release(hold: Hold): boolean {
