@@ -128,9 +128,9 @@ interface ContentEnd {
 
 function endOf(exchange: Exchange, key: KeyRecord, end: ContentEnd): RecordingEnd {
   const { status, outcome, isKept, isTraced } = end;
-  const { id, atMs, model, askedModel, labels, call, withheld, dropped } = exchange;
+  const { id, atMs, model, labels, call, withheld, dropped } = exchange;
   const facts = {
-    model: model?.id ?? askedModel,
+    model: model?.id ?? null,
     key: key.prefix,
     labels: labels === null ? noLabels : labelsOf(labels),
     route: call.route.path,
@@ -148,7 +148,7 @@ function labelsOf(kept: string): RecordingEnd["facts"]["labels"] {
 }
 
 /** A chat client that did not ask for the usage of its stream is not sent it, but a whole response would have had it. */
-function hiddenUsage({ call, stream, usage, basis }: Exchange): RecordingEnd["usage"] {
-  const isHidden = call.route.dialect === "chat" && stream && usage !== null && basis === "measured";
-  return isHidden ? writeUsage(usage) : null;
+function hiddenUsage({ call, stream, charge }: Exchange): RecordingEnd["usage"] {
+  const isHidden = call.route.dialect === "chat" && stream && charge?.basis === "measured";
+  return isHidden ? writeUsage(charge.usage) : null;
 }

@@ -19,7 +19,7 @@ import { type FreeSteps, serveFree } from "./lifecycle.ts";
 import { readRequest } from "./request/read-request.ts";
 import { type ClientRequest, findModel } from "./request/request.ts";
 import { askingCodes, freeOfCharge, rateHeaders, type ServedOperation } from "./served-operation.ts";
-import type { AdmittedCall, RoutedCall } from "./stages.ts";
+import type { AdmittedCall, ReadRequest, RoutedCall } from "./stages.ts";
 
 /** A count only helps the client decide: better an estimate soon than the exact figure late. */
 const providersCountMs = 5000;
@@ -83,7 +83,7 @@ class CountSteps implements FreeSteps {
     this.#write = write;
   }
 
-  read(call: AdmittedCall): Promise<ClientRequest> {
+  read(call: AdmittedCall): Promise<ReadRequest> {
     return readRequest(call, this.#kind);
   }
 

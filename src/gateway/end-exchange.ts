@@ -70,6 +70,6 @@ function report(gateway: Gateway, exchange: Exchange, { status, outcome, error }
   const isExplained = outcome === "completed" || outcome === "replayed" || exchange.isOutcomeRecorded;
   if (isExplained || exchange.key === null) return;
   // A charge that is still on its way takes its attempts with it.
-  const attempts = exchange.hold?.state === "settled" ? noAttemptCounts : exchange.billable.uncharged();
+  const attempts = exchange.hold?.state === "settled" ? noAttemptCounts : exchange.attempts.uncharged();
   gateway.requestLog.take(exchange.outcomeRecord(outcome, status, error), attempts);
 }

@@ -5,41 +5,38 @@ import { newId } from "../base/id.ts";
 import { shownModel } from "../base/models/shown-model.ts";
 import { unknownModelIn } from "../base/models/unknown-model.ts";
 import type { Quantities } from "../base/money/rates.ts";
-import { type AttemptRecord, noAttempts } from "../base/requests/attempt.ts";
 import type { LabelColumn } from "../base/requests/labels.ts";
 import type { TraceContext } from "../base/requests/trace-context.ts";
-import type { ExtraUsage } from "../base/usage/extra-usage.ts";
 import type { Usage, UsageBasis } from "../base/usage/usage.ts";
 import type { ModelSettings } from "../config/settings.ts";
 import type { ContentRecording } from "../content/recording.ts";
-import type { Claim, ClaimResult } from "../idempotency/claims.ts";
+import type { Claim } from "../idempotency/claims.ts";
 import type { ResponseRecorder } from "../idempotency/recorder.ts";
 import type { Hold } from "../ledger/accounts.ts";
 import type { BodyReservation } from "../limits/body-budget.ts";
 import type { RateVerdict, TokenReservation } from "../limits/verdict.ts";
 import type { ExchangeFacts } from "../observe/exchange.ts";
-import type {
-  KeyRecord,
-  Outcome,
-  OutcomeRecord,
-  RequestOutcome,
-  TurnRecord,
-  UsageRecord,
-} from "../store/store.ts";
-import type { Deployment, FailedAttempt, Opened } from "../upstream/upstream.ts";
+import type { KeyRecord, Outcome, OutcomeRecord, RequestOutcome, UsageRecord } from "../store/store.ts";
+import type { Opened } from "../upstream/upstream.ts";
 import type { Guarded } from "./answer/watchdog.ts";
-import { BillableAttempts } from "./attempt/billable-attempts.ts";
-import type { AskedExtras } from "./charge/extras.ts";
+import { AttemptLog } from "./attempt/attempt-log.ts";
 import { type ClientCall, callerIdOf } from "./client-call.ts";
 import type { Configured } from "./configured.ts";
-import type { Compaction } from "./conversations/compacting.ts";
 import type { SentPaths } from "./conversations/sent-paths.ts";
-import type { TurnInMaking } from "./conversations/turn-body.ts";
 import { describeCause, errorCode, publicMessage } from "./describe-error.ts";
 import { comparedBytes, withoutRequestText } from "./without-request-text.ts";
 
 const noBody = new Uint8Array();
 const none: readonly string[] = [];
+
+/** The usage of a call that was charged. */
+export interface ChargeFacts {
+  readonly usage: Usage;
+  readonly basis: UsageBasis;
+  readonly quantities: Quantities;
+  /** Null for a credit key, which is charged its cost, and without a price. */
+  readonly listCostNano: number | null;
+}
 
 /** One client request with all that is known of it so far; filled in step by step. */
 export class Exchange {
@@ -54,32 +51,15 @@ export class Exchange {
   rate: RateVerdict | null = null;
   reservedTokens: TokenReservation | null = null;
   model: ModelSettings | null = null;
-  /** The alias that the client asked for the model by; null if it was the model's id. */
-  askedModel: string | null = null;
-  /** The client's own name for the conversation; null if it has none. */
-  session: string | null = null;
-  /** What is kept of what the client says about the request. */
+  /** What is stored of the labels that the client sent. */
   callerLabels: LabelColumn | null = null;
-  /** The one that answers or, before that, the one tried last. */
-  deployment: Deployment | null = null;
   stream = false;
-  attempts = 0;
-  /** The attempts that failed before one was answered, in order; `attemptRecords` has them all. */
-  failedAttempts: readonly AttemptRecord[] = noAttempts;
-  readonly billable = new BillableAttempts();
+  readonly attempts = new AttemptLog();
   firstByteMs: number | null = null;
-  /** What the request asks for that costs more than its tokens, and what of it has been used so far. */
-  askedExtras: AskedExtras | null = null;
-  extras: ExtraUsage | null = null;
-  usage: Usage | null = null;
-  basis: UsageBasis | null = null;
-  listCostNano: number | null = null;
   /** What it was charged for; null before. */
-  quantities: Quantities | null = null;
+  charge: ChargeFacts | null = null;
   /** It was answered before: free, and in no report. */
-  replay: Extract<ClaimResult, { kind: "replay" }> | null = null;
-  /** Why an answer broke off after it had begun. */
-  brokenBy: unknown = null;
+  isReplay = false;
   /** Its outcome was stored together with its charge. */
   isOutcomeRecorded = false;
   /** Fields of the request that the provider was not sent: by the translation, and for want of a price. */
@@ -89,15 +69,8 @@ export class Exchange {
   outlivesClient = false;
   /** Of a generation; null if it belongs to no trace. */
   trace: TraceContext | null = null;
-  /** What is to be kept of its answer for a client that continues it, and then what the settle keeps. */
-  keeping: TurnInMaking | null = null;
   /** For a request that was rebuilt from what it continues, until it is answered: this holds all of its input. */
   sentPaths: SentPaths | null = null;
-  turns: readonly TurnRecord[] | undefined = undefined;
-  /** Its answer is the summary of a conversation; null for all others. */
-  compaction: Compaction | null = null;
-  /** The provider itself is asked to compact the conversation, by a request of its own. */
-  isCompactedUpstream = false;
 
   // What the exchange has taken; `endExchange` gives it back.
   claim: Claim | null = null;
@@ -120,8 +93,6 @@ export class Exchange {
   /** Null if it is too large to compare with. */
   #body: Uint8Array | null = noBody;
   #ending: AbortController | null = null;
-  /** How long the answered attempt took to begin; null before that. */
-  #answeredAfterMs: number | null = null;
 
   constructor(call: ClientCall, gateway: { readonly clock: Clock; readonly configured: Configured }) {
     this.call = call;
@@ -193,46 +164,15 @@ export class Exchange {
     return ending;
   }
 
-  attemptFailed(...[deployment, record, credential, wasSent, reported]: FailedAttempt): void {
-    this.billable.failed(deployment, credential, record, { wasSent, reported });
-    this.deployment = deployment;
-    this.failedAttempts = [...this.failedAttempts, record];
-    this.attempts = this.failedAttempts.length;
-  }
-
   answeredBy(answer: Opened): void {
     this.answer = answer;
     this.sentPaths = null;
-    this.deployment = answer.deployment;
-    this.billable.answered(answer.deployment, answer.credential);
-    this.attempts = answer.attempts;
-    this.#answeredAfterMs = answer.answeredAfterMs;
-  }
-
-  /** Every attempt in order. `error` is how the exchange ended: an answer may also fail after it has begun. */
-  attemptRecords(error: unknown): readonly AttemptRecord[] {
-    const { deployment } = this;
-    if (deployment === null || this.#answeredAfterMs === null) return this.failedAttempts;
-    const answered: AttemptRecord = {
-      deployment: deployment.name,
-      provider: deployment.provider.settings.name,
-      upstreamModel: shownModel(deployment.upstreamModel),
-      status: 200,
-      code: error === null ? null : errorCode(error),
-      failure: error === null ? null : "answer_failed",
-      cause: null,
-      said: null,
-      durationMs: this.#answeredAfterMs,
-      left: "ended",
-    };
-    return [...this.failedAttempts, answered];
+    this.attempts.addAnswered(answer);
   }
 
   /** For reports; the ledger fills in the cost when it charges. */
-  usageRecord(outcome: Outcome, status: number): UsageRecord {
-    const { atMs, usage, basis } = this;
-    assert(this.model !== null && usage !== null && basis !== null, "a record needs its facts");
-    return { ...this.#recorded(status), atMs, outcome, usage, basis, costNano: 0 };
+  usageRecord(outcome: Outcome, status: number, { usage, basis }: ChargeFacts): UsageRecord {
+    return { ...this.#recorded(status), atMs: this.atMs, outcome, usage, basis, costNano: 0 };
   }
 
   /** Why it ended as it did, for operators. A client that has left was sent no error. */
@@ -246,9 +186,11 @@ export class Exchange {
       outcome,
       code: error === null ? null : errorCode(error),
       message: error === null ? null : this.#keptMessage(error),
-      attemptDetails: this.attemptRecords(error).map((attempt) =>
-        attempt.said === null ? attempt : { ...attempt, said: this.keepable(attempt.said) },
-      ),
+      attemptDetails: this.attempts
+        .records(error)
+        .map((attempt) =>
+          attempt.said === null ? attempt : { ...attempt, said: this.keepable(attempt.said) },
+        ),
       alike: 0,
       labels: this.labels,
       bound: denied?.bound ?? null,
@@ -258,7 +200,8 @@ export class Exchange {
 
   /** What both of them have. */
   #recorded(status: number) {
-    const { key, deployment, stream, firstByteMs, attempts } = this;
+    const { key, stream, firstByteMs } = this;
+    const { deployment, count } = this.attempts;
     assert(key !== null, "an exchange is recorded under its key");
     return {
       exchangeId: this.id,
@@ -271,7 +214,7 @@ export class Exchange {
       status,
       firstByteMs,
       totalMs: this.elapsedMs(),
-      attempts,
+      attempts: count,
     };
   }
 
@@ -283,12 +226,14 @@ export class Exchange {
 
   /** What may be kept of a message: nothing that the client has sent. */
   keepable(message: string): string {
-    const known = new Set([this.model?.id ?? "", this.deployment?.upstreamModel ?? ""]);
+    const known = new Set([this.model?.id ?? "", this.attempts.deployment?.upstreamModel ?? ""]);
     return withoutRequestText(message, this.#body, known);
   }
 
   /** A client that has left was sent no error, and most often is its cause: the body or the answer broke off. */
   facts(status: number, outcome: string, error: unknown): ExchangeFacts {
+    const { attempts, charge } = this;
+    const { deployment } = attempts;
     return {
       requestId: this.id,
       callerRequestId: this.callerId,
@@ -302,21 +247,21 @@ export class Exchange {
       keyPrefix: this.key?.prefix ?? null,
       address: this.key === null ? this.call.address : null,
       model: this.model?.id ?? null,
-      provider: this.deployment?.provider.settings.name ?? null,
-      deployment: this.deployment?.name ?? null,
+      provider: deployment?.provider.settings.name ?? null,
+      deployment: deployment?.name ?? null,
       stream: this.stream,
       status,
       outcome,
       errorCode: error === null || outcome === "cancelled" ? null : errorCode(error),
       cause: describeCause(error),
-      usage: this.usage,
-      basis: this.basis,
+      usage: charge?.usage ?? null,
+      basis: charge?.basis ?? null,
       charged: this.charged,
-      listCostNano: this.listCostNano,
+      listCostNano: charge?.listCostNano ?? null,
       firstByteMs: this.firstByteMs,
       totalMs: this.elapsedMs(),
-      attempts: this.attempts,
-      failedAttempts: this.failedAttempts,
+      attempts: attempts.count,
+      failedAttempts: attempts.failed,
       trace: this.trace,
     };
   }

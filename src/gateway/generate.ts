@@ -1,6 +1,5 @@
 import { assert } from "../base/assert.ts";
 import { LoopBatch } from "../base/loop/batch.ts";
-import type { InputEstimate } from "../catalog/estimate.ts";
 import type { ModelSettings } from "../config/settings.ts";
 import type { OutputLimit } from "../dialects/output-limit.ts";
 import { type ClientDialectName, clientDialect } from "../dialects/registry.ts";
@@ -14,13 +13,12 @@ import {
   settleWhole,
   wholeResponse,
 } from "./answer/whole-response.ts";
-import { Generation } from "./attempt/generation.ts";
+import { Generation, type PricedGeneration } from "./attempt/generation.ts";
 import { largeBodyBytes } from "./body-worker/is-large.ts";
 import { largeBodyPacer } from "./body-worker/large-body-pacer.ts";
 import { askedExtras } from "./charge/asked-extras.ts";
 import { nothingWithheld } from "./charge/asked-tools.ts";
 import type { Bill } from "./charge/bill.ts";
-import { usedExtras } from "./charge/extras.ts";
 import { compactionLimit } from "./conversations/compaction.ts";
 import { lockConversation } from "./conversations/conversation-lock.ts";
 import type { Exchange } from "./exchange.ts";
@@ -29,7 +27,7 @@ import { type ChargedSteps, serve } from "./lifecycle.ts";
 import { rejectOverlongInput } from "./request/context-window.ts";
 import { readRequest, withoutValues } from "./request/read-request.ts";
 import { type ClientRequest, findModel, rejectUnpriced, rejectUnusableTools } from "./request/request.ts";
-import type { AdmittedCall, RoutedCall } from "./stages.ts";
+import type { AdmittedCall, ReadRequest, RoutedCall } from "./stages.ts";
 
 /** Requests that arrive in one turn of the event loop start together. */
 const arrivals = new LoopBatch<() => void>((resume) => resume());
@@ -38,11 +36,6 @@ const arrivals = new LoopBatch<() => void>((resume) => resume());
 export function generate(gateway: Gateway, exchange: Exchange, steps: GenerationSteps): Promise<Response> {
   if (!arrivals.shouldAdd()) return serve(gateway, exchange, steps);
   return new Promise<void>((resume) => arrivals.add(resume)).then(() => serve(gateway, exchange, steps));
-}
-
-interface PricedGeneration {
-  readonly limit: OutputLimit;
-  readonly estimatedInput: InputEstimate;
 }
 
 /** The steps of a generation in one of the dialects. */
@@ -55,7 +48,7 @@ export class GenerationSteps implements ChargedSteps<OutputLimit, PricedGenerati
     this.#kind = kind;
   }
 
-  read(call: AdmittedCall): Promise<ClientRequest> {
+  read(call: AdmittedCall): Promise<ReadRequest> {
     return readRequest(call, this.#kind);
   }
 
@@ -68,20 +61,23 @@ export class GenerationSteps implements ChargedSteps<OutputLimit, PricedGenerati
   }
 
   /** Returns the most output that is held for. */
-  check({ exchange, key }: AdmittedCall, request: ClientRequest, model: ModelSettings): OutputLimit {
+  check(
+    { configured, key }: AdmittedCall,
+    { request, turn }: ReadRequest,
+    model: ModelSettings,
+  ): OutputLimit {
     rejectUnpriced(key, model);
     rejectUnusableTools(request.truncated, model);
-    return exchange.isCompactedUpstream
-      ? compactionLimit(exchange, model)
+    return turn.isCompactedUpstream
+      ? compactionLimit(configured, model)
       : clientDialect(this.dialect).limitOutput(request.truncated, model);
   }
 
   price(call: RoutedCall, limit: OutputLimit): PricedGeneration | Promise<PricedGeneration> {
-    const { gateway, exchange, request, model, keyId } = call;
-    exchange.askedExtras = askedExtras(request, call);
-    exchange.extras = usedExtras(exchange, null);
+    const { gateway, request, model, keyId } = call;
+    const extras = askedExtras(request, call);
     const estimatedInput = request.estimateInput();
-    const priced = { limit, estimatedInput };
+    const priced = { limit, estimatedInput, extras };
     const counting = rejectOverlongInput(
       model,
       estimatedInput.tokens,
@@ -91,10 +87,10 @@ export class GenerationSteps implements ChargedSteps<OutputLimit, PricedGenerati
     return counting === undefined ? priced : counting.then(() => priced);
   }
 
-  plan(call: RoutedCall, { limit, estimatedInput }: PricedGeneration): Generation | Promise<Generation> {
-    const sent = requestToSend(call);
-    if (!(sent instanceof Promise)) return new Generation(call, sent, limit, estimatedInput);
-    return sent.then((request) => new Generation(call, request, limit, estimatedInput));
+  plan(call: RoutedCall, priced: PricedGeneration): Generation | Promise<Generation> {
+    const sent = requestToSend(call, priced);
+    if (!(sent instanceof Promise)) return new Generation(call, sent, priced);
+    return sent.then((request) => new Generation(call, request, priced));
   }
 
   ask(generation: Generation, bill: Bill): Promise<Response> {
@@ -103,16 +99,19 @@ export class GenerationSteps implements ChargedSteps<OutputLimit, PricedGenerati
 }
 
 /** The request as a provider gets it, once the conversation that it changes is locked. Most requests change none. */
-function requestToSend(call: RoutedCall): ClientRequest | Promise<ClientRequest> {
-  const { keeping } = call.exchange;
+function requestToSend(call: RoutedCall, priced: PricedGeneration): ClientRequest | Promise<ClientRequest> {
+  const { keeping } = call.turn;
   const locked = keeping?.isStored === true ? keeping.conversation : undefined;
-  if (locked === undefined) return withoutUnpricedTools(call);
-  return lockConversation(call, locked).then(() => withoutUnpricedTools(call));
+  if (locked === undefined) return withoutUnpricedTools(call, priced);
+  return lockConversation(call, locked).then(() => withoutUnpricedTools(call, priced));
 }
 
-function withoutUnpricedTools(call: RoutedCall): ClientRequest | Promise<ClientRequest> {
+function withoutUnpricedTools(
+  call: RoutedCall,
+  { extras }: PricedGeneration,
+): ClientRequest | Promise<ClientRequest> {
   const { exchange, request } = call;
-  const { paths, names } = exchange.askedExtras?.withheld ?? nothingWithheld;
+  const { paths, names } = extras?.withheld ?? nothingWithheld;
   exchange.withheld = names;
   return paths.length === 0 ? request : withoutValues(call, paths);
 }
@@ -122,6 +121,7 @@ async function ask(generation: Generation, bill: Bill): Promise<Response> {
   const { call } = generation;
   const { exchange } = call;
   if (exchange.endedBy !== null) throw exchange.endedBy;
+  bill.noteExtras(null);
   let opened: Opened;
   try {
     opened = await exchange.configured.upstream.open(generation);
@@ -132,7 +132,7 @@ async function ask(generation: Generation, bill: Bill): Promise<Response> {
   const { attempt } = generation;
   assert(attempt !== null, "a provider has answered without an attempt");
   exchange.dropped = attempt.dropped;
-  exchange.extras = usedExtras(exchange, null);
+  bill.noteExtras(null);
 
   const answering = { call, generation, attempt, opened, bill };
   if (generation.stream && opened.streaming) return streamResponse(answering);

@@ -1,12 +1,11 @@
-import { assert } from "../base/assert.ts";
 import { nanoPerCredit } from "../base/money/money.ts";
 import { unitsOf } from "../base/usage/metered-units.ts";
 import { requestIdHeaders } from "../dialects/errors/envelope.ts";
 import { addOwnRateLimit } from "../dialects/rate-limit-headers.ts";
 import type { KeyRecord } from "../store/store.ts";
+import type { Bill, ShownCharge } from "./charge/bill.ts";
 import { contentHeader } from "./content.ts";
 import type { Exchange } from "./exchange.ts";
-import type { Gateway } from "./gateway.ts";
 
 /** What is read with a key is this key's, and of this moment: no cache between may answer another caller with it. */
 const notShared = { "cache-control": "no-store", vary: "authorization, x-api-key" } as const;
@@ -60,18 +59,13 @@ function droppedText(dropped: readonly string[]): string {
 /** What a call has cost and what is left, in credits or tokens. */
 export function addCostHeaders(
   headers: Record<string, string>,
-  gateway: Gateway,
-  exchange: Exchange,
-  key: KeyRecord,
-  charged = exchange.charged,
+  { key, remaining }: Bill,
+  { cost, quantities }: ShownCharge,
 ): void {
-  const { hold } = exchange;
-  assert(hold !== null, "what was charged was held before");
-  headers["x-sluice-cost"] = costText(charged, key);
-  const units = exchange.quantities === null ? null : unitsOf(exchange.quantities);
+  headers["x-sluice-cost"] = costText(cost, key);
+  const units = quantities === null ? null : unitsOf(quantities);
   if (units !== null) headers["x-sluice-units"] = `${units.kind}=${Number(units.amount.toFixed(6))}`;
-  const remaining = gateway.accounts.remaining(hold);
-  // Without a limit there is nothing to tell.
+  // Without a limit there is nothing to show.
   if (!Number.isFinite(remaining)) return;
   if (key.mode === "credit") headers["x-service-credit-remaining"] = creditsText(remaining);
   else headers["x-ratelimit-remaining-tokens"] = String(remaining);

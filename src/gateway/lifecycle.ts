@@ -12,13 +12,13 @@ import { claimIdempotency, replay } from "./request/idempotent.ts";
 import { labelExchange } from "./request/labels.ts";
 import { continuationOf } from "./request/provider-id-owners.ts";
 import { type ClientRequest, idempotencyKeyOf, rejectForbidden } from "./request/request.ts";
-import { type AdmittedCall, RoutedCall } from "./stages.ts";
+import { type AdmittedCall, type ReadRequest, RoutedCall } from "./stages.ts";
 
 /** The steps of a request for a model that differ by operation. `serve` and `serveFree` walk them in their order. */
 interface ModelSteps {
   readonly dialect: ClientDialectName;
   /** Reads and validates the body. */
-  read(call: AdmittedCall): Promise<ClientRequest>;
+  read(call: AdmittedCall): Promise<ReadRequest>;
 }
 
 /** The steps of a request that is charged. */
@@ -28,7 +28,7 @@ export interface ChargedSteps<Terms, Priced, Plan extends HoldPlan> extends Mode
   /** Throws if there is no such model, or it does not serve the operation. */
   findModel(call: AdmittedCall, request: ClientRequest): ModelSettings;
   /** Throws if the model cannot do what the request asks for; returns what that means for its price. */
-  check(call: AdmittedCall, request: ClientRequest, model: ModelSettings): Terms;
+  check(call: AdmittedCall, read: ReadRequest, model: ModelSettings): Terms;
   /** Throws if something in the request has no price. */
   price(call: RoutedCall, terms: Terms): Priced | Promise<Priced>;
   /** Takes what only a request needs that will run, and prepares what is sent. */
@@ -64,17 +64,18 @@ export async function serve<Terms, Priced, Plan extends HoldPlan>(
   const { call } = exchange;
   exchange.trace = traceContextOf(call.request.headers, exchange.configured.settings.tracing !== null);
   const admitted = await admit(gateway, exchange);
-  const request = await steps.read(admitted);
+  const read = await steps.read(admitted);
+  const { request } = read;
   // Only now: the server should cut off a client that is slow to send its body, but not one that waits for a provider.
   call.keepWaiting();
   exchange.stream = steps.streams(request);
   const idempotencyKey = idempotencyKeyOf(call);
-  labelExchange(admitted, steps.dialect, request.truncated);
+  const session = labelExchange(admitted, steps.dialect, request.truncated);
 
-  const model = permitted(admitted, request, steps.findModel(admitted, request));
-  const terms = steps.check(admitted, request, model);
-  if (exchange.replay !== null) return replay(exchange, exchange.replay);
-  const routed = await route(admitted, request, model, steps.dialect);
+  const model = permitted(admitted, steps.findModel(admitted, request));
+  const terms = steps.check(admitted, read, model);
+  if (read.replay !== null) return replay(exchange, read.replay);
+  const routed = await route(admitted, read, model, steps.dialect, session);
   const priced = await steps.price(routed, terms);
 
   const claimed = await claimIdempotency(admitted, idempotencyKey, request);
@@ -92,22 +93,18 @@ export async function serve<Terms, Priced, Plan extends HoldPlan>(
 /** The same steps without a claim, a slot and a hold. */
 export async function serveFree(gateway: Gateway, exchange: Exchange, steps: FreeSteps): Promise<Response> {
   const admitted = await admit(gateway, exchange);
-  const request = await steps.read(admitted);
+  const read = await steps.read(admitted);
+  const { request } = read;
   const found = steps.findModel(admitted, request);
   if (found === null) return steps.answer(admitted, request, null);
-  const model = permitted(admitted, request, found);
-  return steps.answer(admitted, request, await route(admitted, request, model, steps.dialect));
+  const model = permitted(admitted, found);
+  return steps.answer(admitted, request, await route(admitted, read, model, steps.dialect, null));
 }
 
 /** Notes the model in the exchange. Throws if the key cannot use it. */
-export function permitted(
-  { exchange, key }: AdmittedCall,
-  { modelId }: ClientRequest,
-  model: ModelSettings,
-): ModelSettings {
+export function permitted({ exchange, key }: AdmittedCall, model: ModelSettings): ModelSettings {
   exchange.model = model;
   narrowContent(exchange, model);
-  if (modelId != null && modelId !== model.id) exchange.askedModel = modelId;
   rejectForbidden(exchange.configured, key, model);
   return model;
 }
@@ -115,13 +112,14 @@ export function permitted(
 /** Finds where the request may go. Only one that names stored resources has to wait for that. */
 function route(
   call: AdmittedCall,
-  request: ClientRequest,
+  read: ReadRequest,
   model: ModelSettings,
   dialect: ClientDialectName,
+  session: string | null,
 ): RoutedCall | Promise<RoutedCall> {
   const { configured, key } = call;
-  const { mentions } = request;
+  const { mentions } = read.request;
   const found = continuationOf(call.gateway.idOwners, { configured, key, model, dialect, mentions });
-  if (!(found instanceof Promise)) return new RoutedCall(call, request, model, dialect, found);
-  return found.then((continuation) => new RoutedCall(call, request, model, dialect, continuation));
+  if (!(found instanceof Promise)) return new RoutedCall(call, read, model, dialect, session, found);
+  return found.then((continuation) => new RoutedCall(call, read, model, dialect, session, continuation));
 }

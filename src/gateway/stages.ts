@@ -1,10 +1,13 @@
 import type { ModelSettings } from "../config/settings.ts";
 import type { ClientDialectName } from "../dialects/registry.ts";
+import type { ClaimResult } from "../idempotency/claims.ts";
 import type { BodyReservation } from "../limits/body-budget.ts";
 import type { KeyRecord } from "../store/store.ts";
 import { largeBodyBytes } from "./body-worker/is-large.ts";
 import type { JobOwner } from "./body-worker/jobs.ts";
 import type { Configured } from "./configured.ts";
+import type { Compaction } from "./conversations/compacting.ts";
+import type { TurnInMaking } from "./conversations/turn-body.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Gateway } from "./gateway.ts";
 import type { Continuation } from "./request/provider-id-owners.ts";
@@ -58,10 +61,38 @@ export class AdmittedCall implements JobOwner {
   }
 }
 
-/** After reading and routing: the request is valid, the key may use its model, and the providers that may serve it are known. */
+/** After reading: a valid request, and what becomes of the conversation that it belongs to. */
+export interface ReadRequest {
+  readonly request: ClientRequest;
+  readonly turn: TurnPlan;
+  /** The stored response, if its idempotency key was claimed to read it, and it was answered before. */
+  readonly replay: Replay | null;
+}
+
+/** What becomes of the turn of a conversation. */
+export interface TurnPlan {
+  /** What is kept of the response for a client that continues it; null if nothing is. */
+  readonly keeping: TurnInMaking | null;
+  /** Set if the response is the summary of a conversation. */
+  readonly compaction: Compaction | null;
+  /** The provider itself is asked to compact the conversation, by a request of its own. */
+  readonly isCompactedUpstream: boolean;
+}
+
+export const noTurn: TurnPlan = { keeping: null, compaction: null, isCompactedUpstream: false };
+
+/** The stored answer to an idempotency key that was used before. */
+export type Replay = Extract<ClaimResult, { kind: "replay" }>;
+
+/** After routing: the key may use the request's model, and the providers that may serve it are known. */
 export class RoutedCall extends AdmittedCall {
   readonly request: ClientRequest;
+  readonly turn: TurnPlan;
   readonly model: ModelSettings;
+  /** The alias that the client named the model by; null if it was the model's id. */
+  readonly requestedModel: string | null;
+  /** The client's own name for the conversation; null if it has none. */
+  readonly session: string | null;
   /** The client's dialect. Metered routes use chat's. */
   readonly dialect: ClientDialectName;
   /** The provider that must serve it, or the key's own scope. */
@@ -73,14 +104,18 @@ export class RoutedCall extends AdmittedCall {
 
   constructor(
     { gateway, exchange, key }: AdmittedCall,
-    request: ClientRequest,
+    { request, turn }: ReadRequest,
     model: ModelSettings,
     dialect: ClientDialectName,
+    session: string | null,
     { scope, credential, storedInput }: Continuation,
   ) {
     super(gateway, exchange, key);
     this.request = request;
+    this.turn = turn;
     this.model = model;
+    this.requestedModel = request.modelId != null && request.modelId !== model.id ? request.modelId : null;
+    this.session = session;
     this.dialect = dialect;
     this.scope = scope;
     this.credential = credential;

@@ -27,7 +27,7 @@ export async function respond(
     const response = await run(gateway, exchange);
     if (exchange.pump === null) {
       if (exchange.conversationClaim !== null) await unlockConversation(gateway, exchange);
-      const outcome = exchange.replay === null ? "completed" : "replayed";
+      const outcome = exchange.isReplay ? "replayed" : "completed";
       endExchange(gateway, exchange, { status: response.status, outcome, error: null });
     }
     return lastIfDraining(gateway, response);

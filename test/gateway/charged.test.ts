@@ -62,7 +62,8 @@ class Asked {
     if (model === undefined) throw new Error("there is no such model");
     exchange.model = model;
     const atMost = { input: 20, output: outputTokens };
-    const wanted = { key: caller.key, model, atMost, usual: atMost, storedInput: 0, requestBytes };
+    const priced = { key: caller.key, model, requestedModel: null, extras: null };
+    const wanted = { ...priced, atMost, usual: atMost, storedInput: 0, requestBytes };
     return charged(world.gateway, exchange, { ...wanted, canBeCounted: true }, work);
   }
 
@@ -210,12 +211,12 @@ describe("a provider's figures", () => {
   ];
   test.each(cases)("$what cost $charged, or $guessed", async ({ usage, charged: believed, guessed }) => {
     const asked = new Asked(await world.tokenCaller(1000));
-    asked.exchange.deployment = deploymentWith(window);
+    asked.exchange.attempts.deployment = deploymentWith(window);
     await asked.run(async (bill) => {
       const evidence = { partialUsage: null, produced: () => new Produced(), requestBytes };
       await bill.settle("completed", { ...evidence, usage: { ...used, ...usage } }, 200, null);
     }, 200);
-    expect(asked.exchange.basis).toBe(believed === undefined ? "estimated" : "measured");
+    expect(asked.exchange.charge?.basis).toBe(believed === undefined ? "estimated" : "measured");
     expect(asked.exchange.charged).toBe(believed ?? guessed ?? 0);
     asked.end("completed");
   });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { TurnItem } from "../../src/dialects/openai-responses/client/turn-items.ts";
-import { newItems } from "../../src/gateway/conversations/continue.ts";
 import { lockConversation } from "../../src/gateway/conversations/conversation-lock.ts";
+import { newItems } from "../../src/gateway/conversations/find-conversation.ts";
 import { KnownCalls } from "../../src/gateway/conversations/known-calls.ts";
 import { Turns } from "../../src/gateway/conversations/turns.ts";
 import type { Exchange } from "../../src/gateway/exchange.ts";

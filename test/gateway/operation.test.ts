@@ -51,12 +51,13 @@ const measure: ServedOperation = {
     rejectForbidden(exchange.configured, key, model);
     rejectUnpriced(key, model);
     const atMost = { input: 20, output: 0 };
-    const wanted = { key, model, atMost, usual: atMost, storedInput: 0, requestBytes };
+    const priced = { key, model, requestedModel: null, extras: null };
+    const wanted = { ...priced, atMost, usual: atMost, storedInput: 0, requestBytes };
     return charged(gateway, exchange, { ...wanted, canBeCounted: true }, async (bill) => {
       const evidence = { usage, partialUsage: null, produced: () => new Produced(), requestBytes };
       await bill.settle("completed", evidence, 200, null);
       const headers = commonHeaders(exchange);
-      addCostHeaders(headers, gateway, exchange, key);
+      addCostHeaders(headers, bill, bill.shown);
       return Response.json({ tokens: 7 }, { headers });
     });
   },

@@ -5,7 +5,6 @@ import type { StreamRelayer } from "../../src/gateway/answer/stream-relayer.ts";
 import type { Evidence } from "../../src/gateway/charge/bill.ts";
 
 const asked = {
-  call: { exchange: { askedExtras: null, dropped: [], deployment: null, extras: null } },
   generation: { request: { bytes: new Uint8Array() }, estimatedInput: { tokens: 10, unmeasured: 0 } },
 };
 
@@ -22,7 +21,10 @@ test("progress is journaled at most twice a second, and only once there is somet
   };
   const answering = {
     ...asked,
-    bill: { progress: ({ produced }: Evidence) => journaled.push(produced().chars) },
+    bill: {
+      noteExtras() {},
+      progress: ({ produced }: Evidence) => journaled.push(produced().chars),
+    },
   } as unknown as Answering;
   const bill = new StreamBill(answering, relayer as unknown as StreamRelayer);
   for (const nowMs of [0, 500, 900]) bill.journalIfDue(nowMs);
@@ -39,7 +41,10 @@ test("progress is journaled at most twice a second, and only once there is somet
 
 test("of streams that began together, not all are journaled in the same tick", () => {
   let journaled = 0;
-  const answering = { ...asked, bill: { progress: () => (journaled += 1) } } as unknown as Answering;
+  const answering = {
+    ...asked,
+    bill: { noteExtras() {}, progress: () => (journaled += 1) },
+  } as unknown as Answering;
   const relayer = { started: true, usage: null, partialUsage: null, extras: null };
   const bills = Array.from({ length: 200 }, () => new StreamBill(answering, relayer as StreamRelayer));
   const ticks = [0, 100, 200, 300, 400, 500].map((nowMs) => {

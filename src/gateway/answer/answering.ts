@@ -9,7 +9,6 @@ import type { Attempt } from "../attempt/attempt.ts";
 import type { Generation } from "../attempt/generation.ts";
 import { isLargeBody } from "../body-worker/is-large.ts";
 import type { Bill } from "../charge/bill.ts";
-import { usedExtras } from "../charge/extras.ts";
 import { recordTurn } from "../conversations/record-turn.ts";
 import type { ClientRequest } from "../request/request.ts";
 import type { RoutedCall } from "../stages.ts";
@@ -54,26 +53,31 @@ export function recordFacts(
   answer: Piece,
 ): Promise<void> | undefined {
   const { call, opened, bill } = answering;
-  const { gateway, exchange, key } = call;
+  const { gateway, keyId, turn } = call;
   const tokens = facts.usage === null ? bill.held.input : totalTokens(facts.usage);
   const giver = { provider: opened.deployment.provider.settings.name, credential: opened.credential };
-  gateway.idOwners.remember(key.id, giver, facts.given, tokens);
-  exchange.extras = usedExtras(exchange, facts.extras);
-  return exchange.keeping === null ? undefined : recordTurn(call, answer, facts);
+  gateway.idOwners.remember(keyId, giver, facts.given, tokens);
+  bill.noteExtras(facts.extras);
+  if (turn.keeping === null) return undefined;
+  const recording = recordTurn(call, turn.keeping, answer, facts);
+  if (recording instanceof Promise) {
+    return recording.then((turns) => {
+      bill.turns = turns;
+    });
+  }
+  bill.turns = recording;
+  return undefined;
 }
 
 /**
  * An answer, or what ends its stream, with the conversation that it belongs to. A provider knows nothing of that; text that was
  * written here has it already. Has to be awaited only where it takes long, and is done on another thread.
  */
-export function inConversation(
-  { call: { gateway, exchange } }: Delivery,
-  answer: Piece,
-): Piece | Promise<Piece> {
-  const id = exchange.keeping?.conversation?.id;
+export function inConversation({ call }: Delivery, answer: Piece): Piece | Promise<Piece> {
+  const id = call.turn.keeping?.conversation?.id;
   if (id === undefined || typeof answer === "string") return answer;
   if (!isLargeBody(answer)) return withContinued(answer, id);
-  return gateway.largeBodies.runAnswer({ type: "continued", bytes: shared(answer), parentId: id });
+  return call.gateway.largeBodies.runAnswer({ type: "continued", bytes: shared(answer), parentId: id });
 }
 
 export const jsonHeaders = { "content-type": "application/json" };

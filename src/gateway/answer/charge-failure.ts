@@ -1,7 +1,6 @@
 import { assert } from "../../base/assert.ts";
 import { noUsage } from "../../base/usage/usage.ts";
 import { type FailedAnswer, isBilled } from "../../dialects/errors/failure.ts";
-import { usedExtras } from "../charge/extras.ts";
 import { Produced } from "../charge/produced.ts";
 import type { Answering } from "./answering.ts";
 
@@ -20,9 +19,8 @@ function settleFailure({ generation, bill }: FailingCall, error: FailedAnswer): 
   const { attempt, request } = generation;
   const { exchange } = generation.call;
   assert(attempt !== null, "a provider has failed without an attempt");
-  exchange.brokenBy = error;
   exchange.dropped = attempt.dropped;
-  exchange.extras = usedExtras(exchange, error.extras);
+  bill.noteExtras(error.extras);
   const evidence = {
     // Tokens that it does not report are not charged: the failure may have come before them.
     usage: error.usage ?? noUsage,
@@ -30,5 +28,5 @@ function settleFailure({ generation, bill }: FailingCall, error: FailedAnswer): 
     produced: () => new Produced(),
     requestBytes: request.bytes,
   };
-  return bill.settle("failed", evidence, error.status, null);
+  return bill.settle("failed", evidence, error.status, null, error);
 }

@@ -2,7 +2,6 @@ import { hasTokens } from "../../base/usage/usage.ts";
 import type { StoredResponse } from "../../store/store.ts";
 import { isAbandoned, settleAbandoned } from "../charge/abandoned.ts";
 import type { Evidence } from "../charge/bill.ts";
-import { usedExtras } from "../charge/extras.ts";
 import { Produced } from "../charge/produced.ts";
 import { type Delivery, recordFacts } from "./answering.ts";
 import type { StreamRelayer } from "./stream-relayer.ts";
@@ -60,14 +59,17 @@ export class StreamBill {
 
   /** Journals about what a client would pay that left now, so that a crash does not cost more. */
   journal(): void {
-    const { call, bill, generation } = this.#answering;
-    const { exchange } = call;
-    exchange.extras = usedExtras(exchange, this.#relayer.extras);
+    const { bill, generation } = this.#answering;
+    bill.noteExtras(this.#relayer.extras);
     bill.progress(this.evidence(), generation.estimatedInput.tokens);
   }
 
   /** Whether anything is charged: if nothing had been produced, only a client that disconnects too often pays for the input. */
-  async settleBrokenOff(outcome: "failed" | "cancelled", stored: StoredResponse | null): Promise<boolean> {
+  async settleBrokenOff(
+    outcome: "failed" | "cancelled",
+    stored: StoredResponse | null,
+    brokenBy: unknown,
+  ): Promise<boolean> {
     const { call, bill, generation } = this.#answering;
     const { gateway, exchange } = call;
     void recordFacts(this.#answering, this.#relayer, "");
@@ -76,13 +78,13 @@ export class StreamBill {
     const isBegun = outcome === "cancelled" ? hasCharge(this.#relayer) : this.#relayer.started;
     const isCharged = isWhole || isBegun;
     if (isCharged) {
-      await bill.settle(outcome, this.evidence(), 200, stored);
+      await bill.settle(outcome, this.evidence(), 200, stored, brokenBy);
       return true;
     }
-    exchange.billable.told = this.#relayer.usage ?? this.#relayer.partialUsage;
+    exchange.attempts.reported = this.#relayer.usage ?? this.#relayer.partialUsage;
     if (outcome === "cancelled" && isAbandoned(exchange)) {
       const counted = { requestBytes: generation.request.bytes };
-      return settleAbandoned(gateway, exchange, bill, counted, 200);
+      return settleAbandoned(gateway, bill, counted, 200);
     }
     bill.release();
     return false;

@@ -311,7 +311,7 @@ export class StreamPump implements Guarded, StreamSource {
   async #endLeft(): Promise<void> {
     this.#state = "over";
     try {
-      await this.#bill.settleBrokenOff("cancelled", this.#recording.stored);
+      await this.#bill.settleBrokenOff("cancelled", this.#recording.stored, null);
       this.#end("cancelled", null);
     } catch (error) {
       this.#end("cancelled", error);
@@ -326,8 +326,9 @@ export class StreamPump implements Guarded, StreamSource {
     let charged: Usage | null = null;
     this.#opened.abort();
     try {
-      this.#exchange.brokenBy = error;
-      if (await this.#bill.settleBrokenOff("failed", null)) charged = this.#exchange.usage;
+      if (await this.#bill.settleBrokenOff("failed", null, error)) {
+        charged = this.#exchange.charge?.usage ?? null;
+      }
     } catch (unsettled) {
       error = publicErrorOf(unsettled);
     }

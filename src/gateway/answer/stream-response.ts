@@ -14,10 +14,11 @@ import { TranslatedRelayer } from "./translated-relayer.ts";
 /** Begins a stream. From here on its pump settles the bill and ends the exchange. */
 export function streamResponse(answering: Answering): Response {
   const relayer = relayerOf(answering);
-  const { compaction, id } = answering.call.exchange;
+  const { exchange, turn } = answering.call;
+  const { compaction } = turn;
   return relayStream(
     answering,
-    compaction === null ? relayer : new CompactionRelayer(compaction, relayer, id),
+    compaction === null ? relayer : new CompactionRelayer(compaction, relayer, exchange.id),
   );
 }
 
@@ -48,9 +49,9 @@ export function relayStream(
   return response;
 }
 
-function relayerOf({ call: { exchange }, generation, attempt }: Answering): StreamRelayer {
+function relayerOf({ call: { exchange, turn }, generation, attempt }: Answering): StreamRelayer {
   const { clientDialect: dialect } = generation;
-  const isKept = exchange.keeping !== null || exchange.compaction !== null;
+  const isKept = turn.keeping !== null || turn.compaction !== null;
   if (attempt.translation !== null || !isSpoken(dialect, [attempt.dialect]))
     return new TranslatedRelayer(attempt.reread().stream(), exchange.id);
   return new PassthroughRelayer({

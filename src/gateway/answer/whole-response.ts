@@ -28,12 +28,12 @@ export async function readOrChargeFailure(answering: Answering): Promise<WholeAn
   try {
     keepUpstreamContent(answering);
     const read = await readWhole(answering);
-    const { compaction } = answering.call.exchange;
+    const { compaction } = answering.call.turn;
     whole = compaction === null ? read : compactedWhole(compaction, read, answering.generation.stream);
   } catch (error) {
     return chargeFailure(answering, error);
   }
-  answering.call.exchange.billable.told = whole.usage;
+  answering.call.exchange.attempts.reported = whole.usage;
   // A translated answer shows what is charged for it, also where the provider reports nothing and it is counted here.
   if (whole.showing === undefined) return { ...whole, body: await inConversation(answering, whole.body) };
   const estimated = await answering.bill.estimated(evidenceOf(answering, whole));
@@ -72,12 +72,12 @@ function evidenceOf({ generation }: Answering, whole: WholeAnswer): Evidence {
 }
 
 export function wholeResponse(answering: Answering, whole: WholeAnswer): Response {
-  const { call, generation, opened } = answering;
-  const { gateway, exchange, key } = call;
+  const { call, generation, opened, bill } = answering;
+  const { exchange } = call;
   const headers = commonHeaders(exchange);
   addMissingHeaders(headers, opened.headers);
   addHeaders(headers, contentHeaders(answering));
-  addCostHeaders(headers, gateway, exchange, key);
+  addCostHeaders(headers, bill, bill.shown);
   recordContent(
     exchange,
     [whole.body],

@@ -45,7 +45,7 @@ export abstract class ExchangePlan {
   }
 
   attemptFailed(...failed: FailedAttempt): void {
-    this.exchange.attemptFailed(...failed);
+    this.exchange.attempts.addFailed(...failed);
   }
 
   keepable(message: string): string {

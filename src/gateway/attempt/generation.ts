@@ -5,9 +5,10 @@ import type { OutputLimit } from "../../dialects/output-limit.ts";
 import { type ClientDialectName, clientDialect } from "../../dialects/registry.ts";
 import type { Deployment, GenerationPlan, ReceivedBytes } from "../../upstream/upstream.ts";
 import type { Prepared } from "../../vendors/provider.ts";
+import type { AskedExtras } from "../charge/extras.ts";
 import type { WantedHold } from "../charge/hold.ts";
 import { recordUpstream } from "../content.ts";
-import type { Exchange } from "../exchange.ts";
+import type { TurnInMaking } from "../conversations/turn-body.ts";
 import type { HoldPlan } from "../lifecycle.ts";
 import { conversationHash } from "../request/conversation.ts";
 import type { ClientRequest } from "../request/request.ts";
@@ -15,6 +16,13 @@ import type { RoutedCall } from "../stages.ts";
 import type { Attempt } from "./attempt.ts";
 import { ExchangePlan } from "./exchange-plan.ts";
 import { type PreparedAttempt, prepareAttempt, prepareLargeAttempt } from "./prepare.ts";
+
+/** A request within the limits of its model, and what it may cost beside its tokens. */
+export interface PricedGeneration {
+  readonly limit: OutputLimit;
+  readonly estimatedInput: InputEstimate;
+  readonly extras: AskedExtras | null;
+}
 
 /** A client's request as a plan for the upstream. */
 export class Generation extends ExchangePlan implements GenerationPlan, HoldPlan {
@@ -27,16 +35,17 @@ export class Generation extends ExchangePlan implements GenerationPlan, HoldPlan
   readonly limit: OutputLimit;
   readonly estimatedInput: InputEstimate;
   readonly atSeconds: number;
-  readonly keeping: Exchange["keeping"];
+  readonly keeping: TurnInMaking | null;
   readonly isCompactedUpstream: boolean;
   readonly hasSlot = false;
   /** Whether reasoning of earlier turns is sent with what proves it. */
   sendsProofs = true;
   /** The last attempt. */
   attempt: Attempt | null = null;
+  readonly #extras: AskedExtras | null;
   #conversation: number | null = null;
 
-  constructor(call: RoutedCall, request: ClientRequest, limit: OutputLimit, estimatedInput: InputEstimate) {
+  constructor(call: RoutedCall, request: ClientRequest, { limit, estimatedInput, extras }: PricedGeneration) {
     super(call);
     const { exchange, dialect } = call;
     this.request = request;
@@ -47,17 +56,20 @@ export class Generation extends ExchangePlan implements GenerationPlan, HoldPlan
     this.limit = limit;
     this.estimatedInput = estimatedInput;
     this.atSeconds = Math.floor(exchange.atMs / 1000);
-    this.keeping = exchange.keeping;
-    this.isCompactedUpstream = exchange.isCompactedUpstream;
+    this.keeping = call.turn.keeping;
+    this.isCompactedUpstream = call.turn.isCompactedUpstream;
+    this.#extras = extras;
   }
 
   get wanted(): WantedHold {
     const { model, request, limit, estimatedInput } = this;
-    const { key, storedInput } = this.call;
+    const { key, storedInput, requestedModel } = this.call;
     const input = maxInputTokens(estimatedInput, model.contextWindow) + storedInput;
     return {
       key,
       model,
+      requestedModel,
+      extras: this.#extras,
       atMost: { input, output: limit.maxOutputTokens },
       usual: { input: estimatedInput.tokens + storedInput, output: limit.maxOutputTokens },
       storedInput,
@@ -75,7 +87,7 @@ export class Generation extends ExchangePlan implements GenerationPlan, HoldPlan
 
   get conversation(): number | null {
     if (this.model.affinity === "none") return null;
-    this.#conversation ??= conversationHash(this.keyId, this.exchange.session, this.request);
+    this.#conversation ??= conversationHash(this.keyId, this.call.session, this.request);
     return this.#conversation;
   }
 

@@ -1,12 +1,12 @@
 import { GatewayError, invalidRequest } from "../../base/errors.ts";
-import type { ModelRun } from "../../catalog/catalog.ts";
+import type { Catalog, ModelRun } from "../../catalog/catalog.ts";
 import { highestPrice } from "../../catalog/price.ts";
 import type { OtherRun } from "../../catalog/priced-usage.ts";
 import { pathOf } from "../../dialects/names/name-path.ts";
 import type { HostedTool } from "../../dialects/tools/hosted-tools.ts";
-import type { Exchange } from "../exchange.ts";
+import type { Deployment } from "../../upstream/upstream.ts";
 import type { DestinationPrices } from "./destination-prices.ts";
-import type { HeldRound } from "./extras.ts";
+import type { AskedExtras, HeldRound } from "./extras.ts";
 import { heldCalls } from "./held-calls.ts";
 
 /**
@@ -47,15 +47,15 @@ function advisorOf(
  * The model that has run beside an answer, by the name that the provider reports; one that is not known here is taken for the
  * one that was asked for. Null if none was.
  */
-export function runsBeside({
-  configured,
-  deployment,
-  askedExtras,
-}: Pick<Exchange, "configured" | "deployment" | "askedExtras">): (name: string) => OtherRun | null {
+export function runsBeside(
+  catalog: Catalog,
+  deployment: Deployment | null,
+  requested: AskedExtras | null,
+): (name: string) => OtherRun | null {
   return (name) => {
-    const run = configured.catalog.findRun(name, deployment?.provider.settings.name ?? "");
+    const run = catalog.findRun(name, deployment?.provider.settings.name ?? "");
     if (run !== undefined && isPriced(run)) return { id: run.model.id, price: run.price };
-    return askedExtras?.rounds.find(({ other }) => other !== null)?.other ?? null;
+    return requested?.rounds.find(({ other }) => other !== null)?.other ?? null;
   };
 }
 

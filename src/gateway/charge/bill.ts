@@ -1,5 +1,6 @@
 import { assert } from "../../base/assert.ts";
-import { tokensOf } from "../../base/money/rates.ts";
+import { type Quantities, tokensOf } from "../../base/money/rates.ts";
+import { type ExtraUsage, noCalls, type ReportedExtras } from "../../base/usage/extra-usage.ts";
 import {
   answerOf,
   noUsage,
@@ -15,10 +16,18 @@ import type { TokenCounter } from "../../catalog/tokens/counter.ts";
 import { lowRequestCount } from "../../catalog/tokens/low-count.ts";
 import { isClaude } from "../../dialects/translation/model-traits.ts";
 import type { Accounts, Hold, Settlement } from "../../ledger/accounts.ts";
-import type { KeyRecord, Outcome, OutcomeRecord, PricedCharge, StoredResponse } from "../../store/store.ts";
+import type {
+  KeyRecord,
+  Outcome,
+  OutcomeRecord,
+  PricedCharge,
+  StoredResponse,
+  TurnRecord,
+} from "../../store/store.ts";
 import type { Exchange } from "../exchange.ts";
 import { runsBeside } from "./advisors.ts";
 import { believe } from "./believe.ts";
+import { type AskedExtras, usedExtras } from "./extras.ts";
 import type { Produced } from "./produced.ts";
 
 /** Counts tokens locally; never rejects. */
@@ -56,6 +65,14 @@ export interface BillParts {
   readonly hold: Hold;
   /** What the hold was priced for: no estimate is charged above it. */
   readonly held: HoldTokens;
+  /** What the request asks for that costs more than its tokens. */
+  readonly requestedExtras: AskedExtras | null;
+}
+
+/** A charge as the client is shown it. */
+export interface ShownCharge {
+  readonly cost: number;
+  readonly quantities: Quantities | null;
 }
 
 /**
@@ -64,6 +81,10 @@ export interface BillParts {
  */
 export class Bill {
   readonly #parts: BillParts;
+  /** The turns that the settle stores together with the charge. */
+  turns: readonly TurnRecord[] | undefined = undefined;
+  /** What has been used so far that costs more than its tokens. */
+  #extras: ExtraUsage | null = null;
   #estimated: Promise<Usage> | null = null;
   #lowInput: number | null = null;
 
@@ -80,11 +101,41 @@ export class Bill {
     return this.#parts.held;
   }
 
+  get key(): KeyRecord {
+    return this.#parts.key;
+  }
+
+  get hold(): Hold {
+    return this.#parts.hold;
+  }
+
+  /** What is left of the tightest limit, in nano-credits or tokens; infinite without one. */
+  get remaining(): number {
+    const { terms, hold } = this.#parts;
+    return terms.accounts.remaining(hold);
+  }
+
   /** What will be charged in any case, where that follows from the request alone. */
-  announced(): number {
-    const { cost, quantities } = this.#chargeFor(noUsage);
-    this.#parts.exchange.quantities = quantities;
-    return cost;
+  announced(): ShownCharge {
+    return this.#chargeFor(noUsage);
+  }
+
+  /** What was charged. */
+  get shown(): ShownCharge {
+    const { exchange, hold } = this.#parts;
+    return { cost: hold.charged, quantities: exchange.charge?.quantities ?? null };
+  }
+
+  /** Takes what the provider reports beside tokens; null if it has not reported anything yet. */
+  noteExtras(reported: ReportedExtras | null): void {
+    const { exchange, requestedExtras } = this.#parts;
+    const price = exchange.attempts.deployment?.price ?? null;
+    this.#extras = usedExtras(requestedExtras, exchange.dropped, price, reported);
+  }
+
+  /** No tool is known to have been called. */
+  noteNoCalls(): void {
+    if (this.#extras !== null) this.#extras = { ...this.#extras, calls: noCalls };
   }
 
   /** Gives the hold back; nothing is charged. */
@@ -120,23 +171,25 @@ export class Bill {
 
   /**
    * Charges for the call; resolves when that is durable. What the provider has counted is charged at once. If it rejects,
-   * the hold may still be open and has to be released.
+   * the hold may still be open and has to be released. `brokenBy` is why a response broke off.
    */
   async settle(
     outcome: Outcome,
     evidence: Evidence,
     status: number,
     response: StoredResponse | null,
+    brokenBy: unknown = null,
   ): Promise<void> {
     const { terms, exchange, hold } = this.#parts;
     const reported = this.#believed(evidence);
-    const areExtrasSure = this.#parts.exchange.extras?.isDoubtful !== true;
+    const areExtrasSure = this.#extras?.isDoubtful !== true;
     const basis = areExtrasSure && isMeasured(reported, evidence) ? "measured" : "estimated";
     const usage =
       basis === "measured"
         ? reported
         : await (this.#estimated ?? this.#estimate(reported, evidence, outcome === "cancelled"));
-    const settlement = this.#settlement(outcome, { usage, basis, evidence }, status, response);
+    const record = this.#outcomeRecordOf(outcome, status, brokenBy);
+    const settlement = this.#settlement(outcome, { usage, basis, evidence }, status, response, record);
     await terms.accounts.settle(hold, settlement);
     if (settlement.outcomeRecord !== null) exchange.isOutcomeRecorded = true;
   }
@@ -161,9 +214,9 @@ export class Bill {
   }
 
   #believed({ usage, partialUsage }: Evidence): ReportedUsage {
-    const { exchange, held } = this.#parts;
-    const contextWindow = exchange.deployment?.model.contextWindow ?? null;
-    const mayRepeat = exchange.askedExtras?.mayRepeat ?? false;
+    const { exchange, held, requestedExtras } = this.#parts;
+    const contextWindow = exchange.attempts.deployment?.model.contextWindow ?? null;
+    const mayRepeat = requestedExtras?.mayRepeat ?? false;
     return believe(usage ?? partialUsage ?? unreported, { contextWindow, mayRepeat, held });
   }
 
@@ -187,7 +240,8 @@ export class Bill {
 
   #countInput({ countInput, requestBytes }: Evidence): Promise<number> {
     const { exchange, key, terms } = this.#parts;
-    const isForClaude = exchange.deployment !== null && isClaude(exchange.deployment);
+    const { deployment } = exchange.attempts;
+    const isForClaude = deployment !== null && isClaude(deployment);
     return countInput?.() ?? terms.tokens.of(key.id).request(requestBytes, isForClaude);
   }
 
@@ -196,22 +250,22 @@ export class Bill {
     { usage, basis, evidence }: UsedEvidence,
     status: number,
     response: StoredResponse | null,
+    outcomeRecord: OutcomeRecord | null,
   ): Settlement {
     const { exchange, key } = this.#parts;
-    exchange.usage = usage;
-    exchange.basis = basis;
+    const { attempts } = exchange;
     const charge = this.#chargeFor(usage);
-    exchange.listCostNano = charge.listCostNano;
-    exchange.quantities = charge.quantities;
+    const facts = { usage, basis, quantities: charge.quantities, listCostNano: charge.listCostNano };
+    exchange.charge = facts;
     return {
       ...charge,
       basis,
       outcome,
-      provider: exchange.deployment?.provider.settings.name ?? "",
-      record: outcome === "cancelled" ? null : exchange.usageRecord(outcome, status),
+      provider: attempts.deployment?.provider.settings.name ?? "",
+      record: outcome === "cancelled" ? null : exchange.usageRecord(outcome, status, facts),
       response,
-      outcomeRecord: this.#outcomeRecordOf(outcome, status),
-      attempts: exchange.billable.charged({
+      outcomeRecord,
+      attempts: attempts.charged({
         outcome,
         isEstimated: basis === "estimated",
         told: evidence.usage ?? evidence.partialUsage,
@@ -219,28 +273,25 @@ export class Bill {
         outputTokens: usage.outputTokens,
         costNano: charge.listCostNano ?? (key.mode === "credit" ? charge.cost : 0),
       }),
-      turns: outcome === "completed" ? exchange.turns : undefined,
+      turns: outcome === "completed" ? this.turns : undefined,
     };
   }
 
   /** Stored in the transaction that charges. Null if the exchange completed at the first attempt. */
-  #outcomeRecordOf(outcome: Outcome, status: number): OutcomeRecord | null {
+  #outcomeRecordOf(outcome: Outcome, status: number, brokenBy: unknown): OutcomeRecord | null {
     const { exchange } = this.#parts;
-    if (outcome === "completed" && exchange.failedAttempts.length === 0) return null;
-    return exchange.outcomeRecord(outcome, status, outcome === "completed" ? null : exchange.brokenBy);
+    if (outcome === "completed" && exchange.attempts.failed.length === 0) return null;
+    return exchange.outcomeRecord(outcome, status, outcome === "completed" ? null : brokenBy);
   }
 
   /** Credit keys pay what the usage costs. Token-budget keys pay its tokens, and what it would have cost is noted. */
   #chargeFor(usage: Usage): PricedCharge {
-    const { key, exchange, microUsdPerCredit } = this.#parts;
-    assert(
-      exchange.deployment !== null || key.mode !== "credit",
-      "what a call costs depends on who has answered it",
-    );
-    const price = exchange.deployment?.price ?? null;
-    const runOf = usage.rounds && runsBeside(exchange);
-    const { rates, quantities, costNano } = priced(usage, price, microUsdPerCredit, exchange.extras, runOf);
-    const { served } = exchange.billable;
+    const { key, exchange, microUsdPerCredit, requestedExtras } = this.#parts;
+    const { deployment, served } = exchange.attempts;
+    assert(deployment !== null || key.mode !== "credit", "what a call costs depends on who has answered it");
+    const price = deployment?.price ?? null;
+    const runOf = usage.rounds && runsBeside(exchange.configured.catalog, deployment, requestedExtras);
+    const { rates, quantities, costNano } = priced(usage, price, microUsdPerCredit, this.#extras, runOf);
     if (key.mode === "credit") return { cost: costNano, rates, quantities, listCostNano: null, served };
     const listCostNano = price === null ? null : costNano;
     return { cost: tokensOf(quantities), rates, quantities, listCostNano, served };

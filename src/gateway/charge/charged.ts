@@ -28,7 +28,7 @@ export async function charged<Answer>(
     return answer;
   } catch (error) {
     try {
-      if (bill.isOpen && isAbandoned(exchange)) await settleAbandoned(gateway, exchange, bill, wanted);
+      if (bill.isOpen && isAbandoned(exchange)) await settleAbandoned(gateway, bill, wanted);
     } finally {
       bill.release();
     }

@@ -44,13 +44,6 @@ export interface OtherModel {
   readonly maxOutputTokens: number | null;
 }
 
-/** What is known of a request that is being served. */
-interface Served {
-  readonly askedExtras: AskedExtras | null;
-  readonly dropped: readonly string[];
-  readonly deployment: { readonly price: Price | null } | null;
-}
-
 const noTiers: Tiers = {};
 
 /**
@@ -58,12 +51,14 @@ const noTiers: Tiers = {};
  * A tier whose field was dropped on the way is not asked for: no price follows from what the provider has not seen.
  */
 export function usedExtras(
-  { askedExtras: asked, dropped, deployment }: Served,
+  asked: AskedExtras | null,
+  dropped: readonly string[],
+  price: Price | null,
   reported: ReportedExtras | null,
 ): ExtraUsage | null {
   if (asked === null && (reported === null || reported === nothingReported)) return null;
   const sent = asked === null ? noTiers : without(dropped, asked.tiers);
-  const tiers = usedTiers(sent, reported?.tiers ?? noTiers, deployment?.price ?? null);
+  const tiers = usedTiers(sent, reported?.tiers ?? noTiers, price);
   const believed = believedCalls(reported?.calls ?? noCalls, asked?.most.calls ?? noCalls);
   const calls = withLeast(believed, asked?.least ?? noCalls);
   const { audioInputTokens = 0, audioOutputTokens = 0 } = reported ?? {};

@@ -8,11 +8,16 @@ import type { KeyRecord } from "../../store/store.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import { Bill, type LocalCounts } from "./bill.ts";
+import type { AskedExtras } from "./extras.ts";
 
 /** Who pays for a call, and what it may use at most. */
 export interface WantedHold {
   readonly key: KeyRecord;
   readonly model: ModelSettings;
+  /** The alias that the client named the model by; null if it was the model's id. */
+  readonly requestedModel: string | null;
+  /** What the request asks for that costs more than its tokens; null for nothing. */
+  readonly extras: AskedExtras | null;
   /** The input is an upper bound. */
   readonly atMost: HoldTokens;
   /** The input as it is estimated, and the most output: for limits of tokens per minute, which are corrected afterwards. */
@@ -58,7 +63,8 @@ export async function holdFor(gateway: Gateway, exchange: Exchange, wanted: Want
   }
   exchange.hold = hold;
   const { microUsdPerCredit } = exchange.configured.settings;
-  return new Bill({ terms: gateway, microUsdPerCredit, exchange, key: wanted.key, hold, held });
+  const { key, extras: requestedExtras } = wanted;
+  return new Bill({ terms: gateway, microUsdPerCredit, exchange, key, hold, held, requestedExtras });
 }
 
 /** Only if the input is a good part of the hold, because a count lowers nothing else. */
@@ -68,20 +74,19 @@ function isMuch(exchange: Exchange, wanted: WantedHold, { amount }: Hold, left: 
 }
 
 function requestFor(exchange: Exchange, wanted: WantedHold, held: HoldTokens): HoldRequest {
-  const { key, model } = wanted;
+  const { key, model, requestedModel } = wanted;
   return {
     keyId: key.id,
     exchangeId: exchange.id,
     model: model.id,
-    askedModel: exchange.askedModel,
+    askedModel: requestedModel,
     labels: exchange.labels,
     amount: amountOf(exchange, wanted, held),
   };
 }
 
-function amountOf(exchange: Exchange, { key, model }: WantedHold, held: HoldTokens): number {
+function amountOf(exchange: Exchange, { key, model, extras: asked }: WantedHold, held: HoldTokens): number {
   const { catalog, settings } = exchange.configured;
-  const asked = exchange.askedExtras;
   const price = catalog.holdPrice(model);
   const amount = holdAmount(key.mode, held, price, settings.microUsdPerCredit, asked?.most ?? null);
   if (asked === null || asked.rounds.length === 0) return amount;

@@ -31,10 +31,10 @@ export async function reserveTokens(gateway: Gateway, exchange: Exchange, wanted
 
 /** Gives back what was not used, once the exchange has ended. Only what was charged counts as used. */
 export function correctTokens({ rateLimits }: Gateway, exchange: Exchange): void {
-  const { reservedTokens, hold, quantities } = exchange;
+  const { reservedTokens, hold, charge } = exchange;
   if (reservedTokens === null || !reservedTokens.verdict.allowed) return;
   const { buckets, amount } = reservedTokens;
-  const used = hold?.state === "settled" && quantities !== null ? tokensOf(quantities) : 0;
+  const used = hold?.state === "settled" && charge !== null ? tokensOf(charge.quantities) : 0;
   rateLimits.correct(buckets, amount - used);
 }
 

@@ -18,10 +18,10 @@ import type { KeyRecord } from "../../store/store.ts";
 import { vendorOf } from "../../vendors/registry.ts";
 import { largeBodyBytes } from "../body-worker/is-large.ts";
 import type { Configured } from "../configured.ts";
-import type { Exchange } from "../exchange.ts";
 import type { ClientRequest } from "../request/request.ts";
 import type { AdmittedCall } from "../stages.ts";
 import { type Compaction, type Conversation, pathOfItem } from "./compacting.ts";
+import type { TurnInMaking } from "./turn-body.ts";
 
 function sealOf(secret: Uint8Array, keyId: string): Seal {
   return { key: secret, context: keyId, version: 1 };
@@ -72,14 +72,20 @@ export function compactsItself({ catalog, settings }: Configured, key: KeyRecord
   });
 }
 
-/** Notes in the exchange that its answer is a summary, and returns the request for one. */
+/** A summary that is asked for: the request for it, and how it is answered with. */
+interface SummaryRequest {
+  readonly compaction: Compaction;
+  readonly pieces: readonly Uint8Array[];
+}
+
 export async function summarise(
   admitted: AdmittedCall,
   { body, truncated, bytes, large, modelId, stream }: ClientRequest,
   form: Compaction["form"],
   conversation: Conversation,
   secret: Uint8Array,
-): Promise<readonly Uint8Array[]> {
+  keeping: TurnInMaking | null,
+): Promise<SummaryRequest> {
   const { gateway, exchange, keyId } = admitted;
   const { items } = conversation;
   const foreign = items.findIndex(isCompaction);
@@ -87,8 +93,7 @@ export async function summarise(
     const message = `Item ${JSON.stringify(items[foreign]?.id)} is another provider's compaction, which this model's provider cannot read.`;
     throw invalidRequest(message, pathOfItem(conversation, foreign));
   }
-  const { keeping, configured } = exchange;
-  const { settings, catalog } = configured;
+  const { settings, catalog } = exchange.configured;
   const model = catalog.find(modelId);
   const source = {
     dialect: clientDialect("responses"),
@@ -98,26 +103,28 @@ export async function summarise(
     estimatedInputTokens: 0,
     kept: keeping === null ? undefined : { parentId: continuedId(truncated), isStored: keeping.isStored },
   };
-  exchange.compaction = {
+  const compaction: Compaction = {
     form,
     kept: keptMessages(items).map((item) => ({ ...item, id: item.id ?? newId("msg_") })),
     context: { source, id: newId("resp_"), itemId: newId("cmp_") },
     seal: (summary) => sealText(Buffer.from(summary), sealOf(secret, keyId)),
   };
-  const maxOutputTokens = mostOfSummary(settings, model);
+  const maxOutputTokens = maxSummaryTokens(settings, model);
   const changes = { maxOutputTokens, stream: form === "response" && stream };
-  if (sizeOf(items) < largeBodyBytes) return summaryRequest(bytes, items, conversation.naming, changes);
+  if (sizeOf(items) < largeBodyBytes) {
+    return { compaction, pieces: summaryRequest(bytes, items, conversation.naming, changes) };
+  }
   const job = { type: "summary", asked: [bytes, items, conversation.naming, changes] } as const;
-  return [await gateway.largeBodies.runRequest(job, admitted)];
+  return { compaction, pieces: [await gateway.largeBodies.runRequest(job, admitted)] };
 }
 
-function mostOfSummary({ responses }: Settings, model: PublishedLimits | undefined): number {
+function maxSummaryTokens({ responses }: Settings, model: PublishedLimits | undefined): number {
   return Math.min(responses.compactionMaxTokens, model?.maxOutputTokens ?? responses.compactionMaxTokens);
 }
 
 /** A provider that compacts by itself is held for as much as a summary may have. */
-export function compactionLimit({ configured }: Exchange, model: PublishedLimits): OutputLimit {
-  return asIs(mostOfSummary(configured.settings, model));
+export function compactionLimit({ settings }: Configured, model: PublishedLimits): OutputLimit {
+  return asIs(maxSummaryTokens(settings, model));
 }
 
 /** The response or the conversation that a request continues. */

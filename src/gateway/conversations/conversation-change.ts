@@ -6,7 +6,7 @@ import { noSuchItem } from "../request/provider-id-owners.ts";
 import { readRequest } from "../request/read-request.ts";
 import type { AdmittedCall } from "../stages.ts";
 import { misplacedTrigger, withSummary } from "./compaction.ts";
-import { isReference } from "./continue.ts";
+import { isReference } from "./find-conversation.ts";
 import { isAddressable, withoutMinted } from "./item-ids.ts";
 import { KnownCalls } from "./known-calls.ts";
 import type { TurnReader } from "./turns.ts";
@@ -30,7 +30,7 @@ export async function readChange(
   // The official SDKs send no body for a conversation without anything.
   if (kind === "conversation" && exchange.call.request.body === null) return { items: [], metadata: {} };
   const { turns, idOwners } = gateway;
-  const request = await readRequest(call.admitted, kind);
+  const { request } = await readRequest(call.admitted, kind);
   const things = request.mentions.references.filter((reference) => reference.kind === "thing");
   if (things.length > 0) await idOwners.find(key, things);
   const sent = request.inputItems("items");

@@ -10,6 +10,7 @@ import {
   itemsAt,
 } from "../../dialects/openai-responses/client/turn-items.ts";
 import { largeEventBytes } from "../../dialects/sse/parse-event.ts";
+import type { TurnRecord } from "../../store/store.ts";
 import { bytesOf, type Piece } from "../answer/stream-relayer.ts";
 import type { LargeBodies } from "../body-worker/body-worker.ts";
 import { hasManyValues, largeBodyBytes } from "../body-worker/is-large.ts";
@@ -22,30 +23,29 @@ import { copyTurn, type Turn, type TurnInMaking } from "./turn-body.ts";
 type KeptCall = Pick<RoutedCall, "gateway" | "exchange" | "keyId" | "model">;
 
 /**
- * Notes in the exchange what the settle keeps of an answer: its whole body, or the piece that ends its stream. Nothing if nothing
- * is to be kept, or if the answer is none that can be continued.
+ * Returns what the settle stores of a response, given its whole body or the piece that ends its stream. Undefined if it cannot be
+ * continued, or only its connection remembers it.
  */
 export function recordTurn(
   call: KeptCall,
+  keeping: TurnInMaking,
   answer: Piece,
   { streamed, endedIds = null }: AnswerParts = {},
-): Promise<void> | undefined {
+): RecordedTurns | Promise<RecordedTurns> {
   const { gateway, exchange, keyId, model } = call;
-  const { keeping, deployment, configured } = exchange;
-  if (keeping === null) return undefined;
+  const { deployment } = exchange.attempts;
   if (keeping.isProviders && deployment?.dialects.includes("responses")) return undefined;
   const { request } = keeping;
   if (request !== undefined && endedIds !== null && keeping.isStored && typeof answer !== "string") {
     const provider = deployment?.provider.settings.name ?? "";
     const facts = { keyId, model: model.id, provider, request, answer, endedIds };
-    const turn = gateway.turns.recordVerbatim(facts, configured.settings);
-    if (turn !== null) {
-      exchange.turns = [turn];
-      return undefined;
-    }
+    const turn = gateway.turns.recordVerbatim(facts, exchange.configured.settings);
+    if (turn !== null) return [turn];
   }
   return recordSplit(call, keeping, answer, streamed);
 }
+
+type RecordedTurns = readonly TurnRecord[] | undefined;
 
 /** What is known of an answer beside its bytes. */
 interface AnswerParts {
@@ -53,35 +53,38 @@ interface AnswerParts {
   readonly endedIds?: EndedIds | null | undefined;
 }
 
-/** The same by the items of the request and of the answer. */
+/** Records the items of the request and of the answer. */
 async function recordSplit(
   { gateway, exchange, keyId, model }: KeptCall,
   keeping: TurnInMaking,
   answer: Piece,
   streamed: StreamedItems | undefined,
-): Promise<void> {
+): Promise<RecordedTurns> {
   const { turns, largeBodies } = gateway;
-  const { call, deployment, configured } = exchange;
+  const { call, configured } = exchange;
+  const { deployment } = exchange.attempts;
   const { parentId, before, conversation = null } = keeping;
   try {
     const response = await readEnded(largeBodies, answer, streamed);
-    if (response === null) return;
-    if (keeping.isCompacted && !response.output.some(isCompaction)) return;
+    if (response === null) return undefined;
+    if (keeping.isCompacted && !response.output.some(isCompaction)) return undefined;
     const input = keeping.input();
     // A server may repeat an id. What continues a response must not take its place, and so become its own parent.
     const isRepeated = before.some(({ id }) => id === response.id);
+    let recorded: readonly TurnRecord[] | undefined;
     if (keeping.isStored && !isRepeated) {
       const provider = deployment?.provider.settings.name ?? "";
       const continuing = withUnstored({ parentId, input }, before);
       const facts = { keyId, model: model.id, provider, ...continuing, response, conversation };
-      exchange.turns = await turns.record(facts, configured.settings);
+      recorded = await turns.record(facts, configured.settings);
     }
     // One may also be more than a key may keep.
-    const isStored = exchange.turns?.some(({ id }) => id === response.id) ?? false;
+    const isStored = recorded?.some(({ id }) => id === response.id) ?? false;
     call.remembered?.remember([...before, copyTurn({ parentId, input, isStored, ...response })]);
+    return recorded;
   } catch (error) {
     // A provider's JSON is scanned as strictly as a client's. The client gets what it was answered nevertheless.
-    if (error instanceof GatewayError || error instanceof SyntaxError) return;
+    if (error instanceof GatewayError || error instanceof SyntaxError) return undefined;
     throw error;
   }
 }

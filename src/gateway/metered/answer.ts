@@ -13,7 +13,6 @@ import { largeBodyBytes } from "../body-worker/is-large.ts";
 import { lengthOf } from "../body-worker/join-shared.ts";
 import { largeBodyPacer } from "../body-worker/large-body-pacer.ts";
 import type { Evidence } from "../charge/bill.ts";
-import { usedExtras } from "../charge/extras.ts";
 import { Produced } from "../charge/produced.ts";
 import { recordContent, wholeBodyOf } from "../content.ts";
 import { addCostHeaders, addHeaders, addMissingHeaders, commonHeaders } from "../headers.ts";
@@ -45,7 +44,7 @@ async function deliver(asking: HeldMeteredCall, answered: Answered): Promise<Res
     ? readAnswers(asking, answered).catch((error) => chargeParts(asking, answered, error))
     : chargeParts(asking, answered, answered.failure));
   if (exchange.hasClientLeft && !exchange.outlivesClient && exchange.claim === null) throw clientLeft();
-  exchange.extras = usedExtras(exchange, found.extras);
+  asking.bill.noteExtras(found.extras);
   const evidence = evidenceOf(asking, found, () => [asking.request.body]);
   const estimated = await asking.bill.estimated(evidence);
   const body = found.bodyWith(estimated ?? found.usage ?? noUsage);
@@ -62,13 +61,11 @@ function clientLeft(): GatewayError {
 
 /** A provider that fails and says what it has used is paid for it. Rejects with the failure. */
 export async function chargeFailure(asking: HeldMeteredCall, error: unknown): Promise<never> {
-  const { call, bill } = asking;
-  const { exchange } = call;
+  const { bill } = asking;
   if (isBilled(error)) {
-    exchange.brokenBy = error;
-    exchange.extras = usedExtras(exchange, error.extras);
+    bill.noteExtras(error.extras);
     const evidence = evidenceOf(asking, { usage: error.usage ?? noUsage }, () => []);
-    await bill.settle("failed", evidence, error.status, null);
+    await bill.settle("failed", evidence, error.status, null, error);
   }
   throw error;
 }
@@ -78,20 +75,19 @@ export async function chargeFailure(asking: HeldMeteredCall, error: unknown): Pr
  * asked, and bill them. Rejects with the failure.
  */
 async function chargeParts(asking: HeldMeteredCall, answered: Answered, cause: unknown): Promise<never> {
-  const { call, bill } = asking;
-  const { exchange } = call;
+  const { bill } = asking;
   const readable = await readableParts(asking, answered);
   if (readable.parts.length === 0) throw cause;
   const error = failureOf(cause);
   const found = await readAnswers(asking, readable);
   const units = { ...certainOf(asking, readable.parts), ...found.extras.units };
-  exchange.brokenBy = error;
-  exchange.extras = usedExtras(exchange, { ...found.extras, units });
+  bill.noteExtras({ ...found.extras, units });
   await bill.settle(
     "failed",
     evidenceOf(asking, found, () => readable.parts),
     error.status,
     null,
+    error,
   );
   throw error;
 }
@@ -137,9 +133,8 @@ function evidenceOf(
   counted: () => readonly JsonObject[],
 ): Evidence {
   const { call, request } = asking;
-  const { exchange } = call;
-  const isInTokens =
-    usage !== null || (exchange.deployment !== null && asking.isInTokensAt(exchange.deployment));
+  const { deployment } = call.exchange.attempts;
+  const isInTokens = usage !== null || (deployment !== null && asking.isInTokensAt(deployment));
   return {
     // What is not counted in tokens has none.
     usage: isInTokens ? usage : noUsage,
@@ -173,12 +168,12 @@ function contentHeaders({ route }: HeldMeteredCall, { answers }: Answered): Read
 }
 
 function respond(asking: HeldMeteredCall, answered: Answered, body: readonly Piece[]): Response {
-  const { call, request } = asking;
-  const { gateway, exchange, key } = call;
+  const { call, request, bill } = asking;
+  const { exchange } = call;
   const headers = commonHeaders(exchange);
   addMissingHeaders(headers, answered.opened.headers);
   addHeaders(headers, contentHeaders(asking, answered));
-  addCostHeaders(headers, gateway, exchange, key);
+  addCostHeaders(headers, bill, bill.shown);
   recordContent(exchange, body, wholeBodyOf(exchange, headers["content-type"] ?? ""));
   releaseBytes(request.bytes);
   return bodyResponse(exchange, body, { headers });

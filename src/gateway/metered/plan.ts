@@ -32,13 +32,15 @@ export function meteredPlan(
   form: SpooledForm | null,
   pricing: MeteredPricing,
 ): MeteredPlan {
-  const { key, model } = call;
-  const { request, files, demand, usualInput, demandAt } = pricing;
+  const { key, model, requestedModel } = call;
+  const { request, files, demand, usualInput, extras, demandAt } = pricing;
   // What is charged by its hold, where the provider reports nothing, is charged as ordinary text.
   const held = { input: usualInput, output: demand.output };
   const wanted: WantedHold = {
     key,
     model,
+    requestedModel,
+    extras,
     atMost: { input: demand.input, output: demand.output },
     usual: held,
     storedInput: 0,

@@ -33,19 +33,21 @@ export interface MeteredPricing {
   readonly demand: MeteredDemand;
   /** Input tokens of an ordinary text of this size. */
   readonly usualInput: number;
+  /** What costs more than tokens. */
+  readonly extras: AskedExtras;
   /** The demand of a part of the request. */
   demandOf(part: RouteBody): MeteredDemand;
   /** The demand at a deployment that is charged by these names. */
   demandAt(body: RouteBody, priced: ReadonlySet<string>): MeteredDemand;
 }
 
-/** Throws if a provider has no such route, or something in the request has no price. Notes what costs extra. */
+/** Throws if a provider has no such route, or something in the request has no price. */
 export async function priceMetered(
   call: RoutedCall,
   name: MeteredRouteName,
   formFiles: readonly FormFile[] | null,
 ): Promise<MeteredPricing> {
-  const { exchange, configured, key, model, scope, request: sent } = call;
+  const { configured, key, model, scope, request: sent } = call;
   const route = meteredRoute(name);
   const destination = { route, configured, model, scope };
   const chosen = formatsToward(destination, sent.bytes.length);
@@ -72,9 +74,8 @@ export async function priceMetered(
   const usual = { estimatedInput: estimatedInput.tokens, estimateText };
   const usualInput = Math.max(...prices.map((priced) => demandAt(request, priced, usual).input));
   rejectUncounted(key, model, route, demand);
-  const extras = askedExtras(withoutOwnFields(request, route), call);
-  exchange.askedExtras = askedFor(demand, extras);
-  return { request, files, maxInputs, estimatedInput, demand, usualInput, demandOf, demandAt };
+  const extras = askedFor(demand, askedExtras(withoutOwnFields(request, route), call));
+  return { request, files, maxInputs, estimatedInput, demand, usualInput, extras, demandOf, demandAt };
 }
 
 /** Ids of tokens mean something else to other models than OpenAI's, and become the text that they stand for. */

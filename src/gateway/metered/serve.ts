@@ -11,7 +11,7 @@ import type { Gateway } from "../gateway.ts";
 import { type ChargedSteps, serve } from "../lifecycle.ts";
 import { readRequest, rewritten } from "../request/read-request.ts";
 import { type ClientRequest, findModel, idempotencyKeyOf, rejectUnpriced } from "../request/request.ts";
-import type { AdmittedCall, RoutedCall } from "../stages.ts";
+import { type AdmittedCall, noTurn, type ReadRequest, type RoutedCall } from "../stages.ts";
 import { answerMetered } from "./answer.ts";
 import { boundaryOf } from "./form/form-parser.ts";
 import { bodyOfForm, readForm } from "./form/read-form.ts";
@@ -49,17 +49,19 @@ class MeteredSteps implements ChargedSteps<void, MeteredPricing, MeteredPlan>, A
    * Where the answer is always whole, a client that disconnects does not end it: the provider bills it anyway, and the client's
    * retry finds it under its idempotency key.
    */
-  async read(call: AdmittedCall): Promise<ClientRequest> {
+  async read(call: AdmittedCall): Promise<ReadRequest> {
     const { exchange } = call;
     const route = this.#route;
     const form = await takeForm(call, route);
     this.#form = form;
-    const request =
-      form === null
-        ? await readRequest(call, this.#name)
-        : rewritten(exchange, bodyOfForm(form, route.takesForms ?? noFields), this.#name).sentAs(form);
+    const read = form === null ? await readRequest(call, this.#name) : this.#readForm(exchange, form);
     exchange.outlivesClient = route.streams === undefined || route.outlivesClient === true;
-    return request;
+    return read;
+  }
+
+  #readForm(exchange: Exchange, form: SpooledForm): ReadRequest {
+    const body = bodyOfForm(form, this.#route.takesForms ?? noFields);
+    return { request: rewritten(exchange, body, this.#name).sentAs(form), turn: noTurn, replay: null };
   }
 
   streams({ truncated, stream }: ClientRequest): boolean {
@@ -76,7 +78,7 @@ class MeteredSteps implements ChargedSteps<void, MeteredPricing, MeteredPlan>, A
     return model;
   }
 
-  check({ key }: AdmittedCall, request: ClientRequest, model: ModelSettings): void {
+  check({ key }: AdmittedCall, { request }: ReadRequest, model: ModelSettings): void {
     if (this.#route.prices.length > 0) rejectUnpriced(key, model);
     rejectHostedTools(request);
   }

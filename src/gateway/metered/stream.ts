@@ -3,7 +3,6 @@ import type { Opened } from "../../upstream/upstream.ts";
 import { BytesRelayer } from "../answer/bytes-relayer.ts";
 import { PassthroughRelayer } from "../answer/passthrough-relayer.ts";
 import { relayStream } from "../answer/stream-response.ts";
-import { usedExtras } from "../charge/extras.ts";
 import { addCostHeaders } from "../headers.ts";
 import { answerWhole, chargeFailure } from "./answer.ts";
 import { type BegunCall, openCall } from "./ask.ts";
@@ -16,13 +15,13 @@ function isEventStream({ head }: Opened): boolean {
 /** Sound leaves as it comes, with what it will cost. It is read to its end for a client that has left before it began. */
 function relayBytes(asking: HeldMeteredCall, begun: BegunCall): Response | Promise<Response> {
   const { call, bill, request, estimatedInput } = asking;
-  const { gateway, exchange, key } = call;
+  const { exchange } = call;
   const { opened } = begun;
   if (exchange.hasClientLeft) return answerWhole(asking, begun);
   exchange.answeredBy(opened);
-  exchange.extras = usedExtras(exchange, null);
+  bill.noteExtras(null);
   const headers: Record<string, string> = {};
-  addCostHeaders(headers, gateway, exchange, key, bill.announced());
+  addCostHeaders(headers, bill, bill.announced());
   const type = opened.head?.get("content-type") ?? null;
   if (type !== null) headers["content-type"] = type;
   const generation = { request, estimatedInput };

@@ -4,10 +4,8 @@ import { unlockConversation } from "../conversations/conversation-lock.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import { commonHeaders } from "../headers.ts";
-import type { AdmittedCall } from "../stages.ts";
+import type { AdmittedCall, Replay } from "../stages.ts";
 import { type ClientRequest, idempotencyKeyOf } from "./request.ts";
-
-type Replay = NonNullable<Exchange["replay"]>;
 
 export type Claimed = { readonly kind: "run"; readonly claim: Claim | null } | Replay;
 
@@ -32,20 +30,23 @@ export function claimIdempotency(
   return gateway.claims.claim(claim, (bytes) => admitted.awaitMemory(bytes));
 }
 
-/** Before what a request continues is looked for, which may have become longer since its answer, or be gone. */
-export async function wasAnswered(admitted: AdmittedCall, request: ClientRequest): Promise<boolean> {
+/**
+ * Claims before what a request continues is looked for, which may have become longer since its answer, or be gone. Returns the
+ * stored answer; null if there is none.
+ */
+export async function claimEarly(admitted: AdmittedCall, request: ClientRequest): Promise<Replay | null> {
   const { exchange } = admitted;
   const { call } = exchange;
-  if (!call.route.isCharged) return false;
+  if (!call.route.isCharged) return null;
   const claimed = await claimIdempotency(admitted, idempotencyKeyOf(call), request);
-  if (claimed.kind === "run") exchange.claim = claimed.claim;
-  else exchange.replay = claimed;
-  return claimed.kind === "replay";
+  if (claimed.kind === "replay") return claimed;
+  exchange.claim = claimed.claim;
+  return null;
 }
 
 /** The stored bytes again; nothing is charged. */
 export function replay(exchange: Exchange, claimed: Replay): Response {
-  exchange.replay = claimed;
+  exchange.isReplay = true;
   // It was recorded when it was first sent.
   exchange.content = null;
   const { body, status, headers: stored } = claimed.response;

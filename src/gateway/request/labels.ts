@@ -14,21 +14,24 @@ import { sessionOf } from "./conversation.ts";
 const header = "x-sluice-tags";
 const noTags: Tags = {};
 
-/** Notes what the client says about the request, and the tags that its key and its account have. Throws `invalid_request` for malformed tags. */
+/**
+ * Notes the labels of the client, its key and its account. Returns the client's own name for the conversation; null if it has none.
+ * Throws `invalid_request` for malformed tags.
+ */
 export function labelExchange(
   { gateway, exchange, key }: AdmittedCall,
   dialect: ClientDialectName,
   body: JsonObject,
-): void {
+): string | null {
   const { headers } = exchange.call.request;
   const user = clientDialect(dialect).readUser(body);
   const session = sessionOf(headers, body);
   const tags = withDefaultTags(withDefaultTags(tagsOf(headers), key.tags), key.accountTags);
-  exchange.session = session;
-  if (user === null && session === null && tags === noTags) return;
+  if (user === null && session === null && tags === noTags) return session;
   exchange.callerLabels = keptLabels({ user, session, tags }, (name, value) =>
     gateway.labelValues.isCounted(key.id, name, value, exchange.atMs),
   );
+  return session;
 }
 
 /** `x-sluice-tags: project=atlas,env=prod` */

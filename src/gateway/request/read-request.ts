@@ -10,12 +10,12 @@ import type { ClientCall } from "../client-call.ts";
 import { beginContent } from "../content.ts";
 import { continued } from "../conversations/continue.ts";
 import type { Exchange } from "../exchange.ts";
-import type { AdmittedCall, RoutedCall } from "../stages.ts";
+import { type AdmittedCall, noTurn, type ReadRequest, type RoutedCall } from "../stages.ts";
 import { type BodyLimit, readBody } from "./read-body.ts";
 import { ClientRequest, checkRequest, type Expected, expectedOf, parseTruncated } from "./request.ts";
 
 /** Reads and validates a body. Its memory counts against the budget meanwhile. */
-export async function readRequest(admitted: AdmittedCall, kind: RequestKind): Promise<ClientRequest> {
+export async function readRequest(admitted: AdmittedCall, kind: RequestKind): Promise<ReadRequest> {
   const { gateway, exchange, key } = admitted;
   const { call } = exchange;
   const reservation = gateway.bodies.reserve(key.id);
@@ -30,14 +30,13 @@ export async function readRequest(admitted: AdmittedCall, kind: RequestKind): Pr
     const expected = expectedOf(call, kind, server);
     const parsing = parseRequest(admitted, bytes, expected);
     const request = parsing instanceof Promise ? await parsing : parsing;
-    if (!canContinue(kind)) return request;
-    const whole = await continued(admitted, request, kind, (more) => limit.take(more));
-    if (whole === null) return request;
-    limit.takeWhole(lengthOf(whole.pieces));
-    const joined = await joinPieces(whole.pieces);
-    const asked = { ...expected, kind: whole.kind };
-    const rebuilt = await parseRequest(admitted, joined, asked);
-    return wantsHash(call) ? rebuilt.sentAs(request) : rebuilt;
+    if (!canContinue(kind)) return { request, turn: noTurn, replay: null };
+    const { body, turn, replay } = await continued(admitted, request, kind, (more) => limit.take(more));
+    if (body === null) return { request, turn, replay };
+    limit.takeWhole(lengthOf(body.pieces));
+    const joined = await joinPieces(body.pieces);
+    const rebuilt = await parseRequest(admitted, joined, { ...expected, kind: body.kind });
+    return { request: wantsHash(call) ? rebuilt.sentAs(request) : rebuilt, turn, replay };
   } finally {
     reservation.release();
   }

@@ -18,11 +18,10 @@ import { findModel, rejectUnpriced } from "../request/request.ts";
 export async function warmUp(gateway: Gateway, exchange: Exchange): Promise<Response> {
   const call = await admit(gateway, exchange);
   const { configured, key, keyId } = call;
-  const request = await readRequest(call, "responses");
-  const model = permitted(call, request, findModel(configured, key, request.modelId));
+  const { request, turn } = await readRequest(call, "responses");
+  const model = permitted(call, findModel(configured, key, request.modelId));
   rejectUnpriced(key, model);
-  const { keeping } = exchange;
-  if (keeping !== null) exchange.keeping = { ...keeping, isStored: false, isProviders: false };
+  const { keeping } = turn;
   const writer = clientDialect("responses").createStreamWriter({
     source: {
       dialect: clientDialect("responses"),
@@ -37,6 +36,9 @@ export async function warmUp(gateway: Gateway, exchange: Exchange): Promise<Resp
   });
   const begun = writer.write({ type: "start", usage: noUsage });
   const ended = writer.terminal();
-  await recordTurn({ gateway, exchange, keyId, model }, ended);
+  if (keeping !== null) {
+    const unstored = { ...keeping, isStored: false, isProviders: false };
+    await recordTurn({ gateway, exchange, keyId, model }, unstored, ended);
+  }
   return new Response(begun + ended, { headers: { ...commonHeaders(exchange), ...streamHeaders } });
 }

@@ -1,0 +1,115 @@
+import { shownModel } from "../../base/models/shown-model.ts";
+import { type AttemptRecord, noAttempts } from "../../base/requests/attempt.ts";
+import type { Usage } from "../../base/usage/usage.ts";
+import {
+  type AttemptCount,
+  type ChargedAttempt,
+  chargedAttempt,
+  noAttemptCounts,
+  type Served,
+  unchargedAttempt,
+} from "../../store/attempt-sums.ts";
+import type { Deployment, FailedAttempt, Opened } from "../../upstream/upstream.ts";
+import { errorCode } from "../describe-error.ts";
+
+/** A provider that has had a request for so long works on it. */
+const acceptedAfterMs = 2000;
+
+/** Failures of calls that the provider may have worked on. */
+const lateFailures: ReadonlySet<string | null> = new Set([
+  "connection_closed",
+  "incomplete_response",
+  "timeout",
+  "cancelled",
+]);
+
+/** The attempts of one exchange, and what their providers may bill for them, whether or not the exchange is charged for it. */
+export class AttemptLog {
+  /** The deployment that answers or, before that, the one tried last. */
+  deployment: Deployment | null = null;
+  count = 0;
+  /** The attempts that failed before one was answered, in order; `records` has them all. */
+  failed: readonly AttemptRecord[] = noAttempts;
+  /** The usage that the provider of the last attempt has reported; null if none. */
+  reported: Usage | null = null;
+  #earlier = noAttemptCounts;
+  #last: Served | null = null;
+  #mayBeBilled = false;
+  #isAccepted = false;
+  /** How long the answered attempt took to begin; null before that. */
+  #answeredAfterMs: number | null = null;
+
+  addFailed(...[deployment, record, credential, wasSent, reported]: FailedAttempt): void {
+    const { status, failure, durationMs } = record;
+    const isTaken = status === 200 || (status === null && wasSent && durationMs >= acceptedAfterMs);
+    this.#isAccepted = failure === "cancelled" && isTaken;
+    this.#begin(deployment, credential, status === 200 || (status === null && lateFailures.has(failure)));
+    this.reported = reported;
+    this.failed = [...this.failed, record];
+    this.count = this.failed.length;
+  }
+
+  addAnswered({ deployment, credential, attempts, answeredAfterMs }: Opened): void {
+    this.#isAccepted = true;
+    this.#begin(deployment, credential, true);
+    this.count = attempts;
+    this.#answeredAfterMs = answeredAfterMs;
+  }
+
+  /** The provider has begun to answer the last attempt, or its client cancelled it after the provider had worked on it. */
+  get isAccepted(): boolean {
+    return this.#isAccepted;
+  }
+
+  /** Who was asked last. */
+  get served(): Served | undefined {
+    return this.#last ?? undefined;
+  }
+
+  /** The last one is paid for by the exchange. */
+  charged(charge: ChargedAttempt): readonly AttemptCount[] {
+    return this.#last === null ? this.#earlier : after(this.#earlier, chargedAttempt(this.#last, charge));
+  }
+
+  uncharged(): readonly AttemptCount[] {
+    if (this.#last === null || !this.#mayBeBilled) return this.#earlier;
+    return after(this.#earlier, unchargedAttempt(this.#last, this.reported));
+  }
+
+  #begin(deployment: Deployment, credential: string | null, mayBeBilled: boolean): void {
+    const { provider, upstreamModel } = deployment;
+    this.#earlier = this.uncharged();
+    this.deployment = deployment;
+    this.reported = null;
+    this.#last = {
+      provider: provider.settings.name,
+      credential: credential ?? "",
+      upstreamModel: shownModel(upstreamModel),
+    };
+    this.#mayBeBilled = mayBeBilled;
+  }
+
+  /** Every attempt in order. `error` is how the exchange ended: an answer may also fail after it has begun. */
+  records(error: unknown): readonly AttemptRecord[] {
+    const { deployment } = this;
+    if (deployment === null || this.#answeredAfterMs === null) return this.failed;
+    const answered: AttemptRecord = {
+      deployment: deployment.name,
+      provider: deployment.provider.settings.name,
+      upstreamModel: shownModel(deployment.upstreamModel),
+      status: 200,
+      code: error === null ? null : errorCode(error),
+      failure: error === null ? null : "answer_failed",
+      cause: null,
+      said: null,
+      durationMs: this.#answeredAfterMs,
+      left: "ended",
+    };
+    return [...this.failed, answered];
+  }
+}
+
+/** Nearly every exchange has one attempt. */
+function after(earlier: readonly AttemptCount[], last: AttemptCount): readonly AttemptCount[] {
+  return earlier.length === 0 ? [last] : [...earlier, last];
+}
