@@ -79,7 +79,7 @@ export const keyAttributes = {
     option: "label",
     takes: "text",
     none: "",
-    help: { create: "a name for people", update: 'a name for people; "" takes it away' },
+    help: { create: "a name for people", update: 'a name for people; "" removes it' },
     rule: "a label is one line of at most 200 characters, without control characters",
   },
   owner: {
@@ -92,7 +92,7 @@ export const keyAttributes = {
     none: "",
     help: {
       create: "who it belongs to: an e-mail address, or any name",
-      update: 'who it belongs to; "" takes it away',
+      update: 'who it belongs to; "" removes it',
     },
     rule: "an owner is one line of at most 128 characters, without control characters",
   },
@@ -144,7 +144,7 @@ export const keyAttributes = {
     none: "none",
     help: {
       create: "tokens per minute: 60000, 20000:claude-opus-*; repeatable (default: no limit)",
-      update: "takes the place of all its limits of tokens per minute; repeatable",
+      update: "replaces all its limits of tokens per minute; repeatable",
     },
     rule: "a limit of tokens per minute is a whole number of at least 1, once for each pattern of models",
   },
@@ -194,7 +194,7 @@ export const keyAttributes = {
     none: "never",
     help: {
       create: "a duration such as 30d, or a date such as 2027-01-31",
-      update: "a new expiry, which revives an expired key",
+      update: "a new expiry; reactivates an expired key",
     },
     rule: "the expiry lies in the past; revoke the key if it should end now",
   },
@@ -222,7 +222,7 @@ export const keyAttributes = {
     none: "none",
     help: {
       create: "tags its requests, unless they have this tag; repeatable",
-      update: "takes the place of all its tags; repeatable",
+      update: "replaces all its tags; repeatable",
     },
     rule: "a key or an account has at most 8 tags: names and values of 1 to 64 letters, digits or any of _.:@-",
   },

@@ -18,7 +18,10 @@ export type EnterCredit = (
 export function topUpCommand(command: SluiceCommand, enter: EnterCredit): SluiceCommand {
   return command
     .argument("<credits>", "how much to add", positiveCreditAmount)
-    .option("--reference <text>", "what it is for, such as an invoice; the same one again adds nothing")
+    .option(
+      "--reference <text>",
+      "what it is for, such as an invoice; the same reference is applied only once",
+    )
     .option("--note <text>", "a remark for the ledger")
     .action((name: string, amountNano: number, options: CreditOptions) =>
       enter("topup", name, amountNano, options),
@@ -29,8 +32,8 @@ export function adjustCommand(command: SluiceCommand, enter: EnterCredit): Sluic
   return (
     command
       .argument("<±credits>", "how much to add, or with a minus to take away", signedCreditAmount)
-      .requiredOption("--note <text>", "why; kept with the ledger entry")
-      .option("--reference <text>", "the same one again changes nothing")
+      .requiredOption("--note <text>", "reason, for the ledger entry")
+      .option("--reference <text>", "the same reference is applied only once")
       // Otherwise -5 would be taken for an option.
       .allowUnknownOption()
       .action((name: string, amountNano: number, options: CreditOptions) =>

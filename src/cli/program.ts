@@ -50,7 +50,7 @@ const commands: readonly CommandMaker[] = [
   usageCommand,
   statementCommand,
   reconcileCommand,
-  groupOf("requests", "Find out why a request ended as it did", [
+  groupOf("requests", "List requests, and show why one ended as it did", [
     requestsListCommand,
     requestsShowCommand,
     requestsExportCommand,

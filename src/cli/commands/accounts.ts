@@ -26,7 +26,7 @@ import { printJson, type Terminal } from "../terminal/terminal.ts";
 import { showWarnings } from "../warnings.ts";
 
 export function accountsCommands(terminal: Terminal): Command {
-  return group("accounts", "Let several keys share a balance or a budget, and bound what they take", [
+  return group("accounts", "Let several keys share a balance or a budget, and limit what they spend", [
     createCommand(terminal),
     listCommand(terminal),
     showCommand(terminal),
@@ -107,7 +107,7 @@ function createCommand(terminal: Terminal): Command {
     .option("--budget <n>", "tokens per period (default: no limit)", atLeastZero)
     .addOption(choiceOption("period", budgetPeriods, "the budget's period (default: month)"))
     .option("--postpaid", "no balance is needed, and caps are the only limit")
-    .addOption(capOption("cap", "the most that all keys together may take; repeatable"))
+    .addOption(capOption("cap", "maximum spend of all keys together; repeatable"))
     .addOption(capOption("key-cap", "the cap that each new key gets; repeatable"))
     .addOption(choiceOption("content", contentLevels, "record at most this of request content"))
     .examples(
@@ -217,7 +217,7 @@ function accountsTopUpCommand(terminal: Terminal): Command {
 }
 
 function accountsAdjustCommand(terminal: Terminal): Command {
-  const summary = "Correct an account's credit, up or down, by a ledger entry of its own";
+  const summary = "Correct an account's credit, up or down, with a ledger entry";
   return adjustCommand(newAccountCommand("adjust", summary), enterCredit(terminal)).examples(
     'sluice accounts adjust atlas -5 --note "entered twice"',
   );
@@ -230,7 +230,7 @@ function updateCommand(terminal: Terminal): Command {
     .addOption(choiceOption("period", budgetPeriods, "the budget's period"))
     .option("--postpaid", "make it postpaid: no balance is needed")
     .option("--no-postpaid", "make it prepaid; top up what is owed first")
-    .addOption(capOption("cap", "takes the place of all its caps; repeatable"))
+    .addOption(capOption("cap", "replaces all its caps; repeatable"))
     .addOption(capOption("key-cap", "the cap that each new key gets; repeatable"))
     .addOption(
       choiceOption("content", [...contentLevels, "default"], "record at most this of request content"),
@@ -247,7 +247,7 @@ function updateCommand(terminal: Terminal): Command {
 }
 
 function closeCommand(terminal: Terminal): Command {
-  return newAccountCommand("close", "Close an account: its keys are refused, its entries stay")
+  return newAccountCommand("close", "Close an account: its keys are rejected, its entries stay")
     .option("--yes", "do not ask")
     .examples(["sluice accounts close atlas --yes", "in scripts"])
     .action(async (name: string, options: DataOptions & YesOption) => {

@@ -11,7 +11,7 @@ import { printDone, Refused, type Terminal } from "../terminal/terminal.ts";
 
 export function backupCommand(terminal: Terminal): Command {
   return newDataCommand("backup", "Copy all data into one file, also while the gateway runs")
-    .argument("<file>", "where to; an existing file is never overwritten")
+    .argument("<file>", "where to write it; an existing file is never overwritten")
     .option("--content", "also back up recorded content, to a second file, still encrypted")
     .examples("sluice backup sluice-$(date +%F).db")
     .action(async (name: string, options: DataOptions & { readonly content?: true }) => {
@@ -44,7 +44,7 @@ function contentText(content: string | null | undefined): string {
 const timeoutMs = 330_000;
 
 export function restoreCommand(terminal: Terminal): Command {
-  return newDataCommand("restore", "Put a backup in the place of all data")
+  return newDataCommand("restore", "Replace all data with a backup")
     .argument("<file>", "a copy made by `sluice backup`")
     .option("--yes", "do not ask")
     .examples(["sluice restore sluice-2026-01-31.db", "what it replaces is kept aside"])

@@ -44,10 +44,10 @@ export function reconcileCommand(terminal: Terminal): Command {
     .requiredOption("--provider <name>", "the provider's name in the configuration")
     .option("--from <date>", "the first day, UTC (default: the first of the month of --to)")
     .option("--to <date>", "the last day, UTC (default: yesterday)")
-    .option("--tolerance <percent>", "exit with status 1 if a figure differs by more (default: 1)", percent)
-    .option("--fetch", "ask the provider itself, with an admin key")
+    .option("--tolerance <percent>", "exit with status 1 if a number differs by more (default: 1)", percent)
+    .option("--fetch", "download the provider's reports, with an admin key")
     .option("--admin-key <where>", "env:NAME or file:PATH of that key")
-    .option("--all", "also show what agrees")
+    .option("--all", "also show what matches")
     .option("--csv", "print every line as CSV")
     .examples(
       "sluice reconcile --provider openai --from 2026-10-01 --to 2026-10-31 usage.json costs.json",

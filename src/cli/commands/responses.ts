@@ -13,10 +13,7 @@ interface KeyOption {
 
 export function responsesListCommand(terminal: Terminal): Command {
   return withCsv(
-    newDataCommand(
-      "list",
-      "Show how many responses and conversations are kept for a key, and how old they are",
-    ),
+    newDataCommand("list", "Show number, size and age of a key's stored responses and conversations"),
   )
     .requiredOption("--key <key>", "the key, by id, prefix or label")
     .examples(["sluice responses list --key slu_8fK2mQ0x", "never their content"])
@@ -55,7 +52,7 @@ export function responsesListCommand(terminal: Terminal): Command {
 const columns = csvOnly("key", "responses", "conversations", "bytes", "oldest", "newest");
 
 export function responsesDeleteCommand(terminal: Terminal): Command {
-  return newDataCommand("delete", "Delete all responses and conversations that are kept for a key")
+  return newDataCommand("delete", "Delete all stored responses and conversations of a key")
     .requiredOption("--key <key>", "the key, by id, prefix or label")
     .option("--yes", "do not ask")
     .examples(["sluice responses delete --key slu_8fK2mQ0x --yes", "in scripts"])

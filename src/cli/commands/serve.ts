@@ -24,7 +24,7 @@ export function serveCommand(terminal: Terminal): Command {
     .option("--data <dir>", "where keys, ledger and usage are kept (SLUICE_DATA; default: ./sluice-data)")
     .option("--store <url>", "a PostgreSQL database that keeps them instead (SLUICE_STORE)")
     .option("--host <host>", "the address to listen on (SLUICE_HOST; default: 127.0.0.1)", host)
-    .option("--port <port>", "the port; 0 takes any free one (SLUICE_PORT; default: 8787)", port)
+    .option("--port <port>", "the port; 0 chooses a free one (SLUICE_PORT; default: 8787)", port)
     .option("--demo-only", "without a file, ignore provider keys in the environment")
     .option(
       "--bedrock <region>",

@@ -18,7 +18,7 @@ interface Options extends DataOptions, CsvOption {
 
 export function statementCommand(terminal: Terminal): Command {
   return withCsv(newDataCommand("statement", "Print a monthly account statement"))
-    .option("--month <month>", "such as 2026-10, UTC (default: the last one that is over)")
+    .option("--month <month>", "such as 2026-10, UTC (default: last month)")
     .option("--account <account>", "only this account, by id or label (default: all that had an entry)")
     .examples(
       ["sluice statement --month 2026-10 --account acme", "what Acme is sent for October"],

@@ -21,7 +21,7 @@ interface Options extends DataOptions, CsvOption, TimeOptions {
 export function usageCommand(terminal: Terminal): Command {
   return withCsv(newDataCommand("usage", "Report requests, tokens and cost"))
     .option("--key <key>", "only this key, by id, prefix or label")
-    .option("--account <account>", "only what this account paid for")
+    .option("--account <account>", "only what was billed to this account")
     .option("--since <when>", sinceHelp, (text) => since(text))
     .option("--until <when>", untilHelp, (text) => since(text))
     .addOption(

@@ -16,7 +16,7 @@ import { moment, printJson, type Terminal } from "../../terminal/terminal.ts";
 
 /** The admin API's tokens, one for each person or program, so that the audit log tells them apart. */
 export function adminTokensCommands(terminal: Terminal): Command {
-  return group("admin-tokens", "Give people and programs tokens of their own for the admin API", [
+  return group("admin-tokens", "Create and revoke tokens for the dashboard and the admin API", [
     createCommand(terminal),
     listCommand(terminal),
     revokeCommand(terminal),
@@ -29,8 +29,8 @@ interface CreateOptions extends DataOptions {
 }
 
 function createCommand(terminal: Terminal): Command {
-  return newDataCommand("create", "Make a token; it is shown once")
-    .requiredOption("--label <text>", "whose it is; the audit log names it so")
+  return newDataCommand("create", "Create a token; it is shown only once")
+    .requiredOption("--label <text>", "name of the token in the audit log")
     .addOption(
       choiceOption("role", ["admin", "viewer"], "a viewer changes nothing (default: admin)").default("admin"),
     )
@@ -70,7 +70,7 @@ const columns: readonly ListColumn<AdminTokenView>[] = [
 ];
 
 function revokeCommand(terminal: Terminal): Command {
-  return newDataCommand("revoke", "Revoke a token for good; who signed in with it is signed out")
+  return newDataCommand("revoke", "Revoke a token permanently, and end the sessions started with it")
     .argument("<token>", "its id or label")
     .option("--yes", "do not ask")
     .examples(

@@ -16,10 +16,7 @@ export function configImportCommands(terminal: Terminal): Command {
 }
 
 function liteLlmCommand(terminal: Terminal): Command {
-  return newCommand(
-    "litellm",
-    "Turn LiteLLM's config.yaml into a configuration, and say what could not come along",
-  )
+  return newCommand("litellm", "Convert LiteLLM's config.yaml, and list what could not be converted")
     .argument("<file>", "LiteLLM's config.yaml, or - for standard input")
     .option("--out <file>", "write it there instead of printing it; nothing is overwritten")
     .option(

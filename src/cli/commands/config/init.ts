@@ -9,7 +9,7 @@ import { writeNewFile } from "../../named-file.ts";
 import { printDone, Refused, type Terminal } from "../../terminal/terminal.ts";
 
 export function configInitCommand(terminal: Terminal): Command {
-  return newCommand("init", "Ask what to serve, and write a commented configuration of it")
+  return newCommand("init", "Ask what to serve, and write a commented configuration")
     .argument("[file]", "where to write it; - prints it without asking", configFileName)
     .option("--yes", "take what is found in the environment, and ask nothing")
     .examples(

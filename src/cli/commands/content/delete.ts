@@ -14,7 +14,7 @@ interface DeleteOptions extends DataOptions, YesOption {
 }
 
 export function contentDeleteCommand(terminal: Terminal): Command {
-  return newDataCommand("delete", "Delete recorded content, from the file too")
+  return newDataCommand("delete", "Delete recorded content")
     .argument("[ids...]", "the ids of requests")
     .option("--key <key>", "all requests of this key, by id, prefix or label")
     .option("--owner <name>", "all requests of this owner's keys")

@@ -26,11 +26,11 @@ interface Options extends DataOptions {
 
 export function keysCreateCommand(terminal: Terminal): Command {
   const { label, ...limits } = keyOptions("create");
-  const command = newDataCommand("create", "Create a key; its secret is shown once, now")
+  const command = newDataCommand("create", "Create a key; its secret is shown only once")
     .addOption(choiceOption("mode", keyModes, "what the key spends: credits, or the tokens of a budget"))
-    .option("--account <account>", "draws on this account, by its id or label, and takes its mode")
+    .option("--account <account>", "bill this account, by id or label; the key gets its mode")
     .option("--postpaid", "no balance is needed, and caps are the only limit")
-    .addOption(capOption("cap", "the most that it may take: 5/day, 20/week:claude-opus-*; repeatable"))
+    .addOption(capOption("cap", "maximum spend: 5/day, 20/week:claude-opus-*; repeatable"))
     .addOption(label)
     .option("--credit <n>", "opening balance of a credit key, in credits", creditAmount)
     .addOption(
@@ -80,7 +80,7 @@ export function keysUpdateCommand(terminal: Terminal): Command {
       "sluice keys update slu_8fK2mQ0x --expires 30d",
       "also brings an expired key back",
     ])
-    .addOption(capOption("cap", "takes the place of all its caps: 5/day, 20/week:claude-opus-*; repeatable"))
+    .addOption(capOption("cap", "replaces all its caps: 5/day, 20/week:claude-opus-*; repeatable"))
     .action(async (name: string, options: DataOptions & { readonly cap?: readonly WrittenCap[] }) => {
       const update = { ...attributesFromOptions(options), caps: options.cap };
       if (Object.values(update).every((value) => value === undefined)) {
@@ -98,8 +98,8 @@ export function keysUpdateCommand(terminal: Terminal): Command {
 export function keysExtendCommand(terminal: Terminal): Command {
   return newKeyCommand("raise-cap", "Raise a key's cap for the current period only")
     .argument("<amount>", "by how much, in credits or tokens", aboveZero)
-    .option("--cap <period[:models]>", "which cap, where it has several: month, week:claude-opus-*")
-    .requiredOption("--note <text>", "why; kept in the audit log")
+    .option("--cap <period[:models]>", "which cap, if there are several: month, week:claude-opus-*")
+    .requiredOption("--note <text>", "reason, for the audit log")
     .examples('sluice keys raise-cap slu_8fK2mQ0x 20 --cap month --note "release week"')
     .action(async (name: string, amount: number, options: ExtendOptions) => {
       const { extendKey } = await operations();
@@ -120,7 +120,7 @@ function aboveZero(text: string): number {
 }
 
 export function keysMoveCommand(terminal: Terminal): Command {
-  return newKeyCommand("move", "Let a key draw on another account; its entries stay where they were made")
+  return newKeyCommand("move", "Bill a key to another account; its entries stay in the old one")
     .requiredOption("--account <account>", "the other account's id or label")
     .examples("sluice keys move slu_8fK2mQ0x --account atlas")
     .action(async (name: string, options: DataOptions & { readonly account: string }) => {

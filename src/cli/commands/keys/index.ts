@@ -62,7 +62,7 @@ export function keysTopUpCommand(terminal: Terminal): Command {
 }
 
 export function keysAdjustCommand(terminal: Terminal): Command {
-  const summary = "Correct a key's credit, up or down, by a ledger entry of its own";
+  const summary = "Correct a key's credit, up or down, with a ledger entry";
   return adjustCommand(newKeyCommand("adjust", summary), enterCredit(terminal)).examples(
     'sluice keys adjust slu_8fK2mQ0x -5 --note "invoice 1042 was entered twice"',
     'sluice keys adjust slu_8fK2mQ0x +2.5 --note "refund for the outage"',

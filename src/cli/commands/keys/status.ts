@@ -7,7 +7,7 @@ import { printJson, type Terminal } from "../../terminal/terminal.ts";
 
 /** It cannot be undone, so it asks first. */
 export function keysRevokeCommand(terminal: Terminal): Command {
-  return newKeyCommand("revoke", "End a key for good")
+  return newKeyCommand("revoke", "Revoke a key permanently")
     .option("--yes", "do not ask")
     .examples(
       ["sluice keys revoke slu_8fK2mQ0x", "asks first"],

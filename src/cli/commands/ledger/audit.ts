@@ -11,8 +11,8 @@ import { startProgress } from "../../terminal/progress.ts";
 import { CommandFailed, type Terminal } from "../../terminal/terminal.ts";
 
 export function ledgerAuditCommand(terminal: Terminal): Command {
-  return withCsv(newDataCommand("audit", "Compute every charge and every sum again, and tell what differs"))
-    .option("--deep", "hold the times of every exchange against each other too")
+  return withCsv(newDataCommand("audit", "Recompute every charge and every total, and report differences"))
+    .option("--deep", "also check the times of every request")
     .examples(["sluice ledger audit", "exit status 1 when anything differs"])
     .addHelpText(
       "after",

@@ -11,7 +11,7 @@ import { CommandFailed, Refused, span, type Terminal } from "../../terminal/term
 
 export function modelsCheckCommand(terminal: Terminal): Command {
   return withCsv(newConfigCommand("check", "Send one small request to each provider, or for one model"))
-    .argument("[model]", "ask every deployment of this model instead")
+    .argument("[model]", "test every deployment of this model instead")
     .examples(
       ["sluice models check", "exit status 1 when any provider fails"],
       ["sluice models check house-model", "each of its deployments, with the name that the provider knows"],

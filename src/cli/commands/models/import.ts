@@ -13,13 +13,13 @@ interface Options extends JsonOption {
 }
 
 export function modelsImportCommand(terminal: Terminal): Command {
-  return newCommand("import", "Turn a price list into models for the configuration")
+  return newCommand("import", "Convert a price list into models for the configuration")
     .argument(
       "<file>",
       "LiteLLM's model_prices_and_context_window.json or models.dev's api.json, or - for standard input",
     )
-    .option("--provider <name>", "only what this provider sells, as the file names it")
-    .option("--match <pattern>", 'only names that fit, such as "claude-*"')
+    .option("--provider <name>", "only models of this provider, as named in the file")
+    .option("--match <pattern>", 'only names that match, such as "claude-*"')
     .option("--out <file>", "write it there instead of printing it; nothing is overwritten")
     .examples(
       'sluice models import api.json --provider anthropic --match "claude-*-5*" >> sluice.toml',

@@ -14,7 +14,7 @@ interface ExportOptions extends DataOptions, RequestFilters {
 }
 
 export function requestsExportCommand(terminal: Terminal): Command {
-  const command = newDataCommand("export", "Write what requests and responses say, one JSON object per line")
+  const command = newDataCommand("export", "Write recorded requests and responses, one JSON object per line")
     .option("--content", "the recorded content; nothing else can be exported here")
     .option("--jsonl", "one JSON object per line, which is the only format");
   return withRequestFilters(command)

@@ -23,12 +23,12 @@ export function withRequestFilters(command: SluiceCommand): SluiceCommand {
     .option("--key <key>", "only this key, by id, prefix or label")
     .option("--since <when>", sinceHelp, (text) => since(text))
     .option("--until <when>", untilHelp, (text) => since(text))
-    .addOption(choiceOption("outcome", outcomes, "only those that ended so"))
+    .addOption(choiceOption("outcome", outcomes, "only requests with this outcome"))
     .option("--code <code>", "only this error code, such as upstream_error")
     .option("--model <model>", "only this model")
     .option("--provider <provider>", "only this provider")
     .option("--route <path>", "only this route, such as /v1/messages")
-    .option("--user <user>", "only this user, as the client names it")
+    .option("--user <user>", "only this end user, as sent by the client")
     .option("--session <session>", "only this conversation")
     .option("--tag <name=value>", "only what has this tag, such as project=atlas");
 }

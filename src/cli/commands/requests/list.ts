@@ -23,7 +23,7 @@ const rowsPerPage = 500;
 
 export function requestsListCommand(terminal: Terminal): Command {
   return withRequestFilters(
-    withCsv(newDataCommand("list", "List exchanges, newest first, with how they ended")),
+    withCsv(newDataCommand("list", "List requests, newest first, with their outcome")),
   )
     .option("--limit <n>", `at most so many (default: ${defaultLimit})`, atLeastOne)
     .examples(

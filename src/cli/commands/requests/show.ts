@@ -18,9 +18,9 @@ import { printJson, Refused, second, span, type Terminal } from "../../terminal/
 import { paintOutcome } from "./list.ts";
 
 export function requestsShowCommand(terminal: Terminal): Command {
-  return newDataCommand("show", "Tell why an exchange ended as it did")
+  return newDataCommand("show", "Show why a request ended as it did")
     .argument("<id>", "the x-request-id of its response, or the one that its client sent")
-    .option("--content", "what it and its response say, as JSON, where that was recorded")
+    .option("--content", "the recorded content of the request and its response, as JSON")
     .examples("sluice requests show req_0f3K9xTz", "sluice requests show req_0f3K9xTz --content")
     .action(async (id: string, options: DataOptions & { readonly content?: true }) => {
       if (options.content === true) return showContent(id, options, terminal);

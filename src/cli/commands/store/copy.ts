@@ -23,7 +23,7 @@ export function storeCopyCommand(terminal: Terminal): Command {
   return newConfigCommand("copy", "Copy all data into an empty folder or database")
     .requiredOption("--from <dir|url>", "a data folder or a PostgreSQL database that no gateway uses")
     .requiredOption("--to <dir|url>", "an empty one")
-    .option("--keep", "go on using what is copied from: the copy is for trying things out")
+    .option("--keep", "keep using the source; the copy is a trial")
     .option(
       "--data <dir>",
       "the data folder of a gateway of that database: it may have charges that are not made yet",
@@ -79,7 +79,7 @@ interface ReopenOptions extends ConfigOptions, YesOption {
 }
 
 export function storeReopenCommand(terminal: Terminal): Command {
-  return newConfigCommand("reopen", "Use data again that was moved away by `store copy`")
+  return newConfigCommand("reopen", "Use a store again after `store copy` marked it as moved")
     .requiredOption("--at <dir|url>", "the data folder or the PostgreSQL database that was copied from")
     .option("--yes", "do not ask")
     .examples(["sluice store reopen --at ./sluice-data", "go on where the copy was made from"])

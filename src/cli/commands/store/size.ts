@@ -12,7 +12,7 @@ import { facts } from "../../terminal/list.ts";
 import { moment, printJson, type Terminal } from "../../terminal/terminal.ts";
 
 export function storeSizeCommand(terminal: Terminal): Command {
-  return newDataCommand("size", "Tell how much is kept, for how long, and what was deleted last")
+  return newDataCommand("size", "Show how much is stored, for how long, and what was deleted last")
     .examples(["sluice store size", "the database, its records, and the room that is left"])
     .action(async (options: DataOptions) => {
       const { examineSettings } = await import("../../../config/load.ts");
