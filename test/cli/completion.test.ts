@@ -39,7 +39,9 @@ test("zsh and fish get a script with the same words and what they mean", async (
   expect(zsh).toStartWith("#compdef sluice");
   expect(zsh).toContain("'keys create'*) items=(");
   expect(zsh).toContain("'revoke:Revoke a key permanently'");
-  expect(fish).toContain("complete -c sluice -f -n '__sluice_at keys' -a revoke -d 'Revoke a key permanently'");
+  expect(fish).toContain(
+    "complete -c sluice -f -n '__sluice_at keys' -a revoke -d 'Revoke a key permanently'",
+  );
   expect(fish).toContain("-l mode -x -a 'credit token_budget'");
 });
 
