@@ -7,14 +7,14 @@ type RecordedFor = Pick<StoredResponse, "keyId" | "route" | "idempotencyKey" | "
 /** Memory per response. Longer responses are written ahead in parts of about this size. */
 const partBytes = 256 * 1024;
 /** A non-streaming response arrives in one piece; writing more of it at once would delay other writes. */
-const mostPartBytes = 256 * 1024;
+const maxPartBytes = 256 * 1024;
 /** Limits what the transaction of the charge has to write, because other charges wait for it. */
 const maxEndBytes = 64 * 1024;
 /**
  * Longer than any real response. Beyond it, Sluice stores only that there was a response, so that a retry cannot pay
  * twice unnoticed.
  */
-const mostBytes = 64 * 1024 * 1024;
+const maxResponseBytes = 64 * 1024 * 1024;
 
 /** The stored status of a response that was not kept. Stored responses are all successes, so it cannot collide. */
 const notKeptStatus = 409;
@@ -62,14 +62,13 @@ export class ResponseRecorder {
 
   /** The chunk is not copied, so it must not be changed afterwards. */
   append(chunk: Uint8Array): void {
-    for (let at = 0; at < chunk.length; at += mostPartBytes)
-      this.#take(chunk.subarray(at, at + mostPartBytes));
+    for (let at = 0; at < chunk.length; at += maxPartBytes) this.#take(chunk.subarray(at, at + maxPartBytes));
   }
 
   #take(chunk: Uint8Array): void {
     if (!this.#isOpen) return;
     const { kept, maxBytes } = this.#options;
-    const isShort = this.#takenBytes + chunk.length <= mostBytes;
+    const isShort = this.#takenBytes + chunk.length <= maxResponseBytes;
     if (!isShort || !kept.take(this.#claim.keyId, chunk.length, maxBytes)) {
       this.discard();
       this.#isKept = false;

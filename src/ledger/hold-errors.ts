@@ -154,10 +154,10 @@ export function journalUnavailable(): GatewayError {
 
 /** `limit` is null if it was changed a moment ago. */
 export function tooManyInFlight(limit: number | null): GatewayError {
-  const most = limit === null ? "all the requests" : `all ${plural(limit, "request")}`;
+  const all = limit === null ? "all the requests" : `all ${plural(limit, "request")}`;
   return new GatewayError(
     "rate_limit_exceeded",
-    `This key has ${most} in progress that it can have at once. Retry when one of them finishes.`,
+    `This key has ${all} in progress that it can have at once. Retry when one of them finishes.`,
     { retryAfterSeconds: 1 },
   );
 }

@@ -14,7 +14,7 @@ export interface AbandonAllowanceOptions {
 const hourMs = 3_600_000;
 const windowHours = 24;
 /** The minimum for every account: 0.10 credits, or 10,000 tokens. */
-const leastAllowance: Readonly<Record<AbandonedUnit, number>> = {
+const minAllowance: Readonly<Record<AbandonedUnit, number>> = {
   credit: nanoPerCredit / 10,
   token_budget: 10_000,
 };
@@ -46,7 +46,7 @@ export class AbandonAllowance {
   /** Whether an abandoned call is free. The call that crosses the limit still is. Never rejects. */
   async covers(accountId: string, unit: AbandonedUnit, cost: number): Promise<boolean> {
     const share = 1 / (await this.#countNodes());
-    const least = leastAllowance[unit];
+    const least = minAllowance[unit];
     if (this.#spent(accountId) < least * share) return this.#spend(accountId, cost);
     const charged = await this.#chargedTo(accountId);
     // Do not await between this check and the spending.

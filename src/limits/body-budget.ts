@@ -91,15 +91,15 @@ export class BodyReservation {
 
   /**
    * Resolves once this many bytes are reserved in total, or the reservation is released. What is reserved is given
-   * back before waiting for more, so that no two callers wait for each other. After `longestMs` the caller continues
+   * back before waiting for more, so that no two callers wait for each other. After `maxWaitMs` the caller continues
    * without enough memory, and the bytes count all the same: slow readers must not make a finished response fail.
    */
-  growWhenFree(bytes: number, longestMs: number): Promise<void> {
+  growWhenFree(bytes: number, maxWaitMs: number): Promise<void> {
     if (this.#waiting !== null && bytes <= this.#wanted) return this.#waiting;
     this.shrinkTo(0);
     const { promise, resolve } = Promise.withResolvers<void>();
-    const lastMs = performance.now() + longestMs;
-    const timer = setTimeout(() => this.#budget.tryWaiting(), longestMs + 1);
+    const lastMs = performance.now() + maxWaitMs;
+    const timer = setTimeout(() => this.#budget.tryWaiting(), maxWaitMs + 1);
     this.#wanted = bytes;
     this.#waiting = promise;
     this.#budget.wait(() => {

@@ -59,7 +59,7 @@ export interface SessionRecord {
 /** Sessions shared by several gateways, stored under the hash of their ids. */
 export interface SessionRecords {
   /** Keeps at most this many sessions and drops those that end first. `identity` is the signed-in person, as JSON. */
-  begin(session: SessionRecord, most: number): Promise<void>;
+  begin(session: SessionRecord, limit: number): Promise<void>;
   /** The signed-in person; null if the session does not exist or is over. */
   find(hash: string, nowMs: number): Promise<string | null>;
   end(hash: string): Promise<void>;

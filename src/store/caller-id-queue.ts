@@ -2,9 +2,9 @@ import type { CallerId } from "./records.ts";
 import type { Store } from "./store.ts";
 
 const flushEveryMs = 25;
-const mostPerWrite = 100;
+const maxPerWrite = 100;
 /** Queue limit while the disk is slow. Requests beyond it cannot be looked up by the client's own id. */
-const mostWaiting = 5_000;
+const maxWaiting = 5_000;
 const timeoutMs = 250;
 
 /** Writes the clients' own request ids to the store in batches, without delaying charges. */
@@ -19,7 +19,7 @@ export class CallerIdQueue {
   }
 
   take(callerId: CallerId): void {
-    if (this.#waiting.length >= mostWaiting) return;
+    if (this.#waiting.length >= maxWaiting) return;
     this.#waiting.push(callerId);
     this.#timer ??= setTimeout(() => void this.#flush(), flushEveryMs);
   }
@@ -42,7 +42,7 @@ export class CallerIdQueue {
   async #write(): Promise<void> {
     while (this.#waiting.length > 0) {
       // The store reports why it cannot write.
-      await this.#store.recordCallerIds(this.#waiting.splice(0, mostPerWrite)).catch(() => {});
+      await this.#store.recordCallerIds(this.#waiting.splice(0, maxPerWrite)).catch(() => {});
     }
   }
 }

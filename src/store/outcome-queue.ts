@@ -13,12 +13,12 @@ export interface OutcomeQueueOptions {
 const flushEveryMs = 25;
 const windowMs = 1_000;
 /** Records of the same kind kept per window; the rest are only counted. */
-const mostOfAKind = 50;
+const maxOfAKind = 50;
 /** Records of all kinds kept per window, and the limit of the queue while the disk is slow. */
-const mostKept = 1_000;
-const mostKinds = 1_000;
+const maxKept = 1_000;
+const maxKinds = 1_000;
 /** Takes about 2 ms to write; more would delay streams. */
-const mostPerCommit = 100;
+const maxPerCommit = 100;
 const readTimeoutMs = 250;
 
 type Collapsed = { -readonly [Name in keyof OutcomeRecord]: OutcomeRecord[Name] };
@@ -61,12 +61,12 @@ export class OutcomeQueue {
     const kind = kindOf(record);
     const seen = (this.#kinds.get(kind) ?? 0) + 1;
     const isNewKind = seen === 1;
-    if (isNewKind && this.#kinds.size >= mostKinds) {
+    if (isNewKind && this.#kinds.size >= maxKinds) {
       this.#drop(1);
       return;
     }
     this.#kinds.set(kind, seen);
-    if (seen <= mostOfAKind && this.#keptInWindow < mostKept && this.#ready.length < mostKept) {
+    if (seen <= maxOfAKind && this.#keptInWindow < maxKept && this.#ready.length < maxKept) {
       this.#keptInWindow += 1;
       this.#ready.push(record);
     } else {
@@ -114,7 +114,7 @@ export class OutcomeQueue {
   /** Queues the collapsed records of the previous window. What exceeds the queue of a slow disk is dropped. */
   #startWindow(nowMs: number): void {
     for (const record of this.#collapsed.values()) {
-      if (this.#ready.length < 2 * mostKept) this.#ready.push(record);
+      if (this.#ready.length < 2 * maxKept) this.#ready.push(record);
       else this.#drop(1 + record.alike);
     }
     if (this.#droppedInWindow > 0) this.#options.onDropped(this.#droppedInWindow);
@@ -127,7 +127,7 @@ export class OutcomeQueue {
 
   async #writeReady(): Promise<void> {
     while (this.#ready.length > 0) {
-      const records = this.#ready.splice(0, mostPerCommit);
+      const records = this.#ready.splice(0, maxPerCommit);
       try {
         await this.#options.store.recordOutcomes(records, this.#attempts.take());
       } catch {

@@ -74,8 +74,8 @@ export function queriedStore(
     updateAccount: (accountId, changes) =>
       changeTogether(() => accounts.updateAccount(own, accountId, changes)),
 
-    readAccounts: (accountIds, mostKeys = Number.MAX_SAFE_INTEGER) =>
-      readTogether(() => readStandings(accountIds, mostKeys)),
+    readAccounts: (accountIds, maxKeys = Number.MAX_SAFE_INTEGER) =>
+      readTogether(() => readStandings(accountIds, maxKeys)),
 
     accountKeys: (accountId, after, limit) =>
       readTogether(function* () {

@@ -77,9 +77,9 @@ export interface Store {
   accountsLabelled(label: string): Promise<readonly AccountRecord[]>;
   /**
    * The totals of these accounts, their keys, and the usage of the caps of both. Keys are omitted for accounts with
-   * more than `mostKeys`.
+   * more than `maxKeys`.
    */
-  readAccounts(accountIds: readonly string[], mostKeys?: number): Promise<readonly AccountStanding[]>;
+  readAccounts(accountIds: readonly string[], maxKeys?: number): Promise<readonly AccountStanding[]>;
   /** A page of an account's keys, after the `next` of the previous page; 0 for the first. */
   accountKeys(accountId: string, after: number, limit: number): Promise<AccountKeys>;
 
@@ -101,8 +101,8 @@ export interface Store {
   /** Looks up a key by its id, its prefix, or its account's id, if exactly one key matches. */
   findKey(idOrPrefix: string): Promise<KeyRecord | null>;
   listKeys(query: KeyQuery): Promise<KeyPage>;
-  /** At most `most` keys with this label, or whose id or prefix begins with the text, unless it is too short. */
-  keysNamed(name: string, most: number): Promise<readonly KeyRecord[]>;
+  /** At most `limit` keys with this label, or whose id or prefix begins with the text, unless it is too short. */
+  keysNamed(name: string, limit: number): Promise<readonly KeyRecord[]>;
 
   recordTopUp(topUp: OperatorEntry): Promise<RecordedEntry>;
   /** A correction in either direction. Fails if it would take the balance below 0. */

@@ -1,7 +1,7 @@
 import { expect } from "bun:test";
 import { readFindings } from "../../src/alerts/read-findings.ts";
 import { msPerDay } from "../../src/base/clock.ts";
-import { mostFound } from "../../src/store/tables/alert-records.ts";
+import { maxListed } from "../../src/store/tables/alert-records.ts";
 import { testEachStore } from "../store/each-store.ts";
 import { keyRecord, settleItem } from "../store/fixtures.ts";
 import { FakeClock } from "../support/clock.ts";
@@ -14,7 +14,7 @@ testEachStore(
     const clock = new FakeClock();
     const nowMs = clock.wallMs();
     const store = await database.openGateway(clock);
-    const keys = Array.from({ length: mostFound + unlisted }, () =>
+    const keys = Array.from({ length: maxListed + unlisted }, () =>
       keyRecord({ createdAtMs: nowMs - 30 * msPerDay, expiresAtMs: nowMs + msPerDay }),
     );
     await Promise.all(keys.map((key) => store.insertKey(key, 100)));
@@ -22,8 +22,8 @@ testEachStore(
 
     const { found } = await readFindings(store, nowMs);
     const ofKind = (kind: string) => found.filter((finding) => finding.kind === kind);
-    expect(ofKind("balance_threshold")).toHaveLength(mostFound);
-    expect(ofKind("key_expiring")).toHaveLength(mostFound);
+    expect(ofKind("balance_threshold")).toHaveLength(maxListed);
+    expect(ofKind("key_expiring")).toHaveLength(maxListed);
     expect(ofKind("not_listed").map(({ text, details }) => [text, details])).toEqual([
       ["3 more balances, budgets and caps are nearly used up; at most 1,000 are listed.", { more: unlisted }],
       ["3 more keys expire within 7 days; at most 1,000 are listed.", { more: unlisted }],

@@ -1,5 +1,5 @@
 /** With fewer items per turn, the extra turn costs about as much as batching saves. */
-const crowdItems = 2;
+const batchThreshold = 2;
 /** Turns in the moving average, so that a single small one does not end batching. */
 const averagedTurns = 8;
 /** Without a crowd, one turn is batched every so many items to see whether a crowd has formed. */
@@ -57,7 +57,7 @@ export class LoopBatch<Item> {
   }
 
   get #isCrowd(): boolean {
-    return this.#itemsPerTurn >= crowdItems;
+    return this.#itemsPerTurn >= batchThreshold;
   }
 
   /** Handled at the end of this turn, in order of arrival. */

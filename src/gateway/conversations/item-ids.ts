@@ -14,7 +14,7 @@ const placeChars = 6;
 const groupChars = 16;
 
 /** Of a turn with more items that have ids of their own, the newest can be found. */
-const mostFound = 2000;
+const maxListed = 2000;
 
 const usualResponseId = /^resp_([0-9a-zA-Z]{1,64})$/;
 const idInGroup = /^item_([0-9a-zA-Z]{1,64})_[0-9a-z]{6}$/;
@@ -108,7 +108,7 @@ export function keysOf(
 ): readonly string[] {
   const ids = new Set(group === null ? output : [group, ...output]);
   for (const id of input.toReversed()) ids.add(id);
-  return [...ids].slice(0, mostFound).map(idKey);
+  return [...ids].slice(0, maxListed).map(idKey);
 }
 
 /** The ids of those that have one. */

@@ -28,18 +28,18 @@ interface Commit {
 }
 
 /** Takes about 5 ms to write; a larger batch would delay streams. */
-const mostItemsPerBatch = 512;
+const maxItemsPerBatch = 512;
 /** Content per batch. Charges that arrive meanwhile wait for at most one such batch. */
-const mostContentBytes = 512 * 1024;
+const maxContentBytes = 512 * 1024;
 /**
  * After a batch of this size, more commits are expected within an iteration of the event loop. After smaller ones,
  * waiting gained nothing.
  */
-const crowdItems = 8;
+const batchThreshold = 8;
 /** With 32 concurrent requests, 4 iterations take 5% off a request's CPU time compared to 2, and 8 gain nothing more. */
-const mostTurns = 4;
+const maxIterations = 4;
 /** Iterations are long when the gateway is busy, and a stream that ends waits for its charge. */
-const mostGatheringMs = 2;
+const maxGatheringMs = 2;
 /** A response's ids are a separate commit. */
 const commitsOfOne = 2;
 const rollUpEveryMs = 1_000;
@@ -47,7 +47,7 @@ const rollUpEveryMs = 1_000;
 const lockTimeoutMs = 1_000;
 const defaultCloseTimeoutMs = 10_000;
 const firstPauseMs = 1;
-const longestPauseMs = 250;
+const maxPauseMs = 250;
 
 /**
  * Collects commits and writes them in batches: one transaction and one sync for all that are waiting. A batch is
@@ -156,11 +156,11 @@ export class Journal {
   /** Waits for other commits to join the batch. */
   async #gather(): Promise<void> {
     if (this.#isLast) return;
-    const untilMs = this.#now() + mostGatheringMs;
+    const untilMs = this.#now() + maxGatheringMs;
     await nextLoopIteration();
-    if (this.#stats.lastBatchItems < crowdItems) return;
+    if (this.#stats.lastBatchItems < batchThreshold) return;
     let known = 0;
-    for (let turn = 1; turn < mostTurns && this.#waiting.length > known; turn += 1) {
+    for (let turn = 1; turn < maxIterations && this.#waiting.length > known; turn += 1) {
       if (this.#now() > untilMs) return;
       known = this.#waiting.length;
       await nextLoopIteration();
@@ -177,7 +177,7 @@ export class Journal {
     for (const commit of queue) {
       items += commit.items.length;
       bytes += contentBytesOf(commit);
-      if (commits > 0 && (items > mostItemsPerBatch || bytes > mostContentBytes)) break;
+      if (commits > 0 && (items > maxItemsPerBatch || bytes > maxContentBytes)) break;
       commits += 1;
     }
     if (commits < queue.length) return queue.splice(0, commits);
@@ -189,7 +189,7 @@ export class Journal {
   async #write(batch: readonly Commit[], rollUp: boolean): Promise<void> {
     const items: JournalItem[] = [];
     for (const commit of batch) for (const item of commit.items) items.push(item);
-    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
+    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, maxPauseMs)) {
       const startedMs = this.#now();
       try {
         const othersWait = batch.length > commitsOfOne || this.#waiting.length + this.#content.length > 0;

@@ -24,7 +24,7 @@ export interface ClientOptions {
 
 const connectTimeoutSeconds = 5;
 /** How long a transaction may wait for its client: a client whose machine is gone must not keep its locks. */
-const mostIdleMs = 10_000;
+const maxIdleMs = 10_000;
 /** How often to ask the server whether a query is still running, and how long it may take to reply. */
 const askEveryMs = 1_000;
 const askDeadlineMs = 500;
@@ -65,7 +65,7 @@ export class PostgresClient {
   /** Runs a transaction. The deadline covers all of it. */
   transaction<Result>(
     work: (query: Query) => Promise<Result>,
-    { deadlineMs = this.#options.deadlineMs, begin = "", idleMs = mostIdleMs } = {},
+    { deadlineMs = this.#options.deadlineMs, begin = "", idleMs = maxIdleMs } = {},
   ): Promise<Result> {
     return this.#within(deadlineMs, async (sql) => {
       const whole = sql.begin(begin, async (transaction) => {

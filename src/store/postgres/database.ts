@@ -4,7 +4,7 @@ import type { Parameter, PostgresClient, Query } from "./client.ts";
 import { isRejected, isRolledBack, isTransient, isUnavailable } from "./errors.ts";
 
 const firstPauseMs = 20;
-const longestPauseMs = 250;
+const maxPauseMs = 250;
 /** As long as a charge waits. */
 const outageMs = 30_000;
 
@@ -64,7 +64,7 @@ export class Database implements Queries {
     timeoutMs = this.#timeoutMs,
   ): Promise<Result> {
     const giveUpAtMs = performance.now() + timeoutMs;
-    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
+    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, maxPauseMs)) {
       try {
         return await work();
       } catch (error) {

@@ -16,7 +16,7 @@ import { UsageSums } from "./usage-sums.ts";
 
 /** How long results read from rows are cached: an open page repeats the same query. */
 const keptMs = 60_000;
-const mostKept = 500;
+const maxCached = 500;
 
 /** Assembles reports over any range from parts that one source each can serve. Exact to the minute. */
 export class ExactUsage {
@@ -115,7 +115,7 @@ export class ExactUsage {
     this.#kept.delete(name);
     this.#kept.set(name, { atMs: nowMs, rows });
     for (const oldest of this.#kept.keys()) {
-      if (this.#kept.size <= mostKept) break;
+      if (this.#kept.size <= maxCached) break;
       this.#kept.delete(oldest);
     }
     return rows;

@@ -9,7 +9,7 @@ export type GroupedRow = UsageTotals & Readonly<Record<`group${number}`, string 
 type Group = MutableTotals & Pick<GroupedTotals, "groups">;
 
 /** More groups would fill the memory: about half a kilobyte each. */
-export const mostGroups = 200_000;
+export const maxGroups = 200_000;
 
 /** Merges groups with the same dimension values from several time ranges. */
 export class GroupSums {
@@ -31,10 +31,10 @@ export class GroupSums {
         this.total[total] += row[total];
       }
     }
-    if (this.#sums.size > mostGroups) {
+    if (this.#sums.size > maxGroups) {
       throw new StoreError(
         "too_many_groups",
-        `This is more than ${mostGroups} groups. Choose a shorter time, one key or fewer dimensions.`,
+        `This is more than ${maxGroups} groups. Choose a shorter time, one key or fewer dimensions.`,
       );
     }
   };

@@ -21,7 +21,7 @@ const ofEntries = [
 /** A little less than totals by the minute are kept for. */
 const minutesChecked = 170;
 /** More faults would not help to find the cause. */
-const mostFaults = 100;
+const maxFaults = 100;
 
 /** A comparison of totals with the rows behind them. The statement works in every database. */
 export interface SumCheck {
@@ -99,7 +99,7 @@ function check({ unitMs, columns, kept, counted }: Comparison): SumCheck {
 SELECT (SELECT id FROM keys WHERE no = key_no) AS "keyId", unit, model, provider, ${sums.join(", ")}
 FROM (${kept.replace("COLUMNS", side("kept"))} UNION ALL ${counted.replace("COLUMNS", side("counted"))}) AS sides
 GROUP BY key_no, unit, model, provider HAVING ${differs.join(" OR ")}
-ORDER BY unit LIMIT ${mostFaults}`;
+ORDER BY unit LIMIT ${maxFaults}`;
   return { unitMs, columns, sql };
 }
 

@@ -11,8 +11,8 @@ import { latencyTableOf, type SourceRange, type SumTable, sumTableOf } from "./u
 
 /** Keys in the first piece. Later pieces grow or shrink with the time they take. */
 const firstKeys = 100;
-const leastKeys = 20;
-const mostGrowth = 4;
+const minKeys = 20;
+const maxGrowth = 4;
 /** Groups added up per iteration of the event loop: 2 ms. */
 const rowsPerTurn = 500;
 
@@ -173,7 +173,7 @@ export class UsageSums {
       await read([first, first + size - 1]);
       first += size;
       const tookMs = Math.max(performance.now() - startedAtMs, 0.01);
-      size = Math.max(leastKeys, Math.floor(size * Math.min(mostGrowth, this.#queries.pace.keysMs / tookMs)));
+      size = Math.max(minKeys, Math.floor(size * Math.min(maxGrowth, this.#queries.pace.keysMs / tookMs)));
       await Bun.sleep(0);
     }
   }

@@ -93,12 +93,12 @@ function lockedError(timeoutMs: number): StoreError {
 }
 
 const firstPauseMs = 2;
-const longestPauseMs = 50;
+const maxPauseMs = 50;
 
 /** Runs a transaction, waiting without blocking while another process has the database locked. */
 export async function patiently<Result>(timeoutMs: number, work: () => Result): Promise<Result> {
   const giveUpAtMs = performance.now() + timeoutMs;
-  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
+  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, maxPauseMs)) {
     try {
       return work();
     } catch (error) {

@@ -31,7 +31,7 @@ export interface StoreParts extends FilesParts {
 }
 
 /** Deleting these takes a few milliseconds. */
-const mostPrunedParts = 16;
+const maxPrunedParts = 16;
 
 export type SqliteStore = JournaledStore & { readonly files: SqliteFiles };
 
@@ -109,7 +109,7 @@ export function sqliteStore(parts: StoreParts): SqliteStore {
           DELETE FROM responses WHERE id IN (
             SELECT id FROM (SELECT id, sum(parts) OVER (ORDER BY id) - parts AS earlier FROM due) WHERE earlier < $3)
           RETURNING recording_id AS recordingId`,
-          [beforeMs, limit, mostPrunedParts],
+          [beforeMs, limit, maxPrunedParts],
         );
         const recordings = pruned.flatMap(({ recordingId }) => recordingId ?? []);
         yield* query("DELETE FROM response_parts WHERE recording_id = ANY ($1)", [recordings]);

@@ -15,14 +15,14 @@ interface CapRow extends CapTotals {
   readonly keyNo: number | null;
 }
 
-/** Four statements, however many accounts. An account's keys are read if it has at most `mostKeys`. */
-export function* readStandings(accountIds: readonly string[], mostKeys: number): Work<AccountStanding[]> {
+/** Four statements, however many accounts. An account's keys are read if it has at most `maxKeys`. */
+export function* readStandings(accountIds: readonly string[], maxKeys: number): Work<AccountStanding[]> {
   const rows = yield* query<TotalsRow>(
     `SELECT no, ${accountSums}, (SELECT count(*) FROM keys WHERE account_no = accounts.no)::float8 AS "keyCount"
     FROM accounts WHERE accounts.id = ANY ($1::text[])`,
     [accountIds],
   );
-  const withKeys = rows.filter(({ keyCount }) => keyCount > 0 && keyCount <= mostKeys).map(({ no }) => no);
+  const withKeys = rows.filter(({ keyCount }) => keyCount > 0 && keyCount <= maxKeys).map(({ no }) => no);
   const keys = yield* keysOf(withKeys);
   const keysByAccount = Map.groupBy(keys, ({ accountNo }) => accountNo);
   const caps = yield* capsOf("account_no", numbersOf(rows));

@@ -12,7 +12,7 @@ import type {
 import { type Queries, type Query, query } from "../query.ts";
 
 /** Maximum per kind. Longer lists are not readable, and each item is an alert. */
-export const mostFound = 1_000;
+export const maxListed = 1_000;
 
 /** From the totals of all keys and the rows they do not include yet: few rows each. */
 const selectOverrun = `
@@ -24,17 +24,17 @@ SELECT coalesce(sum(overrun_nano), 0)::float8 AS nano, coalesce(sum(overrun_toke
 /** For a store with one gateway, which always sends the alerts. */
 export function storedAlerts({ read, change, changeTogether }: Queries): AlertRecords {
   return {
-    drawnBounds: (nowMs) => readDrawnBounds(read, nowMs, mostFound),
+    drawnBounds: (nowMs) => readDrawnBounds(read, nowMs, maxListed),
 
     async expiringKeys(afterMs, throughMs) {
       const range = [afterMs, throughMs];
       const expiring =
         "FROM keys WHERE status = 'active' AND expires_at_ms > $1::int8 AND expires_at_ms <= $2::int8";
       const listed = await read<ExpiringKey>(
-        `SELECT id, prefix, label, expires_at_ms::float8 AS "expiresAtMs" ${expiring} ORDER BY expires_at_ms, no LIMIT ${mostFound}`,
+        `SELECT id, prefix, label, expires_at_ms::float8 AS "expiresAtMs" ${expiring} ORDER BY expires_at_ms, no LIMIT ${maxListed}`,
         range,
       );
-      if (listed.length < mostFound) return { listed, more: 0 };
+      if (listed.length < maxListed) return { listed, more: 0 };
       const [all] = await read<{ count: number }>(`SELECT count(*)::float8 AS count ${expiring}`, range);
       return { listed, more: Math.max(0, (all?.count ?? 0) - listed.length) };
     },
@@ -107,10 +107,10 @@ export function storedAlerts({ read, change, changeTogether }: Queries): AlertRe
 const perPiece = 5_000;
 
 /**
- * Returns at most `most` limits, as the list is for people. They are taken in the order of account numbers, so that
+ * Returns at most `limit` limits, as the list is for people. They are taken in the order of account numbers, so that
  * repeated calls return the same ones.
  */
-async function readDrawnBounds(read: Query, nowMs: number, most: number): Promise<Listed<DrawnBound>> {
+async function readDrawnBounds(read: Query, nowMs: number, limit: number): Promise<Listed<DrawnBound>> {
   const listed: DrawnBound[] = [];
   let more = 0;
   const [numbers] = await read<{ last: number | null }>(
@@ -119,9 +119,9 @@ async function readDrawnBounds(read: Query, nowMs: number, most: number): Promis
   const last = numbers?.last ?? 0;
   for (let first = 1; first <= last; first += perPiece) {
     const parameters = [...drawnBoundsParameters(nowMs), first, first + perPiece - 1];
-    if (listed.length < most) {
+    if (listed.length < limit) {
       const bounds = await read<DrawnBound>(drawnBoundsSql, parameters);
-      const room = most - listed.length;
+      const room = limit - listed.length;
       listed.push(...bounds.slice(0, room));
       more += Math.max(0, bounds.length - room);
     } else {

@@ -29,11 +29,11 @@ export function keySearch(read: Query) {
       };
     },
 
-    async keysNamed(name, most) {
+    async keysNamed(name, limit) {
       const found: KeyRow[] = [];
       const [newest] = await read<{ no: number | null }>("SELECT max(no) AS no FROM keys");
-      for (let first = 1; first <= (newest?.no ?? 0) && found.length < most; first += namesPerPiece) {
-        const parameters = [name, first, first + namesPerPiece - 1, most - found.length];
+      for (let first = 1; first <= (newest?.no ?? 0) && found.length < limit; first += namesPerPiece) {
+        const parameters = [name, first, first + namesPerPiece - 1, limit - found.length];
         found.push(
           ...(await read<KeyRow>(
             `${selectKeys} WHERE ${isNamed} ORDER BY keys.no LIMIT $4::int8`,

@@ -28,7 +28,7 @@ export interface LaneOptions<Item, Answer> {
    */
   readonly apart?: Lane<Item, Answer>;
   readonly onSetApart?: (group: string) => void;
-  readonly mostItems?: number;
+  readonly maxItems?: number;
 }
 
 interface Entry<Item, Answer> {
@@ -43,7 +43,7 @@ interface Entry<Item, Answer> {
 
 const defaultMostItems = 256;
 const firstPauseMs = 10;
-const longestPauseMs = 250;
+const maxPauseMs = 250;
 const lookAfterMs = 100;
 
 /**
@@ -126,9 +126,9 @@ export class Lane<Item, Answer> {
     this.#waiting = this.#waiting.filter(({ item }) => isKept(item));
   }
 
-  /** Resolves with true when nothing is pending any more, with false after `mostMs`. */
-  async drained(mostMs: number): Promise<boolean> {
-    const deadlineMs = performance.now() + mostMs;
+  /** Resolves with true when nothing is pending any more, with false after `maxMs`. */
+  async drained(maxMs: number): Promise<boolean> {
+    const deadlineMs = performance.now() + maxMs;
     while (this.size > 0 && performance.now() < deadlineMs) await Bun.sleep(5);
     return this.size === 0;
   }
@@ -150,7 +150,7 @@ export class Lane<Item, Answer> {
     // Items added together become one batch, and do not wait for the rest of this iteration of the event loop.
     await null;
     while (this.#waiting.length > 0 && !this.#isHalted) {
-      this.#inFlight = this.#waiting.splice(0, this.#options.mostItems ?? defaultMostItems);
+      this.#inFlight = this.#waiting.splice(0, this.#options.maxItems ?? defaultMostItems);
       const unanswered = await this.#deliver(this.#inFlight);
       this.#inFlight = [];
       if (unanswered.length > 0) this.#waiting = [...unanswered, ...this.#waiting];
@@ -164,7 +164,7 @@ export class Lane<Item, Answer> {
     const { send, onAttempt, onFenced } = this.#options;
     const sequence = this.#sequence + 1;
     const items = batch.map(({ item }) => item);
-    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
+    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, maxPauseMs)) {
       if (this.#isHalted) return batch;
       try {
         const answers = await send(sequence, items);
@@ -263,8 +263,8 @@ export class Lane<Item, Answer> {
   #abandon(nowMs: number): void {
     const { timeoutMs, isKept, unavailable } = this.#options;
     for (const entry of this.#pendingEntries()) {
-      const mostMs = timeoutMs(entry.item);
-      if (entry.isAbandoned || this.#silentMs < mostMs || nowMs - entry.addedAtMs < mostMs) continue;
+      const maxMs = timeoutMs(entry.item);
+      if (entry.isAbandoned || this.#silentMs < maxMs || nowMs - entry.addedAtMs < maxMs) continue;
       entry.isAbandoned = true;
       entry.reject(unavailable());
     }

@@ -19,15 +19,15 @@ const leaving: Trouble = {
 
 /** Whether new requests can be accepted, judged by the database's latest replies. */
 export class NodeHealth {
-  readonly #mostSilentMs: number;
+  readonly #maxSilentMs: number;
   readonly #failing = new Map<Source, { readonly sinceMs: number; readonly error: unknown }>();
   /** How long the database has been silent, counting only time in which this process could have received a reply. */
   #silentMs = 0;
   state: "joined" | "joining" | "leaving" = "joining";
 
   /** After this much silence the database counts as unavailable. */
-  constructor(mostSilentMs: number) {
-    this.#mostSilentMs = mostSilentMs;
+  constructor(maxSilentMs: number) {
+    this.#maxSilentMs = maxSilentMs;
   }
 
   /**
@@ -62,7 +62,7 @@ export class NodeHealth {
     const nowMs = performance.now();
     for (const { sinceMs, error } of this.#failing.values())
       if (nowMs - sinceMs > timeoutMs) return troubleOf(error);
-    return this.#silentMs > this.#mostSilentMs ? troubleOf(null) : null;
+    return this.#silentMs > this.#maxSilentMs ? troubleOf(null) : null;
   }
 }
 

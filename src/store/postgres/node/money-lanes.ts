@@ -171,8 +171,8 @@ export class MoneyLanes {
   }
 
   /** True if all replies arrived in time. */
-  async drained(mostMs: number): Promise<boolean> {
-    const all = await Promise.all(this.#lanes.map((lane) => lane.drained(mostMs)));
+  async drained(maxMs: number): Promise<boolean> {
+    const all = await Promise.all(this.#lanes.map((lane) => lane.drained(maxMs)));
     return all.every((isDrained) => isDrained);
   }
 

@@ -31,7 +31,7 @@ import { contextOf, type NodeContext } from "./settings.ts";
 const quickDeadlineMs = 1_000;
 /** Missed heartbeats after which the database counts as unavailable, and the minimum time for that. */
 const missedBeats = 2.5;
-const leastSilenceMs = 2_000;
+const minSilenceMs = 2_000;
 /** Missed heartbeats after which the node of a possibly copied folder counts as dead. */
 const silentBeats = 5;
 const keepEveryMs = 250;
@@ -66,7 +66,7 @@ export class PostgresNode implements StoreNode {
   private constructor(settings: NodeContext) {
     this.#settings = settings;
     this.#beatMs = settings.timing.beatMs;
-    this.#health = new NodeHealth(Math.max(this.#beatMs * missedBeats, leastSilenceMs));
+    this.#health = new NodeHealth(Math.max(this.#beatMs * missedBeats, minSilenceMs));
     // The quick client's statements never wait for a commit, so it can ask the server about the other clients'
     // queries. Its own overdue queries are not looked into: `elsewhere` returns no rows, and the connection counts as
     // lost.

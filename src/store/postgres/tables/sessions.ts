@@ -4,7 +4,7 @@ import type { Queries } from "../../query.ts";
 /** Sessions in the database, shared by all gateways of a cluster. */
 export function storedSessions({ read, change }: Queries): SessionRecords {
   return {
-    async begin({ hash, identity, endsAtMs }, most) {
+    async begin({ hash, identity, endsAtMs }, limit) {
       await change("INSERT INTO sessions (hash, identity, ends_at_ms) VALUES ($1, $2, $3::int8)", [
         hash,
         identity,
@@ -12,7 +12,7 @@ export function storedSessions({ read, change }: Queries): SessionRecords {
       ]);
       await change(
         "DELETE FROM sessions WHERE hash IN (SELECT hash FROM sessions ORDER BY ends_at_ms DESC OFFSET $1::int)",
-        [most],
+        [limit],
       );
     },
 

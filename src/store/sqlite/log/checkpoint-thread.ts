@@ -7,7 +7,7 @@ import { checkpoint } from "./log-state.ts";
 /** Entry point of the checkpoint thread. Waiting may block here, because nothing else runs on this thread. */
 const busyTimeoutMs = 250;
 /** A reader prevents the log from restarting. Most reads are brief. */
-const mostRestarts = 5;
+const maxRestarts = 5;
 
 declare const self: Worker;
 
@@ -47,7 +47,7 @@ function restart(database: Database): LogState {
     if (copied < frames) return { frames, copied };
     rewriteFirstPage(database);
     const log = checkpoint(database, "NOOP");
-    if (log.frames < frames || tries === mostRestarts) return log;
+    if (log.frames < frames || tries === maxRestarts) return log;
   }
 }
 

@@ -12,7 +12,7 @@ const bytesPerStep = 512 * 1024;
 /** Deferred: a start has better things to do, and a short-lived process needs none of it. */
 const stepEveryMs = 250;
 /** Skipped if less than this many times the space is free: charges need it more. */
-const leastFree = 10;
+const minFree = 10;
 
 /**
  * Fills the log with zeros up to its expected size. Each sync of a growing file also has to write the file's new
@@ -52,7 +52,7 @@ export class LogPreallocation {
   #extend(): boolean {
     const file = `${this.#database.filename}-wal`;
     const disk = statfsSync(dirname(file));
-    if (disk.bavail * disk.bsize < leastFree * preallocatedBytes) return true;
+    if (disk.bavail * disk.bsize < minFree * preallocatedBytes) return true;
     const descriptor = openSync(file, "r+");
     const { size } = fstatSync(descriptor);
     try {

@@ -19,7 +19,7 @@ const unexplained = { listCostNano: null, askedModel: null, rates: null, quantit
 /** An overrun has the route of the usage record that its charge came with. */
 type RoutedCharge = ChargeEntry & { readonly route?: string | null };
 /** Most batches fit into one statement of this size; longer ones gain almost nothing. */
-const mostRowsPerStatement = 32;
+const maxRowsPerStatement = 32;
 
 /**
  * Inserts the ledger's entries. Most charges come with a usage record, stored in the same row. Rows are collected and
@@ -31,7 +31,7 @@ export class EntryWriter {
   /** By the number of rows they insert, prepared when first needed. */
   readonly #inserts: Statement[] = [];
   /** The values of the waiting rows, one after the other. Reused, because growing a new array costs what this saves. */
-  readonly #values = new Array<SQLQueryBindings>(mostRowsPerStatement * valuesPerRow).fill(null);
+  readonly #values = new Array<SQLQueryBindings>(maxRowsPerStatement * valuesPerRow).fill(null);
   #waitingRows = 0;
   #lastId = 0;
 
@@ -73,7 +73,7 @@ export class EntryWriter {
   flush(): void {
     const rows = this.#waitingRows;
     if (rows === 0) return;
-    const values = rows === mostRowsPerStatement ? this.#values : this.#values.slice(0, rows * valuesPerRow);
+    const values = rows === maxRowsPerStatement ? this.#values : this.#values.slice(0, rows * valuesPerRow);
     const { changes, lastInsertRowid } = this.#insertionOf(rows).run(values);
     assert(changes === rows, `${rows} entries must make as many rows, not ${changes}`);
     this.#waitingRows = 0;
@@ -139,7 +139,7 @@ export class EntryWriter {
     values[next++] = credential;
     this.#waitingRows += 1;
     assert(next === this.#waitingRows * valuesPerRow, "a row must fill its columns and no others");
-    if (this.#waitingRows === mostRowsPerStatement) this.flush();
+    if (this.#waitingRows === maxRowsPerStatement) this.flush();
   }
 
   #insertionOf(rows: number): Statement {

@@ -222,7 +222,7 @@ describe("a lane", () => {
       await Bun.sleep(100);
       return items;
     };
-    const { lane } = laneTo(slow, { timeoutMs: () => 300, mostItems: 1, isKept: () => false });
+    const { lane } = laneTo(slow, { timeoutMs: () => 300, maxItems: 1, isKept: () => false });
     lane.resume();
     const items = ["a", "b", "c", "d", "e", "f"];
     expect(await Promise.all(items.map((item) => lane.add(item)))).toEqual(items);
@@ -311,7 +311,7 @@ describe("a lane", () => {
   });
 
   test("sends at most so many items at once", async () => {
-    const { lane, sent } = laneTo(same, { mostItems: 2 });
+    const { lane, sent } = laneTo(same, { maxItems: 2 });
     lane.resume();
     await Promise.all(["a", "b", "c", "d", "e"].map((item) => lane.add(item)));
     expect(sent.map(({ items }) => items.length)).toEqual([2, 2, 1]);
