@@ -30,7 +30,7 @@ export class SharedClaims extends StoredResponses implements Claims {
   async claim(request: ClaimRequest, reserve?: ReserveMemory): Promise<ClaimResult> {
     const notBeforeMs = this.oldestKeptMs();
     const [verdict] = await Promise.all([
-      this.#ask(request, notBeforeMs),
+      this.#requestClaim(request, notBeforeMs),
       // If this fails, only the bytes of this node count.
       this.kept.read(request.keyId).catch(() => {}),
     ]);
@@ -38,7 +38,7 @@ export class SharedClaims extends StoredResponses implements Claims {
       const response = await this.store.findStoredResponse(request, notBeforeMs, reserve);
       if (response !== null) return this.replay(response);
       // A part is missing, so it cannot be replayed. Run the request as if nothing had been stored.
-      return this.#run(request, await this.#ask(request, Number.MAX_SAFE_INTEGER));
+      return this.#run(request, await this.#requestClaim(request, Number.MAX_SAFE_INTEGER));
     }
     return this.#run(request, verdict);
   }
@@ -55,7 +55,7 @@ export class SharedClaims extends StoredResponses implements Claims {
     return { kind: "run", claim };
   }
 
-  async #ask(request: ClaimRequest, notBeforeMs: number): Promise<ClaimVerdict> {
+  async #requestClaim(request: ClaimRequest, notBeforeMs: number): Promise<ClaimVerdict> {
     try {
       return await this.#node.claim({ ...request, atMs: this.clock.wallMs(), notBeforeMs });
     } catch (error) {

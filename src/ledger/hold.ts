@@ -6,7 +6,7 @@ export interface HoldRequest {
   readonly exchangeId: string;
   readonly model: string;
   /** The model name in the request; null if it is the model's id. */
-  readonly askedModel: string | null;
+  readonly requestedModel: string | null;
   /** The request's labels, as `base/requests/labels.ts` writes them. */
   readonly labels: string | null;
   /** Nano-credits for credit keys, tokens for token-budget keys. */
@@ -28,7 +28,7 @@ export class Hold implements HeldFor {
   /** The account that is charged, even if the key moves meanwhile. */
   readonly accountId: string;
   readonly model: string;
-  readonly askedModel: string | null;
+  readonly requestedModel: string | null;
   readonly labels: string | null;
   readonly amount: number;
   readonly openedAtMs: number;
@@ -49,12 +49,12 @@ export class Hold implements HeldFor {
   #soFar: PricedCharge | null = null;
 
   constructor(parts: HoldParts) {
-    const { exchangeId, keyId, accountId, model, askedModel, amount, openedAtMs } = parts;
+    const { exchangeId, keyId, accountId, model, requestedModel, amount, openedAtMs } = parts;
     this.id = exchangeId;
     this.keyId = keyId;
     this.accountId = accountId;
     this.model = model;
-    this.askedModel = askedModel;
+    this.requestedModel = requestedModel;
     this.labels = parts.labels;
     this.amount = amount;
     this.openedAtMs = openedAtMs;
@@ -64,8 +64,8 @@ export class Hold implements HeldFor {
 
   /** The fields that its charge takes over. */
   get terms(): HeldFor {
-    const { keyId, accountId, periodStartMs, countedAtMs, model, askedModel, labels } = this;
-    return { keyId, accountId, periodStartMs, countedAtMs, model, askedModel, labels };
+    const { keyId, accountId, periodStartMs, countedAtMs, model, requestedModel, labels } = this;
+    return { keyId, accountId, periodStartMs, countedAtMs, model, requestedModel, labels };
   }
 
   get state(): HoldState {

@@ -106,7 +106,7 @@ function interrupted(served: Served, { quantities, rates }: HoldProgress): Attem
   return chargedAttempt(served, {
     outcome: "interrupted",
     isEstimated: true,
-    told: null,
+    reported: null,
     inputTokens: tokensOf(used) - outputTokens,
     outputTokens,
     costNano: rates === null ? 0 : costNano(readRates(rates.text), used),

@@ -86,12 +86,12 @@ export class SharedAccounts implements Accounts {
   }
 
   async hold(request: HoldRequest): Promise<Hold> {
-    const { keyId, exchangeId, model, askedModel, labels, amount } = request;
+    const { keyId, exchangeId, model, requestedModel, labels, amount } = request;
     assertAmount(amount, "hold");
     if (this.#node.trouble !== null) throw journalUnavailable();
     const key = this.#key(keyId);
     const nowMs = this.#clock.wallMs();
-    const order = { holdId: exchangeId, keyId, amount, nowMs, model, askedModel, labels };
+    const order = { holdId: exchangeId, keyId, amount, nowMs, model, requestedModel, labels };
     const verdict = await this.#node.hold(order).catch(asGatewayError);
     if (verdict.decision !== "held") {
       const models = this.#capModels.get(verdict.bound.capNo) ?? null;

@@ -46,14 +46,14 @@ export interface ChargedAttempt {
   readonly outcome: AttemptOutcome;
   readonly isEstimated: boolean;
   /** The usage that the provider reported; null if none. */
-  readonly told: Usage | null;
+  readonly reported: Usage | null;
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly costNano: number;
 }
 
 export function chargedAttempt(served: Served, charge: ChargedAttempt): AttemptCount {
-  const told = charge.told ?? noUsage;
+  const reported = charge.reported ?? noUsage;
   return {
     provider: served.provider,
     credential: served.credential,
@@ -61,18 +61,18 @@ export function chargedAttempt(served: Served, charge: ChargedAttempt): AttemptC
     outcome: charge.outcome,
     attempts: 1,
     estimated: charge.isEstimated ? 1 : 0,
-    inputTokens: told.inputTokens,
-    cachedInputTokens: told.cachedInputTokens,
-    cacheWriteTokens: told.cacheWriteTokens,
-    outputTokens: told.outputTokens,
-    countedInputTokens: Math.max(0, charge.inputTokens - totalInput(told)),
-    countedOutputTokens: Math.max(0, charge.outputTokens - told.outputTokens),
+    inputTokens: reported.inputTokens,
+    cachedInputTokens: reported.cachedInputTokens,
+    cacheWriteTokens: reported.cacheWriteTokens,
+    outputTokens: reported.outputTokens,
+    countedInputTokens: Math.max(0, charge.inputTokens - totalInput(reported)),
+    countedOutputTokens: Math.max(0, charge.outputTokens - reported.outputTokens),
     costNano: charge.costNano,
   };
 }
 
-export function unchargedAttempt(served: Served, told: Usage | null): AttemptCount {
-  const nothing = { isEstimated: false, told, inputTokens: 0, outputTokens: 0, costNano: 0 };
+export function unchargedAttempt(served: Served, reported: Usage | null): AttemptCount {
+  const nothing = { isEstimated: false, reported, inputTokens: 0, outputTokens: 0, costNano: 0 };
   return chargedAttempt(served, { outcome: "uncharged", ...nothing });
 }
 

@@ -38,7 +38,7 @@ const entryColumns = `
 entries.id::float8 AS id, (SELECT id FROM accounts WHERE no = coalesce(entries.account_no, entries.key_no)) AS "accountId",
   nullif(keys.id, '') AS "keyId", kind, amount::float8 AS amount, entries.at_ms::float8 AS "atMs",
   entries.exchange_id AS "exchangeId", basis, entries.outcome, entries.period_start_ms::float8 AS "periodStartMs",
-  entries.reference, note, entries.model, asked_model AS "askedModel", entries.provider,
+  entries.reference, note, entries.model, asked_model AS "requestedModel", entries.provider,
   (SELECT rates FROM rates WHERE id = entries.rates_id) AS rates, quantities, list_cost_nano::float8 AS "listCostNano",
   entries.input_tokens::float8 AS "inputTokens", cached_input_tokens::float8 AS "cachedInputTokens",
   cache_write_tokens::float8 AS "cacheWriteTokens", entries.output_tokens::float8 AS "outputTokens"`;

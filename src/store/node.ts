@@ -123,7 +123,7 @@ export interface HoldOrder {
   readonly amount: number;
   readonly nowMs: number;
   readonly model: string;
-  readonly askedModel: string | null;
+  readonly requestedModel: string | null;
   readonly labels: string | null;
 }
 

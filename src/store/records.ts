@@ -91,7 +91,7 @@ export interface Entry {
   /** This and the following fields are null unless the entry is a charge. */
   readonly model: string | null;
   /** The model name in the request; null if it was the model's id. */
-  readonly askedModel: string | null;
+  readonly requestedModel: string | null;
   readonly provider: string | null;
   /**
    * The charged quantities and their rates, as written by `base/money/rates.ts`. Null in charges from before they
@@ -136,7 +136,7 @@ export interface HeldFor {
   /** The time that decides which period of each cap it counts in. */
   readonly countedAtMs: number;
   readonly model: string;
-  readonly askedModel: string | null;
+  readonly requestedModel: string | null;
   readonly labels: string | null;
 }
 
@@ -271,7 +271,7 @@ export interface ResponsePart {
 export interface GivenIds {
   readonly keyId: string;
   readonly provider: string;
-  /** The id of the provider's credential that the answer was asked for with; null if it needs none. */
+  /** The id of the provider credential used for the response; null if the provider needs none. */
   readonly credential: string | null;
   /** What the ids are found by: themselves, or digests of unusual ones. */
   readonly idKeys: readonly string[];

@@ -14,7 +14,7 @@ const defaultEveryMs = 250;
 export class TroubleWatch {
   readonly #options: TroubleWatchOptions;
   readonly #looking = new Repeating();
-  #told: string | null = null;
+  #reported: string | null = null;
 
   constructor(options: TroubleWatchOptions) {
     this.#options = options;
@@ -28,8 +28,8 @@ export class TroubleWatch {
   look(): void {
     const { trouble } = this.#options.store;
     const reason = trouble?.reason ?? null;
-    if (reason === this.#told) return;
-    this.#told = reason;
+    if (reason === this.#reported) return;
+    this.#reported = reason;
     if (trouble === null) this.#options.onRecovered();
     else this.#options.onTrouble(trouble);
   }

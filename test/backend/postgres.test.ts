@@ -55,7 +55,7 @@ else
           exchangeId: newId("req_"),
           model: "m",
           amount: 10,
-          askedModel: null,
+          requestedModel: null,
           labels: null,
         });
       const open1 = await hold();

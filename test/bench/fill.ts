@@ -108,7 +108,7 @@ function settleOf(key: KeyRecord, atMs: number, marks?: Marks): JournalItem {
   const priced = {
     rates,
     quantities: { input: inputTokens, output: outputTokens },
-    askedModel: null,
+    requestedModel: null,
     labels: marks === undefined ? null : JSON.stringify(marks.labels),
   };
   return {

@@ -33,7 +33,7 @@ async function charge(place: Place, keyId: string, model: string, exchanges: num
           basis: "measured",
           outcome: "completed",
           model,
-          askedModel: null,
+          requestedModel: null,
           labels: null,
           provider: "demo",
           rates: nanoRates,

@@ -176,7 +176,7 @@ function exchange(keys: readonly KeyRecord[], random: SeededRandom, atMs: number
       accountId: key.accountId,
       countedAtMs: atMs,
       periodStartMs: periodStart(key.period, atMs),
-      askedModel: null,
+      requestedModel: null,
       labels: null,
       rates: ratesOf(nanoPerToken),
       quantities: {

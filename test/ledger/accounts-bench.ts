@@ -91,7 +91,7 @@ export async function tryHold(
       keyId,
       exchangeId: newId("req_"),
       model,
-      askedModel: null,
+      requestedModel: null,
       labels: null,
       amount,
     });

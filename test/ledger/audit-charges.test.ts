@@ -15,7 +15,7 @@ function charge(cost: number, changes: Partial<AuditedEntry> = {}): AuditedEntry
   return {
     ...{ id: 0, accountId: "acc_credit", keyId: "key_1", kind: "charge", amount: -cost, atMs },
     ...{ exchangeId: "req_1", basis: "measured", outcome: "completed", periodStartMs: 0 },
-    ...{ reference: null, note: null, model: "m", askedModel: null, provider: "p", listCostNano: null },
+    ...{ reference: null, note: null, model: "m", requestedModel: null, provider: "p", listCostNano: null },
     ...{ quantities: { output: cost }, rates: nanoRates.text, ratesId: nanoRates.id },
     ...{ costNano: cost, startedAtMs: atMs, totalMs: 0 },
     ...changes,

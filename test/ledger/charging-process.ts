@@ -20,7 +20,7 @@ async function chargeForever(keyId: string): Promise<never> {
         keyId,
         exchangeId: newId("req_"),
         model: "house-model",
-        askedModel: null,
+        requestedModel: null,
         labels: null,
         amount: 10,
       };

@@ -71,7 +71,7 @@ export function holdFor<Answer extends Hold | Promise<Hold>>(
     keyId: key.id,
     exchangeId: newId("req_"),
     model: "house-model",
-    askedModel: null,
+    requestedModel: null,
     labels: null,
     amount,
   });

@@ -8,7 +8,14 @@ beforeEach(() => void jest.useFakeTimers());
 afterEach(() => void jest.useRealTimers());
 
 const parts = {
-  ...{ keyId: "key_1", accountId: "acc_1", exchangeId: "req_1", model: "m", askedModel: null, labels: null },
+  ...{
+    keyId: "key_1",
+    accountId: "acc_1",
+    exchangeId: "req_1",
+    model: "m",
+    requestedModel: null,
+    labels: null,
+  },
   ...{ amount: 100, openedAtMs: 0, periodStartMs: 0, countedAtMs: 0 },
 };
 

@@ -146,7 +146,7 @@ describe("after a crash", () => {
           countedAtMs: 0,
           chargeSoFar: 2,
           model: "m",
-          askedModel: null,
+          requestedModel: null,
           labels: null,
           rates: nanoRates,
           served: null,

@@ -62,7 +62,7 @@ function accountsOver(
       keyId,
       exchangeId: newId("req_"),
       model: "house-model",
-      askedModel: null,
+      requestedModel: null,
       labels: null,
       amount,
     });
@@ -236,7 +236,7 @@ describe("shared accounts", () => {
       keyId: credit.id,
       exchangeId: newId("req_"),
       model: "house-model",
-      askedModel: null,
+      requestedModel: null,
       labels: null,
       amount: 50,
     });

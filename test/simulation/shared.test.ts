@@ -85,7 +85,7 @@ class SharedSimulation {
       keyId: key.id,
       exchangeId: newId("req_"),
       model,
-      askedModel: null,
+      requestedModel: null,
       labels: null,
       amount,
     };

@@ -108,7 +108,7 @@ export class Simulation {
         keyId: key.id,
         exchangeId: `req_${String(++this.#exchangeNo).padStart(6, "0")}`,
         model,
-        askedModel: null,
+        requestedModel: null,
         labels: null,
         amount,
       };

@@ -5,7 +5,7 @@ export const served: Served = { provider: "openai", credential: "c1", upstreamMo
 
 /** An attempt that was charged as its provider reported it. */
 export function attempt(overrides: Partial<AttemptCount> = {}): AttemptCount {
-  const told = {
+  const reported = {
     ...noUsage,
     inputTokens: 10,
     cachedInputTokens: 4,
@@ -15,7 +15,7 @@ export function attempt(overrides: Partial<AttemptCount> = {}): AttemptCount {
   const charge = {
     outcome: "completed",
     isEstimated: false,
-    told,
+    reported,
     inputTokens: 17,
     outputTokens: 5,
   } as const;

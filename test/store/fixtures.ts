@@ -87,7 +87,7 @@ export function settleItem(
     basis: "measured",
     outcome: "completed",
     model: record.model,
-    askedModel: null,
+    requestedModel: null,
     labels: null,
     provider: record.provider,
     rates: nanoRates,

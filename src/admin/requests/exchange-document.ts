@@ -98,7 +98,7 @@ export function entryDocument(entry: Entry, keyOf: KeyOf): EntryView {
     reference: entry.reference,
     note: entry.note,
     model: entry.model,
-    requested_model: entry.askedModel ?? entry.model,
+    requested_model: entry.requestedModel ?? entry.model,
     provider: entry.provider,
     list_cost: entry.listCostNano === null ? null : creditsFromNano(entry.listCostNano),
     ...explainCharge(entry, isCredit),

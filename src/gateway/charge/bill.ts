@@ -268,7 +268,7 @@ export class Bill {
       attempts: attempts.charged({
         outcome,
         isEstimated: basis === "estimated",
-        told: evidence.usage ?? evidence.partialUsage,
+        reported: evidence.usage ?? evidence.partialUsage,
         inputTokens: totalInput(usage),
         outputTokens: usage.outputTokens,
         costNano: charge.listCostNano ?? (key.mode === "credit" ? charge.cost : 0),

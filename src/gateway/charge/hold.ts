@@ -79,7 +79,7 @@ function requestFor(exchange: Exchange, wanted: WantedHold, held: HoldTokens): H
     keyId: key.id,
     exchangeId: exchange.id,
     model: model.id,
-    askedModel: requestedModel,
+    requestedModel: requestedModel,
     labels: exchange.labels,
     amount: amountOf(exchange, wanted, held),
   };

@@ -141,7 +141,7 @@ async function rejectSpent(
   const { accounts } = gateway;
   const isFree = configured.catalog.modelsFor(key).some(({ serves, free }) => free && serves.includes(use));
   if (isFree || idempotencyKeyOf(exchange.call) !== null) return;
-  const labels = { askedModel: null, labels: null };
+  const labels = { requestedModel: null, labels: null };
   const smallest = { keyId: key.id, exchangeId: exchange.id, model: "", amount: 1, ...labels };
   accounts.release(await accounts.hold(smallest));
 }

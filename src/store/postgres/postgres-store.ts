@@ -106,15 +106,15 @@ export function postgresStore({ client, clock, maintenance }: PostgresStoreParts
  */
 function settledEntries({ read }: Database): Store["listEntries"] {
   let known = 0;
-  return async (asked) => {
-    const entries = await listEntries(read, asked, known);
-    if (entries.length >= asked.limit) return entries;
+  return async (page) => {
+    const entries = await listEntries(read, page, known);
+    if (entries.length >= page.limit) return entries;
     const settled = await settledThrough(read, "entries", settleTimeoutMs);
     if (settled === null) {
       throw new StoreError("locked", "The ledger's newest entries are still being written. Try again.");
     }
     known = settled;
-    return listEntries(read, asked, settled);
+    return listEntries(read, page, settled);
   };
 }
 

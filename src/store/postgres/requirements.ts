@@ -87,8 +87,8 @@ export async function requireSafeServer(query: Query, name: string): Promise<voi
   );
   const problems = settings.flatMap(({ name: setting, value }) => {
     const requirement = requirements[setting];
-    const isAsked = server?.hasFiles !== false || !aboutFiles.includes(setting);
-    if (requirement === undefined || !isAsked || requirement.isMet(value)) return [];
+    const applies = server?.hasFiles !== false || !aboutFiles.includes(setting);
+    if (requirement === undefined || !applies || requirement.isMet(value)) return [];
     return [
       `${setting} is ${value}, so that ${requirement.harm} (${remedy(setting, requirement, server?.role)})`,
     ];

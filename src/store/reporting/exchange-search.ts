@@ -24,14 +24,14 @@ export type EntryFinder = (exchangeId: string, near: number | null) => Promise<r
  */
 export async function listExchanges(
   queries: Queries,
-  asked: ExchangeQuery,
+  filter: ExchangeQuery,
 ): Promise<Cut<ListedExchange, string>> {
-  const { cursor, limit, outcome } = asked;
+  const { cursor, limit, outcome } = filter;
   const page = await mergePages(cursor, limit, {
     completed: (beforeId) =>
-      canBeCompleted(asked) ? searchTable(queries, asked, "entries", beforeId) : null,
+      canBeCompleted(filter) ? searchTable(queries, filter, "entries", beforeId) : null,
     ended: (beforeId) =>
-      outcome === "completed" ? null : searchTable(queries, asked, "exchange_endings", beforeId),
+      outcome === "completed" ? null : searchTable(queries, filter, "exchange_endings", beforeId),
     completedTimeAt: (id) => timeAt(queries.read, "entries", id),
     endedTimeAt: (id) => timeAt(queries.read, "exchange_endings", id),
   });
@@ -68,18 +68,18 @@ export async function findExchange(
 
 function searchTable(
   queries: Queries,
-  asked: ExchangeQuery,
+  filter: ExchangeQuery,
   table: SearchedTable,
   beforeId: number | undefined,
 ): Promise<Cut<ExchangeRow, number>> {
-  const { limit, sinceMs, untilMs } = asked;
+  const { limit, sinceMs, untilMs } = filter;
   const parameters = new Parameters();
   const isEntries = table === "entries";
   return searchRows<ExchangeRow>(
     queries,
     {
       select: isEntries ? selectRecord : selectOutcome,
-      conditions: [...conditionsOf(asked, table, parameters), outcomeOf(asked, table, parameters)],
+      conditions: [...conditionsOf(filter, table, parameters), outcomeOf(filter, table, parameters)],
       ...{ table, parameters, beforeId, limit, sinceMs, untilMs },
     },
     (row) => row.rowId,
@@ -91,8 +91,8 @@ function outcomeOf({ outcome }: ExchangeQuery, table: SearchedTable, parameters:
   return `exchange_endings.outcome ${outcome === undefined ? "<> 'completed'" : `= ${parameters.add(outcome)}`}`;
 }
 
-function conditionsOf(asked: ExchangeQuery, table: SearchedTable, parameters: Parameters): string[] {
-  const { keyId, model, sinceMs, untilMs } = asked;
+function conditionsOf(filter: ExchangeQuery, table: SearchedTable, parameters: Parameters): string[] {
+  const { keyId, model, sinceMs, untilMs } = filter;
   const conditions: string[] = [];
   if (keyId !== undefined) conditions.push(`${table}.${ofKey(keyId, parameters)}`);
   if (model !== undefined) {
@@ -101,11 +101,11 @@ function conditionsOf(asked: ExchangeQuery, table: SearchedTable, parameters: Pa
     conditions.push(table === "entries" ? isServed : `(${isServed} OR ${isUnknown()})`);
   }
   for (const name of ["provider", "route", "code"] as const) {
-    const value = asked[name];
+    const value = filter[name];
     if (value !== undefined) conditions.push(`${table}.${name} = ${parameters.add(value)}`);
   }
-  if (asked.search !== undefined) conditions.push(fitsSearch(asked.search, table, parameters));
-  for (const [name, value] of Object.entries(asked.labels ?? {})) {
+  if (filter.search !== undefined) conditions.push(fitsSearch(filter.search, table, parameters));
+  for (const [name, value] of Object.entries(filter.labels ?? {})) {
     conditions.push(`${sentLabel(table, name)} = ${parameters.add(value)}`);
   }
   if (sinceMs !== undefined) conditions.push(`${table}.at_ms >= ${parameters.add(sinceMs)}`);

@@ -26,8 +26,8 @@ const rowsThatTell = 32;
 const firstLookBackMs = msPerMinute;
 
 /** Entries, newest first. */
-export async function searchEntries(queries: Queries, asked: EntrySearch): Promise<Cut<Entry, number>> {
-  const { beforeId, limit, keyId, accountId, kind } = asked;
+export async function searchEntries(queries: Queries, search: EntrySearch): Promise<Cut<Entry, number>> {
+  const { beforeId, limit, keyId, accountId, kind } = search;
   const parameters = new Parameters();
   const conditions: string[] = [];
   if (keyId !== undefined) conditions.push(`entries.${ofKey(keyId, parameters)}`);

@@ -59,12 +59,12 @@ type AccountRow = Omit<AccountStatement, "isOpen" | "opening" | "lines"> & {
 /** Accounts with an entry in the range, and the requested one. Sums are text: they may exceed a double. */
 export async function readStatements(
   queries: Queries,
-  asked: StatementQuery,
+  range: StatementQuery,
 ): Promise<readonly AccountStatement[]> {
-  const lines = await readLines(queries, asked);
+  const lines = await readLines(queries, range);
   const byAccount = Map.groupBy(lines, ({ accountNo }) => accountNo);
-  const accounts = await readStated(queries, [...byAccount.keys()], asked.accountId);
-  const openings = await readOpenings(queries, asked);
+  const accounts = await readStated(queries, [...byAccount.keys()], range.accountId);
+  const openings = await readOpenings(queries, range);
   const statements: AccountStatement[] = [];
   for (const { no, isOpen, ...account } of accounts) {
     const sorted = await sortInTurns(byAccount.get(no) ?? [], inOrder);
@@ -83,10 +83,10 @@ async function readStated(
   accountId: string | undefined,
 ): Promise<readonly AccountRow[]> {
   const select = `SELECT no, id AS "accountId", account_label AS label, mode, is_open AS "isOpen" FROM accounts`;
-  const asked =
+  const requested =
     accountId === undefined ? [] : await read<AccountRow>(`${select} WHERE id = $1::text`, [accountId]);
-  const found = [...asked];
-  const others = numbers.filter((no) => no !== asked[0]?.no);
+  const found = [...requested];
+  const others = numbers.filter((no) => no !== requested[0]?.no);
   for (let first = 0; first < others.length; first += accountsPerRead) {
     const some = others.slice(first, first + accountsPerRead);
     found.push(...(await read<AccountRow>(`${select} WHERE no = ANY ($1::int8[])`, [some])));
@@ -95,10 +95,10 @@ async function readStated(
 }
 
 /** Lines of the same key and model are added up over all pieces of the range. */
-async function readLines(queries: Queries, asked: StatementQuery): Promise<SummedLine[]> {
+async function readLines(queries: Queries, range: StatementQuery): Promise<SummedLine[]> {
   const sums = new Map<string, SummedLine>();
-  await byTime(queries, asked, ["entries"], async (piece) => {
-    for (const { amount, ...row } of await readPiece(queries, piece, asked.accountId)) {
+  await byTime(queries, range, ["entries"], async (piece) => {
+    for (const { amount, ...row } of await readPiece(queries, piece, range.accountId)) {
       const name = JSON.stringify([row.accountNo, row.keyId, row.kind, row.model, row.entryId]);
       const sum = sums.get(name);
       sums.set(

@@ -75,7 +75,7 @@ export function storedReports(queries: Queries, entriesOf: EntryFinder): Reports
     entries: (query) => searchEntries(queries, query),
 
     attemptPages: (provider, fromDay, throughDay) => attemptPages(read, provider, fromDay, throughDay),
-    attemptSums: async (...asked) => (await Array.fromAsync(attemptPages(read, ...asked))).flat(),
+    attemptSums: async (...days) => (await Array.fromAsync(attemptPages(read, ...days))).flat(),
   };
 }
 

@@ -124,8 +124,8 @@ export function sqliteStore(parts: StoreParts): SqliteStore {
     },
 
     /** An exporter continues after the last entry, so no entry may be lost and its number reused. */
-    async listEntries(asked) {
-      const entries = await listEntries(read, asked);
+    async listEntries(page) {
+      const entries = await listEntries(read, page);
       await log.sync();
       return entries;
     },

@@ -61,7 +61,7 @@ export function* openHolds(): Work<HoldProgress[]> {
   const rows = yield* query<HoldRow>(
     `SELECT holds.id AS "holdId", keys.id AS "keyId", accounts.id AS "accountId", opened_at_ms::float8 AS "openedAtMs",
       coalesce(holds.counted_at_ms, opened_at_ms)::float8 AS "countedAtMs", holds.period_start_ms::float8 AS "periodStartMs",
-      charge_so_far::float8 AS "chargeSoFar", model, asked_model AS "askedModel", labels, rates_id::float8 AS "ratesId", rates,
+      charge_so_far::float8 AS "chargeSoFar", model, asked_model AS "requestedModel", labels, rates_id::float8 AS "ratesId", rates,
       quantities, served
     FROM holds JOIN keys ON keys.no = holds.key_no JOIN accounts ON accounts.no = coalesce(holds.account_no, holds.key_no)
       LEFT JOIN rates ON rates.id = holds.rates_id ORDER BY holds.id`,

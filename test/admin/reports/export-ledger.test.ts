@@ -53,7 +53,7 @@ testEachJournal("a charge has the model, the name asked for, its rates and its s
     tiers: [],
     inputAbove: null,
   });
-  const charge = { rates, quantities: { input: 120, output: 40 }, askedModel: "gpt-latest" };
+  const charge = { rates, quantities: { input: 120, output: 40 }, requestedModel: "gpt-latest" };
   const [paying, budgeted] = [
     await bench.addKey({ label: "Ada" }, 1e9),
     await bench.addKey({ mode: "token_budget" }),

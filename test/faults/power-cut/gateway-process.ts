@@ -23,7 +23,7 @@ async function chargeForever(keyId: string, concurrent: number): Promise<never> 
       keyId,
       exchangeId: newId("req_"),
       model: "house-model",
-      askedModel: null,
+      requestedModel: null,
       labels: null,
     };
     const hold = await ledger.hold({ ...request, amount: 10 });

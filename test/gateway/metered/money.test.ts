@@ -109,7 +109,7 @@ describe.each(Object.entries(meteredCases))("%s", (name, route: MeteredCase) => 
     const [entry] = await world.running.store
       .listEntries({ afterId: 0, limit: 10, keyId: caller.key.id })
       .then((entries) => entries.filter(({ kind }) => kind === "charge"));
-    expect(entry).toMatchObject({ model: `${name}-model`, askedModel: `${name}-alias` });
+    expect(entry).toMatchObject({ model: `${name}-model`, requestedModel: `${name}-alias` });
   });
 
   test("are held for what they may cost at most, and refused without that", async () => {

@@ -13,7 +13,7 @@ function distinctItem(keyId: string, number: number): SettleItem {
   const item = settleItem(keyId, number, {
     atMs: 10_000 + number,
     periodStartMs: 20_000 + number,
-    askedModel: number % 2 === 0 ? null : `alias-${number}`,
+    requestedModel: number % 2 === 0 ? null : `alias-${number}`,
     rates: ratesOf(number % 4),
     quantities: { input: 110_000 + number, web_search: number },
     listCostNano: number % 3 === 0 ? null : 120_000 + number,

@@ -53,7 +53,7 @@ async function book(
     ...recorded,
     rates_id: charge.rates?.id ?? null,
     quantities: quantitiesColumn(charge.quantities, record?.usage ?? null),
-    asked_model: charge.askedModel,
+    asked_model: charge.requestedModel,
     labels: charge.labels,
   });
   if (charge.owed > 0) await insert(query, { ...common, kind: "overrun", amount: -charge.owed });

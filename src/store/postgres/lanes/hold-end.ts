@@ -83,7 +83,12 @@ export function endOf(order: ChargeOrder): HoldEnd {
         ...[order.cost, order.atMs],
         ...[order.basis, order.outcome, order.listCostNano],
         ...[record?.model ?? order.model, record?.provider ?? order.provider],
-        ...[rates.id, quantitiesColumn(quantities, record?.usage ?? null), order.askedModel, order.labels],
+        ...[
+          rates.id,
+          quantitiesColumn(quantities, record?.usage ?? null),
+          order.requestedModel,
+          order.labels,
+        ],
         ...(record === null ? noRecord : recordColumns(record, savingsColumn(rates, quantities))),
       ],
     },

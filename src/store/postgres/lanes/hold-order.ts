@@ -5,8 +5,8 @@ import { numberAt } from "./number-at.ts";
 import { rowText } from "./row-text.ts";
 
 /** A row of `sluice_hold_order`. */
-export function orderRow({ holdId, keyId, amount, nowMs, model, askedModel, labels }: HoldOrder): string {
-  return rowText([holdId, keyId, amount, nowMs, model, askedModel, labels]);
+export function orderRow({ holdId, keyId, amount, nowMs, model, requestedModel, labels }: HoldOrder): string {
+  return rowText([holdId, keyId, amount, nowMs, model, requestedModel, labels]);
 }
 
 /** Indexed by the number that `sluice_open_holds` returns, minus 1. */

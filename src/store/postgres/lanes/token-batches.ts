@@ -26,7 +26,7 @@ const attempts = 2;
 export function tokenBatches(query: Query): WriteQueue<TokenOrder, TokenVerdict> {
   return new WriteQueue(async (orders) => {
     const groups = [...Map.groupBy(orders, alike).values()];
-    const { granted, levels } = await ask(query, groups);
+    const { granted, levels } = await takeAll(query, groups);
     const verdicts = new Map<TokenOrder, TokenVerdict>();
     let row = 0;
     for (const [at, same] of groups.entries()) {
@@ -51,7 +51,7 @@ function alike(order: TokenOrder): unknown {
   return isPlain ? first.name : order;
 }
 
-async function ask(query: Query, groups: readonly (readonly TokenOrder[])[]): Promise<TokenRow> {
+async function takeAll(query: Query, groups: readonly (readonly TokenOrder[])[]): Promise<TokenRow> {
   // A bucket has two limits only while its limit is being changed.
   const limits = new Map(groups.flatMap((same) => same[0]?.buckets ?? []).map((each) => [each.name, each]));
   const places = new Map([...limits.keys()].map((name, at) => [name, at + 1]));

@@ -15,7 +15,7 @@ const columns = `kind, key_no, account_no, amount, at_ms, period_start_ms, count
   credential`;
 const valuesPerRow = columns.split(",").length;
 /** An overrun has none of these: the charge before it explains it. */
-const unexplained = { listCostNano: null, askedModel: null, rates: null, quantities: null };
+const unexplained = { listCostNano: null, requestedModel: null, rates: null, quantities: null };
 /** An overrun has the route of the usage record that its charge came with. */
 type RoutedCharge = ChargeEntry & { readonly route?: string | null };
 /** Most batches fit into one statement of this size; longer ones gain almost nothing. */
@@ -131,7 +131,7 @@ export class EntryWriter {
     values[next++] = charge.outcome;
     next = fillRecord(values, next, charge, record);
     values[next++] = charge.listCostNano;
-    values[next++] = charge.askedModel;
+    values[next++] = charge.requestedModel;
     values[next++] = this.#rates.idOf(charge.rates);
     values[next++] = quantitiesColumn(charge.quantities, record?.usage ?? null);
     values[next++] = charge.labels;

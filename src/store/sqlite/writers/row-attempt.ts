@@ -13,7 +13,7 @@ export function rowAttempt({
   const attempt = attempts[0];
   if (attempt === undefined || attempts.length > 1 || record === null) return undefined;
   const { usage, provider, upstreamModel, costNano } = record;
-  const isAsked = attempt.provider === provider && attempt.upstreamModel === upstreamModel;
+  const isSameDeployment = attempt.provider === provider && attempt.upstreamModel === upstreamModel;
   const isAsReported =
     attempt.inputTokens === usage.inputTokens &&
     attempt.cachedInputTokens === usage.cachedInputTokens &&
@@ -22,5 +22,5 @@ export function rowAttempt({
     attempt.countedInputTokens + attempt.countedOutputTokens + attempt.estimated === 0;
   const isCharged =
     attempt.outcome === charge.outcome && attempt.costNano === (charge.listCostNano ?? costNano);
-  return isAsked && isAsReported && isCharged ? attempt : undefined;
+  return isSameDeployment && isAsReported && isCharged ? attempt : undefined;
 }

@@ -236,7 +236,7 @@ export class SqliteWriter implements BatchWriter {
       progress.countedAtMs,
       progress.chargeSoFar,
       progress.model,
-      progress.askedModel,
+      progress.requestedModel,
       this.#rates.idOf(progress.rates),
       quantities && JSON.stringify(quantities),
       served && JSON.stringify(served),

@@ -134,7 +134,7 @@ class History {
       amount: this.random.between(0, 500),
       nowMs: this.nowMs,
       model: this.random.pick(models) ?? "",
-      askedModel: null,
+      requestedModel: null,
       labels: null,
     }));
   }
@@ -245,7 +245,7 @@ function orderOf({ id, accountNo, funds, model, openedAtMs, periodStartMs, count
     countedAtMs,
     basis: "measured",
     model,
-    askedModel: null,
+    requestedModel: null,
     labels: null,
     provider: "openai",
     response: null,

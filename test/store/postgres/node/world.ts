@@ -126,14 +126,14 @@ export function holdOrder(keyId: string, amount: number, overrides: Partial<Hold
     amount,
     nowMs: Date.now(),
     model: "house-model",
-    askedModel: null,
+    requestedModel: null,
     labels: null,
     ...overrides,
   };
 }
 
 export function chargeOrder(
-  { holdId, keyId, nowMs, model, askedModel, labels }: HoldOrder,
+  { holdId, keyId, nowMs, model, requestedModel, labels }: HoldOrder,
   cost: number,
   overrides: Partial<ChargeOrder> = {},
 ): ChargeOrder {
@@ -150,7 +150,7 @@ export function chargeOrder(
     basis: "measured",
     outcome: "completed",
     model,
-    askedModel,
+    requestedModel,
     labels,
     provider: "openai",
     record: usageRecord(keyId, { exchangeId: holdId, atMs: nowMs }),
