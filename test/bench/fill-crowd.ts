@@ -91,7 +91,7 @@ function fillTables(dir: string, count: number): void {
   const nowMs = Date.now();
   database.run(`INSERT INTO audit_log (at_ms, actor, address, action, target, detail)
     ${numbers} SELECT ${nowMs} - i, 'person ' || i, '127.0.0.1', 'key.update', 'slu_' || i, 'label: a to b' FROM numbers`);
-  database.run(`INSERT INTO turns (key_no, id, parent_id, model, provider, created_at_ms, expires_at_ms, bytes, recording_id, parts, body)
-    ${numbers} SELECT ${keyNo}, 'conv_' || i, NULL, 'm', 'p', ${nowMs} - i, ${nowMs} + 86400000, 2, NULL, 0, x'5b5d' FROM numbers`);
+  database.run(`INSERT INTO turns (key_no, id, parent_id, model, provider, created_at_ms, expires_at_ms, bytes, recording_id, parts, body, items)
+    ${numbers} SELECT ${keyNo}, 'conv_' || i, NULL, 'm', 'p', ${nowMs} - i, ${nowMs} + 86400000, 2, NULL, 0, x'5b5d', '[]' FROM numbers`);
   database.run("INSERT INTO turn_sums SELECT key_no, sum(bytes) FROM turns GROUP BY key_no");
 }

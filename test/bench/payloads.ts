@@ -84,6 +84,8 @@ const words = "The tide turns twice a day and nobody has to ask it to. ".repeat(
 
 /** In ids, for the provider to write a number in its place. */
 export const unnumbered = "0000000000";
+/** As long as OpenAI's ids, and in the order of time as they are: that decides which pages a gateway writes. */
+const uniqueId = `68f3c0de${unnumbered}819a9d8e4c1f7b2a6d5e3c8f9b1a7d`;
 
 /** Whole answers of about 1 KB. */
 export const answers: Readonly<Record<Asked, string>> = {
@@ -107,7 +109,7 @@ export const answers: Readonly<Record<Asked, string>> = {
     usage: { prompt_tokens: 250, completion_tokens: 140, total_tokens: 390 },
   }),
   responses: JSON.stringify({
-    id: `resp_${unnumbered}`,
+    id: `resp_${uniqueId}`,
     object: "response",
     store: false,
     created_at: 1_700_000_000,
@@ -116,7 +118,7 @@ export const answers: Readonly<Record<Asked, string>> = {
     output: [
       {
         type: "message",
-        id: `msg_${unnumbered}`,
+        id: `msg_${uniqueId}`,
         status: "completed",
         role: "assistant",
         content: [{ type: "output_text", text: words, annotations: [] }],

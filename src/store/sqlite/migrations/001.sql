@@ -306,7 +306,9 @@ CREATE TABLE turns (
   -- Parts of response_parts that come before the body.
   recording_id TEXT,
   parts INTEGER NOT NULL,
-  body BLOB NOT NULL
+  body BLOB NOT NULL,
+  -- A JSON array of what it has in turn_items, so that those rows are found when it is deleted: an index would cost a page per turn.
+  items TEXT NOT NULL
 ) STRICT;
 CREATE UNIQUE INDEX turns_by_id ON turns (key_no, id);
 CREATE INDEX turns_by_key ON turns (key_no, no);
@@ -319,12 +321,12 @@ CREATE TABLE turn_items (
   turn_no INTEGER NOT NULL,
   PRIMARY KEY (key_no, digest, turn_no)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX turn_items_by_turn ON turn_items (turn_no);
 -- How many bytes the turns of a key have. Whoever inserts turns adds them, once for all turns of a batch.
 CREATE TABLE turn_sums (key_no INTEGER PRIMARY KEY, bytes INTEGER NOT NULL) STRICT;
 CREATE TRIGGER turn_deleted AFTER DELETE ON turns BEGIN
   UPDATE turn_sums SET bytes = bytes - old.bytes WHERE key_no = old.key_no;
-  DELETE FROM turn_items WHERE turn_no = old.no;
+  DELETE FROM turn_items
+    WHERE key_no = old.key_no AND digest IN (SELECT value FROM json_each(old.items)) AND turn_no = old.no;
   DELETE FROM response_parts WHERE recording_id = old.recording_id;
 END;
 

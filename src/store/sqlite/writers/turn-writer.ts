@@ -121,11 +121,17 @@ export class TurnWriter {
 }
 
 const columns =
-  "no, key_no, id, parent_id, model, provider, created_at_ms, expires_at_ms, bytes, recording_id, parts, body";
+  "no, key_no, id, parent_id, model, provider, created_at_ms, expires_at_ms, bytes, recording_id, parts, body, items";
 
 function pushRow(rows: SQLQueryBindings[], no: number, keyNo: number, turn: TurnRecord): SQLQueryBindings[] {
   rows.push(no, keyNo, turn.id, turn.parentId, turn.model, turn.provider, turn.createdAtMs, turn.expiresAtMs);
-  rows.push(turn.bytes, turn.recording?.id ?? null, turn.recording?.parts ?? 0, turn.body);
+  rows.push(
+    turn.bytes,
+    turn.recording?.id ?? null,
+    turn.recording?.parts ?? 0,
+    turn.body,
+    JSON.stringify(turn.items),
+  );
   return rows;
 }
 
