@@ -130,7 +130,9 @@ function findingOf(deployments: readonly DeploymentHealth[]): Finding[] {
       sinceMs: calls.length === 0 ? null : Math.min(...calls.map(({ sinceMs }) => sinceMs)),
       text,
       details: { deployments: names, failure },
-      lastError: calls.find((call) => call.failure === named && call.said !== null)?.said ?? null,
+      lastError:
+        calls.find((call) => call.failure === named && call.providerMessage !== null)?.providerMessage ??
+        null,
     },
   ];
 }

@@ -158,11 +158,11 @@ function checkBaseUrl(
 /** The address decides where requests go, but other settings may decide for what they are signed or paid. */
 function contradictions({ baseUrl, optionDefaults }: Vendor, host: string, given: ProviderOptions): string[] {
   const configured: ProviderOptions = { ...optionDefaults, ...given };
-  return Object.entries(baseUrl.settingsIn?.(host) ?? {}).flatMap(([name, said]) => {
+  return Object.entries(baseUrl.settingsIn?.(host) ?? {}).flatMap(([name, expected]) => {
     // The cast holds because these are options too.
     const value = configured[name as VendorOptionName];
-    if (value === undefined || value === said) return [];
-    return `belongs to ${name} = ${JSON.stringify(said)}, and ${name} is ${JSON.stringify(value)}; make them the same, or leave base_url out`;
+    if (value === undefined || value === expected) return [];
+    return `belongs to ${name} = ${JSON.stringify(expected)}, and ${name} is ${JSON.stringify(value)}; make them the same, or leave base_url out`;
   });
 }
 

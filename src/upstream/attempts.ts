@@ -104,15 +104,20 @@ export class Attempts {
    * For the operator. What the request or its client caused says nothing about the deployment. Once a second is enough: to
    * compare what was said with the request takes up to a millisecond.
    */
-  #noteFailure(history: CallHistory, failure: Failure, said: string | null, plan: GenerationPlan): void {
+  #noteFailure(history: CallHistory, failure: Failure, message: string | null, plan: GenerationPlan): void {
     if (failure.alarm) history.alarm = failure.kind;
     // What an alarm names is what is quoted.
     if (!failure.alarm && (failure.evidence === null || history.alarm !== null)) return;
     const atMs = this.#context.clock.wallMs();
     const { failing } = history;
     if (failing?.failure === failure.kind && atMs - failing.atMs < noteEveryMs) return;
-    const kept = said === null ? null : plan.keepable(said);
-    history.failing = { sinceMs: failing?.sinceMs ?? atMs, atMs, failure: failure.kind, said: kept };
+    const kept = message === null ? null : plan.keepable(message);
+    history.failing = {
+      sinceMs: failing?.sinceMs ?? atMs,
+      atMs,
+      failure: failure.kind,
+      providerMessage: kept,
+    };
   }
 
   /** Updates breaker and key pool after a failure, and selects another key of the pool if that may help. */

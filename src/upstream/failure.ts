@@ -29,7 +29,7 @@ export interface Failure {
   /** What the provider had reported as used before it failed; null or absent if nothing. */
   readonly reported?: Usage | null;
   /** The provider's own message, secrets removed; null if it gave none. */
-  readonly said: string | null;
+  readonly providerMessage: string | null;
   /** Another deployment may succeed. */
   readonly mayTryOthers: boolean;
   /** Can be retried at the same deployment after a delay. */
@@ -51,7 +51,7 @@ export interface Failure {
 }
 
 const final = {
-  said: null,
+  providerMessage: null,
   mayTryOthers: false,
   mayRetry: false,
   evidence: null,
@@ -131,12 +131,12 @@ export function unusable(problem: string, cause?: unknown): Failure {
 export function errorWithin(body: JsonObject, spoken: ProviderDialectName): Failure {
   const reported = reportedFailure(body, providerDialect(spoken));
   const providerError = readErrorObject(body);
-  const { message: said, refusesProofs = false } = providerError;
+  const { message: providerMessage, refusesProofs = false } = providerError;
   if (reported.code === "context_length_exceeded")
-    return { ...final, error: reported, kind: "context_length", said };
+    return { ...final, error: reported, kind: "context_length", providerMessage };
   const error = asUpstreams(reported);
   const evidence = reported.code === "invalid_request" ? null : "provider";
-  const failure = { ...tryOthers, error, kind: "error_in_200", said, evidence } as const;
+  const failure = { ...tryOthers, error, kind: "error_in_200", providerMessage, evidence } as const;
   if (isBilled(reported)) {
     return {
       ...failure,
@@ -159,7 +159,13 @@ function asUpstreams({ code, message, cause }: GatewayError): GatewayError {
  * reported.
  */
 export function failedAtOnce(error: GatewayError): Failure {
-  const failure = { ...tryOthers, error, kind: "failed_answer", said: error.message, evidence: null };
+  const failure = {
+    ...tryOthers,
+    error,
+    kind: "failed_answer",
+    providerMessage: error.message,
+    evidence: null,
+  };
   return isBilled(error) ? { ...failure, mayTryOthers: false } : { ...failure, mayRetry: true };
 }
 
@@ -191,8 +197,8 @@ export function errorStatus(
 ): Failure {
   const failure = explained(status, providerError, dialect, spoken);
   const { usageIn, readExtras } = providerDialect(spoken);
-  const said = parseObject(body) ?? {};
-  const error = failedAnswer(failure.error, usageIn(said), readExtras(said));
+  const parsed = parseObject(body) ?? {};
+  const error = failedAnswer(failure.error, usageIn(parsed), readExtras(parsed));
   if (!isBilled(error)) return failure;
   return {
     ...failure,
@@ -225,43 +231,53 @@ function explained(
   dialect: ClientDialectName,
   spoken: ProviderDialectName,
 ): Failure {
-  const told = { kind: `status_${status}`, said: providerError.message };
+  const labels = { kind: `status_${status}`, providerMessage: providerError.message };
   const errorFor = (code: ErrorCode) => {
     const { message, details } = explainProviderError(providerError, dialect, spoken);
     return new GatewayError(code, message, details);
   };
   if (status === 404 && isAboutRequest(providerError))
-    return { ...final, ...told, error: errorFor("not_found") };
+    return { ...final, ...labels, error: errorFor("not_found") };
   const mayRetry = true;
   switch (providerError.about ?? subjects[status] ?? null) {
     case "request": {
       const code = providerError.contextOverflow ? "context_length_exceeded" : "invalid_request";
-      return { ...final, ...told, error: errorFor(code) };
+      return { ...final, ...labels, error: errorFor(code) };
     }
     case "proofs":
-      return { ...final, ...told, error: errorFor("invalid_request"), refusesProofs: true };
+      return { ...final, ...labels, error: errorFor("invalid_request"), refusesProofs: true };
     case "credential":
-      return { ...rejectedGateway(status, providerError), ...told, keyProblem: "rejected" };
+      return { ...rejectedGateway(status, providerError), ...labels, keyProblem: "rejected" };
     case "unpaid":
-      return { ...rejectedGateway(status, providerError), ...told, kind: "billing", keyProblem: "rejected" };
+      return {
+        ...rejectedGateway(status, providerError),
+        ...labels,
+        kind: "billing",
+        keyProblem: "rejected",
+      };
     case "expired":
-      return { ...rejectedGateway(status, providerError), ...told, keyProblem: "rejected", hasExpired: true };
+      return {
+        ...rejectedGateway(status, providerError),
+        ...labels,
+        keyProblem: "rejected",
+        hasExpired: true,
+      };
     case "account":
-      return { ...rejectedGateway(status, providerError), ...told };
+      return { ...rejectedGateway(status, providerError), ...labels };
     case "busy":
-      return { ...busy(providerError), ...told, keyProblem: "throttled" };
+      return { ...busy(providerError), ...labels, keyProblem: "throttled" };
     case "overloaded":
-      return { ...busy(providerError), ...told };
+      return { ...busy(providerError), ...labels };
     case "timeout":
-      return { ...tooSlow(dialect), ...told };
+      return { ...tooSlow(dialect), ...labels };
     case "failure":
-      return { ...tryOthers, ...told, error: failedWith(status, providerError), mayRetry };
+      return { ...tryOthers, ...labels, error: failedWith(status, providerError), mayRetry };
     case "passing":
-      return { ...tryOthers, ...told, error: failedWith(status, providerError), mayRetry, evidence: null };
+      return { ...tryOthers, ...labels, error: failedWith(status, providerError), mayRetry, evidence: null };
     case "generation":
-      return { ...tryOthers, ...told, error: errorFor("upstream_error"), mayRetry, evidence: null };
+      return { ...tryOthers, ...labels, error: errorFor("upstream_error"), mayRetry, evidence: null };
     case null:
-      return unexpectedStatus(status, providerError, told);
+      return unexpectedStatus(status, providerError, labels);
   }
 }
 
@@ -272,9 +288,9 @@ function isAboutRequest({ code, details }: ProviderError): boolean {
   return goneCodes.has(code) || goneCodes.has(details?.["error_code"]);
 }
 
-type Untold = Omit<Failure, "kind" | "said">;
+type UnlabelledFailure = Omit<Failure, "kind" | "providerMessage">;
 
-function rejectedGateway(status: number, providerError: ProviderError): Untold {
+function rejectedGateway(status: number, providerError: ProviderError): UnlabelledFailure {
   const error = new GatewayError(
     "upstream_error",
     "The provider rejected the gateway, not your request. Contact the operator and quote the request id.",
@@ -287,7 +303,7 @@ function rejectedGateway(status: number, providerError: ProviderError): Untold {
   return { ...tryOthers, error, evidence, alarm: true };
 }
 
-function busy(providerError: ProviderError): Untold {
+function busy(providerError: ProviderError): UnlabelledFailure {
   const { retryAfterMs, quotaResetMs = null } = providerError;
   const retryAfterSeconds = Math.max(1, Math.ceil((retryAfterMs ?? 1000) / 1000));
   const message = `The provider is overloaded or rate limiting the gateway. Retry in ${retryAfterSeconds} s.`;
@@ -304,11 +320,11 @@ function failedWith(status: number, providerError: ProviderError): GatewayError 
 function unexpectedStatus(
   status: number,
   providerError: ProviderError,
-  told: Pick<Failure, "kind" | "said">,
+  labels: Pick<Failure, "kind" | "providerMessage">,
 ): Failure {
   if (status >= 300 && status < 400) return unusable("it is a redirect");
   if (status >= 200 && status < 300) return unusable(`its status is ${status}`);
   const isServers = status >= 500;
   const evidence = isServers ? "provider" : status === 408 ? "unclear" : null;
-  return { ...tryOthers, ...told, error: failedWith(status, providerError), mayRetry: isServers, evidence };
+  return { ...tryOthers, ...labels, error: failedWith(status, providerError), mayRetry: isServers, evidence };
 }

@@ -186,5 +186,5 @@ export interface FailingCalls {
   /** When the last one failed that the following is of, as in an attempt's record. */
   readonly atMs: number;
   readonly failure: string;
-  readonly said: string | null;
+  readonly providerMessage: string | null;
 }

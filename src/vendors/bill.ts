@@ -73,8 +73,8 @@ export function isoDay(day: number): string {
 }
 
 export function withQuery(path: string, query: Readonly<Record<string, string | null>>): string {
-  const told = Object.entries(query).flatMap(([name, value]) =>
+  const present = Object.entries(query).flatMap(([name, value]) =>
     value === null ? [] : [[name, value] as [string, string]],
   );
-  return `${path}?${new URLSearchParams(told)}`;
+  return `${path}?${new URLSearchParams(present)}`;
 }

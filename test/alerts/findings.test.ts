@@ -122,7 +122,7 @@ test("a gateway finds failing providers, models left out and a newer configurati
   expect(leftOut).toMatchObject({ kind: "model_unavailable", subject: { type: "model", id: "claude-test" } });
   expect(leftOut?.text).toContain("TEST_ANTHROPIC_KEY is not set");
   writeFileSync(file, configFor({ url: "http://127.0.0.1:2" }));
-  const failing = { sinceMs: 5, atMs: 9, failure: "status_500", said: "out of memory" };
+  const failing = { sinceMs: 5, atMs: 9, failure: "status_500", providerMessage: "out of memory" };
   deployments.push(
     deploymentHealth({ consecutiveFailures: 2, failing }),
     deploymentHealth({ name: "openai/a", consecutiveFailures: 3, failing }),

@@ -204,7 +204,7 @@ testEachStore(
     const clock = new FakeClock();
     using hook = new HookServer();
     const store = await database.openGateway(clock);
-    const failing = { sinceMs: 7, atMs: 9, failure: "billing", said: "a prompt-canary" };
+    const failing = { sinceMs: 7, atMs: 9, failure: "billing", providerMessage: "a prompt-canary" };
     let health: DeploymentHealth[] = [deploymentHealth({ alarm: "billing", failing })];
     const one = monitorOf(store, clock, hook, { deploymentHealth: () => health }).monitor;
     const two = monitorOf(store, clock, hook).monitor;

@@ -3,7 +3,7 @@ import { GatewayError } from "../../src/base/errors.ts";
 import type { JsonObject } from "../../src/base/json.ts";
 import { readFinish as readMessagesFinish } from "../../src/dialects/anthropic-messages/finish.ts";
 import { readFinish as readConverseFinish } from "../../src/dialects/bedrock-converse/provider/response-in.ts";
-import { readEnding } from "../../src/dialects/gemini/provider/finish-in.ts";
+import { readGeminiFinish } from "../../src/dialects/gemini/provider/finish-in.ts";
 import { tierOf } from "../../src/dialects/gemini/provider/usage-in.ts";
 import type { IrFinish } from "../../src/dialects/ir/ir.ts";
 import { readFinish as readChatFinish } from "../../src/dialects/openai-chat/finish.ts";
@@ -76,7 +76,7 @@ test.each(inherited)("a provider's word for an ending, %s, is one that nobody kn
   expect(readChatFinish(word)).toEqual(other);
   expect(readMessagesFinish({ stop_reason: word })).toEqual(other);
   expect(readConverseFinish(word)).toEqual(other);
-  expect(readEnding({ finishReason: word })).toEqual({ finish: other, failure: null });
+  expect(readGeminiFinish({ finishReason: word })).toEqual({ finish: other, failure: null });
 });
 
 test.each(inherited)("an item of the type %s is no call of a hosted tool", (type) => {

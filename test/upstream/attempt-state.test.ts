@@ -15,7 +15,7 @@ function failure(message: string, changes: Partial<Failure> = {}): Failure {
   return {
     error: new GatewayError("provider_unavailable", message),
     kind: "status_500",
-    said: null,
+    providerMessage: null,
     mayTryOthers: true,
     mayRetry: false,
     evidence: null,

@@ -73,8 +73,8 @@ function healthView(known: DeploymentHealth | undefined): DeploymentView["health
 
 function failingView(failing: FailingCalls | null): DeploymentView["health"]["failing"] {
   if (failing === null) return null;
-  const { sinceMs, atMs, failure, said } = failing;
-  return { since: iso(sinceMs), at: iso(atMs), failure, last_error: said };
+  const { sinceMs, atMs, failure, providerMessage } = failing;
+  return { since: iso(sinceMs), at: iso(atMs), failure, last_error: providerMessage };
 }
 
 function priceView(price: Price | null): PriceView | null {

@@ -24,11 +24,11 @@ export interface AttemptRecord {
 
 export type AttemptEnd = "retry" | "other_key" | "next_deployment" | "ended";
 
-const maxSaidChars = 500;
+const maxMessageLength = 500;
 
 /** Truncates a provider's message to what is kept. */
-export function cutSaid(message: string): string {
-  return message.length <= maxSaidChars ? message : message.slice(0, maxSaidChars).toWellFormed();
+export function truncateMessage(message: string): string {
+  return message.length <= maxMessageLength ? message : message.slice(0, maxMessageLength).toWellFormed();
 }
 
 /** Shared by all exchanges whose first attempt is answered, which are nearly all. */

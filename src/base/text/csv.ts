@@ -12,8 +12,8 @@ const formula = /(^|;)(?=[\s\u00a0]*[=+\-@＝＋－＠])/g;
 function csvField(value: unknown): string {
   if (value === null || value === undefined) return "";
   if (typeof value === "number") return decimal(value);
-  const told = typeof value === "string" ? value : JSON.stringify(value);
-  const text = printable(told.replace(/^(?=[\t\r])/, "'")).replaceAll(formula, "$1'");
+  const shown = typeof value === "string" ? value : JSON.stringify(value);
+  const text = printable(shown.replace(/^(?=[\t\r])/, "'")).replaceAll(formula, "$1'");
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 

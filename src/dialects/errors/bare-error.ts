@@ -1,14 +1,14 @@
 import { isObject, type JsonObject, tryParse } from "../../base/json.ts";
 
 /** What a provider says in bare JSON: an object, alone or in a list of one, as Google has it; null for other text. */
-export function saidIn(text: string): JsonObject | null {
+export function bareObjectIn(text: string): JsonObject | null {
   const value = tryParse(text);
-  const said = Array.isArray(value) ? value[0] : value;
-  return isObject(said) ? said : null;
+  const body = Array.isArray(value) ? value[0] : value;
+  return isObject(body) ? body : null;
 }
 
 /** Reads an error sent as bare JSON instead of an event; null for other text. */
 export function errorIn(text: string): JsonObject | null {
-  const said = saidIn(text);
-  return isObject(said?.["error"]) ? said : null;
+  const body = bareObjectIn(text);
+  return isObject(body?.["error"]) ? body : null;
 }

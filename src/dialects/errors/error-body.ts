@@ -1,7 +1,7 @@
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { withoutSecrets } from "../../base/secrets/secrets.ts";
 import { listOf } from "../json/json-fields.ts";
-import { saidIn } from "./bare-error.ts";
+import { bareObjectIn } from "./bare-error.ts";
 
 /** A provider's error, whatever its format. Safe to show to a client. */
 export interface ProviderErrorBody {
@@ -26,9 +26,9 @@ const maxMessageChars = 2000;
 
 /** Reads OpenAI's and Anthropic's envelopes, FastAPI's `detail`, bare messages, plain text, HTML and empty bodies. */
 export function readErrorBody(status: number, contentType: string | null, text: string): ProviderErrorBody {
-  const said = saidIn(text);
-  if (said === null) return describe(plainText(contentType, text) ?? statusText(status), {});
-  return describe(messageOf(said) ?? statusText(status), errorIn(said));
+  const body = bareObjectIn(text);
+  if (body === null) return describe(plainText(contentType, text) ?? statusText(status), {});
+  return describe(messageOf(body) ?? statusText(status), errorIn(body));
 }
 
 /** Reads an error that is already parsed, such as the data of an in-stream error event. */
@@ -36,10 +36,10 @@ export function readErrorObject(body: JsonObject): ProviderErrorBody {
   return describe(messageOf(body) ?? "The provider reported an error.", errorIn(body));
 }
 
-function errorIn(said: JsonObject): JsonObject {
-  if (isObject(said["error"])) return said["error"];
-  const minimax = said["base_resp"];
-  return isObject(minimax) ? { ...minimax, code: minimax["status_code"] ?? null } : said;
+function errorIn(body: JsonObject): JsonObject {
+  if (isObject(body["error"])) return body["error"];
+  const minimax = body["base_resp"];
+  return isObject(minimax) ? { ...minimax, code: minimax["status_code"] ?? null } : body;
 }
 
 /**
@@ -116,8 +116,8 @@ function wordOf(word: Json | undefined): string | undefined {
   return typeof word === "string" ? withoutSecrets(word).slice(0, maxParamChars) : undefined;
 }
 
-function messageOf(said: JsonObject): string | null {
-  const { error, detail, message, errors, base_resp: minimax, msg } = said;
+function messageOf(body: JsonObject): string | null {
+  const { error, detail, message, errors, base_resp: minimax, msg } = body;
   if (isObject(error)) return text(error["message"]) ?? text(error["detail"]) ?? text(error["type"]);
   if (isObject(minimax)) return text(minimax["status_msg"]);
   // Mistral's message may be an object with FastAPI's details.

@@ -1,6 +1,6 @@
 import { type ClientDialectName, clientDialect, type ProviderDialectName } from "../registry.ts";
 import type { ProviderErrorBody } from "./error-body";
-import { codeOf, given, type ToldDetails, vendorErrorOf } from "./vendor-error.ts";
+import { type ClientErrorDetails, codeOf, vendorErrorOf, vendorPart } from "./vendor-error.ts";
 
 /**
  * What a client learns of a provider's refusal of its request: all that its SDK acts on. If the provider speaks the
@@ -10,14 +10,14 @@ export function explainProviderError(
   error: ProviderErrorBody,
   client: ClientDialectName,
   provider: ProviderDialectName,
-): { readonly message: string; readonly details: ToldDetails } {
+): { readonly message: string; readonly details: ClientErrorDetails } {
   if (provider === client) return { message: error.message, details: vendorErrorOf(error) };
   const isOpenAi = clientDialect(client).errorFormat === "openai";
   const code = error.refusesProofs === true ? "invalid_encrypted_content" : codeOf(error);
   const isUnsigned = error.refusesProofs === true && !isOpenAi && !error.message.includes("signature");
   return {
     message: isUnsigned ? `${invalidSignature}: ${error.message}` : error.message,
-    details: { param: translateParam(error.param, client), ...given({ code }) },
+    details: { param: translateParam(error.param, client), ...vendorPart({ code }) },
   };
 }
 

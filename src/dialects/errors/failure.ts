@@ -103,8 +103,12 @@ export function failedAfter<Failure>(
 ): Failure | FailedAnswer {
   if (!(failure instanceof FailedAnswer) || failure.usage === null) return failure;
   const usage = runningTotal(before, failure.usage);
-  const isUntold = before.started && usage.outputTokens === 0;
-  return new FailedAnswer(failure, isUntold ? { ...usage, isOutputDoubtful: true } : usage, failure.extras);
+  const isOutputMissing = before.started && usage.outputTokens === 0;
+  return new FailedAnswer(
+    failure,
+    isOutputMissing ? { ...usage, isOutputDoubtful: true } : usage,
+    failure.extras,
+  );
 }
 
 export function reportedBy(failure: GatewayError): ReportedUsage | null {

@@ -2,14 +2,14 @@ import type { ErrorDetails, VendorError } from "../../base/errors.ts";
 import type { ProviderErrorBody } from "./error-body";
 
 /** The parts of an error that are sent to the client beside the message. */
-export type ToldDetails = Pick<ErrorDetails, "param" | "vendor">;
+export type ClientErrorDetails = Pick<ErrorDetails, "param" | "vendor">;
 
 /** What a client's SDK acts on in a refusal. */
-export function vendorErrorOf(error: ProviderErrorBody): ToldDetails {
-  return { param: error.param, ...given({ code: codeOf(error), details: error.details }) };
+export function vendorErrorOf(error: ProviderErrorBody): ClientErrorDetails {
+  return { param: error.param, ...vendorPart({ code: codeOf(error), details: error.details }) };
 }
 
-export function given(vendor: VendorError): { vendor?: VendorError } {
+export function vendorPart(vendor: VendorError): { vendor?: VendorError } {
   return vendor.code === undefined && vendor.details === undefined ? {} : { vendor };
 }
 

@@ -30,8 +30,8 @@ export function flattenContent(block: IrContent): readonly PlainContent[] {
 
 /** The title of a file is its name, unless it is a URL. What the file part cannot hold goes into a text before it. */
 function fileHeading({ title, context, source }: IrDocument): readonly IrText[] {
-  const unsaid = { ...(source.kind === "url" ? { title } : {}), context };
-  const text = heading(unsaid).trimEnd();
+  const details = { ...(source.kind === "url" ? { title } : {}), context };
+  const text = heading(details).trimEnd();
   return text === "" ? [] : [{ type: "text", text }];
 }
 

@@ -72,11 +72,11 @@ export class Shortcut {
       const next = end === -1 ? -1 : this.#endOfFrame(text, end);
       if (next === -1) break;
       const inside = text.slice(begin, end);
-      const said = inside.includes("\\") ? unescaped(inside) : inside;
-      if (said === "") break;
-      produced += said;
+      const plain = inside.includes("\\") ? unescaped(inside) : inside;
+      if (plain === "") break;
+      produced += plain;
       // Text without escapes is already JSON. A lone surrogate, which would need one, cannot come from UTF-8.
-      written += (written === "" ? "" : this.#between) + (said === inside ? said : escaped(said));
+      written += (written === "" ? "" : this.#between) + (plain === inside ? plain : escaped(plain));
       at = next;
       [this.#figuresAt, this.#figuresFound] = [this.#figuresFound, this.#figuresAt];
     }

@@ -38,7 +38,7 @@ export function inputUsage(input: Json | undefined): ReportedUsage | null {
 }
 
 /** With other figures in place of those that were not told, where these cannot be counted. */
-export function withUntold(
+export function withUnreported(
   reported: ReportedUsage | null,
   { input, output }: { readonly input: number; readonly output: number },
 ): ReportedUsage {
@@ -52,8 +52,8 @@ export function withUntold(
 
 /** The part of `all` with this name, or else whatever is not reported as text. */
 export function partBesideText(all: number, name: string, details: Json | undefined): number {
-  const { [name]: told, text_tokens: text } = detailsOf(details);
-  if (isTokenCount(told)) return told;
+  const { [name]: part, text_tokens: text } = detailsOf(details);
+  if (isTokenCount(part)) return part;
   return isTokenCount(text) ? Math.max(0, all - text) : all;
 }
 

@@ -1,6 +1,6 @@
 import { GatewayError } from "../../base/errors.ts";
 import { shownModel } from "../../base/models/shown-model.ts";
-import { type AttemptRecord, cutSaid } from "../../base/requests/attempt.ts";
+import { type AttemptRecord, truncateMessage } from "../../base/requests/attempt.ts";
 import type { Failure } from "../failure.ts";
 import type { Candidate } from "../health/deployment-state.ts";
 
@@ -117,7 +117,7 @@ function recordOf(
     code: failure.kind === "cancelled" ? null : failure.error.code,
     failure: failure.kind,
     cause: causeOf(failure),
-    said: failure.said === null ? null : cutSaid(failure.said),
+    said: failure.providerMessage === null ? null : truncateMessage(failure.providerMessage),
     durationMs,
     left: "ended",
   };

@@ -24,8 +24,8 @@ const overflow = /input is too long|prompt is too long|too many input tokens|exc
 export function readBedrockError({ head, text, receivedAtMs }: ErrorResponse): ProviderError {
   // Some of AWS's servers write it with a capital letter.
   const message = stringOf(parseObject(text)?.["Message"]);
-  const told = message === null ? text : JSON.stringify({ message });
-  const error = readErrorBody(head.status, head.get("content-type"), told);
+  const body = message === null ? text : JSON.stringify({ message });
+  const error = readErrorBody(head.status, head.get("content-type"), body);
   const type = exceptionOf({ head, text });
   const contextOverflow = error.contextOverflow || (head.status === 400 && overflow.test(error.message));
   const isAboutProofs = head.status === 400 && error.refusesProofs === true;

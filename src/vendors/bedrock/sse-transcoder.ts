@@ -172,11 +172,11 @@ function failureEvent(
   payload: Uint8Array,
 ): NamedEvent {
   const body = parseObject(textOf(payload));
-  const told = stringOf(body?.["message"]) ?? stringOf(body?.["Message"]) ?? message;
+  const reported = stringOf(body?.["message"]) ?? stringOf(body?.["Message"]) ?? message;
   const error = {
     type: failureTypes[name.toLowerCase()] ?? "api_error",
     code: name,
-    message: told === "" ? `The provider reported ${name === "" ? "a failure" : name}.` : told,
+    message: reported === "" ? `The provider reported ${name === "" ? "a failure" : name}.` : reported,
   };
   return { name: "error", data: new TextEncoder().encode(JSON.stringify({ type: "error", error })) };
 }

@@ -7,7 +7,7 @@ import { sampleOf } from "./sample.ts";
 import type { Scenario } from "./scenario.ts";
 
 /** What the demo says, piece by piece. */
-export interface DemoAnswer extends Said {
+export interface DemoAnswer extends DemoReply {
   /** Before everything else; empty unless asked for. */
   readonly thinking: readonly string[];
   /** As chat reports it; null if it was asked to report none. */
@@ -15,7 +15,7 @@ export interface DemoAnswer extends Said {
 }
 
 /** What follows the thinking. */
-interface Said {
+interface DemoReply {
   /** The name of the tool that is called; null if it answers in text. */
   readonly tool: string | null;
   /** Its text, or the arguments of the call. */
@@ -31,24 +31,24 @@ export function answerTo(request: DemoRequest, scenario: Scenario): DemoAnswer {
   const thoughts = `The user wrote ${request.text.length} characters. As a demo I know nothing, so I shall say so kindly.`;
   const thinking = request.thinks ? piecesOf(thoughts) : [];
   const tool = toolFor(request, scenario);
-  const said = tool === null ? speak(request, scenario, thinking.length) : call(tool, request);
-  const saidTokens = countPieces(said.tool ?? "") + said.pieces.length;
+  const reply = tool === null ? speak(request, scenario, thinking.length) : call(tool, request);
+  const replyTokens = countPieces(reply.tool ?? "") + reply.pieces.length;
   const usage = {
     ...noUsage,
     inputTokens: request.inputTokens,
-    outputTokens: (thinking.length + saidTokens) * request.choices,
+    outputTokens: (thinking.length + replyTokens) * request.choices,
     reasoningTokens: thinking.length * request.choices,
   };
-  return { ...said, thinking, usage: scenario.usage ? writeUsage(usage) : null };
+  return { ...reply, thinking, usage: scenario.usage ? writeUsage(usage) : null };
 }
 
-function speak(request: DemoRequest, scenario: Scenario, thinkingTokens: number): Said {
+function speak(request: DemoRequest, scenario: Scenario, thinkingTokens: number): DemoReply {
   const wanted = piecesOf(cutAtStop(words(request, scenario), request.stops));
   const pieces = wanted.slice(0, Math.max(0, (request.maxTokens ?? Infinity) - thinkingTokens));
   return { tool: null, pieces, finish: pieces.length < wanted.length ? "length" : "stop" };
 }
 
-function call(tool: DemoTool, request: DemoRequest): Said {
+function call(tool: DemoTool, request: DemoRequest): DemoReply {
   const pieces = piecesOf(JSON.stringify(sampleOf(tool.schema, hintIn(request.text))));
   return { tool: tool.name, pieces, finish: "tool_calls" };
 }

@@ -29,21 +29,21 @@ export class AnswerWriter {
 
   whole(): JsonObject {
     const { thinking, tool, pieces, finish, usage } = this.#answer;
-    const said = pieces.join("");
+    const text = pieces.join("");
     const choices = this.#callIds.map((id, index) => ({
       index,
       message: {
         role: "assistant",
-        content: tool === null ? said : null,
+        content: tool === null ? text : null,
         refusal: null,
         ...(thinking.length === 0 ? {} : { reasoning_content: thinking.join("") }),
-        ...(tool === null ? {} : { tool_calls: [functionCall(id, tool, said)] }),
+        ...(tool === null ? {} : { tool_calls: [functionCall(id, tool, text)] }),
       },
       logprobs: null,
       finish_reason: finish,
     }));
-    const told = usage === null ? {} : { usage };
-    return { ...this.#head, object: "chat.completion", choices, ...told };
+    const reported = usage === null ? {} : { usage };
+    return { ...this.#head, object: "chat.completion", choices, ...reported };
   }
 
   *frames(): Generator<PacedFrame> {

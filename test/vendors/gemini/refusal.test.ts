@@ -69,7 +69,7 @@ describe("what Google's refusals mean", () => {
     expect(failure).toMatchObject({ keyProblem: "rejected", alarm: true, mayTryOthers: true });
     expect(failure.error.code).toBe("upstream_error");
     expect(failure.error.message).not.toContain("API");
-    expect(failure.said).not.toContain("123456789");
+    expect(failure.providerMessage).not.toContain("123456789");
   });
 
   test("G63: a location that is not supported is the account's affair: an alarm, and elsewhere it may work", () => {

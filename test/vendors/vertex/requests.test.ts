@@ -143,7 +143,7 @@ describe("refusals", () => {
       "Publisher Model `projects/p1/locations/us/publishers/anthropic/models/x` was not found or your project does not have access to it.";
     const failure = failureOf(404, google(404, "NOT_FOUND", message));
     expect(failure).toMatchObject({ alarm: true, mayTryOthers: true, error: { code: "upstream_error" } });
-    expect(failure.said).not.toContain("p1");
+    expect(failure.providerMessage).not.toContain("p1");
   });
 
   test("V15: a used up quota without RetryInfo is a second's pause", () => {

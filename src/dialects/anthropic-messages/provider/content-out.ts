@@ -6,8 +6,8 @@ const imageTypes: ReadonlySet<string> = new Set(["image/jpeg", "image/png", "ima
 
 /** Anthropic rejects text that is only white space, so it is skipped. */
 export function writeContent(content: readonly IrContent[]): JsonObject[] {
-  const said = content.filter((block) => block.type !== "text" || block.text.trim() !== "");
-  return said.map((block) => withCache(writeBlock(block), block.cache));
+  const blocks = content.filter((block) => block.type !== "text" || block.text.trim() !== "");
+  return blocks.map((block) => withCache(writeBlock(block), block.cache));
 }
 
 export function withCache(block: JsonObject, cache: CacheControl | undefined): JsonObject {

@@ -46,10 +46,10 @@ function readReasoning(reasoning: JsonObject): IrAssistantBlock[] {
   const redacted = stringOf(reasoning["redactedContent"]);
   if (redacted !== null)
     return [{ type: "reasoning", parts: [], proof: { maker: "anthropic-redacted", data: redacted } }];
-  const told = objectOf(reasoning["reasoningText"]) ?? {};
-  const signature = stringOf(told["signature"]);
+  const readable = objectOf(reasoning["reasoningText"]) ?? {};
+  const signature = stringOf(readable["signature"]);
   const proof = signature === null ? null : ({ maker: "anthropic", signature } as const);
-  return [{ type: "reasoning", parts: [stringOf(told["text"]) ?? ""], proof }];
+  return [{ type: "reasoning", parts: [stringOf(readable["text"]) ?? ""], proof }];
 }
 
 const reasons = tableOf<FinishReason>({

@@ -37,22 +37,22 @@ const failures: ReadonlySet<string> = new Set([
 ]);
 
 /** How an answer ends: well, or by the failure that it reports. */
-export type GeminiEnding =
+export type GeminiFinish =
   | { readonly finish: IrFinish; readonly failure: null }
   | { readonly finish: null; readonly failure: GatewayError };
 
 /** Null if the candidate is not finished. */
-export function readEnding(candidate: JsonObject): GeminiEnding | null {
-  const said = stringOf(candidate["finishReason"]);
-  if (said === null || said === "" || said === "FINISH_REASON_UNSPECIFIED") return null;
-  if (failures.has(said)) {
+export function readGeminiFinish(candidate: JsonObject): GeminiFinish | null {
+  const written = stringOf(candidate["finishReason"]);
+  if (written === null || written === "" || written === "FINISH_REASON_UNSPECIFIED") return null;
+  if (failures.has(written)) {
     // Not the provider's message, which quotes what the model has written.
-    const message = `The model's answer failed with ${said}. Please try again.`;
+    const message = `The model's answer failed with ${written}. Please try again.`;
     return { finish: null, failure: new GatewayError("upstream_error", message) };
   }
-  const reason = reasons[said];
-  if (reason === undefined) return { finish: unknownFinish(said), failure: null };
-  const explanation = reason === "refusal" ? explanationOf(said, candidate) : null;
+  const reason = reasons[written];
+  if (reason === undefined) return { finish: unknownFinish(written), failure: null };
+  const explanation = reason === "refusal" ? explanationOf(written, candidate) : null;
   return { finish: { reason, stopSequence: null, explanation }, failure: null };
 }
 
@@ -63,7 +63,7 @@ function explanationOf(reason: string, candidate: JsonObject): string {
 }
 
 /** A prompt that was blocked gets an answer without candidates. Null if it was not. */
-export function readBlocked(answer: JsonObject): GeminiEnding | null {
+export function readBlocked(answer: JsonObject): GeminiFinish | null {
   const feedback = objectOf(answer["promptFeedback"]);
   const reason = stringOf(feedback?.["blockReason"]);
   if (reason === null) return null;
@@ -78,7 +78,7 @@ export const failedStart: FailedStart = {
     const [candidate] = objectsOf(answer["candidates"]);
     const parts = objectsOf(objectOf(candidate?.["content"])?.["parts"]);
     if (candidate === undefined || parts.some(({ text }) => text !== "")) return null;
-    const failure = readEnding(candidate)?.failure ?? null;
+    const failure = readGeminiFinish(candidate)?.failure ?? null;
     return failure && failedAnswer(failure, figures.usageIn(answer), figures.readExtras(answer));
   },
 };

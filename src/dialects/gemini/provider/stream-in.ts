@@ -10,7 +10,7 @@ import { googleProof } from "../../reasoning/google-proof.ts";
 import { wholeObjectIn } from "../../sse/parse-event.ts";
 import type { SseFrame } from "../../sse/sse.ts";
 import { isTokenCount } from "../../usage/usage-figures.ts";
-import { type GeminiEnding, readBlocked, readEnding } from "./finish-in.ts";
+import { type GeminiFinish, readBlocked, readGeminiFinish } from "./finish-in.ts";
 import { figures, mergeUsage, readUsage, reportsOutput, tierOf } from "./usage-in.ts";
 
 /** The figures that may change from chunk to chunk; those of the modalities are the prompt's. */
@@ -30,7 +30,7 @@ export class GeminiStreamReader implements StreamReader {
   #hasAnswered = false;
   readonly #usage: JsonObject = {};
   #tier: string | null = null;
-  #ending: GeminiEnding | null = null;
+  #ending: GeminiFinish | null = null;
   sealedChars = 0;
   ended = false;
 
@@ -57,7 +57,7 @@ export class GeminiStreamReader implements StreamReader {
     for (const part of objectsOf(objectOf(candidate?.["content"])?.["parts"])) this.#readPart(part);
     if (reportsOutput(answer["usageMetadata"])) this.#emitUsage();
     this.#reportTier();
-    this.#ending = blocked ?? (candidate === undefined ? null : readEnding(candidate)) ?? this.#ending;
+    this.#ending = blocked ?? (candidate === undefined ? null : readGeminiFinish(candidate)) ?? this.#ending;
   }
 
   /** A reason for the end has been given. */
@@ -93,7 +93,8 @@ export class GeminiStreamReader implements StreamReader {
     const part = objectOf(parts[0]);
     if (candidate === undefined || others.length > 0 || parts.length > 1 || part === null) return null;
     const kind = part["thought"] === true ? "reasoning" : "text";
-    const isPlain = isFirst(candidate) && readEnding(candidate) === null && readBlocked(answer) === null;
+    const isPlain =
+      isFirst(candidate) && readGeminiFinish(candidate) === null && readBlocked(answer) === null;
     return isPlain && this.#open?.head.type === kind ? stringOf(part["text"]) : null;
   }
 

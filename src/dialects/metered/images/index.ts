@@ -4,7 +4,7 @@ import { noUsage } from "../../../base/usage/usage.ts";
 import { malformedAnswer } from "../../errors/failure.ts";
 import { objectOf } from "../../json/json-fields.ts";
 import { countMembers, readOutline } from "../../json/outline.ts";
-import { inclusiveUsage, isTokenCount, partBesideText, withUntold } from "../../usage/usage-figures.ts";
+import { inclusiveUsage, isTokenCount, partBesideText, withUnreported } from "../../usage/usage-figures.ts";
 import { DoneScanner } from "../done-scanner.ts";
 import {
   type AskedForm,
@@ -96,7 +96,7 @@ function figuresOf(
     const units = { [imageUnit(body, names)]: images };
     return { usage: reported ?? noUsage, extras: { units, ...imageTokensOf(usage ?? {}, names, hasSent) } };
   }
-  const found = withUntold(reported, held);
+  const found = withUnreported(reported, held);
   const parts = {
     ...(found.isInputDoubtful === true ? { input_tokens_details: null } : {}),
     ...(found.isOutputDoubtful === true ? { output_tokens_details: null } : {}),

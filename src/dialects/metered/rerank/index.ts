@@ -90,11 +90,11 @@ function passRanking({ bytes }: MeteredAnswer, asked: AskedForm): ReadMetered {
   const tokens = tokensIn(usage) ?? tokensIn(billed) ?? tokensIn(objectOf(meta)?.["tokens"]);
   if (isTokenCount(units))
     return { written: null, usage: tokens, extras: { units: { search_units: units } } };
-  return { written: null, usage: untold(asked, tokens), extras: {} };
+  return { written: null, usage: unreported(asked, tokens), extras: {} };
 }
 
 /** Units that are not reported are an estimate, whatever is said of tokens: they are what a ranking puts out. */
-function untold({ priced }: AskedForm, tokens: ReportedUsage | null): ReportedUsage | null {
+function unreported({ priced }: AskedForm, tokens: ReportedUsage | null): ReportedUsage | null {
   if (!priced.includes("search_units")) return tokens;
   return { ...(tokens ?? { ...noUsage, isInputDoubtful: true }), isOutputDoubtful: true };
 }
@@ -113,5 +113,5 @@ function writeRanking(answer: MeteredAnswer | undefined, asked: AskedForm): Read
   const { results } = answer === undefined ? {} : parseAnswer(answer);
   if (!Array.isArray(results)) throw malformedAnswer("it has no results");
   const list = JSON.stringify(results);
-  return { written: `{"results":${list},"data":${list}`, usage: untold(asked, null), extras: {} };
+  return { written: `{"results":${list},"data":${list}`, usage: unreported(asked, null), extras: {} };
 }

@@ -4,7 +4,7 @@ import type { Json, JsonObject } from "../../../base/json.ts";
 import { noUsage } from "../../../base/usage/usage.ts";
 import { objectOf } from "../../json/json-fields.ts";
 import { modelName, optional, stringOrObject } from "../../schema/fields.ts";
-import { inclusiveUsage, withUntold } from "../../usage/usage-figures.ts";
+import { inclusiveUsage, withUnreported } from "../../usage/usage-figures.ts";
 import { DoneScanner } from "../done-scanner.ts";
 import {
   type AskedForm,
@@ -124,6 +124,6 @@ function figuresOf(
   { held, priced }: AskedForm,
 ): MeteredFigures {
   if (!isInTokens(new Set(priced))) return { usage: noUsage, extras: {} };
-  const usage = withUntold(inclusiveUsage(input, output), held);
+  const usage = withUnreported(inclusiveUsage(input, output), held);
   return { usage, extras: { audioOutputTokens: usage.outputTokens } };
 }

@@ -5,7 +5,7 @@ import { noUsage, type ReportedUsage } from "../../../base/usage/usage.ts";
 import { objectOf } from "../../json/json-fields.ts";
 import { parseAnswer } from "../../json/outline.ts";
 import { anyObject, modelName, optional, streamFlag } from "../../schema/fields.ts";
-import { inclusiveUsage, partBesideText, withUntold } from "../../usage/usage-figures.ts";
+import { inclusiveUsage, partBesideText, withUnreported } from "../../usage/usage-figures.ts";
 import { DoneScanner } from "../done-scanner.ts";
 import {
   type AskedForm,
@@ -89,7 +89,7 @@ function tokensOf(
   files: readonly FormFile[],
 ): MeteredFigures {
   const heard = Math.ceil(secondsOf(files) * tokensPerSecond);
-  const usage = withUntold(reported, { input: heard, output: 0 });
+  const usage = withUnreported(reported, { input: heard, output: 0 });
   const parts = usage.isInputDoubtful === true ? undefined : details;
   return { usage, extras: { audioInputTokens: partBesideText(usage.inputTokens, "audio_tokens", parts) } };
 }
@@ -105,7 +105,7 @@ function minutesOf(reported: number | null, files: readonly FormFile[]): Metered
 }
 
 /** The usage of a response that reports none. */
-function untold({ priced, files }: AskedForm): MeteredFigures {
+function unreported({ priced, files }: AskedForm): MeteredFigures {
   return priced.includes("audio_minutes") ? minutesOf(null, files) : tokensOf(null, undefined, files);
 }
 
@@ -117,7 +117,7 @@ function numberIn(value: Json | undefined): number | null {
 
 function passTranscript(answer: MeteredAnswer, asked: AskedForm): ReadMetered {
   if (answer.contentType?.includes("json") !== true) {
-    return { written: null, ...untold(asked), produced: Buffer.from(answer.bytes).toString() };
+    return { written: null, ...unreported(asked), produced: Buffer.from(answer.bytes).toString() };
   }
   const body = parseAnswer(answer);
   const { text } = body;
@@ -146,7 +146,7 @@ const ofBoth = {
         done: ["transcript.text.done"],
         results: 1,
         read: (event) => figuresIn(event, asked),
-        unfinished: () => untold(asked),
+        unfinished: () => unreported(asked),
       }),
   },
 } as const satisfies Partial<MeteredRoute>;

@@ -32,10 +32,13 @@ export function mp4Sound(start: Buffer, end: Buffer, bytes: number): DeclaredSou
     return Math.max(framesIn(content) * track.secondsPerFrame, fragmentSeconds(track, start, end, bytes));
   });
   const maxSeconds = Math.max(0, ...framed);
-  const told = Math.max(0, ...sounds.map(({ content }) => durationIn(boxIn(content, "mdia", "mdhd"))));
-  const declared = told || durationIn(header);
-  const isBelieved = maxSeconds > 0 && declared >= maxSeconds * minDeclaredShare;
-  return { seconds: isBelieved ? declared : maxSeconds, bytes: soundBytesIn(boxes, sounds, bytes) };
+  const trackSeconds = Math.max(
+    0,
+    ...sounds.map(({ content }) => durationIn(boxIn(content, "mdia", "mdhd"))),
+  );
+  const declared = trackSeconds || durationIn(header);
+  const isPlausible = maxSeconds > 0 && declared >= maxSeconds * minDeclaredShare;
+  return { seconds: isPlausible ? declared : maxSeconds, bytes: soundBytesIn(boxes, sounds, bytes) };
 }
 
 /** Tables have the size of each frame, and players read no more than that. Fragments are not all looked at. */

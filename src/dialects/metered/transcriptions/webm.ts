@@ -13,11 +13,11 @@ export function webmSound(start: Buffer, end: Buffer, bytes: number): DeclaredSo
   const nanoseconds = numberOf(start, start.indexOf(scale ?? ""), 3) || 1_000_000;
   const last = end.lastIndexOf(clusterMark);
   const begun = last === -1 ? 0 : numberOf(end, end.indexOf(ids.timestamp, last + 4), 1);
-  const told = ((ticks || (begun * bytes) / (bytes - end.length + last)) * nanoseconds) / 1e9;
-  return told === 0 ? { seconds: 0, bytes } : checked(told, start, end, bytes);
+  const declared = ((ticks || (begun * bytes) / (bytes - end.length + last)) * nanoseconds) / 1e9;
+  return declared === 0 ? { seconds: 0, bytes } : checked(declared, start, end, bytes);
 }
 
-function checked(told: number, start: Buffer, end: Buffer, bytes: number): DeclaredSound {
+function checked(declared: number, start: Buffer, end: Buffer, bytes: number): DeclaredSound {
   const { sound, hasVideo } = tracksIn(start);
   // The last cluster of a video may begin before what is looked at.
   const packets = packetsIn(end.includes(clusterMark) ? end : start, sound);
@@ -26,7 +26,7 @@ function checked(told: number, start: Buffer, end: Buffer, bytes: number): Decla
   const { soundBytes, soundSeconds, allBytes, spanBytes } = packets;
   const played = end.length >= bytes ? soundSeconds : (soundSeconds * bytes) / spanBytes / 2;
   const share = hasVideo && allBytes > 0 ? Math.max(soundInVideo, soundBytes / allBytes) : 1;
-  return { seconds: Math.max(told, played), bytes: bytes * share };
+  return { seconds: Math.max(declared, played), bytes: bytes * share };
 }
 
 /** The value of an element, behind its id and one byte with its length: a float of 4 or 8 bytes for a duration, else whole. */

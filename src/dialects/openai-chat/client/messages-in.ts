@@ -101,7 +101,7 @@ class Turns {
     if (legacy !== null) this.#legacyIds.set(legacy.name, legacy.id);
     const calls = [...readCalls(message, path), ...(legacy === null ? [] : [legacy])];
     for (const call of calls) if (call.type === "tool_call") this.#kinds.set(call.id, call.kind);
-    const blocks = marked([...readReasoning(message), ...readSaid(message, path), ...calls], message);
+    const blocks = marked([...readReasoning(message), ...readText(message, path), ...calls], message);
     const name = stringOf(message["name"]);
     if (blocks.length > 0) {
       this.add(name === null ? { role: "assistant", blocks } : { role: "assistant", blocks, name });
@@ -135,7 +135,7 @@ function readReasoning(message: JsonObject): IrAssistantBlock[] {
   return text === "" ? [] : [{ type: "reasoning", parts: [text], proof: null }];
 }
 
-function readSaid(message: JsonObject, path: string): IrAssistantBlock[] {
+function readText(message: JsonObject, path: string): IrAssistantBlock[] {
   const { content } = message;
   if (typeof content === "string" && typeof message["refusal"] !== "string") {
     return readTexts(content, `${path}.content`);

@@ -47,13 +47,13 @@ export function writeMessages(request: IrRequest, target: Target, dropped: Dropp
 
 /** Tool results come first, each as a separate message, with nothing in between. */
 function addUser(messages: JsonObject[], message: UserMessage, target: Target): void {
-  const said: IrContent[] = [];
+  const others: IrContent[] = [];
   const attachments: IrContent[] = [];
   for (const block of message.blocks) {
     if (block.type === "tool_result") messages.push(writeAnswer(block, attachments));
-    else said.push(block);
+    else others.push(block);
   }
-  const rest = attachments.length === 0 ? said : [...attachments, ...said];
+  const rest = attachments.length === 0 ? others : [...attachments, ...others];
   if (rest.length > 0) messages.push(named("user", message.name, writeContent(rest, target)));
 }
 
@@ -63,9 +63,9 @@ function named(role: string, name: string | undefined, content: Json): JsonObjec
 
 /** A tool message may only contain text; everything else is added to `attachments`. */
 function writeAnswer(result: IrToolResult, attachments: IrContent[]): JsonObject {
-  const given = (result.isError ? markError(result.content) : result.content).flatMap(flattenContent);
-  const texts = given.filter((block) => block.type === "text");
-  const others = given.filter((block) => block.type !== "text");
+  const content = (result.isError ? markError(result.content) : result.content).flatMap(flattenContent);
+  const texts = content.filter((block) => block.type === "text");
+  const others = content.filter((block) => block.type !== "text");
   attachments.push(...others);
   const text = texts.map((block) => block.text).join("\n");
   return {

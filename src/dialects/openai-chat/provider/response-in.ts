@@ -63,14 +63,14 @@ function choiceOf(body: JsonObject, target: Target): JsonObject | null {
 function readBlocks(message: JsonObject, target: Target): IrAssistantBlock[] {
   const blocks: IrAssistantBlock[] = [];
   const content = contentOf(message);
-  const said = splitThinkTags(content);
-  const reasoning = reasoningOf(message) + said.reasoning;
+  const split = splitThinkTags(content);
+  const reasoning = reasoningOf(message) + split.reasoning;
   const details = hasQuirk(target, "reasoning_details") ? detailsIn(message) : [];
   if (reasoning !== "" || details.length > 0) {
     blocks.push({ type: "reasoning", parts: [reasoning], proof: chatProof(details) });
   }
-  const citations = citationsOf(message, said.text !== content);
-  if (said.text !== "") blocks.push({ type: "text", text: said.text, ...citing(citations) });
+  const citations = citationsOf(message, split.text !== content);
+  if (split.text !== "") blocks.push({ type: "text", text: split.text, ...citing(citations) });
   const refusal = stringOf(message["refusal"]) ?? "";
   if (refusal !== "") blocks.push({ type: "refusal", text: refusal });
   for (const call of callsOf(message)) {

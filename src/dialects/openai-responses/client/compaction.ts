@@ -61,14 +61,14 @@ export function summaryRequest(
   naming: NamingField,
   changes: { readonly maxOutputTokens: number; readonly stream: boolean },
 ): readonly Uint8Array[] {
-  const said = items.filter(({ type }) => type !== "reasoning" && type !== "additional_tools").map(asText);
+  const kept = items.filter(({ type }) => type !== "reasoning" && type !== "additional_tools").map(asText);
   const asking = patchMembers(body, {
     ...Object.fromEntries(leftOut.map((name) => [name, undefined])),
     max_output_tokens: changes.maxOutputTokens,
     stream: changes.stream,
     store: false,
   });
-  return withInput(asking, [...said, message("user", instruction)], naming);
+  return withInput(asking, [...kept, message("user", instruction)], naming);
 }
 
 function asText(item: TurnItem): TurnItem {

@@ -27,17 +27,17 @@ export function writeResponse(response: IrResponse, call: WriterContext): JsonOb
 }
 
 /** The explanation of a refusal without any refusal text, which becomes that text. */
-export function unsaidRefusal(finish: IrFinish, refused: boolean): string | null {
+export function unwrittenRefusal(finish: IrFinish, refused: boolean): string | null {
   return finish.reason === "refusal" && !refused ? finish.explanation : null;
 }
 
 function writeOutput({ blocks, finish }: IrResponse, call: WriterContext): JsonObject[] {
-  const unsaid = unsaidRefusal(
+  const explanation = unwrittenRefusal(
     finish,
     blocks.some((block) => block.type === "refusal"),
   );
   const all: readonly IrAssistantBlock[] =
-    unsaid === null ? blocks : [...blocks, { type: "refusal", text: unsaid }];
+    explanation === null ? blocks : [...blocks, { type: "refusal", text: explanation }];
   const runs = groupAnswers(all);
   const lastStatus = incompleteReason(finish.reason) === null ? "completed" : "incomplete";
   return runs.map((run, at) => writeRun(run, at === runs.length - 1 ? lastStatus : "completed", call));

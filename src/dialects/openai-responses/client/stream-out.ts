@@ -7,7 +7,7 @@ import type { IrBlockHead, IrCitation, IrEvent, IrFinish, ReasoningProof } from 
 import { dataFrame, keepaliveComment } from "../../sse/sse.ts";
 import { completedAt, type ResponseProgress, requestEcho, responseHead } from "./envelope-out.ts";
 import { callItemPrefix, type ItemStatus, incompleteReason } from "./items-out.ts";
-import { unsaidRefusal } from "./response-out.ts";
+import { unwrittenRefusal } from "./response-out.ts";
 import {
   CallStreamItem,
   Frames,
@@ -82,8 +82,10 @@ export class ResponsesStreamWriter implements StreamWriter {
 
   failure(error: GatewayError, requestId: string, charged: Usage | null): string {
     this.#usage = charged;
-    const said = { ...responseError(error), request_id: requestId };
-    return this.#begin() + this.#lifecycle("response.failed", { status: "failed", error: said }) + endMarker;
+    const written = { ...responseError(error), request_id: requestId };
+    return (
+      this.#begin() + this.#lifecycle("response.failed", { status: "failed", error: written }) + endMarker
+    );
   }
 
   heartbeat(): string {
@@ -140,8 +142,8 @@ export class ResponsesStreamWriter implements StreamWriter {
 
   #end(finish: IrFinish): string {
     this.#finish = finish;
-    const unsaid = unsaidRefusal(finish, this.#refused);
-    const refusal = unsaid === null ? "" : this.#sayRefusal(unsaid);
+    const explanation = unwrittenRefusal(finish, this.#refused);
+    const refusal = explanation === null ? "" : this.#sayRefusal(explanation);
     return refusal + this.#closeNewest(incompleteReason(finish.reason) === null ? "completed" : "incomplete");
   }
 

@@ -21,8 +21,8 @@ export function readTools(
   dropped: DroppedFields,
 ): IrTool[] {
   const all = new Map<string, IrTool>();
-  for (const given of [{ tools: tools ?? null, path: "tools" }, ...lateTools]) {
-    for (const tool of readToolList(given.tools, null, given.path, dropped)) all.set(keyOf(tool), tool);
+  for (const list of [{ tools: tools ?? null, path: "tools" }, ...lateTools]) {
+    for (const tool of readToolList(list.tools, null, list.path, dropped)) all.set(keyOf(tool), tool);
   }
   return [...all.values()];
 }
@@ -54,26 +54,26 @@ function readTool(
   dropped: DroppedFields,
 ): IrTool[] {
   const { type } = tool;
-  const said = stringOf(tool["description"]);
+  const description = stringOf(tool["description"]);
   switch (type) {
     case "function": {
       decideFields(tool, functionFields, dropped, "tools[].");
       const { parameters, strict } = tool;
-      const read = functionTool(nameOf(tool, path), said, objectOf(parameters), booleanOf(strict));
+      const read = functionTool(nameOf(tool, path), description, objectOf(parameters), booleanOf(strict));
       return [{ ...read, namespace }];
     }
     case "custom": {
       decideFields(tool, customToolFields, dropped, "tools[].");
       const format = objectOf(tool["format"]);
-      return [{ type: "custom", namespace, name: nameOf(tool, path), description: said, format }];
+      return [{ type: "custom", namespace, name: nameOf(tool, path), description: description, format }];
     }
     case "namespace":
       return introduced(
         readToolList(tool["tools"], nameOf(tool, path), `${path}.tools`, dropped),
-        said ?? "",
+        description ?? "",
       );
     case "tool_search":
-      return [readToolSearch(tool, said, path)];
+      return [readToolSearch(tool, description, path)];
     default:
       if (typeof type !== "string") reject(`${path}.type`, "must be a string");
       return [{ type: "hosted", dialect: "responses", name: type, path }];
