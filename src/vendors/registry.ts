@@ -2,13 +2,13 @@ import { assert } from "../base/assert.ts";
 import { anthropic } from "./anthropic/index.ts";
 import { azure } from "./azure/index.ts";
 import { bedrock } from "./bedrock/index.ts";
-import type { BillReport } from "./bill.ts";
 import { openAiCompatible } from "./compatible/index.ts";
 import { TokenSources } from "./credentials/token-sources.ts";
 import { demo } from "./demo/index.ts";
 import { gemini } from "./gemini/index.ts";
 import { openAi } from "./openai/index.ts";
 import type { Provider, ProviderSettings } from "./provider.ts";
+import type { UsageReport } from "./usage-report";
 import type { Vendor, VendorContext } from "./vendor.ts";
 import { vertex } from "./vertex/index.ts";
 
@@ -44,6 +44,6 @@ export function createProvider(settings: ProviderSettings, context: Partial<Vend
 }
 
 /** Every report by which a vendor tells what it bills. */
-export const billReports: readonly BillReport[] = [...byKind.values()].flatMap(
-  ({ bill }) => bill?.reports ?? [],
+export const usageReports: readonly UsageReport[] = [...byKind.values()].flatMap(
+  ({ usageReports }) => usageReports?.reports ?? [],
 );

@@ -4,11 +4,11 @@ import type { MemberChanges } from "../dialects/json/patch.ts";
 import type { Quirk } from "../dialects/openai-chat/quirks.ts";
 import type { ProviderDialectName } from "../dialects/registry.ts";
 import type { Dial } from "../wire/http-client.ts";
-import type { VendorBill } from "./bill.ts";
 import type { TokenSources } from "./credentials/token-sources.ts";
 import type { ModelList } from "./model-list.ts";
 import type { AuthenticationWay, ProviderOptions, VendorOptionName } from "./options.ts";
 import type { Prepared, Provider, ProviderSettings } from "./provider.ts";
+import type { VendorUsageReports } from "./usage-report";
 
 /** What differs between vendors. */
 export interface Vendor {
@@ -62,7 +62,7 @@ export interface Vendor {
   /** How it lists its models; absent if it cannot be asked. */
   modelLists?(settings: ProviderSettings): readonly ModelList[];
   /** How it tells what it bills; absent if it does not. */
-  readonly bill?: VendorBill;
+  readonly usageReports?: VendorUsageReports;
   create(settings: ProviderSettings, context: VendorContext): Provider;
 }
 

@@ -1,20 +1,20 @@
 import type { AttemptSums } from "../../store/store.ts";
-import { type BillFigure, type BillFigures, billFigures } from "../../vendors/bill.ts";
+import { type ReportMetric, type ReportMetrics, reportMetrics } from "../../vendors/usage-report";
 import type { ProviderBill } from "./read-bill.ts";
 import { type Reason, reasonsOf } from "./reasons.ts";
 import { commonNames } from "./same-model.ts";
 
-export type LedgerFigures = Readonly<Record<BillFigure, number>>;
+export type LedgerFigures = Readonly<Record<ReportMetric, number>>;
 
 /** A day and a model, as the provider bills it and as the ledger has it. */
 export interface ComparedRow {
   readonly day: number;
   /** Null where the bill does not tell models apart: all of them. */
   readonly model: string | null;
-  readonly billed: BillFigures;
+  readonly billed: ReportMetrics;
   readonly ledger: LedgerFigures;
   /** The figures that differ by more than the tolerance. */
-  readonly differing: readonly BillFigure[];
+  readonly differing: readonly ReportMetric[];
   /** The likely ones, if any figure differs. */
   readonly reasons: readonly Reason[];
 }
@@ -36,7 +36,7 @@ export interface ComparedSides {
 interface Side {
   readonly day: number;
   readonly model: string | null;
-  readonly billed: Partial<Record<BillFigure, number>>;
+  readonly billed: Partial<Record<ReportMetric, number>>;
   readonly attempts: AttemptSums[];
 }
 
@@ -49,7 +49,7 @@ export function compare(
   onRows(sides.length);
   const rows = sides.map(({ day, model, billed, attempts: asked }) => {
     const ledger = ledgerFigures(asked, microUsdPerCredit);
-    const differing = billFigures.filter((name) => isBeyond(billed[name], ledger[name], tolerance));
+    const differing = reportMetrics.filter((name) => isBeyond(billed[name], ledger[name], tolerance));
     const reasons = differing.length === 0 ? [] : reasonsOf({ billed, ledger, differing, attempts: asked });
     return { day, model, billed, ledger, differing, reasons };
   });
@@ -89,8 +89,8 @@ function bothSides({ lines, tells }: ProviderBill, attempts: readonly AttemptSum
   return [...sides.values()];
 }
 
-function add(billed: Partial<Record<BillFigure, number>>, figures: BillFigures): void {
-  for (const name of billFigures) {
+function add(billed: Partial<Record<ReportMetric, number>>, figures: ReportMetrics): void {
+  for (const name of reportMetrics) {
     const figure = figures[name];
     if (figure !== undefined) billed[name] = (billed[name] ?? 0) + figure;
   }
@@ -114,13 +114,13 @@ export function ledgerFigures(attempts: readonly AttemptSums[], microUsdPerCredi
 
 /** The days that are not told by model count once: they are all of their day. */
 function totalOf(rows: readonly ComparedRow[]): Comparison["total"] {
-  const billed: Partial<Record<BillFigure, number>> = {};
+  const billed: Partial<Record<ReportMetric, number>> = {};
   const ledger = { requests: 0, input: 0, cached: 0, cache_writes: 0, output: 0, cost: 0 };
   const hasModels = rows.some(({ model }) => model !== null);
   for (const row of rows) {
     add(billed, row.billed);
     if (row.model === null && hasModels) continue;
-    for (const name of billFigures) ledger[name] += row.ledger[name];
+    for (const name of reportMetrics) ledger[name] += row.ledger[name];
   }
   return { billed, ledger };
 }

@@ -1,13 +1,19 @@
 import { msPerDay } from "../../base/clock.ts";
 import { wholeFromDigits } from "../../base/text/typed-number.ts";
-import { type BillFigure, type BillLine, billFigures, nanoUsd, UnreadableBill } from "../../vendors/bill.ts";
+import {
+  nanoUsd,
+  type ReportMetric,
+  reportMetrics,
+  UnreadableReport,
+  type UsageReportLine,
+} from "../../vendors/usage-report";
 import { isoMs } from "../moments.ts";
 
-type Column = BillFigure | "date" | "model";
+type Column = ReportMetric | "date" | "model";
 
 /** By the names that a column may have; a figure also has its own. */
 const columns: Readonly<Record<string, Column>> = {
-  ...Object.fromEntries(billFigures.map((figure) => [figure, figure])),
+  ...Object.fromEntries(reportMetrics.map((figure) => [figure, figure])),
   date: "date",
   day: "date",
   model: "model",
@@ -20,11 +26,11 @@ const columns: Readonly<Record<string, Column>> = {
 };
 
 /** A table with a line for each day and model. Cached input is part of the input; an empty field is not told. */
-export function readCsvBill(text: string): readonly BillLine[] {
+export function readCsvBill(text: string): readonly UsageReportLine[] {
   const [header = [], ...rows] = csvRows(text);
   const places = placesOf(header);
-  if (!places.has("date") || !billFigures.some((name) => places.has(name))) {
-    throw new UnreadableBill(
+  if (!places.has("date") || !reportMetrics.some((name) => places.has(name))) {
+    throw new UnreadableReport(
       "it is neither a report of OpenAI or Anthropic nor a CSV file whose first line names its columns: date, model, input, cached, cache_writes, output, requests, cost.",
     );
   }
@@ -32,8 +38,8 @@ export function readCsvBill(text: string): readonly BillLine[] {
     try {
       return lineOf((name) => (row[places.get(name) ?? -1] ?? "").trim());
     } catch (error) {
-      if (!(error instanceof UnreadableBill)) throw error;
-      throw new UnreadableBill(`line ${index + 2}: ${error.message}`);
+      if (!(error instanceof UnreadableReport)) throw error;
+      throw new UnreadableReport(`line ${index + 2}: ${error.message}`);
     }
   });
 }
@@ -54,21 +60,21 @@ function placesOf(header: readonly string[]): ReadonlyMap<Column, number> {
   return places;
 }
 
-function lineOf(field: (name: Column) => string): BillLine {
+function lineOf(field: (name: Column) => string): UsageReportLine {
   const date = field("date");
   const atMs = isoMs(date);
   if (atMs === null)
-    throw new UnreadableBill(`the date is "${shortened(date)}", and should be one such as 2026-10-31.`);
-  const told = billFigures.filter((name) => field(name) !== "");
+    throw new UnreadableReport(`the date is "${shortened(date)}", and should be one such as 2026-10-31.`);
+  const told = reportMetrics.filter((name) => field(name) !== "");
   const figures = Object.fromEntries(told.map((name) => [name, figureOf(name, field(name))]));
   return { day: Math.floor(atMs / msPerDay), model: field("model") || null, figures };
 }
 
-function figureOf(name: BillFigure, text: string): number {
+function figureOf(name: ReportMetric, text: string): number {
   if (name === "cost") return nanoUsd(text.replace(/^\$/, ""));
   const figure = wholeFromDigits(text);
   if (figure !== null) return figure;
-  throw new UnreadableBill(`${name} is "${shortened(text)}", and should be a whole number.`);
+  throw new UnreadableReport(`${name} is "${shortened(text)}", and should be a whole number.`);
 }
 
 const maxShown = 40;
@@ -86,7 +92,7 @@ function csvRows(text: string): readonly (readonly string[])[] {
   csvField.lastIndex = text.startsWith("\uFEFF") ? 1 : 0;
   while (csvField.lastIndex < text.length) {
     const [, quoted, plain, end] = csvField.exec(text) ?? [];
-    if (end === undefined) throw new UnreadableBill(`line ${rows.length + 1}: a quote is not closed.`);
+    if (end === undefined) throw new UnreadableReport(`line ${rows.length + 1}: a quote is not closed.`);
     row.push(quoted?.replaceAll('""', '"') ?? plain ?? "");
     if (end === ",") continue;
     if (row.some((each) => each !== "")) rows.push(row);

@@ -3,9 +3,9 @@ import { withoutSecrets } from "../../base/secrets/secrets.ts";
 import { systemCode } from "../../base/system/system-code.ts";
 import { readErrorObject } from "../../dialects/errors/error-body";
 import { parseObject } from "../../dialects/json/json-fields.ts";
-import { type BillReport, UnreadableBill } from "../../vendors/bill.ts";
 import type { ProviderSettings } from "../../vendors/provider.ts";
 import { vendorOf } from "../../vendors/registry.ts";
+import { UnreadableReport, type UsageReport } from "../../vendors/usage-report";
 import { type BillPage, billOf, type ProviderBill, readPage } from "./read-bill.ts";
 
 export interface FetchedDays {
@@ -26,22 +26,22 @@ export async function fetchBill(
   days: FetchedDays,
   onPage: (report: string, page: number) => void,
 ): Promise<ProviderBill> {
-  const { bill } = vendorOf(provider.kind);
-  if (bill === undefined) {
-    throw new UnreadableBill(
+  const { usageReports } = vendorOf(provider.kind);
+  if (usageReports === undefined) {
+    throw new UnreadableReport(
       `A provider of the kind "${provider.kind}" cannot be asked for its bill. Save it as a file, and name that.`,
     );
   }
-  const headers = bill.headers(adminKey);
+  const headers = usageReports.headers(adminKey);
   const pages: BillPage[] = [];
-  for (const report of bill.reports)
+  for (const report of usageReports.reports)
     pages.push(...(await fetchReport(provider, report, headers, days, onPage)));
   return billOf(pages);
 }
 
 async function fetchReport(
   { baseUrl }: ProviderSettings,
-  report: BillReport,
+  report: UsageReport,
   headers: Readonly<Record<string, string>>,
   { fromDay, throughDay }: FetchedDays,
   onPage: (report: string, page: number) => void,
@@ -56,14 +56,14 @@ async function fetchReport(
     if (page.next === next) break;
     next = page.next;
   }
-  throw new UnreadableBill(`${report.name} does not end: ${pages.length} pages were read.`);
+  throw new UnreadableReport(`${report.name} does not end: ${pages.length} pages were read.`);
 }
 
 /** The key goes nowhere else: redirects are not followed. */
 async function ask(
   url: string,
   headers: Readonly<Record<string, string>>,
-  { name }: BillReport,
+  { name }: UsageReport,
 ): Promise<string> {
   let response: Response;
   let body: string;
@@ -72,11 +72,11 @@ async function ask(
     body = await boundedText(response);
   } catch (error) {
     const cause = systemCode(error) ?? (error instanceof Error ? error.message : String(error));
-    throw new UnreadableBill(withoutSecrets(`${name} cannot be fetched: ${cause}.`));
+    throw new UnreadableReport(withoutSecrets(`${name} cannot be fetched: ${cause}.`));
   }
   if (response.ok) return body;
   const { message } = readErrorObject(parseObject(body) ?? {});
-  throw new UnreadableBill(withoutSecrets(`${name} is refused with status ${response.status}: ${message}`));
+  throw new UnreadableReport(withoutSecrets(`${name} is refused with status ${response.status}: ${message}`));
 }
 
 async function boundedText(response: Response): Promise<string> {

@@ -1,18 +1,18 @@
 import { isObject, type Json, type JsonObject, tryParse } from "../../base/json.ts";
+import { usageReports } from "../../vendors/registry.ts";
 import {
-  type BillFigure,
-  type BillLine,
-  type BillReport,
-  billFigures,
-  UnreadableBill,
-} from "../../vendors/bill.ts";
-import { billReports } from "../../vendors/registry.ts";
+  type ReportMetric,
+  reportMetrics,
+  UnreadableReport,
+  type UsageReport,
+  type UsageReportLine,
+} from "../../vendors/usage-report";
 import { readCsvBill } from "./csv-bill.ts";
 
 export interface ProviderBill {
-  readonly lines: readonly BillLine[];
+  readonly lines: readonly UsageReportLine[];
   /** The figures that it tells of every day and model, so that a line that is not there means 0. */
-  readonly tells: ReadonlySet<BillFigure>;
+  readonly tells: ReadonlySet<ReportMetric>;
 }
 
 export interface BillFile {
@@ -25,7 +25,7 @@ export interface BillFile {
  * Reads saved answers and tables, each recognised by its content, and adds lines that were read elsewhere. A file that is given
  * twice counts once.
  */
-export function readBill(files: readonly BillFile[], lines: readonly BillLine[] = []): ProviderBill {
+export function readBill(files: readonly BillFile[], lines: readonly UsageReportLine[] = []): ProviderBill {
   const once = new Map(files.map((file) => [file.text, file]));
   const pages = [...once.values()].flatMap(readFile);
   refuseMissingPages(pages);
@@ -38,9 +38,9 @@ export function billOf(pages: readonly BillPage[]): ProviderBill {
 
 export interface BillPage {
   /** Null for a table, and for a page without any results. */
-  readonly report: BillReport | null;
-  readonly lines: readonly BillLine[];
-  readonly tells: readonly BillFigure[];
+  readonly report: UsageReport | null;
+  readonly lines: readonly UsageReportLine[];
+  readonly tells: readonly ReportMetric[];
   /** Where the next page is; null on the last. */
   readonly next: string | null;
 }
@@ -51,13 +51,13 @@ function readFile({ name, text }: BillFile): readonly BillPage[] {
     if (documents !== null) return documents.map((document) => readPage(document, null));
     return [pageOf(readCsvBill(text))];
   } catch (error) {
-    throw error instanceof UnreadableBill ? new UnreadableBill(`${name}: ${error.message}`) : error;
+    throw error instanceof UnreadableReport ? new UnreadableReport(`${name}: ${error.message}`) : error;
   }
 }
 
 /** It tells what any of its lines does. */
-function pageOf(lines: readonly BillLine[]): BillPage {
-  const tells = billFigures.filter((name) => lines.some(({ figures }) => figures[name] !== undefined));
+function pageOf(lines: readonly UsageReportLine[]): BillPage {
+  const tells = reportMetrics.filter((name) => lines.some(({ figures }) => figures[name] !== undefined));
   return { report: null, lines, tells, next: null };
 }
 
@@ -69,15 +69,15 @@ function documentsIn(text: string): readonly Json[] | null {
   const lines = text.split("\n").filter((line) => line.trim() !== "");
   return lines.map((line) => {
     const page = tryParse(line);
-    if (page === undefined) throw new UnreadableBill("it is not JSON.");
+    if (page === undefined) throw new UnreadableReport("it is not JSON.");
     return page;
   });
 }
 
 /** `asked` is the report that it answers; null if its results have to say so. */
-export function readPage(page: Json | undefined, asked: BillReport | null): BillPage {
+export function readPage(page: Json | undefined, asked: UsageReport | null): BillPage {
   const buckets = isObject(page) && Array.isArray(page["data"]) ? page["data"].filter(isObject) : null;
-  if (!isObject(page) || buckets === null) throw new UnreadableBill("it has no list of buckets (`data`).");
+  if (!isObject(page) || buckets === null) throw new UnreadableReport("it has no list of buckets (`data`).");
   const results = buckets.flatMap((bucket) => resultsOf(bucket).map((result) => ({ bucket, result })));
   const [first] = results;
   const report = asked ?? (first === undefined ? null : recognised(first.result, first.bucket));
@@ -91,18 +91,18 @@ export function readPage(page: Json | undefined, asked: BillReport | null): Bill
 
 function resultsOf(bucket: JsonObject): readonly JsonObject[] {
   const { results } = bucket;
-  if (!Array.isArray(results)) throw new UnreadableBill("a bucket has no results.");
+  if (!Array.isArray(results)) throw new UnreadableReport("a bucket has no results.");
   return results.filter(isObject);
 }
 
-function recognised(result: JsonObject, bucket: JsonObject): BillReport {
-  const report = billReports.find((each) => each.recognises(result, bucket));
+function recognised(result: JsonObject, bucket: JsonObject): UsageReport {
+  const report = usageReports.find((each) => each.recognises(result, bucket));
   if (report === undefined) throw unknownResult();
   return report;
 }
 
-function unknownResult(): UnreadableBill {
-  return new UnreadableBill(`it is no answer of ${billReports.map(({ name }) => name).join(", ")}.`);
+function unknownResult(): UnreadableReport {
+  return new UnreadableReport(`it is no answer of ${usageReports.map(({ name }) => name).join(", ")}.`);
 }
 
 /** A report whose last page was not saved would look like calls that were not billed. */
@@ -110,7 +110,7 @@ function refuseMissingPages(pages: readonly BillPage[]): void {
   for (const report of new Set(pages.map((page) => page.report))) {
     const ofReport = pages.filter((page) => page.report === report || page.lines.length === 0);
     if (ofReport.some((page) => page.next === null)) continue;
-    throw new UnreadableBill(
+    throw new UnreadableReport(
       `The last page of ${report?.name} is missing: every page that was given says that there are more (has_more).`,
     );
   }

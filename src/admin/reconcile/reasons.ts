@@ -1,6 +1,6 @@
 import { plural } from "../../base/text/plural.ts";
 import type { AttemptOutcome, AttemptSums } from "../../store/store.ts";
-import type { BillFigure, BillFigures } from "../../vendors/bill.ts";
+import type { ReportMetric, ReportMetrics } from "../../vendors/usage-report.ts";
 import type { ReasonKind } from "./reason-kinds.ts";
 
 export interface Reason {
@@ -11,9 +11,9 @@ export interface Reason {
 }
 
 interface Differing {
-  readonly billed: BillFigures;
-  readonly ledger: Readonly<Record<BillFigure, number>>;
-  readonly differing: readonly BillFigure[];
+  readonly billed: ReportMetrics;
+  readonly ledger: Readonly<Record<ReportMetric, number>>;
+  readonly differing: readonly ReportMetric[];
   readonly attempts: readonly AttemptSums[];
 }
 

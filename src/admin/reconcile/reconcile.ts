@@ -1,7 +1,7 @@
 import { msPerDay } from "../../base/clock.ts";
 import type { Settings } from "../../config/settings.ts";
-import { type BillLine, nanoUsd, UnreadableBill } from "../../vendors/bill.ts";
 import type { ProviderSettings } from "../../vendors/provider.ts";
+import { nanoUsd, UnreadableReport, type UsageReportLine } from "../../vendors/usage-report";
 import { invalidInput, type OperationContext } from "../context.ts";
 import { isoMs } from "../moments.ts";
 import { type FetchedDays, fetchBill } from "./fetch-bill.ts";
@@ -34,7 +34,7 @@ export function billIn(files: readonly BillFile[], figures: readonly BilledFigur
   }
 }
 
-function lineOf({ date, model, cost, ...counts }: BilledFiguresView): BillLine {
+function lineOf({ date, model, cost, ...counts }: BilledFiguresView): UsageReportLine {
   const { fromDay: day } = comparedDays(date, date);
   return {
     day,
@@ -58,7 +58,7 @@ export async function billOf(
 }
 
 function asRefusal(error: unknown): unknown {
-  return error instanceof UnreadableBill ? invalidInput(error.message) : error;
+  return error instanceof UnreadableReport ? invalidInput(error.message) : error;
 }
 
 export interface ReconcileRequest extends AskedReconciliation {

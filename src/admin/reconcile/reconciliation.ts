@@ -1,7 +1,7 @@
 import { dateOfDay } from "../../base/clock.ts";
 import { count, plural } from "../../base/text/plural.ts";
 import type { AttemptSums } from "../../store/store.ts";
-import { type BillFigure, type BillFigures, billFigures } from "../../vendors/bill.ts";
+import { type ReportMetric, type ReportMetrics, reportMetrics } from "../../vendors/usage-report";
 import { invalidInput, type OperationRefusal } from "../context.ts";
 import { compare, type LedgerFigures } from "./compare.ts";
 import type { FetchedDays } from "./fetch-bill.ts";
@@ -67,8 +67,8 @@ function tooManyRows(rows: number, maxRows: number): OperationRefusal {
   );
 }
 
-function figureViews(billed: BillFigures, ledger: LedgerFigures): Record<BillFigure, ComparedFigureView> {
-  const views = billFigures.map((name) => {
+function figureViews(billed: ReportMetrics, ledger: LedgerFigures): Record<ReportMetric, ComparedFigureView> {
+  const views = reportMetrics.map((name) => {
     const unit = name === "cost" ? nanoPerUsd : 1;
     const told = billed[name];
     const difference = told === undefined ? null : (told - ledger[name]) / unit;
@@ -78,7 +78,7 @@ function figureViews(billed: BillFigures, ledger: LedgerFigures): Record<BillFig
     ];
   });
   // One for each figure.
-  return Object.fromEntries(views) as Record<BillFigure, ComparedFigureView>;
+  return Object.fromEntries(views) as Record<ReportMetric, ComparedFigureView>;
 }
 
 const nanoPerUsd = 1_000_000_000;

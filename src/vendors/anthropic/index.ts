@@ -2,7 +2,7 @@ import { keySchemes } from "../credentials/static-header.ts";
 import { overHttp } from "../http/http-provider.ts";
 import { type ModelList, openAiModelList } from "../model-list.ts";
 import type { Vendor } from "../vendor.ts";
-import { anthropicBill } from "./bill.ts";
+import { anthropicReports } from "./usage-report";
 
 const ownModels: ModelList = {
   url: ({ baseUrl }) => `${baseUrl}${pathPrefix}/models`,
@@ -32,6 +32,6 @@ export const anthropic: Vendor = {
       /\/v1\/*$/.test(path) ? 'ends in /v1, which kind "anthropic" adds by itself' : null,
   },
   modelLists: () => [ownModels],
-  bill: anthropicBill,
+  usageReports: anthropicReports,
   create: overHttp(({ options }) => ({ pathPrefix, credential: keySchemes[options.auth ?? "x-api-key"] })),
 };

@@ -2,7 +2,7 @@ import { keySchemes } from "../credentials/static-header.ts";
 import { overHttp } from "../http/http-provider.ts";
 import { openAiModelList } from "../model-list.ts";
 import type { BaseUrlRules, Vendor } from "../vendor.ts";
-import { openAiBill } from "./bill.ts";
+import { openAiReports } from "./usage-report";
 
 /** The base URL of OpenAI's SDK ends in `/v1`, and compatible servers follow that. */
 export const openAiBaseUrl: Pick<BaseUrlRules, "pathWarning"> = {
@@ -28,6 +28,6 @@ export const openAi: Vendor = {
     ...openAiBaseUrl,
   },
   modelLists: () => [openAiModelList],
-  bill: openAiBill,
+  usageReports: openAiReports,
   create: overHttp(({ options }) => ({ credential: keySchemes[options.auth ?? "bearer"] })),
 };

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { type ComparedRow, compare } from "../../../src/admin/reconcile/compare.ts";
 import type { AttemptSums } from "../../../src/store/store.ts";
-import { type BillFigures, billFigures } from "../../../src/vendors/bill.ts";
+import { type ReportMetrics, reportMetrics } from "../../../src/vendors/usage-report";
 
 const day = 20_000;
 
@@ -30,7 +30,7 @@ const agreed = { requests: 10, input: 1000, cached: 300, cache_writes: 100, outp
 
 interface Line {
   readonly model?: string | null;
-  readonly figures?: BillFigures;
+  readonly figures?: ReportMetrics;
   readonly on?: number;
 }
 
@@ -40,7 +40,7 @@ function compared(lines: readonly Line[], attempts: readonly AttemptSums[], tole
     model,
     figures,
   }));
-  const tells = new Set(billed.flatMap(({ figures }) => billFigures.filter((name) => name in figures)));
+  const tells = new Set(billed.flatMap(({ figures }) => reportMetrics.filter((name) => name in figures)));
   return compare({ bill: { lines: billed, tells }, attempts, microUsdPerCredit: 500_000, tolerance });
 }
 
@@ -50,7 +50,7 @@ function onlyRow(lines: readonly Line[], attempts: readonly AttemptSums[], toler
   return rows[0] as ComparedRow;
 }
 
-function reasonsFor(figures: BillFigures, ...attempts: readonly AttemptSums[]) {
+function reasonsFor(figures: ReportMetrics, ...attempts: readonly AttemptSums[]) {
   return onlyRow([{ figures }], attempts).reasons.map(({ kind, calls }) => [kind, calls]);
 }
 

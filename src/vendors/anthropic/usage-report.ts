@@ -2,15 +2,15 @@ import { msPerDay } from "../../base/clock.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
 import { nonEmpty } from "../../dialects/json/json-fields.ts";
 import {
-  type BillReport,
   countIn,
   isoDay,
   nanoUsd,
   rejectOtherCurrencies,
-  UnreadableBill,
-  type VendorBill,
+  UnreadableReport,
+  type UsageReport,
+  type VendorUsageReports,
   withQuery,
-} from "../bill.ts";
+} from "../usage-report";
 
 /** The most that both answer with at once, in days. */
 const daysPerPage = "31";
@@ -18,11 +18,11 @@ const centsPerUsd = 100;
 
 function dayOf(bucket: JsonObject): number {
   const startMs = Date.parse(nonEmpty(bucket["starting_at"]) ?? "");
-  if (Number.isNaN(startMs)) throw new UnreadableBill("a bucket has no starting_at.");
+  if (Number.isNaN(startMs)) throw new UnreadableReport("a bucket has no starting_at.");
   return Math.floor(startMs / msPerDay);
 }
 
-function pathTo(path: string, groupBy: string): BillReport["path"] {
+function pathTo(path: string, groupBy: string): UsageReport["path"] {
   return (fromDay, throughDay, page) =>
     withQuery(path, {
       starting_at: isoDay(fromDay),
@@ -35,7 +35,7 @@ function pathTo(path: string, groupBy: string): BillReport["path"] {
 }
 
 /** https://platform.claude.com/docs/en/api/admin/usage_report: what is read from a cache or written to it is beside the input. */
-const usage: BillReport = {
+const usage: UsageReport = {
   name: "Anthropic's usage report",
   tells: ["input", "cached", "cache_writes", "output"],
   path: pathTo("/v1/organizations/usage_report/messages", "model"),
@@ -61,7 +61,7 @@ const usage: BillReport = {
 };
 
 /** https://platform.claude.com/docs/en/api/admin/cost_report: in cents, as a decimal text. What is no model's stands for itself. */
-const costs: BillReport = {
+const costs: UsageReport = {
   name: "Anthropic's cost report",
   tells: ["cost"],
   path: pathTo("/v1/organizations/cost_report", "description"),
@@ -76,7 +76,7 @@ const costs: BillReport = {
   },
 };
 
-export const anthropicBill: VendorBill = {
+export const anthropicReports: VendorUsageReports = {
   reports: [usage, costs],
   headers: (adminKey) => ({ "x-api-key": adminKey, "anthropic-version": "2023-06-01" }),
 };

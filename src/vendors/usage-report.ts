@@ -5,48 +5,48 @@ import type { JsonObject } from "../base/json.ts";
  * What a vendor bills for, in the order in which it is shown. `input` is all input; `cached` and `cache_writes` are parts of
  * it. The cost is in nano-USD.
  */
-export const billFigures = ["requests", "input", "cached", "cache_writes", "output", "cost"] as const;
-export type BillFigure = (typeof billFigures)[number];
+export const reportMetrics = ["requests", "input", "cached", "cache_writes", "output", "cost"] as const;
+export type ReportMetric = (typeof reportMetrics)[number];
 
 /** What is missing is not told. */
-export type BillFigures = { readonly [Name in BillFigure]?: number | undefined };
+export type ReportMetrics = { readonly [Name in ReportMetric]?: number | undefined };
 
 /** What was billed on a day (UTC, since 1970) for a model; null if it was not told apart. */
-export interface BillLine {
+export interface UsageReportLine {
   readonly day: number;
   readonly model: string | null;
-  readonly figures: BillFigures;
+  readonly figures: ReportMetrics;
 }
 
 /** How a vendor tells its customers what it bills: pages of buckets of results. */
-export interface VendorBill {
+export interface VendorUsageReports {
   /** The reports that are asked for. */
-  readonly reports: readonly BillReport[];
+  readonly reports: readonly UsageReport[];
   /** What a request for them needs beside its path. */
   headers(adminKey: string): Readonly<Record<string, string>>;
 }
 
-export interface BillReport {
+export interface UsageReport {
   /** For people: `OpenAI's usage`. */
   readonly name: string;
-  readonly tells: readonly BillFigure[];
+  readonly tells: readonly ReportMetric[];
   /** The address below the provider's, of whole days; `page` is what the page before says, null for the first. */
   path(fromDay: number, throughDay: number, page: string | null): string;
   /** Whether this is one of its results, and not another report's. */
   recognises(result: JsonObject, bucket: JsonObject): boolean;
   dayOf(bucket: JsonObject): number;
-  read(result: JsonObject): Omit<BillLine, "day">;
+  read(result: JsonObject): Omit<UsageReportLine, "day">;
 }
 
 /** A report that cannot be understood, in a sentence for the operator. */
-export class UnreadableBill extends Error {
+export class UnreadableReport extends Error {
   override readonly name = "UnreadableBill";
 }
 
 export function countIn(object: JsonObject, name: string): number {
   const value = object[name] ?? 0;
   if (typeof value === "number" && Number.isSafeInteger(value) && value >= 0) return value;
-  throw new UnreadableBill(`${name} is ${JSON.stringify(value)}, and should be a count.`);
+  throw new UnreadableReport(`${name} is ${JSON.stringify(value)}, and should be a count.`);
 }
 
 const nanoPerUsd = 1_000_000_000;
@@ -59,12 +59,12 @@ export function nanoUsd(amount: unknown, unitsPerUsd = 1): number {
     typeof amount === "number" || (typeof amount === "string" && /^-?\d+(\.\d+)?(e-?\d+)?$/i.test(amount));
   const usd = isAmount ? Number(amount) / unitsPerUsd : Number.NaN;
   if (Math.abs(usd) <= maxUsd) return Math.round(usd * nanoPerUsd);
-  throw new UnreadableBill(`an amount is ${JSON.stringify(amount)}, and should be a number.`);
+  throw new UnreadableReport(`an amount is ${JSON.stringify(amount)}, and should be a number.`);
 }
 
 export function rejectOtherCurrencies(currency: unknown): void {
   if (typeof currency === "string" && currency.toUpperCase() === "USD") return;
-  throw new UnreadableBill(`a cost is in ${JSON.stringify(currency)}; only USD can be compared.`);
+  throw new UnreadableReport(`a cost is in ${JSON.stringify(currency)}; only USD can be compared.`);
 }
 
 /** The moment at which a day begins, as vendors write it. */

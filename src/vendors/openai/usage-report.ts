@@ -1,30 +1,30 @@
 import { msPerDay } from "../../base/clock.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
 import { nonEmpty } from "../../dialects/json/json-fields.ts";
+import { bearer } from "../credentials/static-header.ts";
 import {
-  type BillReport,
   countIn,
   nanoUsd,
   rejectOtherCurrencies,
-  UnreadableBill,
-  type VendorBill,
+  UnreadableReport,
+  type UsageReport,
+  type VendorUsageReports,
   withQuery,
-} from "../bill.ts";
-import { bearer } from "../credentials/static-header.ts";
+} from "../usage-report";
 
 const secondsPerDay = msPerDay / 1000;
 /** The most that both answer with at once, in days. */
 const daysPerPage = "31";
 
 function dayOf({ start_time: start, end_time: end }: JsonObject): number {
-  if (typeof start !== "number") throw new UnreadableBill("a bucket has no start_time.");
+  if (typeof start !== "number") throw new UnreadableReport("a bucket has no start_time.");
   if (typeof end === "number" && end - start > secondsPerDay) {
-    throw new UnreadableBill("its buckets are longer than a day; ask for bucket_width=1d.");
+    throw new UnreadableReport("its buckets are longer than a day; ask for bucket_width=1d.");
   }
   return Math.floor(start / secondsPerDay);
 }
 
-function pathTo(path: string, groupBy: string): BillReport["path"] {
+function pathTo(path: string, groupBy: string): UsageReport["path"] {
   return (fromDay, throughDay, page) =>
     withQuery(path, {
       start_time: String(fromDay * secondsPerDay),
@@ -37,7 +37,7 @@ function pathTo(path: string, groupBy: string): BillReport["path"] {
 }
 
 /** https://platform.openai.com/docs/api-reference/usage: cached input, and what is written to a cache, are parts of the input. */
-const usage: BillReport = {
+const usage: UsageReport = {
   name: "OpenAI's usage",
   tells: ["requests", "input", "cached", "cache_writes", "output"],
   path: pathTo("/organization/usage/completions", "model"),
@@ -65,7 +65,7 @@ function modelOf(lineItem: string | null): string | null {
 }
 
 /** https://platform.openai.com/docs/api-reference/usage/costs */
-const costs: BillReport = {
+const costs: UsageReport = {
   name: "OpenAI's costs",
   tells: ["cost"],
   path: pathTo("/organization/costs", "line_item"),
@@ -78,4 +78,4 @@ const costs: BillReport = {
   },
 };
 
-export const openAiBill: VendorBill = { reports: [usage, costs], headers: bearer };
+export const openAiReports: VendorUsageReports = { reports: [usage, costs], headers: bearer };
