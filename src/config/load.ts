@@ -4,8 +4,8 @@ import { type ExpandedConfig, expandCatalogs } from "./catalog/expand.ts";
 import { checkModels } from "./check-models.ts";
 import { checkShape } from "./check-shape.ts";
 import { decode } from "./decode.ts";
-import { warnOfConversations, warnOfDoubts, warnOfLimits, warnOfPrices } from "./doubts.ts";
 import { resolveHeaders } from "./headers.ts";
+import { lintConversations, lintLimits, lintOptions, lintPrices } from "./lint";
 import { checkListeners } from "./listeners.ts";
 import { buildModels } from "./models.ts";
 import { Places } from "./places.ts";
@@ -130,10 +130,10 @@ function* settingsFrom(
     ...leftOutWarnings(sound, providers, models),
     ...(models.length === 0 && problems.all.length === 0 ? [noModel(sound)] : []),
     ...context.warnings,
-    ...warnOfDoubts(sound, context),
-    ...warnOfPrices(sound, context.places),
-    ...warnOfLimits(sound, models, context.places),
-    ...warnOfConversations(settings, context.places),
+    ...lintOptions(sound, context),
+    ...lintPrices(sound, context.places),
+    ...lintLimits(sound, models, context.places),
+    ...lintConversations(settings, context.places),
   ];
   yield;
   const leftOut = leftOutModels(sound, providers, models);

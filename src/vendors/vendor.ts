@@ -32,7 +32,7 @@ export interface Vendor {
   /** What is wrong with its own settings, beyond what their schemas say. */
   checkOptions?(options: ProviderOptions): readonly OptionProblem[];
   /** Warnings about its own settings, or a model's, that may be intended. */
-  doubtsAbout?(options: ProviderOptions, upstreamModel: string): readonly OptionDoubt[];
+  lint?(options: ProviderOptions, upstreamModel: string): readonly OptionWarning[];
   /** The dialect in which it counts tokens, if it does not in the dialect of its answers. */
   countingDialect?(options: ProviderOptions): ProviderDialectName | null;
   /** The dialects that the vendor itself defines: in these it rejects unknown fields. */
@@ -120,7 +120,7 @@ export interface OptionProblem {
 }
 
 /** `message` ends a sentence that starts with the setting's name. */
-export interface OptionDoubt {
+export interface OptionWarning {
   readonly about: VendorOptionName | "upstream_model";
   readonly message: string;
 }

@@ -16,7 +16,7 @@ import { bedrockBetas, claudeChanges } from "./claude-body.ts";
 import { EventStreamReceiver } from "./event-stream-receiver.ts";
 import { bedrockModelLists } from "./model-list.ts";
 import { exceptionOf, readBedrockError } from "./provider-error";
-import { doubtsAboutRegion } from "./region.ts";
+import { lintRegion } from "./region.ts";
 
 /**
  * Amazon Bedrock: Claude by InvokeModel, which speaks Messages, all other models by Converse; or, with `endpoint = "mantle"`, every
@@ -50,7 +50,7 @@ export const bedrock: Vendor = {
       ? []
       : [{ option: "credentials" as const, message: 'must be "chain"' }]),
   ],
-  doubtsAbout: doubtsAboutRegion,
+  lint: lintRegion,
   countingDialect: ({ endpoint }) => (endpoint === "mantle" ? null : "converse"),
   strictDialects: ["messages", "converse", "responses"],
   meteredFormats: (name, { options }) => {

@@ -1,5 +1,5 @@
 import type { ProviderOptions } from "../options.ts";
-import type { OptionDoubt } from "../vendor.ts";
+import type { OptionWarning } from "../vendor.ts";
 
 /** The regions that each geography of inference profiles is called from. `global` is called from everywhere. */
 const geographies: Readonly<Record<string, RegExp>> = {
@@ -19,7 +19,7 @@ const profileForm = /^([a-z-]+)\.[a-z0-9-]+\./;
 const arnForm = /^arn:[^:]*:bedrock:([^:]*):/;
 
 /** Detects a model name that belongs to another region than the configured one; Bedrock would not find it. */
-export function doubtsAboutRegion({ region }: ProviderOptions, model: string): readonly OptionDoubt[] {
+export function lintRegion({ region }: ProviderOptions, model: string): readonly OptionWarning[] {
   if (region === undefined) return [];
   if (!regionForm.test(region)) {
     return [{ about: "region", message: 'is no name of an AWS region, such as "eu-central-1"' }];

@@ -12,7 +12,7 @@ import { readGoogleKey } from "../google/service-account.ts";
 import { overHttp } from "../http/http-provider.ts";
 import type { ProviderOptions } from "../options.ts";
 import type { ErrorResponse, ProviderSettings } from "../provider.ts";
-import type { BodyContext, ModelDefaults, OptionDoubt, OptionProblem, Vendor } from "../vendor.ts";
+import type { BodyContext, ModelDefaults, OptionProblem, OptionWarning, Vendor } from "../vendor.ts";
 import { defaultLocation, hostOf, projectOf, settingsIn, targetOf } from "./address.ts";
 import { vertexModelLists } from "./model-list.ts";
 
@@ -26,7 +26,7 @@ export const vertex: Vendor = {
   authentication: [{ needs: ["credentials"] }, { needs: ["api_key"] }],
   credentialKeywords: googleCredentialKeywords,
   checkOptions: checkVertexOptions,
-  doubtsAbout: doubtsAboutLocation,
+  lint: lintLocation,
   strictDialects: ["gemini", "messages"],
   // Unlike Gemini's own API, Vertex has no call ids and no tiers. It has labels, and counts plain requests.
   capabilities: { function_ids: false, service_tier: false, labels: true, bare_token_counts: true },
@@ -66,7 +66,7 @@ function dialectOf(name: string): Partial<ModelDefaults> {
 const locationForm =
   /^(?:global|us|eu|(?:africa|asia|australia|europe|me|(?:north|south)america|us)-(?:central|north|south|(?:north|south)?(?:east|west))\d{1,2})$/;
 
-function doubtsAboutLocation({ location = defaultLocation }: ProviderOptions): readonly OptionDoubt[] {
+function lintLocation({ location = defaultLocation }: ProviderOptions): readonly OptionWarning[] {
   if (locationForm.test(location)) return [];
   const message = 'is no name of a location of Google Cloud, such as "europe-west1", "eu" or "global"';
   return [{ about: "location", message }];

@@ -13,14 +13,14 @@ import type { ModelSettings, Settings } from "./settings.ts";
  * Warnings about a provider's settings and its models. A provider without its secret is checked too, because a file may be
  * checked on a machine that does not have the secrets.
  */
-export function warnOfDoubts(config: ConfigFile, { places, problems }: LoadContext): string[] {
+export function lintOptions(config: ConfigFile, { places, problems }: LoadContext): string[] {
   const warnings = (config.models ?? []).flatMap((model) =>
     placesOf(model, places.pathOfModel(model.id)).flatMap(({ provider, upstreamModel, path }) => {
       const written = config.providers?.[provider];
       const { kind, ...options } = validFields<ProviderConfig>(written, `providers.${provider}`, problems);
       if (kind === undefined) return [];
-      const doubts = vendorOf(kind).doubtsAbout?.(options, upstreamModel) ?? [];
-      return doubts.map(({ about, message }) => {
+      const found = vendorOf(kind).lint?.(options, upstreamModel) ?? [];
+      return found.map(({ about, message }) => {
         const at = about === "upstream_model" ? path : `providers.${provider}.${about}`;
         return `${places.describe(at)} ${message}`;
       });
@@ -45,7 +45,7 @@ function placesOf(model: ModelConfig, path: string) {
  * A call ends at the smaller of two limits: its provider's `timeouts.total` and that of the exchange. Warns of each pair of
  * which one has no effect, once, however many models share it. A smaller `total` beside the default limit is intended.
  */
-export function warnOfLimits(config: ConfigFile, models: readonly ModelSettings[], places: Places): string[] {
+export function lintLimits(config: ConfigFile, models: readonly ModelSettings[], places: Places): string[] {
   const written = new Map((config.models ?? []).map((model) => [model.id, model]));
   const warnings = models.flatMap((model) =>
     model.deployments.map(({ provider, timeouts: { totalMs } }) => {
@@ -65,7 +65,7 @@ export function warnOfLimits(config: ConfigFile, models: readonly ModelSettings[
 }
 
 /** Warns if conversations are on, and cannot be kept. */
-export function warnOfConversations(
+export function lintConversations(
   { routes, responses, retention }: Pick<Settings, "routes" | "responses" | "retention">,
   places: Places,
 ): string[] {
@@ -80,7 +80,7 @@ export function warnOfConversations(
 }
 
 /** Warns of what a model serves that none of its prices is for, and of prices that nothing it serves is charged by. */
-export function warnOfPrices({ models = [] }: ConfigFile, places: Places): string[] {
+export function lintPrices({ models = [] }: ConfigFile, places: Places): string[] {
   return models.flatMap((model) => {
     const uses: readonly ModelUse[] = model.serves ?? usualUses;
     return pricesOf(model, places.pathOfModel(model.id)).flatMap(([price, path]) => [
