@@ -15,12 +15,13 @@ let free: Rates | null = null;
 /** The rates of a call with this much input. */
 export function ratesFor(
   price: Price | null,
-  asked: readonly string[],
+  requested: readonly string[],
   inputTokens: number,
   microUsdPerCredit: number,
 ): Rates {
   if (price === null) return freeRates(microUsdPerCredit);
-  const tiers = asked.length === 0 ? asked : asked.filter((tier) => ownTierPrice(price, tier) !== undefined);
+  const tiers =
+    requested.length === 0 ? requested : requested.filter((tier) => ownTierPrice(price, tier) !== undefined);
   const tokenPrice = tierPrice(price, tiers);
   const chosen = ratesAt(tokenPrice, inputTokens);
   const inputAbove = chosen === tokenPrice ? null : (tokenPrice.long_context?.above ?? null);

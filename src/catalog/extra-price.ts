@@ -17,13 +17,13 @@ export function tierPrice(price: Price, tiers: readonly string[]): TokenPrice {
 }
 
 /** The highest rates that may apply to a call with these extras: its tier's or the default, for text or audio. */
-export function highestRates(price: Price, asked: ExtraUsage, inputTokens: number): TokenRates {
+export function highestRates(price: Price, requested: ExtraUsage, inputTokens: number): TokenRates {
   const rates = highestTokenRates([
     ratesAt(price, inputTokens),
-    ratesAt(tierPrice(price, asked.tiers), inputTokens),
+    ratesAt(tierPrice(price, requested.tiers), inputTokens),
   ]);
   const rateOf = (name: string, tokens = 0) => (tokens > 0 ? (price.extras?.[name] ?? 0) : 0);
-  const { audioInputTokens, audioOutputTokens, imageInputTokens, imageOutputTokens } = asked;
+  const { audioInputTokens, audioOutputTokens, imageInputTokens, imageOutputTokens } = requested;
   return {
     ...rates,
     input: Math.max(

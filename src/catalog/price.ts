@@ -30,13 +30,14 @@ export function holdAmount(
   tokens: HoldTokens,
   price: Price | null,
   microUsdPerCredit: number,
-  asked: ExtraUsage | null = null,
+  requested: ExtraUsage | null = null,
 ): number {
   if (mode === "token_budget") return tokens.input + tokens.output;
   if (price === null) return 0;
-  const rates = asked === null ? ratesAt(price, tokens.input) : highestRates(price, asked, tokens.input);
+  const rates =
+    requested === null ? ratesAt(price, tokens.input) : highestRates(price, requested, tokens.input);
   const highestInput = Math.max(rates.input, rates.cached_input, rates.cache_write, hourWriteRate(rates));
   const picoUsd = { ...price.extras, input: highestInput, output: rates.output };
-  const quantities = { ...asked?.units, ...asked?.calls, input: tokens.input, output: tokens.output };
+  const quantities = { ...requested?.units, ...requested?.calls, input: tokens.input, output: tokens.output };
   return costNano({ picoUsd, microUsdPerCredit }, quantities);
 }

@@ -183,10 +183,10 @@ const timeouts = Object.entries(timeoutsSchema.properties).map(([option, schema]
 const defaultTimeouts = overrideTimeouts(null);
 
 /** A model's timeouts take precedence over its provider's, and those over the defaults. */
-export function overrideTimeouts(base: Timeouts | null, asked: TimeoutsConfig = {}): Timeouts {
+export function overrideTimeouts(base: Timeouts | null, configured: TimeoutsConfig = {}): Timeouts {
   const limits: Partial<Record<keyof Timeouts, number>> = {};
   for (const { option, name, usualMs } of timeouts) {
-    const limit = asked[option];
+    const limit = configured[option];
     limits[name] = limit === undefined ? (base?.[name] ?? usualMs) : milliseconds(limit);
   }
   // As above.

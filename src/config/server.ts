@@ -123,12 +123,12 @@ function isOrigin(text: string): boolean {
 
 export function logSettings(config: ConfigFile, context: LoadContext): Settings["log"] {
   const log = decode(sections.log, config.log, "log", context);
-  const asked = context.env["SLUICE_LOG_LEVEL"] || undefined;
-  if (asked === undefined) return log;
-  const level = logLevels.find((each) => each === asked);
+  const requested = context.env["SLUICE_LOG_LEVEL"] || undefined;
+  if (requested === undefined) return log;
+  const level = logLevels.find((each) => each === requested);
   if (level !== undefined) return { ...log, level };
   const choices = logLevels.join(", ");
-  context.problems.add("SLUICE_LOG_LEVEL", `must be one of ${choices}${didYouMean(asked, logLevels)}`);
+  context.problems.add("SLUICE_LOG_LEVEL", `must be one of ${choices}${didYouMean(requested, logLevels)}`);
   return log;
 }
 

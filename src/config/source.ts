@@ -5,7 +5,7 @@ import { whyUnreadable } from "../base/files/problem.ts";
 import type { Environment } from "../base/system/environment.ts";
 import { systemCode } from "../base/system/system-code.ts";
 import { configFileName, defaults } from "./defaults.ts";
-import type { AskedProvider } from "./environment/asked.ts";
+import type { RequestedProvider } from "./environment/requested";
 import { environmentToml } from "./environment/toml.ts";
 import { type EnvironmentVendors, vendorsInEnvironment } from "./environment/vendors.ts";
 import { ConfigError } from "./problems.ts";
@@ -35,7 +35,7 @@ export interface SourceOptions {
   /** The configuration itself, in place of a file. */
   readonly text?: string | undefined;
   /** Providers that the command line asks for. They need a start without a file. */
-  readonly asked?: readonly AskedProvider[] | undefined;
+  readonly requested?: readonly RequestedProvider[] | undefined;
   /** Leaves out vendors whose keys are in the environment. */
   readonly demoOnly?: boolean | undefined;
   /** Where the gateway will listen, as far as the command line says. */
@@ -52,16 +52,16 @@ export function findConfig(options: SourceOptions): ConfigSource {
   const cwd = options.cwd ?? process.cwd();
   if (options.text !== undefined) return { ...builtIn(cwd), text: options.text, environment: null };
   const file = findFile(options, cwd);
-  const { asked = [] } = options;
+  const { requested = [] } = options;
   if (file !== null) {
-    rejectRequested(asked, file);
+    rejectRequested(requested, file);
     return readConfig(file);
   }
   const found = options.demoOnly ? noVendors : vendorsInEnvironment(options.env, listenAddress(options));
   // The first of two providers with the same model serves it, so the command line comes before the environment.
-  const parts = [builtInConfig, ...asked.map(({ toml }) => toml), environmentToml(found.served)];
+  const parts = [builtInConfig, ...requested.map(({ toml }) => toml), environmentToml(found.served)];
   const text = parts.filter((part) => part !== "").join("\n");
-  return { ...builtIn(cwd), text, environment: { ...found, served: [...asked, ...found.served] } };
+  return { ...builtIn(cwd), text, environment: { ...found, served: [...requested, ...found.served] } };
 }
 
 function builtIn(folder: string) {
@@ -75,7 +75,7 @@ function findFile(options: SourceOptions, cwd: string): string | null {
   return usual.find((file) => existsSync(file)) ?? null;
 }
 
-function rejectRequested([first]: readonly AskedProvider[], file: string): void {
+function rejectRequested([first]: readonly RequestedProvider[], file: string): void {
   if (first === undefined) return;
   const message = `${first.variable} is for a start without a file; add [providers.${first.provider}] to this one instead`;
   throw new ConfigError(file, [{ path: "", message }]);

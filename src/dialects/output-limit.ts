@@ -56,9 +56,9 @@ export function rejectOverLimit(
     return limitIn(body, name, model) ?? 0;
   });
   const [lowest, highest] = [Math.min(...limits), Math.max(...limits)];
-  let asked = 0;
-  for (const field of fields) asked = Math.max(asked, limitIn(body, field, model) ?? 0);
-  return asked === 0 || lowest < 0 ? Math.max(maxOutputOf(model), highest) : Math.max(asked, highest);
+  let requested = 0;
+  for (const field of fields) requested = Math.max(requested, limitIn(body, field, model) ?? 0);
+  return requested === 0 || lowest < 0 ? Math.max(maxOutputOf(model), highest) : Math.max(requested, highest);
 }
 
 /** No schema checks it, and some servers read a number from a text. */
@@ -91,11 +91,14 @@ const allChoices: readonly string[] = [...shownChoices, "best_of"];
 export function choicesOf(body: JsonObject, fields = allChoices): number {
   let highest = 1;
   for (const field of fields) {
-    const asked = body[field] ?? 1;
+    const requested = body[field] ?? 1;
     const isValid =
-      typeof asked === "number" && Number.isSafeInteger(asked) && asked >= 1 && asked <= maxChoices;
+      typeof requested === "number" &&
+      Number.isSafeInteger(requested) &&
+      requested >= 1 &&
+      requested <= maxChoices;
     if (!isValid) throw invalidRequest(`${field} must be a whole number from 1 to ${maxChoices}.`, field);
-    highest = Math.max(highest, asked);
+    highest = Math.max(highest, requested);
   }
   return highest;
 }

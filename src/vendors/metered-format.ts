@@ -10,7 +10,7 @@ export interface ChosenFormat {
 }
 
 /** A model as its provider knows it. */
-interface AskedModel {
+interface RequestedModel {
   readonly upstreamModel: string;
   readonly family: string | null;
 }
@@ -18,7 +18,7 @@ interface AskedModel {
 /** How a deployment is asked; null if its vendor has no such route. */
 export function formatFor(
   route: MeteredRoute,
-  { upstreamModel: model, family }: AskedModel,
+  { upstreamModel: model, family }: RequestedModel,
   settings: ProviderSettings,
 ): ChosenFormat | null {
   const target = { model, name: family ?? model, quirks: settings.quirks };

@@ -87,11 +87,11 @@ async function serve(options: Options, terminal: Terminal): Promise<void> {
 /** A server of one's own is asked each time for its models; no vendor is asked anything. */
 async function loadOptions(options: Options, { env, cwd }: Terminal): Promise<LoadOptions> {
   const { config, demoOnly, bedrock, vertex, local, ...flags } = options;
-  const { askedBedrock, askedVertex } = await import("../../config/environment/asked.ts");
+  const { requestedBedrock, requestedVertex } = await import("../../config/environment/requested");
   const asked = [
-    ...(bedrock === undefined ? [] : [askedBedrock(bedrock, env)]),
-    ...(vertex === undefined ? [] : [askedVertex(vertex, env)]),
+    ...(bedrock === undefined ? [] : [requestedBedrock(bedrock, env)]),
+    ...(vertex === undefined ? [] : [requestedVertex(vertex, env)]),
     ...(local === undefined ? [] : [await (await import("../serve/local-models.ts")).askedLocal(env)]),
   ];
-  return { file: config, env, cwd, flags, demoOnly, asked };
+  return { file: config, env, cwd, flags, demoOnly, requested };
 }

@@ -1,6 +1,6 @@
 import { discoverModels } from "../../admin/models/discover-models.ts";
 import type { Environment } from "../../base/system/environment.ts";
-import type { AskedProvider } from "../../config/environment/asked.ts";
+import type { RequestedProvider } from "../../config/environment/requested";
 import { loadSettings } from "../../config/load.ts";
 import { tomlString } from "../../config/toml-text.ts";
 import { tableText } from "../import/toml.ts";
@@ -10,7 +10,7 @@ const name = "local";
 const usualPort = 11434;
 
 /** Ollama's models, or those of any server with OpenAI's API at OLLAMA_HOST. They are free. */
-export async function askedLocal(env: Environment): Promise<AskedProvider> {
+export async function askedLocal(env: Environment): Promise<RequestedProvider> {
   const baseUrl = `${addressOf(env["OLLAMA_HOST"] ?? "")}/v1`;
   const table = [
     `[providers.${name}]`,

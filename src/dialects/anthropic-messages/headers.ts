@@ -17,8 +17,8 @@ export function forwardHeaders(client: Headers): ForwardedHeaders {
   client.forEach((value, name) => {
     if (name.startsWith(prefix) && name !== workspace && isSendable(value)) forwarded[name] = value;
   });
-  const asked = client.get("compat-version");
-  if (isSendable(asked)) forwarded[version] = asked;
+  const requested = client.get("compat-version");
+  if (isSendable(requested)) forwarded[version] = requested;
   return forwarded;
 }
 

@@ -1,7 +1,7 @@
 import type { IrMessage, IrRequest } from "./ir.ts";
 
 /** Whether an image asks for more or less detail than usual. */
-export function asksForImageDetail({ messages }: Pick<IrRequest, "messages">): boolean {
+export function requestsImageDetail({ messages }: Pick<IrRequest, "messages">): boolean {
   return messages.some((message) =>
     message.blocks.some((block) =>
       block.type === "tool_result" ? block.content.some(hasDetail) : hasDetail(block),

@@ -85,7 +85,7 @@ export interface FormFile {
 
 export interface MeteredStreams {
   /** `hidesUsage`: the client has not asked for the usage that the gateway has asked for. */
-  createScanner(hidesUsage: boolean, asked: AskedForm): StreamScanner;
+  createScanner(hidesUsage: boolean, requested: RequestedForm): StreamScanner;
   /** Streams only report their usage where `stream_options` asks for it. */
   readonly takesUsageOption?: true;
 }
@@ -176,11 +176,11 @@ export interface MeteredFormat {
   /** A body of the provider's own kind. Fields of the client's that are left out are added to `dropped`. */
   write?(body: JsonObject, target: FormatTarget, dropped: Set<string>): JsonObject;
   /** Reads an answer that the client gets as it is; null if it has to be written anew. */
-  pass?(answer: MeteredAnswer, asked: AskedForm): ReadMetered | null;
+  pass?(answer: MeteredAnswer, requested: RequestedForm): ReadMetered | null;
   /** To pass one it is parsed whole, which takes long if it has many values; else only its outline is. */
   readonly parsesWhole?: true;
   /** Reads all answers, and writes the client's. Absent if answers always pass. Throws `upstream_error` for what is no answer. */
-  read?(answers: readonly MeteredAnswer[], asked: AskedForm): ReadMetered;
+  read?(answers: readonly MeteredAnswer[], requested: RequestedForm): ReadMetered;
 }
 
 /** A request of OpenAI's shape, whose answer passes. */
@@ -203,7 +203,7 @@ export interface MeteredAnswer {
 }
 
 /** What the form of the client's answer depends on. Plain data. */
-export interface AskedForm {
+export interface RequestedForm {
   /** The id of the model that was asked for. */
   readonly model: string;
   /** The client's body; its long texts may be missing. */

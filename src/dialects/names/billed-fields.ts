@@ -100,7 +100,7 @@ export function googleField(name: string): BilledField | null {
 }
 
 /** Whether a value of the field asks for anything. Where nothing has to be said to turn tools or agents on, `{}` does. */
-export function isAsked({ name, effect, off }: BilledField, value: Json | undefined): boolean {
+export function isRequested({ name, effect, off }: BilledField, value: Json | undefined): boolean {
   if (value === undefined || value === null || value === false || value === "" || value === 0) return false;
   // The texts or tokens of a completion, not a template.
   if (name === "prompt" && !isObject(value)) return Array.isArray(value) && value.some(isObject);

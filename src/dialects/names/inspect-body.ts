@@ -3,7 +3,7 @@ import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import type { ValuePath } from "../json/remove-values.ts";
 import { cutText } from "../json/truncate-strings.ts";
 import { type ParsedBody, parseWhole } from "../schema/validate.ts";
-import { type BilledField, isAsked } from "./billed-fields.ts";
+import { type BilledField, isRequested } from "./billed-fields.ts";
 import { findDuplicate } from "./duplicate-names.ts";
 import {
   isGoverned,
@@ -46,7 +46,7 @@ export interface ToolList {
 }
 
 /** A field of a request that may cost something, and asks for it. */
-export interface AskedField extends Pick<BilledField, "name" | "effect" | "tool"> {
+export interface RequestedField extends Pick<BilledField, "name" | "effect" | "tool"> {
   readonly path: string;
 }
 
@@ -55,7 +55,7 @@ export interface Mentions {
   readonly references: readonly Reference[];
   readonly addresses: readonly Address[];
   readonly toolLists: readonly ToolList[];
-  readonly billed: readonly AskedField[];
+  readonly billed: readonly RequestedField[];
   /** The path of the first audio part; null if there is none. */
   readonly audioInput: string | null;
 }
@@ -113,7 +113,7 @@ class BodyWalk implements Mentions {
   references: readonly Reference[] = none;
   addresses: readonly Address[] = none;
   toolLists: readonly ToolList[] = none;
-  billed: readonly AskedField[] = none;
+  billed: readonly RequestedField[] = none;
   readonly #path: (string | number)[] = [];
 
   object(object: JsonObject, place: Place): void {
@@ -254,9 +254,9 @@ class BodyWalk implements Mentions {
   }
 
   #bill(field: BilledField, name: string, value: Json | undefined): void {
-    if (!isAsked(field, value)) return;
-    const { vendor: _, isCommon: __, ...asked } = field;
-    this.billed = added(this.billed, { ...asked, path: pathOf([...this.#path, name]) });
+    if (!isRequested(field, value)) return;
+    const { vendor: _, isCommon: __, ...requested } = field;
+    this.billed = added(this.billed, { ...requested, path: pathOf([...this.#path, name]) });
   }
 
   #merged(name: string): Error {

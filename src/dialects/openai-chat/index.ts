@@ -10,7 +10,7 @@ import { requestFields } from "./client/fields.ts";
 import { readRequest } from "./client/request-in.ts";
 import { writeResponse } from "./client/response-out.ts";
 import { acceptedChatRequest, chatChunk, chatMessage, chatRequest, chatResponse } from "./client/schema.ts";
-import { asksForUsage, ChatStreamWriter, inBandError } from "./client/stream-out.ts";
+import { ChatStreamWriter, inBandError, wantsUsage } from "./client/stream-out.ts";
 import { stripForeignReasoning } from "./client/strip-foreign-reasoning.ts";
 import { givenIds } from "./provider/given-ids.ts";
 import { isOpeningChunk } from "./provider/opening-chunk.ts";
@@ -96,7 +96,7 @@ const provider: ProviderDialect = {
     answerField: "choices",
     failureIn,
     usageOption: {
-      isSet: asksForUsage,
+      isSet: wantsUsage,
       changes: ({ stream_options: options }) => ({
         stream_options: { ...objectOf(options), include_usage: true },
       }),

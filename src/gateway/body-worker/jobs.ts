@@ -6,7 +6,7 @@ import type { JsonSpans } from "../../dialects/json/json-spans.ts";
 import type { BodyChanges } from "../../dialects/json/patch.ts";
 import type { ValuePath } from "../../dialects/json/remove-values.ts";
 import type { MeteredRouteName } from "../../dialects/metered/registry.ts";
-import type { AskedForm, MeteredAnswer, ReadMetered } from "../../dialects/metered/route.ts";
+import type { MeteredAnswer, ReadMetered, RequestedForm } from "../../dialects/metered/route.ts";
 import type { Mentions } from "../../dialects/names/inspect-body.ts";
 import type { summaryRequest } from "../../dialects/openai-responses/client/compaction.ts";
 import type { StreamedItems } from "../../dialects/openai-responses/client/streamed-items.ts";
@@ -123,7 +123,7 @@ export interface MeteredJob {
   /** The format's name. */
   readonly format: string;
   readonly answers: readonly Omit<MeteredAnswer, "pieces">[];
-  readonly asked: AskedForm;
+  readonly asked: RequestedForm;
 }
 
 /** Parses a large event of a stream. */

@@ -1,6 +1,6 @@
 import { GatewayError } from "../../base/errors.ts";
 import type { BilledEffect } from "../../dialects/names/billed-fields.ts";
-import type { AskedField } from "../../dialects/names/inspect-body.ts";
+import type { RequestedField } from "../../dialects/names/inspect-body.ts";
 import type { DestinationPrices } from "./destination-prices.ts";
 import type { HeldCalls } from "./held-calls.ts";
 
@@ -16,7 +16,7 @@ const reasons: Readonly<Record<Exclude<BilledEffect, "tool" | "template">, strin
  * not allowed. Whether any of them has the provider run the model more than once.
  */
 export function holdFields(
-  fields: readonly AskedField[],
+  fields: readonly RequestedField[],
   prices: DestinationPrices,
   held: HeldCalls,
 ): boolean {
@@ -34,7 +34,7 @@ export function holdFields(
   return mayRepeat;
 }
 
-function refusalOf({ path, name, effect, tool }: AskedField, prices: DestinationPrices): GatewayError {
+function refusalOf({ path, name, effect, tool }: RequestedField, prices: DestinationPrices): GatewayError {
   switch (effect) {
     case "template":
       return templateNotFound(name === "prompt" ? `${path}.id` : path, name);

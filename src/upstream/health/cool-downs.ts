@@ -22,11 +22,11 @@ export class CoolDowns {
 
   begin(nowMs: number, durationMs: number, keyId: string): void {
     for (const [key, { untilMs }] of this.#byKey) if (untilMs <= nowMs) this.#byKey.delete(key);
-    const asked = {
+    const requested = {
       untilMs: nowMs + Math.min(durationMs, maxCoolDownMs),
       requestedUntilMs: nowMs + durationMs,
     };
-    this.#byKey.set(keyId, later(asked, this.#byKey.get(keyId) ?? none));
+    this.#byKey.set(keyId, later(requested, this.#byKey.get(keyId) ?? none));
     const [last = none, lastButOne = none] = [...this.#byKey.values()].sort((a, b) => b.untilMs - a.untilMs);
     this.#shared = lastButOne;
     this.#lastEndMs = last.untilMs;

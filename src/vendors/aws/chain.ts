@@ -8,7 +8,7 @@ import { isLoopback } from "../../wire/proxy.ts";
 import { clockProblem } from "../credentials/clock-problem.ts";
 import { CredentialUnavailable } from "../credentials/credential.ts";
 import {
-  askTokenHost,
+  callTokenHost,
   readTokenFile,
   type TokenAnswer,
   type TokenRequest,
@@ -49,7 +49,7 @@ async function byWebIdentity(
 ): Promise<Issued<AwsKey>> {
   const token = await readTokenFile(tokenFile, "the file in AWS_WEB_IDENTITY_TOKEN_FILE");
   rememberIssuedSecret(token);
-  const answer = await askTokenHost(
+  const answer = await callTokenHost(
     {
       method: "POST",
       url: env["AWS_ENDPOINT_URL_STS"] ?? `https://sts.${region}.amazonaws.com/`,
@@ -88,28 +88,28 @@ async function fromContainer(url: string, env: Environment, signal: AbortSignal)
     : env["AWS_CONTAINER_AUTHORIZATION_TOKEN"];
   if (token) rememberIssuedSecret(token);
   const headers: Record<string, string> = token ? { authorization: token } : {};
-  const answer = await askTokenHost({ method: "GET", url, headers, isLocal: true }, signal);
+  const answer = await callTokenHost({ method: "GET", url, headers, isLocal: true }, signal);
   if (answer.status === 200) return keyIn(answer);
   throw new CredentialUnavailable(`the container's credential host answered ${answer.status}`);
 }
 
 /** Null where there is no such server, or no role for this machine. */
 async function fromMetadata(env: Environment, signal: AbortSignal): Promise<Issued<AwsKey> | null> {
-  const ask = await metadataSession(env, signal);
-  if (ask === null) return null;
+  const call = await metadataSession(env, signal);
+  if (call === null) return null;
   const roles = "/iam/security-credentials/";
-  const role = await ask(roles);
+  const role = await call(roles);
   const [name = ""] = role.status === 200 ? role.text.trim().split("\n") : [];
   if (name === "") return null;
-  const answer = await ask(roles + encodeURIComponent(name));
+  const answer = await call(roles + encodeURIComponent(name));
   if (answer.status === 200) return keyIn(answer);
   throw new CredentialUnavailable(`the machine's metadata server answered ${answer.status}`);
 }
 
 /** The region that this machine is in; null where there is no such server. */
 export async function regionByMetadata(env: Environment, signal: AbortSignal): Promise<string | null> {
-  const ask = await metadataSession(env, signal);
-  const answer = ask === null ? null : await ask("/placement/region");
+  const call = await metadataSession(env, signal);
+  const answer = call === null ? null : await call("/placement/region");
   const region = answer?.status === 200 ? answer.text.trim() : "";
   return /^[a-z0-9-]+$/.test(region) ? region : null;
 }
@@ -121,18 +121,18 @@ async function metadataSession(
 ): Promise<((path: string) => Promise<TokenAnswer>) | null> {
   if (env["AWS_EC2_METADATA_DISABLED"]?.toLowerCase() === "true") return null;
   const server = env["AWS_EC2_METADATA_SERVICE_ENDPOINT"] ?? metadataServer;
-  const ask = (request: Pick<TokenRequest, "method" | "url" | "headers">) =>
-    askTokenHost({ ...request, isLocal: true }, AbortSignal.any([signal, abortAfter(metadataTimeoutMs)]));
+  const call = (request: Pick<TokenRequest, "method" | "url" | "headers">) =>
+    callTokenHost({ ...request, isLocal: true }, AbortSignal.any([signal, abortAfter(metadataTimeoutMs)]));
   const lifetime = { "x-aws-ec2-metadata-token-ttl-seconds": "21600" };
   let session: TokenAnswer;
   try {
-    session = await ask({ method: "PUT", url: `${server}/latest/api/token`, headers: lifetime });
+    session = await call({ method: "PUT", url: `${server}/latest/api/token`, headers: lifetime });
   } catch {
     return null;
   }
   if (session.status !== 200) return null;
   const headers = { "x-aws-ec2-metadata-token": session.text.trim() };
-  return (path) => ask({ method: "GET", url: `${server}/latest/meta-data${path}`, headers });
+  return (path) => call({ method: "GET", url: `${server}/latest/meta-data${path}`, headers });
 }
 
 async function fromProfile(env: Environment): Promise<Issued<AwsKey>> {

@@ -2,7 +2,7 @@ import { rememberSecret } from "../../base/secrets/secrets.ts";
 import type { Environment } from "../../base/system/environment.ts";
 import { type Credential, CredentialUnavailable } from "../credentials/credential.ts";
 import { type HeaderToken, tokenCredential } from "../credentials/token-credential.ts";
-import { askTokenHost, bearerTokenIn, type TokenRequest } from "../credentials/token-host.ts";
+import { bearerTokenIn, callTokenHost, type TokenRequest } from "../credentials/token-host.ts";
 import type { Issued } from "../credentials/token-source.ts";
 import type { TokenSources } from "../credentials/token-sources.ts";
 import type { ProviderSettings } from "../provider.ts";
@@ -52,7 +52,7 @@ async function issueByManagedIdentity(
   env: Environment,
   signal: AbortSignal,
 ): Promise<Issued<HeaderToken>> {
-  const answer = await askTokenHost(requestFor(resource, clientId, env), signal);
+  const answer = await callTokenHost(requestFor(resource, clientId, env), signal);
   if (answer.status === 200) return bearerTokenIn(answer);
   throw new CredentialUnavailable(
     answer.status === 400 && clientId === undefined

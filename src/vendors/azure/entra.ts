@@ -2,7 +2,7 @@ import { rememberIssuedSecret } from "../../base/secrets/secrets.ts";
 import { clockProblem } from "../credentials/clock-problem.ts";
 import { CredentialUnavailable } from "../credentials/credential.ts";
 import type { HeaderToken } from "../credentials/token-credential.ts";
-import { askTokenHost, bearerTokenIn, readTokenFile, type TokenAnswer } from "../credentials/token-host.ts";
+import { bearerTokenIn, callTokenHost, readTokenFile, type TokenAnswer } from "../credentials/token-host.ts";
 import type { Issued } from "../credentials/token-source.ts";
 
 export const defaultAuthority = "https://login.microsoftonline.com";
@@ -45,7 +45,7 @@ export async function issueByEntra(
   proof: Readonly<Record<string, string>>,
   signal: AbortSignal,
 ): Promise<Issued<HeaderToken>> {
-  const answer = await askTokenHost(
+  const answer = await callTokenHost(
     {
       method: "POST",
       url: `${authority.replace(/\/+$/, "")}/${encodeURIComponent(tenantId)}/oauth2/v2.0/token`,

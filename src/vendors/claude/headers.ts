@@ -5,8 +5,8 @@ import type { ForwardedHeaders } from "../../dialects/headers.ts";
  * cloud's own, and are what translated requests are written for: later ones reject temperature, top_p and top_k.
  */
 export function anthropicVersion(headers: ForwardedHeaders, of2023: string): string {
-  const asked = headers["anthropic-version"];
-  return asked === undefined || /\b2023-/.test(asked) ? of2023 : asked;
+  const requested = headers["anthropic-version"];
+  return requested === undefined || /\b2023-/.test(requested) ? of2023 : requested;
 }
 
 export interface SortedBetas {

@@ -33,7 +33,7 @@ export interface TokenAnswer {
 }
 
 /** Asks a host that issues credentials. Rejects with a `CredentialUnavailable` if it cannot be reached. */
-export async function askTokenHost(request: TokenRequest, signal: AbortSignal): Promise<TokenAnswer> {
+export async function callTokenHost(request: TokenRequest, signal: AbortSignal): Promise<TokenAnswer> {
   const url = new URL(request.url);
   try {
     const answer = await collectAnswer((receiver) => send(url, request, receiver), signal);

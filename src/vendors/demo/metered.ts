@@ -15,8 +15,8 @@ const categories = [
 const answers: Readonly<Record<string, (body: JsonObject) => Json>> = {
   embeddings: ({ model = "", input, dimensions }) => {
     const texts = textsOf(input);
-    const asked = wholeNumberOf(dimensions) ?? usualDimensions;
-    const length = Math.min(maxDimensions, Math.max(1, asked));
+    const requested = wholeNumberOf(dimensions) ?? usualDimensions;
+    const length = Math.min(maxDimensions, Math.max(1, requested));
     const data = texts.map((text, index) => ({
       object: "embedding",
       index,
@@ -40,14 +40,14 @@ const answers: Readonly<Record<string, (body: JsonObject) => Json>> = {
     }),
   }),
   rerank: ({ model = "", query, documents, top_n }) => {
-    const [asked = ""] = textsOf(query);
+    const [requested = ""] = textsOf(query);
     const texts = textsOf(documents);
-    const wanted = vectorOf(asked, usualDimensions);
+    const wanted = vectorOf(requested, usualDimensions);
     const results = texts
       .map((text, index) => ({ index, relevance_score: likeness(wanted, vectorOf(text, usualDimensions)) }))
       .toSorted((one, other) => other.relevance_score - one.relevance_score)
       .slice(0, wholeNumberOf(top_n) ?? texts.length);
-    return { id: "rerank-demo", model, results, usage: usageOf([asked, ...texts]) };
+    return { id: "rerank-demo", model, results, usage: usageOf([requested, ...texts]) };
   },
 };
 

@@ -15,9 +15,9 @@ const maxChoices = 128;
 export function rejectionOf(body: JsonObject): DemoError | null {
   const choices = wholeNumberOf(body["n"]) ?? 1;
   if (choices < 1 || choices > maxChoices) return reject("n", `The demo gives 1 to ${maxChoices} choices.`);
-  const asksForMany = (wholeNumberOf(body["top_logprobs"]) ?? 0) > 0;
-  if (body["logprobs"] !== true && !asksForMany) return null;
-  const param = asksForMany ? "top_logprobs" : "logprobs";
+  const wantsAlternatives = (wholeNumberOf(body["top_logprobs"]) ?? 0) > 0;
+  if (body["logprobs"] !== true && !wantsAlternatives) return null;
+  const param = wantsAlternatives ? "top_logprobs" : "logprobs";
   return reject(param, "The demo is not a model, so its words have no probabilities. Leave them out.");
 }
 

@@ -1,6 +1,6 @@
 import { newId } from "../../base/id.ts";
 import type { Json, JsonObject } from "../../base/json.ts";
-import { asksForUsage } from "../../dialects/openai-chat/client/stream-out.ts";
+import { wantsUsage } from "../../dialects/openai-chat/client/stream-out.ts";
 import { dataFrame } from "../../dialects/sse/sse.ts";
 import type { DemoAnswer } from "./answer.ts";
 import { errorBodyOf } from "./rejection";
@@ -24,7 +24,7 @@ export class AnswerWriter {
     const created = Math.floor(Date.now() / 1000);
     this.#head = { id: newId("chatcmpl-"), created, model: String(body["model"]) };
     this.#callIds = Array.from({ length: choices }, () => newId("call_"));
-    this.#includesUsage = answer.usage !== null && asksForUsage(body);
+    this.#includesUsage = answer.usage !== null && wantsUsage(body);
   }
 
   whole(): JsonObject {

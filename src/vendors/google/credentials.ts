@@ -5,7 +5,7 @@ import { systemClock } from "../../base/clock.ts";
 import type { Environment } from "../../base/system/environment.ts";
 import { type Credential, CredentialUnavailable } from "../credentials/credential.ts";
 import { type HeaderToken, tokenCredential } from "../credentials/token-credential.ts";
-import { askTokenHost, bearerTokenIn, readTokenFile } from "../credentials/token-host.ts";
+import { bearerTokenIn, callTokenHost, readTokenFile } from "../credentials/token-host.ts";
 import type { Issued } from "../credentials/token-source.ts";
 import type { TokenSources } from "../credentials/token-sources.ts";
 import { issueByFederation } from "./external-account.ts";
@@ -57,7 +57,7 @@ async function issueByDefault(env: Environment, signal: AbortSignal): Promise<Is
 async function issueByMetadata(env: Environment, signal: AbortSignal): Promise<Issued<HeaderToken>> {
   // Google's own libraries read this variable as well.
   const host = env["GCE_METADATA_HOST"] ?? "metadata.google.internal";
-  const answer = await askTokenHost(
+  const answer = await callTokenHost(
     {
       method: "GET",
       url: `http://${host}/computeMetadata/v1/instance/service-accounts/default/token`,

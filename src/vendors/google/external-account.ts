@@ -5,7 +5,7 @@ import { nonEmpty, numberOf, objectOf, stringOf } from "../../dialects/json/json
 import { clockProblem } from "../credentials/clock-problem.ts";
 import { CredentialUnavailable } from "../credentials/credential.ts";
 import type { HeaderToken } from "../credentials/token-credential.ts";
-import { askTokenHost, bearerTokenIn, type TokenAnswer } from "../credentials/token-host.ts";
+import { bearerTokenIn, callTokenHost, type TokenAnswer } from "../credentials/token-host.ts";
 import type { Issued } from "../credentials/token-source.ts";
 import { addressProblem, tokenScope } from "./key-fields.ts";
 import { readSubjectSource, type SubjectSource, subjectTokenOf } from "./subject-token.ts";
@@ -108,7 +108,7 @@ async function exchange(
       : { options: JSON.stringify({ userProject: workforceProject }) }),
   };
   const headers: Record<string, string> = client === null ? {} : { authorization: basic(client) };
-  const answer = await askTokenHost({ method: "POST", url: tokenUrl, headers, form }, signal);
+  const answer = await callTokenHost({ method: "POST", url: tokenUrl, headers, form }, signal);
   if (answer.status === 200) return answer;
   throw new CredentialUnavailable(`Google's token service ${whyRejected(answer)}`);
 }
@@ -125,7 +125,7 @@ async function impersonate(
   signal: AbortSignal,
 ): Promise<Issued<HeaderToken>> {
   const body = { scope: [tokenScope], lifetime: `${lifeSeconds}s` };
-  const answer = await askTokenHost({ method: "POST", url, headers: token.headers, json: body }, signal);
+  const answer = await callTokenHost({ method: "POST", url, headers: token.headers, json: body }, signal);
   if (answer.status !== 200)
     throw new CredentialUnavailable(
       answer.status >= 500

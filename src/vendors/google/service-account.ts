@@ -3,7 +3,7 @@ import { nonEmpty, parseObject } from "../../dialects/json/json-fields.ts";
 import { clockProblem } from "../credentials/clock-problem.ts";
 import { CredentialUnavailable } from "../credentials/credential.ts";
 import type { HeaderToken } from "../credentials/token-credential.ts";
-import { askTokenHost, bearerTokenIn, type TokenAnswer } from "../credentials/token-host.ts";
+import { bearerTokenIn, callTokenHost, type TokenAnswer } from "../credentials/token-host.ts";
 import type { Issued } from "../credentials/token-source.ts";
 import { type ExternalAccount, readExternalAccount } from "./external-account.ts";
 import { addressProblem, tokenScope } from "./key-fields.ts";
@@ -102,7 +102,7 @@ export async function issueByKey(
           client_secret: key.clientSecret,
           refresh_token: key.refreshToken,
         };
-  const answer = await askTokenHost({ method: "POST", url: key.tokenUri, form }, signal);
+  const answer = await callTokenHost({ method: "POST", url: key.tokenUri, form }, signal);
   if (answer.status !== 200) throw new CredentialUnavailable(`Google ${whyRejected(answer, key)}`);
   const quotaProject = key.type === "authorized_user" ? key.quotaProject : null;
   return bearerTokenIn(answer, quotaProject === null ? {} : { "x-goog-user-project": quotaProject });

@@ -6,7 +6,7 @@ import { isLoopback } from "../../wire/proxy.ts";
 import { issueByChain, regionByMetadata } from "../aws/chain.ts";
 import { RequestSigner } from "../aws/signature.ts";
 import { CredentialUnavailable } from "../credentials/credential.ts";
-import { askTokenHost, readTokenFile } from "../credentials/token-host.ts";
+import { callTokenHost, readTokenFile } from "../credentials/token-host.ts";
 
 /** Where a workload's own token comes from, which Google exchanges for one of its own. */
 export type SubjectSource = FileSource | UrlSource | AwsSource;
@@ -96,7 +96,7 @@ export async function subjectTokenOf(
       return tokenIn(await readTokenFile(source.file, tokenFile), source.format, tokenFile);
     case "url": {
       const { url, headers } = source;
-      const answer = await askTokenHost(
+      const answer = await callTokenHost(
         { method: "GET", url, headers, isLocal: isOnThisMachine(url) },
         signal,
       );

@@ -3,7 +3,7 @@ import { withoutSecrets } from "../../../src/base/secrets/secrets.ts";
 import { clockProblem } from "../../../src/vendors/credentials/clock-problem.ts";
 import { CredentialUnavailable } from "../../../src/vendors/credentials/credential.ts";
 import { tokenCredential } from "../../../src/vendors/credentials/token-credential.ts";
-import { askTokenHost, bearerTokenIn } from "../../../src/vendors/credentials/token-host.ts";
+import { bearerTokenIn, callTokenHost } from "../../../src/vendors/credentials/token-host.ts";
 import { type Issued, TokenSource } from "../../../src/vendors/credentials/token-source.ts";
 import { TokenSources } from "../../../src/vendors/credentials/token-sources.ts";
 import { json, text } from "../../support/answers.ts";
@@ -174,7 +174,7 @@ describe("a token host", () => {
   const never = () => AbortSignal.timeout(20_000);
 
   test("that cannot be reached is named, without the rest of its address", async () => {
-    const asking = askTokenHost(
+    const asking = callTokenHost(
       { method: "POST", url: "http://127.0.0.1:1/canary?x=canary", form: {} },
       never(),
     );
@@ -188,7 +188,7 @@ describe("a token host", () => {
       json({ access_token: "a\r\nb" }),
     ]);
     for (let time = 0; time < 3; time += 1) {
-      const answer = await askTokenHost({ method: "GET", url: host.url }, never());
+      const answer = await callTokenHost({ method: "GET", url: host.url }, never());
       expect(() => bearerTokenIn(answer)).toThrow("the host that issues tokens answered without one");
     }
     host.stop();
@@ -196,7 +196,7 @@ describe("a token host", () => {
 
   test("T18: a token is redacted from the moment it is issued", async () => {
     const host = startProvider(json({ access_token: "canary.issued.token", expires_in: "120" }));
-    const issued = bearerTokenIn(await askTokenHost({ method: "GET", url: host.url }, never()));
+    const issued = bearerTokenIn(await callTokenHost({ method: "GET", url: host.url }, never()));
     expect(issued.lifeMs).toBe(120_000);
     expect(withoutSecrets("no canary.issued.token here")).toBe("no [secret] here");
     host.stop();
@@ -208,7 +208,7 @@ describe("a token host", () => {
     const host = startProvider([dated(7 * 60_000), dated(-7 * 60_000), dated(20_000)]);
     const words: (string | null)[] = [];
     for (let time = 0; time < 3; time += 1) {
-      const { clockBehindMs } = await askTokenHost({ method: "GET", url: host.url }, never());
+      const { clockBehindMs } = await callTokenHost({ method: "GET", url: host.url }, never());
       words.push(clockProblem(clockBehindMs));
     }
     expect(words).toEqual([

@@ -15,30 +15,30 @@ const minBudget = 1024;
 
 /** Messages has a default, and a limit above the model's is capped instead of rejected. */
 export function limitOutput(body: JsonObject, { maxOutputTokens: published }: PublishedLimits): OutputLimit {
-  const asked = numberOf(body["max_tokens"]);
-  const effective = Math.min(asked ?? defaultMaxTokens, published ?? maxOutput);
-  if (effective === asked) return asIs(effective);
+  const requested = numberOf(body["max_tokens"]);
+  const effective = Math.min(requested ?? defaultMaxTokens, published ?? maxOutput);
+  if (effective === requested) return asIs(effective);
   const limit = { maxOutputTokens: effective, changes: { max_tokens: effective } };
-  const passthrough = limitThinking(body, asked ?? effective, effective);
+  const passthrough = limitThinking(body, requested ?? effective, effective);
   return passthrough === null ? limit : { ...limit, passthrough };
 }
 
 /** Null if the thinking fits into the lowered limit as it is. */
-function limitThinking(body: JsonObject, asked: number, effective: number): PassthroughLimit | null {
+function limitThinking(body: JsonObject, requested: number, effective: number): PassthroughLimit | null {
   const thinking = objectOf(body["thinking"]);
   const budget = numberOf(thinking?.["budget_tokens"]);
   if (thinking?.["type"] !== "enabled" || budget === null) return null;
   if (effective <= minBudget) {
     return { changes: { thinking: { type: "disabled" } }, dropped: ["thinking"] };
   }
-  const lowered = lowerBudget(budget, asked, effective);
+  const lowered = lowerBudget(budget, requested, effective);
   if (lowered === budget) return null;
   return { changes: { thinking: { ...thinking, budget_tokens: lowered } }, dropped: [] };
 }
 
 /** The answer keeps the room that the client left for it, as far as thinking keeps half of what there is. */
-function lowerBudget(budget: number, asked: number, effective: number): number {
-  const roomForAnswer = asked - budget;
+function lowerBudget(budget: number, requested: number, effective: number): number {
+  const roomForAnswer = requested - budget;
   const share = Math.max(effective - roomForAnswer, Math.floor(effective / 2));
   return Math.min(budget, Math.max(minBudget, Math.min(share, effective - 1)));
 }

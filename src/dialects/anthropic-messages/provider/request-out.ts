@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../../base/json.ts";
-import { asksForImageDetail } from "../../ir/image-detail.ts";
+import { requestsImageDetail } from "../../ir/image-detail.ts";
 import type { IrRequest, IrTool } from "../../ir/ir.ts";
 import { shortened } from "../../openai/identity.ts";
 import type { Target } from "../../provider-dialect.ts";
@@ -24,13 +24,13 @@ export function writeRequest(request: IrRequest, target: Target, dropped: Droppe
   const messages = writeMessages(request, target, dropped);
   const system = writeSystem(request);
   // Anthropic requires a user message, so a request with instructions only sends them as one.
-  const asked = messages.length > 0 ? messages : [{ role: "user", content: system.splice(0) }];
+  const conversation = messages.length > 0 ? messages : [{ role: "user", content: system.splice(0) }];
   const tools = request.tools.flatMap((tool) => writeTool(tool, target, dropped));
-  limitMarks([...tools, ...system, ...asked], "cache_control");
+  limitMarks([...tools, ...system, ...conversation], "cache_control");
   dropUnsupported(request, dropped);
   const body: JsonObject = { model: target.upstreamModel, max_tokens: maxTokens };
   if (system.length > 0) body["system"] = system;
-  body["messages"] = asked;
+  body["messages"] = conversation;
   if (tools.length > 0) {
     body["tools"] = tools;
     addChoice(body, request, target, dropped);
@@ -100,7 +100,7 @@ export function dropUnsupported(request: IrRequest, dropped: DroppedFields): voi
   if (request.format?.type === "json_schema" && request.format.description !== null) {
     dropped.add(dropped.names.formatDescription);
   }
-  if (asksForImageDetail(request)) dropped.add(dropped.names.imageDetail);
+  if (requestsImageDetail(request)) dropped.add(dropped.names.imageDetail);
   if (request.identity.promptCacheKey !== null) dropped.add("prompt_cache_key");
   if (request.verbosity !== null) dropped.add("verbosity");
   if (request.store !== null) dropped.add("store");

@@ -32,12 +32,13 @@ export function writeRequest(request: IrRequest, target: Target, dropped: Droppe
   const messages = writeMessages(request.messages, writer, dropped);
   const system = writeSystem(request, family, writer);
   // A request with instructions only sends them as the user's message.
-  const asked = messages.length > 0 ? messages : [{ role: "user" as const, content: system.splice(0) }];
+  const conversation =
+    messages.length > 0 ? messages : [{ role: "user" as const, content: system.splice(0) }];
   const tools = request.tools.flatMap((tool) => writeTool(tool, target, writer, dropped));
-  limitCachePoints(tools, system, asked);
+  limitCachePoints(tools, system, conversation);
   dropIdentity(request, dropped);
   dropUnsupported(request, dropped);
-  const body: JsonObject = { messages: asked };
+  const body: JsonObject = { messages: conversation };
   if (system.length > 0) body["system"] = system;
   if (tools.length > 0) body["toolConfig"] = { tools, ...toolChoice(request, family, dropped) };
   addModelFields(body, request, target, family, dropped);

@@ -1,6 +1,6 @@
 import { tableOf } from "../../../base/collections/table.ts";
 import type { Json, JsonObject } from "../../../base/json.ts";
-import { asksForImageDetail } from "../../ir/image-detail.ts";
+import { requestsImageDetail } from "../../ir/image-detail.ts";
 import type { IrFunctionTool, IrRequest, IrToolChoice } from "../../ir/ir.ts";
 import { objectOf } from "../../json/json-fields.ts";
 import type { Target } from "../../provider-dialect.ts";
@@ -46,9 +46,9 @@ function prepend(contents: Content[], parts: JsonObject[]): void {
 const tiers = tableOf<string>({ default: "standard", flex: "flex", priority: "priority" });
 
 function addTier(body: JsonObject, request: IrRequest, target: Target, dropped: DroppedFields): void {
-  const asked = request.serviceTier;
-  if (asked === null || asked === "auto") return;
-  const tier = takesServiceTier(target) ? tiers[asked] : undefined;
+  const requested = request.serviceTier;
+  if (requested === null || requested === "auto") return;
+  const tier = takesServiceTier(target) ? tiers[requested] : undefined;
   if (tier === undefined) dropped.add("service_tier");
   else body["serviceTier"] = tier;
 }
@@ -66,7 +66,7 @@ function dropUnsupported(request: IrRequest, dropped: DroppedFields): void {
   if (promptCacheKey !== null) dropped.add("prompt_cache_key");
   if (request.verbosity !== null) dropped.add("verbosity");
   if (request.store !== null) dropped.add("store");
-  if (asksForImageDetail(request)) dropped.add(dropped.names.imageDetail);
+  if (requestsImageDetail(request)) dropped.add(dropped.names.imageDetail);
 }
 
 const maxStops = 5;

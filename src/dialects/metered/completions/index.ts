@@ -9,7 +9,6 @@ import { choicesOf, rejectOverLimit, shownChoices } from "../../output-limit.ts"
 import { writtenText } from "../../produced.ts";
 import { anyObject, modelName, optional, positiveInteger, streamFlag } from "../../schema/fields.ts";
 import {
-  type AskedForm,
   type MeteredAnswer,
   type MeteredDemand,
   type MeteredModel,
@@ -17,6 +16,7 @@ import {
   maxTokenIds,
   openAiFormat,
   type ReadMetered,
+  type RequestedForm,
 } from "../route.ts";
 import { listed, textsOrTokenIds } from "../texts.ts";
 
@@ -56,8 +56,8 @@ const limitFields = ["max_tokens", "max_completion_tokens"];
 const usualMaxTokens = 16;
 
 /** The prompts of a valid request: texts, or ids of tokens. Without one the model begins a document. */
-function promptsOf({ prompt: asked }: JsonObject): readonly (string | readonly number[])[] {
-  return asked == null ? [""] : listed(asked);
+function promptsOf({ prompt: requested }: JsonObject): readonly (string | readonly number[])[] {
+  return requested == null ? [""] : listed(requested);
 }
 
 /** Every prompt has as many answers as were asked for, and each of them may reach the limit. */
@@ -91,7 +91,7 @@ function rejectUncountable(body: JsonObject): void {
   throw invalidRequest("The best of several answers cannot be streamed: `best_of` must be `n`.", "best_of");
 }
 
-function passAnswer(answer: MeteredAnswer, { body: asked }: AskedForm): ReadMetered {
+function passAnswer(answer: MeteredAnswer, { body: requested }: RequestedForm): ReadMetered {
   const body = parseAnswer(answer);
   if (!Array.isArray(body["choices"])) throw malformedAnswer("it has no choices");
   return {
@@ -99,7 +99,7 @@ function passAnswer(answer: MeteredAnswer, { body: asked }: AskedForm): ReadMete
     usage: usageIn(body),
     extras: {},
     produced: writtenText(body["choices"]),
-    writtenTimes: writtenTimes(asked),
+    writtenTimes: writtenTimes(requested),
   };
 }
 
@@ -139,8 +139,8 @@ export const completions: MeteredRoute = {
     },
   },
   demand({ truncated }, model) {
-    const asked = { ...truncated, max_tokens: truncated["max_tokens"] ?? usualMaxTokens };
-    return demandOf(truncated, model, rejectOverLimit(asked, limitFields, model.limits));
+    const requested = { ...truncated, max_tokens: truncated["max_tokens"] ?? usualMaxTokens };
+    return demandOf(truncated, model, rejectOverLimit(requested, limitFields, model.limits));
   },
 };
 

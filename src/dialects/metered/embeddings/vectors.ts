@@ -4,22 +4,22 @@ import { malformedAnswer } from "../../errors/failure.ts";
 import { objectOf } from "../../json/json-fields.ts";
 import { parseAnswer } from "../../json/outline.ts";
 import { inputUsage } from "../../usage/usage-figures.ts";
-import type { AskedForm, MeteredAnswer, MeteredFormat, ReadMetered } from "../route.ts";
+import type { MeteredAnswer, MeteredFormat, ReadMetered, RequestedForm } from "../route.ts";
 
 /** A vector as providers send it: floats, or base64 of little-endian numbers of 32 bits. */
 export type Vector = readonly number[] | string;
 
-export function wantsBase64({ body }: AskedForm): boolean {
+export function wantsBase64({ body }: RequestedForm): boolean {
   return body["encoding_format"] === "base64";
 }
 
 /** An answer of OpenAI's shape up to its usage, with every vector in the form that was asked for. */
-export function writeVectors(vectors: readonly Vector[], asked: AskedForm): string {
-  const form = wantsBase64(asked) ? base64Of : floatsOf;
+export function writeVectors(vectors: readonly Vector[], requested: RequestedForm): string {
+  const form = wantsBase64(requested) ? base64Of : floatsOf;
   const data = vectors.map(
     (vector, index) => `{"object":"embedding","index":${index},"embedding":${JSON.stringify(form(vector))}}`,
   );
-  return `{"object":"list","data":[${data.join(",")}],"model":${JSON.stringify(asked.model)}`;
+  return `{"object":"list","data":[${data.join(",")}],"model":${JSON.stringify(requested.model)}`;
 }
 
 export function writeEnd(usage: Usage): string {
@@ -124,11 +124,15 @@ type WrittenFormat = Required<Pick<MeteredFormat, "write" | "maxInputs">> &
 
 /** A format of its own, in which a request may become several calls. */
 export function writtenFormat(format: WrittenFormat, find: FindVectors): MeteredFormat {
-  return { ...format, read: (answers, asked) => joined(answers, asked, find) };
+  return { ...format, read: (answers, requested) => joined(answers, requested, find) };
 }
 
 /** All vectors in order. The sum of the tokens counts only if every answer has reported its own. */
-export function joined(answers: readonly MeteredAnswer[], asked: AskedForm, find: FindVectors): ReadMetered {
+export function joined(
+  answers: readonly MeteredAnswer[],
+  requested: RequestedForm,
+  find: FindVectors,
+): ReadMetered {
   const found = answers.map((answer) => {
     const { vectors, ...figures } = find(parseAnswer(answer), answer.countedInput);
     return { vectors: rejectOthers(vectors, answer.inputs), ...figures };
@@ -145,7 +149,7 @@ export function joined(answers: readonly MeteredAnswer[], asked: AskedForm, find
     isReported &&= (tokens ?? 0) > 0;
   }
   return {
-    written: writeVectors(vectors, asked),
+    written: writeVectors(vectors, requested),
     usage: isReported ? inputUsage(inputTokens) : null,
     extras: images === 0 ? {} : { units: { images } },
   };

@@ -7,7 +7,6 @@ import { countMembers, readOutline } from "../../json/outline.ts";
 import { inclusiveUsage, isTokenCount, partBesideText, withUnreported } from "../../usage/usage-figures.ts";
 import { DoneScanner } from "../done-scanner.ts";
 import {
-  type AskedForm,
   type MeteredAnswer,
   type MeteredDemand,
   type MeteredFigures,
@@ -16,6 +15,7 @@ import {
   openAiFormat,
   type PricedNames,
   type ReadMetered,
+  type RequestedForm,
   type RouteBody,
 } from "../route.ts";
 import {
@@ -62,18 +62,18 @@ function demand(
 }
 
 /** The images themselves are not parsed: they take megabytes. Of those that have another form, as many have come as were asked for. */
-function passImages({ bytes }: MeteredAnswer, asked: AskedForm): ReadMetered {
+function passImages({ bytes }: MeteredAnswer, requested: RequestedForm): ReadMetered {
   const { data, usage } = readOutline(bytes, "data");
   if (!Array.isArray(data)) throw malformedAnswer("it has no images");
   const images = data.length || countMembers(bytes, ["b64_json", "url"]);
   const hasOthers = images === 0 && !hasNoData(bytes);
-  const came = hasOthers ? maxImages(asked.body) : images;
-  const held = { ...asked.held, output: outputHeldFor(came, asked) };
-  return { written: null, ...figuresOf(objectOf(usage), came, { ...asked, held }) };
+  const came = hasOthers ? maxImages(requested.body) : images;
+  const held = { ...requested.held, output: outputHeldFor(came, requested) };
+  return { written: null, ...figuresOf(objectOf(usage), came, { ...requested, held }) };
 }
 
 /** Fewer may come than were asked for: a series is as long as the server likes. */
-function outputHeldFor(images: number, { body, held }: AskedForm): number {
+function outputHeldFor(images: number, { body, held }: RequestedForm): number {
   return Math.ceil(held.output * Math.min(1, images / maxImages(body)));
 }
 
@@ -87,7 +87,7 @@ function hasNoData(bytes: Uint8Array): boolean {
 function figuresOf(
   usage: JsonObject | null,
   images: number,
-  { body, files, held, priced }: AskedForm,
+  { body, files, held, priced }: RequestedForm,
 ): MeteredFigures {
   const hasSent = sentImages(body, files) > 0;
   const names = new Set(priced);
@@ -130,18 +130,18 @@ const ofBoth = {
   demand,
   outlivesClient: true,
   streams: {
-    createScanner(_: boolean, asked: AskedForm) {
-      const results = maxImages(asked.body);
+    createScanner(_: boolean, requested: RequestedForm) {
+      const results = maxImages(requested.body);
       const heldFor = (images: number) => ({
-        input: Math.ceil((asked.held.input * images) / results),
-        output: outputHeldFor(images, asked),
+        input: Math.ceil((requested.held.input * images) / results),
+        output: outputHeldFor(images, requested),
       });
       return new DoneScanner({
         done: ["image_generation.completed", "image_edit.completed"],
         results,
-        read: (event) => figuresOf(objectOf(event["usage"]), 1, { ...asked, held: heldFor(1) }),
+        read: (event) => figuresOf(objectOf(event["usage"]), 1, { ...requested, held: heldFor(1) }),
         // The provider finishes and bills what it has begun.
-        unfinished: (missing) => figuresOf(null, missing, { ...asked, held: heldFor(missing) }),
+        unfinished: (missing) => figuresOf(null, missing, { ...requested, held: heldFor(missing) }),
       });
     },
   },

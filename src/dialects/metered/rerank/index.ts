@@ -5,11 +5,11 @@ import { objectOf } from "../../json/json-fields.ts";
 import { parseAnswer, readOutline } from "../../json/outline.ts";
 import { inputUsage, isTokenCount } from "../../usage/usage-figures.ts";
 import {
-  type AskedForm,
   type MeteredAnswer,
   type MeteredRoute,
   openAiFormat,
   type ReadMetered,
+  type RequestedForm,
 } from "../route.ts";
 import { documentsOf, queryOf, rerankRequest, rerankResponse, wholeQuery } from "./request.ts";
 import { maxDocumentTokens, searchUnits, searchUnitsOfLarge } from "./search-units.ts";
@@ -50,7 +50,7 @@ export const rerank: MeteredRoute = {
           ...(/cohere\./.test(name) ? { api_version: 2 } : {}),
         };
       },
-      read: ([answer], asked) => writeRanking(answer, asked),
+      read: ([answer], requested) => writeRanking(answer, requested),
     },
   },
   demand(request, { priced, estimatedInput, estimateText, formats }) {
@@ -82,7 +82,7 @@ export const rerank: MeteredRoute = {
 };
 
 /** `results`, or `data` as Voyage has it. */
-function passRanking({ bytes }: MeteredAnswer, asked: AskedForm): ReadMetered {
+function passRanking({ bytes }: MeteredAnswer, requested: RequestedForm): ReadMetered {
   const { results, data, usage, meta } = readOutline(bytes, "results");
   if (!Array.isArray(results) && !Array.isArray(data)) throw malformedAnswer("it has no results");
   const billed = objectOf(objectOf(meta)?.["billed_units"]);
@@ -90,11 +90,11 @@ function passRanking({ bytes }: MeteredAnswer, asked: AskedForm): ReadMetered {
   const tokens = tokensIn(usage) ?? tokensIn(billed) ?? tokensIn(objectOf(meta)?.["tokens"]);
   if (isTokenCount(units))
     return { written: null, usage: tokens, extras: { units: { search_units: units } } };
-  return { written: null, usage: unreported(asked, tokens), extras: {} };
+  return { written: null, usage: unreported(requested, tokens), extras: {} };
 }
 
 /** Units that are not reported are an estimate, whatever is said of tokens: they are what a ranking puts out. */
-function unreported({ priced }: AskedForm, tokens: ReportedUsage | null): ReportedUsage | null {
+function unreported({ priced }: RequestedForm, tokens: ReportedUsage | null): ReportedUsage | null {
   if (!priced.includes("search_units")) return tokens;
   return { ...(tokens ?? { ...noUsage, isInputDoubtful: true }), isOutputDoubtful: true };
 }
@@ -109,9 +109,9 @@ function tokensIn(figures: Json | undefined): ReportedUsage | null {
 }
 
 /** Under both names: Continue reads `data`, everybody else `results`. */
-function writeRanking(answer: MeteredAnswer | undefined, asked: AskedForm): ReadMetered {
+function writeRanking(answer: MeteredAnswer | undefined, requested: RequestedForm): ReadMetered {
   const { results } = answer === undefined ? {} : parseAnswer(answer);
   if (!Array.isArray(results)) throw malformedAnswer("it has no results");
   const list = JSON.stringify(results);
-  return { written: `{"results":${list},"data":${list}`, usage: unreported(asked, null), extras: {} };
+  return { written: `{"results":${list},"data":${list}`, usage: unreported(requested, null), extras: {} };
 }

@@ -7,11 +7,11 @@ import { modelName, optional, stringOrObject } from "../../schema/fields.ts";
 import { inclusiveUsage, withUnreported } from "../../usage/usage-figures.ts";
 import { DoneScanner } from "../done-scanner.ts";
 import {
-  type AskedForm,
   type MeteredFigures,
   type MeteredRoute,
   openAiFormat,
   type PricedNames,
+  type RequestedForm,
 } from "../route.ts";
 import { countCharacters } from "../texts.ts";
 
@@ -70,16 +70,16 @@ export const speech: MeteredRoute = {
   },
   isStreamed: ({ stream_format: format }) => format === "sse",
   streams: {
-    createScanner: (_, asked) =>
+    createScanner: (_, requested) =>
       new DoneScanner({
         done: ["speech.audio.done"],
         results: 1,
-        read: (event) => figuresOf(objectOf(event["usage"]) ?? {}, asked),
-        unfinished: (_, bytes) => figuresOf({}, { ...asked, held: heldFor(bytes, asked) }),
+        read: (event) => figuresOf(objectOf(event["usage"]) ?? {}, requested),
+        unfinished: (_, bytes) => figuresOf({}, { ...requested, held: heldFor(bytes, requested) }),
       }),
   },
   formats: {
-    openai: openAiFormat("audio/speech", (_, asked) => ({ written: null, ...figuresOf({}, asked) })),
+    openai: openAiFormat("audio/speech", (_, requested) => ({ written: null, ...figuresOf({}, requested) })),
   },
   demand(request, { priced, estimatedInput }) {
     const characters = countCharacters(request, () => [String(request.body["input"])]);
@@ -112,7 +112,7 @@ function checkInput(body: JsonObject): void {
 }
 
 /** The tokens of so much of a stream, as far as they were held for. Its sound is base64. */
-function heldFor(bytes: number, { held, body }: AskedForm): AskedForm["held"] {
+function heldFor(bytes: number, { held, body }: RequestedForm): RequestedForm["held"] {
   const perSecond = rawSound.has(body["response_format"]) ? rawBytesPerSecond : usualBytesPerSecond;
   const seconds = (bytes * 0.75) / perSecond;
   return { input: held.input, output: Math.min(held.output, Math.ceil(seconds * tokensPerSecond)) };
@@ -121,7 +121,7 @@ function heldFor(bytes: number, { held, body }: AskedForm): AskedForm["held"] {
 /** Speech that is charged in tokens, and reports none, costs what it was held for. */
 function figuresOf(
   { input_tokens: input, output_tokens: output }: JsonObject,
-  { held, priced }: AskedForm,
+  { held, priced }: RequestedForm,
 ): MeteredFigures {
   if (!isInTokens(new Set(priced))) return { usage: noUsage, extras: {} };
   const usage = withUnreported(inclusiveUsage(input, output), held);

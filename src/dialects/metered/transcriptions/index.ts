@@ -8,7 +8,6 @@ import { anyObject, modelName, optional, streamFlag } from "../../schema/fields.
 import { inclusiveUsage, partBesideText, withUnreported } from "../../usage/usage-figures.ts";
 import { DoneScanner } from "../done-scanner.ts";
 import {
-  type AskedForm,
   type FormFile,
   type MeteredAnswer,
   type MeteredDemand,
@@ -18,6 +17,7 @@ import {
   openAiFormat,
   type PricedNames,
   type ReadMetered,
+  type RequestedForm,
   type RouteBody,
 } from "../route.ts";
 import { soundElsewhere } from "./elsewhere.ts";
@@ -74,7 +74,7 @@ function check(body: JsonObject, priced: PricedNames, files: readonly FormFile[]
 }
 
 /** What the provider reports: seconds or tokens; the length of the whole in `duration` of verbose_json. */
-function figuresIn(answer: JsonObject, { priced, files }: AskedForm): MeteredFigures {
+function figuresIn(answer: JsonObject, { priced, files }: RequestedForm): MeteredFigures {
   const usage = objectOf(answer["usage"]) ?? {};
   const seconds = numberIn(usage["seconds"]) ?? numberIn(answer["duration"]);
   if (priced.includes("audio_minutes")) return minutesOf(seconds, files);
@@ -105,7 +105,7 @@ function minutesOf(reported: number | null, files: readonly FormFile[]): Metered
 }
 
 /** The usage of a response that reports none. */
-function unreported({ priced, files }: AskedForm): MeteredFigures {
+function unreported({ priced, files }: RequestedForm): MeteredFigures {
   return priced.includes("audio_minutes") ? minutesOf(null, files) : tokensOf(null, undefined, files);
 }
 
@@ -115,15 +115,15 @@ function numberIn(value: Json | undefined): number | null {
   return typeof number === "number" && Number.isFinite(number) && number >= 0 ? number : null;
 }
 
-function passTranscript(answer: MeteredAnswer, asked: AskedForm): ReadMetered {
+function passTranscript(answer: MeteredAnswer, requested: RequestedForm): ReadMetered {
   if (answer.contentType?.includes("json") !== true) {
-    return { written: null, ...unreported(asked), produced: Buffer.from(answer.bytes).toString() };
+    return { written: null, ...unreported(requested), produced: Buffer.from(answer.bytes).toString() };
   }
   const body = parseAnswer(answer);
   const { text } = body;
   return {
     written: null,
-    ...figuresIn(body, asked),
+    ...figuresIn(body, requested),
     ...(typeof text === "string" ? { produced: text } : {}),
   };
 }
@@ -141,12 +141,12 @@ const ofBoth = {
   filesIn: soundInJson,
   check,
   streams: {
-    createScanner: (_: boolean, asked: AskedForm) =>
+    createScanner: (_: boolean, requested: RequestedForm) =>
       new DoneScanner({
         done: ["transcript.text.done"],
         results: 1,
-        read: (event) => figuresIn(event, asked),
-        unfinished: () => unreported(asked),
+        read: (event) => figuresIn(event, requested),
+        unfinished: () => unreported(requested),
       }),
   },
 } as const satisfies Partial<MeteredRoute>;

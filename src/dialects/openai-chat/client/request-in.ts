@@ -37,8 +37,8 @@ export function readRequest(body: JsonObject, dropped: DroppedFields): IrRequest
 }
 
 /** Chat clients read `reasoning_content`, so reasoning is visible. */
-function readReasoning(asked: Json | undefined): IrReasoningSettings | null {
-  const effort = readEffort(asked, "reasoning_effort");
+function readReasoning(requested: Json | undefined): IrReasoningSettings | null {
+  const effort = readEffort(requested, "reasoning_effort");
   if (effort === null) return null;
   return { effort, thinking: null, budgetTokens: null, visible: true, summary: null };
 }

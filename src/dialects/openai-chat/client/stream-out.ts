@@ -49,7 +49,7 @@ export class ChatStreamWriter implements StreamWriter {
     });
     this.#head = head.slice(0, -1);
     this.#opening = `data: ${this.#head},"choices":[{"index":0,"delta":`;
-    this.#wantsUsage = asksForUsage(call.source.body);
+    this.#wantsUsage = wantsUsage(call.source.body);
   }
 
   write(event: IrEvent): string {
@@ -156,7 +156,7 @@ export class ChatStreamWriter implements StreamWriter {
 }
 
 /** A chat stream only includes usage if its client asks for it. */
-export function asksForUsage(body: JsonObject): boolean {
+export function wantsUsage(body: JsonObject): boolean {
   return objectOf(body["stream_options"])?.["include_usage"] === true;
 }
 

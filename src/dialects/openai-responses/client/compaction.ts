@@ -62,13 +62,13 @@ export function summaryRequest(
   changes: { readonly maxOutputTokens: number; readonly stream: boolean },
 ): readonly Uint8Array[] {
   const kept = items.filter(({ type }) => type !== "reasoning" && type !== "additional_tools").map(asText);
-  const asking = patchMembers(body, {
+  const request = patchMembers(body, {
     ...Object.fromEntries(leftOut.map((name) => [name, undefined])),
     max_output_tokens: changes.maxOutputTokens,
     stream: changes.stream,
     store: false,
   });
-  return withInput(asking, [...kept, message("user", instruction)], naming);
+  return withInput(request, [...kept, message("user", instruction)], naming);
 }
 
 function asText(item: TurnItem): TurnItem {

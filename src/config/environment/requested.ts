@@ -3,12 +3,12 @@ import { tomlString } from "../toml-text.ts";
 import type { FoundVendor } from "./vendors.ts";
 
 /** A provider that the command line asks for, with its part of the configuration. */
-export interface AskedProvider extends FoundVendor {
+export interface RequestedProvider extends FoundVendor {
   readonly toml: string;
 }
 
 /** Bedrock with AWS's own credentials, as its tools find them, or an API key. */
-export function askedBedrock(region: string, env: Environment): AskedProvider {
+export function requestedBedrock(region: string, env: Environment): RequestedProvider {
   const variable = "AWS_BEARER_TOKEN_BEDROCK";
   const baseUrl = setIn(env, "AWS_ENDPOINT_URL_BEDROCK_RUNTIME");
   const credential = setIn(env, variable) === null ? 'credentials = "chain"' : `api_key = "env:${variable}"`;
@@ -19,7 +19,7 @@ export function askedBedrock(region: string, env: Environment): AskedProvider {
 }
 
 /** Vertex AI with Google's application default credentials. */
-export function askedVertex(project: string, env: Environment): AskedProvider {
+export function requestedVertex(project: string, env: Environment): RequestedProvider {
   const baseUrl = setIn(env, "GOOGLE_VERTEX_BASE_URL");
   const lines = [`project = ${tomlString(project)}`, 'location = "global"', 'credentials = "adc"'];
   const toml = tableOf("vertex", lines, baseUrl);
