@@ -1,7 +1,7 @@
 import type { Admin } from "../admin/create.ts";
 import { nextLoopIteration } from "../base/loop/next-iteration.ts";
 import { priceChanges } from "../catalog/price-changes.ts";
-import { type Reloaded, reloadable, withWarnings } from "../config/reload.ts";
+import { type ReloadedSettings, reloadable, withWarnings } from "../config/reload.ts";
 import type { Settings } from "../config/settings.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import { configure } from "./gateway.ts";
@@ -13,7 +13,7 @@ export async function reloadGateway(
   services: Services,
   admin: Admin,
   next: Settings,
-): Promise<Reloaded> {
+): Promise<ReloadedSettings> {
   const { logs, tracing } = services;
   const { log } = logs;
   const current = gateway.configured.settings;
@@ -68,7 +68,7 @@ function newlyLeftOut(current: Settings, next: Settings): string[] {
 }
 
 /** The admin side applies its own part first, because it may fail to move its metrics to another address. */
-async function settingsInForce(current: Settings, admin: Admin, next: Settings): Promise<Reloaded> {
+async function settingsInForce(current: Settings, admin: Admin, next: Settings): Promise<ReloadedSettings> {
   const possible = reloadable(current, next);
   const unmoved = await admin.reload(possible.settings);
   const settings = {

@@ -3,7 +3,7 @@ import { createAdmin } from "../admin/create.ts";
 import { openBackend } from "../backend/open.ts";
 import { systemClock } from "../base/clock.ts";
 import type { ConfigOnDisk } from "../config/on-disk.ts";
-import type { Reloaded } from "../config/reload.ts";
+import type { ReloadedSettings } from "../config/reload.ts";
 import type { Settings } from "../config/settings.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import { createLogs } from "../observe/log.ts";
@@ -24,7 +24,7 @@ export interface RunningGateway {
   /** The admin token that was generated at this start, because there was none yet; to be shown once. */
   readonly generatedAdminToken: string | null;
   /** Applies a new configuration as far as possible; requests in flight keep the old one. */
-  reload(settings: Settings): Promise<Reloaded>;
+  reload(settings: Settings): Promise<ReloadedSettings>;
   /** Logs that a new configuration could not be loaded, as an alarm. */
   reportRefusedReload(reason: string): void;
   /**

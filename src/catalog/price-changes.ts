@@ -8,10 +8,10 @@ export interface PriceChange {
   readonly detail: string;
 }
 
-type Priced = Pick<Settings, "models" | "microUsdPerCredit">;
+type PricedSettings = Pick<Settings, "models" | "microUsdPerCredit">;
 
 /** What another configuration charges differently, in the names and units of the file. */
-export function priceChanges(before: Priced, after: Priced): readonly PriceChange[] {
+export function priceChanges(before: PricedSettings, after: PricedSettings): readonly PriceChange[] {
   const changes: PriceChange[] = [];
   if (before.microUsdPerCredit !== after.microUsdPerCredit) {
     const usd = (micro: number) => micro / 1_000_000;
@@ -26,7 +26,7 @@ export function priceChanges(before: Priced, after: Priced): readonly PriceChang
   return changes;
 }
 
-function pricesOf({ models }: Priced) {
+function pricesOf({ models }: PricedSettings) {
   const prices = new Map<string, { model: string; deployment: string; price: Price | null }>();
   for (const { id: model, deployments } of models) {
     for (const { provider, upstreamModel, price } of deployments) {

@@ -10,7 +10,7 @@ import { ifUnset, isSection, type Marks, secrecy, type Unit, unit } from "./sche
  * `max_list_items` is called `maxListItems`, and `heartbeat`, a duration, `heartbeatMs`. An option that is not set and has no
  * default is null, and so is a secret that cannot be read; a list is empty.
  */
-export type Decoded<Fields extends TProperties> = {
+export type DecodedSection<Fields extends TProperties> = {
   readonly [Name in keyof Fields & string as SettingName<Name, Fields[Name]>]: IsAlwaysSet<
     Fields[Name]
   > extends true
@@ -41,7 +41,7 @@ type Value<Field extends TSchema> = Field extends { readonly [unit]: Unit }
   : Field extends { readonly [secrecy]: "key" }
     ? Uint8Array
     : Field extends TObject<infer Fields> & { readonly [isSection]: true }
-      ? Decoded<Fields>
+      ? DecodedSection<Fields>
       : Unchanging<Static<Field>>;
 
 type Unchanging<Given> = Given extends readonly (infer Item)[]
@@ -92,7 +92,7 @@ export function decode<Fields extends TProperties>(
   given: object | undefined,
   path: string,
   context: LoadContext,
-): Decoded<Fields> {
+): DecodedSection<Fields> {
   return decodeAccepted(schema, { ...validFields(given, path, context.problems) }, path, context);
 }
 
@@ -102,7 +102,7 @@ export function decodeAccepted<Fields extends TProperties>(
   given: Readonly<Record<string, unknown>>,
   path: string,
   context: LoadContext,
-): Decoded<Fields> {
+): DecodedSection<Fields> {
   const settings: Record<string, unknown> = {};
   for (const { name, setting, field, isPlain } of optionsIn(schema.properties)) {
     const value = given[name] ?? field.default ?? emptyValue(field);
@@ -110,7 +110,7 @@ export function decodeAccepted<Fields extends TProperties>(
       isPlain || value === null ? value : decodeValue(field, value, `${path}.${name}`, context);
   }
   // The cast holds because names and values follow from the schema by the rules of the type.
-  return settings as Decoded<Fields>;
+  return settings as DecodedSection<Fields>;
 }
 
 /** The casts hold because the schema has accepted the value. */

@@ -19,7 +19,7 @@ export function takesRestart([section = "", name]: readonly string[]): boolean {
   return keptOptions(schema).some(([kept]) => kept === name);
 }
 
-export interface Reloaded {
+export interface ReloadedSettings {
   /** The settings in force: the new ones, with the old values of what needs a restart. */
   readonly settings: Settings;
   /** Changes in the file that were not applied, each with the reason. */
@@ -27,7 +27,7 @@ export interface Reloaded {
 }
 
 /** Applies the part of new settings that needs no restart. */
-export function reloadable(current: Settings, next: Settings): Reloaded {
+export function reloadable(current: Settings, next: Settings): ReloadedSettings {
   const notInForce = (["server", "admin", "store"] as const).flatMap((section) =>
     keptOptions(sections[section])
       .filter(([name, field]) => {
@@ -96,6 +96,6 @@ function fieldsOf(section: Json | undefined): [string, Json | undefined][] {
 }
 
 /** Adds them to the warnings too, because the dashboard shows those. */
-export function withWarnings(settings: Settings, notInForce: readonly string[]): Reloaded {
+export function withWarnings(settings: Settings, notInForce: readonly string[]): ReloadedSettings {
   return { settings: { ...settings, warnings: [...settings.warnings, ...notInForce] }, notInForce };
 }

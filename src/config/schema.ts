@@ -1,6 +1,6 @@
 import { type Static, type TObject, Type } from "@sinclair/typebox";
 import { mapSwitches } from "../base/requests/route-switches.ts";
-import type { Decoded } from "./decode.ts";
+import type { DecodedSection } from "./decode.ts";
 import { defaults } from "./defaults.ts";
 import { adminSchema } from "./schema/admin.ts";
 import { contentSchema } from "./schema/content.ts";
@@ -257,7 +257,7 @@ export const configSchema = table({
 });
 
 /** The options of a section, decoded. */
-export type SectionSettings<Name extends SectionName> = Decoded<Sections[Name]["properties"]>;
+export type SectionSettings<Name extends SectionName> = DecodedSection<Sections[Name]["properties"]>;
 
 type Sections = (typeof configSchema)["properties"];
 type SectionName = Exclude<keyof Sections, "providers" | "models">;

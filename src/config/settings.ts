@@ -5,7 +5,7 @@ import type { ProviderDialectName } from "../dialects/registry.ts";
 
 import type { ProviderSettings, Timeouts } from "../vendors/provider.ts";
 import type { CatalogRule } from "./catalog/rule.ts";
-import type { Decoded } from "./decode.ts";
+import type { DecodedSection } from "./decode.ts";
 import type { ownDeploymentSchema, ownModelSchema } from "./schema/model.ts";
 import type { SectionSettings } from "./schema.ts";
 
@@ -103,7 +103,7 @@ export interface Price extends TokenPrice {
   readonly tiers?: Readonly<Record<string, TokenPrice>>;
 }
 
-export interface DeploymentSettings extends Decoded<(typeof ownDeploymentSchema)["properties"]> {
+export interface DeploymentSettings extends DecodedSection<(typeof ownDeploymentSchema)["properties"]> {
   readonly provider: string;
   readonly upstreamModel: string;
   /** The model's real name, if `upstreamModel` hides it. */
@@ -116,7 +116,7 @@ export interface DeploymentSettings extends Decoded<(typeof ownDeploymentSchema)
   readonly timeouts: Timeouts;
 }
 
-type OwnModelSettings = Decoded<(typeof ownModelSchema)["properties"]>;
+type OwnModelSettings = DecodedSection<(typeof ownModelSchema)["properties"]>;
 export type CacheSetting = OwnModelSettings["cache"];
 export type Affinity = OwnModelSettings["affinity"];
 

@@ -10,7 +10,7 @@ import { isClaude } from "../dialects/translation/model-traits.ts";
 import { translate } from "../dialects/translation/translate.ts";
 import type { CountingPlan, Deployment } from "../upstream/upstream.ts";
 import { adaptBytes, bodyVendorOf } from "../vendors/adapt-body.ts";
-import type { Prepared } from "../vendors/provider.ts";
+import type { PreparedRequest } from "../vendors/provider.ts";
 import { vendorOf } from "../vendors/registry.ts";
 import { targetOf } from "./attempt/target.ts";
 import type { Exchange } from "./exchange.ts";
@@ -173,7 +173,7 @@ function prepare(
   exchange: Exchange,
   request: ClientRequest,
   client: CountingDialect,
-): Prepared {
+): PreparedRequest {
   const dialect = dialectToward(deployment, request, client);
   assert(dialect !== null, "only a provider that counts is asked to");
   const { upstreamModel: model, family, provider } = deployment;

@@ -1,6 +1,6 @@
 import { assert } from "../base/assert.ts";
 import { noAttemptCounts } from "../store/attempt-sums.ts";
-import type { Opened } from "../upstream/upstream.ts";
+import type { OpenedCall } from "../upstream/upstream.ts";
 import { correctTokens } from "./charge/reserve-tokens.ts";
 import { endContent } from "./content.ts";
 import type { Exchange } from "./exchange.ts";
@@ -47,7 +47,7 @@ function giveBack(gateway: Gateway, exchange: Exchange, outcome: ExchangeEnd["ou
 }
 
 /** Frees the provider's place. Its breaker counts a failure only where neither the client nor the gateway left. */
-function endAnswer(answer: Opened, { endedBy }: Exchange, outcome: ExchangeEnd["outcome"]): void {
+function endAnswer(answer: OpenedCall, { endedBy }: Exchange, outcome: ExchangeEnd["outcome"]): void {
   if (outcome === "completed") {
     answer.finished("completed");
     return;

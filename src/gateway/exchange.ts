@@ -17,7 +17,7 @@ import type { BodyReservation } from "../limits/body-budget.ts";
 import type { RateVerdict, TokenReservation } from "../limits/verdict.ts";
 import type { ExchangeFacts } from "../observe/exchange.ts";
 import type { KeyRecord, Outcome, OutcomeRecord, RequestOutcome, UsageRecord } from "../store/store.ts";
-import type { Opened } from "../upstream/upstream.ts";
+import type { OpenedCall } from "../upstream/upstream.ts";
 import type { Guarded } from "./answer/watchdog.ts";
 import { AttemptLog } from "./attempt/attempt-log.ts";
 import { type ClientCall, callerIdOf } from "./client-call.ts";
@@ -77,7 +77,7 @@ export class Exchange {
   /** On the conversation that it changes. */
   conversationClaim: Claim | null = null;
   hold: Hold | null = null;
-  answer: Opened | null = null;
+  answer: OpenedCall | null = null;
   /** What a large answer takes; null if there is none, or its response gives it back. */
   memory: BodyReservation | null = null;
   formSlot: BodyReservation | null = null;
@@ -164,7 +164,7 @@ export class Exchange {
     return ending;
   }
 
-  answeredBy(answer: Opened): void {
+  answeredBy(answer: OpenedCall): void {
     this.answer = answer;
     this.sentPaths = null;
     this.attempts.addAnswered(answer);

@@ -4,7 +4,7 @@ import type { ModelSettings } from "../config/settings.ts";
 import type { OutputLimit } from "../dialects/output-limit.ts";
 import { type ClientDialectName, clientDialect } from "../dialects/registry.ts";
 import type { RequestKind } from "../dialects/schema/validate.ts";
-import type { Opened } from "../upstream/upstream.ts";
+import type { OpenedCall } from "../upstream/upstream.ts";
 import { chargeFailure } from "./answer/charge-failure.ts";
 import { streamResponse } from "./answer/stream-response.ts";
 import {
@@ -122,7 +122,7 @@ async function ask(generation: Generation, bill: Bill): Promise<Response> {
   const { exchange } = call;
   if (exchange.endedBy !== null) throw exchange.endedBy;
   bill.noteExtras(null);
-  let opened: Opened;
+  let opened: OpenedCall;
   try {
     opened = await exchange.configured.upstream.open(generation);
   } catch (error) {

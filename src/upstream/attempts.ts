@@ -4,7 +4,7 @@ import {
   CredentialUnavailable,
   type CredentialUse,
 } from "../vendors/credentials/credential.ts";
-import type { Prepared } from "../vendors/provider.ts";
+import type { PreparedRequest } from "../vendors/provider.ts";
 import { certificateProblem } from "../wire/certificate-problem.ts";
 import type { CallContext } from "./call/call-context.ts";
 import { UpstreamCall } from "./call/upstream-call.ts";
@@ -14,7 +14,7 @@ import type { Candidate } from "./health/deployment-state.ts";
 import { AttemptState, causeOf } from "./selection/attempt-state.ts";
 import { CandidateSelector, giveUpCandidate } from "./selection/candidate-selector.ts";
 import type { Directory } from "./selection/directory.ts";
-import type { GenerationPlan, Opened, Plan } from "./upstream.ts";
+import type { GenerationPlan, OpenedCall, Plan } from "./upstream.ts";
 
 /** Logs failed attempts; a pino logger fits. Fields never hold keys, prompts or answers. */
 export interface UpstreamLog {
@@ -47,7 +47,7 @@ export class Attempts {
     this.#selector = new CandidateSelector(context.clock, random);
   }
 
-  async open(plan: GenerationPlan): Promise<Opened> {
+  async open(plan: GenerationPlan): Promise<OpenedCall> {
     let nowMs = this.#nowMs();
     this.#selector.countExchange(nowMs);
     const state = new AttemptState(this.#directory.order(plan, nowMs));
@@ -56,7 +56,7 @@ export class Attempts {
       const candidate = await this.#selector.next(plan, state, nowMs);
       if (candidate === null) throw state.error();
 
-      let prepared: Prepared;
+      let prepared: PreparedRequest;
       try {
         prepared = await plan.prepare(candidate.deployment);
       } catch (error) {

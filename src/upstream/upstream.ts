@@ -2,7 +2,7 @@ import type { AttemptRecord } from "../base/requests/attempt.ts";
 import type { Usage } from "../base/usage/usage.ts";
 import type { DeploymentSettings, ModelSettings } from "../config/settings.ts";
 import type { ClientDialectName } from "../dialects/registry.ts";
-import type { Prepared, Provider } from "../vendors/provider.ts";
+import type { PreparedRequest, Provider } from "../vendors/provider.ts";
 import type { Head } from "../wire/transfer.ts";
 
 /** No model writes an answer larger than this. Streams that reach the client as they come have no such limit. */
@@ -43,7 +43,7 @@ export interface Plan {
    * The request to send, which depends on the deployment's dialect and upstream name. May throw a GatewayError, e.g.
    * if it cannot be translated, which ends the exchange. A promise only for large bodies.
    */
-  prepare(deployment: Deployment): Prepared | Promise<Prepared>;
+  prepare(deployment: Deployment): PreparedRequest | Promise<PreparedRequest>;
   /** True once the client has left, or the gateway has ended the exchange. */
   readonly isOver: boolean;
   /** Fires when `isOver` becomes true, with the gateway's error as its reason if the gateway ended it. */
@@ -91,7 +91,7 @@ export type FailedAttempt = Parameters<GenerationPlan["attemptFailed"]>;
  * asked for. The first frame of a stream is no error, unless it was too slow to be waited for. There is no other
  * attempt from here on.
  */
-export interface Opened {
+export interface OpenedCall {
   readonly deployment: Deployment;
   readonly streaming: boolean;
   /** How many attempts were made, this one included. */
@@ -135,7 +135,7 @@ export interface Upstream {
    * Tries deployment after deployment until one answers. Throws a GatewayError otherwise: `provider_unavailable`,
    * `invalid_request` with the provider's message, `service_unavailable`, …
    */
-  open(plan: GenerationPlan): Promise<Opened>;
+  open(plan: GenerationPlan): Promise<OpenedCall>;
   /**
    * The provider's own count of the input; null if it offers none or fails. `prepare` makes a `count_tokens` request;
    * `deadlineMs` limits the wait.

@@ -45,7 +45,7 @@ export interface FileBody {
 }
 
 /** A request in a provider's dialect. The vendor adds its target and the credential. */
-export interface Prepared {
+export interface PreparedRequest {
   readonly dialect: ProviderDialectName;
   /** What it asks for: one of the paths that a dialect has. */
   readonly purpose: keyof DialectPaths;
@@ -110,7 +110,12 @@ export interface Provider {
    * Sends a request. Its answer goes to the receiver, which is not called before this has returned. Requests of
    * different callers never share a connection.
    */
-  send(prepared: Prepared, credential: CredentialUse | null, receiver: Receiver, caller: string): Transfer;
+  send(
+    prepared: PreparedRequest,
+    credential: CredentialUse | null,
+    receiver: Receiver,
+    caller: string,
+  ): Transfer;
   /** Reads the message, code and Retry-After of an error, whose format depends on the vendor. */
   readProviderError(answer: ErrorResponse): ProviderError;
   /** Advice for the operator about an error, by the vendor's own codes; null if there is none. */

@@ -7,7 +7,7 @@ import type { Dial } from "../wire/http-client.ts";
 import type { TokenSources } from "./credentials/token-sources.ts";
 import type { ModelList } from "./model-list.ts";
 import type { AuthenticationWay, ProviderOptions, VendorOptionName } from "./options.ts";
-import type { Prepared, Provider, ProviderSettings } from "./provider.ts";
+import type { PreparedRequest, Provider, ProviderSettings } from "./provider.ts";
 import type { VendorUsageReports } from "./usage-report";
 
 /** What differs between vendors. */
@@ -75,7 +75,7 @@ export type BodyChanger = (body: JsonObject, request: BodyContext, dropped: Set<
 /** A request whose body is adapted to a vendor. Plain data, because large bodies are adapted on another thread. */
 export interface BodyContext {
   readonly dialect: ProviderDialectName;
-  readonly purpose: Prepared["purpose"];
+  readonly purpose: PreparedRequest["purpose"];
   /** The name that its capabilities are inferred from. */
   readonly model: string;
   /** Client headers that may be forwarded. */

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { LeftStream } from "../../src/gateway/answer/left-stream.ts";
 import { PassthroughRelayer } from "../../src/gateway/answer/passthrough-relayer.ts";
 import { AnswerQueue } from "../../src/upstream/call/answer-queue.ts";
-import type { Opened } from "../../src/upstream/upstream.ts";
+import type { OpenedCall } from "../../src/upstream/upstream.ts";
 import { waitFor } from "../support/wait.ts";
 import { streamEvents, usageOf } from "./wire-answers.ts";
 
@@ -24,7 +24,7 @@ function left(seen: readonly string[], queued: readonly string[] = []) {
       isAborted = true;
       queue.fail(new Error("aborted") as never);
     },
-  } as unknown as Opened;
+  } as unknown as OpenedCall;
   const stream = new LeftStream(opened, relayer, {
     push: async (chunk) => void relayer.push(chunk),
     end: async () => void relayer.end(),

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { GatewayError } from "../../src/base/errors.ts";
-import type { Opened } from "../../src/upstream/upstream.ts";
+import type { OpenedCall } from "../../src/upstream/upstream.ts";
 import {
   type Answer,
   compressed,
@@ -49,7 +49,7 @@ const behaviours: readonly Answer[] = [
 ];
 
 /** Reads to the end, or some of it; ends the call in one of the ways that the gateway does. */
-async function consume(opened: Opened, draw: () => number): Promise<void> {
+async function consume(opened: OpenedCall, draw: () => number): Promise<void> {
   const readsLeft = draw() < 0.3 ? Math.floor(draw() * 3) : Number.POSITIVE_INFINITY;
   try {
     for (let reads = 0; reads < readsLeft; reads += 1) {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { GatewayError } from "../../src/base/errors.ts";
-import type { Opened } from "../../src/upstream/upstream.ts";
+import type { OpenedCall } from "../../src/upstream/upstream.ts";
 import { type Answer, cutAfter, hangUp, json, openAiError, text } from "../support/answers.ts";
 import { FakeClock } from "../support/clock.ts";
 import { answerFrom } from "../support/fixtures.ts";
@@ -23,7 +23,7 @@ afterEach(() => {
 
 const good = json({ id: "x" });
 
-async function nameOf(opening: Promise<Opened>): Promise<string> {
+async function nameOf(opening: Promise<OpenedCall>): Promise<string> {
   const opened = await opening;
   opened.finished("completed");
   return opened.deployment.name;

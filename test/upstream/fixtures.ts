@@ -4,8 +4,14 @@ import type { DeploymentSettings, ModelSettings } from "../../src/config/setting
 import type { ClientDialectName } from "../../src/dialects/registry.ts";
 import { createUpstream } from "../../src/upstream/create.ts";
 import { Directory } from "../../src/upstream/selection/directory.ts";
-import type { CountingPlan, GenerationPlan, Opened, Plan, Upstream } from "../../src/upstream/upstream.ts";
-import type { Prepared, ProviderSettings, Timeouts } from "../../src/vendors/provider.ts";
+import type {
+  CountingPlan,
+  GenerationPlan,
+  OpenedCall,
+  Plan,
+  Upstream,
+} from "../../src/upstream/upstream.ts";
+import type { PreparedRequest, ProviderSettings, Timeouts } from "../../src/vendors/provider.ts";
 import { createProvider, type VendorKind } from "../../src/vendors/registry.ts";
 import type { Dial } from "../../src/wire/http-client.ts";
 
@@ -131,7 +137,7 @@ export function directoryAt(places: readonly Place[]) {
 }
 
 /** A request that is ready to be sent, of which only some things matter. */
-export function prepared(changes: Partial<Prepared> = {}): Prepared {
+export function prepared(changes: Partial<PreparedRequest> = {}): PreparedRequest {
   return {
     dialect: "chat",
     purpose: "generate",
@@ -144,7 +150,7 @@ export function prepared(changes: Partial<Prepared> = {}): Prepared {
 }
 
 /** What a client gets: `answered`, or the status and the code of its error. */
-export function outcomeOf(opening: Promise<Opened>): Promise<string> {
+export function outcomeOf(opening: Promise<OpenedCall>): Promise<string> {
   return opening.then(
     (opened) => {
       opened.finished("completed");

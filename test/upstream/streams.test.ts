@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { GatewayError } from "../../src/base/errors.ts";
-import type { Opened } from "../../src/upstream/upstream.ts";
+import type { OpenedCall } from "../../src/upstream/upstream.ts";
 import { type Answer, cutAfter, drip, json, sse } from "../support/answers.ts";
 import { answerFrom, fixture } from "../support/fixtures.ts";
 import { type ScriptedProvider, startProvider } from "../support/provider.ts";
@@ -17,14 +17,14 @@ afterEach(() => provider.stop());
 
 const chat = answerFrom("chat/text.sse");
 
-async function readAll(opened: Opened): Promise<string> {
+async function readAll(opened: OpenedCall): Promise<string> {
   const pieces: Uint8Array[] = [];
   for (let piece = await opened.read(); piece !== null; piece = await opened.read()) pieces.push(piece);
   return Buffer.concat(pieces).toString();
 }
 
 /** Reads until it fails, and says how. */
-async function failureOf(opened: Opened): Promise<GatewayError> {
+async function failureOf(opened: OpenedCall): Promise<GatewayError> {
   try {
     while ((await opened.read()) !== null);
   } catch (error) {

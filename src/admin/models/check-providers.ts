@@ -9,7 +9,12 @@ import { type ProviderDialectName, providerDialect } from "../../dialects/regist
 import { adaptObject, bodyVendorOf } from "../../vendors/adapt-body.ts";
 import { type Credential, CredentialUnavailable } from "../../vendors/credentials/credential.ts";
 import { TokenSources } from "../../vendors/credentials/token-sources.ts";
-import type { Prepared, Provider, ProviderErrorSubject, ProviderSettings } from "../../vendors/provider.ts";
+import type {
+  PreparedRequest,
+  Provider,
+  ProviderErrorSubject,
+  ProviderSettings,
+} from "../../vendors/provider.ts";
 import { createProvider } from "../../vendors/registry.ts";
 import { certificateProblem } from "../../wire/certificate-problem.ts";
 import { type CollectedAnswer, collectAnswer } from "../../wire/collect.ts";
@@ -116,7 +121,7 @@ function ask(
   const small = providerDialect(dialect).smallRequest(question, target);
   const vendor = bodyVendorOf(provider.settings, dialect, family ?? upstreamModel, {});
   const body = JSON.stringify(adaptObject(small, vendor, []).body);
-  const prepared: Prepared = {
+  const prepared: PreparedRequest = {
     dialect,
     purpose: "generate",
     model: upstreamModel,

@@ -1,4 +1,4 @@
-interface Owned<Item> {
+interface OwnedItems<Item> {
   /** In the order in which they were added, each with its round. */
   items: { readonly round: number; readonly item: Item }[];
   lastRound: number;
@@ -9,7 +9,7 @@ interface Owned<Item> {
  * who has added a hundred items delays another's first one by at most the item that has been taken already.
  */
 export class FairQueue<Item> {
-  readonly #byOwner = new Map<string, Owned<Item>>();
+  readonly #byOwner = new Map<string, OwnedItems<Item>>();
   #round = 0;
 
   add(owner: string, item: Item): void {
@@ -20,7 +20,7 @@ export class FairQueue<Item> {
 
   /** Takes an item of the earliest round. */
   next(): Item | undefined {
-    let first: Owned<Item> | undefined;
+    let first: OwnedItems<Item> | undefined;
     for (const [owner, owned] of this.#byOwner) {
       if (owned.items.length === 0 && owned.lastRound < this.#round) this.#byOwner.delete(owner);
       else if (roundOf(owned) < roundOf(first)) first = owned;
@@ -46,6 +46,6 @@ export class FairQueue<Item> {
 }
 
 /** Infinite if nothing waits. */
-function roundOf<Item>(owned: Owned<Item> | undefined): number {
+function roundOf<Item>(owned: OwnedItems<Item> | undefined): number {
   return owned?.items[0]?.round ?? Number.POSITIVE_INFINITY;
 }

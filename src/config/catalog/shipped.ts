@@ -26,20 +26,20 @@ export function allShippedModels(): readonly ModelConfig[] {
   return shipped().models;
 }
 
-interface Shipped {
+interface ShippedCatalog {
   readonly providers: ReadonlyMap<string, ProviderConfig>;
   readonly models: readonly ModelConfig[];
 }
 
 /** Parsed when it is first needed, which takes about a millisecond. */
-let parsed: Shipped | null = null;
+let parsed: ShippedCatalog | null = null;
 
-function shipped(): Shipped {
+function shipped(): ShippedCatalog {
   parsed ??= parse();
   return parsed;
 }
 
-function parse(): Shipped {
+function parse(): ShippedCatalog {
   const document: unknown = Bun.TOML.parse(shippedModels);
   assert(isObject(document), "the built-in catalog is a TOML document");
   // The cast holds because a test loads the same text as a configuration.

@@ -38,7 +38,7 @@ interface Part {
   readonly values: number;
 }
 
-interface Scanned {
+interface ScannedObject {
   /** Items and members of the outermost level. */
   readonly ownValues: number;
   /** The objects and lists among them, in order; null if there are more values than were asked for. */
@@ -46,7 +46,7 @@ interface Scanned {
 }
 
 /** Null if the text ends before the object or list does. */
-function scanParts(bytes: Uint8Array, open: number, maxOwn: number): Scanned | null {
+function scanParts(bytes: Uint8Array, open: number, maxOwn: number): ScannedObject | null {
   const parts: Part[] = [];
   let depth = 0;
   let start = open;

@@ -176,11 +176,11 @@ export interface MeteredFormat {
   /** A body of the provider's own kind. Fields of the client's that are left out are added to `dropped`. */
   write?(body: JsonObject, target: FormatTarget, dropped: Set<string>): JsonObject;
   /** Reads an answer that the client gets as it is; null if it has to be written anew. */
-  pass?(answer: MeteredAnswer, requested: RequestedForm): ReadMetered | null;
+  pass?(answer: MeteredAnswer, requested: RequestedForm): MeteredReading | null;
   /** To pass one it is parsed whole, which takes long if it has many values; else only its outline is. */
   readonly parsesWhole?: true;
   /** Reads all answers, and writes the client's. Absent if answers always pass. Throws `upstream_error` for what is no answer. */
-  read?(answers: readonly MeteredAnswer[], requested: RequestedForm): ReadMetered;
+  read?(answers: readonly MeteredAnswer[], requested: RequestedForm): MeteredReading;
 }
 
 /** A request of OpenAI's shape, whose answer passes. */
@@ -215,10 +215,10 @@ export interface RequestedForm {
   readonly priced: readonly string[];
 }
 
-export type MeteredFigures = Pick<ReadMetered, "usage" | "extras">;
+export type MeteredFigures = Pick<MeteredReading, "usage" | "extras">;
 
 /** An answer for the client, and what was used. */
-export interface ReadMetered {
+export interface MeteredReading {
   /** The answer up to its usage; null if the client gets the provider's own bytes. */
   readonly written: string | null;
   /** Null if the provider has reported none. */

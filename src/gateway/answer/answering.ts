@@ -4,7 +4,7 @@ import { type ReportedUsage, totalTokens } from "../../base/usage/usage.ts";
 import type { InputEstimate } from "../../catalog/estimate.ts";
 import type { StreamedItems } from "../../dialects/openai-responses/client/streamed-items.ts";
 import { type EndedIds, withContinued } from "../../dialects/openai-responses/client/turn-items.ts";
-import type { Opened } from "../../upstream/upstream.ts";
+import type { OpenedCall } from "../../upstream/upstream.ts";
 import type { Attempt } from "../attempt/attempt.ts";
 import type { Generation } from "../attempt/generation.ts";
 import { isLargeBody } from "../body-worker/is-large.ts";
@@ -21,7 +21,7 @@ export interface Delivery {
     readonly request: Pick<ClientRequest, "bytes">;
     readonly estimatedInput: Pick<InputEstimate, "tokens">;
   };
-  readonly opened: Opened;
+  readonly opened: OpenedCall;
   readonly bill: Bill;
 }
 

@@ -1,4 +1,4 @@
-import type { Opened } from "../../upstream/upstream.ts";
+import type { OpenedCall } from "../../upstream/upstream.ts";
 import { hasCharge } from "./stream-bill.ts";
 import type { StreamRelayer } from "./stream-relayer.ts";
 
@@ -27,7 +27,7 @@ export interface LeftStreamActions {
  * the rest is read, because the usage is there, and else it would cost nothing to leave just before it.
  */
 export class LeftStream {
-  readonly #opened: Opened;
+  readonly #opened: OpenedCall;
   readonly #relayer: StreamRelayer;
   readonly #actions: LeftStreamActions;
   readonly #runsToEnd: boolean;
@@ -36,7 +36,7 @@ export class LeftStream {
   #isOver = false;
 
   /** `runsToEnd`: the provider bills all of it anyway, so it is read to its end. */
-  constructor(opened: Opened, relayer: StreamRelayer, actions: LeftStreamActions, runsToEnd = false) {
+  constructor(opened: OpenedCall, relayer: StreamRelayer, actions: LeftStreamActions, runsToEnd = false) {
     this.#runsToEnd = runsToEnd;
     this.#opened = opened;
     this.#relayer = relayer;

@@ -1,4 +1,4 @@
-import type { Opened } from "../../upstream/upstream.ts";
+import type { OpenedCall } from "../../upstream/upstream.ts";
 import type { Piece, StreamRelayer } from "./stream-relayer.ts";
 
 /** How long bytes may follow the proper end. Reading them makes the provider's connection reusable. */
@@ -12,7 +12,7 @@ const mostTrailingBytes = 64 * 1024;
  * does no harm.
  */
 export async function readTrailing(
-  opened: Opened,
+  opened: OpenedCall,
   relayer: StreamRelayer,
   take: (piece: Piece) => Promise<void> | undefined | void,
 ): Promise<void> {

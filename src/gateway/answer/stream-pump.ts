@@ -1,7 +1,7 @@
 import type { GatewayError } from "../../base/errors.ts";
 import type { Usage } from "../../base/usage/usage.ts";
 import { largeEventBytes } from "../../dialects/sse/parse-event.ts";
-import type { Opened } from "../../upstream/upstream.ts";
+import type { OpenedCall } from "../../upstream/upstream.ts";
 import { largeBodyPacer } from "../body-worker/large-body-pacer.ts";
 import { unlockConversation } from "../conversations/conversation-lock.ts";
 import { publicErrorOf } from "../describe-error.ts";
@@ -32,7 +32,7 @@ const mostBytesPerTurn = 32 * 1024;
 export class StreamPump implements Guarded, StreamSource {
   readonly #answering: Delivery;
   readonly #relayer: StreamRelayer;
-  readonly #opened: Opened;
+  readonly #opened: OpenedCall;
   readonly #exchange: Exchange;
   readonly #recording: StreamRecording;
   readonly #monotonicMs: () => number;

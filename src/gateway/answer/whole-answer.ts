@@ -5,7 +5,7 @@ import { malformedAnswer } from "../../dialects/errors/failure.ts";
 import { providerDialect } from "../../dialects/registry.ts";
 import { largeEventBytes, parseEvent } from "../../dialects/sse/parse-event.ts";
 import { SseDecoder, type SseFrame } from "../../dialects/sse/sse.ts";
-import { maxWholeBytes, type Opened } from "../../upstream/upstream.ts";
+import { maxWholeBytes, type OpenedCall } from "../../upstream/upstream.ts";
 import type { Attempt } from "../attempt/attempt.ts";
 import type { LargeBodies } from "../body-worker/body-worker.ts";
 import { isLargeBody, largeBodyBytes } from "../body-worker/is-large.ts";
@@ -36,7 +36,7 @@ export function readWhole({
 
 async function readVeryLarge(
   largeBodies: LargeBodies,
-  opened: Opened,
+  opened: OpenedCall,
   form: AnswerForm,
   attempt: Attempt,
 ): Promise<WholeAnswer> {
@@ -73,7 +73,7 @@ function shareBytes(bytes: Uint8Array): Uint8Array {
  */
 async function collect(
   largeBodies: LargeBodies,
-  opened: Opened,
+  opened: OpenedCall,
   attempt: Attempt,
   generation: Pick<Answering["generation"], "awaitMemory" | "received">,
 ): Promise<WholeAnswer> {

@@ -7,7 +7,7 @@ import { type ClientDialectName, clientDialect, type ProviderDialectName } from 
 import { translate } from "../../dialects/translation/translate.ts";
 import type { Translation } from "../../dialects/translation/translation.ts";
 import type { Deployment } from "../../upstream/upstream.ts";
-import type { Prepared } from "../../vendors/provider.ts";
+import type { PreparedRequest } from "../../vendors/provider.ts";
 import type { AnswerContext } from "../body-worker/jobs.ts";
 import type { TurnInMaking } from "../conversations/turn-body.ts";
 import type { ClientRequest } from "../request/request.ts";
@@ -66,7 +66,7 @@ export class Attempt {
   }
 
   /** The request with this body, which is not kept here: a stream lasts long after its request was sent. */
-  requestWith(body: SentBody["body"]): Prepared {
+  requestWith(body: SentBody["body"]): PreparedRequest {
     const { stream, headers, trace, isCompactedUpstream } = this.#generation;
     const purpose = isCompactedUpstream ? "compact" : "generate";
     const model = this.#deployment.upstreamModel;

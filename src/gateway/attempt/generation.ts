@@ -4,7 +4,7 @@ import type { ForwardedHeaders } from "../../dialects/headers.ts";
 import type { OutputLimit } from "../../dialects/output-limit.ts";
 import { type ClientDialectName, clientDialect } from "../../dialects/registry.ts";
 import type { Deployment, GenerationPlan, ReceivedBytes } from "../../upstream/upstream.ts";
-import type { Prepared } from "../../vendors/provider.ts";
+import type { PreparedRequest } from "../../vendors/provider.ts";
 import type { AskedExtras } from "../charge/extras.ts";
 import type { WantedHold } from "../charge/hold.ts";
 import { recordUpstream } from "../content.ts";
@@ -99,12 +99,12 @@ export class Generation extends ExchangePlan implements GenerationPlan, HoldPlan
     return mayLeaveOut;
   }
 
-  prepare(deployment: Deployment): Prepared | Promise<Prepared> {
+  prepare(deployment: Deployment): PreparedRequest | Promise<PreparedRequest> {
     if (this.request.large !== null) return this.#prepareLarge(deployment);
     return this.#begin(prepareAttempt(this, deployment));
   }
 
-  async #prepareLarge(deployment: Deployment): Promise<Prepared> {
+  async #prepareLarge(deployment: Deployment): Promise<PreparedRequest> {
     return this.#begin(await prepareLargeAttempt(this.call.gateway.largeBodies, this, deployment));
   }
 
@@ -118,7 +118,7 @@ export class Generation extends ExchangePlan implements GenerationPlan, HoldPlan
     if (content?.hasUpstream === true) recordUpstream(content, body);
   }
 
-  #begin({ attempt, body }: PreparedAttempt): Prepared {
+  #begin({ attempt, body }: PreparedAttempt): PreparedRequest {
     this.attempt = attempt;
     this.exchange.content?.prepareUpstream(attempt.translation === null ? null : body, attempt.dialect);
     return attempt.requestWith(body);

@@ -6,7 +6,7 @@ import type { JsonSpans } from "../../dialects/json/json-spans.ts";
 import type { BodyChanges } from "../../dialects/json/patch.ts";
 import type { ValuePath } from "../../dialects/json/remove-values.ts";
 import type { MeteredRouteName } from "../../dialects/metered/registry.ts";
-import type { MeteredAnswer, ReadMetered, RequestedForm } from "../../dialects/metered/route.ts";
+import type { MeteredAnswer, MeteredReading, RequestedForm } from "../../dialects/metered/route.ts";
 import type { Mentions } from "../../dialects/names/inspect-body.ts";
 import type { summaryRequest } from "../../dialects/openai-responses/client/compaction.ts";
 import type { StreamedItems } from "../../dialects/openai-responses/client/streamed-items.ts";
@@ -178,7 +178,7 @@ export interface EndedResult extends Omit<EndedResponse, "output"> {
 }
 
 /** A `ReadMetered` as data. */
-export interface MeteredResult extends Omit<ReadMetered, "written"> {
+export interface MeteredResult extends Omit<MeteredReading, "written"> {
   readonly written: Uint8Array | null;
 }
 

@@ -3,7 +3,7 @@ import { GatewayError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { malformedAnswer } from "../../dialects/errors/failure.ts";
 import type { MeteredAnswer } from "../../dialects/metered/route.ts";
-import { type Deployment, maxWholeBytes, type Opened } from "../../upstream/upstream.ts";
+import { type Deployment, maxWholeBytes, type OpenedCall } from "../../upstream/upstream.ts";
 import type { ChosenFormat } from "../../vendors/metered-format.ts";
 import { areWorthWriting } from "../answer/body-response.ts";
 import { largeBodyBytes } from "../body-worker/is-large.ts";
@@ -18,7 +18,7 @@ const mostPartsBytes = 2 * maxWholeBytes;
 
 /** What providers have answered to the parts of a request. */
 export interface Answered {
-  readonly opened: Opened;
+  readonly opened: OpenedCall;
   readonly chosen: ChosenFormat;
   readonly dropped: readonly string[];
   /** In the order of the parts. Where one has failed, those of the others that were answered. */
@@ -32,7 +32,7 @@ export interface Answered {
 /** A call that was answered, or has begun to be. */
 export interface BegunCall {
   readonly call: MeteredCall;
-  readonly opened: Opened;
+  readonly opened: OpenedCall;
 }
 
 /** `part` is null for the whole request, and `pinned` for any deployment. */
@@ -101,7 +101,7 @@ function factsOf({ call, opened }: BegunCall): Pick<Answered, "opened" | "chosen
 }
 
 /** A stream of bytes that nobody waits for. */
-async function readBytes(opened: Opened): Promise<MeteredAnswer> {
+async function readBytes(opened: OpenedCall): Promise<MeteredAnswer> {
   const said = headersOf(opened);
   opened.outlivesClient = true;
   while ((await opened.read()) !== null);
@@ -111,7 +111,11 @@ async function readBytes(opened: Opened): Promise<MeteredAnswer> {
 }
 
 /** A part is put where another thread can read it, because all of them together may be large. */
-async function readAnswer(opened: Opened, inputs: number | null, isPart: boolean): Promise<MeteredAnswer> {
+async function readAnswer(
+  opened: OpenedCall,
+  inputs: number | null,
+  isPart: boolean,
+): Promise<MeteredAnswer> {
   if (opened.streaming) {
     opened.finished("failed");
     throw malformedAnswer("it is a stream");
@@ -135,7 +139,7 @@ async function readAnswer(opened: Opened, inputs: number | null, isPart: boolean
   };
 }
 
-function headersOf({ head }: Opened): Pick<MeteredAnswer, "contentType" | "countedInput"> {
+function headersOf({ head }: OpenedCall): Pick<MeteredAnswer, "contentType" | "countedInput"> {
   return { contentType: head?.get("content-type") ?? null, countedInput: countedInput(head) };
 }
 
@@ -144,7 +148,7 @@ function tooLarge(): GatewayError {
 }
 
 /** Bedrock's. */
-function countedInput(head: Opened["head"]): number | null {
+function countedInput(head: OpenedCall["head"]): number | null {
   const text = head?.get("x-amzn-bedrock-input-token-count") ?? null;
   return text !== null && /^\d{1,10}$/.test(text) ? Number(text) : null;
 }

@@ -6,7 +6,7 @@ import type { MeteredRoute } from "../../dialects/metered/route.ts";
 import { clientDialect } from "../../dialects/registry.ts";
 import type { Deployment, GenerationPlan } from "../../upstream/upstream.ts";
 import { type ChosenFormat, formatFor } from "../../vendors/metered-format.ts";
-import type { Prepared } from "../../vendors/provider.ts";
+import type { PreparedRequest } from "../../vendors/provider.ts";
 import { ExchangePlan } from "../attempt/exchange-plan.ts";
 import { askingForUsage, withoutUsageOption } from "../attempt/prepare.ts";
 import type { ClientRequest } from "../request/request.ts";
@@ -56,17 +56,17 @@ export class MeteredCall extends ExchangePlan implements GenerationPlan {
     return false;
   }
 
-  prepare(deployment: Deployment): Prepared | Promise<Prepared> {
+  prepare(deployment: Deployment): PreparedRequest | Promise<PreparedRequest> {
     const { form } = this.#parts;
     return form === null ? this.#prepared(deployment) : this.#preparedForm(deployment, form);
   }
 
-  async #preparedForm(deployment: Deployment, form: SpooledForm): Promise<Prepared> {
+  async #preparedForm(deployment: Deployment, form: SpooledForm): Promise<PreparedRequest> {
     const prepared = this.#prepared(deployment);
     return { ...prepared, body: "", file: await form.bodyFor(deployment.upstreamModel) };
   }
 
-  #prepared(deployment: Deployment): Prepared {
+  #prepared(deployment: Deployment): PreparedRequest {
     const { exchange } = this;
     const { route } = this.#parts;
     const chosen = formatFor(route, deployment, deployment.provider.settings);

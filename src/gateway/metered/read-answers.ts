@@ -1,7 +1,7 @@
 import { assert } from "../../base/assert.ts";
 import { shared } from "../../base/bytes/shared-bytes.ts";
 import type { Usage } from "../../base/usage/usage.ts";
-import type { MeteredAnswer, MeteredFormat, ReadMetered } from "../../dialects/metered/route.ts";
+import type { MeteredAnswer, MeteredFormat, MeteredReading } from "../../dialects/metered/route.ts";
 import type { Piece } from "../answer/stream-relayer.ts";
 import { isLargeBody, largeBodyBytes } from "../body-worker/is-large.ts";
 import { lengthOf } from "../body-worker/join-shared.ts";
@@ -9,7 +9,7 @@ import type { Answered } from "./ask.ts";
 import type { MeteredPlan } from "./plan.ts";
 
 /** What was used, and the answer once its usage is known. */
-export interface FoundAnswer extends Omit<ReadMetered, "written"> {
+export interface FoundAnswer extends Omit<MeteredReading, "written"> {
   bodyWith(usage: Usage): readonly Piece[];
 }
 

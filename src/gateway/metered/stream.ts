@@ -1,5 +1,5 @@
 import { assert } from "../../base/assert.ts";
-import type { Opened } from "../../upstream/upstream.ts";
+import type { OpenedCall } from "../../upstream/upstream.ts";
 import { BytesRelayer } from "../answer/bytes-relayer.ts";
 import { PassthroughRelayer } from "../answer/passthrough-relayer.ts";
 import { relayStream } from "../answer/stream-response.ts";
@@ -8,7 +8,7 @@ import { answerWhole, chargeFailure } from "./answer.ts";
 import { type BegunCall, openCall } from "./ask.ts";
 import type { HeldMeteredCall } from "./plan.ts";
 
-function isEventStream({ head }: Opened): boolean {
+function isEventStream({ head }: OpenedCall): boolean {
   return head?.get("content-type")?.includes("text/event-stream") === true;
 }
 

@@ -1,12 +1,18 @@
 import { assert } from "../../base/assert.ts";
 import { type ProviderDialectName, providerDialect } from "../../dialects/registry.ts";
 import type { CredentialUse } from "../../vendors/credentials/credential.ts";
-import type { Prepared } from "../../vendors/provider.ts";
+import type { PreparedRequest } from "../../vendors/provider.ts";
 import { connectionLost, type Head, type Receiver, type Transfer } from "../../wire/transfer.ts";
 import { type Failure, unusable } from "../failure.ts";
 import type { Candidate } from "../health/deployment-state.ts";
 import { releaseSlot } from "../health/slots.ts";
-import { type Deployment, maxWholeBytes, type Opened, type Plan, type ReceivedBytes } from "../upstream.ts";
+import {
+  type Deployment,
+  maxWholeBytes,
+  type OpenedCall,
+  type Plan,
+  type ReceivedBytes,
+} from "../upstream.ts";
 import { AnswerQueue, type PieceTaker } from "./answer-queue.ts";
 import { awaitMemory, hasBecomeLarge } from "./await-memory.ts";
 import type { CallContext } from "./call-context.ts";
@@ -26,7 +32,7 @@ const maxQueuedBytes = 64 * 1024;
  * One attempt at one deployment: receives the answer, keeps its deadlines, and is the `Opened` that the gateway reads
  * from. Its states are described in call-state.ts.
  */
-export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
+export class UpstreamCall implements OpenedCall, Receiver, DeadlineOwner {
   readonly deployment: Deployment;
   attempts = 1;
   credential: string | null = null;
@@ -64,7 +70,7 @@ export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
   }
 
   /** Sends the request. Resolves to null once the answer can be read, and to the failure if there is none. */
-  begin(prepared: Prepared, credential: CredentialUse | null, nowMs: number): Promise<Failure | null> {
+  begin(prepared: PreparedRequest, credential: CredentialUse | null, nowMs: number): Promise<Failure | null> {
     const { timeouts } = this.deployment;
     const { stream, deadlineMs, keyId } = this.#plan;
     const deadlines = this.#deadlines;

@@ -13,7 +13,7 @@ import {
   type TokenAnswer,
   type TokenRequest,
 } from "../credentials/token-host.ts";
-import type { Issue, Issued } from "../credentials/token-source.ts";
+import type { Issue, IssuedToken } from "../credentials/token-source.ts";
 import type { AwsKey } from "./signature.ts";
 
 /** Keys without an expiry are looked up again after this time, since an operator may have changed them. */
@@ -46,7 +46,7 @@ async function byWebIdentity(
   region: string,
   env: Environment,
   signal: AbortSignal,
-): Promise<Issued<AwsKey>> {
+): Promise<IssuedToken<AwsKey>> {
   const token = await readTokenFile(tokenFile, "the file in AWS_WEB_IDENTITY_TOKEN_FILE");
   rememberIssuedSecret(token);
   const answer = await callTokenHost(
@@ -77,7 +77,11 @@ function containerAddress(env: Environment): string | null {
 /** AWS's own container hosts. With any other, an environment variable could make the gateway leak its token. */
 const containerHosts: ReadonlySet<string> = new Set(["169.254.170.2", "169.254.170.23", "[fd00:ec2::23]"]);
 
-async function fromContainer(url: string, env: Environment, signal: AbortSignal): Promise<Issued<AwsKey>> {
+async function fromContainer(
+  url: string,
+  env: Environment,
+  signal: AbortSignal,
+): Promise<IssuedToken<AwsKey>> {
   const parsed = URL.parse(url);
   const isTrusted =
     parsed?.protocol === "https:" || isLoopback(url) || containerHosts.has(parsed?.hostname ?? "");
@@ -94,7 +98,7 @@ async function fromContainer(url: string, env: Environment, signal: AbortSignal)
 }
 
 /** Null where there is no such server, or no role for this machine. */
-async function fromMetadata(env: Environment, signal: AbortSignal): Promise<Issued<AwsKey> | null> {
+async function fromMetadata(env: Environment, signal: AbortSignal): Promise<IssuedToken<AwsKey> | null> {
   const call = await metadataSession(env, signal);
   if (call === null) return null;
   const roles = "/iam/security-credentials/";
@@ -135,7 +139,7 @@ async function metadataSession(
   return (path) => call({ method: "GET", url: `${server}/latest/meta-data${path}`, headers });
 }
 
-async function fromProfile(env: Environment): Promise<Issued<AwsKey>> {
+async function fromProfile(env: Environment): Promise<IssuedToken<AwsKey>> {
   const home = env["HOME"] ?? homedir();
   const file = env["AWS_SHARED_CREDENTIALS_FILE"] ?? join(home, ".aws", "credentials");
   const profile = env["AWS_PROFILE"] ?? "default";
@@ -158,12 +162,12 @@ function profileIn(text: string, profile: string): Readonly<Record<string, strin
   return settings;
 }
 
-function lasting(id = "", secret = "", token?: string): Issued<AwsKey> {
+function lasting(id = "", secret = "", token?: string): IssuedToken<AwsKey> {
   return { token: remembered(id, secret, token), lifeMs: longLifeMs };
 }
 
 /** The hosts of containers and machines answer in JSON, the token service in XML, with other names for the same. */
-function keyIn({ text, body }: TokenAnswer): Issued<AwsKey> {
+function keyIn({ text, body }: TokenAnswer): IssuedToken<AwsKey> {
   const value = (...names: readonly string[]) => {
     for (const name of names) {
       const inJson = body[name];

@@ -1,6 +1,6 @@
 import { dialectPath } from "../http/dialect-path.ts";
 import type { ProviderOptions } from "../options.ts";
-import type { Prepared } from "../provider.ts";
+import type { PreparedRequest } from "../provider.ts";
 import type { GivenSettings } from "../vendor.ts";
 
 /**
@@ -52,7 +52,7 @@ function isDated(apiVersion: string | undefined): boolean {
 }
 
 /** The request's target below the root. */
-export function targetOf(prepared: Prepared, baseUrl: string, apiVersion: string | undefined): string {
+export function targetOf(prepared: PreparedRequest, baseUrl: string, apiVersion: string | undefined): string {
   const { dialect, model } = prepared;
   const path = dialectPath(prepared);
   if (dialect === "messages") return `/anthropic/v1${path}`;

@@ -3,7 +3,7 @@ import type { Environment } from "../../base/system/environment.ts";
 import { type Credential, CredentialUnavailable } from "../credentials/credential.ts";
 import { type HeaderToken, tokenCredential } from "../credentials/token-credential.ts";
 import { bearerTokenIn, callTokenHost, type TokenRequest } from "../credentials/token-host.ts";
-import type { Issued } from "../credentials/token-source.ts";
+import type { IssuedToken } from "../credentials/token-source.ts";
 import type { TokenSources } from "../credentials/token-sources.ts";
 import type { ProviderSettings } from "../provider.ts";
 import { defaultAuthority, issueByEntra, issueByFederatedToken, resourceOf } from "./entra.ts";
@@ -51,7 +51,7 @@ async function issueByManagedIdentity(
   clientId: string | undefined,
   env: Environment,
   signal: AbortSignal,
-): Promise<Issued<HeaderToken>> {
+): Promise<IssuedToken<HeaderToken>> {
   const answer = await callTokenHost(requestFor(resource, clientId, env), signal);
   if (answer.status === 200) return bearerTokenIn(answer);
   throw new CredentialUnavailable(

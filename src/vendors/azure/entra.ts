@@ -3,7 +3,7 @@ import { clockProblem } from "../credentials/clock-problem.ts";
 import { CredentialUnavailable } from "../credentials/credential.ts";
 import type { HeaderToken } from "../credentials/token-credential.ts";
 import { bearerTokenIn, callTokenHost, readTokenFile, type TokenAnswer } from "../credentials/token-host.ts";
-import type { Issued } from "../credentials/token-source.ts";
+import type { IssuedToken } from "../credentials/token-source.ts";
 
 export const defaultAuthority = "https://login.microsoftonline.com";
 
@@ -26,7 +26,7 @@ export async function issueByFederatedToken(
   application: EntraApplication,
   tokenFile: string,
   signal: AbortSignal,
-): Promise<Issued<HeaderToken>> {
+): Promise<IssuedToken<HeaderToken>> {
   const assertion = await readTokenFile(tokenFile, "the file in AZURE_FEDERATED_TOKEN_FILE");
   rememberIssuedSecret(assertion);
   return issueByEntra(
@@ -44,7 +44,7 @@ export async function issueByEntra(
   { authority, tenantId, clientId }: EntraApplication,
   proof: Readonly<Record<string, string>>,
   signal: AbortSignal,
-): Promise<Issued<HeaderToken>> {
+): Promise<IssuedToken<HeaderToken>> {
   const answer = await callTokenHost(
     {
       method: "POST",

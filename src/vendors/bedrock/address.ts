@@ -1,6 +1,6 @@
 import { dialectPath } from "../http/dialect-path.ts";
 import type { ProviderOptions } from "../options.ts";
-import type { Prepared } from "../provider.ts";
+import type { PreparedRequest } from "../provider.ts";
 import type { GivenSettings } from "../vendor.ts";
 
 /** Where a region's models are. China has a domain of its own. */
@@ -20,7 +20,7 @@ export function settingsIn(host: string): ProviderOptions {
 }
 
 /** Claude answers in Messages by InvokeModel; everything else is Converse. */
-export function runtimeTarget(prepared: Prepared): string {
+export function runtimeTarget(prepared: PreparedRequest): string {
   const { dialect, model, stream } = prepared;
   if (dialect !== "messages") return dialectPath(prepared);
   return `/model/${encodeURIComponent(model)}/${stream ? "invoke-with-response-stream" : "invoke"}`;
@@ -29,7 +29,7 @@ export function runtimeTarget(prepared: Prepared): string {
 /** OpenAI's own models have another endpoint than the open ones. */
 const ownModels = /(?:^|\.)gpt-\d/;
 
-export function mantleTarget(prepared: Prepared): string {
+export function mantleTarget(prepared: PreparedRequest): string {
   if (prepared.dialect === "messages") return `/anthropic/v1${dialectPath(prepared)}`;
   return `${ownModels.test(prepared.model) ? "/openai/v1" : "/v1"}${dialectPath(prepared)}`;
 }

@@ -9,7 +9,7 @@ import type { Receiver, Transfer } from "../../wire/transfer.ts";
 import { clockBehindMs } from "./clock-problem.ts";
 import { CredentialUnavailable } from "./credential.ts";
 import type { HeaderToken } from "./token-credential.ts";
-import type { Issued } from "./token-source.ts";
+import type { IssuedToken } from "./token-source.ts";
 
 export interface TokenRequest {
   readonly method: "GET" | "POST" | "PUT";
@@ -92,7 +92,7 @@ const unstatedLifeSeconds = 300;
 export function bearerTokenIn(
   { body }: TokenAnswer,
   moreHeaders: Readonly<Record<string, string>> = {},
-): Issued<HeaderToken> {
+): IssuedToken<HeaderToken> {
   const { access_token: token, expires_in: expiresIn } = body;
   if (typeof token !== "string" || !/^[\x21-\x7e]+$/.test(token)) {
     throw new CredentialUnavailable("the host that issues tokens answered without one");

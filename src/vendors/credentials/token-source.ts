@@ -3,13 +3,13 @@ import { abortAfter } from "../../base/loop/deadline.ts";
 import { CredentialUnavailable } from "./credential.ts";
 
 /** Something with a limited life that was just issued: a token, or a set of temporary keys. */
-export interface Issued<Token extends object> {
+export interface IssuedToken<Token extends object> {
   readonly token: Token;
   readonly lifeMs: number;
 }
 
 /** Asks for a new token. Rejects with a `CredentialUnavailable`. */
-export type Issue<Token extends object> = (signal: AbortSignal) => Promise<Issued<Token>>;
+export type Issue<Token extends object> = (signal: AbortSignal) => Promise<IssuedToken<Token>>;
 
 export interface TokenSourceOptions {
   readonly clock: Clock;
@@ -29,7 +29,7 @@ const maxPauseMs = 30_000;
 /** `setTimeout` fires at once if asked to wait longer. */
 const maxTimerMs = 2 ** 31 - 1;
 
-interface Held<Token> {
+interface HeldToken<Token> {
   readonly token: Token;
   readonly expiresAtMs: number;
   /** It was issued because the one before it was rejected, and has not been accepted yet. */
@@ -43,7 +43,7 @@ interface Held<Token> {
 export class TokenSource<Token extends object> {
   readonly #issue: Issue<Token>;
   readonly #options: TokenSourceOptions;
-  #held: Held<Token> | null = null;
+  #held: HeldToken<Token> | null = null;
   #issuing: Promise<Token> | null = null;
   #timer: ReturnType<typeof setTimeout> | null = null;
   #failure: { readonly error: CredentialUnavailable; readonly untilMs: number } | null = null;

@@ -3,7 +3,7 @@ import { nextLoopIteration } from "../../base/loop/next-iteration.ts";
 import { FetchTransfer } from "../../wire/fetch-transfer.ts";
 import type { Receiver, Transfer } from "../../wire/transfer.ts";
 import { readDefaultError } from "../http/default-error";
-import type { Prepared, Provider, ProviderSettings } from "../provider.ts";
+import type { PreparedRequest, Provider, ProviderSettings } from "../provider.ts";
 import { answerTo } from "./answer.ts";
 import { meteredAnswer } from "./metered.ts";
 import { abortable, pacedBody } from "./pace.ts";
@@ -27,14 +27,14 @@ export class DemoProvider implements Provider {
     this.settings = settings;
   }
 
-  send(prepared: Prepared, _credential: null, receiver: Receiver): Transfer {
+  send(prepared: PreparedRequest, _credential: null, receiver: Receiver): Transfer {
     return new FetchTransfer((signal) => this.respond(prepared, signal), receiver);
   }
 
   readonly readProviderError = readDefaultError;
 
   /** Like `fetch`: an abort rejects whatever is being waited for. */
-  async respond({ dialect, method, body: sent }: Prepared, signal: AbortSignal): Promise<Response> {
+  async respond({ dialect, method, body: sent }: PreparedRequest, signal: AbortSignal): Promise<Response> {
     // Like a provider's, its answer comes in a later turn of the event loop: clients that left are known by then.
     await nextLoopIteration();
     if (dialect !== "chat")

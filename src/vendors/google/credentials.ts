@@ -6,7 +6,7 @@ import type { Environment } from "../../base/system/environment.ts";
 import { type Credential, CredentialUnavailable } from "../credentials/credential.ts";
 import { type HeaderToken, tokenCredential } from "../credentials/token-credential.ts";
 import { bearerTokenIn, callTokenHost, readTokenFile } from "../credentials/token-host.ts";
-import type { Issued } from "../credentials/token-source.ts";
+import type { IssuedToken } from "../credentials/token-source.ts";
 import type { TokenSources } from "../credentials/token-sources.ts";
 import { issueByFederation } from "./external-account.ts";
 import { issueByKey, readGoogleKey } from "./service-account.ts";
@@ -33,7 +33,7 @@ async function issueByText(
   text: string,
   env: Environment,
   signal: AbortSignal,
-): Promise<Issued<HeaderToken>> {
+): Promise<IssuedToken<HeaderToken>> {
   const key = readGoogleKey(text);
   if (typeof key === "string") throw new CredentialUnavailable(`the key file ${key}`);
   if (key.type === "external_account") return issueByFederation(key, env, signal);
@@ -41,7 +41,7 @@ async function issueByText(
 }
 
 /** Application default credentials: the file that a variable names, gcloud's own, or the metadata server. */
-async function issueByDefault(env: Environment, signal: AbortSignal): Promise<Issued<HeaderToken>> {
+async function issueByDefault(env: Environment, signal: AbortSignal): Promise<IssuedToken<HeaderToken>> {
   const named = env["GOOGLE_APPLICATION_CREDENTIALS"];
   if (named) {
     const text = await readTokenFile(named, "the file in GOOGLE_APPLICATION_CREDENTIALS");
@@ -54,7 +54,7 @@ async function issueByDefault(env: Environment, signal: AbortSignal): Promise<Is
 }
 
 /** The token of the machine that the gateway runs on. https://cloud.google.com/compute/docs/metadata */
-async function issueByMetadata(env: Environment, signal: AbortSignal): Promise<Issued<HeaderToken>> {
+async function issueByMetadata(env: Environment, signal: AbortSignal): Promise<IssuedToken<HeaderToken>> {
   // Google's own libraries read this variable as well.
   const host = env["GCE_METADATA_HOST"] ?? "metadata.google.internal";
   const answer = await callTokenHost(

@@ -6,7 +6,7 @@ import { clockProblem } from "../credentials/clock-problem.ts";
 import { CredentialUnavailable } from "../credentials/credential.ts";
 import type { HeaderToken } from "../credentials/token-credential.ts";
 import { bearerTokenIn, callTokenHost, type TokenAnswer } from "../credentials/token-host.ts";
-import type { Issued } from "../credentials/token-source.ts";
+import type { IssuedToken } from "../credentials/token-source.ts";
 import { addressProblem, tokenScope } from "./key-fields.ts";
 import { readSubjectSource, type SubjectSource, subjectTokenOf } from "./subject-token.ts";
 
@@ -79,7 +79,7 @@ export async function issueByFederation(
   account: ExternalAccount,
   env: Environment,
   signal: AbortSignal,
-): Promise<Issued<HeaderToken>> {
+): Promise<IssuedToken<HeaderToken>> {
   const { impersonation, quotaProject } = account;
   const more: Record<string, string> = quotaProject === null ? {} : { "x-goog-user-project": quotaProject };
   const answer = await exchange(account, env, signal);
@@ -120,10 +120,10 @@ function basic({ id, secret }: { readonly id: string; readonly secret: string })
 /** https://cloud.google.com/iam/docs/reference/credentials/rest/v1/projects.serviceAccounts/generateAccessToken */
 async function impersonate(
   { url, lifeSeconds }: Impersonation,
-  { token }: Issued<HeaderToken>,
+  { token }: IssuedToken<HeaderToken>,
   moreHeaders: Readonly<Record<string, string>>,
   signal: AbortSignal,
-): Promise<Issued<HeaderToken>> {
+): Promise<IssuedToken<HeaderToken>> {
   const body = { scope: [tokenScope], lifetime: `${lifeSeconds}s` };
   const answer = await callTokenHost({ method: "POST", url, headers: token.headers, json: body }, signal);
   if (answer.status !== 200)

@@ -4,7 +4,7 @@ import { clockProblem } from "../credentials/clock-problem.ts";
 import { CredentialUnavailable } from "../credentials/credential.ts";
 import type { HeaderToken } from "../credentials/token-credential.ts";
 import { bearerTokenIn, callTokenHost, type TokenAnswer } from "../credentials/token-host.ts";
-import type { Issued } from "../credentials/token-source.ts";
+import type { IssuedToken } from "../credentials/token-source.ts";
 import { type ExternalAccount, readExternalAccount } from "./external-account.ts";
 import { addressProblem, tokenScope } from "./key-fields.ts";
 
@@ -89,7 +89,7 @@ export async function issueByKey(
   key: OwnKey,
   wallMs: number,
   signal: AbortSignal,
-): Promise<Issued<HeaderToken>> {
+): Promise<IssuedToken<HeaderToken>> {
   const form =
     key.type === "service_account"
       ? {

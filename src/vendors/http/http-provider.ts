@@ -6,7 +6,13 @@ import { isBehindProxy } from "../../wire/proxy.ts";
 import type { Receiver, Transfer } from "../../wire/transfer.ts";
 import type { Credential, CredentialHeaders, CredentialUse } from "../credentials/credential.ts";
 import { type KeyScheme, keyCredential } from "../credentials/static-header.ts";
-import type { ErrorResponse, Prepared, Provider, ProviderError, ProviderSettings } from "../provider.ts";
+import type {
+  ErrorResponse,
+  PreparedRequest,
+  Provider,
+  ProviderError,
+  ProviderSettings,
+} from "../provider.ts";
 import type { Vendor, VendorContext } from "../vendor.ts";
 import { readDefaultError } from "./default-error";
 import { DeferredTransfer } from "./deferred-transfer.ts";
@@ -23,9 +29,9 @@ export interface HttpVendorOptions {
   /** What it takes instead of API keys. */
   readonly credentials?: readonly Credential[] | undefined;
   /** The request's target below the base URL, if it is not the dialect's default. */
-  target?(prepared: Prepared): string;
+  target?(prepared: PreparedRequest): string;
   /** The headers that the vendor understands, if it does not understand all of the dialect's. */
-  adaptHeaders?(headers: ForwardedHeaders, prepared: Prepared): ForwardedHeaders;
+  adaptHeaders?(headers: ForwardedHeaders, prepared: PreparedRequest): ForwardedHeaders;
   /** Turns the vendor's framing into server-sent events, if it has one of its own. */
   receive?(receiver: Receiver): FramedReceiver;
   /** Reads the vendor's errors, if it does not use the usual formats. */
@@ -84,11 +90,11 @@ export class HttpProvider implements Provider {
       : new HttpClient(serverAddressOf(url), dial === undefined ? {} : { dial });
   }
 
-  url(prepared: Prepared): string {
+  url(prepared: PreparedRequest): string {
     return this.#base.origin + this.#path(this.#target(prepared));
   }
 
-  headers(prepared: Prepared, credential: CredentialUse | null): Record<string, string> {
+  headers(prepared: PreparedRequest, credential: CredentialUse | null): Record<string, string> {
     const headers = {
       ...this.#dialectHeaders(prepared),
       ...this.#fixed(credential).values,
@@ -99,7 +105,12 @@ export class HttpProvider implements Provider {
     return { ...headers, ...credential.sign({ host, target, headers, body: prepared.body }) };
   }
 
-  send(prepared: Prepared, credential: CredentialUse | null, receiver: Receiver, caller: string): Transfer {
+  send(
+    prepared: PreparedRequest,
+    credential: CredentialUse | null,
+    receiver: Receiver,
+    caller: string,
+  ): Transfer {
     const framed = this.#options.receive?.(receiver);
     if (framed === undefined) return this.#sendWhenReady(prepared, credential, receiver, caller);
     const transfer = this.#sendWhenReady(prepared, credential, framed, caller);
@@ -116,7 +127,7 @@ export class HttpProvider implements Provider {
   }
 
   #sendWhenReady(
-    prepared: Prepared,
+    prepared: PreparedRequest,
     credential: CredentialUse | null,
     receiver: Receiver,
     caller: string,
@@ -126,7 +137,12 @@ export class HttpProvider implements Provider {
     return new DeferredTransfer(waiting, () => this.#send(prepared, credential, receiver, caller), receiver);
   }
 
-  #send(prepared: Prepared, credential: CredentialUse | null, receiver: Receiver, caller: string): Transfer {
+  #send(
+    prepared: PreparedRequest,
+    credential: CredentialUse | null,
+    receiver: Receiver,
+    caller: string,
+  ): Transfer {
     if (this.#client === null || prepared.file !== undefined) {
       return this.#sendByFetch(prepared, credential, receiver);
     }
@@ -138,7 +154,7 @@ export class HttpProvider implements Provider {
   }
 
   /** Through a proxy, or from a file, which it reads as the server takes it. */
-  #sendByFetch(prepared: Prepared, credential: CredentialUse | null, receiver: Receiver): Transfer {
+  #sendByFetch(prepared: PreparedRequest, credential: CredentialUse | null, receiver: Receiver): Transfer {
     const { file, trace } = prepared;
     const type = file === undefined ? {} : { "content-type": file.contentType };
     const headers = { ...this.headers(prepared, credential), ...trace, ...type };
@@ -147,7 +163,7 @@ export class HttpProvider implements Provider {
     return new FetchTransfer((signal) => fetch(this.url(prepared), { ...init, signal }), receiver);
   }
 
-  #target(prepared: Prepared): string {
+  #target(prepared: PreparedRequest): string {
     return this.#options.target?.(prepared) ?? dialectPath(prepared);
   }
 
@@ -155,12 +171,12 @@ export class HttpProvider implements Provider {
     return this.#base.path + target;
   }
 
-  #dialectHeaders(prepared: Prepared): ForwardedHeaders {
+  #dialectHeaders(prepared: PreparedRequest): ForwardedHeaders {
     const headers = providerDialect(prepared.dialect).requestHeaders(prepared.headers);
     return this.#options.adaptHeaders?.(headers, prepared) ?? headers;
   }
 
-  #head(prepared: Prepared, credential: CredentialUse | null): string {
+  #head(prepared: PreparedRequest, credential: CredentialUse | null): string {
     const target = this.#target(prepared);
     if (credential?.sign !== undefined)
       return this.#start(target) + linesOf(this.headers(prepared, credential));

@@ -1,7 +1,7 @@
 import { readGoogleKey } from "../google/service-account.ts";
 import { dialectPath } from "../http/dialect-path.ts";
 import type { ProviderOptions } from "../options.ts";
-import type { Prepared, ProviderSettings } from "../provider.ts";
+import type { PreparedRequest, ProviderSettings } from "../provider.ts";
 
 export const defaultLocation = "global";
 
@@ -27,7 +27,11 @@ export function projectOf({ options }: Pick<ProviderSettings, "options">): strin
 }
 
 /** The request's target. The model's name is part of it, but for open models and for counting Claude's tokens. */
-export function targetOf(prepared: Prepared, project: string | null, location = defaultLocation): string {
+export function targetOf(
+  prepared: PreparedRequest,
+  project: string | null,
+  location = defaultLocation,
+): string {
   const place = project === null ? "" : `/projects/${project}/locations/${location}`;
   switch (prepared.dialect) {
     case "messages":
@@ -40,13 +44,13 @@ export function targetOf(prepared: Prepared, project: string | null, location = 
   }
 }
 
-function claudeMethod({ model, purpose, stream }: Prepared): string {
+function claudeMethod({ model, purpose, stream }: PreparedRequest): string {
   if (purpose === "countTokens") return "count-tokens:rawPredict";
   return `${segment(model)}:${stream ? "streamRawPredict" : "rawPredict"}`;
 }
 
 /** A tuned model is an endpoint, whose name is a number. */
-function geminiMethod({ model, purpose, method, stream }: Prepared): string {
+function geminiMethod({ model, purpose, method, stream }: PreparedRequest): string {
   const place = /^\d+$/.test(model) ? `endpoints/${model}` : `publishers/google/models/${segment(model)}`;
   if (purpose !== "generate") return `${place}:${method ?? purpose}`;
   return `${place}:${stream ? "streamGenerateContent?alt=sse" : "generateContent"}`;

@@ -8,12 +8,12 @@ import { issueByChain } from "../../../src/vendors/aws/chain.ts";
 import { addressOf, mantleTarget, runtimeTarget } from "../../../src/vendors/bedrock/address.ts";
 import { adviseOnBedrock, bedrock } from "../../../src/vendors/bedrock/index.ts";
 import { readBedrockError } from "../../../src/vendors/bedrock/provider-error";
-import type { ErrorResponse, Prepared } from "../../../src/vendors/provider.ts";
+import type { ErrorResponse, PreparedRequest } from "../../../src/vendors/provider.ts";
 import { load } from "../../config/fixtures.ts";
 import { json, text } from "../../support/answers.ts";
 import { startProvider } from "../../support/provider.ts";
 
-const asked: Prepared = {
+const asked: PreparedRequest = {
   dialect: "converse",
   purpose: "generate",
   model: "eu.anthropic.claude-sonnet-4-5-20250929-v1:0",
@@ -26,7 +26,7 @@ test("B01: the region's address, also in China, and each operation's path", () =
   const of = (region: string) => addressOf({ baseUrl: undefined, dialects: undefined, options: { region } });
   expect(of("eu-central-1")).toBe("https://bedrock-runtime.eu-central-1.amazonaws.com");
   expect(of("cn-north-1")).toBe("https://bedrock-runtime.cn-north-1.amazonaws.com.cn");
-  const operation = (prepared: Prepared) => runtimeTarget(prepared).split("/").at(-1);
+  const operation = (prepared: PreparedRequest) => runtimeTarget(prepared).split("/").at(-1);
   expect(operation(asked)).toBe("converse");
   expect(operation({ ...asked, stream: true })).toBe("converse-stream");
   expect(operation({ ...asked, dialect: "messages" })).toBe("invoke");

@@ -4,7 +4,7 @@ import { clockProblem } from "../../../src/vendors/credentials/clock-problem.ts"
 import { CredentialUnavailable } from "../../../src/vendors/credentials/credential.ts";
 import { tokenCredential } from "../../../src/vendors/credentials/token-credential.ts";
 import { bearerTokenIn, callTokenHost } from "../../../src/vendors/credentials/token-host.ts";
-import { type Issued, TokenSource } from "../../../src/vendors/credentials/token-source.ts";
+import { type IssuedToken, TokenSource } from "../../../src/vendors/credentials/token-source.ts";
 import { TokenSources } from "../../../src/vendors/credentials/token-sources.ts";
 import { json, text } from "../../support/answers.ts";
 import { FakeClock } from "../../support/clock.ts";
@@ -22,7 +22,7 @@ class Issuer {
   failure: string | null = null;
   gate: Promise<void> = Promise.resolve();
 
-  readonly issue = async (): Promise<Issued<Numbered>> => {
+  readonly issue = async (): Promise<IssuedToken<Numbered>> => {
     this.issued += 1;
     const number = this.issued;
     await this.gate;

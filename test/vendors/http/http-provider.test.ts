@@ -3,7 +3,7 @@ import { clientDialect } from "../../../src/dialects/registry.ts";
 import { pickResponse } from "../../../src/upstream/call/shown-headers.ts";
 import type { CredentialUse } from "../../../src/vendors/credentials/credential.ts";
 import { HttpProvider } from "../../../src/vendors/http/http-provider.ts";
-import type { Prepared, ProviderSettings } from "../../../src/vendors/provider.ts";
+import type { PreparedRequest, ProviderSettings } from "../../../src/vendors/provider.ts";
 import { createProvider, type VendorKind } from "../../../src/vendors/registry.ts";
 import { collectAnswer } from "../../../src/wire/collect.ts";
 import { startProvider } from "../../support/provider.ts";
@@ -22,9 +22,9 @@ function keyOf(it: HttpProvider, index = 0): CredentialUse | null {
   return it.credentials[index]?.use() ?? null;
 }
 
-type Asked = Prepared["dialect"] | "count_tokens";
+type Asked = PreparedRequest["dialect"] | "count_tokens";
 
-function asking(what: Asked, headers: Prepared["headers"] = {}): Prepared {
+function asking(what: Asked, headers: PreparedRequest["headers"] = {}): PreparedRequest {
   if (what === "count_tokens") return prepared({ dialect: "messages", purpose: "countTokens", headers });
   return prepared({ dialect: what, headers });
 }

@@ -3,7 +3,7 @@ import type { JsonObject } from "../../../src/base/json.ts";
 import { errorStatus } from "../../../src/upstream/failure.ts";
 import { withoutSystemTurns } from "../../../src/vendors/claude/conversation.ts";
 import { HttpProvider } from "../../../src/vendors/http/http-provider.ts";
-import type { Prepared } from "../../../src/vendors/provider.ts";
+import type { PreparedRequest } from "../../../src/vendors/provider.ts";
 import { createProvider } from "../../../src/vendors/registry.ts";
 import { claudeHeaders } from "../../../src/vendors/vertex/index.ts";
 import { load } from "../../config/fixtures.ts";
@@ -22,7 +22,8 @@ function configured(lines: string, model = "gemini-3-pro", more = "") {
 }
 
 const adc = 'credentials = "adc"\nproject = "p1"';
-const url = (lines: string, changes: Partial<Prepared>) => configured(lines).provider.url(prepared(changes));
+const url = (lines: string, changes: Partial<PreparedRequest>) =>
+  configured(lines).provider.url(prepared(changes));
 
 describe("addresses", () => {
   test("V01, T09: each location has its host, and global has none in its name", () => {

@@ -12,10 +12,10 @@ import {
   type MeteredAnswer,
   type MeteredDemand,
   type MeteredModel,
+  type MeteredReading,
   type MeteredRoute,
   maxTokenIds,
   openAiFormat,
-  type ReadMetered,
   type RequestedForm,
 } from "../route.ts";
 import { listed, textsOrTokenIds } from "../texts.ts";
@@ -91,7 +91,7 @@ function rejectUncountable(body: JsonObject): void {
   throw invalidRequest("The best of several answers cannot be streamed: `best_of` must be `n`.", "best_of");
 }
 
-function passAnswer(answer: MeteredAnswer, { body: requested }: RequestedForm): ReadMetered {
+function passAnswer(answer: MeteredAnswer, { body: requested }: RequestedForm): MeteredReading {
   const body = parseAnswer(answer);
   if (!Array.isArray(body["choices"])) throw malformedAnswer("it has no choices");
   return {

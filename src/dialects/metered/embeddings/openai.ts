@@ -3,7 +3,7 @@ import { isObject, type Json, type JsonObject, tryParse } from "../../../base/js
 import { closeBracket, comma, openBracket, quote } from "../../json/json-bytes.ts";
 import { listOf, objectOf } from "../../json/json-fields.ts";
 import { inputUsage, isTokenCount } from "../../usage/usage-figures.ts";
-import type { MeteredAnswer, MeteredFormat, ReadMetered, RequestedForm } from "../route.ts";
+import type { MeteredAnswer, MeteredFormat, MeteredReading, RequestedForm } from "../route.ts";
 import { dimensionsOf } from "./request.ts";
 import { byIndex, floatBytes, isLength, joined, vectorsOf, wantsBase64 } from "./vectors.ts";
 
@@ -37,7 +37,7 @@ const space = 0x20;
 const equals = 0x3d;
 
 /** The provider's own bytes if its vectors are those that were asked for, and its usage has what clients require. */
-function passOpenAi({ pieces, inputs }: MeteredAnswer, requested: RequestedForm): ReadMetered | null {
+function passOpenAi({ pieces, inputs }: MeteredAnswer, requested: RequestedForm): MeteredReading | null {
   const outline = readLengths(pieces, wantsBase64(requested));
   if (outline === null || !isWholeUsage(outline["usage"])) return null;
   if (inputs !== null && !hasIndexes(listOf(outline["data"]), inputs)) return null;
@@ -50,7 +50,7 @@ function isWholeUsage(usage: Json | undefined): boolean {
   );
 }
 
-function readOpenAi(answers: readonly MeteredAnswer[], requested: RequestedForm): ReadMetered {
+function readOpenAi(answers: readonly MeteredAnswer[], requested: RequestedForm): MeteredReading {
   return joined(answers, requested, ({ data, usage }) => ({
     vectors: vectorsOf(byIndex(data), (item) => item["embedding"]),
     tokens: tokensIn(usage),

@@ -4,7 +4,7 @@ import { malformedAnswer } from "../../errors/failure.ts";
 import { objectOf } from "../../json/json-fields.ts";
 import { parseAnswer } from "../../json/outline.ts";
 import { inputUsage } from "../../usage/usage-figures.ts";
-import type { MeteredAnswer, MeteredFormat, ReadMetered, RequestedForm } from "../route.ts";
+import type { MeteredAnswer, MeteredFormat, MeteredReading, RequestedForm } from "../route.ts";
 
 /** A vector as providers send it: floats, or base64 of little-endian numbers of 32 bits. */
 export type Vector = readonly number[] | string;
@@ -132,7 +132,7 @@ export function joined(
   answers: readonly MeteredAnswer[],
   requested: RequestedForm,
   find: FindVectors,
-): ReadMetered {
+): MeteredReading {
   const found = answers.map((answer) => {
     const { vectors, ...figures } = find(parseAnswer(answer), answer.countedInput);
     return { vectors: rejectOthers(vectors, answer.inputs), ...figures };

@@ -11,10 +11,10 @@ import {
   type MeteredDemand,
   type MeteredFigures,
   type MeteredModel,
+  type MeteredReading,
   type MeteredRoute,
   openAiFormat,
   type PricedNames,
-  type ReadMetered,
   type RequestedForm,
   type RouteBody,
 } from "../route.ts";
@@ -62,7 +62,7 @@ function demand(
 }
 
 /** The images themselves are not parsed: they take megabytes. Of those that have another form, as many have come as were asked for. */
-function passImages({ bytes }: MeteredAnswer, requested: RequestedForm): ReadMetered {
+function passImages({ bytes }: MeteredAnswer, requested: RequestedForm): MeteredReading {
   const { data, usage } = readOutline(bytes, "data");
   if (!Array.isArray(data)) throw malformedAnswer("it has no images");
   const images = data.length || countMembers(bytes, ["b64_json", "url"]);

@@ -6,9 +6,9 @@ import { parseAnswer, readOutline } from "../../json/outline.ts";
 import { inputUsage, isTokenCount } from "../../usage/usage-figures.ts";
 import {
   type MeteredAnswer,
+  type MeteredReading,
   type MeteredRoute,
   openAiFormat,
-  type ReadMetered,
   type RequestedForm,
 } from "../route.ts";
 import { documentsOf, queryOf, rerankRequest, rerankResponse, wholeQuery } from "./request.ts";
@@ -82,7 +82,7 @@ export const rerank: MeteredRoute = {
 };
 
 /** `results`, or `data` as Voyage has it. */
-function passRanking({ bytes }: MeteredAnswer, requested: RequestedForm): ReadMetered {
+function passRanking({ bytes }: MeteredAnswer, requested: RequestedForm): MeteredReading {
   const { results, data, usage, meta } = readOutline(bytes, "results");
   if (!Array.isArray(results) && !Array.isArray(data)) throw malformedAnswer("it has no results");
   const billed = objectOf(objectOf(meta)?.["billed_units"]);
@@ -109,7 +109,7 @@ function tokensIn(figures: Json | undefined): ReportedUsage | null {
 }
 
 /** Under both names: Continue reads `data`, everybody else `results`. */
-function writeRanking(answer: MeteredAnswer | undefined, requested: RequestedForm): ReadMetered {
+function writeRanking(answer: MeteredAnswer | undefined, requested: RequestedForm): MeteredReading {
   const { results } = answer === undefined ? {} : parseAnswer(answer);
   if (!Array.isArray(results)) throw malformedAnswer("it has no results");
   const list = JSON.stringify(results);

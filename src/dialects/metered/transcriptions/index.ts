@@ -13,10 +13,10 @@ import {
   type MeteredDemand,
   type MeteredFigures,
   type MeteredModel,
+  type MeteredReading,
   type MeteredRoute,
   openAiFormat,
   type PricedNames,
-  type ReadMetered,
   type RequestedForm,
   type RouteBody,
 } from "../route.ts";
@@ -115,7 +115,7 @@ function numberIn(value: Json | undefined): number | null {
   return typeof number === "number" && Number.isFinite(number) && number >= 0 ? number : null;
 }
 
-function passTranscript(answer: MeteredAnswer, requested: RequestedForm): ReadMetered {
+function passTranscript(answer: MeteredAnswer, requested: RequestedForm): MeteredReading {
   if (answer.contentType?.includes("json") !== true) {
     return { written: null, ...unreported(requested), produced: Buffer.from(answer.bytes).toString() };
   }
