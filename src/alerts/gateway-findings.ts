@@ -21,13 +21,13 @@ export function gatewayFindings(
   { settings, deploymentHealth, droppedContent }: GatewayState,
   nowMs: number,
 ): Finding[] {
-  const { leftOut, source, server } = settings();
+  const { skippedModels, source, server } = settings();
   const health = deploymentHealth();
   const dropped = droppedContent?.() ?? null;
   return [
     ...failingProviders(health),
     ...answeredProviders(health, nowMs),
-    ...leftOut.map(({ model, reason }) => ({
+    ...skippedModels.map(({ model, reason }) => ({
       ...plain,
       kind: "model_unavailable" as const,
       subject: { type: "model" as const, id: model, label: model },

@@ -9,10 +9,10 @@ const headerName = /^[a-z0-9-]+$/;
 
 export function adminSettings(config: ConfigFile, context: LoadContext): AdminSettings {
   const { problems } = context;
-  const { token, ...given } = validFields(config.admin, "admin", problems);
+  const { token, ...configured } = validFields(config.admin, "admin", problems);
   const fromEnvironment = context.env["SLUICE_ADMIN_TOKEN"]?.trim() || undefined;
   const isInFile = fromEnvironment === undefined && token !== undefined;
-  const written = isInFile ? { ...given, token } : given;
+  const written = isInFile ? { ...configured, token } : configured;
   const admin = decode(configSchema.properties.admin, written, "admin", context);
   const { publicUrl, members } = admin;
   if (publicUrl !== null && !isPlainOrigin(publicUrl)) {

@@ -44,11 +44,11 @@ type Value<Field extends TSchema> = Field extends { readonly [unit]: Unit }
       ? DecodedSection<Fields>
       : Unchanging<Static<Field>>;
 
-type Unchanging<Given> = Given extends readonly (infer Item)[]
+type Unchanging<Configured> = Configured extends readonly (infer Item)[]
   ? readonly Item[]
-  : Given extends Record<string, unknown>
-    ? Readonly<Given>
-    : Given;
+  : Configured extends Record<string, unknown>
+    ? Readonly<Configured>
+    : Configured;
 
 /** What the marks and JSON Schema say about one option. */
 interface DescribedOption extends Marks {
@@ -89,23 +89,23 @@ function optionsIn(properties: TProperties): readonly NamedOption[] {
 /** Decodes the fields of a section that have no problem. Secrets that cannot be read are reported to the context. */
 export function decode<Fields extends TProperties>(
   schema: TObject<Fields>,
-  given: object | undefined,
+  configured: object | undefined,
   path: string,
   context: LoadContext,
 ): DecodedSection<Fields> {
-  return decodeAccepted(schema, { ...validFields(given, path, context.problems) }, path, context);
+  return decodeAccepted(schema, { ...validFields(configured, path, context.problems) }, path, context);
 }
 
 /** Decodes values that the schema has already accepted. */
 export function decodeAccepted<Fields extends TProperties>(
   schema: TObject<Fields>,
-  given: Readonly<Record<string, unknown>>,
+  configured: Readonly<Record<string, unknown>>,
   path: string,
   context: LoadContext,
 ): DecodedSection<Fields> {
   const settings: Record<string, unknown> = {};
   for (const { name, setting, field, isPlain } of optionsIn(schema.properties)) {
-    const value = given[name] ?? field.default ?? emptyValue(field);
+    const value = configured[name] ?? field.default ?? emptyValue(field);
     settings[setting] =
       isPlain || value === null ? value : decodeValue(field, value, `${path}.${name}`, context);
   }
@@ -128,6 +128,11 @@ function emptyValue({ type, patternProperties }: DescribedOption): unknown {
 }
 
 /** A section inside a section is used as a whole, or not at all. */
-function decodeSection(schema: TObject, given: object, path: string, context: LoadContext): object | null {
-  return context.problems.isValidAt(path) ? decode(schema, given, path, context) : null;
+function decodeSection(
+  schema: TObject,
+  configured: object,
+  path: string,
+  context: LoadContext,
+): object | null {
+  return context.problems.isValidAt(path) ? decode(schema, configured, path, context) : null;
 }

@@ -127,7 +127,7 @@ function* settingsFrom(
   const models = yield* buildModels(sound, catalogIds, { providers, server: settings.server, context });
   yield;
   const warnings = [
-    ...leftOutWarnings(sound, providers, models),
+    ...skippedWarnings(sound, providers, models),
     ...(models.length === 0 && problems.all.length === 0 ? [noModel(sound)] : []),
     ...context.warnings,
     ...lintOptions(sound, context),
@@ -136,12 +136,12 @@ function* settingsFrom(
     ...lintConversations(settings, context.places),
   ];
   yield;
-  const leftOut = leftOutModels(sound, providers, models);
+  const skippedModels = findSkippedModels(sound, providers, models);
   return {
     ...settings,
     models,
     catalogRules: rules,
-    leftOut,
+    skippedModels,
     named: namesOf(sound),
     isDemo: isDemo(config),
     warnings,
@@ -173,33 +173,33 @@ function contentSettings(config: ConfigFile, context: LoadContext): Pick<Setting
   return { content: config.content === undefined ? null : content, bodyLimits };
 }
 
-function tracingSettings({ tracing: given }: ConfigFile, context: LoadContext): Settings["tracing"] {
-  if (given === undefined || !context.problems.isValidAt("tracing")) return null;
-  const tracing = decode(sections.tracing, given, "tracing", context);
-  const { headers, unset } = resolveHeaders(given.headers, "tracing.headers", context);
+function tracingSettings({ tracing: configured }: ConfigFile, context: LoadContext): Settings["tracing"] {
+  if (configured === undefined || !context.problems.isValidAt("tracing")) return null;
+  const tracing = decode(sections.tracing, configured, "tracing", context);
+  const { headers, unset } = resolveHeaders(configured.headers, "tracing.headers", context);
   if (unset === null) return { ...tracing, headers };
   context.warnings.push(`tracing is off: ${unset}`);
   return null;
 }
 
 /** Off, with a warning, if the address or the secret is not set: without the secret they would go out unsigned. */
-function alertSettings({ alerts: given }: ConfigFile, context: LoadContext): Settings["alerts"] {
-  if (given === undefined || !context.problems.isValidAt("alerts")) return null;
-  const { url, ...alerts } = decode(sections.alerts, given, "alerts", context);
-  if (url === null || (alerts.secret === null && given.secret !== undefined)) return null;
+function alertSettings({ alerts: configured }: ConfigFile, context: LoadContext): Settings["alerts"] {
+  if (configured === undefined || !context.problems.isValidAt("alerts")) return null;
+  const { url, ...alerts } = decode(sections.alerts, configured, "alerts", context);
+  if (url === null || (alerts.secret === null && configured.secret !== undefined)) return null;
   if (/^https?:$/.test(URL.parse(url)?.protocol ?? "")) return { ...alerts, url };
   context.problems.add("alerts.url", "must be an address that begins with http:// or https://");
   return null;
 }
 
 /** For each provider left out, names the models that clients will miss. */
-function leftOutWarnings(
+function skippedWarnings(
   config: ConfigFile,
   providers: Providers,
   served: readonly ModelSettings[],
 ): string[] {
   const notServed = unserved(config, served);
-  return [...providers.leftOut].map(([name, reason]) => {
+  return [...providers.skipped].map(([name, reason]) => {
     const lost = notServed.filter((model) => providersOf(model).includes(name)).map(({ id }) => id);
     const models = lost.length === 0 ? "" : `; not listed: ${lost.join(", ")}`;
     return `provider "${name}" is left out: ${reason}${models}`;
@@ -207,13 +207,13 @@ function leftOutWarnings(
 }
 
 /** The other way round: each model with what its providers lack. */
-function leftOutModels(
+function findSkippedModels(
   config: ConfigFile,
-  { leftOut }: Providers,
+  { skipped }: Providers,
   served: readonly ModelSettings[],
-): Settings["leftOut"] {
+): Settings["skippedModels"] {
   return unserved(config, served).map((model) => {
-    const reasons = providersOf(model).flatMap((name) => leftOut.get(name) ?? []);
+    const reasons = providersOf(model).flatMap((name) => skipped.get(name) ?? []);
     return { model: model.id, reason: [...new Set(reasons)].join("; ") };
   });
 }

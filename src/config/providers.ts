@@ -3,7 +3,7 @@ import { providerDialect } from "../dialects/registry.ts";
 import { byApiKey, type ProviderOptions, type VendorOptionName } from "../vendors/options.ts";
 import type { ProviderSettings, Timeouts } from "../vendors/provider.ts";
 import { vendorOf } from "../vendors/registry.ts";
-import type { GivenSettings, Vendor, VendorDefaults } from "../vendors/vendor.ts";
+import type { ConfiguredSettings, Vendor, VendorDefaults } from "../vendors/vendor.ts";
 import { decode, settingName } from "./decode.ts";
 import { milliseconds } from "./duration.ts";
 import { resolveHeaders } from "./headers.ts";
@@ -19,7 +19,7 @@ export interface Providers {
   /** Every name in the file, usable or not. Models may refer to all of them. */
   readonly named: ReadonlySet<string>;
   /** Providers that cannot be used, with the reason. */
-  readonly leftOut: ReadonlyMap<string, string>;
+  readonly skipped: ReadonlyMap<string, string>;
 }
 
 const providerName = new RegExp(providerNamePattern);
@@ -27,8 +27,8 @@ const providerName = new RegExp(providerNamePattern);
 export function loadProviders(config: ConfigFile, context: LoadContext): Providers {
   const usable = new Map<string, ProviderSettings>();
   const named = new Set<string>();
-  const leftOut = new Map<string, string>();
-  if (!isObject(config.providers)) return { usable, named, leftOut };
+  const skipped = new Map<string, string>();
+  if (!isObject(config.providers)) return { usable, named, skipped };
   for (const [name, provider] of Object.entries(config.providers)) {
     named.add(name);
     if (name === "all")
@@ -43,10 +43,10 @@ export function loadProviders(config: ConfigFile, context: LoadContext): Provide
     if (kind === undefined) continue;
     const loaded = loadProvider(name, { kind, ...rest }, context);
     if (!context.problems.isValidAt(path)) continue;
-    if (typeof loaded === "string") leftOut.set(name, loaded);
+    if (typeof loaded === "string") skipped.set(name, loaded);
     else usable.set(name, loaded);
   }
-  return { usable, named, leftOut };
+  return { usable, named, skipped };
 }
 
 /** The provider, or the reason why it is left out. */
@@ -58,9 +58,9 @@ function loadProvider(
   const path = `providers.${name}`;
   const vendor = vendorOf(provider.kind);
   const { options, unset: unsetOption } = loadOptions(path, provider, vendor, context);
-  const given = { baseUrl: provider.base_url, dialects: provider.dialects, options };
-  const vendorDefaults: VendorDefaults = { ...vendor.defaults, ...vendor.defaultsFor?.(given) };
-  const baseUrl = checkBaseUrl(provider, vendor, given, path, context);
+  const stated = { baseUrl: provider.base_url, dialects: provider.dialects, options };
+  const vendorDefaults: VendorDefaults = { ...vendor.defaults, ...vendor.defaultsFor?.(stated) };
+  const baseUrl = checkBaseUrl(provider, vendor, stated, path, context);
   const keys = loadApiKeys(name, provider, vendor, context);
   const { headers, unset: unsetHeader } = resolveHeaders(provider.headers, `${path}.headers`, context);
   const reason = unsetOption ?? (typeof keys === "string" ? keys : unsetHeader);
@@ -121,7 +121,7 @@ function loadApiKeys(
 function checkBaseUrl(
   provider: ProviderConfig,
   vendor: Vendor,
-  given: GivenSettings,
+  stated: ConfiguredSettings,
   providerPath: string,
   context: LoadContext,
 ): string {
@@ -129,7 +129,7 @@ function checkBaseUrl(
   const path = `${providerPath}.base_url`;
   const url = provider.base_url;
   if (url === undefined) {
-    const derived = baseUrl.derive?.(given) ?? baseUrl.default;
+    const derived = baseUrl.derive?.(stated) ?? baseUrl.default;
     // A setting that is wrong is not missing.
     const isWrong = !context.problems.isValidAt(`${providerPath}.${baseUrl.alternative}`);
     if (derived === null && !isWrong) {
@@ -149,15 +149,19 @@ function checkBaseUrl(
     const at = context.places.describe(path);
     const pathWarning = operationWarning(parsed.pathname) ?? baseUrl.pathWarning(parsed.pathname);
     if (pathWarning !== null) context.warnings.push(`${at} ${pathWarning}`);
-    for (const contradiction of contradictions(vendor, parsed.host, given.options))
+    for (const contradiction of contradictions(vendor, parsed.host, stated.options))
       context.warnings.push(`${at} ${contradiction}`);
   }
   return url;
 }
 
 /** The address decides where requests go, but other settings may decide for what they are signed or paid. */
-function contradictions({ baseUrl, optionDefaults }: Vendor, host: string, given: ProviderOptions): string[] {
-  const configured: ProviderOptions = { ...optionDefaults, ...given };
+function contradictions(
+  { baseUrl, optionDefaults }: Vendor,
+  host: string,
+  stated: ProviderOptions,
+): string[] {
+  const configured: ProviderOptions = { ...optionDefaults, ...stated };
   return Object.entries(baseUrl.settingsIn?.(host) ?? {}).flatMap(([name, expected]) => {
     // The cast holds because these are options too.
     const value = configured[name as VendorOptionName];

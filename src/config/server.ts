@@ -24,7 +24,7 @@ export function serverSettings(
   cwd: string,
   context: LoadContext,
 ): ServerSettings {
-  const given = validFields(config.server, "server", context.problems);
+  const configured = validFields(config.server, "server", context.problems);
   const server = decode(sections.server, config.server, "server", context);
   if (server.reusePort && process.platform !== "linux") {
     context.problems.add("server.reuse_port", "works on Linux alone; give each process a port of its own");
@@ -33,7 +33,7 @@ export function serverSettings(
   checkOrigins(config, context);
   const hostFromEnvironment = context.env["SLUICE_HOST"] || undefined;
   checkHost("SLUICE_HOST", hostFromEnvironment, context);
-  checkHost("server.host", given.host, context);
+  checkHost("server.host", configured.host, context);
   return {
     ...server,
     host: flags.host ?? hostFromEnvironment ?? server.host,
@@ -41,7 +41,7 @@ export function serverSettings(
     data: resolveDataDir({
       flag: flags.data,
       env: context.env,
-      configured: given.data,
+      configured: configured.data,
       cwd,
       folder: context.folder,
     }),
@@ -161,11 +161,11 @@ export function webSocketSettings(
   { maxBodyBytes }: ServerSettings,
   context: LoadContext,
 ): Settings["websocket"] {
-  const given = decode(sections.websocket, config.websocket, "websocket", context);
+  const configured = decode(sections.websocket, config.websocket, "websocket", context);
   const messageBytes = Math.min(maxMessageBytes, maxBodyBytes);
   return {
-    ...given,
-    maxConnections: given.maxConnections ?? socketsInAll(config, messageBytes),
+    ...configured,
+    maxConnections: configured.maxConnections ?? socketsInAll(config, messageBytes),
     maxMessageBytes: messageBytes,
   };
 }

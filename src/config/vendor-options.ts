@@ -85,11 +85,11 @@ function checkAuthentication(
   { problems }: LoadContext,
 ): boolean {
   const all = new Set(authentication.flatMap(({ needs, mayHave = [] }) => [...needs, ...mayHave]));
-  const given = [...all].filter((name) => provider[name] !== undefined);
-  if (given.length === 0) return true;
-  const way = authentication.find((each) => given.every((name) => belongsTo(each, name)));
+  const present = [...all].filter((name) => provider[name] !== undefined);
+  if (present.length === 0) return true;
+  const way = authentication.find((each) => present.every((name) => belongsTo(each, name)));
   if (way === undefined) {
-    problems.add(path, `${listed(given)} belong to different ways to authenticate; keep one of them`);
+    problems.add(path, `${listed(present)} belong to different ways to authenticate; keep one of them`);
     return false;
   }
   const missing = way.needs.filter((name) => provider[name] === undefined);

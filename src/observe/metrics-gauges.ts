@@ -17,7 +17,7 @@ export interface Gauges {
   readonly residentBytes: number;
   readonly journal: JournalGauges;
   /** How much needs the operator's attention, by kind. */
-  readonly attention: readonly { readonly kind: string; readonly findings: number }[];
+  readonly activeAlerts: readonly { readonly kind: string; readonly count: number }[];
   readonly accounts: readonly AccountGauges[];
   readonly breakers: readonly {
     readonly deployment: string;
@@ -53,7 +53,7 @@ interface JournalGauges {
 }
 
 export function renderGauges(out: Exposition, gauges: Gauges): void {
-  const { attention, accounts, breakers } = gauges;
+  const { activeAlerts, accounts, breakers } = gauges;
   const gauge = (name: string, help: string, samples: Parameters<Exposition["family"]>[3]) =>
     out.family(name, "gauge", help, samples);
   gauge(
@@ -88,7 +88,7 @@ export function renderGauges(out: Exposition, gauges: Gauges): void {
   gauge(
     "sluice_alerts_active",
     "Active alerts by kind, as `sluice status` lists them.",
-    attention.map(({ kind, findings }) => [{ kind }, findings]),
+    activeAlerts.map(({ kind, count }) => [{ kind }, count]),
   );
   renderAccounts(out, accounts);
   gauge(

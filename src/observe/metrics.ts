@@ -22,7 +22,7 @@ class Series {
   listCostNano = 0;
   attempts = 0;
   /** Calls abandoned by the client after a provider was asked, and not charged, by operation. */
-  readonly leftUnpaid = new Map<string, number>();
+  readonly abandonedRequests = new Map<string, number>();
 
   constructor(route: string, model: string, provider: string) {
     this.labels = { route, model, provider };
@@ -33,7 +33,7 @@ class Series {
     if (facts.errorCode !== null) countUp(this.byErrorCode, facts.errorCode);
     if (countsInReports(facts)) countUp(this.byOutcome, facts.outcome);
     if (facts.outcome === "cancelled" && facts.attempts > 0 && facts.charged === 0) {
-      countUp(this.leftUnpaid, facts.stream ? "streaming" : "non_streaming");
+      countUp(this.abandonedRequests, facts.stream ? "streaming" : "non_streaming");
     }
     this.duration.add(facts.totalMs);
     if (facts.firstByteMs !== null) this.firstByte.add(facts.firstByteMs);
@@ -138,7 +138,7 @@ function renderExchanges(out: Exposition, all: readonly Series[]): void {
   counterBy("outcome", "sluice_request_outcomes_total", exchanges, (one) => one.byOutcome);
   const left =
     "Requests that the client abandoned after a provider was called and before anything could be charged.";
-  counterBy("form", "sluice_abandoned_requests_total", left, (one) => one.leftUnpaid);
+  counterBy("form", "sluice_abandoned_requests_total", left, (one) => one.abandonedRequests);
   const failures = "Failed upstream calls by reason.";
   counterBy("failure", "sluice_upstream_failures_total", failures, (one) => one.byFailure);
   const errors = "Requests that ended in an error, by error code.";

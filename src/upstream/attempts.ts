@@ -62,7 +62,7 @@ export class Attempts {
       } catch (error) {
         throw notPrepared(candidate, state, error);
       }
-      if (plan.isOver) throw leftBeforeSending(candidate, plan, state);
+      if (plan.isOver) throw disconnectedBeforeSending(candidate, plan, state);
 
       const startedMs = this.#nowMs();
       const key = candidate.state.providerState.keys.pick(startedMs, plan);
@@ -111,7 +111,7 @@ export class Attempts {
     const atMs = this.#context.clock.wallMs();
     const { failing } = history;
     if (failing?.failure === failure.kind && atMs - failing.atMs < noteEveryMs) return;
-    const kept = message === null ? null : plan.keepable(message);
+    const kept = message === null ? null : plan.redactRequestText(message);
     history.failing = {
       sinceMs: failing?.sinceMs ?? atMs,
       atMs,
@@ -134,7 +134,7 @@ export class Attempts {
     const nowMs = this.#nowMs();
     if (failure.refusesProofs && this.#tryWithoutProofs(candidate, plan, state)) return;
     if (renewCredential(failure, use, state) && this.#selector.tryAgain(candidate, state)) return;
-    if (restKey(candidate, failure, key, nowMs)) {
+    if (coolDownKey(candidate, failure, key, nowMs)) {
       // It was the key's fault, not the deployment's.
       const mayUseOther = state.finalFailure === null && plan.credential === null;
       const isTriedAgain = mayUseOther && this.#selector.tryOtherKey(candidate, state);
@@ -198,7 +198,7 @@ function notPrepared(candidate: Candidate, state: AttemptState, error: unknown):
 }
 
 /** The client may have left while its body was read, its input counted or its request translated. */
-function leftBeforeSending(candidate: Candidate, plan: Plan, state: AttemptState): GatewayError {
+function disconnectedBeforeSending(candidate: Candidate, plan: Plan, state: AttemptState): GatewayError {
   giveUpCandidate(candidate, state);
   state.finalFailure = cancelled(plan.signal);
   return state.error();
@@ -215,7 +215,7 @@ function renewCredential(failure: Failure, use: CredentialUse | null, state: Att
 }
 
 /** Rests a key that was rejected or throttled. Returns true if another key of the pool is ready. */
-function restKey(candidate: Candidate, failure: Failure, key: Credential | null, nowMs: number): boolean {
+function coolDownKey(candidate: Candidate, failure: Failure, key: Credential | null, nowMs: number): boolean {
   const { keys } = candidate.state.providerState;
   if (failure.keyProblem === "rejected") return keys.rejected(key, nowMs);
   if (failure.keyProblem !== "throttled" || keys.size <= 1) return false;

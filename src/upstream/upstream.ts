@@ -81,7 +81,7 @@ export interface GenerationPlan extends Plan {
   /** The body that came in place of an answer, if the attempt failed with one. Absent where nothing records it. */
   failedWith?(body: ReceivedBytes): void;
   /** What may be kept of a provider's message: nothing that the client has sent. */
-  keepable(message: string): string;
+  redactRequestText(message: string): string;
 }
 
 export type FailedAttempt = Parameters<GenerationPlan["attemptFailed"]>;

@@ -14,7 +14,7 @@ import type { VendorUsageReports } from "./usage-report";
 export interface Vendor {
   readonly defaults: VendorDefaults;
   /** Defaults that depend on other settings of the provider. They take precedence over `defaults`. */
-  defaultsFor?(given: GivenSettings): Partial<VendorDefaults>;
+  defaultsFor?(configured: ConfiguredSettings): Partial<VendorDefaults>;
   /** Defaults by model name, where models differ. Settings of the model or its provider take precedence. */
   modelDefaults?(name: string, settings: ProviderSettings): Partial<ModelDefaults>;
   /** Per-model differences from the defaults here. Configured quirks take precedence. */
@@ -54,7 +54,7 @@ export interface Vendor {
    */
   bodyChanges?(dialect: ProviderDialectName, options: ProviderOptions): BodyChanger | null;
   /** Headers of the request that the vendor would reject, and that are dropped. */
-  leftOut?(
+  droppedHeaders?(
     dialect: ProviderDialectName,
     headers: ForwardedHeaders,
     options: ProviderOptions,
@@ -107,7 +107,7 @@ export interface ModelTraits {
 }
 
 /** What the operator has configured, as far as defaults depend on it. */
-export interface GivenSettings {
+export interface ConfiguredSettings {
   /** Undefined if it follows from the options or from the vendor. */
   readonly baseUrl: string | undefined;
   readonly dialects: readonly ProviderDialectName[] | undefined;
@@ -129,7 +129,7 @@ export interface BaseUrlRules {
   /** Null if the operator has to configure it; empty if the vendor has no server. */
   readonly default: string | null;
   /** The address that follows from the vendor's own settings; null if they do not say. Beats the default. */
-  derive?(given: GivenSettings): string | null;
+  derive?(configured: ConfiguredSettings): string | null;
   /** What a host of the vendor's own says about the settings from which an address would follow. */
   settingsIn?(host: string): ProviderOptions;
   /** The shorter equivalent setting. */

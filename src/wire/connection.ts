@@ -31,7 +31,7 @@ const staleMs = 50;
  * Servers that answer a crowd and close may all have done so by the time that the answers are read together. So their connections
  * are not used again before the loop has looked at the sockets once more.
  */
-const smallCrowd = 64;
+const batchThreshold = 64;
 
 /** One connection to one server. It takes one request at a time. */
 export class Connection {
@@ -149,7 +149,7 @@ export class Connection {
 
   /** Reads what came in this turn, with that of so many connections. */
   readTogether(connections: number): void {
-    this.#isReadInCrowd = connections > smallCrowd;
+    this.#isReadInCrowd = connections > batchThreshold;
     this.readArrived();
     this.#isReadInCrowd = false;
   }

@@ -16,7 +16,7 @@ const gauges: Gauges = {
   eventLoopLagMs: 12,
   residentBytes: 1000,
   journal: { batches: 4, items: 9, failedBatches: 0, lastBatchItems: 2, lastBatchMs: 0.5, pendingItems: 1 },
-  attention: [{ kind: "cap_threshold", findings: 3 }],
+  activeAlerts: [{ kind: "cap_threshold", count: 3 }],
   accounts: [],
   breakers: [{ deployment: "openai/gpt-5.6", state: "open", inFlight: 2 }],
 };

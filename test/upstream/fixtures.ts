@@ -102,7 +102,7 @@ export function setUp(places: readonly Place[], options: SetupOptions = {}): Set
         keyId: "key_a",
         requestId: "req_test",
         attemptFailed: () => {},
-        keepable: (message) => message,
+        redactRequestText: (message) => message,
         leaveProofsOut: () => false,
         clientDialect,
         stream: false,

@@ -33,7 +33,7 @@ function renderMetrics(deps: MetricsSource, accounts: readonly AccountGauges[]):
     eventLoopLagMs: deps.live.lag.maxMs,
     residentBytes: residentBytes(),
     journal: deps.journalStats(),
-    attention: attentionCounts(deps.attention()),
+    activeAlerts: attentionCounts(deps.attention()),
     accounts,
     breakers: deps
       .deploymentHealth()

@@ -37,9 +37,9 @@ export function changeMode(path: string, modeFor: (stats: Stats) => number | nul
  * Gives what root has made in another user's folder to that user, who could not open it otherwise. What is not root's is left
  * alone, and so are a link and a file with a second name: the folder's owner may have put them there to be given another's.
  */
-export function giveToFolderOwner(path: string): void {
+export function chownToFolderOwner(path: string): void {
   if (process.getuid?.() !== 0) return;
-  const give = (folder: string, { uid, gid }: Stats) => {
+  const chown = (folder: string, { uid, gid }: Stats) => {
     if (uid === 0) return;
     withPlace(join(folder, basename(path)), (place, stats) => {
       const isRoots = stats.uid === 0 && (stats.isDirectory() || (stats.isFile() && stats.nlink === 1));
@@ -47,7 +47,7 @@ export function giveToFolderOwner(path: string): void {
     });
   };
   // It stays the folder whose owner was read, even if they put another in its place meanwhile.
-  withPlace(dirname(path), give, { followsLink: true });
+  withPlace(dirname(path), chown, { followsLink: true });
 }
 
 function withPlace<Result>(

@@ -40,7 +40,7 @@ export function createReloads({ load, check }: FileReaders, terminal: Terminal, 
       terminal.note(told);
       manager.ready(told);
       // Whoever asked has another environment, and does not see the warnings above.
-      const unserved = settings.leftOut.map(
+      const unserved = settings.skippedModels.map(
         ({ model, reason }) => `model "${model}" is not served: ${reason}`,
       );
       return [...notInForce, ...unserved];

@@ -31,10 +31,10 @@ function explainObject(schema: TObject, value: unknown, path: string): Complaint
   if (!isObject(value)) return wrong(schema, value, path);
   for (const [name, field] of Object.entries(schema.properties)) {
     const fieldPath = path === "" ? name : `${path}.${name}`;
-    const given = Object.hasOwn(value, name) ? value[name] : undefined;
-    if (given === undefined && OptionalKind in field) continue;
-    if (compiled(field).Check(given)) continue;
-    const complaint = explain(field, given, fieldPath);
+    const actual = Object.hasOwn(value, name) ? value[name] : undefined;
+    if (actual === undefined && OptionalKind in field) continue;
+    if (compiled(field).Check(actual)) continue;
+    const complaint = explain(field, actual, fieldPath);
     if (complaint !== null) return complaint;
   }
   return null;
@@ -78,9 +78,9 @@ function wrong(schema: TSchema, value: unknown, path: string): Complaint {
 
 /** "not a string" helps if the type is wrong, and would confuse if only a bound is violated. */
 function contrastTo(expected: string, value: unknown): string {
-  const given = typeNameOf(value);
-  const noun = given.replace(/^an? /, "");
-  return expected.includes(noun) || expected.includes("one of") ? "" : `, not ${given}`;
+  const actual = typeNameOf(value);
+  const noun = actual.replace(/^an? /, "");
+  return expected.includes(noun) || expected.includes("one of") ? "" : `, not ${actual}`;
 }
 
 function typeNameOf(value: unknown): string {

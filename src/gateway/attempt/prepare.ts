@@ -165,7 +165,7 @@ function passingAttempt(
   const hidesUsage = askingForUsage(generation, deployment, dialect) !== null;
   request.forgetBody();
   const limited = limit.passthrough === undefined ? dropped : [...limit.passthrough.dropped, ...dropped];
-  const leftOut = vendorOf(kind).leftOut?.(dialect, headers, options) ?? [];
+  const leftOut = vendorOf(kind).droppedHeaders?.(dialect, headers, options) ?? [];
   const allDropped = leftOut.length === 0 ? limited : [...limited, ...leftOut];
   return { attempt: new Attempt(generation, deployment, dialect, allDropped, null, hidesUsage), body };
 }

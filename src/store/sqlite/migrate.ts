@@ -1,6 +1,6 @@
 import type { Database } from "bun:sqlite";
 import { dirname } from "node:path";
-import { giveToFolderOwner } from "../../base/files/mode.ts";
+import { chownToFolderOwner } from "../../base/files/mode.ts";
 import type { StoreSettings } from "../settings.ts";
 import { StoreError } from "../store.ts";
 import { applicationId, readPragma, unreleasedApplicationId } from "./connection.ts";
@@ -79,5 +79,5 @@ function backUpBefore(
   onMigration?.({ from, to, copy });
   createBackupFolder(folder);
   copyDatabase(database, copy);
-  giveToFolderOwner(copy);
+  chownToFolderOwner(copy);
 }

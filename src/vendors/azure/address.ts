@@ -1,7 +1,7 @@
 import { dialectPath } from "../http/dialect-path.ts";
 import type { ProviderOptions } from "../options.ts";
 import type { PreparedRequest } from "../provider.ts";
-import type { GivenSettings } from "../vendor.ts";
+import type { ConfiguredSettings } from "../vendor.ts";
 
 /**
  * Where Azure has its models:
@@ -28,7 +28,7 @@ export function isModelsDoor(baseUrl: string | undefined): boolean {
 }
 
 /** Claude is only at the resource's second name. */
-export function addressOfResource({ options, dialects }: GivenSettings): string | null {
+export function addressOfResource({ options, dialects }: ConfiguredSettings): string | null {
   if (options.resource === undefined) return null;
   return dialects?.includes("messages") === true
     ? `https://${options.resource}.services.ai.azure.com/${dialects.length === 1 ? "anthropic" : "openai/v1"}`

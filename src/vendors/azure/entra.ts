@@ -42,7 +42,7 @@ export async function issueByFederatedToken(
 /** `proof` is the application's secret, or what replaces it. https://learn.microsoft.com/entra/identity-platform/v2-oauth2-client-creds-grant-flow */
 export async function issueByEntra(
   { authority, tenantId, clientId }: EntraApplication,
-  proof: Readonly<Record<string, string>>,
+  assertion: Readonly<Record<string, string>>,
   signal: AbortSignal,
 ): Promise<IssuedToken<HeaderToken>> {
   const answer = await callTokenHost(
@@ -53,7 +53,7 @@ export async function issueByEntra(
         grant_type: "client_credentials",
         client_id: clientId,
         scope: `${resourceOf(authority)}/.default`,
-        ...proof,
+        ...assertion,
       },
     },
     signal,

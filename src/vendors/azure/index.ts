@@ -1,7 +1,7 @@
 import { readErrorBody } from "../../dialects/errors/error-body";
 import type { ForwardedHeaders } from "../../dialects/headers.ts";
 import { isLoopback } from "../../wire/proxy.ts";
-import { leftOutBetas, type SortedBetas, sortBetas, withBetas } from "../claude/headers.ts";
+import { droppedBetas, type SortedBetas, sortBetas, withBetas } from "../claude/headers.ts";
 import { type KeyScheme, keySchemes } from "../credentials/static-header.ts";
 import { overHttp } from "../http/http-provider.ts";
 import { type ModelList, openAiModelList } from "../model-list.ts";
@@ -75,7 +75,7 @@ export const azure: Vendor = {
   searchesIn: ["responses", "messages"],
   compactsResponses: true,
   meteredFormats: () => ["openai"],
-  leftOut: (dialect, headers) => (dialect === "messages" ? leftOutBetas(foundryBetas(headers)) : []),
+  droppedHeaders: (dialect, headers) => (dialect === "messages" ? droppedBetas(foundryBetas(headers)) : []),
   baseUrl: {
     default: null,
     derive: addressOfResource,

@@ -1,10 +1,10 @@
 import { dialectPath } from "../http/dialect-path.ts";
 import type { ProviderOptions } from "../options.ts";
 import type { PreparedRequest } from "../provider.ts";
-import type { GivenSettings } from "../vendor.ts";
+import type { ConfiguredSettings } from "../vendor.ts";
 
 /** Where a region's models are. China has a domain of its own. */
-export function addressOf({ options: { region, endpoint } }: GivenSettings): string | null {
+export function addressOf({ options: { region, endpoint } }: ConfiguredSettings): string | null {
   if (region === undefined) return null;
   if (endpoint === "mantle") return `https://bedrock-mantle.${region}.api.aws`;
   return `https://bedrock-runtime.${region}.amazonaws.com${region.startsWith("cn-") ? ".cn" : ""}`;

@@ -1,7 +1,7 @@
 import type { MemberChanges } from "../../dialects/json/patch.ts";
 import { issueByChain } from "../aws/chain.ts";
 import { fixedAwsCredential, issuedAwsCredential } from "../aws/signing-credential.ts";
-import { leftOutBetas } from "../claude/headers.ts";
+import { droppedBetas } from "../claude/headers.ts";
 import { compatibleFormats } from "../compatible/index.ts";
 import { clockBehindMs, clockProblem } from "../credentials/clock-problem.ts";
 import type { Credential } from "../credentials/credential.ts";
@@ -70,8 +70,8 @@ export const bedrock: Vendor = {
     if (dialect === "messages") return claudeChanges;
     return guardrail === undefined ? null : () => guardrailChange(guardrail);
   },
-  leftOut: (dialect, headers, { endpoint }) =>
-    dialect === "messages" && endpoint !== "mantle" ? leftOutBetas(bedrockBetas(headers)) : [],
+  droppedHeaders: (dialect, headers, { endpoint }) =>
+    dialect === "messages" && endpoint !== "mantle" ? droppedBetas(bedrockBetas(headers)) : [],
   modelLists: bedrockModelLists,
   create: overHttp((settings, { tokens }) => ({
     credential: keySchemes.bearer,

@@ -40,6 +40,6 @@ export function withBetas(headers: ForwardedHeaders, { known }: SortedBetas): Fo
 }
 
 /** How those that are left out are named. */
-export function leftOutBetas({ unknown }: SortedBetas): readonly string[] {
+export function droppedBetas({ unknown }: SortedBetas): readonly string[] {
   return unknown.map((beta) => `anthropic-beta: ${beta}`);
 }

@@ -3,7 +3,7 @@ import type { ForwardedHeaders } from "../../dialects/headers.ts";
 import type { MemberChanges } from "../../dialects/json/patch.ts";
 import { atAnthropicOnly, withoutFields } from "../claude/cloud-fields.ts";
 import { conversationChanges } from "../claude/conversation.ts";
-import { anthropicVersion, leftOutBetas, type SortedBetas, sortBetas, withBetas } from "../claude/headers.ts";
+import { anthropicVersion, droppedBetas, type SortedBetas, sortBetas, withBetas } from "../claude/headers.ts";
 import { compatibleFormats } from "../compatible/index.ts";
 import { googleCredential, googleCredentialKeywords } from "../google/credentials.ts";
 import { readGoogleError } from "../google/provider-error";
@@ -33,7 +33,7 @@ export const vertex: Vendor = {
   meteredFormats: (name) => (name.includes("/") ? compatibleFormats : ["vertex"]),
   requestFields: (options, dialect) => (dialect === "gemini" ? safetyFields(options) : {}),
   bodyChanges: (dialect) => (dialect === "messages" ? claudeChanges : null),
-  leftOut: (dialect, headers) => (dialect === "messages" ? leftOutBetas(vertexBetas(headers)) : []),
+  droppedHeaders: (dialect, headers) => (dialect === "messages" ? droppedBetas(vertexBetas(headers)) : []),
   baseUrl: {
     default: `https://${hostOf(defaultLocation)}`,
     derive: ({ options }) => `https://${hostOf(options.location ?? defaultLocation)}`,

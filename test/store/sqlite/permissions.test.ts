@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "../../../src/base/clock.ts";
-import { giveToFolderOwner } from "../../../src/base/files/mode.ts";
+import { chownToFolderOwner } from "../../../src/base/files/mode.ts";
 import { openConnection } from "../../../src/store/sqlite/connection.ts";
 import { createBackupFolder } from "../../../src/store/sqlite/files/backup-folder.ts";
 import { dataFolder } from "../../../src/store/sqlite/files/folder.ts";
@@ -123,7 +123,7 @@ test.skipIf(!isRoot)("what the owner of a folder has put there is not given to t
   const [soft, hard] = [join(folder.dir, "soft"), join(folder.dir, "hard")];
   symlinkSync(victim, soft);
   linkSync(victim, hard);
-  for (const path of [soft, hard]) giveToFolderOwner(path);
+  for (const path of [soft, hard]) chownToFolderOwner(path);
   expect(statSync(victim).uid).toBe(0);
 });
 
@@ -174,7 +174,7 @@ test.skipIf(!isRoot)("root gives nothing away by a folder that is swapped meanwh
   await swapper.stdout.getReader().read();
   for (let call = 0; call < 20_000; call += 1) {
     try {
-      giveToFolderOwner(join(data, "sluice.db"));
+      chownToFolderOwner(join(data, "sluice.db"));
     } catch {
       // There is no folder at this moment.
     }

@@ -212,11 +212,11 @@ test("Z13: betas that Claude on Foundry does not know stay behind", () => {
   );
   expect(betas("fast-mode-2026-02-01")).toBeUndefined();
   const headers = { "anthropic-beta": "context-1m-2025-08-07,fast-mode-2026-02-01,compact-2026-01-12" };
-  expect(azure.leftOut?.("messages", headers, {})).toEqual([
+  expect(azure.droppedHeaders?.("messages", headers, {})).toEqual([
     "anthropic-beta: fast-mode-2026-02-01",
     "anthropic-beta: compact-2026-01-12",
   ]);
-  expect(azure.leftOut?.("chat", headers, {})).toEqual([]);
+  expect(azure.droppedHeaders?.("chat", headers, {})).toEqual([]);
 });
 
 test("Z10: models check says that a deployment does not exist", () => {

@@ -1,6 +1,6 @@
 import { Database } from "bun:sqlite";
 import { closeSync, mkdirSync, openSync, statSync } from "node:fs";
-import { giveToFolderOwner } from "../../../base/files/mode.ts";
+import { chownToFolderOwner } from "../../../base/files/mode.ts";
 import type { ContentLimits, ContentRow, ContentStore } from "../../content-store.ts";
 import { Parameters, query } from "../../query.ts";
 import { StoreError } from "../../store.ts";
@@ -127,7 +127,7 @@ function wipeFreed(database: Database): void {
 function open(file: string, dir: string): Database {
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   closeSync(openSync(file, "a", 0o600));
-  giveToFolderOwner(file);
+  chownToFolderOwner(file);
   const database = new Database(file, { create: true, readwrite: true, strict: true });
   try {
     database.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`);

@@ -1,6 +1,6 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { changeMode, giveToFolderOwner } from "../../../base/files/mode.ts";
+import { changeMode, chownToFolderOwner } from "../../../base/files/mode.ts";
 import { syncFile } from "./backup.ts";
 import type { DataFolder } from "./folder.ts";
 
@@ -8,7 +8,7 @@ import type { DataFolder } from "./folder.ts";
 export function createBackupFolder({ dir, backupDir }: Pick<DataFolder, "dir" | "backupDir">): void {
   mkdirSync(backupDir, { recursive: true, mode: 0o700 });
   changeMode(backupDir, () => 0o700);
-  giveToFolderOwner(backupDir);
+  chownToFolderOwner(backupDir);
   syncFile(dir);
 }
 

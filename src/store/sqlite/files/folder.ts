@@ -47,7 +47,7 @@ export function createFolder({ dir, databaseFile }: DataFolder): void {
 /** Does nothing if it exists. */
 function createFile(file: string): void {
   closeSync(openSync(file, "a", 0o600));
-  giveToFolderOwner(file);
+  chownToFolderOwner(file);
 }
 
 export interface FolderLock {

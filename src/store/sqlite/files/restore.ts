@@ -1,6 +1,6 @@
 import { Database } from "bun:sqlite";
 import { rmSync, statSync } from "node:fs";
-import { giveToFolderOwner } from "../../../base/files/mode.ts";
+import { chownToFolderOwner } from "../../../base/files/mode.ts";
 import type { Restored } from "../../files.ts";
 import { StoreError } from "../../store.ts";
 import { applicationId, codeOf, isCorrupt, patiently, readPragma } from "../connection.ts";
@@ -52,7 +52,7 @@ export async function takeCopy(from: string, to: string): Promise<void> {
   const database = new Database(from, { readonly: true });
   try {
     await patiently(timeoutMs, () => copyDatabase(database, to));
-    giveToFolderOwner(to);
+    chownToFolderOwner(to);
   } finally {
     database.close();
   }
