@@ -64,7 +64,7 @@ async function backendOn(store: JournaledStore, { clock, log }: SqliteBackendOpt
     clockOffsetMs: 0,
     stats: store.stats,
     describeLosses: () => describeLosses(store, ledger),
-    // It is alone: nobody asks, and nobody can take it over.
+    // There is no other node that could take it over.
     attach: () => {},
     close: async () => {
       await clockChecks.stop();

@@ -13,7 +13,7 @@ export const systemClock: Clock = {
   monotonicMs: () => performance.now(),
 };
 
-/** A clock before this was never set: nobody had this program then. */
+/** A clock before this date was never set: the program did not exist then. */
 const firstReleaseMs = Date.UTC(2026, 0);
 
 /** Whether a moment lies so far ahead that a clock must have been wrong when it was taken. */

@@ -68,7 +68,7 @@ export interface ErrorDetails {
   readonly retryAfterSeconds?: number | undefined;
   /** Sent to the client with the error. */
   readonly vendor?: VendorError | undefined;
-  /** Kept for the operator: the limit that denied a hold, and what the hold asked for. */
+  /** Kept for the operator: the limit that denied a hold, and the requested amount. */
   readonly denied?: DeniedHold | undefined;
   /** What an operator needs to know and a client must not: goes to the log, never into a response. */
   readonly cause?: unknown;

@@ -63,7 +63,7 @@ export function newId(prefix: string): string {
 const usualId = /^[\w-]{1,64}$/;
 
 /**
- * What an id that somebody else has made is found by. Most begin with a time, so that new rows are next to each other: digests would touch
+ * The lookup key of a foreign id. Most begin with a time, so that new rows are next to each other: digests would touch
  * a page of the index each, which takes as long as the rest of the row.
  */
 export function idKey(id: string): string {

@@ -4,7 +4,7 @@ import { isObject, type Json, type JsonObject } from "../base/json.ts";
 /**
  * What is attached to a message, and whether anything bounds its tokens before a provider has read it. Where nothing does,
  * it may fill the model's window: a hundred pages of PDF fit in a kilobyte, and so does a page with a book in it, so
- * neither its size nor what it says about itself is believed.
+ * neither its size nor its own header is trusted.
  */
 export type Attachment = "image" | "document" | "audio" | "media";
 

@@ -21,7 +21,7 @@ interface CatalogEntry {
   /** The model, and its aliases if they are listed. */
   readonly shown: readonly [PublicModel, ...PublicModel[]];
   readonly holdPrice: Price | null;
-  /** The model's own, and those of its fallbacks. */
+  /** The model's own deployments and its fallbacks'. */
   readonly deployments: readonly DeploymentSettings[];
 }
 
@@ -94,7 +94,7 @@ export class Catalog {
     return this.#entries.get(model.id)?.holdPrice ?? null;
   }
 
-  /** The deployments within a scope that may answer for a model: its own, and those of its fallbacks. */
+  /** The deployments within a scope that can serve a model: its own and its fallbacks'. */
   reached(model: ModelSettings, scope: string): readonly DeploymentSettings[] {
     const deployments = this.#entries.get(model.id)?.deployments ?? model.deployments;
     return scope === "all" ? deployments : deployments.filter((deployment) => inScope(scope, deployment));

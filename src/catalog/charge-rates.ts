@@ -55,7 +55,7 @@ function picoUsdOf({ extras }: Price, chosen: TokenRates): Record<string, number
 
 /**
  * What a call used, under the names of its rates. Audio is part of the tokens in `usage`, and so are writes to a cache
- * that last an hour: they are apart here if they have a rate of their own. What was not used is left out.
+ * that last an hour: they are listed separately if they have a rate of their own. Unused quantities are omitted.
  */
 export function quantitiesOf(usage: Usage, extra: ExtraUsage | null, { picoUsd }: Rates): Quantities {
   const quantities: Record<string, number> = {};

@@ -3,7 +3,7 @@ import type { PublicModel } from "./public-model.ts";
 /** What a tool may answer before Codex shortens it: its own figure for models that it does not know. */
 const toolOutput = { mode: "bytes", limit: 10_000 };
 
-/** A model as Codex reads it. What is said of none here, such as how it reasons, Codex is not told. */
+/** A model as Codex reads it. Properties that are unknown here, such as how it reasons, are not sent to Codex. */
 export function codexModel({ id, display_name, context_window }: PublicModel, place: number) {
   return {
     slug: id,

@@ -69,7 +69,7 @@ function isPlainOrigin(text: string): boolean {
   return URL.canParse(text) && new URL(text).origin === text.replace(/\/$/, "");
 }
 
-/** Anybody could send the header, if no proxy were named that it is believed from. */
+/** Without trusted proxies any client could send the header. */
 function proxyHeader(
   name: string | null,
   place: string,

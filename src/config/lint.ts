@@ -42,7 +42,7 @@ function placesOf(model: ModelConfig, path: string) {
 }
 
 /**
- * A call ends at the smaller of two limits: its provider's `timeouts.total` and that of the exchange. Warns of each pair of
+ * A call ends at the smaller of two limits: its provider's `timeouts.total` and the request's timeout. Warns of each pair of
  * which one has no effect, once, however many models share it. A smaller `total` beside the default limit is intended.
  */
 export function lintLimits(config: ConfigFile, models: readonly ModelSettings[], places: Places): string[] {

@@ -192,7 +192,7 @@ function alertSettings({ alerts: configured }: ConfigFile, context: LoadContext)
   return null;
 }
 
-/** For each provider left out, names the models that clients will miss. */
+/** For each skipped provider, names the models that clients will miss. */
 function skippedWarnings(
   config: ConfigFile,
   providers: Providers,

@@ -75,7 +75,7 @@ export function configuredDataDir(options: LocateOptions): string {
   return resolveDataDir({ flag, env, configured, cwd, folder: source.folder });
 }
 
-/** Relative paths of flags and environment start at the working folder, those of the file at the file. */
+/** Relative paths in flags and environment start at the working folder, paths in the file at the file. */
 export function resolveDataDir(from: {
   readonly flag: string | undefined;
   readonly env: Environment;

@@ -197,7 +197,7 @@ function buildPrice(price: PriceConfig | undefined): Price | null {
 
 export const extraTokens = ["audio_input", "audio_output", "image_input", "image_output"] as const;
 
-/** Images may have a price for each quality and size; `*` is that of all others. */
+/** Images may have a price for each quality and size; `*` is the price of all others. */
 function buildExtras(price: PriceConfig): Record<string, number> {
   const extras: Record<string, number> = {};
   for (const name of extraTokens) {

@@ -49,7 +49,7 @@ export function loadProviders(config: ConfigFile, context: LoadContext): Provide
   return { usable, named, skipped };
 }
 
-/** The provider, or the reason why it is left out. */
+/** The provider, or the reason why it is skipped. */
 function loadProvider(
   name: string,
   provider: ProviderConfig,
@@ -176,7 +176,7 @@ function operationWarning(path: string): string | null {
   return operation === undefined ? null : `must end before ${operation}, which is added by itself`;
 }
 
-/** Each timeout with its name in the program. Without a default it is 0: no limit but that of the request. */
+/** Each timeout with its name in the program. Without a default it is 0: only the request's own timeout applies. */
 const timeouts = Object.entries(timeoutsSchema.properties).map(([option, schema]) => ({
   // The casts hold because the timeouts are those of the schema.
   option: option as keyof TimeoutsConfig,

@@ -89,7 +89,7 @@ function checkedLine(value: string, where: string): Secret {
   return { kind: "value", value };
 }
 
-/** Members of key files that name the account, and those that everybody may know. */
+/** Members of key files that name the account, and members that are public. */
 const accountNames = /^(project_id|quota_project_id|client_email|client_id)$/;
 const publicNames = /^(type|universe_domain|auth_uri|token_uri|\w+_url)$/;
 

@@ -34,10 +34,10 @@ export interface Settings {
   readonly tracing: SectionSettings<"tracing"> | null;
   /** Where alerts are posted, and what signs them; null if they are off. */
   readonly alerts: AlertSettings | null;
-  /** Only usable providers. Those without their `api_key` are left out, with a warning. */
+  /** Only usable providers. A provider without its `api_key` is skipped with a warning. */
   readonly providers: ReadonlyMap<string, ProviderSettings>;
   readonly models: readonly ModelSettings[];
-  /** All names in the file, aliases among them, including providers and models that are left out because a secret is missing. */
+  /** All names in the file, aliases among them, including providers and models that are skipped because a secret is missing. */
   readonly named: { readonly providers: readonly string[]; readonly models: readonly string[] };
   /** Providers that serve models by the catalog, and by which patterns. */
   readonly catalogRules: readonly CatalogRule[];
@@ -49,7 +49,7 @@ export interface Settings {
   readonly written: JsonObject;
   /** Only the built-in demo is configured, so the program is being tried out. */
   readonly isDemo: boolean;
-  /** For the operator, but not errors, e.g. a provider that is left out. */
+  /** Warnings for the operator, e.g. a provider that is skipped. */
   readonly warnings: readonly string[];
 }
 

@@ -103,7 +103,7 @@ export function hasChangedOnDisk({ file, digest }: NonNullable<Settings["source"
   }
 }
 
-/** A digest is shown to whoever may check the configuration, and a weak secret could be guessed from a plain hash of its file. */
+/** The digest is visible to everyone who can check the configuration, and a weak secret could be guessed from a plain hash of its file. */
 const digestKey = crypto.getRandomValues(new Uint8Array(32));
 
 function digestOf(text: string): string {

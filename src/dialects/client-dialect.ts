@@ -80,7 +80,7 @@ export interface ClientOperation {
   readonly operationId: string;
   readonly summary: string;
   readonly description?: string;
-  /** The headers that it takes; for a dialect, beside those of all generations. */
+  /** The headers that it takes; for a dialect, in addition to the headers of all generations. */
   readonly headers?: readonly string[];
   /** The wildcard's name in its path. */
   readonly inPath?: string;
@@ -110,7 +110,7 @@ export interface Source {
   readonly dialect: ClientDialect;
   /** Already validated by the dialect's schema; never changed by the translation. */
   readonly body: JsonObject;
-  /** The id of the model the client asked for, also if it did so by an alias; it is what the client reads back. */
+  /** The id of the requested model, also if the client used an alias. The client reads it back. */
   readonly model: string;
   /** Whole seconds, for `created`. */
   readonly nowSeconds: number;

@@ -104,7 +104,7 @@ export interface TargetedRequest {
   readonly method?: string;
 }
 
-/** How a provider is asked to count the input of a request. */
+/** How to request a count of a request's input from a provider. */
 interface TokenCounting {
   /** From a request for an answer. */
   writeRequest(body: JsonObject, target: Target): JsonObject;

@@ -15,7 +15,7 @@ export class SpanOutbox implements SpanExporter {
   #spans = 0;
   #content = 0;
 
-  /** `onDropped` is told about each span whose content is not sent. */
+  /** `onDropped` is called for each span whose content is not sent. */
   constructor(exporter: SpanExporter, onDropped: () => void) {
     this.#exporter = exporter;
     this.#onDropped = onDropped;

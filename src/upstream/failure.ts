@@ -34,9 +34,9 @@ export interface Failure {
   readonly mayTryOthers: boolean;
   /** Can be retried at the same deployment after a delay. */
   readonly mayRetry: boolean;
-  /** Evidence about the deployment's health; null if the request is at fault, or the client has left. */
+  /** Evidence about the deployment's health; null if the request is at fault, or the client has disconnected. */
   readonly evidence: FailureEvidence | null;
-  /** Set if the provider is overloaded: the pause it asked for, 0 if none. */
+  /** Set if the provider is overloaded: the pause it requested, 0 if none. */
   readonly coolDownMs: number | null;
   /** Set if the API key was rejected, so that another key of the pool can be tried. */
   readonly keyProblem: "rejected" | "throttled" | null;
@@ -46,7 +46,7 @@ export interface Failure {
   readonly refusesProofs: boolean;
   /** The credential has expired, so that a new one can be tried. */
   readonly hasExpired: boolean;
-  /** The operator's account, key or configuration is wrong, and needs attention. */
+  /** The operator's account, key or configuration is wrong: an alert is raised. */
   readonly alarm: boolean;
 }
 

@@ -44,7 +44,7 @@ export interface Plan {
    * if it cannot be translated, which ends the exchange. A promise only for large bodies.
    */
   prepare(deployment: Deployment): PreparedRequest | Promise<PreparedRequest>;
-  /** True once the client has left, or the gateway has ended the exchange. */
+  /** True once the client has disconnected, or the gateway has ended the exchange. */
   readonly isOver: boolean;
   /** Fires when `isOver` becomes true, with the gateway's error as its reason if the gateway ended it. */
   readonly signal: AbortSignal;

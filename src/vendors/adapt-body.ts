@@ -41,7 +41,7 @@ function fixedPartOf({ kind, options }: ProviderSettings, dialect: ProviderDiale
 
 export interface AdaptedBody<Body> {
   readonly body: Body;
-  /** Fields of the request that were dropped, those of `dropped` first. */
+  /** Fields of the request that were dropped, starting with `dropped`. */
   readonly dropped: readonly string[];
 }
 

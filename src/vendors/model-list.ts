@@ -21,7 +21,7 @@ export interface ModelListPage {
   readonly next: string | null;
 }
 
-/** How a vendor is asked for its list of models. */
+/** How to request a vendor's list of models. */
 export interface ModelList {
   /** The address without a query. */
   url(settings: ProviderSettings): string;
@@ -34,7 +34,7 @@ export interface ModelList {
   readonly describe?: ModelDescription;
 }
 
-/** How a server is asked about one of its models. */
+/** How to request one model's description from a server. */
 export interface ModelDescription {
   /** Null if this provider is no such server. */
   url(settings: ProviderSettings): string | null;

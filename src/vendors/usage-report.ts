@@ -8,26 +8,26 @@ import type { JsonObject } from "../base/json.ts";
 export const reportMetrics = ["requests", "input", "cached", "cache_writes", "output", "cost"] as const;
 export type ReportMetric = (typeof reportMetrics)[number];
 
-/** What is missing is not told. */
+/** A missing metric is not reported. */
 export type ReportMetrics = { readonly [Name in ReportMetric]?: number | undefined };
 
-/** What was billed on a day (UTC, since 1970) for a model; null if it was not told apart. */
+/** What was billed on a day (UTC, since 1970) for a model; null if not broken down by model. */
 export interface UsageReportLine {
   readonly day: number;
   readonly model: string | null;
   readonly figures: ReportMetrics;
 }
 
-/** How a vendor tells its customers what it bills: pages of buckets of results. */
+/** A vendor's usage and cost reports: pages of buckets of results. */
 export interface VendorUsageReports {
-  /** The reports that are asked for. */
+  /** The reports to request. */
   readonly reports: readonly UsageReport[];
-  /** What a request for them needs beside its path. */
+  /** Headers of a request for them. */
   headers(adminKey: string): Readonly<Record<string, string>>;
 }
 
 export interface UsageReport {
-  /** For people: `OpenAI's usage`. */
+  /** Display name, such as `OpenAI's usage`. */
   readonly name: string;
   readonly tells: readonly ReportMetric[];
   /** The address below the provider's, of whole days; `page` is what the page before says, null for the first. */
@@ -50,7 +50,7 @@ export function countIn(object: JsonObject, name: string): number {
 }
 
 const nanoPerUsd = 1_000_000_000;
-/** Ten times what a double adds up exactly in nano-USD is no bill of a day. */
+/** Ten times what a double adds up exactly in nano-USD is implausible for one day. */
 const maxUsd = 1_000_000;
 
 /** An amount as a number or a decimal text, in units of which so many are a dollar. Credits to the customer are below 0. */

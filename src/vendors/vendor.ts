@@ -23,7 +23,7 @@ export interface Vendor {
   readonly keys: "required" | "optional" | "none";
   /** Settings of its own. */
   readonly options?: readonly VendorOptionName[];
-  /** Defaults of options that are left out. */
+  /** Defaults of options that are not set. */
   readonly optionDefaults?: ProviderOptions;
   /** Default: an API key. */
   readonly authentication?: readonly AuthenticationWay[];

@@ -147,7 +147,7 @@ export class Connection {
     this.#take(bytes);
   }
 
-  /** Reads what came in this turn, with that of so many connections. */
+  /** Reads what arrived in this turn, together with so many other connections. */
   readTogether(connections: number): void {
     this.#isReadInCrowd = connections > batchThreshold;
     this.readArrived();

@@ -69,7 +69,7 @@ export class FetchTransfer implements Transfer {
       this.#receiver.received(value);
       if (this.#paused !== null && !signal.aborted) await this.#paused.promise;
     }
-    // The signal ends the body of a real `fetch`, but not that of a function like it.
+    // The signal ends the body of a real `fetch`, but not of a function like it.
     await reader.cancel();
   }
 }

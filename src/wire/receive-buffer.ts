@@ -5,7 +5,7 @@ import type { Head } from "./transfer.ts";
 const streamBytes = 128 * 1024;
 const eventStream = /^text\/event-stream/i;
 const shortBytes = 64 * 1024;
-/** Where the kernel goes on from. */
+/** Where the kernel continues. */
 const longBytes = 1024 * 1024;
 
 /**

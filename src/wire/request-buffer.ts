@@ -3,7 +3,7 @@ const capacityBytes = 256 * 1024;
 
 /**
  * The buffer that requests are assembled in, one at a time. Consecutive requests mostly have the same head, so the
- * encoded head is left in place and only written anew when it differs.
+ * encoded head is left in place and only rewritten when it differs.
  */
 export class RequestBuffer {
   readonly bytes = Buffer.allocUnsafe(capacityBytes);

@@ -23,7 +23,7 @@ function rendered(): string {
     eventLoopLagMs: 0,
     residentBytes: 0,
     journal: { batches: 0, items: 0, failedBatches: 0, lastBatchItems: 0, lastBatchMs: 0, pendingItems: 0 },
-    activeAlerts: findingKindNames.map((kind) => ({ kind, findings: 0 })),
+    activeAlerts: findingKindNames.map((kind) => ({ kind, count: 0 })),
     accounts: [
       {
         account: "acc_1",

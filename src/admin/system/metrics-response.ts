@@ -45,7 +45,7 @@ function renderMetrics(deps: MetricsSource, accounts: readonly AccountGauges[]):
 function attentionCounts(findings: readonly Finding[]) {
   return findingKindNames.map((kind) => ({
     kind,
-    findings: findings.filter((finding) => finding.kind === kind).length,
+    count: findings.filter((finding) => finding.kind === kind).length,
   }));
 }
 

@@ -3,7 +3,7 @@ const worthwhileBytes = 8 * 1024;
 
 /**
  * Frees the memory of bytes that will not be read again; every view of them becomes empty. The garbage collector
- * would free it much later, when it has left the CPU caches and the allocator has taken new memory. A request of
+ * would free it much later, when it is no longer in the CPU caches and the allocator has taken new memory. A request of
  * 100 KB takes a tenth to a quarter less time this way.
  */
 export function releaseBytes(bytes: Uint8Array): void {

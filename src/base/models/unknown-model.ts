@@ -1,7 +1,7 @@
 /** A name that a client made up may be of any length, and hold anything. */
 const maxNameLength = 100;
 
-/** What a client is told that asks for a model that there is not. Operators find the name in it, see `unknownModelIn`. */
+/** The error message for an unknown model. Operators find the name in it, see `unknownModelIn`. */
 export function unknownModelMessage(name: string): string {
   const shown = name.replaceAll(/[\p{C}\p{Zl}\p{Zp}"]/gu, "?").slice(0, maxNameLength);
   return `There is no model "${shown}${name.length > maxNameLength ? "…" : ""}"; GET /v1/models lists them.`;

@@ -9,7 +9,7 @@ export function leftOfCap({ limit, used }: CapUse): number {
   return Math.max(0, limit - used);
 }
 
-/** The cap with the least left, of those of a key and of its account; null without any. */
+/** The cap with the least remaining, of a key's caps and its account's; null without any. */
 export function tightestCap<Cap extends CapUse>(caps: readonly Cap[]): Cap | null {
   return caps.toSorted((one, other) => leftOfCap(one) - leftOfCap(other))[0] ?? null;
 }

@@ -1,4 +1,4 @@
-/** What a caller says about a request, by which spending is told apart. */
+/** What a caller reports about a request; spending is broken down by it. */
 export interface CallerLabels {
   readonly user: string | null;
   /** The caller's name for the conversation. */

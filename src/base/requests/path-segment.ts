@@ -1,7 +1,7 @@
 /** What a second decoding would change, and what other software takes for a separator, an end or a dot segment. */
 const oddCharacters = /[\p{Cc}\p{Cs}/\\?#%\ufffd]/u;
 
-/** Whether a segment of a path means the same to everybody who reads it. Takes one that has been decoded once. */
+/** Whether a segment of a path means the same to every reader. Takes one that has been decoded once. */
 export function isPlainSegment(segment: string): boolean {
   return segment !== "." && segment !== ".." && !oddCharacters.test(segment);
 }

@@ -17,7 +17,7 @@ export interface Seal {
   readonly version: number;
 }
 
-/** The sealed content in pieces, each of which is encrypted when it is asked for. */
+/** The encrypted content in pieces, each encrypted when it is read. */
 export function* sealing(
   pieces: Iterable<Uint8Array>,
   { key, context, version }: Seal,

@@ -1,4 +1,4 @@
-/** Text that somebody else wrote, on one line and without characters that a terminal or a reader's eyes would obey. */
+/** Foreign text on one line, without characters that control a terminal or mislead a reader. */
 export function printable(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, " ");
 }

@@ -24,7 +24,7 @@ export interface Round {
   readonly usage: Usage;
 }
 
-/** Far above any real call. A larger figure is read as one more than this, and not believed. */
+/** Far above any real call. A larger figure is implausible: it is read as one more than this, and ignored. */
 export const maxTokens = 1_000_000_000;
 
 /**

@@ -50,7 +50,7 @@ export interface KeyCounts {
    * could not be counted: the estimate for the hold is then the best bound there is.
    */
   requestAtMost(body: Uint8Array): Promise<number>;
-  /** The texts of tokens of OpenAI's older encoding; null if one is unknown. Rejects if nobody could look. */
+  /** The texts of tokens of OpenAI's older encoding; null if one is unknown. Rejects if the worker is unavailable. */
   decode(ids: readonly (readonly number[])[]): Promise<readonly string[] | null>;
 }
 

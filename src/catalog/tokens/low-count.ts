@@ -46,7 +46,7 @@ function isSurrogate(code: number): boolean {
 const endsInWord = /[\p{L}\p{N}]$/u;
 const beginsInWord = /^[\p{L}\p{N}]/u;
 
-/** Whether a word goes on from one text to the next, and is counted in both. */
+/** Whether a word continues from one text to the next, and is counted in both. */
 export function isWordCut(before: string, after: string): boolean {
   return endsInWord.test(before.slice(-2)) && beginsInWord.test(after.slice(0, 2));
 }

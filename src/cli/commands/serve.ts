@@ -87,8 +87,8 @@ async function serve(options: Options, terminal: Terminal): Promise<void> {
 /** A server of one's own is asked each time for its models; no vendor is asked anything. */
 async function loadOptions(options: Options, { env, cwd }: Terminal): Promise<LoadOptions> {
   const { config, demoOnly, bedrock, vertex, local, ...flags } = options;
-  const { requestedBedrock, requestedVertex } = await import("../../config/environment/requested");
-  const asked = [
+  const { requestedBedrock, requestedVertex } = await import("../../config/environment/requested.ts");
+  const requested = [
     ...(bedrock === undefined ? [] : [requestedBedrock(bedrock, env)]),
     ...(vertex === undefined ? [] : [requestedVertex(vertex, env)]),
     ...(local === undefined ? [] : [await (await import("../serve/local-models.ts")).askedLocal(env)]),

@@ -18,7 +18,7 @@ export const closed = { additionalProperties: false } as const;
 
 export const table = <Fields extends TProperties>(fields: Fields) => Type.Object(fields, closed);
 
-/** A table that may be left out, as may each field that is made by a function below. */
+/** An optional table; each field that a function below creates is optional too. */
 export const section = <Fields extends TProperties>(fields: Fields) =>
   Type.Optional(marked(table(fields), { [isSection]: true }));
 

@@ -89,7 +89,7 @@ function detailsOf(details: Json | undefined): JsonObject | undefined {
   return isObject(copy) && JSON.stringify(copy).length <= maxDetailsChars ? copy : undefined;
 }
 
-/** What is nested more deeply is left out. */
+/** Deeper levels are dropped. */
 function redactedCopy(value: Json, levelsLeft: number): Json {
   if (typeof value === "string") return redact(value);
   if (typeof value !== "object" || value === null) return value;

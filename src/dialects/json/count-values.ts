@@ -39,7 +39,7 @@ export const mostParsedValues = 50_000;
 /** How many values of a larger event are kept. */
 export const mostKeptValues = 10_000;
 
-/** Whether parsing a text would hold up everybody else. */
+/** Whether parsing a text would block the event loop for too long. */
 export function hasTooManyValues(text: string): boolean {
   return hasMoreValuesThan(text, mostParsedValues);
 }

@@ -41,7 +41,7 @@ interface Part {
 interface ScannedObject {
   /** Items and members of the outermost level. */
   readonly ownValues: number;
-  /** The objects and lists among them, in order; null if there are more values than were asked for. */
+  /** The objects and lists among them, in order; null if there are more values than requested. */
   readonly parts: readonly Part[] | null;
 }
 

@@ -33,7 +33,7 @@ export function parseAnswer({ bytes }: { readonly bytes: Uint8Array }): JsonObje
   return whole;
 }
 
-/** How often members have that of these names which most have; their values are texts without quotes. */
+/** The number of members with the most frequent of these names. Their values are texts without quotes. */
 export function countMembers(bytes: Uint8Array, names: readonly string[]): number {
   const text = asBuffer(bytes);
   const counts = names.map((name) => {

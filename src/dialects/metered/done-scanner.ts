@@ -12,7 +12,7 @@ import type { MeteredFigures } from "./route.ts";
 export interface DoneEvents {
   /** The types of those that end a result, and have its figures. */
   readonly done: readonly string[];
-  /** How many results were asked for; a provider may make fewer. */
+  /** How many results were requested. A provider can return fewer. */
   readonly results: number;
   read(event: JsonObject): MeteredFigures;
   /** What a stream that has begun costs for the results that it breaks off before; `bytes` have come of it. */
@@ -90,7 +90,7 @@ export class DoneScanner extends StreamScanner {
     return type === "transcript.text.delta" && typeof delta === "string" ? delta : null;
   }
 
-  /** Whatever else comes is content, although nobody can count it. */
+  /** Anything else is content, although it cannot be counted. */
   protected sealedIn(event: JsonObject): number {
     return (this.producedBy(event) ?? "") === "" && Object.keys(event).length > 0 ? 1 : 0;
   }

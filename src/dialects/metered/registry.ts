@@ -7,7 +7,7 @@ import type { MeteredRoute } from "./route.ts";
 import { speech } from "./speech/index.ts";
 import { transcriptions, translations } from "./transcriptions/index.ts";
 
-/** All metered routes. Their names are those of the bodies that they are validated as. */
+/** All metered routes, by the names of the request bodies that they are validated as. */
 const routes = {
   embeddings,
   moderations,

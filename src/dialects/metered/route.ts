@@ -48,7 +48,7 @@ export interface MeteredRoute {
   readonly answersAnyType?: true;
   /** Such answers leave as they come. What they cost follows from the request alone. */
   readonly relaysBytes?: true;
-  /** Requests may be forms with files, whose fields are those of the schema. Absent if they are always JSON. */
+  /** Requests can be forms with files, with the fields of the schema. Absent if they are always JSON. */
   readonly takesForms?: FormFields;
   /** What JSON has in place of a form's files. */
   filesIn?(request: RouteBody): readonly FormFile[];
@@ -79,12 +79,12 @@ export interface FormFile {
   readonly bytes: number;
   /** The first bytes of it. */
   readonly start: Uint8Array;
-  /** The last ones; none where nobody looks at them. */
+  /** The last bytes; empty if no one reads them. */
   readonly end: Uint8Array;
 }
 
 export interface MeteredStreams {
-  /** `hidesUsage`: the client has not asked for the usage that the gateway has asked for. */
+  /** `hidesUsage`: the client did not request the usage, the gateway did. */
   createScanner(hidesUsage: boolean, requested: RequestedForm): StreamScanner;
   /** Streams only report their usage where `stream_options` asks for it. */
   readonly takesUsageOption?: true;
@@ -110,11 +110,11 @@ export interface RouteBody {
   readonly bytes: Uint8Array;
   /** Without the rest of its long texts. */
   readonly truncated: JsonObject;
-  /** The whole of it, parsed when it is asked for. */
+  /** The whole body, parsed on first use. */
   readonly body: JsonObject;
 }
 
-/** The names that a model's price has; those of images also by quality and size, and `images.*` for all others, highest price first. */
+/** The names in a model's price. Images are also listed by quality and size, and as `images.*` for all others, highest price first. */
 export type PricedNames = ReadonlySet<string>;
 
 export interface ForeignTokens {
@@ -136,7 +136,7 @@ export interface MeteredDemand {
   readonly maxExtras: ReportedExtras;
   /** Units known from the request alone, charged unless the provider reports others. */
   readonly certain: Quantities;
-  /** The most that a provider's figure is believed for, where the request bounds it. */
+  /** The highest plausible figures of a provider, where the request limits them. */
   readonly bounds?: Quantities;
 }
 
@@ -161,7 +161,7 @@ export interface FormatTarget {
   readonly quirks: readonly Quirk[];
 }
 
-/** How one kind of provider is asked. Either the client's body passes through with some members changed, or another is written. */
+/** How one kind of provider is called. Either the client's body passes through with some members changed, or another is written. */
 export interface MeteredFormat {
   /** Whose addresses, headers and errors the provider has. */
   readonly dialect: ProviderDialectName;
@@ -173,9 +173,9 @@ export interface MeteredFormat {
   readonly takesTokenIds?: true;
   /** Changed members beside the model. */
   changes?(body: JsonObject, target: FormatTarget): MemberChanges | undefined;
-  /** A body of the provider's own kind. Fields of the client's that are left out are added to `dropped`. */
+  /** Writes a body of the provider's own kind. Dropped fields of the client's body are added to `dropped`. */
   write?(body: JsonObject, target: FormatTarget, dropped: Set<string>): JsonObject;
-  /** Reads an answer that the client gets as it is; null if it has to be written anew. */
+  /** Reads an answer that the client gets as it is; null if it has to be rewritten. */
   pass?(answer: MeteredAnswer, requested: RequestedForm): MeteredReading | null;
   /** To pass one it is parsed whole, which takes long if it has many values; else only its outline is. */
   readonly parsesWhole?: true;
@@ -190,7 +190,7 @@ export function openAiFormat(method: string, pass: NonNullable<MeteredFormat["pa
 
 /** A provider's answer to one call. */
 export interface MeteredAnswer {
-  /** As they came, or the whole once `bytes` was asked for. */
+  /** The pieces as they arrived, or the whole body once `bytes` was read. */
   readonly pieces: readonly Uint8Array[];
   /** May have to join the pieces, and then takes their place. */
   readonly bytes: Uint8Array;
@@ -204,7 +204,7 @@ export interface MeteredAnswer {
 
 /** What the form of the client's answer depends on. Plain data. */
 export interface RequestedForm {
-  /** The id of the model that was asked for. */
+  /** The id of the requested model. */
   readonly model: string;
   /** The client's body; its long texts may be missing. */
   readonly body: JsonObject;

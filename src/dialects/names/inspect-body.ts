@@ -41,7 +41,7 @@ export interface Address {
 export interface ToolList {
   readonly path: ValuePath;
   readonly tools: readonly Json[];
-  /** The path is that of the only tool. */
+  /** The path of the only tool. */
   readonly isSingle?: true;
 }
 

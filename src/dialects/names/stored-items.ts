@@ -6,7 +6,7 @@ import { isObject, type Json, type JsonObject } from "../../base/json.ts";
  * item lacks its content, whatever its type is.
  */
 
-/** A reference and nothing else: of that type, or with neither a type nor a role, which both may be left out. */
+/** A reference and nothing else: of that type, or with neither a type nor a role: both are optional. */
 export function isItemReference(item: Json | undefined): item is JsonObject {
   if (!isObject(item) || isEmpty(item["id"])) return false;
   return item["type"] === "item_reference" || (isEmpty(item["type"]) && isEmpty(item["role"]));

@@ -7,7 +7,7 @@ export function forwardHeaders(client: Headers): ForwardedHeaders {
   return pickHeaders(names, client);
 }
 
-/** Without those of another dialect, which a translated request may have. */
+/** Without another dialect's headers, which a translated request may have. */
 export function requestHeaders(forwarded: ForwardedHeaders): ForwardedHeaders {
   return pickHeaders(names, { get: (name) => forwarded[name] ?? null });
 }

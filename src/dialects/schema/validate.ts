@@ -20,7 +20,7 @@ import type { ItemsField } from "../openai-responses/client/turn-items.ts";
 import { type ClientDialectName, clientDialect, clientDialectNames } from "../registry.ts";
 import { compiled, explain } from "./explain.ts";
 
-/** Requests beside those of the dialects themselves, each with the dialect that it is written in. */
+/** Requests other than generations, each with the dialect that it is written in. */
 const otherRequests = {
   count_tokens: { dialect: "messages", requestSchema: countTokensSchema },
   input_tokens: { dialect: "responses", requestSchema: () => inputTokensRequest },

@@ -79,7 +79,7 @@ function collectMarked(parts: readonly Json[], field: string, marked: JsonObject
   }
 }
 
-/** The content of a message, and that of a tool's result. */
+/** The content of a message or of a tool's result. */
 export function innerLists({ content, output, toolResult }: JsonObject): Json[][] {
   const result = isObject(toolResult) ? toolResult["content"] : undefined;
   return [content, output, result].filter((list) => Array.isArray(list));

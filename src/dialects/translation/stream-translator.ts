@@ -73,7 +73,7 @@ export class StreamTranslator implements ReportedSoFar {
     return this.#take();
   }
 
-  /** For a provider that answers with one JSON body although a stream was asked for. */
+  /** For a provider that sends one JSON body although a stream was requested. */
   pushWhole(body: JsonObject): string {
     const response = this.#target.dialect.readResponse(body, this.#target);
     for (const event of eventsOf(response)) this.#restorer.push(event);
@@ -155,7 +155,7 @@ export class StreamTranslator implements ReportedSoFar {
   }
 
   #receive(event: IrEvent): void {
-    // Usage that every frame reports anew is read from frames that are not parsed, too.
+    // Usage that is repeated in every frame is also read from frames that are not parsed.
     if (event.type !== "usage" || this.#reader.figures === undefined) {
       this.#emittedMore = this.#emitted !== null;
       this.#emitted = event;

@@ -109,7 +109,7 @@ class ResponseCollector {
     return this.#reader.ended;
   }
 
-  /** At the stream's proper end, or that of the provider's body. Throws a GatewayError if the answer is incomplete. */
+  /** Call at the proper end of the stream or of the provider's body. Throws a GatewayError if the answer is incomplete. */
   end(): TranslatedResponse {
     this.#read(() => this.#reader.end());
     const { call, toolMapping } = this.#context;

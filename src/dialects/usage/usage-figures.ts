@@ -37,7 +37,7 @@ export function inputUsage(input: Json | undefined): ReportedUsage | null {
   return isTokenCount(input) && input > 0 ? inclusiveUsage(input, 0) : null;
 }
 
-/** With other figures in place of those that were not told, where these cannot be counted. */
+/** Fills in figures that were not reported and cannot be counted. */
 export function withUnreported(
   reported: ReportedUsage | null,
   { input, output }: { readonly input: number; readonly output: number },

@@ -48,7 +48,7 @@ export abstract class ExchangePlan {
     this.exchange.attempts.addFailed(...failed);
   }
 
-  keepable(message: string): string {
+  redactRequestText(message: string): string {
     return this.exchange.keepable(message);
   }
 }

@@ -19,7 +19,7 @@ export type CallState =
   | "refusal"
   /** A whole answer is collected. */
   | "whole"
-  /** A stream was asked for, and the content type says otherwise: the first bytes decide. */
+  /** A stream was requested, and the content type says otherwise: the first bytes decide. */
   | "unnamed"
   /** A stream is collected up to its first frame: an error in it can still get a status of its own. */
   | "first_frame"

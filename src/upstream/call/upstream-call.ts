@@ -194,7 +194,7 @@ export class UpstreamCall implements OpenedCall, Receiver, DeadlineOwner {
   }
 
   /**
-   * Polls whether the client has left, because most calls are over before their first tick, and an abort signal is
+   * Polls whether the client has disconnected, because most calls are over before their first tick, and an abort signal is
    * only created for a request if someone listens. Also, a kept connection that turned out to be closed is replaced
    * by a new one, to which the limit for connecting applies.
    */
@@ -278,7 +278,7 @@ export class UpstreamCall implements OpenedCall, Receiver, DeadlineOwner {
     this.#begun.resolve(null);
   }
 
-  /** A stream was asked for, and the content type says that this is none. Its first bytes decide. */
+  /** A stream was requested, and the content type says that this is not one. Its first bytes decide. */
   #sniff(): void {
     const found = sniffBody(this.#queue.pieces);
     if (found === "stream") {
@@ -306,7 +306,7 @@ export class UpstreamCall implements OpenedCall, Receiver, DeadlineOwner {
 
   /** Ends the call early. Who caused it determines the error. */
   #breakOff(cause: unknown): void {
-    // The opening events may report usage: they are read although the client has left.
+    // The opening events may report usage: they are read although the client has disconnected.
     if (this.#state === "opening" && this.#plan.isOver) this.reminded();
     switch (this.#state) {
       case "complete":

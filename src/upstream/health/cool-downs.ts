@@ -3,14 +3,14 @@ const maxCoolDownMs = 600_000;
 
 interface CoolDown {
   readonly untilMs: number;
-  /** As the provider asked for it, without the maximum. */
+  /** As the provider requested it, without the maximum. */
   readonly requestedUntilMs: number;
 }
 
 const none: CoolDown = { untilMs: 0, requestedUntilMs: 0 };
 
 /**
- * The pauses that a provider asked for (Retry-After), by client key. A key waits for the end of its own. All keys wait
+ * The pauses that a provider requested (Retry-After), by client key. A key waits for the end of its own. All keys wait
  * while two keys or more have one: a single client can get itself throttled, and that says nothing about the others.
  */
 export class CoolDowns {
@@ -37,7 +37,7 @@ export class CoolDowns {
     return this.#lastEndMs <= nowMs ? 0 : Math.max(0, this.#of(keyId).untilMs - nowMs);
   }
 
-  /** What is left for a key of the pause as the provider asked for it, without the maximum. */
+  /** The remaining pause of a key as the provider requested it, without the maximum. */
   requestedMs(nowMs: number, keyId: string): number {
     return Math.max(0, this.#of(keyId).requestedUntilMs - nowMs);
   }

@@ -1,6 +1,6 @@
 const slots = 10;
 
-/** Counts events, and those of them that are marked, over a sliding span in ten steps. Uses constant memory. */
+/** Counts all events and marked events over a sliding window in ten steps. Uses constant memory. */
 export class SlidingWindow {
   readonly #slotMs: number;
   readonly #all = new Float64Array(slots);

@@ -15,7 +15,7 @@ const maxRetryDelayMs = 250;
 
 /**
  * Selects the deployment to try next, and takes a slot there. Breakers only choose among deployments: if there is no
- * alternative, or all breakers are open, they are ignored. A cool-down that a provider asked for is respected even
+ * alternative, or all breakers are open, they are ignored. A cool-down that a provider requested is respected even
  * then, and waited for if it is short. The wait is limited, and a short one that begins meanwhile is ignored beyond it.
  */
 export class CandidateSelector {

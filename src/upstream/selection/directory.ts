@@ -19,7 +19,7 @@ function gateFor(limit: number | null): Gate | null {
   return limit === null ? null : new Gate({ limit, queueLimit, waitMs: queueWaitMs });
 }
 
-/** Every deployment of one configuration, and the order in which those of a model are tried. */
+/** Every deployment of one configuration, and the order in which a model's deployments are tried. */
 export class Directory {
   readonly #providers = new Map<string, ProviderState>();
   /** By `provider/upstream_model`. */

@@ -23,7 +23,7 @@ import { azureCredentials } from "./credentials.ts";
 const firstWithUsageOption = "2024-09-01";
 const firstWithResponses = "2025-03-01";
 
-/** OpenAI's own models want `max_completion_tokens`; those of other makers, on the same address, know only `max_tokens`. */
+/** OpenAI's own models require `max_completion_tokens`; other makers' models at the same address support only `max_tokens`. */
 const otherMakers =
   /^(?:deepseek|mai-ds|grok|llama|meta-|mistral|ministral|codestral|phi|cohere|command|kimi|qwen|jamba|jais|gpt-oss)/i;
 

@@ -12,7 +12,7 @@ export function anthropicVersion(headers: ForwardedHeaders, of2023: string): str
 export interface SortedBetas {
   /** By the cloud's own names. */
   readonly known: string[];
-  /** What is left out, as the client wrote it. */
+  /** The dropped betas, as the client wrote them. */
   readonly unknown: readonly string[];
 }
 
@@ -39,7 +39,7 @@ export function withBetas(headers: ForwardedHeaders, { known }: SortedBetas): Fo
   return known.length === 0 ? rest : { ...rest, "anthropic-beta": known.join(",") };
 }
 
-/** How those that are left out are named. */
+/** The names under which dropped betas are reported. */
 export function droppedBetas({ unknown }: SortedBetas): readonly string[] {
   return unknown.map((beta) => `anthropic-beta: ${beta}`);
 }

@@ -17,7 +17,7 @@ export interface TokenSourceOptions {
   onRefreshFailed(error: CredentialUnavailable): void;
 }
 
-/** A new token is asked for when this share of its life is over. */
+/** A new token is requested after this share of its lifetime. */
 const refreshShare = 0.8;
 /** A token this close to its end may be rejected by the time it arrives. */
 const marginShare = 0.02;
@@ -37,7 +37,7 @@ interface HeldToken<Token> {
 }
 
 /**
- * Keeps one token fresh. The first one is asked for when it is needed; any number of requests wait for the same answer.
+ * Keeps one token fresh. The first one is requested when it is needed; any number of requests wait for the same response.
  * From then on it is refreshed in the background, ahead of its end, so that no request waits again.
  */
 export class TokenSource<Token extends object> {

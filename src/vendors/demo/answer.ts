@@ -8,7 +8,7 @@ import type { Scenario } from "./scenario.ts";
 
 /** What the demo says, piece by piece. */
 export interface DemoAnswer extends DemoReply {
-  /** Before everything else; empty unless asked for. */
+  /** Comes before everything else; empty unless requested. */
   readonly thinking: readonly string[];
   /** As chat reports it; null if it was asked to report none. */
   readonly usage: JsonObject | null;

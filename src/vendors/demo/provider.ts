@@ -12,7 +12,7 @@ import { readDemoRequest } from "./request.ts";
 import { readScenario, type Scenario } from "./scenario.ts";
 import { AnswerWriter } from "./write-answer.ts";
 
-/** It has no thread to parse on, so that larger bodies would hold up everybody else. */
+/** The demo parses on the event loop, so a larger body would delay all other requests. */
 const maxBytes = 1024 * 1024;
 
 /**

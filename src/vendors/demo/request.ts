@@ -16,7 +16,7 @@ export interface DemoRequest {
   readonly maxTokens: number | null;
   /** Where the answer ends, if it gets there. */
   readonly stops: readonly string[];
-  /** How many answers are asked for. */
+  /** How many answers are requested. */
   readonly choices: number;
   /** The JSON schema that the answer must follow; an empty one when any JSON will do. */
   readonly schema: JsonObject | null;

@@ -1,6 +1,6 @@
 import { isLoopback } from "../../wire/proxy.ts";
 
-/** What every token is asked for. */
+/** The scope of every token. */
 export const tokenScope = "https://www.googleapis.com/auth/cloud-platform";
 
 /** What is wrong with an address that secrets are sent to; null if it is fine. */

@@ -84,7 +84,7 @@ function isOnThisMachine(url: string): boolean {
   return isLoopback(url) || /^169\.254(?:\.\d+){2}$/.test(URL.parse(url)?.hostname ?? "");
 }
 
-/** The workload's own token as it is now: files and servers are asked anew for each exchange. */
+/** The workload's current token: files and servers are read again for each exchange. */
 export async function subjectTokenOf(
   source: SubjectSource,
   audience: string,

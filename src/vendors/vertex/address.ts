@@ -19,7 +19,7 @@ export function settingsIn(host: string): ProviderOptions {
   return found === null ? {} : { location: found[1] ?? found[2] ?? defaultLocation };
 }
 
-/** The configured project, or that of the key file; null for a key that needs none. */
+/** The configured project, or the key file's; null for a key that needs none. */
 export function projectOf({ options }: Pick<ProviderSettings, "options">): string | null {
   if (options.project !== undefined) return options.project;
   const key = options.credentials === undefined ? "" : readGoogleKey(options.credentials);

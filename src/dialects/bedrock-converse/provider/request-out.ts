@@ -54,7 +54,7 @@ function writeSystem(request: IrRequest, family: ModelFamily, writer: ConverseCo
   return written;
 }
 
-/** Models without structured outputs are asked for the format. */
+/** Models without structured outputs get the format as part of the prompt. */
 function formatText(format: IrFormat): string {
   if (format.type === "json_object") return jsonOnly;
   return `${jsonOnly} It has to match this JSON schema:\n${JSON.stringify(format.schema)}`;

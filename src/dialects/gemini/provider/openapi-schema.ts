@@ -41,7 +41,7 @@ export class ReferenceRoom {
 const minSize = 64;
 
 /**
- * A JSON schema in the subset of OpenAPI 3.0 that models before 2.5 take. What has no equivalent is left out. Google wants a type in
+ * A JSON schema in the subset of OpenAPI 3.0 that models before 2.5 take. Keywords without an equivalent are dropped. Google wants a type in
  * every schema, properties for every name that is required, and nothing beside alternatives.
  */
 export function openApiSchema(schema: JsonObject, room = new ReferenceRoom()): JsonObject {

@@ -8,7 +8,7 @@ export const paths: DialectPaths = {
   metered: (request) => `${modelPath(request)}:${request.method}`,
 };
 
-/** A name may say where it belongs, as those of tuned models do. */
+/** A name may include its collection, as the names of tuned models do. */
 export function modelName(model: string): string {
   return /^(?:models|tunedModels)\//.test(model) ? model : `models/${model}`;
 }

@@ -60,7 +60,7 @@ function promptsOf({ prompt: requested }: JsonObject): readonly (string | readon
   return requested == null ? [""] : listed(requested);
 }
 
-/** Every prompt has as many answers as were asked for, and each of them may reach the limit. */
+/** Every prompt has as many completions as requested, and each can reach the limit. */
 function demandOf(body: JsonObject, { estimatedInput }: MeteredModel, maxTokens: number): MeteredDemand {
   const prompts = promptsOf(body);
   const ids = prompts.filter((one) => typeof one !== "string");

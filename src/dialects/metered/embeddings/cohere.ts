@@ -35,7 +35,7 @@ export function cohereTexts(body: JsonObject, dropped: Set<string>): JsonObject 
   };
 }
 
-/** By type where types were asked for, and a bare list in older versions. */
+/** By type if types were requested; a bare list in older versions. */
 export function cohereVectors({ embeddings }: JsonObject): readonly Vector[] {
   return vectorsOf(isObject(embeddings) ? embeddings["float"] : embeddings, () => undefined);
 }

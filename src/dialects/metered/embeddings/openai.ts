@@ -16,7 +16,7 @@ export const openAiEmbeddings: MeteredFormat = {
   read: readOpenAi,
 };
 
-/** Other servers of that shape. Many know no base64, so they are asked for floats. */
+/** Other servers of that shape. Many do not support base64, so floats are requested. */
 export const compatibleEmbeddings: MeteredFormat = {
   dialect: "chat",
   method: () => "embeddings",
@@ -36,7 +36,7 @@ const embeddingMember = Buffer.from('"embedding":');
 const space = 0x20;
 const equals = 0x3d;
 
-/** The provider's own bytes if its vectors are those that were asked for, and its usage has what clients require. */
+/** The provider's own bytes, if its vectors have the requested form and its usage has what clients require. */
 function passOpenAi({ pieces, inputs }: MeteredAnswer, requested: RequestedForm): MeteredReading | null {
   const outline = readLengths(pieces, wantsBase64(requested));
   if (outline === null || !isWholeUsage(outline["usage"])) return null;

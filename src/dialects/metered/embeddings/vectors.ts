@@ -13,7 +13,7 @@ export function wantsBase64({ body }: RequestedForm): boolean {
   return body["encoding_format"] === "base64";
 }
 
-/** An answer of OpenAI's shape up to its usage, with every vector in the form that was asked for. */
+/** An answer of OpenAI's shape up to its usage, with every vector in the requested form. */
 export function writeVectors(vectors: readonly Vector[], requested: RequestedForm): string {
   const form = wantsBase64(requested) ? base64Of : floatsOf;
   const data = vectors.map(

@@ -61,7 +61,7 @@ function demand(
   };
 }
 
-/** The images themselves are not parsed: they take megabytes. Of those that have another form, as many have come as were asked for. */
+/** The images themselves are not parsed: they take megabytes. Images in another form are assumed to be as many as requested. */
 function passImages({ bytes }: MeteredAnswer, requested: RequestedForm): MeteredReading {
   const { data, usage } = readOutline(bytes, "data");
   if (!Array.isArray(data)) throw malformedAnswer("it has no images");
@@ -72,7 +72,7 @@ function passImages({ bytes }: MeteredAnswer, requested: RequestedForm): Metered
   return { written: null, ...figuresOf(objectOf(usage), came, { ...requested, held }) };
 }
 
-/** Fewer may come than were asked for: a series is as long as the server likes. */
+/** Fewer images than requested may come: the server decides how long a series is. */
 function outputHeldFor(images: number, { body, held }: RequestedForm): number {
   return Math.ceil(held.output * Math.min(1, images / maxImages(body)));
 }

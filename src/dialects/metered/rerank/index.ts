@@ -108,7 +108,7 @@ function tokensIn(figures: Json | undefined): ReportedUsage | null {
   return inputUsage([total, prompt, input].find(isTokenCount));
 }
 
-/** Under both names: Continue reads `data`, everybody else `results`. */
+/** Written under both names: Continue reads `data`, all other clients `results`. */
 function writeRanking(answer: MeteredAnswer | undefined, requested: RequestedForm): MeteredReading {
   const { results } = answer === undefined ? {} : parseAnswer(answer);
   if (!Array.isArray(results)) throw malformedAnswer("it has no results");

@@ -82,7 +82,7 @@ function figuresIn(answer: JsonObject, { priced, files }: RequestedForm): Metere
   return tokensOf(inclusiveUsage(input, output), usage["input_token_details"], files);
 }
 
-/** Sound whose tokens the provider does not tell has those of its length. All input is sound, unless it tells its parts. */
+/** Audio without reported tokens is counted by its length. All input is audio unless the provider reports its parts. */
 function tokensOf(
   reported: ReportedUsage | null,
   details: Json | undefined,

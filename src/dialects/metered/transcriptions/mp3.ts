@@ -19,7 +19,7 @@ export function isMp3(start: Buffer): boolean {
 
 /**
  * By its frames: all of them if the file is short, else the rate of those at its ends, or the count of the encoder. 0 without any
- * frame. The sender writes the count, so less than half of what the frames say is not believed.
+ * frame. The sender writes the count, so one below half of what the frames play is ignored.
  */
 export function mp3Seconds(start: Buffer, end: Buffer, bytes: number): number {
   const tag = tagBytes(start);

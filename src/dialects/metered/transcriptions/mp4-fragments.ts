@@ -18,7 +18,7 @@ const maxSteps = 30_000;
 
 /**
  * A recording that is written as it comes has its sound in fragments, each of which says when it begins, and how long its frames are. By
- * the last of them. The sender writes that, so the frames are counted, too: less than half of what they play is not believed. 0 without any.
+ * the last of them. The sender writes that, so the frames are counted too: a length below half of what they play is ignored. 0 without any.
  */
 export function fragmentSeconds(track: Track, start: Buffer, end: Buffer, bytes: number): number {
   const last = new Fragments(track).walk(end);

@@ -16,7 +16,7 @@ const fullSegment = 255;
 
 /**
  * By the samples that have been played at the end of its last page. The sender writes that, so the packets of Opus are counted, too:
- * less than half of what they play is not believed.
+ * a length below half of what they play is implausible, so ignored.
  */
 export function oggSeconds(start: Buffer, end: Buffer, bytes: number): number {
   const codec = rates.find(([mark]) => start.toString("latin1", 28, 28 + mark.length) === mark);

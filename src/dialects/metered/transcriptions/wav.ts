@@ -6,7 +6,7 @@ const extensibleBytes = 40;
 
 /**
  * How long a WAV file plays, by its header; null if that cannot be told. `bytes` is the length of the whole file. The sender writes the
- * header, so only that is believed which players go by, too: not the figure for bytes per second, and of two formats the first.
+ * header, so only the fields that players use count: not the bytes per second, and the first of two formats.
  */
 export function wavSeconds(start: Uint8Array, bytes: number): number | null {
   const header = Buffer.from(start);

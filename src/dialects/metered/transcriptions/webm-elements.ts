@@ -36,7 +36,7 @@ export function* elementsIn(bytes: Buffer, start: number, entered: readonly numb
   }
 }
 
-/** All bits set: it goes on until the next of its kind. */
+/** All bits set: the element extends to the next of its kind. */
 function sizeIn(bytes: Buffer, at: number, length: number): number {
   let size = (bytes[at] ?? 0) & (0xff >> length);
   let isUnknown = size === 0xff >> length;

@@ -49,7 +49,7 @@ function packetsOf(part: Buffer, { from }: Element): { readonly track: number; r
   return { track, seconds: laced * (opusSeconds(part, laced === 1 ? at : at + 1) || secondsPerPacket) };
 }
 
-/** By the list of tracks near the start: the numbers of those of sound, and whether another one has pictures. */
+/** From the list of tracks near the start: the numbers of audio tracks, and whether another track has pictures. */
 export function tracksIn(start: Buffer): {
   readonly sound: ReadonlySet<number>;
   readonly hasVideo: boolean;

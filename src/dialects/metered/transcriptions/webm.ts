@@ -5,8 +5,8 @@ import { packetsIn, tracksIn } from "./webm-packets.ts";
 const [duration, scale] = ["4489", "2ad7b1"].map((id) => Buffer.from(id, "hex"));
 
 /**
- * A file that was recorded as it came has no length, but its clusters say when they begin. The last one goes on like those before it. The
- * sender writes both, so the packets of sound near the end are counted, too: less than half of what they play is not believed.
+ * A file that was recorded as it came has no length, but its clusters say when they begin. The last one is assumed to be as long as the others. The
+ * sender writes both, so the audio packets near the end are counted too: a length below half of what they play is ignored.
  */
 export function webmSound(start: Buffer, end: Buffer, bytes: number): DeclaredSound {
   const ticks = numberOf(start, start.indexOf(duration ?? ""), 2);

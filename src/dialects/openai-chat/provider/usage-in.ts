@@ -71,7 +71,7 @@ function readUsage(reported: Json | undefined): ReportedUsage | null {
   );
 }
 
-/** Moonshot, DeepSeek and Mistral report their caches beside the details that everybody else has, or that they fill with 0. */
+/** Moonshot, DeepSeek and Mistral report their caches next to the usual details, which they omit or fill with 0. */
 function cachedBesideDetails(usage: ChatUsage): Json | undefined {
   return usage.cached_tokens ?? usage.prompt_cache_hit_tokens ?? usage.num_cached_tokens;
 }
@@ -116,7 +116,7 @@ export function reportsUsage(chunk: JsonObject): boolean {
   return listOf(choices).some((choice) => isObject(choice) && isObject(choice["usage"]));
 }
 
-/** The usage object of an answer or a chunk: its own, that of its first choice, or Groq's. */
+/** The usage object of an answer or a chunk: its own, its first choice's, or Groq's. */
 function usageOf(chunk: JsonObject): Json | undefined {
   return chunk["usage"] ?? firstObjectOf(chunk["choices"])?.["usage"] ?? objectOf(chunk["x_groq"])?.["usage"];
 }

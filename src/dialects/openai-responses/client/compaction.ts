@@ -81,7 +81,7 @@ function asText(item: TurnItem): TurnItem {
   );
 }
 
-/** The words of a value: those of its text parts, or all of it. */
+/** The text of a value: its text parts, or all of it as JSON. */
 function textOf(value: Json): string {
   if (typeof value === "string") return value;
   const parts = listOf(value).map((part) => (isObject(part) ? stringOf(part["text"]) : null));

@@ -9,7 +9,7 @@ const itemMark = Buffer.from('"response.output_item.done"');
 
 /** The items of a response that is streamed. Some providers end it with an event that has none of them. */
 export class StreamedItems {
-  /** They are not read before somebody asks for the items, and that is rare. Null if they are too large together. */
+  /** Read only when the items are requested, which is rare. Null if they are too large together. */
   events: Uint8Array[] | null;
   /** The length of all of them, kept or not. */
   bytes = 0;
