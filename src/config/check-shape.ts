@@ -3,7 +3,7 @@ import { Errors, type ValueError, ValueErrorType } from "@sinclair/typebox/error
 import { Check } from "@sinclair/typebox/value";
 import type { JsonObject } from "../base/json.ts";
 import { renamedSetting } from "../base/text/renamed.ts";
-import { type DescribedSchema, expectation, expectedText } from "../base/text/schema-text";
+import { type DescribedSchema, expectation, expectedText } from "../base/text/schema-text.ts";
 import { type ProblemList, pathFromPointer } from "./problems.ts";
 import { configSchema } from "./schema.ts";
 import { didYouMean } from "./suggest.ts";

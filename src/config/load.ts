@@ -5,7 +5,7 @@ import { checkModels } from "./check-models.ts";
 import { checkShape } from "./check-shape.ts";
 import { decode } from "./decode.ts";
 import { resolveHeaders } from "./headers.ts";
-import { lintConversations, lintLimits, lintOptions, lintPrices } from "./lint";
+import { lintConversations, lintLimits, lintOptions, lintPrices } from "./lint.ts";
 import { checkListeners } from "./listeners.ts";
 import { buildModels } from "./models.ts";
 import { Places } from "./places.ts";

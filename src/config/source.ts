@@ -5,7 +5,7 @@ import { whyUnreadable } from "../base/files/problem.ts";
 import type { Environment } from "../base/system/environment.ts";
 import { systemCode } from "../base/system/system-code.ts";
 import { configFileName, defaults } from "./defaults.ts";
-import type { RequestedProvider } from "./environment/requested";
+import type { RequestedProvider } from "./environment/requested.ts";
 import { environmentToml } from "./environment/toml.ts";
 import { type EnvironmentVendors, vendorsInEnvironment } from "./environment/vendors.ts";
 import { ConfigError } from "./problems.ts";

@@ -2,9 +2,9 @@ import { type ErrorCode, GatewayError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import { tookTooLong } from "../base/requests/gateway-endings.ts";
 import type { Usage } from "../base/usage/usage.ts";
-import { isUnknownModel, isUnpaid } from "../dialects/errors/account-error";
-import { readErrorObject } from "../dialects/errors/error-body";
-import { explainProviderError } from "../dialects/errors/explain-error";
+import { isUnknownModel, isUnpaid } from "../dialects/errors/account-error.ts";
+import { readErrorObject } from "../dialects/errors/error-body.ts";
+import { explainProviderError } from "../dialects/errors/explain-error.ts";
 import { FailedAnswer, failedAnswer, isBilled, reportedFailure } from "../dialects/errors/failure.ts";
 import { parseObject } from "../dialects/json/json-fields.ts";
 import {

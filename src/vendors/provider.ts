@@ -1,4 +1,4 @@
-import type { ProviderErrorBody } from "../dialects/errors/error-body";
+import type { ProviderErrorBody } from "../dialects/errors/error-body.ts";
 import type { ForwardedHeaders } from "../dialects/headers.ts";
 import type { Quirk } from "../dialects/openai-chat/quirks.ts";
 import type { DialectPaths } from "../dialects/provider-dialect.ts";

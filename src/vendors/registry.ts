@@ -8,7 +8,7 @@ import { demo } from "./demo/index.ts";
 import { gemini } from "./gemini/index.ts";
 import { openAi } from "./openai/index.ts";
 import type { Provider, ProviderSettings } from "./provider.ts";
-import type { UsageReport } from "./usage-report";
+import type { UsageReport } from "./usage-report.ts";
 import type { Vendor, VendorContext } from "./vendor.ts";
 import { vertex } from "./vertex/index.ts";
 

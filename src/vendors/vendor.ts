@@ -8,7 +8,7 @@ import type { TokenSources } from "./credentials/token-sources.ts";
 import type { ModelList } from "./model-list.ts";
 import type { AuthenticationWay, ProviderOptions, VendorOptionName } from "./options.ts";
 import type { PreparedRequest, Provider, ProviderSettings } from "./provider.ts";
-import type { VendorUsageReports } from "./usage-report";
+import type { VendorUsageReports } from "./usage-report.ts";
 
 /** What differs between vendors. */
 export interface Vendor {

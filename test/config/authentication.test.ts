@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { withoutSecrets } from "../../src/base/secrets/secrets.ts";
-import { expectation } from "../../src/base/text/schema-text";
+import { expectation } from "../../src/base/text/schema-text.ts";
 import { readSecretDocument } from "../../src/config/secrets.ts";
 import { vendorOption, vendorOptionNames } from "../../src/vendors/options.ts";
 import { load, problemsOf, temporaryFolder } from "./fixtures.ts";

@@ -3,7 +3,7 @@ import { shownModel } from "../../base/models/shown-model.ts";
 import { withoutSecrets } from "../../base/secrets/secrets.ts";
 import { systemCode } from "../../base/system/system-code.ts";
 import type { DeploymentSettings, ModelSettings, Settings } from "../../config/settings.ts";
-import { readErrorObject } from "../../dialects/errors/error-body";
+import { readErrorObject } from "../../dialects/errors/error-body.ts";
 import { parseObject } from "../../dialects/json/json-fields.ts";
 import { type ProviderDialectName, providerDialect } from "../../dialects/registry.ts";
 import { adaptObject, bodyVendorOf } from "../../vendors/adapt-body.ts";

@@ -6,7 +6,7 @@ import {
   reportMetrics,
   UnreadableReport,
   type UsageReportLine,
-} from "../../vendors/usage-report";
+} from "../../vendors/usage-report.ts";
 import { isoMs } from "../moments.ts";
 
 type Column = ReportMetric | "date" | "model";

@@ -1,11 +1,11 @@
 import { abortAfter } from "../../base/loop/deadline.ts";
 import { withoutSecrets } from "../../base/secrets/secrets.ts";
 import { systemCode } from "../../base/system/system-code.ts";
-import { readErrorObject } from "../../dialects/errors/error-body";
+import { readErrorObject } from "../../dialects/errors/error-body.ts";
 import { parseObject } from "../../dialects/json/json-fields.ts";
 import type { ProviderSettings } from "../../vendors/provider.ts";
 import { vendorOf } from "../../vendors/registry.ts";
-import { UnreadableReport, type UsageReport } from "../../vendors/usage-report";
+import { UnreadableReport, type UsageReport } from "../../vendors/usage-report.ts";
 import { type BillPage, billOf, type ProviderBill, readPage } from "./read-bill.ts";
 
 export interface FetchedDays {

@@ -6,7 +6,7 @@ import {
   UnreadableReport,
   type UsageReport,
   type UsageReportLine,
-} from "../../vendors/usage-report";
+} from "../../vendors/usage-report.ts";
 import { readCsvBill } from "./csv-bill.ts";
 
 export interface ProviderBill {

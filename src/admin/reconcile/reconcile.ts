@@ -1,7 +1,7 @@
 import { msPerDay } from "../../base/clock.ts";
 import type { Settings } from "../../config/settings.ts";
 import type { ProviderSettings } from "../../vendors/provider.ts";
-import { nanoUsd, UnreadableReport, type UsageReportLine } from "../../vendors/usage-report";
+import { nanoUsd, UnreadableReport, type UsageReportLine } from "../../vendors/usage-report.ts";
 import { invalidInput, type OperationContext } from "../context.ts";
 import { isoMs } from "../moments.ts";
 import { type FetchedDays, fetchBill } from "./fetch-bill.ts";

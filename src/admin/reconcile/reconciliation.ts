@@ -1,7 +1,7 @@
 import { dateOfDay } from "../../base/clock.ts";
 import { count, plural } from "../../base/text/plural.ts";
 import type { AttemptSums } from "../../store/store.ts";
-import { type ReportMetric, type ReportMetrics, reportMetrics } from "../../vendors/usage-report";
+import { type ReportMetric, type ReportMetrics, reportMetrics } from "../../vendors/usage-report.ts";
 import { invalidInput, type OperationRefusal } from "../context.ts";
 import { compare, type LedgerFigures } from "./compare.ts";
 import type { FetchedDays } from "./fetch-bill.ts";

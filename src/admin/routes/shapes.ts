@@ -1,5 +1,5 @@
 import { FormatRegistry, type TProperties, type TSchema, Type } from "@sinclair/typebox";
-import { expectedText } from "../../base/text/schema-text";
+import { expectedText } from "../../base/text/schema-text.ts";
 import { momentWords, pastMoment } from "../moments.ts";
 
 FormatRegistry.Set("past-moment", (text) => pastMoment(text, 0) !== null);

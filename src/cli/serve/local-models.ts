@@ -1,6 +1,6 @@
 import { discoverModels } from "../../admin/models/discover-models.ts";
 import type { Environment } from "../../base/system/environment.ts";
-import type { RequestedProvider } from "../../config/environment/requested";
+import type { RequestedProvider } from "../../config/environment/requested.ts";
 import { loadSettings } from "../../config/load.ts";
 import { tomlString } from "../../config/toml-text.ts";
 import { tableText } from "../import/toml.ts";

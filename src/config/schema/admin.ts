@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import { expectedText } from "../../base/text/schema-text";
+import { expectedText } from "../../base/text/schema-text.ts";
 import { afterRestart, ifUnset, marked } from "./marks.ts";
 import { closed, flag, list, name, named, secret, section, text } from "./parts.ts";
 

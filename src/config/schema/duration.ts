@@ -1,5 +1,5 @@
 import { Kind, type TUnsafe, Type, TypeRegistry } from "@sinclair/typebox";
-import { expectedText } from "../../base/text/schema-text";
+import { expectedText } from "../../base/text/schema-text.ts";
 import { type Duration, durationPattern, durationText, parseDuration } from "../duration.ts";
 import { unit, type WithDefault } from "./marks.ts";
 

@@ -1,7 +1,7 @@
 import { type TUnsafe, Type } from "@sinclair/typebox";
 import { type ModelUse, modelUses, usualUses } from "../../base/models/model-uses.ts";
 import { contentLevels } from "../../base/requests/content-level.ts";
-import { expectedText } from "../../base/text/schema-text";
+import { expectedText } from "../../base/text/schema-text.ts";
 import {
   choice,
   dialect,

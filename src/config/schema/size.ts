@@ -1,5 +1,5 @@
 import { Kind, type TUnsafe, Type, TypeRegistry } from "@sinclair/typebox";
-import { expectedText } from "../../base/text/schema-text";
+import { expectedText } from "../../base/text/schema-text.ts";
 import { type ByteSize, byteSizePattern, bytesOfSize } from "../byte-size.ts";
 import { unit } from "./marks.ts";
 

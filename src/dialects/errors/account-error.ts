@@ -1,4 +1,4 @@
-import type { ProviderErrorBody } from "./error-body";
+import type { ProviderErrorBody } from "./error-body.ts";
 
 /** How vendors say something of the operator's account: by a code or type, or only in the message. */
 interface Wording {

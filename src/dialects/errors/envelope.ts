@@ -1,6 +1,6 @@
 import { type ErrorStatus, errorKinds, type GatewayError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
-import { readTokenLimit } from "./error-body";
+import { readTokenLimit } from "./error-body.ts";
 
 /** The vendor whose error envelope is used. */
 export type ErrorFormat = "openai" | "anthropic";

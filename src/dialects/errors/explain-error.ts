@@ -1,5 +1,5 @@
 import { type ClientDialectName, clientDialect, type ProviderDialectName } from "../registry.ts";
-import type { ProviderErrorBody } from "./error-body";
+import type { ProviderErrorBody } from "./error-body.ts";
 import { type ClientErrorDetails, codeOf, vendorErrorOf, vendorPart } from "./vendor-error.ts";
 
 /**

@@ -4,8 +4,8 @@ import { noCalls, type ReportedExtras } from "../../base/usage/extra-usage.ts";
 import { hasTokens, type ReportedUsage } from "../../base/usage/usage.ts";
 import { mostParsedValues } from "../json/count-values.ts";
 import { type AnswerFigures, type ReportedSoFar, runningTotal } from "../usage/usage-figures.ts";
-import { isUnpaid } from "./account-error";
-import { readErrorObject } from "./error-body";
+import { isUnpaid } from "./account-error.ts";
+import { readErrorObject } from "./error-body.ts";
 import { vendorErrorOf } from "./vendor-error.ts";
 
 /** By the vendors' codes, by an HTTP status in place of a code, or by MiniMax's numbers. */

@@ -1,5 +1,5 @@
 import type { ErrorDetails, VendorError } from "../../base/errors.ts";
-import type { ProviderErrorBody } from "./error-body";
+import type { ProviderErrorBody } from "./error-body.ts";
 
 /** The parts of an error that are sent to the client beside the message. */
 export type ClientErrorDetails = Pick<ErrorDetails, "param" | "vendor">;

@@ -1,5 +1,5 @@
 import type { MeteredRouteName } from "../../dialects/metered/registry.ts";
-import type { AskedForm } from "../../dialects/metered/route.ts";
+import type { RequestedForm } from "../../dialects/metered/route.ts";
 import type { Deployment } from "../../upstream/upstream.ts";
 import type { Bill } from "../charge/bill.ts";
 import type { WantedHold } from "../charge/hold.ts";
@@ -15,7 +15,7 @@ import type { MeteredPricing } from "./pricing.ts";
 export interface MeteredPlan extends HoldPlan, MeteredCallParts, MeteredPricing {
   readonly name: MeteredRouteName;
   /** What the form and the figures of a deployment's answer depend on. */
-  askedAt(deployment: Deployment): AskedForm;
+  askedAt(deployment: Deployment): RequestedForm;
   /** Whether a deployment is charged by what is counted in tokens. */
   isInTokensAt(deployment: Deployment): boolean;
 }

@@ -1,6 +1,6 @@
 import { asBuffer } from "../../base/bytes/as-buffer.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
-import { isDisguised } from "../../dialects/errors/error-body";
+import { isDisguised } from "../../dialects/errors/error-body.ts";
 import { closeBrace, isSpace, openBrace, skipSpace } from "../../dialects/json/json-bytes.ts";
 import { isZero, parseObject } from "../../dialects/json/json-fields.ts";
 import type { Head } from "../../wire/transfer.ts";

@@ -2,7 +2,7 @@ import { keySchemes } from "../credentials/static-header.ts";
 import { overHttp } from "../http/http-provider.ts";
 import { type ModelList, openAiModelList } from "../model-list.ts";
 import type { Vendor } from "../vendor.ts";
-import { anthropicReports } from "./usage-report";
+import { anthropicReports } from "./usage-report.ts";
 
 const ownModels: ModelList = {
   url: ({ baseUrl }) => `${baseUrl}${pathPrefix}/models`,

@@ -10,7 +10,7 @@ import {
   type UsageReport,
   type VendorUsageReports,
   withQuery,
-} from "../usage-report";
+} from "../usage-report.ts";
 
 /** The most that both answer with at once, in days. */
 const daysPerPage = "31";

@@ -1,4 +1,4 @@
-import { readErrorBody } from "../../dialects/errors/error-body";
+import { readErrorBody } from "../../dialects/errors/error-body.ts";
 import type { ForwardedHeaders } from "../../dialects/headers.ts";
 import { isLoopback } from "../../wire/proxy.ts";
 import { droppedBetas, type SortedBetas, sortBetas, withBetas } from "../claude/headers.ts";

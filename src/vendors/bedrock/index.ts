@@ -15,7 +15,7 @@ import { addressOf, mantleTarget, runtimeTarget, settingsIn } from "./address.ts
 import { bedrockBetas, claudeChanges } from "./claude-body.ts";
 import { EventStreamReceiver } from "./event-stream-receiver.ts";
 import { bedrockModelLists } from "./model-list.ts";
-import { exceptionOf, readBedrockError } from "./provider-error";
+import { exceptionOf, readBedrockError } from "./provider-error.ts";
 import { lintRegion } from "./region.ts";
 
 /**

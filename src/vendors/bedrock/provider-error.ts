@@ -1,5 +1,5 @@
 import { tableOf } from "../../base/collections/table.ts";
-import { readErrorBody } from "../../dialects/errors/error-body";
+import { readErrorBody } from "../../dialects/errors/error-body.ts";
 import { objectOf, parseObject, stringOf } from "../../dialects/json/json-fields.ts";
 import { retryAfterMs } from "../http/retry-after.ts";
 import type { ErrorResponse, ProviderError, ProviderErrorSubject } from "../provider.ts";

@@ -4,7 +4,7 @@ import { objectOf } from "../../dialects/json/json-fields.ts";
 import { durationMs } from "../../dialects/rate-limit-headers.ts";
 import { isPrivateAddress } from "../../wire/private-address.ts";
 import { keySchemes } from "../credentials/static-header.ts";
-import { readDefaultError } from "../http/default-error";
+import { readDefaultError } from "../http/default-error.ts";
 import { overHttp } from "../http/http-provider.ts";
 import { type ModelDescription, openAiModelList, tokensIn, type VendorModel } from "../model-list.ts";
 import { openAiBaseUrl } from "../openai/index.ts";

@@ -3,7 +3,7 @@ import type { Json, JsonObject } from "../../base/json.ts";
 import { wantsUsage } from "../../dialects/openai-chat/client/stream-out.ts";
 import { dataFrame } from "../../dialects/sse/sse.ts";
 import type { DemoAnswer } from "./answer.ts";
-import { errorBodyOf } from "./rejection";
+import { errorBodyOf } from "./rejection.ts";
 
 /** One frame of a stream. Frames with content are paced, the others are sent at once. */
 export interface PacedFrame {

@@ -1,5 +1,5 @@
 import { isObject } from "../../base/json.ts";
-import { readGoogleError } from "../google/provider-error";
+import { readGoogleError } from "../google/provider-error.ts";
 import { safetyFields } from "../google/safety.ts";
 import { overHttp } from "../http/http-provider.ts";
 import { type ModelList, tokensIn, type VendorModel } from "../model-list.ts";

@@ -2,7 +2,7 @@ import { msPerDay } from "../../base/clock.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { errorIn } from "../../dialects/errors/bare-error.ts";
 import { objectOf, objectsOf, stringOf } from "../../dialects/json/json-fields.ts";
-import { readDefaultError } from "../http/default-error";
+import { readDefaultError } from "../http/default-error.ts";
 import type { ErrorResponse, ProviderError, ProviderErrorSubject } from "../provider.ts";
 
 /** Google's daily quotas are renewed at midnight in California. */

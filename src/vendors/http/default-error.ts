@@ -1,5 +1,5 @@
-import { isUnknownModel, isUnpaid } from "../../dialects/errors/account-error";
-import { type ProviderErrorBody, readErrorBody } from "../../dialects/errors/error-body";
+import { isUnknownModel, isUnpaid } from "../../dialects/errors/account-error.ts";
+import { type ProviderErrorBody, readErrorBody } from "../../dialects/errors/error-body.ts";
 import type { ErrorResponse, ProviderError, ProviderErrorSubject } from "../provider.ts";
 import { retryAfterMs } from "./retry-after.ts";
 

@@ -14,7 +14,7 @@ import type {
   ProviderSettings,
 } from "../provider.ts";
 import type { Vendor, VendorContext } from "../vendor.ts";
-import { readDefaultError } from "./default-error";
+import { readDefaultError } from "./default-error.ts";
 import { DeferredTransfer } from "./deferred-transfer.ts";
 import { dialectPath } from "./dialect-path.ts";
 

@@ -2,7 +2,7 @@ import { keySchemes } from "../credentials/static-header.ts";
 import { overHttp } from "../http/http-provider.ts";
 import { openAiModelList } from "../model-list.ts";
 import type { BaseUrlRules, Vendor } from "../vendor.ts";
-import { openAiReports } from "./usage-report";
+import { openAiReports } from "./usage-report.ts";
 
 /** The base URL of OpenAI's SDK ends in `/v1`, and compatible servers follow that. */
 export const openAiBaseUrl: Pick<BaseUrlRules, "pathWarning"> = {

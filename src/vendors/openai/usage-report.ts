@@ -10,7 +10,7 @@ import {
   type UsageReport,
   type VendorUsageReports,
   withQuery,
-} from "../usage-report";
+} from "../usage-report.ts";
 
 const secondsPerDay = msPerDay / 1000;
 /** The most that both answer with at once, in days. */

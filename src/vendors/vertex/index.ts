@@ -6,7 +6,7 @@ import { conversationChanges } from "../claude/conversation.ts";
 import { anthropicVersion, droppedBetas, type SortedBetas, sortBetas, withBetas } from "../claude/headers.ts";
 import { compatibleFormats } from "../compatible/index.ts";
 import { googleCredential, googleCredentialKeywords } from "../google/credentials.ts";
-import { readGoogleError } from "../google/provider-error";
+import { readGoogleError } from "../google/provider-error.ts";
 import { safetyFields } from "../google/safety.ts";
 import { readGoogleKey } from "../google/service-account.ts";
 import { overHttp } from "../http/http-provider.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { type ComparedRow, compare } from "../../../src/admin/reconcile/compare.ts";
 import type { AttemptSums } from "../../../src/store/store.ts";
-import { type ReportMetrics, reportMetrics } from "../../../src/vendors/usage-report";
+import { type ReportMetrics, reportMetrics } from "../../../src/vendors/usage-report.ts";
 
 const day = 20_000;
 

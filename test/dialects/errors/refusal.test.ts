@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { readErrorBody, readTokenLimit } from "../../../src/dialects/errors/error-body";
+import { readErrorBody, readTokenLimit } from "../../../src/dialects/errors/error-body.ts";
 import { reportedFailure } from "../../../src/dialects/errors/failure.ts";
 import { providerDialect } from "../../../src/dialects/registry.ts";
 

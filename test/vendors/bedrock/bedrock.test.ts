@@ -7,7 +7,7 @@ import { providerDialect } from "../../../src/dialects/registry.ts";
 import { issueByChain } from "../../../src/vendors/aws/chain.ts";
 import { addressOf, mantleTarget, runtimeTarget } from "../../../src/vendors/bedrock/address.ts";
 import { adviseOnBedrock, bedrock } from "../../../src/vendors/bedrock/index.ts";
-import { readBedrockError } from "../../../src/vendors/bedrock/provider-error";
+import { readBedrockError } from "../../../src/vendors/bedrock/provider-error.ts";
 import type { ErrorResponse, PreparedRequest } from "../../../src/vendors/provider.ts";
 import { load } from "../../config/fixtures.ts";
 import { json, text } from "../../support/answers.ts";

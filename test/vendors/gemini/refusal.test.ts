@@ -1,10 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import { GatewayError } from "../../../src/base/errors.ts";
 import type { JsonObject } from "../../../src/base/json.ts";
-import { readTokenLimit } from "../../../src/dialects/errors/error-body";
+import { readTokenLimit } from "../../../src/dialects/errors/error-body.ts";
 import { errorStatus } from "../../../src/upstream/failure.ts";
 import { adviseOnGemini } from "../../../src/vendors/gemini/index.ts";
-import { readGoogleError } from "../../../src/vendors/google/provider-error";
+import { readGoogleError } from "../../../src/vendors/google/provider-error.ts";
 import { bytesOf } from "../../support/answers.ts";
 import { googleError, keyRefused } from "./fake-gemini.ts";
 

@@ -4,7 +4,7 @@ import type { Target } from "../../provider-dialect.ts";
 import { callInput } from "../../tools/call-input.ts";
 import type { DroppedFields } from "../../translation/field-decisions.ts";
 import { takesSystemMessages } from "../../translation/model-traits.ts";
-import { assistantBegins } from "../../translation/prompt-text";
+import { assistantBegins } from "../../translation/prompt-text.ts";
 import { withCache, writeContent } from "./content-out.ts";
 
 interface WireMessage extends JsonObject {

@@ -7,7 +7,7 @@ import { functionSchema } from "../../tools/schema.ts";
 import { type DroppedFields, takenStops } from "../../translation/field-decisions.ts";
 import { limitMarks } from "../../translation/mark-cache.ts";
 import { mayDisableThinking, modelName, takesOutputFormat } from "../../translation/model-traits.ts";
-import { jsonOnly } from "../../translation/prompt-text";
+import { jsonOnly } from "../../translation/prompt-text.ts";
 import { withCache, writeContent } from "./content-out.ts";
 import { writeMessages } from "./messages-out.ts";
 import { addOutputConfig, isForced, isThinking, takenSampling, writeThinking } from "./thinking-out.ts";

@@ -3,7 +3,7 @@ import { trimPrefill } from "../../anthropic-messages/provider/messages-out.ts";
 import type { IrMessage, IrReasoning, IrToolResult, IrUserBlock } from "../../ir/ir.ts";
 import { callInput } from "../../tools/call-input.ts";
 import type { DroppedFields } from "../../translation/field-decisions.ts";
-import { assistantBegins } from "../../translation/prompt-text";
+import { assistantBegins } from "../../translation/prompt-text.ts";
 import { type ConverseContentWriter, withText } from "./content-out.ts";
 
 export interface WireMessage extends JsonObject {

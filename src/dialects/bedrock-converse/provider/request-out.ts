@@ -14,7 +14,7 @@ import { effortOf } from "../../reasoning/effort.ts";
 import { functionSchema } from "../../tools/schema.ts";
 import { type DroppedFields, takenStops } from "../../translation/field-decisions.ts";
 import { modelName, takesOutputFormat } from "../../translation/model-traits.ts";
-import { jsonOnly } from "../../translation/prompt-text";
+import { jsonOnly } from "../../translation/prompt-text.ts";
 import { limitCachePoints } from "./cache-points.ts";
 import { ConverseContentWriter } from "./content-out.ts";
 import { writeMessages } from "./messages-out.ts";

@@ -5,7 +5,7 @@ import type { IrFunctionTool, IrRequest, IrToolChoice } from "../../ir/ir.ts";
 import { objectOf } from "../../json/json-fields.ts";
 import type { Target } from "../../provider-dialect.ts";
 import { type DroppedFields, reject, takenStops } from "../../translation/field-decisions.ts";
-import { jsonOnly } from "../../translation/prompt-text";
+import { jsonOnly } from "../../translation/prompt-text.ts";
 import { type Content, writeContents } from "./contents-out.ts";
 import { isGemma, takesFormatWithTools, takesJsonSchema, takesLabels, takesServiceTier } from "./model.ts";
 import { openApiParameters, openApiSchema, ReferenceRoom } from "./openapi-schema.ts";

@@ -1,5 +1,5 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
-import { isDisguised } from "../../errors/error-body";
+import { isDisguised } from "../../errors/error-body.ts";
 import type { IrCitation, ReasoningProof } from "../../ir/ir.ts";
 import { isZero, nonEmpty, objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
 import { readCitations } from "../../openai/citations.ts";
