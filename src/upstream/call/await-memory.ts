@@ -5,6 +5,11 @@ import type { AnswerQueue } from "./answer-queue.ts";
 /** Whole answers of more than this take their memory from a budget. */
 const maxUncountedBytes = 1024 * 1024;
 
+/** Whether a whole answer exceeds what is accepted from a provider. */
+export function isTooLarge({ bytes }: AnswerQueue): boolean {
+  return bytes > maxWholeBytes;
+}
+
 /** Whether this piece has made a whole answer a large one. */
 export function hasBecomeLarge({ bytes }: AnswerQueue, piece: Uint8Array): boolean {
   return bytes > maxUncountedBytes && bytes - piece.length <= maxUncountedBytes;

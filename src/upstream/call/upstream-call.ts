@@ -6,15 +6,9 @@ import { connectionLost, type Head, type Receiver, type Transfer } from "../../w
 import { type Failure, unusable } from "../failure.ts";
 import type { Candidate } from "../health/deployment-state.ts";
 import { releaseSlot } from "../health/slots.ts";
-import {
-  type Deployment,
-  maxWholeBytes,
-  type OpenedCall,
-  type Plan,
-  type ReceivedBytes,
-} from "../upstream.ts";
+import type { Deployment, OpenedCall, Plan, ReceivedBytes } from "../upstream.ts";
 import { AnswerQueue, type PieceTaker } from "./answer-queue.ts";
-import { awaitMemory, hasBecomeLarge } from "./await-memory.ts";
+import { awaitMemory, hasBecomeLarge, isTooLarge } from "./await-memory.ts";
 import type { CallContext } from "./call-context.ts";
 import { CallDeadlines, type DeadlineOwner, drainMs, orNever } from "./call-deadlines.ts";
 import { errorWithinStream, failureBeforeAnswer, failureOfStatus, failureWithin } from "./call-failure.ts";
@@ -132,7 +126,7 @@ export class UpstreamCall implements OpenedCall, Receiver, DeadlineOwner {
         return;
       case "whole":
         this.#queue.add(bytes);
-        if (this.#queue.bytes > maxWholeBytes) this.#fail(unusable("it is too large"));
+        if (isTooLarge(this.#queue)) this.#fail(unusable("it is too large"));
         else if (hasBecomeLarge(this.#queue, bytes)) void awaitMemory(this.#plan, this.head, this.#transfer);
         return;
       case "refusal":
