@@ -16,7 +16,7 @@ import { isEndOverdue } from "./end-overdue.ts";
 import { LeftStream } from "./left-stream.ts";
 import { readTrailing, trailingMs } from "./read-trailing.ts";
 import { hasCharge, StreamBill } from "./stream-bill.ts";
-import { streamPacer } from "./stream-pacer";
+import { streamPacer } from "./stream-pacer.ts";
 import { StreamRecording } from "./stream-recording.ts";
 import type { Piece, StreamRelayer } from "./stream-relayer.ts";
 import type { Guarded } from "./watchdog.ts";

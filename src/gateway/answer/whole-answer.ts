@@ -12,7 +12,7 @@ import { isLargeBody, largeBodyBytes } from "../body-worker/is-large.ts";
 import { joinShared } from "../body-worker/join-shared.ts";
 import type { Answering } from "./answering.ts";
 import { type AnswerForm, readAnswerBytes, translated, type WholeAnswer } from "./read-answer.ts";
-import { streamPacer } from "./stream-pacer";
+import { streamPacer } from "./stream-pacer.ts";
 
 /** Has to be awaited only where the answer is large, or the provider streams although it was not asked to. */
 export function readWhole({

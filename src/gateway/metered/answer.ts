@@ -7,7 +7,7 @@ import { isBilled } from "../../dialects/errors/failure.ts";
 import { jsonHeaders } from "../answer/answering.ts";
 import { bodyResponse } from "../answer/body-response.ts";
 import { recordWhole } from "../answer/record-whole.ts";
-import { streamPacer } from "../answer/stream-pacer";
+import { streamPacer } from "../answer/stream-pacer.ts";
 import type { Piece } from "../answer/stream-relayer.ts";
 import { largeBodyBytes } from "../body-worker/is-large.ts";
 import { lengthOf } from "../body-worker/join-shared.ts";
