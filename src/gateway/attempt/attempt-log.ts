@@ -9,7 +9,7 @@ import {
   type Served,
   unchargedAttempt,
 } from "../../store/attempt-sums.ts";
-import type { Deployment, FailedAttempt, Opened } from "../../upstream/upstream.ts";
+import type { Deployment, FailedAttempt, OpenedCall } from "../../upstream/upstream.ts";
 import { errorCode } from "../describe-error.ts";
 
 /** A provider that has had a request for so long works on it. */
@@ -49,7 +49,7 @@ export class AttemptLog {
     this.count = this.failed.length;
   }
 
-  addAnswered({ deployment, credential, attempts, answeredAfterMs }: Opened): void {
+  addAnswered({ deployment, credential, attempts, answeredAfterMs }: OpenedCall): void {
     this.#isAccepted = true;
     this.#begin(deployment, credential, true);
     this.count = attempts;

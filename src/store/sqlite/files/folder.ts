@@ -1,7 +1,7 @@
 import { Database } from "bun:sqlite";
 import { closeSync, existsSync, mkdirSync, openSync, readdirSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { giveToFolderOwner } from "../../../base/files/mode.ts";
+import { chownToFolderOwner } from "../../../base/files/mode.ts";
 import { StoreError } from "../../store.ts";
 import { codeOf, isBusy } from "../connection.ts";
 import { syncFile, unfinishedCopy } from "./backup.ts";
