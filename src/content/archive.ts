@@ -15,7 +15,7 @@ import { pack, repack, unpack } from "./pack.ts";
 export interface ArchiveOptions {
   readonly location: StoreLocation;
   readonly key: Uint8Array | null;
-  /** Encrypts content that was recorded without a key, and is told meanwhile. Only a gateway does that, at its start. */
+  /** If present, plain content is encrypted on opening, and this reports progress. Only a gateway passes it, at its start. */
   readonly onEncrypting?: ((done: number, all: number) => void) | undefined;
 }
 
@@ -26,7 +26,7 @@ export interface ExportedPage {
   readonly next: ContentPlace | null;
 }
 
-/** Encrypted with a store's key, so that another key is recognised. */
+/** Stored encrypted, to recognize a wrong key. */
 const mark = { text: "sluice content", id: "mark" };
 
 /** Recorded content: documents in a store, encrypted or not. */
@@ -39,7 +39,7 @@ export class ContentArchive {
     this.#key = key;
   }
 
-  /** Throws a refusal if the key is missing or another one. */
+  /** Throws a refusal if the key is missing or wrong. */
   static async open({ location, key, onEncrypting }: ArchiveOptions): Promise<ContentArchive> {
     const store = await openContentStore(location);
     try {
@@ -66,7 +66,7 @@ export class ContentArchive {
     return this.store.list(page);
   }
 
-  /** For evaluations and fine-tuning: only what was said, and by whom. */
+  /** For evaluations and fine-tuning: bodies, model, key and labels only. */
   async exportLines(page: ContentPage): Promise<ExportedPage> {
     const rows = await this.store.page(page);
     const last = rows.length < page.limit ? undefined : rows.at(-1);
@@ -81,7 +81,7 @@ export class ContentArchive {
     return this.store.delete(filter);
   }
 
-  /** Encrypts all of it with another key, which every gateway needs from then on. */
+  /** Encrypts all content with another key. Every gateway needs that key from then on. */
   async rekey(key: Uint8Array, onProgress: (done: number, all: number) => void): Promise<void> {
     await encryptAll(this.store, this.#key, key, onProgress);
     this.#key = key;

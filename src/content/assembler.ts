@@ -8,7 +8,7 @@ import { pack } from "./pack.ts";
 import { Redactor } from "./redactor.ts";
 import { type TracedContent, tracedContent } from "./traced-content.ts";
 
-/** One request whose end has not come. */
+/** A request that has not ended. */
 interface OpenRecording {
   readonly start: RecordingStart;
   readonly request: JsonCollector;
@@ -18,7 +18,7 @@ interface OpenRecording {
   readonly all: readonly BodyCollector[];
 }
 
-/** What becomes of a recording that has ended. */
+/** The results of a recording that has ended. */
 interface MadeContent {
   readonly row: ContentRow | null;
   readonly traced: TracedContent | null;
@@ -32,7 +32,7 @@ interface Assembled {
 
 const wholeJson = { kind: "json", isValid: false } as const;
 
-/** Puts recordings together from the frames of the log, and makes a row of each that has ended. */
+/** Assembles recordings from the frames of logs, and creates a row for each that has ended. */
 export class Assembler {
   readonly #key: Uint8Array | null;
   readonly #open = new Map<number, OpenRecording>();
@@ -49,14 +49,14 @@ export class Assembler {
     this.#ends = new EndReader(redactor);
   }
 
-  /** What open recordings take, roughly. */
+  /** Approximate memory of open recordings. */
   get heldBytes(): number {
     let held = 0;
     for (const { all } of this.#open.values()) for (const collector of all) held += collector.heldBytes;
     return held;
   }
 
-  /** What fails ends that recording alone. */
+  /** A failure ends only its own recording. */
   take(log: SentLog): Assembled {
     const rows: ContentRow[] = [];
     const traced: TracedContent[] = [];
@@ -90,13 +90,13 @@ export class Assembler {
     return kind === frameKinds.end ? this.#made(open, textOf(part)) : null;
   }
 
-  /** A request comes in one piece. A large one is cut at once: its response may take minutes, and several would fill the queue. */
+  /** A request arrives in one piece. A large one is cut at once: its response can take minutes, and several would fill the queue. */
   #addRequest({ request, start: { maxRequestBytes: max } }: OpenRecording, part: Part): void {
     request.add(part);
     if (part.end - part.start > max) request.finish((body) => bodyOf(body, max, this.#redactor));
   }
 
-  /** Most recordings start like the one before. */
+  /** Most recordings start like the previous one. */
   #startOf(text: string): RecordingStart {
     if (this.#lastStart?.text !== text) this.#lastStart = { text, start: JSON.parse(text) as RecordingStart };
     return this.#lastStart.start;
@@ -120,7 +120,7 @@ export class Assembler {
     const { model, outcome, row } = facts;
     const { keyId, owner, isKept, isTraced } = row;
     const document = makeDocument(content, this.#redactor);
-    // Packing may encrypt the document in place.
+    // Before packing, which can encrypt the document in place.
     const traced = isTraced ? tracedContent(id, document) : null;
     if (!isKept) return { row: null, traced };
     const body = pack(document, id, this.#key);

@@ -6,14 +6,14 @@ import type { Part } from "./frame-log.ts";
 import { RepeatedEvent } from "./join/repeated-event.ts";
 import { joinerOf, type StreamJoiner } from "./join/stream-joiner.ts";
 
-/** Of a stream that is read at once. */
+/** Events are decoded in batches of this size. */
 const maxWaitingBytes = 256 * 1024;
 
-/** So many times the maximum is joined, because data in it becomes shorter, and this much at least. */
+/** How much of a stream is joined: a multiple of the maximum, because data in it becomes shorter, but at least this much. */
 const maxJoinedShare = 4;
 const minJoinedBytes = 4_000_000;
 
-/** What has come of one body so far. */
+/** A body as it was collected. */
 export type CollectedBody =
   | { readonly kind: "json"; readonly part: Part; readonly isValid: boolean }
   | { readonly kind: "value"; readonly value: Json; readonly skippedBytes: number }
@@ -27,15 +27,15 @@ export interface WrittenBody {
 
 export interface BodyCollector {
   add(part: Part): void;
-  /** Null if nothing has come. */
+  /** Null if the body is empty. */
   end(): CollectedBody | null;
-  /** The log is worked off: what is still needed of it is copied. */
+  /** Copies what is still needed of the log, whose memory is about to be reused. */
   retain(): void;
-  /** The memory that it takes, roughly. */
+  /** Approximate memory use. */
   readonly heldBytes: number;
 }
 
-/** `max` is what is kept of the body. */
+/** `max`: the maximum size of the body in the document, in bytes. */
 export function collectorOf(form: BodyForm, max: number): BodyCollector {
   if (form.kind === "events") return new EventCollector(joinerOf(form.format), max);
   return form.kind === "bytes" ? new DigestCollector(form.type) : new JsonCollector(form.isValid);
@@ -43,7 +43,7 @@ export function collectorOf(form: BodyForm, max: number): BodyCollector {
 
 export class JsonCollector implements BodyCollector {
   #parts: Part[] = [];
-  /** How many of them are copies, or in shared memory. */
+  /** How many of the parts are copies or in shared memory. */
   #retained = 0;
   #written: WrittenBody | null = null;
   readonly #isValid: boolean;
@@ -58,7 +58,7 @@ export class JsonCollector implements BodyCollector {
     this.heldBytes += part.end - part.start;
   }
 
-  /** All of it has come: it is written now, so that a large one does not wait for the end of its request. */
+  /** The body is complete. Writes it now, so that a large one is not held until the request ends. */
   finish(write: (body: CollectedBody) => WrittenBody): void {
     const body = this.end();
     if (body === null) return;
@@ -94,13 +94,13 @@ function joined(parts: readonly Part[]): Part {
   return { source, start: 0, end: length };
 }
 
-/** Copied part by part: to make a view of each first takes longer. */
+/** Copies part by part. Creating a view of each first takes longer. */
 function copyParts(parts: readonly Part[], target: Buffer, from: number): void {
   let at = from;
   for (const part of parts) at += part.source.copy(target, at, part.start, part.end);
 }
 
-/** Events that are being read. One after the other, so that the same memory serves all streams. */
+/** Events being decoded. One stream at a time, so all streams share this memory. */
 let scratch = Buffer.allocUnsafeSlow(0);
 
 function scratchOf(length: number): Buffer {
@@ -110,7 +110,7 @@ function scratchOf(length: number): Buffer {
 
 const nothing = Buffer.alloc(0);
 
-/** Events are joined as they come, so that a long stream takes the memory of its text alone. */
+/** Joins events as they arrive, so that a long stream takes only the memory of its text. */
 class EventCollector implements BodyCollector {
   readonly #decoder = new SseDecoder();
   readonly #joiner: StreamJoiner;
@@ -119,9 +119,9 @@ class EventCollector implements BodyCollector {
   #skippedBytes = 0;
   #waiting: Part[] = [];
   #waitingBytes = 0;
-  /** The start of an event whose end has not come. */
+  /** The start of an incomplete event. */
   #rest = nothing;
-  /** Most events of a stream repeat the one before but for their text. */
+  /** Most events of a stream differ from the previous one only in their text. */
   #repeat: RepeatedEvent | null = null;
   #textBytes = 0;
 
@@ -134,7 +134,7 @@ class EventCollector implements BodyCollector {
     return this.#textBytes + this.#rest.length;
   }
 
-  /** Pieces of one log are read together. */
+  /** Pieces of one log are decoded together. */
   add(part: Part): void {
     this.#waiting.push(part);
     this.#waitingBytes += part.end - part.start;
@@ -149,12 +149,12 @@ class EventCollector implements BodyCollector {
     this.#waiting = [];
     this.#waitingBytes = 0;
     if (this.#textBytes > this.#maxTextBytes) {
-      // The rest would be cut in any case, and one long stream must not take the room of all others.
+      // The rest would be cut anyway, and one long stream must not fill the queue.
       this.#isBroken = true;
       this.#skippedBytes += bytes.length;
     }
     const end = this.#isBroken ? bytes.length : wholeEventsEnd(bytes);
-    // An event that is too large is the last that is recorded.
+    // Nothing is recorded after an event that is too large.
     if (bytes.length - end > maxEventBytes) this.#isBroken = true;
     this.#rest = this.#isBroken ? nothing : Buffer.from(bytes.subarray(end));
     if (!this.#isBroken && end > 0) this.#read(bytes.subarray(0, end));
@@ -173,7 +173,7 @@ class EventCollector implements BodyCollector {
     for (let frame = this.#next(); frame !== null; frame = this.#next()) this.#take(frame);
   }
 
-  /** The next event that is not like the one before. */
+  /** The next event that differs from the previous one in more than its text. */
   #next(): SseFrame | null {
     const repeat = this.#repeat;
     if (repeat !== null) {
@@ -187,7 +187,7 @@ class EventCollector implements BodyCollector {
   #take(frame: SseFrame): void {
     const { data, event: name } = frame;
     const event = tryParse(data);
-    // About a third of an event is text that is kept.
+    // An estimate: about a quarter of an event is text.
     this.#textBytes += data.length >> 2;
     if (!isObject(event)) return;
     this.#joiner.add(event, name);

@@ -3,7 +3,7 @@ import type { EndFacts, RecordingEnd } from "./document.ts";
 import type { Redactor } from "./redactor.ts";
 import { replaceData } from "./replace-data.ts";
 
-/** Four lines. The last is the same for many requests, so that it is parsed, and rid of secrets, once. JSON has no line feeds in it. */
+/** Four lines. Many requests share the last one, so it is parsed and cleaned once. JSON text has no line feeds. */
 export function writeEnd({ id, atMs, usage, facts }: RecordingEnd): string {
   return `${id}\n${atMs}\n${usage === null ? "" : JSON.stringify(usage)}\n${JSON.stringify(facts)}`;
 }

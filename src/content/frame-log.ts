@@ -1,6 +1,6 @@
 import { asBuffer } from "../base/bytes/as-buffer.ts";
 
-/** What happens to recordings is sent to the thread as one run of bytes: a message for each would cost more than all else. */
+/** Frames of many recordings are sent to the thread as one block of bytes. A message for each would cost more than everything else. */
 export const frameKinds = {
   start: 1,
   request: 2,
@@ -16,9 +16,9 @@ export type FrameKind = (typeof frameKinds)[keyof typeof frameKinds];
 const headBytes = 10;
 /** The memory of a log, unless a piece needs more. A full one is sent at once. */
 const blockBytes = 512 * 1024;
-/** Blocks that wait to be used again. */
+/** Blocks kept for reuse. */
 const maxSpareBlocks = 4;
-/** From here on bytes that are in shared memory already are not copied. */
+/** Bytes in shared memory are not copied from this size on. */
 const sharedFrom = 64 * 1024;
 
 export interface SentLog {
@@ -32,7 +32,7 @@ export interface Frame {
   readonly part: Part;
 }
 
-/** A part of some bytes, without a view of its own, which would cost as much as to read it. */
+/** A range of bytes. A view of it would cost as much as reading it. */
 export interface Part {
   readonly source: Buffer;
   readonly start: number;
@@ -43,7 +43,7 @@ export function textOf({ source, start, end }: Part): string {
   return source.toString("utf8", start, end);
 }
 
-/** Its memory comes back from the thread and is used again: to touch new pages costs more than to copy into known ones. */
+/** The thread returns the memory for reuse: touching new pages costs more than copying into mapped ones. */
 export class FrameLog {
   #buffer: Buffer | null = null;
   readonly #spare: ArrayBuffer[] = [];
@@ -56,7 +56,7 @@ export class FrameLog {
     return this.#length + this.#sharedBytes;
   }
 
-  /** Whether the log has to be taken before this piece is added. */
+  /** Whether the log must be taken before this piece is added. */
   isFullFor(piece: Uint8Array | string): boolean {
     if (this.#buffer === null) return false;
     return this.#length + roomFor(piece) > this.#buffer.length || this.#sharedBytes > blockBytes;
@@ -83,7 +83,7 @@ export class FrameLog {
     this.#length += written;
   }
 
-  /** All of it, and an empty log from then on. */
+  /** Returns all frames and empties the log. */
   take(): SentLog {
     const bytes = this.#buffer?.subarray(0, this.#length) ?? Buffer.alloc(0);
     const shared = this.#shared;
@@ -94,7 +94,7 @@ export class FrameLog {
     return { bytes, shared };
   }
 
-  /** Takes back the memory of a log that was worked off. */
+  /** Reuses the memory of a log that the thread has processed. */
   reuse(block: ArrayBuffer): void {
     if (block.byteLength === blockBytes && this.#spare.length < maxSpareBlocks) this.#spare.push(block);
   }
@@ -114,7 +114,7 @@ export class FrameLog {
   }
 }
 
-/** Whether its memory is sent, and not a copy. */
+/** Whether its memory is shared with the thread rather than copied. */
 function isSent(piece: Uint8Array): boolean {
   return piece.length >= sharedFrom && piece.buffer instanceof SharedArrayBuffer;
 }
@@ -125,7 +125,7 @@ function roomFor(piece: Uint8Array | string): number {
   return isSent(piece) ? headBytes : headBytes + piece.length;
 }
 
-/** Of 32 bits. Byte by byte this takes a tenth of what the methods of a Buffer take. */
+/** 32 bits, little-endian. Byte by byte it takes a tenth of the time of a Buffer's methods. */
 function writeNumber(bytes: Uint8Array, at: number, value: number): void {
   bytes[at] = value;
   bytes[at + 1] = value >>> 8;

@@ -22,8 +22,7 @@ export interface CollectedContent {
 const nothing: WrittenBody = { json: "null", cut: 0 };
 
 /**
- * The document as JSON, behind one byte that is left free for the packing. Bodies that need no change are in it as they came, without
- * being parsed.
+ * The document as JSON, after one byte that is reserved for packing. Bodies that need no change are copied without parsing them.
  */
 export function makeDocument(content: CollectedContent, redactor: Redactor): Uint8Array {
   const { end, upstream, maxRequestBytes, maxResponseBytes } = content;
@@ -92,7 +91,7 @@ function joinedBody(value: Json, max: number, redactor: Redactor): WrittenBody {
     : truncateToBytes(replaceData(value, redactor.clean), max);
 }
 
-/** A client that did not ask for the usage of a stream gets none, but a whole response would have had it. */
+/** A client that did not request the usage of a stream gets none, but a non-streaming response would have it. */
 function withUsage(response: CollectedBody | null, usage: Json): CollectedBody | null {
   if (usage === null || response?.kind !== "value" || !isObject(response.value)) return response;
   if (response.value["usage"] !== undefined && response.value["usage"] !== null) return response;

@@ -1,15 +1,15 @@
 import type { Redactor } from "./redactor.ts";
 import { minBase64Chars } from "./replace-data.ts";
 
-/** What data URLs and vectors are recognised by, and escapes, which may hide a secret or a name. */
+/** Marks of data URLs and vectors, and escapes that can hide a secret or a name. */
 const marks = ["base64", '"embedding', "\\u", "\\/"];
 
-/** Whether JSON text has neither data nor secrets in it, so that it is kept as it came. `text` may be bytes, read as Latin-1. */
+/** Whether JSON text has neither data nor secrets, so it is stored unchanged. `text` can be bytes read as Latin-1. */
 export function isPlain(text: string, redactor: Redactor): boolean {
   return !marks.some((mark) => text.includes(mark)) && !hasLongBase64(text) && !redactor.isSuspect(text);
 }
 
-/** A character that is in every long text of the base64 alphabet, wherever that is: each of so many is looked at. */
+/** Every run of base64 that is long enough covers one of the positions that are this far apart. */
 const step = minBase64Chars - 2;
 
 /** Whether it has a run of characters that may be data. Looks at a few characters of ordinary text: 0.1 µs for 1 KB. */

@@ -16,7 +16,7 @@ import type { TracedContent } from "./traced-content.ts";
 
 const source = threadSource("content/thread.ts");
 
-/** For all that waits to be written, and for what open recordings take. */
+/** Limit for everything that waits to be written, including open recordings. */
 const maxQueuedBytes = 64_000_000;
 /** Short enough that a crash loses less than a second. */
 const sendEveryMs = 200;
@@ -26,37 +26,37 @@ const closeTimeoutMs = 10_000;
 
 export interface RecorderOptions {
   readonly location: StoreLocation;
-  /** Null if nothing is kept: what is recorded goes to traces only. */
+  /** Null if content goes to traces only and is not stored. */
   readonly settings: ContentSettings | null;
-  /** Told while content that was not encrypted is. */
+  /** Progress of encrypting plain content. */
   onProgress(done: number, all: number): void;
-  /** Told about the first of several failures to write. */
+  /** Called for the first of several failed writes. */
   onFailure(message: string): void;
   readonly start?: () => Worker;
 }
 
-/** What a request with a body asks for. */
+/** A request with a body, and who wants what of it. */
 export interface WantedContent {
   /** The strictest of what the account, the key and the client want. */
   readonly wanted: ContentLevel;
   /** Null if it is not traced. */
   readonly traced: BodyLimits | null;
   readonly request: Uint8Array | string | null;
-  /** Null if nothing is kept. */
+  /** Null if nothing is stored. */
   readonly settings: ContentSettings | null;
 }
 
 interface SentBytes {
   readonly bytes: number;
-  /** The ids of requests that end in it and whose spans wait. */
+  /** Ids of requests that end in it and whose spans wait for their content. */
   readonly traces: readonly string[];
 }
 
 type Reply = { resolve(result: unknown): void; reject(error: Error): void };
 
 /**
- * Records content without being in the way of a response: on the event loop bytes are copied into a log, and a thread does the rest.
- * What does not fit into the queue is dropped and counted.
+ * Records content without delaying responses. The event loop only copies bytes into a log; a thread does the rest.
+ * Content that does not fit into the queue is dropped and counted.
  */
 export class ContentRecorder implements FrameSink, ArchiveCalls {
   readonly #worker: Worker;
@@ -67,7 +67,7 @@ export class ContentRecorder implements FrameSink, ArchiveCalls {
   readonly #replies = new Map<number, Reply>();
   readonly #opened = Promise.withResolvers<void>();
   readonly #closed = Promise.withResolvers<void>();
-  /** The logs that the thread has not worked off. */
+  /** Logs that the thread has not processed yet. */
   readonly #sent: SentBytes[] = [];
   #expected: string[] = [];
   readonly #traces = new Map<string, PromiseWithResolvers<TracedContent | null>>();
@@ -103,12 +103,12 @@ export class ContentRecorder implements FrameSink, ArchiveCalls {
     }
   }
 
-  /** Dropped since the start. */
+  /** Requests whose content was dropped since the start. */
   get dropped(): number {
     return this.#dropped;
   }
 
-  /** The same, while some of them were dropped within the last minute; else null. */
+  /** The same if any were dropped within the last minute, else null. */
   get recentlyDropped(): number | null {
     return performance.now() - this.#droppedAtMs < recentMs ? this.#dropped : null;
   }
@@ -119,7 +119,7 @@ export class ContentRecorder implements FrameSink, ArchiveCalls {
     this.#droppedAtMs = performance.now();
   }
 
-  /** Null if nothing of it is wanted, or it is not sampled. */
+  /** Null if the request is not sampled, or its content is not wanted. */
   begin({ wanted, traced, request, settings }: WantedContent): ContentRecording | null {
     const isSampled = settings !== null && this.#sampler.takes(settings.sample);
     const kept = isSampled ? strictestContent(wanted, settings.record) : "none";
@@ -154,17 +154,17 @@ export class ContentRecorder implements FrameSink, ArchiveCalls {
     this.#traces.set(id, Promise.withResolvers());
   }
 
-  /** What the request with this id says; null if its span is not to have it. Asked for when the request ends. */
+  /** The content of a request that has ended; null if its span has none. */
   traced(id: string): Promise<TracedContent | null> | null {
     return this.#traces.get(id)?.promise ?? null;
   }
 
-  /** A reload may have changed them. */
+  /** Applies the settings of a reload. */
   configure(settings: ContentSettings): void {
     this.#post({ type: "retention", retention: retentionOf(settings) });
   }
 
-  /** What was recorded until now is in what is read next. */
+  /** Reads see everything recorded before the call. */
   readJson: ArchiveCalls["readJson"] = (id) => this.#call("readJson", id);
   list: ArchiveCalls["list"] = (page) => this.#call("list", page);
   exportLines: ArchiveCalls["exportLines"] = (page) => this.#call("exportLines", page);
@@ -172,7 +172,7 @@ export class ContentRecorder implements FrameSink, ArchiveCalls {
   sizes: ArchiveCalls["sizes"] = () => this.#call("sizes", undefined);
   clean: ArchiveCalls["clean"] = (text) => this.#call("clean", { ...text, secrets: knownSecrets().all() });
 
-  /** Writes what waits. */
+  /** Writes everything that waits, then stops the thread. */
   async close(): Promise<void> {
     this.#send();
     this.#post({ type: "close" });
@@ -191,7 +191,7 @@ export class ContentRecorder implements FrameSink, ArchiveCalls {
     return promise as ReturnType<ArchiveCalls[Name]>;
   }
 
-  /** While the thread is behind, a log is filled before it is sent, so that a few bytes do not take the memory of a log. */
+  /** While the thread is behind, logs are filled before they are sent, so that a few bytes do not occupy a whole log. */
   readonly #sendInTurn = (): void => {
     if (this.#sent.length < maxLogsInFlight) this.#send();
     else this.#timer = setTimeout(this.#sendInTurn, sendEveryMs);
@@ -246,7 +246,7 @@ export class ContentRecorder implements FrameSink, ArchiveCalls {
     this.#isFailing = failure !== null;
   }
 
-  /** Those that could not be read have a span without content. */
+  /** Requests that could not be read get a span without content. */
   #endTraces(ids: readonly string[], traced: readonly TracedContent[]): void {
     const found = new Map(traced.map((each) => [each.id, each]));
     for (const id of ids) {
@@ -255,7 +255,7 @@ export class ContentRecorder implements FrameSink, ArchiveCalls {
     }
   }
 
-  /** The thread is gone: nothing more is recorded, and every recording counts as dropped, because the queue stays full. */
+  /** The thread has ended. The queue stays full, so every further recording counts as dropped. */
   #lose(message: string): void {
     this.#options.onFailure(message);
     this.#heldBytes = maxQueuedBytes;

@@ -3,14 +3,14 @@ import type { BodyForm, RecordingEnd, RecordingStart } from "./document.ts";
 import { writeEnd } from "./end-frame.ts";
 import { type FrameKind, frameKinds } from "./frame-log.ts";
 
-/** Where the frames of recordings go. False if there is no room: the recording is dropped then. */
+/** Where the frames of recordings go. `add` returns false if there is no room; the recording is then dropped. */
 export interface FrameSink {
   add(kind: FrameKind, recording: number, piece: Uint8Array | string): boolean;
-  /** What a request with this id says is about to be wanted for its span. */
+  /** The span of this request waits for its content. */
   expectTrace(id: string): void;
 }
 
-/** For which purpose how much is wanted. */
+/** The level for each purpose. */
 export interface ContentLevels {
   /** In the store. */
   readonly kept: ContentLevel;
@@ -23,7 +23,7 @@ type Piece = Uint8Array | string;
 
 let lastStart: { readonly start: RecordingStart; readonly text: string } | null = null;
 
-/** Most recordings start like the one before, and to compare them takes less than to write them. */
+/** Most recordings start like the previous one, and comparing is cheaper than writing. */
 function writtenStart(start: RecordingStart): string {
   const last = lastStart?.start;
   const isSame =
@@ -38,7 +38,7 @@ function writtenStart(start: RecordingStart): string {
   return lastStart.text;
 }
 
-/** What an attempt sent to a provider, and what came back before the client's response began. */
+/** What an attempt sent to a provider, and what the provider returned before the client's response began. */
 interface UpstreamContent {
   readonly request: Piece;
   readonly dialect: string;
@@ -47,14 +47,14 @@ interface UpstreamContent {
   isStreamed: boolean;
 }
 
-/** More of a provider's response does not wait for the client's. */
+/** Limit for the provider's response before the client's response begins. */
 const maxUpstreamBytes = 8_000_000;
 
 function upstreamForm({ dialect, isStreamed }: UpstreamContent): BodyForm {
   return isStreamed ? { kind: "events", format: dialect } : { kind: "json", isValid: false };
 }
 
-/** What is recorded of one request. Nothing is copied before its response begins. */
+/** The recording of one request. Nothing is copied before its response begins. */
 export class ContentRecording {
   /** `failed`: only if it does not complete. */
   #levels: ContentLevels;
@@ -64,7 +64,7 @@ export class ContentRecording {
   readonly #recordsUpstream: boolean;
   #request: Piece | null;
   #upstream: UpstreamContent | null = null;
-  /** Whether what the provider returns is recorded. */
+  /** Whether the provider's response is recorded. */
   hasUpstream = false;
   #state: "waiting" | "open" | "over" = "waiting";
 
@@ -84,7 +84,7 @@ export class ContentRecording {
     this.#limits = options.limits;
   }
 
-  /** What the provider is sent by a translated attempt; null if the attempt passes through, of which nothing else is recorded. */
+  /** `request`: what a translated attempt sends to the provider; null if the attempt passes through, where client and provider see the same. */
   prepareUpstream(request: Piece | null, dialect: string): void {
     this.hasUpstream = this.#recordsUpstream && request !== null;
     this.#upstream =
@@ -93,12 +93,12 @@ export class ContentRecording {
         : null;
   }
 
-  /** The provider responds, by a stream or not. */
+  /** The provider's response begins. */
   upstreamBegins(isStreamed: boolean): void {
     if (this.#upstream !== null) this.#upstream.isStreamed = isStreamed;
   }
 
-  /** The response begins. Its request is handed over with it, because its bytes are soon released. */
+  /** The response begins. The request is copied too, because its bytes are released soon. */
   open(response: BodyForm, isRequestValid: boolean): void {
     if (this.#state !== "waiting") return;
     const upstream = this.#upstream && { response: upstreamForm(this.#upstream) };
@@ -112,18 +112,18 @@ export class ContentRecording {
     this.#upstream = null;
   }
 
-  /** What is kept of it. */
+  /** The level for the store. */
   get kept(): ContentLevel {
     return this.#levels.kept;
   }
 
-  /** Whether it is wanted for anything, and if it completes. */
+  /** Which purposes want it, given whether the request completed. */
   wants(isCompleted: boolean): { readonly isKept: boolean; readonly isTraced: boolean } {
     const isWanted = (level: ContentLevel) => level === "all" || (level === "failed" && !isCompleted);
     return { isKept: isWanted(this.#levels.kept), isTraced: isWanted(this.#levels.traced) };
   }
 
-  /** Somebody else wants no more than this. False if nothing is wanted then. */
+  /** Lowers the levels to at most this one. False if nothing is wanted then. */
   narrow(level: ContentLevel): boolean {
     const { kept, traced } = this.#levels;
     this.#levels = { kept: strictestContent(kept, level), traced: strictestContent(traced, level) };
@@ -138,12 +138,12 @@ export class ContentRecording {
     this.#add(frameKinds.response, piece);
   }
 
-  /** How much of the provider's response is kept before the recording is opened. */
+  /** How many more bytes of the provider's response are kept before the recording is opened. */
   get upstreamRoom(): number {
     return maxUpstreamBytes - (this.#upstream?.responseBytes ?? 0);
   }
 
-  /** Piece by piece. Before the recording is opened they are kept, up to a maximum. */
+  /** Adds a piece. Before the recording is opened, pieces are kept up to a maximum. */
   upstreamResponse(piece: Piece): void {
     const waiting = this.#upstream;
     if (waiting === null) {
@@ -161,7 +161,7 @@ export class ContentRecording {
     this.#state = "over";
   }
 
-  /** Nothing of it is kept. */
+  /** Discards the recording. */
   drop(): void {
     if (this.#state === "open") this.#sink.add(frameKinds.drop, this.#no, "");
     this.#state = "over";

@@ -1,12 +1,12 @@
-/** Sluice's own keys and admin tokens, whose hashes alone are known. */
+/** Sluice's own keys and admin tokens, of which only hashes are known. */
 const ownSecrets = /slua?_[0-9A-Za-z]{30,}/g;
-/** Without the global flag, which would keep a place. Prefixes of keys are shorter, and no secrets. */
+/** Without the global flag, which is stateful. Key prefixes are shorter, and not secret. */
 const ownSecret = new RegExp(ownSecrets.source);
 
 /** Finds and removes secrets. */
 export class Redactor {
   readonly #secrets: readonly string[];
-  /** Also as they look where bytes are read as text without being decoded. */
+  /** Including their UTF-8 bytes read as Latin-1. */
   readonly #forms: readonly string[];
 
   constructor(secrets: readonly string[]) {
@@ -15,12 +15,12 @@ export class Redactor {
     this.#forms = [...new Set([...secrets, ...secrets.map(bytesAsText)])];
   }
 
-  /** Whether a text, or bytes read as one, may hold a secret. In JSON it may also be written by escapes, which this does not see. */
+  /** Whether text, or bytes read as Latin-1, can hold a secret. Does not see secrets behind JSON escapes. */
   isSuspect(text: string): boolean {
     return ownSecret.test(text) || this.#forms.some((form) => text.includes(form));
   }
 
-  /** A text may be JSON itself, such as the arguments of a tool, and have a secret in it by escapes. */
+  /** Text can be JSON itself, such as a tool's arguments, and hide a secret behind escapes. */
   readonly clean = (text: string): string => {
     const clean = this.#replace(text);
     const unescaped = withoutEscapes(clean);

@@ -2,7 +2,7 @@ const windowMs = 1_000;
 const maxPerKey = 50;
 const maxInAll = 1_000;
 
-/** A client in a loop may be rejected ten thousand times a second; so many of each key's are recorded, as in the request log. */
+/** Limits recorded rejections per key and second, like the request log: a client in a loop can be rejected ten thousand times a second. */
 export class RejectionLimit {
   readonly #seen = new Map<string, number>();
   #inAll = 0;

@@ -1,13 +1,13 @@
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
 import type { DataDigest } from "./document.ts";
 
-/** Shorter data stays as it is. */
+/** Shorter data is not replaced. */
 const minDataBytes = 256;
 export const minBase64Chars = Math.ceil((minDataBytes * 4) / 3);
 const dataUrl = /^data:([\w.+-]+\/[\w.+-]+)?(?:;[\w=.+-]+)*;base64,/;
 const base64 = /^[A-Za-z0-9+/_-]+={0,2}$/;
 
-/** Members that hold data, in any of the formats. */
+/** Members that hold data in any of the formats. */
 const dataNames = new Set([
   "data",
   "b64_json",
@@ -19,7 +19,7 @@ const dataNames = new Set([
   "bytes",
 ]);
 
-/** Deeper values are no request's. */
+/** No valid request nests deeper. */
 const maxDepth = 128;
 
 /** A copy in which data that is no text is replaced by its digest, and every text by what `clean` makes of it. */
@@ -60,7 +60,7 @@ function digestOfText(text: string, name: string, parent: JsonObject | null): Js
 const unknownType = "application/octet-stream";
 const vectorType = "vector/float32";
 
-/** The type that stands beside the data. */
+/** The media type named next to the data. */
 function typeBeside(parent: JsonObject | null): string {
   if (!isObject(parent)) return unknownType;
   for (const name of ["media_type", "mime_type", "mimeType"]) {
@@ -77,7 +77,7 @@ function isVectorName(name: string): boolean {
   return name === "embedding" || name === "embeddings";
 }
 
-/** Null if it is no list of numbers. */
+/** Null if it is not a list of numbers. */
 function vectorDigest(list: readonly Json[]): JsonObject | null {
   if (list.length === 0 || typeof list[0] !== "number") return null;
   return digestOf(new Uint8Array(Float32Array.from(list as number[]).buffer), vectorType);

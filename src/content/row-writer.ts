@@ -1,21 +1,21 @@
 import type { ContentRow, ContentStore } from "../store/content-store.ts";
 
-/** What has as many bytes, or rows, is written at once. */
+/** A batch of this many bytes or rows is written at once. */
 const fullBytes = 1_000_000;
 const fullRows = 1_000;
 
-/** What became of rows that were to be written. */
+/** The result of a write. */
 export interface WrittenRows {
   readonly dropped: number;
   /** Null if they were written. */
   readonly failure: string | null;
 }
 
-/** Collects rows, so that many are written by one transaction: of 27 rows each takes 19 µs, of 370 it takes 9. */
+/** Collects rows to write many in one transaction: 19 µs a row with 27 of them, 9 µs with 370. */
 export class RowWriter {
   readonly #store: ContentStore;
   #rows: ContentRow[] = [];
-  /** Of the bodies that wait. */
+  /** Of the bodies waiting. */
   waitingBytes = 0;
 
   constructor(store: ContentStore) {
@@ -37,7 +37,7 @@ export class RowWriter {
     return this.waitingBytes >= fullBytes || this.#rows.length >= fullRows;
   }
 
-  /** What cannot be written is dropped. */
+  /** Rows that cannot be written are dropped. */
   async write(): Promise<WrittenRows> {
     const rows = this.#rows;
     this.#rows = [];

@@ -6,21 +6,21 @@ import type { SentLog } from "./frame-log.ts";
 import type { WrittenRows } from "./row-writer.ts";
 import type { TracedContent } from "./traced-content.ts";
 
-/** How long content is kept, and how much of it. */
+/** How long content is stored, and how much at most. */
 export interface Retention {
   readonly keptMs: number;
   readonly maxBytes: number;
 }
 
-/** What the thread is asked for besides writing. */
+/** What the thread does on request. */
 export interface ArchiveCalls {
-  /** As JSON, which is sent on as it is. */
+  /** The document as JSON, to be sent unchanged. */
   readJson(id: string): Promise<Uint8Array | null>;
   list(page: ContentPage): Promise<ListedContent[]>;
   exportLines(page: ContentPage): Promise<ExportedPage>;
   delete(filter: ContentFilter): Promise<number>;
   sizes(): Promise<ContentSizes>;
-  /** Other JSON as it would be recorded: without data and secrets, and not longer than the maximum. */
+  /** Cleans other JSON like recorded content: no data, no secrets, at most `maxBytes`. */
   clean(text: CleanedText): Promise<string>;
 }
 
@@ -29,7 +29,7 @@ export interface CleanedText {
   readonly maxBytes: number;
 }
 
-/** Where content is kept, and how. */
+/** Where content is stored, and how. */
 export interface KeptContent {
   readonly location: StoreLocation;
   readonly key: Uint8Array | null;
@@ -52,19 +52,19 @@ export type FromContentThread =
   | { readonly type: "opened" }
   | { readonly type: "progress"; readonly done: number; readonly all: number }
   | { readonly type: "refused"; readonly reason: StoreErrorReason | null; readonly message: string }
-  /** A log is worked off. */
+  /** A log has been processed. */
   | {
       readonly type: "read";
-      /** The memory that open recordings and rows take which are not written. */
+      /** Memory of open recordings and unwritten rows, in bytes. */
       readonly held: number;
-      /** How many recordings could not be put together. */
+      /** How many recordings could not be assembled. */
       readonly dropped: number;
-      /** For the spans of requests that ended in it. */
+      /** Content for the spans of requests that ended in the log. */
       readonly traced: readonly TracedContent[];
-      /** The log's memory, to be used again. */
+      /** The log's memory, for reuse. */
       readonly block: ArrayBuffer;
     }
-  /** Rows were written, or not. */
+  /** The result of a write. */
   | ({ readonly type: "written" } & WrittenRows)
   | { readonly type: "reply"; readonly no: number; readonly result: unknown }
   | { readonly type: "failed"; readonly no: number; readonly message: string }

@@ -15,14 +15,14 @@ import type {
 
 declare const self: Worker;
 
-/** Retention is looked after so often while content is written. */
+/** How often old content is pruned while content is written. */
 const pruneEveryMs = 10_000;
-/** Rows wait as long for others. Together with the time in a log it is less than a second. */
+/** How long rows wait for more. Together with the time in a log it is less than a second. */
 const writeEveryMs = 300;
 
-/** What content costs is done here: putting documents together, hashing, compressing, encrypting, and the database. */
+/** Does the expensive work: assembling documents, hashing, compressing, encrypting, and writing. */
 class ContentThread {
-  /** Both are null if nothing is kept. */
+  /** Both are null if content goes to traces only. */
   readonly #archive: ContentArchive | null;
   readonly #writer: RowWriter | null;
   readonly #assembler: Assembler;
@@ -61,7 +61,7 @@ class ContentThread {
     const { rows, traced, failed: dropped } = this.#assembler.take(log);
     this.#writer?.add(rows);
     const held = this.#assembler.heldBytes + (this.#writer?.waitingBytes ?? 0);
-    // Nothing refers to the log by now.
+    // Nothing refers to the log any more.
     const block = log.bytes.buffer as ArrayBuffer;
     self.postMessage({ type: "read", held, dropped, traced, block } satisfies FromContentThread, [block]);
     if (this.#writer?.isFull) await this.write();
@@ -69,7 +69,7 @@ class ContentThread {
       this.#timer ??= setTimeout(() => inTurn(() => this.write()), writeEveryMs);
   }
 
-  /** Writes the rows that wait, and looks after retention if that is due. */
+  /** Writes waiting rows, and prunes if that is due. */
   async write(): Promise<void> {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
@@ -84,7 +84,7 @@ class ContentThread {
     const archive = this.#archive;
     try {
       if (archive === null) throw new Error("Content is traced, and not kept.");
-      // The caller's types are those of `ArchiveCalls`, of which the archive has all but two.
+      // `ArchiveCalls` types the callers; the archive has all of its methods but two.
       const result = await (name === "sizes"
         ? archive.store.sizes()
         : name === "clean"
@@ -119,7 +119,7 @@ async function open(kept: KeptContent | null): Promise<ContentThread> {
   return thread;
 }
 
-/** Messages are worked off one after the other. */
+/** Messages are processed in order, one at a time. */
 let thread: Promise<ContentThread> | null = null;
 let working: Promise<unknown> = Promise.resolve();
 

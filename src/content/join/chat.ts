@@ -17,7 +17,7 @@ export class ChatJoiner {
     if (error !== undefined) this.#error = error;
     if (usage !== undefined && usage !== null) this.#usage = usage;
     if (Array.isArray(choices)) for (const choice of choices) if (isObject(choice)) this.#addChoice(choice);
-    // Two choices in one event are not told apart by one text.
+    // One text does not identify its choice if an event has two.
     if (!Array.isArray(choices) || choices.length !== 1) this.appended = null;
     if (error === undefined || this.#head === null) this.#head = { ...head, ...this.#head };
   }

@@ -36,7 +36,7 @@ export class GeminiJoiner {
   }
 }
 
-/** A text continues the one before if both are said, or both are thoughts. */
+/** Text continues the previous part if both are thoughts, or neither is. */
 function addPart(parts: Json[], part: Json): void {
   const last = parts.at(-1);
   const isContinued =

@@ -46,7 +46,7 @@ export class RepeatedEvent {
     this.#appended = appended;
   }
 
-  /** Null if it cannot be told where the text is. */
+  /** Null if the text's position is ambiguous. */
   static of({ event, data }: SseFrame, appended: AppendedText): RepeatedEvent | null {
     const written = JSON.stringify(appended.text);
     const at = data.indexOf(written);

@@ -25,7 +25,7 @@ const joiners = new Map<string, new () => StreamJoiner>([
   ["converse", ConverseJoiner],
 ]);
 
-/** By the name of a dialect; events of any other format are kept by what they say of themselves. */
+/** By the name of a dialect. Events of any other format are joined by their own types. */
 export function joinerOf(format: string): StreamJoiner {
   return new (joiners.get(format) ?? MeteredJoiner)();
 }
