@@ -32,7 +32,7 @@ export function initText(choices: InitChoices): string {
 function withoutDemo(text: string): string {
   return text
     .replace(
-      /^# Sluice's configuration\. It works as it stands.*\n# answers every dialect\. /m,
+      /^# Sluice's configuration\. It works as it is.*\n# to every client\. /m,
       "# Sluice's configuration. ",
     )
     .replace(/^\[providers\.demo\]\nkind = "demo" .*\n\n/m, "")
