@@ -91,7 +91,7 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
   return [
     get(
       "/overview",
-      "UsageTotals and charts of a time",
+      "Totals and charts of a time",
       { query: overviewQuery, answers: overviewView },
       async ({ query }) => {
         await deps.flushRequestLog();

@@ -63,7 +63,7 @@ function figuresOf(exchange: ExchangeView): readonly NamedFact[] {
     ["Written to cache", tokens(exchange.cache_write_tokens), "number"],
     ["Output", tokens(exchange.output_tokens), "number"],
     ["of it reasoning", tokens(exchange.reasoning_tokens), "number"],
-    ["UsageTotals", exchange.basis ?? "–"],
+    ["Usage", exchange.basis ?? "–"],
     ["First byte", duration(exchange.first_byte_ms), "number"],
     ["Duration", duration(exchange.total_ms), "number"],
   ];
