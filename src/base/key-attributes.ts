@@ -66,6 +66,9 @@ export interface KeyAttribute {
   readonly rule: string;
 }
 
+/** Limits that count requests. Both stores hold this: PostgreSQL's columns are 32-bit integers. */
+export const maxRequestLimit = 1_000_000_000;
+
 /**
  * Every attribute of a key, by its name in the admin API. The columns in both databases, the API's schemas, the options of the
  * command line, the checks and the audit log follow from this table.
@@ -132,7 +135,7 @@ export const keyAttributes = {
     takes: "n",
     none: "none",
     help: { create: "requests per minute (default: no limit)", update: "requests per minute" },
-    rule: "a rate limit is at least 1 request per minute",
+    rule: `a rate limit is 1 to ${maxRequestLimit} requests per minute`,
   },
   tpm_limits: {
     field: "tpmLimits",
@@ -157,7 +160,7 @@ export const keyAttributes = {
     takes: "n",
     none: "none",
     help: { create: "requests in flight at once (default: no limit)", update: "requests in flight at once" },
-    rule: "a limit of requests in flight is at least 1",
+    rule: `a limit of requests in flight is 1 to ${maxRequestLimit}`,
   },
   provider_scope: {
     field: "scope",

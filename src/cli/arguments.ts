@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from "commander";
 import { durationMs, isoMs, momentWords, pastMoment } from "../admin/moments.ts";
+import { maxRequestLimit } from "../base/key-attributes.ts";
 import { maxCredits, nanoFromCredits } from "../base/money/money.ts";
 import { commaInCredits, wholeFromText } from "../base/text/typed-number.ts";
 import { isHost } from "../config/server.ts";
@@ -46,12 +47,16 @@ export function signedCreditAmount(text: string): number {
   return text.startsWith("-") ? -nano : nano;
 }
 
-const wholeNumber = (least: number) => (text: string) => {
-  const value = wholeFromText(text);
-  const example = `Write a whole number of at least ${least}, such as 1000000 or 1,000,000.`;
-  return valid(value === null || value < least ? null : value, example);
-};
+const wholeNumber =
+  (min: number, max = Number.MAX_SAFE_INTEGER) =>
+  (text: string) => {
+    const value = wholeFromText(text);
+    if (value !== null && value > max) throw new InvalidArgumentError(`Write at most ${max}.`);
+    const example = `Write a whole number of at least ${min}, such as 1000000 or 1,000,000.`;
+    return valid(value === null || value < min ? null : value, example);
+  };
 export const atLeastOne = wholeNumber(1);
+export const requestLimit = wholeNumber(1, maxRequestLimit);
 export const atLeastZero = wholeNumber(0);
 
 export function port(text: string): number {

@@ -12,12 +12,12 @@ import {
 import { type TpmLimit, tpmFromText } from "../base/models/tpm-limit.ts";
 import { contentLevels } from "../base/requests/content-level.ts";
 import { type Tags, tagsFromTexts } from "../base/requests/labels.ts";
-import { atLeastOne, atLeastZero, expiry, nameList, orWord } from "./arguments.ts";
+import { atLeastZero, expiry, nameList, orWord, requestLimit } from "./arguments.ts";
 
 /** How a value of each kind is typed; what is absent here is taken as it is. */
 const parsers: Partial<Record<AttributeKind, (text: string) => unknown>> = {
   models: nameList,
-  positive: atLeastOne,
+  positive: requestLimit,
   count: atLeastZero,
   moment: (text) => expiry(text),
 };

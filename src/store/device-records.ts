@@ -44,7 +44,7 @@ export interface DeviceRecords {
   /** Replaces the identity from the approval by the person's current one. */
   updateIdentity(person: string, identity: string): Promise<void>;
   listBoundKeys(): Promise<readonly SignedInKey[]>;
-  /** Those of these keys that end with a sign-in. */
+  /** Which of these keys end with a sign-in. */
   findBoundKeys(keyIds: readonly string[]): Promise<readonly SignedInKey[]>;
   unbindKey(keyId: string): Promise<void>;
 }

@@ -126,6 +126,7 @@ describe("keys create", () => {
     ["keys create --mode credit --credit -5", "Write credits such as 5 or 0.25"],
     ["keys create --mode credit --credit 5000000", "at most 4000000"],
     ["keys create --mode credit --rpm 0", "whole number of at least 1"],
+    ["keys create --mode credit --rpm 3000000000", "Write at most 1000000000."],
     ["keys create --mode credit --expires 2001-01-01", "It lies in the past."],
     ["keys create --mode credit --expires soon", "Write a duration such as 30d"],
     ["keys create --mode credit --models ,", "Write names with commas between them."],

@@ -3,6 +3,7 @@ import {
   budgetPeriods,
   type KeyUpdate,
   keyAttributeList,
+  maxRequestLimit,
 } from "../../base/key-attributes.ts";
 import { areTpmLimits, type TpmLimit } from "../../base/models/tpm-limit.ts";
 import { contentLevels } from "../../base/requests/content-level.ts";
@@ -19,7 +20,7 @@ const isValid: Readonly<Record<AttributeKind, (value: unknown, nowMs: number) =>
   name: (value) => isLine(value, maxNameLength),
   provider: (value) => /^[a-z0-9][a-z0-9_-]*$/.test(String(value)),
   models: (value) => Array.isArray(value) && value.length > 0 && !value.includes(""),
-  positive: (value) => isWhole(value, 1),
+  positive: (value) => isWhole(value, 1, maxRequestLimit),
   count: (value) => isWhole(value, 0),
   period: (value) => budgetPeriods.some((period) => period === value),
   moment: (value, nowMs) => isWhole(value, nowMs + 1),
@@ -34,8 +35,8 @@ function isLine(value: unknown, most: number): boolean {
   return text.length <= most && !/[\p{Cc}\u2028\u2029]/u.test(text) && !directionControls.test(text);
 }
 
-function isWhole(value: unknown, least: number): boolean {
-  return typeof value === "number" && Number.isSafeInteger(value) && value >= least;
+function isWhole(value: unknown, min: number, max = Number.MAX_SAFE_INTEGER): boolean {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= min && value <= max;
 }
 
 export function checkKeyFields(update: KeyUpdate, nowMs: number): void {

@@ -56,9 +56,9 @@ export async function holdFor(gateway: Gateway, exchange: Exchange, wanted: Want
     } finally {
       accounts.release(hold);
     }
-    // Nothing is awaited in between, so no other call gets in: on SQLite both are done here and now. For PostgreSQL both are in
-    // one batch, which ends holds before it opens others, under the lock of the account. (A batch that is full splits them; the
-    // call may then be rejected as if it had come later, and nothing is held or charged twice.)
+    // Nothing is awaited in between. On SQLite no other call gets in. On PostgreSQL both usually share a batch, which ends holds
+    // before it opens others, under the account's lock. A full batch may separate them: then another call can take the amount
+    // first, and this one is rejected as if it had come later. Nothing is held or charged twice.
     hold = await accounts.hold(requestFor(exchange, wanted, held));
   }
   exchange.hold = hold;

@@ -49,6 +49,8 @@ describe("what a key may be given", () => {
     ["a part of a token", { mode: "token_budget", budgetTokens: 0.5 }],
     ["less than no tokens", { mode: "token_budget", budgetTokens: -1 }],
     ["no requests at all", { mode: "credit", rpmLimit: 0 }],
+    ["more requests per minute than a store can hold", { mode: "credit", rpmLimit: 2 ** 31 }],
+    ["more requests at once than a store can hold", { mode: "credit", maxConcurrent: 2 ** 31 }],
     ["a scope that is no name", { mode: "credit", scope: "Open AI" }],
     ["an empty list of models", { mode: "credit", models: [] }],
     ["an expiry that has passed", { mode: "credit", expiresAtMs: now }],

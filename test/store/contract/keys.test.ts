@@ -1,4 +1,5 @@
 import { describe, expect } from "bun:test";
+import { maxRequestLimit } from "../../../src/base/key-attributes.ts";
 import { nanoPerCredit } from "../../../src/base/money/money.ts";
 import { type OperatorEntry, type Store, StoreError } from "../../../src/store/store.ts";
 import { FakeClock } from "../../support/clock.ts";
@@ -39,6 +40,14 @@ describe("a key", () => {
       expect(await store.listEntries({ afterId: 0, limit: 5, keyId: key.id })).toMatchObject([
         { kind: "topup", amount: 25, note: "opening credit", atMs: 7 },
       ]);
+    }),
+  );
+
+  testEachStore("has the largest limits of requests that the checks let through", (database) =>
+    withStore(database, async (store) => {
+      const key = keyRecord({ rpmLimit: maxRequestLimit, maxConcurrent: maxRequestLimit });
+      await store.insertKey(key, 0);
+      expect(await store.findKey(key.id)).toEqual(key);
     }),
   );
 
