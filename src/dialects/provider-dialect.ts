@@ -74,7 +74,7 @@ export interface Passthrough {
   readonly usageOption: UsageOption | null;
   createScanner(options: ScannerOptions): StreamScanner;
   /** The ids in a whole answer that a later request may refer to. `isStored` as for the scanner. */
-  givenIds(answer: JsonObject, isStored?: boolean): readonly string[];
+  issuedIds(answer: JsonObject, isStored?: boolean): readonly string[];
   /** By which a whole answer is stored. Null if it cannot be continued; absent if answers of this dialect are not stored. */
   endedIds?(answer: JsonObject): EndedIds | null;
 }

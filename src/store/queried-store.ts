@@ -10,7 +10,7 @@ import * as accounts from "./tables/account-table.ts";
 import { allCapTotals, extendCap, setCaps } from "./tables/cap-table.ts";
 import { presentMs, returnToPresent } from "./tables/clock-return.ts";
 import * as entries from "./tables/entry-table.ts";
-import { findGivenIds } from "./tables/id-tables.ts";
+import { findIssuedIds } from "./tables/id-tables.ts";
 import { keySearch } from "./tables/key-search.ts";
 import * as keys from "./tables/key-table.ts";
 import { openingEntry, recordOperatorEntry } from "./tables/operator-entries.ts";
@@ -127,8 +127,8 @@ export function queriedStore(
     retryBytes: (keyId) => retryBytes(read, keyId),
     findStoredResponse: (scope, notBeforeMs, reserve) =>
       findStoredResponse(read, scope, notBeforeMs, reserve),
-    findGivenIds: (keyId, idKeys) => findGivenIds(read, keyId, idKeys),
-    pruneGivenIds: (pruning) => pruneOldest(change, "given_ids", pruning),
+    findIssuedIds: (keyId, idKeys) => findIssuedIds(read, keyId, idKeys),
+    pruneIssuedIds: (pruning) => pruneOldest(change, "issued_ids", pruning),
     pruneCallerIds: (pruning) => pruneOldest(change, "caller_ids", pruning),
     pruneRequestLog: (pruning) => pruneOldest(change, "exchange_endings", pruning),
 

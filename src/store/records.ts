@@ -268,7 +268,7 @@ export interface ResponsePart {
 }
 
 /** Ids of objects at a provider (responses, files, …) that an answer has disclosed to a key. */
-export interface GivenIds {
+export interface IssuedIds {
   readonly keyId: string;
   readonly provider: string;
   /** The id of the provider credential used for the response; null if the provider needs none. */
@@ -280,8 +280,8 @@ export interface GivenIds {
   readonly atMs: number;
 }
 
-/** What is known of an id that a key was given. */
-export type GivenId = Pick<GivenIds, "provider" | "credential" | "tokens">;
+/** What is known of an id that was issued to a key. */
+export type IssuedId = Pick<IssuedIds, "provider" | "credential" | "tokens">;
 
 /** One item of a batch. Plain data, because it may be sent to a writer thread. */
 export type JournalItem =
@@ -295,7 +295,7 @@ export type JournalItem =
       /** Attempts that were not charged to any account. */
       readonly attempts?: readonly AttemptSums[];
     }
-  | { readonly kind: "given"; readonly given: GivenIds }
+  | { readonly kind: "issued"; readonly issued: IssuedIds }
   | { readonly kind: "callers"; readonly callerIds: readonly CallerId[] }
   | { readonly kind: "part"; readonly part: ResponsePart }
   | { readonly kind: "turn"; readonly turn: TurnRecord }

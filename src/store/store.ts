@@ -19,9 +19,9 @@ import type {
   Changes,
   ChargeEntry,
   Entry,
-  GivenId,
-  GivenIds,
   HoldProgress,
+  IssuedId,
+  IssuedIds,
   JournalItem,
   KeyChanges,
   KeyRecord,
@@ -129,14 +129,14 @@ export interface Store {
   discardResponse(recordingId: string): Promise<void>;
 
   /** Durable no later than a charge that the same process makes afterwards. */
-  recordGivenIds(given: GivenIds): Promise<void>;
-  /** Each of these ids in the given order; null if the key was not given it. */
-  findGivenIds(keyId: string, idKeys: readonly string[]): Promise<readonly (GivenId | null)[]>;
+  recordIssuedIds(issued: IssuedIds): Promise<void>;
+  /** Each of these ids in the same order; null if it was not issued to the key. */
+  findIssuedIds(keyId: string, idKeys: readonly string[]): Promise<readonly (IssuedId | null)[]>;
   /** Examines the oldest and deletes those that are too old or too many. Returns how many. */
-  pruneGivenIds(pruning: OldestPruning): Promise<number>;
+  pruneIssuedIds(pruning: OldestPruning): Promise<number>;
 
   /**
-   * Resolves once the given ids handed over so far are durable, or cannot be made so; null if a charge
+   * Resolves once the issued ids handed over so far are durable, or cannot be made so; null if a charge
    * that is made now is not durable before them anyway.
    */
   written(): Promise<void> | null;

@@ -2,9 +2,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:tes
 import { systemClock } from "../../src/base/clock.ts";
 import { idDigest } from "../../src/base/id.ts";
 import type { JsonObject } from "../../src/base/json.ts";
-import type { Reference } from "../../src/dialects/names/inspect-body.ts";
 import { ProviderIdOwners } from "../../src/gateway/request/provider-id-owners.ts";
-import type { GivenIds, Store } from "../../src/store/store.ts";
+import type { IssuedIds, Store } from "../../src/store/store.ts";
 import { keyRecord } from "../store/fixtures.ts";
 import { json, openAiError, sse } from "../support/answers.ts";
 import { upstreamKeys } from "../support/config.ts";
@@ -446,7 +445,7 @@ test("a request names a thousand stored things at most", async () => {
 test("ids are pruned until there is nothing more to prune", async () => {
   const pruned = [1000, 1000, 999, 1000];
   let calls = 0;
-  const store = { pruneGivenIds: () => Promise.resolve(pruned[calls++] ?? 0) } as unknown as Store;
+  const store = { pruneIssuedIds: () => Promise.resolve(pruned[calls++] ?? 0) } as unknown as Store;
   await new ProviderIdOwners({ store, clock: systemClock }).prune();
   expect(calls).toBe(3);
 });
@@ -454,23 +453,12 @@ test("ids are pruned until there is nothing more to prune", async () => {
 describe("an id", () => {
   const key = keyRecord();
   const giver = { provider: "openai", credential: "c1", tokens: 7 };
-  const reference = (id: string): Reference => ({ kind: "conversation", id, path: "previous_response_id" });
 
   test("is kept as it is, so that ids which begin with a time are next to each other; an unusual one by its digest", () => {
     const written: (readonly string[])[] = [];
-    const store = { recordGivenIds: async ({ idKeys }: GivenIds) => void written.push(idKeys) };
+    const store = { recordIssuedIds: async ({ idKeys }: IssuedIds) => void written.push(idKeys) };
     const owners = new ProviderIdOwners({ store: store as unknown as Store, clock: systemClock });
     owners.remember(key.id, giver, ["resp_68aa01", "resp_68aa01", "has a blank"], 7);
     expect(written).toEqual([["resp_68aa01", idDigest("has a blank")]]);
-  });
-
-  test("that was kept by its digest, as earlier builds did, is found", async () => {
-    const known = idDigest("resp_early");
-    const findGivenIds = async (_keyId: string, idKeys: readonly string[]) =>
-      idKeys.map((idKey) => (idKey === known ? giver : null));
-    const store = { findGivenIds } as unknown as Store;
-    const owners = new ProviderIdOwners({ store, clock: systemClock });
-    expect(await owners.find(key, [reference("resp_early")])).toEqual(giver);
-    await expect(owners.find(key, [reference("resp_other")])).rejects.toThrow();
   });
 });

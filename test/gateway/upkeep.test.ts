@@ -33,7 +33,7 @@ async function leaveTraces({ url, gateway, ...running }: RunningGateway): Promis
 
 /** How many of each are in the database, expired or not. */
 async function kept({ store }: RunningGateway, keyId: string): Promise<readonly number[]> {
-  const [given] = await store.findGivenIds(keyId, [idKey("cntr_1")]);
+  const [given] = await store.findIssuedIds(keyId, [idKey("cntr_1")]);
   const scope = { keyId, route: "/v1/responses", idempotencyKey: "once" };
   const answer = await store.findStoredResponse(scope, 0);
   return [answer === null ? 0 : 1, (await store.storage()).responses, given == null ? 0 : 1];

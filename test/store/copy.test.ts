@@ -59,7 +59,7 @@ async function fill(store: GatewayStore): Promise<void> {
     ofBudget(settleItem(tokens.id, 40, { periodStartMs: Date.UTC(2026, 10), listCostNano: 40 })),
   ]);
   await store.recordOutcomes([outcomeRecordOf(tokens.id, { alike: 4 })], [{ ...attempt(), day: 20_000 }]);
-  await store.recordGivenIds({
+  await store.recordIssuedIds({
     keyId: credit.id,
     provider: "openai",
     credential: "c1",
@@ -104,7 +104,7 @@ async function contents(store: Store): Promise<object> {
     conversation: await store.turns.find(first?.id ?? "", "conv_1", atMs),
     turns: await store.turns.sums(first?.id ?? "", atMs),
     attempts: await store.reports.attemptSums("openai", 0, 30_000),
-    given: await store.findGivenIds(first?.id ?? "", ["d1", "d2", "d3"]),
+    given: await store.findIssuedIds(first?.id ?? "", ["d1", "d2", "d3"]),
     audit: await store.admin.listAudit({ limit: 10 }),
     token: await store.admin.readAdminTokenHash(),
     books: await audit(store),

@@ -12,7 +12,7 @@ import { inputMessage, messagesRequest, messagesResponse, requestSchema } from "
 import { heartbeat, inBandError, MessagesStreamWriter } from "./client/stream-out.ts";
 import { stripForeignReasoning, stripProvenReasoning } from "./client/strip-foreign-reasoning.ts";
 import { forwardHeaders, requestHeaders } from "./headers.ts";
-import { givenIds } from "./provider/given-ids.ts";
+import { issuedIds } from "./provider/issued-ids.ts";
 import { writeRequest } from "./provider/request-out.ts";
 import { failureIn, readResponse } from "./provider/response-in.ts";
 import { MessagesStreamReader } from "./provider/stream-in.ts";
@@ -96,7 +96,7 @@ const provider: ProviderDialect = {
     failureIn,
     usageOption: null,
     createScanner: (options) => new MessagesScanner(options),
-    givenIds,
+    issuedIds,
   },
   createStreamReader: (emit) => new MessagesStreamReader(emit),
   isOpening: openingTest("message_start", "ping"),

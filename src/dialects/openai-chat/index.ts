@@ -12,7 +12,7 @@ import { writeResponse } from "./client/response-out.ts";
 import { acceptedChatRequest, chatChunk, chatMessage, chatRequest, chatResponse } from "./client/schema.ts";
 import { ChatStreamWriter, inBandError, wantsUsage } from "./client/stream-out.ts";
 import { stripForeignReasoning } from "./client/strip-foreign-reasoning.ts";
-import { givenIds } from "./provider/given-ids.ts";
+import { issuedIds } from "./provider/issued-ids.ts";
 import { isOpeningChunk } from "./provider/opening-chunk.ts";
 import { writeRequest } from "./provider/request-out.ts";
 import { failedStart, failureIn, readResponse } from "./provider/response-in.ts";
@@ -102,7 +102,7 @@ const provider: ProviderDialect = {
       }),
     },
     createScanner: (options) => new ChatScanner(options),
-    givenIds,
+    issuedIds,
   },
   createStreamReader: (emit, target) => new ChatStreamReader(emit, target),
   failedStart,

@@ -15,7 +15,7 @@ import { responsesRequest, responsesResponse } from "./client/schema.ts";
 import { heartbeat, inBandError, ResponsesStreamWriter } from "./client/stream-out.ts";
 import { stripForeignReasoning, stripProvenReasoning } from "./client/strip-foreign-reasoning.ts";
 import { endedIds } from "./client/turn-items.ts";
-import { givenIds } from "./provider/given-ids.ts";
+import { issuedIds } from "./provider/issued-ids.ts";
 import { failureIn, readResponse } from "./provider/items-in.ts";
 import { writeRequest } from "./provider/request-out.ts";
 import { ResponsesStreamReader } from "./provider/stream-in.ts";
@@ -107,7 +107,7 @@ const provider: ProviderDialect = {
     failureIn,
     usageOption: null,
     createScanner: (options) => new ResponsesScanner(options),
-    givenIds,
+    issuedIds,
     endedIds,
   },
   createStreamReader: (emit) => new ResponsesStreamReader(emit),

@@ -11,7 +11,7 @@ import { EventWalk, meaningOf, rawEvent } from "./raw-events.ts";
 import { RepeatedText } from "./repeated-text.ts";
 import type { ParsedEvent } from "./sse.ts";
 
-const nothingGiven: readonly string[] = [];
+const nothingIssued: readonly string[] = [];
 const nothing = new Uint8Array(0);
 
 /** What to do with an event. `hold` begins the stream's proper end, `stop` its failure. */
@@ -43,7 +43,7 @@ export abstract class StreamScanner implements ReportedSoFar {
   /** The length of all reasoning so far that only its provider can read. It is content, too. */
   sealedChars = 0;
   /** Ids in the stream so far that a later request may refer to. */
-  given: readonly string[] = nothingGiven;
+  issued: readonly string[] = nothingIssued;
   /** What the provider has reported besides its usage. */
   abstract readonly extras: ReportedExtras | null;
   readonly #walk = new EventWalk();

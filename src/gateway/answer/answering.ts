@@ -34,7 +34,7 @@ export interface Answering extends Delivery {
 /** What the gateway learns from an answer beside its content. */
 export interface AnswerFacts {
   /** Ids of the provider's resources. */
-  readonly given: readonly string[];
+  readonly issued: readonly string[];
   /** Null if the provider has not reported it, or not yet. */
   readonly usage: ReportedUsage | null;
   readonly extras: ReportedExtras | null;
@@ -55,8 +55,8 @@ export function recordFacts(
   const { call, opened, bill } = answering;
   const { gateway, keyId, turn } = call;
   const tokens = facts.usage === null ? bill.held.input : totalTokens(facts.usage);
-  const giver = { provider: opened.deployment.provider.settings.name, credential: opened.credential };
-  gateway.idOwners.remember(keyId, giver, facts.given, tokens);
+  const issuer = { provider: opened.deployment.provider.settings.name, credential: opened.credential };
+  gateway.idOwners.remember(keyId, issuer, facts.issued, tokens);
   bill.noteExtras(facts.extras);
   if (turn.keeping === null) return undefined;
   const recording = recordTurn(call, turn.keeping, answer, facts);

@@ -11,7 +11,7 @@ export class BytesRelayer implements StreamRelayer {
   readonly isCollecting = false;
   readonly largeEvent = null;
   readonly partialUsage = null;
-  readonly given: readonly string[] = [];
+  readonly issued: readonly string[] = [];
   readonly extras = {};
   readonly producedChars = 0;
   readonly sealedChars = 0;

@@ -16,7 +16,7 @@ export interface WholeAnswer {
   /** The text produced, for a local count; only used if the provider reported no usage. */
   produced(): string;
   /** Ids of the provider's resources that the client learns. A translated answer has ids of its own. */
-  readonly given: readonly string[];
+  readonly issued: readonly string[];
   /** Of a response that can be stored as it is; null or absent if it has to be read again for that. */
   readonly endedIds?: EndedIds | null | undefined;
   /** What the provider reports beside tokens. */
@@ -41,7 +41,7 @@ export interface AnswerForm {
   readonly isStored: boolean;
 }
 
-const nothingGiven: readonly string[] = [];
+const nothingIssued: readonly string[] = [];
 
 /** Makes the translation of an answer, where its bytes cannot pass through. */
 interface Reader {
@@ -61,7 +61,7 @@ export function readAnswerBytes(bytes: Uint8Array, form: AnswerForm, reader: Rea
     body: bytes,
     usage: dialect.usageIn(body),
     produced: () => producedText(passthrough, body),
-    given: passthrough.givenIds(body, form.isStored),
+    issued: passthrough.issuedIds(body, form.isStored),
     endedIds: passthrough.endedIds?.(body),
     extras,
   };
@@ -80,7 +80,7 @@ function writtenAsStream(
     body: begin + translator.terminal(),
     usage: translator.usage,
     produced: () => translator.takeProduced(),
-    given: nothingGiven,
+    issued: nothingIssued,
     extras: providerDialect(form.dialect).readExtras(answer),
     showing: (usage) => writtenAsStream(answer, form, translation, usage),
   };
@@ -92,7 +92,7 @@ export function translated(response: TranslatedResponse, extras: ReportedExtras 
     body: JSON.stringify(body),
     usage,
     produced: () => produced,
-    given: nothingGiven,
+    issued: nothingIssued,
     extras,
     // What the client is shown is no evidence of what the provider has reported.
     showing: (shown) => ({ ...translated(response.showing(shown), extras), usage }),

@@ -22,7 +22,7 @@ interface StreamMeter {
   /** The latest usage reported, for a stream that breaks off now. There may be more output than it says. */
   readonly partialUsage: ReportedUsage | null;
   /** Ids of the provider's resources that the client has seen. */
-  readonly given: readonly string[];
+  readonly issued: readonly string[];
   /** What the provider has reported beside tokens. */
   readonly extras: ReportedExtras | null;
   /** True once there is something to charge: content has gone to the client, or the provider has reported output. */
@@ -94,8 +94,8 @@ export abstract class MeteredRelayer<Meter extends StreamMeter> implements Strea
     return this.meter.partialUsage;
   }
 
-  get given(): readonly string[] {
-    return this.meter.given;
+  get issued(): readonly string[] {
+    return this.meter.issued;
   }
 
   get extras(): ReportedExtras | null {

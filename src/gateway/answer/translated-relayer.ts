@@ -19,7 +19,7 @@ export class TranslatedRelayer implements StreamRelayer {
   #largeFrame: SseFrame | null = null;
   #writtenChars = 0;
   /** A translated answer has ids of its own. */
-  readonly given: readonly string[] = [];
+  readonly issued: readonly string[] = [];
   brokenBy: GatewayError | null = null;
 
   constructor(translator: StreamTranslator, requestId: string) {

@@ -166,7 +166,7 @@ export interface AnswerResult {
   readonly body: Uint8Array | null;
   readonly usage: ReportedUsage | null;
   readonly produced: string;
-  readonly given: readonly string[];
+  readonly issued: readonly string[];
   readonly extras: ReportedExtras | null;
 }
 

@@ -134,12 +134,12 @@ function translated(job: TranslateJob): PreparedResult {
 function answer({ bytes, form, context, shown }: AnswerJob): AnswerResult {
   const read = readAnswerBytes(bytes, form, { reread: () => translationFor(context) });
   const whole = shown === null ? read : (read.showing?.(shown) ?? read);
-  const { body, usage, given, extras } = whole;
+  const { body, usage, issued, extras } = whole;
   return {
     body: typeof body === "string" ? shared(Buffer.from(body)) : null,
     usage,
     produced: whole.produced(),
-    given,
+    issued,
     extras,
   };
 }

@@ -41,7 +41,7 @@ export function compactedWhole(compaction: Compaction, whole: WholeAnswer, asStr
     const answer = (shown: Json): WholeAnswer => ({
       body: written(compaction, item, shown, asStream),
       usage: whole.usage,
-      given: [],
+      issued: [],
       extras: whole.extras,
       produced: () => whole.produced(),
       showing: (charged) => answer(writeUsage(charged)),
@@ -166,7 +166,7 @@ export class CompactionRelayer extends MeteredRelayer<StreamRelayer> implements 
   }
 
   /** The client learns none of the summary's ids. */
-  override get given(): readonly string[] {
+  override get issued(): readonly string[] {
     return [];
   }
 }

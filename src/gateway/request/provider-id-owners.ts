@@ -1,16 +1,16 @@
 import { type Clock, msPerDay } from "../../base/clock.ts";
 import { GatewayError, invalidRequest } from "../../base/errors.ts";
-import { idDigest, idKey, isOwnId } from "../../base/id.ts";
+import { idKey, isOwnId } from "../../base/id.ts";
 import { count } from "../../base/text/plural.ts";
 import type { DeploymentSettings, ModelSettings } from "../../config/settings.ts";
 import type { Address, Mentions, Reference } from "../../dialects/names/inspect-body.ts";
 import { type ClientDialectName, isSpoken } from "../../dialects/registry.ts";
-import type { GivenId, KeyRecord, Store } from "../../store/store.ts";
+import type { IssuedId, KeyRecord, Store } from "../../store/store.ts";
 import { isOwnAddress } from "../../vendors/own-address.ts";
 import type { Configured } from "../configured.ts";
 
 /** The provider and account that issued an id. Accounts of one provider cannot see each other's ids. */
-export type Giver = Pick<GivenId, "provider" | "credential">;
+export type Issuer = Pick<IssuedId, "provider" | "credential">;
 
 const keptForMs = 90 * msPerDay;
 const mostKept = 1_000_000;
@@ -33,13 +33,13 @@ export class ProviderIdOwners {
   }
 
   /** Call before settling: the ids are then durable with the charge, before the end of the answer is sent. */
-  remember(keyId: string, giver: Giver, ids: readonly string[], tokens: number): void {
+  remember(keyId: string, issuer: Issuer, ids: readonly string[], tokens: number): void {
     if (ids.length === 0) return;
     const keys = ids.filter((id) => id.length <= maxIdChars).map(idKey);
     if (keys.length === 0) return;
-    const given = { keyId, ...giver, idKeys: [...new Set(keys)], tokens, atMs: this.#clock.wallMs() };
+    const issued = { keyId, ...issuer, idKeys: [...new Set(keys)], tokens, atMs: this.#clock.wallMs() };
     // If it cannot be written, neither can the charge, and the client gets no answer with these ids.
-    this.#store.recordGivenIds(given).catch(() => {});
+    this.#store.recordIssuedIds(issued).catch(() => {});
   }
 
   /**
@@ -47,22 +47,21 @@ export class ProviderIdOwners {
    * them, because each item stands for the conversation up to it, and files and containers add none. Null if any
    * provider may be used. Throws `not_found` for an id that the key does not own.
    */
-  async find(key: KeyRecord, references: readonly Reference[]): Promise<GivenId | null> {
+  async find(key: KeyRecord, references: readonly Reference[]): Promise<IssuedId | null> {
     if (references.length > maxReferences) {
       throw invalidRequest(
         `The request references more than ${count(maxReferences)} stored objects (responses, items or files).`,
       );
     }
-    // Before 0.1.0 all of them were kept by their digests.
-    const idKeys = references.flatMap(({ id }) => [idKey(id), idDigest(id)]);
-    const given = await this.#store.findGivenIds(key.id, idKeys);
+    const idKeys = references.map(({ id }) => idKey(id));
+    const issued = await this.#store.findIssuedIds(key.id, idKeys);
     let provider: string | null = null;
     let credential: string | null = null;
     let tokens = 0;
     for (const [index, reference] of references.entries()) {
       const { path, kind } = reference;
-      const found = given[2 * index] ?? given[2 * index + 1] ?? null;
-      if (found === null) throw isItem(reference) ? noSuchItem(path, reference.id) : notGiven(path);
+      const found = issued[index] ?? null;
+      if (found === null) throw isItem(reference) ? noSuchItem(path, reference.id) : notIssued(path);
       if (kind === "comparison") continue;
       provider ??= found.provider;
       credential ??= found.credential;
@@ -81,7 +80,7 @@ export class ProviderIdOwners {
   async prune(keep = mostKept): Promise<void> {
     const beforeMs = Math.floor(this.#clock.wallMs()) - keptForMs;
     let gone: number;
-    do gone = await this.#store.pruneGivenIds({ beforeMs, keep, limit: prunedAtOnce });
+    do gone = await this.#store.pruneIssuedIds({ beforeMs, keep, limit: prunedAtOnce });
     while (gone === prunedAtOnce);
   }
 }
@@ -113,11 +112,11 @@ export function continuationOf(
   const { references, addresses } = mentions;
   if (addresses.length > 0) refuseOwnAddresses(continuing, addresses);
   const lookedUp = references.length === 0 ? references : lookedUpOf(continuing, references);
-  if (lookedUp.length === 0) return startingAnew(key);
-  return continuationAtGiver(idOwners, continuing, lookedUp);
+  if (lookedUp.length === 0) return freshStart(key);
+  return continuationAtIssuer(idOwners, continuing, lookedUp);
 }
 
-function startingAnew({ scope }: KeyRecord): Continuation {
+function freshStart({ scope }: KeyRecord): Continuation {
   return { scope, credential: null, storedInput: 0 };
 }
 
@@ -127,7 +126,7 @@ function refuseOwnAddresses(continuing: Continuing, addresses: readonly Address[
   const names = new Set(reachedBy(continuing).map(({ provider }) => provider));
   const reached = [...names].flatMap((name) => providers.get(name) ?? []);
   for (const { path, url } of addresses) {
-    if (reached.some((provider) => isOwnAddress(provider, url))) throw notGiven(path);
+    if (reached.some((provider) => isOwnAddress(provider, url))) throw notIssued(path);
   }
 }
 
@@ -144,15 +143,15 @@ function reachedBy({ configured, key, model }: Continuing): readonly DeploymentS
   return configured.catalog.reached(model, key.scope);
 }
 
-async function continuationAtGiver(
+async function continuationAtIssuer(
   idOwners: ProviderIdOwners,
   continuing: Continuing,
   references: readonly Reference[],
 ): Promise<Continuation> {
   const { configured, key, model } = continuing;
-  const given = await idOwners.find(key, references);
-  if (given === null) return startingAnew(key);
-  const { provider, credential, tokens } = given;
+  const issued = await idOwners.find(key, references);
+  if (issued === null) return freshStart(key);
+  const { provider, credential, tokens } = issued;
   const path = references[0]?.path ?? "";
   const isServed = reachedBy(continuing).some((deployment) => deployment.provider === provider);
   if (!isServed) throw notFound(path, `\`${path}\` is kept by a provider that does not serve ${model.id}.`);
@@ -173,11 +172,11 @@ export function noSuchItem(path: string, id: string | null): GatewayError {
 }
 
 export function noSuchResponse(): GatewayError {
-  return notGiven("previous_response_id");
+  return notIssued("previous_response_id");
 }
 
 /** The same text for all of these, so that a client cannot find out which ids other keys have. */
-function notGiven(path: string): GatewayError {
+function notIssued(path: string): GatewayError {
   const message =
     path === "previous_response_id"
       ? `\`${path}\` must be a stored response of this API key, and no response in its chain may have expired or been deleted.`

@@ -1,7 +1,7 @@
 import type { Clock } from "../../base/clock.ts";
 import { type EntryRow, entryOf, selectEntries } from "../entry-row.ts";
 import { queriedStore } from "../queried-store.ts";
-import type { Entry, GivenIds } from "../records.ts";
+import type { Entry, IssuedIds } from "../records.ts";
 import { type Store, StoreError, type StoreSizes } from "../store.ts";
 import { storedAdmin } from "../tables/admin-records.ts";
 import { storedAlerts } from "../tables/alert-records.ts";
@@ -15,7 +15,7 @@ import { postgresStatements } from "./own-statements.ts";
 import { rollUp } from "./rollup.ts";
 import { settledThrough } from "./settled-ids.ts";
 import { auditSums } from "./tables/audit.ts";
-import { insertCallerIds, insertGivenIds } from "./tables/id-tables.ts";
+import { insertCallerIds, insertIssuedIds } from "./tables/id-tables.ts";
 import { insertOutcomes } from "./tables/outcome-table.ts";
 import * as responses from "./tables/response-table.ts";
 import { storedSessions } from "./tables/sessions.ts";
@@ -44,8 +44,8 @@ export function postgresStore({ client, clock, maintenance }: PostgresStoreParts
     return writing;
   };
   const written = () => (unwritten.size === 0 ? null : Promise.allSettled(unwritten).then(() => {}));
-  const givenIds = new WriteQueue(async (items: readonly GivenIds[]) => {
-    await insertGivenIds(changeSurely, items);
+  const issuedIds = new WriteQueue(async (items: readonly IssuedIds[]) => {
+    await insertIssuedIds(changeSurely, items);
     return items;
   });
   const sizes = async () => {
@@ -78,7 +78,7 @@ export function postgresStore({ client, clock, maintenance }: PostgresStoreParts
     recordResponsePart: (part) => responses.insertResponsePart(changeSurely, part, clock.wallMs()),
     recordTurn: (turn) => responses.insertTurn(changeSurely, turn),
     discardResponse: (recordingId) => responses.discardResponse(change, recordingId),
-    recordGivenIds: (given) => track(givenIds.add(given).then(() => {})),
+    recordIssuedIds: (issued) => track(issuedIds.add(issued).then(() => {})),
     written,
     recordCallerIds: (callerIds) => insertCallerIds(change, callerIds),
     recordOutcomes: (outcomes, attempts = []) => insertOutcomes(change, outcomes, attempts),

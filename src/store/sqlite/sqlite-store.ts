@@ -96,7 +96,7 @@ export function sqliteStore(parts: StoreParts): SqliteStore {
     recordResponsePart: (part) => commit([{ kind: "part", part }]),
     recordTurn: (turn) => commit([{ kind: "turn", turn }]),
     discardResponse: (recordingId) => commit([{ kind: "discard", recordingId }]),
-    recordGivenIds: (given) => commit([{ kind: "given", given }]),
+    recordIssuedIds: (issued) => commit([{ kind: "issued", issued }]),
     recordCallerIds: (callerIds) => commit([{ kind: "callers", callerIds }]),
     recordOutcomes: (outcomes, attempts = []) => commit([{ kind: "outcomes", outcomes, attempts }]),
     /** The journal keeps the order. */

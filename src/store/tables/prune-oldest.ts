@@ -6,7 +6,7 @@ import type { OldestPruning } from "../store.ts";
  * deleted.
  */
 const prunedTables = {
-  given_ids: ["no", "given_at_ms", "true"],
+  issued_ids: ["no", "issued_at_ms", "true"],
   caller_ids: ["no", "at_ms", "true"],
   // After a crash the totals are completed from the rows they do not include yet.
   exchange_endings: ["id", "at_ms", "id <= (SELECT endings_through FROM rollups)"],

@@ -214,7 +214,7 @@ const readEnd = `SELECT ${turnColumns} FROM turns WHERE key_no = ${keyNo} AND id
 
 const findWithItems = `
 SELECT no::float8 AS no, bytes::float8 AS bytes FROM turns WHERE no IN (SELECT max(i.turn_no) FROM turn_items i JOIN turns t ON t.no = i.turn_no
-WHERE i.key_no = ${keyNo} AND i.digest = ANY ($2::text[]) AND t.expires_at_ms > $3::int8 GROUP BY i.digest
+WHERE i.key_no = ${keyNo} AND i.id_key = ANY ($2::text[]) AND t.expires_at_ms > $3::int8 GROUP BY i.id_key
 UNION ALL SELECT no FROM turns WHERE key_no = ${keyNo} AND id = ANY ($4::text[]) AND expires_at_ms > $3::int8)`;
 
 /**

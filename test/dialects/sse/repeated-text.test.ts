@@ -97,9 +97,9 @@ for (const [name, dialect] of Object.entries({ chat, messages })) {
 }
 
 function stateOf(scanner: StreamScanner): object {
-  const { usage, partialUsage, started, sealedChars, given, extras, producedChars } = scanner;
+  const { usage, partialUsage, started, sealedChars, issued, extras, producedChars } = scanner;
   const ended = [scanner.hasEndedText(), scanner.isComplete(), scanner.failure?.message];
-  return { usage, partialUsage, started, sealedChars, given, extras, producedChars, ended };
+  return { usage, partialUsage, started, sealedChars, issued, extras, producedChars, ended };
 }
 
 const delta = (text: string, padding = "") =>

@@ -46,7 +46,7 @@ async function change(store: GatewayStore): Promise<void> {
 
 /** Those of the deleted and the replaced one are gone; all others are there. */
 const left = ["new", "of-c", "shared", "of-a", "of-b", "of-c", "shared", "shared", "shared"].toSorted();
-const selectItems = "SELECT digest FROM turn_items ORDER BY digest";
+const selectItems = "SELECT id_key FROM turn_items ORDER BY id_key";
 
 test("the rows of a turn's items go with it (SQLite)", async () => {
   await using database = await sqlite.create();
@@ -56,9 +56,9 @@ test("the rows of a turn's items go with it (SQLite)", async () => {
   using raw = new Database(join(database.dir, "sluice.db"));
   expect(
     raw
-      .query<{ digest: string }, []>(selectItems)
+      .query<{ id_key: string }, []>(selectItems)
       .all()
-      .map(({ digest }) => digest),
+      .map(({ id_key }) => id_key),
   ).toEqual(left);
 });
 
@@ -69,8 +69,8 @@ test.if(hasPostgres)(
     const store = await database.openGateway(new FakeClock());
     await change(store);
     const client = clientOf(database.url);
-    const rows = await client.query<{ digest: string }>(selectItems);
-    expect(rows.map(({ digest }) => digest).toSorted()).toEqual(left);
+    const rows = await client.query<{ id_key: string }>(selectItems);
+    expect(rows.map(({ id_key }) => id_key).toSorted()).toEqual(left);
     await client.close();
     await store.close();
   },

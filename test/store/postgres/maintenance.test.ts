@@ -69,8 +69,8 @@ else
       const ended: string[] = [];
       const given = { keyId: key.id, provider: "p", credential: null, idKeys: ["d"], tokens: 1, atMs: 1 };
       const { writing, closing } = await locker.transaction(async (query) => {
-        await query("LOCK TABLE given_ids");
-        const writing = store.recordGivenIds(given).then(
+        await query("LOCK TABLE issued_ids");
+        const writing = store.recordIssuedIds(given).then(
           () => ended.push("written"),
           (error) => ended.push(String(error)),
         );

@@ -6,7 +6,7 @@ import type { ScannerOptions } from "../../provider-dialect.ts";
 import { type EventAction, type ScanPosition, StreamScanner } from "../../sse/stream-scanner.ts";
 import { CallCounter } from "../../usage/extra-usage.ts";
 import { readFinish } from "../finish.ts";
-import { givenIdsOfEvent } from "./given-ids.ts";
+import { issuedIdsOfEvent } from "./issued-ids.ts";
 import { StreamUsage } from "./stream-usage.ts";
 import { countBlock, extrasOf, sealedChars } from "./usage-in.ts";
 
@@ -68,8 +68,8 @@ export class MessagesScanner extends StreamScanner {
   }
 
   #recordIds(event: JsonObject): void {
-    const ids = givenIdsOfEvent(event, this.#isStored);
-    if (ids.length > 0) this.given = [...this.given, ...ids];
+    const ids = issuedIdsOfEvent(event, this.#isStored);
+    if (ids.length > 0) this.issued = [...this.issued, ...ids];
   }
 
   protected producedBy(event: JsonObject): string | null {

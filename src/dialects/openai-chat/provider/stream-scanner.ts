@@ -7,7 +7,7 @@ import type { ScannerOptions } from "../../provider-dialect.ts";
 import { isDoneMark } from "../../sse/data-field.ts";
 import { type EventAction, StreamScanner } from "../../sse/stream-scanner.ts";
 import { isFailure, sealedChars } from "./delta-in.ts";
-import { givenIds } from "./given-ids.ts";
+import { issuedIds } from "./issued-ids.ts";
 import { type ChoiceFigures, figures, readExtras, reportsUsage, usageIn } from "./usage-in.ts";
 
 /** Chat streams end with `data: [DONE]`; usage is in a chunk of its own before it, or in the last one. */
@@ -47,8 +47,8 @@ export class ChatScanner extends StreamScanner {
 
   /** A spoken answer has many chunks, and each may contain its id. */
   #recordIds(chunk: JsonObject): void {
-    const ids = givenIds(chunk);
-    if (ids.length > 0) this.given = [...new Set([...this.given, ...ids])];
+    const ids = issuedIds(chunk);
+    if (ids.length > 0) this.issued = [...new Set([...this.issued, ...ids])];
   }
 
   /** A complete stream may lack its `[DONE]`. */

@@ -6,7 +6,7 @@ import type { ScannerOptions } from "../../provider-dialect.ts";
 import { type EventAction, type ScanPosition, StreamScanner } from "../../sse/stream-scanner.ts";
 import { CallCounter, reportedTogether } from "../../usage/extra-usage.ts";
 import { SealedItems } from "./event-in.ts";
-import { givenIds } from "./given-ids.ts";
+import { issuedIds } from "./issued-ids.ts";
 import { ItemTexts } from "./item-texts.ts";
 import { countItem, figures, readExtras, readUsage } from "./usage-in.ts";
 
@@ -56,7 +56,7 @@ export class ResponsesScanner extends StreamScanner {
         if (!this.#calls.isEmpty) this.started = true;
         return "forward";
       case "response.created":
-        if (isObject(event["response"])) this.given = givenIds(event["response"], this.#isStored);
+        if (isObject(event["response"])) this.issued = issuedIds(event["response"], this.#isStored);
         return "forward";
       case "error":
         this.failure = reportedFailure(event, figures);
@@ -69,7 +69,7 @@ export class ResponsesScanner extends StreamScanner {
   #readResponse(event: JsonObject): void {
     const response = event["response"];
     if (!isObject(response)) return;
-    this.given = givenIds(response, this.#isStored);
+    this.issued = issuedIds(response, this.#isStored);
     this.#final = readExtras(response);
     const usage = this.failure === null ? readUsage(response["usage"]) : reportedBy(this.failure);
     if (usage === null) this.#output = listOf(response["output"]);

@@ -399,12 +399,12 @@ CREATE INDEX turns_by_key ON turns (key_no, no);
 CREATE INDEX turns_by_expiry ON turns (expires_at_ms);
 CREATE INDEX turns_by_recording ON turns (recording_id) WHERE recording_id IS NOT NULL;
 
--- By which turn an item can be found. `digest` is its id, or a digest of a long one.
+-- Which turn an item is in. `id_key` is its id, or a digest of an unusual one.
 CREATE TABLE turn_items (
   key_no int NOT NULL,
-  digest text NOT NULL,
+  id_key text NOT NULL,
   turn_no int8 NOT NULL,
-  PRIMARY KEY (key_no, digest, turn_no)
+  PRIMARY KEY (key_no, id_key, turn_no)
 );
 
 CREATE TABLE turn_sums (key_no int PRIMARY KEY, bytes int8 NOT NULL) WITH (fillfactor = 50);
@@ -424,27 +424,27 @@ CREATE FUNCTION sluice_turn_deleted() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   UPDATE turn_sums SET bytes = bytes - OLD.bytes WHERE key_no = OLD.key_no;
   DELETE FROM turn_items WHERE key_no = OLD.key_no AND turn_no = OLD.no
-    AND digest = ANY (ARRAY(SELECT json_array_elements_text(OLD.items::json)));
+    AND id_key = ANY (ARRAY(SELECT json_array_elements_text(OLD.items::json)));
   IF OLD.recording_id IS NOT NULL THEN DELETE FROM response_parts WHERE recording_id = OLD.recording_id; END IF;
   RETURN NULL;
 END $$;
 CREATE TRIGGER turn_deleted AFTER DELETE ON turns FOR EACH ROW EXECUTE FUNCTION sluice_turn_deleted();
 
--- Which ids of a provider's own objects (responses, files, …) a key was given, and by whom. `no` grows with time: an id
--- that is given again gets a new one.
-CREATE TABLE given_ids (
+-- Which ids of a provider's own objects (responses, files, …) were issued to a key, and by whom. `no` grows with time: an id
+-- that is issued again gets a new one.
+CREATE TABLE issued_ids (
   no int8 PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
   key_no int NOT NULL,
-  -- A digest of the id, so that a row has a size whatever a provider sends.
-  digest text NOT NULL,
+  -- The id, or a digest of an unusual one, so that rows stay short whatever a provider sends.
+  id_key text NOT NULL,
   provider text NOT NULL,
-  given_at_ms int8 NOT NULL,
+  issued_at_ms int8 NOT NULL,
   -- How much a request that continues from it begins with: the input and output of the answer that it came in.
   tokens int8 NOT NULL DEFAULT 0,
-  -- Which of the provider's credentials it was given to; null if the provider needs none.
+  -- Which of the provider's credentials it was issued to; null if the provider needs none.
   credential text
 );
-CREATE UNIQUE INDEX given_ids_by_key ON given_ids (key_no, digest);
+CREATE UNIQUE INDEX issued_ids_by_key ON issued_ids (key_no, id_key);
 
 -- The ids that clients gave their calls (`x-request-id`), by which an operator may look for them. `no` grows with time.
 CREATE TABLE caller_ids (
@@ -1235,7 +1235,7 @@ BEGIN
     INSERT INTO turns (key_no, id, parent_id, model, provider, created_at_ms, expires_at_ms, bytes, recording_id, parts, body, items)
       VALUES (t.key_no, t.id, t.parent, t.model, t.provider, t.created, t.expires, t.bytes, t.recording_id, t.parts, decode(t.body, 'base64'), to_json(t.items)::text)
       RETURNING no INTO v_no;
-    INSERT INTO turn_items (key_no, digest, turn_no) SELECT DISTINCT t.key_no, digest, v_no FROM unnest(t.items) AS digest;
+    INSERT INTO turn_items (key_no, id_key, turn_no) SELECT DISTINCT t.key_no, id_key, v_no FROM unnest(t.items) AS id_key;
     WHILE (SELECT bytes FROM turn_sums WHERE key_no = t.key_no) > t.key_bytes LOOP
       DELETE FROM turns WHERE no = (SELECT no FROM turns WHERE key_no = t.key_no ORDER BY no LIMIT 1);
     END LOOP;

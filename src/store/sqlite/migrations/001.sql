@@ -314,19 +314,19 @@ CREATE UNIQUE INDEX turns_by_id ON turns (key_no, id);
 CREATE INDEX turns_by_key ON turns (key_no, no);
 CREATE INDEX turns_by_expiry ON turns (expires_at_ms);
 
--- Which turn an item is in, by a digest of the item's id.
+-- Which turn an item is in. `id_key` is its id, or a digest of an unusual one.
 CREATE TABLE turn_items (
   key_no INTEGER NOT NULL,
-  digest TEXT NOT NULL,
+  id_key TEXT NOT NULL,
   turn_no INTEGER NOT NULL,
-  PRIMARY KEY (key_no, digest, turn_no)
+  PRIMARY KEY (key_no, id_key, turn_no)
 ) STRICT, WITHOUT ROWID;
 -- How many bytes the turns of a key have. Whoever inserts turns adds them, once for all turns of a batch.
 CREATE TABLE turn_sums (key_no INTEGER PRIMARY KEY, bytes INTEGER NOT NULL) STRICT;
 CREATE TRIGGER turn_deleted AFTER DELETE ON turns BEGIN
   UPDATE turn_sums SET bytes = bytes - old.bytes WHERE key_no = old.key_no;
   DELETE FROM turn_items
-    WHERE key_no = old.key_no AND digest IN (SELECT value FROM json_each(old.items)) AND turn_no = old.no;
+    WHERE key_no = old.key_no AND id_key IN (SELECT value FROM json_each(old.items)) AND turn_no = old.no;
   DELETE FROM response_parts WHERE recording_id = old.recording_id;
 END;
 
@@ -334,20 +334,20 @@ END;
 CREATE TABLE sealing_secret (id INTEGER PRIMARY KEY CHECK (id = 1), secret BLOB NOT NULL) STRICT;
 
 -- Which ids of a provider's own things (responses, conversations, containers, files) were issued to a key, and by whom.
-CREATE TABLE given_ids (
+CREATE TABLE issued_ids (
   -- Grows with time: one that is issued again gets a new number.
   no INTEGER PRIMARY KEY,
   key_no INTEGER NOT NULL REFERENCES keys (no),
-  -- A digest of the id, so that a row has a size whatever a provider sends.
-  digest TEXT NOT NULL,
+  -- The id, or a digest of an unusual one, so that rows stay short whatever a provider sends.
+  id_key TEXT NOT NULL,
   provider TEXT NOT NULL,
   -- Which of the provider's credentials it was issued to; NULL if the provider needs none.
   credential TEXT,
   -- The input and output of the response that it came in: what a request that continues from it begins with.
   tokens INTEGER NOT NULL DEFAULT 0,
-  given_at_ms INTEGER NOT NULL
+  issued_at_ms INTEGER NOT NULL
 ) STRICT;
-CREATE UNIQUE INDEX given_ids_by_key ON given_ids (key_no, digest);
+CREATE UNIQUE INDEX issued_ids_by_key ON issued_ids (key_no, id_key);
 
 -- Requests.
 

@@ -2,7 +2,7 @@ import type { Database, Statement } from "bun:sqlite";
 import { assert, unreachable } from "../../../base/assert.ts";
 import { utcDay } from "../../../base/clock.ts";
 import { BatchFailure, type BatchWriter, reasonOf } from "../../journal/batch-writer.ts";
-import type { ChargeEntry, GivenIds, HoldProgress, JournalItem, StoredResponse } from "../../records.ts";
+import type { ChargeEntry, HoldProgress, IssuedIds, JournalItem, StoredResponse } from "../../records.ts";
 import { returnToPresent } from "../../tables/clock-return.ts";
 import { responseRow } from "../../written-rows.ts";
 import { codeOf } from "../connection.ts";
@@ -55,7 +55,7 @@ export class SqliteWriter implements BatchWriter {
   readonly #deleteHold: Statement;
   readonly #insertResponse: Statement;
   readonly #deleteExpired: Statement;
-  readonly #insertGiven: Statement;
+  readonly #insertIssued: Statement;
   readonly #insertCaller: Statement;
   readonly #insertPart: Statement;
   readonly #deleteParts: Statement;
@@ -82,7 +82,7 @@ export class SqliteWriter implements BatchWriter {
     this.#deleteHold = database.query("DELETE FROM holds WHERE id = ?");
     this.#insertResponse = database.query(insertResponse);
     this.#deleteExpired = database.query(deleteExpired);
-    this.#insertGiven = database.query(insertGiven);
+    this.#insertIssued = database.query(insertIssued);
     this.#insertCaller = database.query(insertCaller);
     this.#insertPart = database.query("INSERT INTO response_parts VALUES (?, ?, ?)");
     this.#deleteParts = database.query("DELETE FROM response_parts WHERE recording_id = ?");
@@ -196,8 +196,8 @@ export class SqliteWriter implements BatchWriter {
       case "release":
         this.#deleteHold.run(item.holdId);
         return;
-      case "given":
-        this.#given(item.given);
+      case "issued":
+        this.#issued(item.issued);
         return;
       case "callers":
         for (const { callerId, exchangeId, atMs } of item.callerIds) {
@@ -244,9 +244,9 @@ export class SqliteWriter implements BatchWriter {
     );
   }
 
-  #given({ keyId, provider, credential, idKeys, tokens, atMs }: GivenIds): void {
+  #issued({ keyId, provider, credential, idKeys, tokens, atMs }: IssuedIds): void {
     const no = this.#keyNo(keyId);
-    for (const idKey of idKeys) this.#insertGiven.run(no, idKey, provider, credential, tokens, atMs);
+    for (const idKey of idKeys) this.#insertIssued.run(no, idKey, provider, credential, tokens, atMs);
   }
 
   #writtenKey({ keyId, accountId }: Pick<ChargeEntry, "keyId" | "accountId">): WrittenKey {
@@ -289,11 +289,11 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT DO UPDATE SET charge_so_far = excluded.charge_so_far, rates_id = excluded.rates_id,
   quantities = excluded.quantities, served = excluded.served WHERE excluded.charge_so_far > charge_so_far`;
 
-/** An id that is given again becomes the newest, so that it is kept as long as a new one. */
 const insertCaller = "INSERT INTO caller_ids (caller_id, exchange_id, at_ms) VALUES (?, ?, ?)";
 
-const insertGiven = `
-INSERT OR REPLACE INTO given_ids (key_no, digest, provider, credential, tokens, given_at_ms)
+/** An id that is issued again becomes the newest, so that it is stored as long as a new one. */
+const insertIssued = `
+INSERT OR REPLACE INTO issued_ids (key_no, id_key, provider, credential, tokens, issued_at_ms)
 VALUES (?, ?, ?, ?, ?, ?)`;
 
 /** Deletes an expired response that is not pruned yet; a valid one would have been replayed. */

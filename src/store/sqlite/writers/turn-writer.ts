@@ -27,7 +27,7 @@ export class TurnWriter {
 
   constructor(database: Database) {
     this.#turns = new BatchedInsert(database, `turns (${columns})`, columns.split(",").length);
-    this.#items = new BatchedInsert(database, "turn_items (key_no, digest, turn_no)", 3);
+    this.#items = new BatchedInsert(database, "turn_items (key_no, id_key, turn_no)", 3);
     this.#lastNo = database.query("SELECT seq AS no FROM sqlite_sequence WHERE name = 'turns'");
     this.#parts = database.query(
       "SELECT count(*) AS count FROM response_parts WHERE recording_id = ? AND sequence < ?",

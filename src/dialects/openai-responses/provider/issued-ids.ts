@@ -8,7 +8,7 @@ import { IdCollector } from "../../usage/id-collector.ts";
  * it, although not every server repeats that, nor where it says so. An item without content is different. Clients send it back as it is, so
  * it must be known whose it is.
  */
-export function givenIds(response: JsonObject, isStored = true): readonly string[] {
+export function issuedIds(response: JsonObject, isStored = true): readonly string[] {
   const ids = new IdCollector();
   const isFound = isStored && response["store"] !== false;
   if (isFound) ids.add(response["id"]);

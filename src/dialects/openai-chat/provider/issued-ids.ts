@@ -5,7 +5,7 @@ import { IdCollector } from "../../usage/id-collector.ts";
 const none: readonly string[] = [];
 
 /** The ids of spoken answers, which a later request may refer to. */
-export function givenIds(answer: JsonObject): readonly string[] {
+export function issuedIds(answer: JsonObject): readonly string[] {
   let ids: IdCollector | null = null;
   for (const choice of listOf(answer["choices"])) {
     if (!isObject(choice)) continue;

@@ -3,7 +3,7 @@ import { objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
 import { IdCollector } from "../../usage/id-collector.ts";
 
 /** The id of the message itself counts only if the request has asked the provider to keep the conversation under it. */
-export function givenIds(message: JsonObject, isStored = false): readonly string[] {
+export function issuedIds(message: JsonObject, isStored = false): readonly string[] {
   const ids = new IdCollector();
   if (isStored) ids.add(message["id"]);
   ids.addId(message["container"]);
@@ -12,7 +12,7 @@ export function givenIds(message: JsonObject, isStored = false): readonly string
 }
 
 /** Ids issued by one event of a stream. */
-export function givenIdsOfEvent(event: JsonObject, isStored: boolean): readonly string[] {
+export function issuedIdsOfEvent(event: JsonObject, isStored: boolean): readonly string[] {
   const ids = new IdCollector();
   if (isStored) ids.addId(event["message"]);
   ids.addId(objectOf(event["message"])?.["container"]);

@@ -2,11 +2,11 @@ import { describe, expect, test } from "bun:test";
 import type { Json, JsonObject } from "../../src/base/json.ts";
 import { type ProviderDialectName, providerDialect } from "../../src/dialects/registry.ts";
 
-function givenIds(dialect: ProviderDialectName, answer: JsonObject) {
-  return providerDialect(dialect).passthrough?.givenIds(answer);
+function issuedIds(dialect: ProviderDialectName, answer: JsonObject) {
+  return providerDialect(dialect).passthrough?.issuedIds(answer);
 }
 
-describe("ids that an answer gives", () => {
+describe("ids that an answer issues", () => {
   test("are those of the response, its conversation, its items and what its tools made, each of the output only", () => {
     const output = [
       { type: "code_interpreter_call", id: "ci_1", container_id: "cntr_1", outputs: [{ file_id: "file_1" }] },
@@ -16,16 +16,16 @@ describe("ids that an answer gives", () => {
       metadata: { file_id: "file_2" },
     };
     const response = { id: "resp_1", conversation: { id: "conv_1" }, output, ...told };
-    expect(givenIds("responses", response)).toEqual(["resp_1", "conv_1", "ci_1", "cntr_1", "file_1"]);
-    expect(givenIds("responses", { ...response, store: false })).toEqual(["conv_1", "cntr_1", "file_1"]);
+    expect(issuedIds("responses", response)).toEqual(["resp_1", "conv_1", "ci_1", "cntr_1", "file_1"]);
+    expect(issuedIds("responses", { ...response, store: false })).toEqual(["conv_1", "cntr_1", "file_1"]);
   });
 
   test("are as few as make sense, however many and however deep a provider sends them", () => {
     const output = Array.from({ length: 5000 }, (_, index) => ({ id: `msg_${index}` }));
-    expect(givenIds("responses", { output })).toHaveLength(1000);
+    expect(issuedIds("responses", { output })).toHaveLength(1000);
     let deep: Json = { file_id: "file_1" };
     for (let level = 0; level < 200_000; level += 1) deep = [deep];
-    expect(givenIds("responses", { output: [{ id: "msg_1", deep }] })).toEqual(["msg_1"]);
+    expect(issuedIds("responses", { output: [{ id: "msg_1", deep }] })).toEqual(["msg_1"]);
   });
 });
 
