@@ -42,6 +42,17 @@ const avoidedInStrings: readonly Phrase[] = [
   phrase(/\bprove the books\b|\bthe books\b/i, "the ledger"),
 ];
 
+/** Phrases that no page uses. */
+const avoidedInPages: readonly Phrase[] = [
+  phrase(/\b(?:whoever|somebody|nobody)\b/i, "Name the actor: the client, the key, you."),
+  phrase(/\banew\b/i, "again / resets at"),
+  phrase(/\btold\b/i, "reported"),
+  phrase(/\bbeside\b/i, "in addition to / next to"),
+  phrase(/\bin force\b/i, "the running configuration"),
+  phrase(/\bwhole answers?\b/i, "non-streaming response"),
+  phrase(/\bleft out\b/i, "dropped (fields) / skipped (providers, models)"),
+];
+
 /** Clients compare this document with the one before. */
 const contract = /^src\/http\/openapi\//;
 const root = new URL("../../", import.meta.url).pathname;
@@ -78,36 +89,40 @@ function uses(lines: readonly Line[], { pattern }: Phrase, read = (line: Line) =
   return lines.filter((line) => pattern.test(read(line))).map(({ place, text }) => `${place} ${text.trim()}`);
 }
 
-test.each([...avoided])("no string, comment or page says %p", async (phrase, instead) => {
-  const found = await linesWith(phrase, ["src/**/*.{ts,tsx}", "docs/**/*.md", "README.md"]);
-  expect(found, `write: ${instead}`).toEqual([]);
+test.each([...avoided])("no string, comment or page says $pattern", (avoidedPhrase) => {
+  expect(uses([...sources, ...pages], avoidedPhrase), `write: ${avoidedPhrase.instead}`).toEqual([]);
 });
 
-/** Words that make a reader of the documentation stop. */
-const avoidedInDocs: readonly (readonly [phrase: RegExp, instead: string])[] = [
-  [/\b(?:whoever|somebody|nobody)\b/i, "name the actor: the client, the key, you"],
-  [/\banew\b/i, "again, or resets"],
-  [/\btold\b/i, "reported"],
-  [/\bbeside\b/i, "in addition to, next to"],
-  [/\bin force\b/i, "running"],
-  [/\bwhole answers?\b/i, "non-streaming response"],
-  [/\bleft out\b/i, "dropped (fields), skipped (providers)"],
-];
-
-test.each([...avoidedInDocs])("no page says %p", async (phrase, instead) => {
-  const found = await linesWith(phrase, ["docs/**/*.md", "README.md", "CONTRIBUTING.md", "SECURITY.md"]);
-  expect(found, `write: ${instead}`).toEqual([]);
+test.each([...avoidedInStrings])("no string says $pattern", (avoidedPhrase) => {
+  const code = sources.filter(({ isComment }) => !isComment);
+  expect(
+    uses(code, avoidedPhrase, ({ text }) => stringsIn(text)),
+    `write: ${avoidedPhrase.instead}`,
+  ).toEqual([]);
 });
 
-async function linesWith(phrase: RegExp, patterns: readonly string[]): Promise<string[]> {
-  const root = new URL("../../", import.meta.url).pathname;
-  const found: string[] = [];
-  for (const pattern of patterns) {
-    for await (const file of new Glob(pattern).scan({ cwd: root })) {
-      const lines = (await Bun.file(root + file).text()).split("\n");
-      for (const [index, line] of lines.entries())
-        if (phrase.test(line)) found.push(`${file}:${index + 1} ${line.trim()}`);
+test.each([...avoidedInPages])("no page says $pattern", (avoidedPhrase) => {
+  const written = pages.filter(({ place }) => !place.startsWith("CHANGELOG.md"));
+  expect(uses(written, avoidedPhrase), `write: ${avoidedPhrase.instead}`).toEqual([]);
+});
+
+const maxMessageLength = 200;
+
+test("no error message is longer than 200 characters, unless it lists values", async () => {
+  const long: string[] = [];
+  for await (const file of new Glob("src/**/*.{ts,tsx}").scan({ cwd: root })) {
+    for (const { line, text, length } of errorMessagesIn(await Bun.file(root + file).text())) {
+      if (length > maxMessageLength) long.push(`${file}:${line} ${length} characters: ${text}`);
     }
   }
-  return found;
-}
+  expect(long, "say what happened, why with real values, and what to do").toEqual([]);
+});
+
+test("an error message's length counts what is joined, and ten characters for each value", () => {
+  const value = (text: string) => `\${${text}}`;
+  const source = ["throw new Refused(", '  "one " +', `    \`two ${value('name(")")')} three\`,`, ");"].join(
+    "\n",
+  );
+  expect(errorMessagesIn(source)).toEqual([{ line: 1, text: "one two … three", length: 24 }]);
+  expect(errorMessagesIn(`problems.add(path, \`one of ${value('names.join(", ")')}\`)`)).toEqual([]);
+});
