@@ -1,7 +1,7 @@
 import { msPerDay } from "../base/clock.ts";
 import { creditsFromNano } from "../base/money/money.ts";
 import { count } from "../base/text/plural.ts";
-import type { Listed } from "../store/alert-records.ts";
+import type { PartialList } from "../store/alert-records.ts";
 import type { NodeRecord, Overrun, Store } from "../store/store.ts";
 import { type Finding, findingKindNames, idOf, plain } from "./finding.ts";
 import { boundFindings } from "./limit-alerts.ts";
@@ -52,7 +52,7 @@ export async function readFindings(
   };
 }
 
-function notListed(label: string, what: string, { listed, more }: Listed<unknown>): Finding[] {
+function notListed(label: string, what: string, { listed, more }: PartialList<unknown>): Finding[] {
   if (more === 0) return [];
   const subject = { type: "store", id: label, label } as const;
   const text = `${count(more)} more ${what}; at most ${count(listed.length)} are listed.`;

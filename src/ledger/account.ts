@@ -6,14 +6,14 @@ import { type BoundState, type Denial, type DeniedBy, firstDenial, type HeldAmou
 import type { Cap } from "./cap.ts";
 import { limitError } from "./hold-errors.ts";
 
-export interface Settled {
+export interface SettleResult {
   /** Paid from the balance, or owed by a postpaid account. */
   readonly charged: number;
   /** The part of the cost not charged, because the balance or a cap did not allow it. */
   readonly overrun: number;
 }
 
-export interface SettledParts extends Settled {
+export interface SettleParts extends SettleResult {
   /** The part of `charged` above the caps of a postpaid account. It gets its own entry. */
   readonly owed: number;
 }
@@ -92,7 +92,7 @@ export class Account {
   }
 
   /** Ends the hold and charges the cost as far as every limit allows. A postpaid account also owes what exceeds its caps. */
-  settle(hold: HeldAmount, cost: number, caps: readonly Cap[] = []): SettledParts {
+  settle(hold: HeldAmount, cost: number, caps: readonly Cap[] = []): SettleParts {
     const payable = Math.min(cost, this.#affordable(hold));
     let covered = payable;
     for (const cap of caps) covered = Math.min(covered, cap.affordable(hold));
@@ -113,7 +113,7 @@ export class Account {
     cost: number,
     hold: Pick<HeldAmount, "periodStartMs" | "countedAtMs">,
     caps: readonly Cap[] = [],
-  ): SettledParts {
+  ): SettleParts {
     if (hold.periodStartMs > this.#periodStartMs) this.#startPeriod(hold.periodStartMs);
     for (const cap of caps) cap.turn(hold.countedAtMs);
     return this.settle({ ...hold, amount: 0, isLost: true }, cost, caps);

@@ -1,9 +1,9 @@
 import type { Changes, PricedCharge } from "../store/store.ts";
-import type { Settled } from "./account.ts";
+import type { SettleResult } from "./account.ts";
 import type { Hold, HoldRequest, Settlement } from "./hold.ts";
 import type { AccountSummary } from "./summary.ts";
 
-export type { Settled } from "./account.ts";
+export type { SettleResult } from "./account.ts";
 export type { BoundState } from "./bound.ts";
 export type { Hold, HoldRequest, Settlement } from "./hold.ts";
 export type { AccountSummary } from "./summary.ts";
@@ -42,7 +42,7 @@ export interface Accounts {
    * Resolves when the charge is durable, with null if the hold had already ended. From then on `hold.charged` is the
    * amount charged.
    */
-  settle(hold: Hold, settlement: Settlement): Promise<Settled | null>;
+  settle(hold: Hold, settlement: Settlement): Promise<SettleResult | null>;
 
   /** Releases the hold without waiting for its row to be deleted. False if it had already ended. */
   release(hold: Hold): boolean;

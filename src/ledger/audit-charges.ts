@@ -42,7 +42,7 @@ interface AuditedAccount extends AccountRecord {
 }
 
 /** What an exchange was charged so far. A late charge comes after the charge of the takeover. */
-interface Booked {
+interface BookedCharge {
   readonly entry: AuditedEntry;
   readonly cost: number;
   paid: number;
@@ -55,9 +55,9 @@ class ChargeChecker {
   readonly #faults: LedgerFault[] = [];
   readonly #rates = new Map<string, Rates>();
   /** Charges not paid in full: an overrun or a late charge has to follow. */
-  readonly #open = new Map<string, Booked>();
+  readonly #open = new Map<string, BookedCharge>();
   /** Charges made by takeovers. A late charge adds to them. */
-  readonly #interrupted = new Map<string, Booked>();
+  readonly #interrupted = new Map<string, BookedCharge>();
 
   constructor(accounts: ReadonlyMap<string, AuditedAccount>, isDeep: boolean) {
     this.#accounts = accounts;
@@ -115,7 +115,7 @@ class ChargeChecker {
   }
 
   /** Paid and unpaid must add up to the cost. While they are less, another entry has to follow. */
-  #settle(booked: Booked): void {
+  #settle(booked: BookedCharge): void {
     const { entry, cost, paid, unpaid } = booked;
     const exchangeId = entry.exchangeId ?? `entry ${entry.id}`;
     this.#open.delete(exchangeId);
@@ -134,7 +134,7 @@ class ChargeChecker {
     if (costNano !== recorded) this.#fault(entry, "cost_nano", costNano, recorded);
   }
 
-  #takeInterrupted(entry: AuditedEntry): Booked | undefined {
+  #takeInterrupted(entry: AuditedEntry): BookedCharge | undefined {
     if (entry.outcome === "interrupted" || entry.exchangeId === null) return undefined;
     const before = this.#interrupted.get(entry.exchangeId);
     this.#interrupted.delete(entry.exchangeId);

@@ -19,7 +19,7 @@ import { Cap } from "./cap.ts";
 import { KeyFunds } from "./key-funds.ts";
 
 /** What charges and holds have in common. A new cap counts both. */
-interface Drawn {
+interface BilledItem {
   readonly keyId: string;
   readonly accountId: string;
   readonly model: string;
@@ -28,7 +28,7 @@ interface Drawn {
 /** All keys and accounts in memory, kept up to date with operators' changes. */
 export class Funds {
   readonly #store: Pick<JournaledStore, "countCaps">;
-  readonly #open: Iterable<Drawn & HeldAmount>;
+  readonly #open: Iterable<BilledItem & HeldAmount>;
   readonly #accounts = new Map<string, Account>();
   readonly #byKey = new Map<string, KeyFunds>();
 
@@ -36,7 +36,7 @@ export class Funds {
   constructor(
     store: Pick<JournaledStore, "countCaps">,
     snapshot: Snapshot,
-    open: Iterable<Drawn & HeldAmount>,
+    open: Iterable<BilledItem & HeldAmount>,
   ) {
     this.#store = store;
     this.#open = open;
@@ -89,7 +89,7 @@ export class Funds {
   }
 
   /** Where a hold counts. One that counts more than an hour ahead counts now. */
-  presentOf<Held extends Drawn & Pick<HeldAmount, "periodStartMs" | "countedAtMs">>(
+  presentOf<Held extends BilledItem & Pick<HeldAmount, "periodStartMs" | "countedAtMs">>(
     hold: Held,
     nowMs: number,
   ): Pick<HeldAmount, "periodStartMs" | "countedAtMs"> {
@@ -131,7 +131,7 @@ export class Funds {
     }
   }
 
-  #capsFor({ keyId, accountId, model }: Drawn): readonly Cap[] {
+  #capsFor({ keyId, accountId, model }: BilledItem): readonly Cap[] {
     return this.of(keyId).capsFor(model, this.account(accountId));
   }
 
@@ -161,7 +161,7 @@ export class Funds {
     records: readonly CapRecord[],
     before: readonly Cap[],
     bound: Cap["bound"],
-    isOf: (drawn: Drawn) => boolean,
+    isOf: (drawn: BilledItem) => boolean,
   ): readonly Cap[] {
     const known = new Map(before.map((cap) => [cap.record.no, cap]));
     const added = records.filter(({ no }) => !known.has(no)).map(({ no }) => no);

@@ -9,7 +9,7 @@ import type {
   PricedCharge,
   Snapshot,
 } from "../store/store.ts";
-import type { Account, Settled, SettledParts } from "./account.ts";
+import type { Account, SettleParts, SettleResult } from "./account.ts";
 import type { Accounts, HeldSums } from "./accounts.ts";
 import { checkTotals } from "./audit.ts";
 import { Funds } from "./funds.ts";
@@ -88,7 +88,7 @@ export class Ledger implements Accounts {
   }
 
   /** Updates memory at once, and resolves when the charge is durable. */
-  async settle(hold: Hold, settlement: Settlement): Promise<Settled | null> {
+  async settle(hold: Hold, settlement: Settlement): Promise<SettleResult | null> {
     // Checked before the hold ends, so that it can still be released if the cost is invalid.
     assertAmount(settlement.cost, "cost");
     if (!this.#end(hold, "settled")) return null;
@@ -199,7 +199,7 @@ export class Ledger implements Accounts {
   }
 
   /** Charges what a hold from before a crash had produced. */
-  #interrupt(hold: HoldProgress, atMs: number): SettledParts {
+  #interrupt(hold: HoldProgress, atMs: number): SettleParts {
     const funds = this.#funds.of(hold.keyId);
     const account = this.#funds.account(hold.accountId);
     const settled = account.settleInterrupted(hold.chargeSoFar, hold, funds.capsFor(hold.model, account));
@@ -222,7 +222,7 @@ export class Ledger implements Accounts {
 }
 
 /** Sets the amount charged in the usage record: 0 for token-budget keys, which are not charged in credits. */
-function recordOf({ record }: Settlement, { terms }: Account, { charged }: Settled) {
+function recordOf({ record }: Settlement, { terms }: Account, { charged }: SettleResult) {
   if (record === null) return null;
   record.costNano = terms.mode === "credit" ? charged : 0;
   return record;

@@ -2,14 +2,14 @@ import { costNano, outputTokensOf, readRates, tokensOf } from "../base/money/rat
 import { chargedAttempt } from "../store/attempt-sums.ts";
 import {
   type AttemptCount,
+  type AttemptTarget,
   type HoldProgress,
   type JournaledStore,
   type JournalItem,
-  type Served,
   StoreError,
   type Trouble,
 } from "../store/store.ts";
-import type { SettledParts } from "./account.ts";
+import type { SettleParts } from "./account.ts";
 
 const holdsPerCommit = 500;
 const defaultTimeoutMs = 10_000;
@@ -22,7 +22,7 @@ const defaultTimeoutMs = 10_000;
 export async function recoverHolds(
   store: JournaledStore,
   holds: readonly HoldProgress[],
-  settle: (hold: HoldProgress, atMs: number) => SettledParts,
+  settle: (hold: HoldProgress, atMs: number) => SettleParts,
   atMs: number,
   timeoutMs = defaultTimeoutMs,
 ): Promise<void> {
@@ -53,7 +53,7 @@ function unwritable({ reason, advice }: Trouble, holds: number): StoreError {
   );
 }
 
-function interrupt(hold: HoldProgress, settled: SettledParts, atMs: number): JournalItem {
+function interrupt(hold: HoldProgress, settled: SettleParts, atMs: number): JournalItem {
   const { holdId, openedAtMs, chargeSoFar: _, served, ...charge } = hold;
   const { keyId, model, labels } = charge;
   return {
@@ -100,7 +100,7 @@ function interrupt(hold: HoldProgress, settled: SettledParts, atMs: number): Jou
 }
 
 /** Counts the attempt from what was charged for it: the provider's own usage was not journaled. */
-function interrupted(served: Served, { quantities, rates }: HoldProgress): AttemptCount {
+function interrupted(served: AttemptTarget, { quantities, rates }: HoldProgress): AttemptCount {
   const used = quantities ?? {};
   const outputTokens = outputTokensOf(used);
   return chargedAttempt(served, {

@@ -11,7 +11,14 @@ import {
 } from "../store/node.ts";
 import type { AccountRecord, Changes, KeyRecord, PricedCharge, Store } from "../store/store.ts";
 import { Account } from "./account.ts";
-import type { AccountSummary, Accounts, HeldSums, HoldRequest, Settled, Settlement } from "./accounts.ts";
+import type {
+  AccountSummary,
+  Accounts,
+  HeldSums,
+  HoldRequest,
+  Settlement,
+  SettleResult,
+} from "./accounts.ts";
 import type { BoundState } from "./bound.ts";
 import { Cap } from "./cap.ts";
 import { Hold } from "./hold.ts";
@@ -110,7 +117,7 @@ export class SharedAccounts implements Accounts {
     this.#progress.take(hold, soFar);
   }
 
-  async settle(hold: Hold, settlement: Settlement): Promise<Settled | null> {
+  async settle(hold: Hold, settlement: Settlement): Promise<SettleResult | null> {
     // Checked before the hold ends, so that it can still be released if the cost is invalid.
     assertAmount(settlement.cost, "cost");
     assert(hold instanceof SharedHold, "a hold of these accounts");

@@ -22,7 +22,7 @@ const minAllowance: Readonly<Record<AbandonedUnit, number>> = {
 const shareOfCharges = 0.01;
 const rememberMs = 60_000;
 
-interface Spent {
+interface FreeSpend {
   /** What was free in each hour with abandoned calls, oldest first. */
   readonly hours: { hour: number; amount: number }[];
   charged: { readonly amount: number; readonly atMs: number } | null;
@@ -36,7 +36,7 @@ interface Spent {
 export class AbandonAllowance {
   readonly #options: AbandonAllowanceOptions;
   /** Ordered by the last abandoned call. */
-  readonly #spentBy = new Map<string, Spent>();
+  readonly #spentBy = new Map<string, FreeSpend>();
   #nodes: { readonly count: number; readonly atMs: number } | null = null;
 
   constructor(options: AbandonAllowanceOptions) {

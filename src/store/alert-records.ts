@@ -3,9 +3,9 @@ import type { BudgetPeriod, KeyMode } from "../base/key-attributes.ts";
 /** Data for alerts: limits that are nearly used up, findings of the gateways, and the alerts about them. */
 export interface AlertRecords {
   /** Balances, budgets and caps that are 80% used, or will run out within a week at last week's rate. */
-  drawnBounds(nowMs: number): Promise<Listed<DrawnBound>>;
+  drawnBounds(nowMs: number): Promise<PartialList<DrawnBound>>;
   /** Active keys that expire after `afterMs` and no later than `throughMs`. */
-  expiringKeys(afterMs: number, throughMs: number): Promise<Listed<ExpiringKey>>;
+  expiringKeys(afterMs: number, throughMs: number): Promise<PartialList<ExpiringKey>>;
   /** What was not charged since the beginning of the hour of `sinceMs`. */
   overrunSince(sinceMs: number): Promise<Overrun>;
 
@@ -27,7 +27,7 @@ export interface AlertRecords {
 }
 
 /** The first items of a list, and how many more there are. */
-export interface Listed<Item> {
+export interface PartialList<Item> {
   readonly listed: readonly Item[];
   readonly more: number;
 }

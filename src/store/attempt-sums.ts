@@ -1,7 +1,7 @@
 import { noUsage, totalInput, type Usage } from "../base/usage/usage.ts";
 
 /** The provider, credential and model of an attempt. */
-export interface Served {
+export interface AttemptTarget {
   readonly provider: string;
   /** The id of the credential; empty if the provider needs none. */
   readonly credential: string;
@@ -31,7 +31,7 @@ export const attemptTotalNames = [
 export type AttemptTotals = { readonly [Name in (typeof attemptTotalNames)[number]]: number };
 
 /** One attempt, or the sum of several with the same provider, credential, model and outcome. */
-export interface AttemptCount extends Served, AttemptTotals {
+export interface AttemptCount extends AttemptTarget, AttemptTotals {
   readonly outcome: AttemptOutcome;
 }
 
@@ -52,7 +52,7 @@ export interface ChargedAttempt {
   readonly costNano: number;
 }
 
-export function chargedAttempt(served: Served, charge: ChargedAttempt): AttemptCount {
+export function chargedAttempt(served: AttemptTarget, charge: ChargedAttempt): AttemptCount {
   const reported = charge.reported ?? noUsage;
   return {
     provider: served.provider,
@@ -71,7 +71,7 @@ export function chargedAttempt(served: Served, charge: ChargedAttempt): AttemptC
   };
 }
 
-export function unchargedAttempt(served: Served, reported: Usage | null): AttemptCount {
+export function unchargedAttempt(served: AttemptTarget, reported: Usage | null): AttemptCount {
   const nothing = { isEstimated: false, reported, inputTokens: 0, outputTokens: 0, costNano: 0 };
   return chargedAttempt(served, { outcome: "uncharged", ...nothing });
 }

@@ -8,7 +8,7 @@ export interface StoreFiles {
   explain(error: unknown): unknown;
 }
 
-export interface Restored {
+export interface RestoreResult {
   /** Where the replaced database is kept; null if there was none. */
   readonly replaced: string | null;
 }
@@ -21,7 +21,7 @@ export interface FolderMaintenance {
   describeProblem(error: unknown): string | null;
 
   /** Replaces the data by a backup, and keeps the replaced data. Fails with `in_use` while a gateway runs. */
-  restore(from: string, nowMs: number): Promise<Restored>;
+  restore(from: string, nowMs: number): Promise<RestoreResult>;
   /** Completes or drops an interrupted restore. Returns a sentence about the result; null if there was none. */
   finishRestore(nowMs: number): Promise<string | null>;
 
@@ -31,9 +31,9 @@ export interface FolderMaintenance {
   /** Resolves once no other program has the database locked; rejects after some seconds. */
   awaitUnlocked(): Promise<void>;
   /** Restores the staged backup; null if there is none. It stays staged until `endStagedRestore`. */
-  applyStagedRestore(): Promise<Restored | null>;
+  applyStagedRestore(): Promise<RestoreResult | null>;
   /** The staged backup is now in use, or failed for this reason. */
   endStagedRestore(failure?: string): void;
   /** The result of the backup staged at this time, once it is no longer staged. */
-  stagedOutcome(nowMs: number): Promise<Restored | { readonly failure: string }>;
+  stagedOutcome(nowMs: number): Promise<RestoreResult | { readonly failure: string }>;
 }

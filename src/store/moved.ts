@@ -2,21 +2,21 @@ import { query, type Work } from "./query.ts";
 import { StoreError } from "./store.ts";
 
 /** Where `sluice store copy` moved a store's data, as recorded in the store itself. */
-export interface Moved {
+export interface MovedStore {
   readonly to: string;
   readonly atMs: number;
 }
 
 /** Null while the data is in use here. */
-export function* readMoved(): Work<Moved | null> {
-  const [row] = yield* query<Moved>(
+export function* readMoved(): Work<MovedStore | null> {
+  const [row] = yield* query<MovedStore>(
     `SELECT moved_to AS "to", moved_at_ms::float8 AS "atMs" FROM state WHERE moved_to IS NOT NULL`,
   );
   return row ?? null;
 }
 
 /** Null makes the store usable again. */
-export function* markMoved(moved: Moved | null): Work<void> {
+export function* markMoved(moved: MovedStore | null): Work<void> {
   const values = [moved?.to ?? null, moved?.atMs ?? null];
   yield* query("UPDATE state SET moved_to = $1::text, moved_at_ms = $2::int8", values);
 }

@@ -73,7 +73,7 @@ export interface StoreNode {
    * Ends the hold; resolves when the charge is durable. Rejects with `NodeUnavailable` if that takes too long. The
    * charge is still made as soon as possible, at the latest at the next start.
    */
-  settle(request: ChargeOrder): Promise<Charged>;
+  settle(request: ChargeOrder): Promise<ChargeResult>;
   /** Deletes the hold's row with the next batch, which is not awaited. */
   release(holdId: string, keyId: string): void;
 
@@ -177,7 +177,7 @@ export interface ChargeOrder extends ChargedOutcome, Omit<HeldFor, "accountId"> 
   readonly atMs: number;
 }
 
-export interface Charged {
+export interface ChargeResult {
   readonly charged: number;
   readonly overrun: number;
 }

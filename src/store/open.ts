@@ -1,8 +1,8 @@
 import type { Clock } from "../base/clock.ts";
 import type { DatabaseCheck } from "./check.ts";
-import type { Copied, CopyProgress, CopySource, CopyTarget } from "./copy/copy.ts";
+import type { CopyProgress, CopyResult, CopySource, CopyTarget } from "./copy/copy.ts";
 import type { FolderMaintenance } from "./files.ts";
-import { type Moved, markMoved } from "./moved.ts";
+import { type MovedStore, markMoved } from "./moved.ts";
 import type { NodeSettings, StoreNode } from "./node.ts";
 import { parseAddress } from "./postgres/address.ts";
 import type { PostgresLocation, PostgresStoreSettings, StoreLocation, StoreSettings } from "./settings.ts";
@@ -43,7 +43,7 @@ export async function checkDatabase(
 }
 
 /** Copies all data of one store into another, which must be empty. Neither may be in use. */
-export async function copyAll(request: CopyRequest): Promise<Copied> {
+export async function copyAll(request: CopyRequest): Promise<CopyResult> {
   const { from, to, clock, onProgress, keepsSource, nodeFolders } = request;
   const { copyStore } = await import("./copy/copy.ts");
   const copyTo = async (source: CopySource) => {
@@ -73,7 +73,7 @@ export interface CopyRequest {
 }
 
 /** Where the store's data was moved to; null if it is in use here. */
-export async function movedTo(location: StoreLocation): Promise<Moved | null> {
+export async function movedTo(location: StoreLocation): Promise<MovedStore | null> {
   if ("url" in location) return (await import("./postgres/moved.ts")).readMovedFrom(location);
   return (await import("./sqlite/moved.ts")).readMovedFrom(location.dir);
 }

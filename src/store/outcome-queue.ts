@@ -21,7 +21,7 @@ const maxKinds = 1_000;
 const maxPerCommit = 100;
 const readTimeoutMs = 250;
 
-type Collapsed = { -readonly [Name in keyof OutcomeRecord]: OutcomeRecord[Name] };
+type MutableRecord = { -readonly [Name in keyof OutcomeRecord]: OutcomeRecord[Name] };
 
 /**
  * Writes the outcomes of uncharged requests to the request log. A client in a loop may be rejected ten thousand times
@@ -34,7 +34,7 @@ export class OutcomeQueue {
   #ready: OutcomeRecord[] = [];
   /** How many records of each kind this window has seen. */
   #kinds = new Map<string, number>();
-  #collapsed = new Map<string, Collapsed>();
+  #collapsed = new Map<string, MutableRecord>();
   /** Summed up, so that no attempt is lost when records are collapsed or dropped. */
   readonly #attempts = new AttemptTally();
   #keptInWindow = 0;

@@ -6,7 +6,7 @@ import type { ContentLevel } from "../base/requests/content-level.ts";
 import type { Tags } from "../base/requests/labels.ts";
 import type { Usage, UsageBasis } from "../base/usage/usage.ts";
 import type { AccountRecord, AccountTotals, CapRecord, CapTotals } from "./account-records.ts";
-import type { AttemptCount, AttemptSums, Served } from "./attempt-sums.ts";
+import type { AttemptCount, AttemptSums, AttemptTarget } from "./attempt-sums.ts";
 import type { Recording, TurnRecord } from "./turn-records.ts";
 
 /** The store's records: plain data without behavior. */
@@ -150,7 +150,7 @@ export interface HoldProgress extends HeldFor {
   readonly rates: KeptRates | null;
   readonly quantities: Quantities | null;
   /** The deployment that produces it; null if an earlier release journaled it. */
-  readonly served: Served | null;
+  readonly served: AttemptTarget | null;
 }
 
 export interface ChargeEntry extends HeldFor {
@@ -182,7 +182,7 @@ export interface PricedCharge {
   /** What a token-budget key's request would have cost; null for credit keys, and without a price. */
   readonly listCostNano: number | null;
   /** The deployment that produced it; absent if no provider was called. */
-  readonly served?: Served | undefined;
+  readonly served?: AttemptTarget | undefined;
 }
 
 /** What is written with a charge, in the same transaction. */

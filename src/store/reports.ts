@@ -30,7 +30,7 @@ export interface Reports {
   keyLastDays(keyIds: readonly string[]): Promise<ReadonlyMap<string, number>>;
 
   /** Newest first. A search that takes too long ends early and returns a cursor to continue from. */
-  exchanges(query: ExchangeQuery): Promise<Cut<ListedExchange, string>>;
+  exchanges(query: ExchangeQuery): Promise<CursorPage<ListedExchange, string>>;
   /** Everything stored about an exchange. `entryId` makes the lookup faster. */
   exchange(exchangeId: string, entryId: number | null): Promise<FiledExchange | null>;
   /** The ids of the exchanges with this client-provided id, newest first. */
@@ -40,7 +40,7 @@ export interface Reports {
   /** What each account is charged and credited over a time range. Reads all earlier entries, a few at a time. */
   statements(query: StatementQuery): Promise<readonly AccountStatement[]>;
   /** Newest first. */
-  entries(query: EntrySearch): Promise<Cut<Entry, number>>;
+  entries(query: EntrySearch): Promise<CursorPage<Entry, number>>;
   /** The attempts at a provider on these days (UTC, since 1970), the last included, in order. */
   attemptSums(provider: string, fromDay: number, throughDay: number): Promise<readonly AttemptSums[]>;
   /** The attempts at a provider, page by page. */
@@ -176,7 +176,7 @@ export interface EntrySearch {
   readonly kind?: EntryKind | undefined;
 }
 
-export interface Cut<Row, Cursor> {
+export interface CursorPage<Row, Cursor> {
   readonly rows: readonly Row[];
   /** Where to continue; null on the last page. */
   readonly next: Cursor | null;

@@ -1,8 +1,8 @@
 /** What retention deletes. */
-export type Pruned = "exchanges" | "responses";
+export type PrunedKind = "exchanges" | "responses";
 
 export interface Pruning {
-  readonly what: Pruned;
+  readonly what: PrunedKind;
   readonly atMs: number;
   /** How many were deleted then. */
   readonly pruned: number;

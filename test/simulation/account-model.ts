@@ -2,14 +2,14 @@ import { msPerDay } from "../../src/base/clock.ts";
 import type { AccountRecord, AccountTotals, CapRecord, CapTotals } from "../../src/store/store.ts";
 
 /** What is set aside, or was taken, and when that counts. */
-export interface Drawn {
+export interface BilledItem {
   readonly keyId: string;
   readonly accountId: string;
   readonly model: string;
   readonly countedAtMs: number;
 }
 
-export interface ModelHold extends Drawn {
+export interface ModelHold extends BilledItem {
   readonly id: string;
   readonly amount: number;
   readonly periodStartMs: number;
@@ -42,12 +42,12 @@ export class CapModel {
   }
 
   /** For all models, or for those that begin as its pattern does. */
-  covers({ keyId, accountId, model }: Omit<Drawn, "countedAtMs">): boolean {
+  covers({ keyId, accountId, model }: Omit<BilledItem, "countedAtMs">): boolean {
     const start = this.record.models?.replace("*", "") ?? "";
     return (this.ownerId === keyId || this.ownerId === accountId) && model.startsWith(start);
   }
 
-  isCurrent({ countedAtMs }: Pick<Drawn, "countedAtMs">): boolean {
+  isCurrent({ countedAtMs }: Pick<BilledItem, "countedAtMs">): boolean {
     return startOf(this.record.period, countedAtMs) === this.period;
   }
 

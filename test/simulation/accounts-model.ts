@@ -9,7 +9,7 @@ import type {
   KeyRecord,
   Snapshot,
 } from "../../src/store/store.ts";
-import { AccountModel, CapModel, type Drawn, endOf, type ModelHold } from "./account-model.ts";
+import { AccountModel, type BilledItem, CapModel, endOf, type ModelHold } from "./account-model.ts";
 
 interface Denial {
   /** 1 used up, 2 too little, 3 reserved by other holds. */
@@ -34,7 +34,7 @@ export class AccountsModel {
   caps: readonly CapModel[] = [];
   readonly holds = new Map<string, ModelHold>();
   /** All that was charged, by exchange: a new cap counts what was taken in its period before. */
-  readonly #charged = new Map<string, Drawn & { readonly amount: number }>();
+  readonly #charged = new Map<string, BilledItem & { readonly amount: number }>();
   /** When the database let a cap begin, by its number. */
   readonly #begun = new Map<number, number>();
 
@@ -44,7 +44,7 @@ export class AccountsModel {
     return account;
   }
 
-  capsOf(drawn: Omit<Drawn, "countedAtMs">): readonly CapModel[] {
+  capsOf(drawn: Omit<BilledItem, "countedAtMs">): readonly CapModel[] {
     return this.caps.filter((cap) => cap.covers(drawn));
   }
 
@@ -61,7 +61,7 @@ export class AccountsModel {
   }
 
   /** The least that any of the bounds leaves. */
-  remaining(drawn: Omit<Drawn, "countedAtMs">): number {
+  remaining(drawn: Omit<BilledItem, "countedAtMs">): number {
     const account = this.account(drawn.accountId);
     const free = this.capsOf(drawn).map((cap) => cap.left - this.heldOf(cap));
     return Math.max(0, Math.min(account.balance - this.heldOf(account), ...free));
@@ -208,9 +208,9 @@ export class AccountsModel {
       readonly capTotals: readonly CapTotals[];
     },
     charges: readonly Entry[],
-    interrupted: readonly (Drawn & { readonly holdId: string })[],
+    interrupted: readonly (BilledItem & { readonly holdId: string })[],
   ): void {
-    const drawn = new Map<string, Drawn>([...this.#charged, ...this.holds]);
+    const drawn = new Map<string, BilledItem>([...this.#charged, ...this.holds]);
     for (const hold of interrupted) drawn.set(hold.holdId, hold);
     this.#charged.clear();
     for (const { exchangeId, amount } of charges) {

@@ -1,7 +1,11 @@
 import { noUsage } from "../../src/base/usage/usage.ts";
-import { type AttemptCount, chargedAttempt, type Served } from "../../src/store/attempt-sums.ts";
+import { type AttemptCount, type AttemptTarget, chargedAttempt } from "../../src/store/attempt-sums.ts";
 
-export const served: Served = { provider: "openai", credential: "c1", upstreamModel: 'gpt "5.6", \\ it' };
+export const served: AttemptTarget = {
+  provider: "openai",
+  credential: "c1",
+  upstreamModel: 'gpt "5.6", \\ it',
+};
 
 /** An attempt that was charged as its provider reported it. */
 export function attempt(overrides: Partial<AttemptCount> = {}): AttemptCount {

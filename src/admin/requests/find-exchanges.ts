@@ -1,4 +1,4 @@
-import type { Cut, ExchangeQuery, FiledExchange, ListedExchange, Store } from "../../store/store.ts";
+import type { CursorPage, ExchangeQuery, FiledExchange, ListedExchange, Store } from "../../store/store.ts";
 import { invalidInput } from "../context.ts";
 
 interface FoundExchange {
@@ -35,7 +35,7 @@ export async function findExchange(
 export async function searchExchanges(
   { reports }: Pick<Store, "reports">,
   query: ExchangeQuery,
-): Promise<Cut<ListedExchange, string>> {
+): Promise<CursorPage<ListedExchange, string>> {
   const { search, cursor, keyId, limit } = query;
   if (search !== undefined && cursor === undefined) {
     const ids = search.startsWith("req_") ? [search] : await reports.exchangesCalled(search, limit);

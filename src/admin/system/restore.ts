@@ -1,6 +1,6 @@
 import type { Clock } from "../../base/clock.ts";
 import { maintainFolder } from "../../store/open.ts";
-import { type Restored, StoreError } from "../../store/store.ts";
+import { type RestoreResult, StoreError } from "../../store/store.ts";
 import { OperationRefusal } from "../context.ts";
 
 const lookEveryMs = 100;
@@ -18,7 +18,7 @@ interface RestoreRequest {
  * Replaces the data with a backup; what is replaced is kept aside. A gateway that runs on the folder drains, swaps
  * the data and continues with the copy.
  */
-export async function restore(request: RestoreRequest, clock: Clock): Promise<Restored> {
+export async function restore(request: RestoreRequest, clock: Clock): Promise<RestoreResult> {
   const { dir, file } = request;
   const folder = await maintainFolder(dir);
   const nowMs = clock.wallMs();

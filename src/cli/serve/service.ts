@@ -3,7 +3,7 @@ import { systemClock } from "../../base/clock.ts";
 import { CannotListen } from "../../base/system/open-port.ts";
 import type { ConfigOnDisk } from "../../config/on-disk.ts";
 import type { Settings } from "../../config/settings.ts";
-import { type FolderMaintenance, type Restored, StoreError } from "../../store/store.ts";
+import { type FolderMaintenance, type RestoreResult, StoreError } from "../../store/store.ts";
 import { withFolder } from "../open-store.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import { writeFilesForCommands } from "./files-for-commands.ts";
@@ -108,7 +108,7 @@ export async function startService(
   /** Null if the service was stopped meanwhile; the next start continues from here. */
   async function startAgain(
     folder: FolderMaintenance,
-    restored: Restored | null,
+    restored: RestoreResult | null,
   ): Promise<RunningGateway | null> {
     const { server } = inForce;
     const port = Number(new URL(url).port);
@@ -158,7 +158,7 @@ async function checkedFolder({ server }: Settings, terminal: Terminal): Promise<
 async function putInPlace(
   folder: FolderMaintenance,
   { note, noteStyle }: Terminal,
-): Promise<Restored | null> {
+): Promise<RestoreResult | null> {
   try {
     const restored = await folder.applyStagedRestore();
     if (restored === null) return null;

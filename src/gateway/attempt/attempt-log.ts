@@ -3,10 +3,10 @@ import { type AttemptRecord, noAttempts } from "../../base/requests/attempt.ts";
 import type { Usage } from "../../base/usage/usage.ts";
 import {
   type AttemptCount,
+  type AttemptTarget,
   type ChargedAttempt,
   chargedAttempt,
   noAttemptCounts,
-  type Served,
   unchargedAttempt,
 } from "../../store/attempt-sums.ts";
 import type { Deployment, FailedAttempt, OpenedCall } from "../../upstream/upstream.ts";
@@ -33,7 +33,7 @@ export class AttemptLog {
   /** The usage that the provider of the last attempt has reported; null if none. */
   reported: Usage | null = null;
   #earlier = noAttemptCounts;
-  #last: Served | null = null;
+  #last: AttemptTarget | null = null;
   #mayBeBilled = false;
   #isAccepted = false;
   /** How long the answered attempt took to begin; null before that. */
@@ -62,7 +62,7 @@ export class AttemptLog {
   }
 
   /** Who was asked last. */
-  get served(): Served | undefined {
+  get served(): AttemptTarget | undefined {
     return this.#last ?? undefined;
   }
 

@@ -94,7 +94,7 @@ export interface CopyProgress {
   readonly share: number;
 }
 
-export interface Copied {
+export interface CopyResult {
   readonly keys: number;
   readonly entries: number;
   /** Usage records. */
@@ -109,7 +109,7 @@ export async function copyStore(
   source: CopySource,
   target: CopyTarget,
   onProgress: (progress: CopyProgress) => void,
-): Promise<Copied> {
+): Promise<CopyResult> {
   const before = audited(await source.perform(recomputeTotals()), source.name);
   const total = await source.perform(countEntries());
   const counts = { keys: 0, entries: 0, usage: 0 };

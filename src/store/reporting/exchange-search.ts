@@ -2,7 +2,7 @@ import { unknownModelMessage } from "../../base/models/unknown-model.ts";
 import type { AttemptRecord } from "../../base/requests/attempt.ts";
 import { Parameters, type Queries } from "../query.ts";
 import type { Entry } from "../records.ts";
-import type { Cut, ExchangeQuery, FiledExchange, ListedExchange } from "../reports.ts";
+import type { CursorPage, ExchangeQuery, FiledExchange, ListedExchange } from "../reports.ts";
 import { keyMatches, partPattern } from "../tables/key-search.ts";
 import {
   type ExchangeRow,
@@ -25,7 +25,7 @@ export type EntryFinder = (exchangeId: string, near: number | null) => Promise<r
 export async function listExchanges(
   queries: Queries,
   filter: ExchangeQuery,
-): Promise<Cut<ListedExchange, string>> {
+): Promise<CursorPage<ListedExchange, string>> {
   const { cursor, limit, outcome } = filter;
   const page = await mergePages(cursor, limit, {
     completed: (beforeId) =>
@@ -71,7 +71,7 @@ function searchTable(
   filter: ExchangeQuery,
   table: SearchedTable,
   beforeId: number | undefined,
-): Promise<Cut<ExchangeRow, number>> {
+): Promise<CursorPage<ExchangeRow, number>> {
   const { limit, sinceMs, untilMs } = filter;
   const parameters = new Parameters();
   const isEntries = table === "entries";

@@ -1,4 +1,4 @@
-import type { Cut } from "../reports.ts";
+import type { CursorPage } from "../reports.ts";
 
 /** The fields of a row that merging needs. */
 interface MergedRow {
@@ -7,7 +7,7 @@ interface MergedRow {
   readonly endedAtMs: number;
 }
 
-type Page<Row> = Cut<Row, number>;
+type Page<Row> = CursorPage<Row, number>;
 
 /** Two lists, each newest first and with its own cursor. */
 export interface TwoLists<Row> {
@@ -26,7 +26,7 @@ export async function mergePages<Row extends MergedRow>(
   cursor: string | undefined,
   limit: number,
   lists: TwoLists<Row>,
-): Promise<Cut<Row, string>> {
+): Promise<CursorPage<Row, string>> {
   const [completedBefore, endedBefore] = readCursor(cursor);
   const [completed, ended] = await Promise.all([
     lists.completed(completedBefore) ?? nothing,

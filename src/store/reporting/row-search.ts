@@ -2,7 +2,7 @@ import { msPerMinute } from "../../base/clock.ts";
 import { type EntryRow, entryOf, selectEntries } from "../entry-row.ts";
 import { Parameters, type Queries, type Query } from "../query.ts";
 import type { Entry } from "../records.ts";
-import type { Cut, EntrySearch } from "../reports.ts";
+import type { CursorPage, EntrySearch } from "../reports.ts";
 
 export type SearchedTable = "entries" | "exchange_endings";
 
@@ -26,7 +26,10 @@ const rowsThatTell = 32;
 const firstLookBackMs = msPerMinute;
 
 /** Entries, newest first. */
-export async function searchEntries(queries: Queries, search: EntrySearch): Promise<Cut<Entry, number>> {
+export async function searchEntries(
+  queries: Queries,
+  search: EntrySearch,
+): Promise<CursorPage<Entry, number>> {
   const { beforeId, limit, keyId, accountId, kind } = search;
   const parameters = new Parameters();
   const conditions: string[] = [];
@@ -49,7 +52,7 @@ export async function searchRows<Row>(
   { read, pace }: Queries,
   search: RowSearch,
   idOf: (row: Row) => number,
-): Promise<Cut<Row, number>> {
+): Promise<CursorPage<Row, number>> {
   const { select, table, conditions, parameters, limit, sinceMs } = search;
   const own = parameters.all.length;
   const bounds = `${table}.id BETWEEN $${own + 1}::int8 AND $${own + 2}::int8`;

@@ -1,6 +1,6 @@
 import type { Database } from "bun:sqlite";
 import { existsSync } from "node:fs";
-import { type Moved, markMoved, readMoved } from "../moved.ts";
+import { type MovedStore, markMoved, readMoved } from "../moved.ts";
 import { StoreError } from "../store.ts";
 import { openConnection } from "./connection.ts";
 import { dataFolder } from "./files/folder.ts";
@@ -10,7 +10,7 @@ import { perform } from "./queries.ts";
 const busyTimeoutMs = 10_000;
 
 /** Null if the data is in use here, or from a release that could not move it. */
-export function readMovedFrom(dir: string): Moved | null {
+export function readMovedFrom(dir: string): MovedStore | null {
   return withDatabase(dir, (database) =>
     schemaVersion(database) < migrations.length ? null : perform(database, readMoved()),
   );

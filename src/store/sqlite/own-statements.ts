@@ -60,18 +60,22 @@ export const sqliteStatements: OwnStatements = {
   },
 };
 
-interface Taken {
+interface TakenAmount {
   readonly sum: number;
   readonly latestMs: number;
 }
 
 /** What was charged since then, before this cap existed, and the latest time it counts at. */
-function* takenSince({ column, no }: NumberedOwner, models: string | null, sinceMs: number): Work<Taken> {
+function* takenSince(
+  { column, no }: NumberedOwner,
+  models: string | null,
+  sinceMs: number,
+): Work<TakenAmount> {
   const [ofOwner, counted] =
     column === "key_no"
       ? ["key_no = $1", "counted_by_key"]
       : ["(other_account_no = $1 OR (key_no = $1 AND other_account_no IS NULL))", "counted_by_account"];
-  const [taken] = yield* query<Taken>(
+  const [taken] = yield* query<TakenAmount>(
     `SELECT coalesce(sum(amount), 0) AS sum, coalesce(max(${counted}), 0) AS latestMs FROM counted_charges
     WHERE ${ofOwner} AND ${counted} >= $2 AND model GLOB $3`,
     [no, sinceMs, models ?? "*"],

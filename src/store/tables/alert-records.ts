@@ -6,8 +6,8 @@ import type {
   BegunAlert,
   DrawnBound,
   ExpiringKey,
-  Listed,
   Overrun,
+  PartialList,
 } from "../alert-records.ts";
 import { type Queries, type Query, query } from "../query.ts";
 
@@ -110,7 +110,7 @@ const perPiece = 5_000;
  * Returns at most `limit` limits, as the list is for people. They are taken in the order of account numbers, so that
  * repeated calls return the same ones.
  */
-async function readDrawnBounds(read: Query, nowMs: number, limit: number): Promise<Listed<DrawnBound>> {
+async function readDrawnBounds(read: Query, nowMs: number, limit: number): Promise<PartialList<DrawnBound>> {
   const listed: DrawnBound[] = [];
   let more = 0;
   const [numbers] = await read<{ last: number | null }>(

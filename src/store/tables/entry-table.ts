@@ -1,7 +1,7 @@
 import { assert } from "../../base/assert.ts";
 import { type EntryRow, entryOf, selectEntries } from "../entry-row.ts";
 import { type Query, query, type Work } from "../query.ts";
-import type { AccountTotals, Entry, HoldProgress, KeyTotals, Served, Totals } from "../records.ts";
+import type { AccountTotals, AttemptTarget, Entry, HoldProgress, KeyTotals, Totals } from "../records.ts";
 import { type SumRow, sumChecks, sumFaults } from "../reporting/sum-audit.ts";
 import type { LedgerFault } from "../store.ts";
 import { quantitiesOf } from "../stored-quantities.ts";
@@ -100,6 +100,6 @@ interface HoldRow extends Omit<HoldProgress, "rates" | "quantities" | "served"> 
 function holdOf({ ratesId: id, rates: text, quantities, served, ...hold }: HoldRow): HoldProgress {
   const rates = id === null || text === null ? null : { id, text };
   // Safe cast: written by the gateway's own progress.
-  const by = served === null ? null : (JSON.parse(served) as Served);
+  const by = served === null ? null : (JSON.parse(served) as AttemptTarget);
   return { ...hold, rates, quantities: quantitiesOf(quantities, null), served: by };
 }

@@ -66,14 +66,14 @@ function seriesOf(line: Line, values: Values, isRunning: boolean): uPlot.Series 
   return line.shape === "area" ? { ...plain, fill: colourOf(`--chart-${line.colour}`, 0.12) } : plain;
 }
 
-interface Drawn {
+interface BilledItem {
   readonly line: Line;
   readonly values: Values;
   readonly isRunning: boolean;
 }
 
 /** What is drawn: each line, and what of it is not over by itself. */
-function drawn({ lines, isRunning = false }: ChartProps): readonly Drawn[] {
+function drawn({ lines, isRunning = false }: ChartProps): readonly BilledItem[] {
   if (!isRunning) return lines.map((line) => ({ line, values: line.values, isRunning: false }));
   const split = lines.map((line) => ({ line, ...splitRunning(line.values, line.shape) }));
   return [

@@ -1,7 +1,7 @@
 import type { KeptRates } from "../../../base/money/rates.ts";
 import { totalInput } from "../../../base/usage/usage.ts";
 import { type AttemptCount, attemptTotalNames } from "../../attempt-sums.ts";
-import type { Charged, ChargeOrder } from "../../node.ts";
+import type { ChargeOrder, ChargeResult } from "../../node.ts";
 import type { StoredResponse, TurnRecord, UsageRecord } from "../../records.ts";
 import { quantitiesColumn, savingsColumn } from "../../stored-quantities.ts";
 import { outcomeRow, responseRow, rounded } from "../../written-rows.ts";
@@ -48,15 +48,15 @@ export function attemptRow([n, day, attempt]: readonly [number, number, AttemptC
 
 const numbersPerCharge = 3;
 /** The result for progress and releases, which charge nothing. */
-export const nothingCharged: Charged = { charged: 0, overrun: 0 };
+export const nothingCharged: ChargeResult = { charged: 0, overrun: 0 };
 
 /** The node was taken over, and another request has the claim now: this one is not charged and must not be delivered. */
 export const superseded = { isSuperseded: true } as const;
-export type Ended = Charged | typeof superseded;
+export type EndResult = ChargeResult | typeof superseded;
 
 /** In the order of sending. The database returns nothing for a release. */
-export function chargesOf(count: number, numbers: ArrayLike<number> | null): Ended[] {
-  const charges = new Array<Ended>(count).fill(nothingCharged);
+export function chargesOf(count: number, numbers: ArrayLike<number> | null): EndResult[] {
+  const charges = new Array<EndResult>(count).fill(nothingCharged);
   const end = numbers?.length ?? 0;
   for (let at = 0; numbers !== null && at < end; at += numbersPerCharge) {
     const place = numberAt(numbers, at) - 1;

@@ -4,7 +4,7 @@ import type { KeptRates } from "../../../base/money/rates.ts";
 import type { HoldOrder, HoldVerdict, ProducedSoFar } from "../../node.ts";
 import type { Query } from "../client.ts";
 import { storableJson } from "../text.ts";
-import { attemptRow, chargesOf, type Ended, endRow, type HoldEnd, nothingCharged } from "./hold-end.ts";
+import { attemptRow, chargesOf, type EndResult, endRow, type HoldEnd, nothingCharged } from "./hold-end.ts";
 import { orderRow, verdictsOf } from "./hold-order.ts";
 import { rowsText, rowText } from "./row-text.ts";
 
@@ -19,7 +19,7 @@ export type MoneyItem =
   | { readonly kind: "end"; readonly end: HoldEnd }
   | HoldProgressItem;
 
-export type MoneyAnswer = HoldVerdict | Ended;
+export type MoneyAnswer = HoldVerdict | EndResult;
 
 interface BatchRow {
   readonly charges: ArrayLike<number> | null;

@@ -1,7 +1,7 @@
 import { assert } from "../../../base/assert.ts";
 import type { StoreStats } from "../../health.ts";
 import {
-  type Charged,
+  type ChargeResult,
   type ClaimName,
   type ClaimOrder,
   type ClaimVerdict,
@@ -129,7 +129,7 @@ export class MoneyLanes {
     return asVerdict(await this.#add(order.keyId, { kind: "hold", order }));
   }
 
-  async end(end: HoldEnd): Promise<Charged> {
+  async end(end: HoldEnd): Promise<ChargeResult> {
     const answer = await this.#add(end.key, { kind: "end", end });
     if ("isSuperseded" in answer) throw new NodeUnavailable();
     assert("charged" in answer, "an end is answered with what it has charged");

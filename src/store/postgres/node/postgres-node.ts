@@ -3,8 +3,8 @@ import { newStats, type StoreStats, type Trouble } from "../../health.ts";
 import {
   type AccountState,
   type AttachedGateway,
-  type Charged,
   type ChargeOrder,
+  type ChargeResult,
   type ClaimName,
   type ClaimOrder,
   type ClaimVerdict,
@@ -126,7 +126,7 @@ export class PostgresNode implements StoreNode {
     this.#lanes.progress(holdId, soFar);
   }
 
-  settle(order: ChargeOrder): Promise<Charged> {
+  settle(order: ChargeOrder): Promise<ChargeResult> {
     return this.#lanes.end(endOf(order));
   }
 

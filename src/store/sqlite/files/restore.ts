@@ -1,7 +1,7 @@
 import { Database } from "bun:sqlite";
 import { rmSync, statSync } from "node:fs";
 import { chownToFolderOwner } from "../../../base/files/mode.ts";
-import type { Restored } from "../../files.ts";
+import type { RestoreResult } from "../../files.ts";
 import { StoreError } from "../../store.ts";
 import { applicationId, codeOf, isCorrupt, patiently, readPragma } from "../connection.ts";
 import { migrations, rejectNewer, rejectUnreleased, schemaVersion } from "../migrate.ts";
@@ -24,7 +24,7 @@ const timeoutMs = 10_000;
  * Replaces the database by a copy. Checks the copy first, fails while a gateway runs, and keeps the replaced
  * database, so that restoring the wrong file can be undone.
  */
-export async function restoreDatabase({ dir, from, nowMs }: RestoreOptions): Promise<Restored> {
+export async function restoreDatabase({ dir, from, nowMs }: RestoreOptions): Promise<RestoreResult> {
   await verifyCopy(from);
   const folder = dataFolder(dir);
   const lock = await lockFolder(folder);
@@ -35,7 +35,7 @@ export async function restoreDatabase({ dir, from, nowMs }: RestoreOptions): Pro
   }
 }
 
-async function putInPlace(folder: DataFolder, from: string, kept: string): Promise<Restored> {
+async function putInPlace(folder: DataFolder, from: string, kept: string): Promise<RestoreResult> {
   const { incomingFile } = folder;
   try {
     await takeCopy(from, incomingFile);

@@ -1,7 +1,7 @@
 import { Database } from "bun:sqlite";
 import { existsSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Restored } from "../../files.ts";
+import type { RestoreResult } from "../../files.ts";
 import { patiently } from "../connection.ts";
 import { syncFile } from "./backup.ts";
 import { dataFolder, namesIn } from "./folder.ts";
@@ -50,7 +50,7 @@ const lockTimeoutMs = 2_000;
  * Applies a staged copy; null if there is none. It stays in the folder until `endStagedRestore`, so that the next start
  * continues after a crash and does not apply it twice.
  */
-export async function applyStagedRestore(dir: string): Promise<Restored | null> {
+export async function applyStagedRestore(dir: string): Promise<RestoreResult | null> {
   const staged = stagedIn(dir);
   if (staged === null) return null;
   const { file, nowMs } = staged;
@@ -78,7 +78,7 @@ export function endStagedRestore(dir: string, failure: string | null = null): vo
 export async function outcomeOf(
   dir: string,
   nowMs: number,
-): Promise<Restored | { readonly failure: string }> {
+): Promise<RestoreResult | { readonly failure: string }> {
   const file = failureFile(dir, nowMs);
   if (existsSync(file)) {
     const failure = await Bun.file(file).text();
