@@ -21,7 +21,7 @@ export interface TurnRecord {
   readonly recording?: Recording;
   /** How many bytes the key's turns may have; the oldest go first. */
   readonly keyBytes: number;
-  /** The number of the turn whose place it takes, with the same id. It is not kept if that one is gone. */
+  /** The number of the turn whose place it takes, with the same id. It is not stored if that one is gone. */
   readonly replaces?: number | undefined;
 }
 
@@ -49,8 +49,8 @@ export type ReserveMemory = (bytes: number) => Promise<void> | void;
 /** What may be read of several turns. */
 export interface TurnBounds {
   readonly nowMs: number;
-  readonly mostBytes: number;
-  /** What each of them may have beside that. */
+  readonly maxBytes: number;
+  /** What each of them may have in addition. */
   readonly headBytes: number;
   readonly reserve: ReserveMemory;
 }
@@ -58,7 +58,7 @@ export interface TurnBounds {
 export interface ChainQuery extends TurnBounds {
   readonly keyId: string;
   readonly id: string;
-  readonly mostTurns: number;
+  readonly maxTurns: number;
 }
 
 export interface ItemsQuery extends TurnBounds {
@@ -94,7 +94,7 @@ export interface TurnRecords {
   has(no: number): Promise<boolean>;
   /** Whether there is a turn for each of these ids, which are all different. */
   hasAll(keyId: string, ids: readonly string[], nowMs: number): Promise<boolean>;
-  /** For each of the items the newest turn that has it, and the turns of these ids, oldest first, each once; null if all are larger than `mostBytes`. */
+  /** For each of the items the newest turn that has it, and the turns of these ids, oldest first, each once; null if all are larger than `maxBytes`. */
   withItems(query: ItemsQuery): Promise<readonly StoredTurn[] | null>;
   /** False if there is none. */
   delete(keyId: string, id: string, nowMs: number): Promise<boolean>;

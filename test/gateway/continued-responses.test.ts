@@ -390,8 +390,8 @@ describe("a response that cannot be continued", () => {
     const withItems = turns.withItems.bind(turns);
     const limits: number[] = [];
     Object.assign(turns, {
-      withItems: ({ mostBytes }: { mostBytes: number }) => {
-        limits.push(mostBytes);
+      withItems: ({ maxBytes }: { maxBytes: number }) => {
+        limits.push(maxBytes);
         return Promise.resolve(null);
       },
     });
@@ -407,8 +407,8 @@ describe("a response that cannot be continued", () => {
     const chain = turns.chain.bind(turns);
     let asked = 0;
     Object.assign(turns, {
-      chain: (query: { mostTurns: number }) => {
-        asked = query.mostTurns;
+      chain: (query: { maxTurns: number }) => {
+        asked = query.maxTurns;
         return Promise.resolve({ kind: "too_long" });
       },
     });

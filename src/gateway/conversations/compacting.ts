@@ -21,7 +21,7 @@ export function pathOfItem({ stored, naming }: Conversation, place: number): str
 export interface Compaction {
   /** As the whole answer of the route that only compacts, or as a response whose output it is. */
   readonly form: "route" | "response";
-  /** What is kept of the conversation beside its summary. */
+  /** What is kept of the conversation in addition to its summary. */
   readonly kept: readonly TurnItem[];
   readonly context: CompactionContext;
   seal(summary: string): string;

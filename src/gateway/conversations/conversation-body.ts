@@ -37,7 +37,7 @@ const maxEndBytes = 32 * 1024;
 
 const nothing: ConversationLayout = { recording: null, frames: [], ahead: [] };
 
-/** All is written anew if an item that is in the parts was deleted or changed. */
+/** Everything is written again if an item in the parts was deleted or changed. */
 export function planConversation({ head, items, layout = nothing }: ChangedConversation): ConversationPlan {
   const keeps = layout.ahead.every(
     ({ id, raw }, place) => items[place]?.id === id && items[place].raw === raw,

@@ -26,7 +26,7 @@ export async function lockConversation(
   if (no !== null && !(await turns.isCurrent({ no }))) throw locked();
 }
 
-/** Before the answer leaves, so that whoever has it may change the conversation at once, on any gateway. */
+/** Before the response is sent, so that its client can change the conversation at once, on any gateway. */
 export async function unlockConversation({ claims }: Gateway, exchange: Exchange): Promise<void> {
   const { conversationClaim } = exchange;
   if (conversationClaim === null) return;

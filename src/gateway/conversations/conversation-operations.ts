@@ -215,9 +215,9 @@ function refuseOften(retryAfterSeconds: number): void {
 }
 
 function refuseLong(items: readonly TurnItem[], settings: Settings): void {
-  const [mostBytes, mostItems] = [conversationBytes(settings), settings.server.maxListItems];
-  if (sizeOf(items) <= mostBytes && items.length <= mostItems) return;
-  const message = `A conversation has at most ${mostItems} items, and ${mostBytes} bytes of them. Delete some, or begin a new one.`;
+  const [maxBytes, maxItems] = [conversationBytes(settings), settings.server.maxListItems];
+  if (sizeOf(items) <= maxBytes && items.length <= maxItems) return;
+  const message = `A conversation has at most ${maxItems} items, and ${maxBytes} bytes of them. Delete some, or begin a new one.`;
   throw invalidRequest(message, "items");
 }
 

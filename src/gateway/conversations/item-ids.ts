@@ -82,11 +82,11 @@ export function withoutMinted(item: TurnItem): TurnItem {
 }
 
 /** In characters, each of which may take nine in a path. */
-const longestId = 512;
+const maxIdLength = 512;
 
 /** Whether it can be asked for by its id, which is then a segment of a path. */
 export function isAddressable({ id }: TurnItem): boolean {
-  return id === null || (id.length <= longestId && isPlainSegment(id));
+  return id === null || (id.length <= maxIdLength && isPlainSegment(id));
 }
 
 /** Each with an id that it can be asked for by, and that no other has: some servers give all their items the same. */

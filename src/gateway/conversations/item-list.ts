@@ -12,17 +12,17 @@ import { commonHeaders } from "../headers.ts";
 import type { AdmittedCall } from "../stages.ts";
 
 const defaultLimit = 20;
-const mostListed = 100;
+const maxListed = 100;
 
 /** More than this takes long to write on the event loop, whatever it contains. */
-const mostWrittenBytes = 256 * 1024;
+const maxWrittenBytes = 256 * 1024;
 
 /** How a list of items is asked for, for the OpenAPI document. */
 export const listQuery: readonly JsonObject[] = [
   {
     name: "limit",
     in: "query",
-    schema: { type: "integer", minimum: 1, maximum: mostListed, default: defaultLimit },
+    schema: { type: "integer", minimum: 1, maximum: maxListed, default: defaultLimit },
   },
   { name: "order", in: "query", schema: { type: "string", enum: ["asc", "desc"], default: "desc" } },
   {
@@ -74,7 +74,7 @@ export async function showItem(call: AdmittedCall, item: TurnItem): Promise<Resp
 
 /** Many bytes of them on another thread. */
 async function writeItems(call: AdmittedCall, items: readonly TurnItem[]): Promise<Uint8Array> {
-  if (sizeOf(items) <= mostWrittenBytes) return shownItems(items);
+  if (sizeOf(items) <= maxWrittenBytes) return shownItems(items);
   return call.gateway.largeBodies.runRequest({ type: "shown", items }, call);
 }
 
@@ -86,8 +86,8 @@ export function respondWith(exchange: Exchange, pieces: readonly Uint8Array[]): 
 function listing(query: URLSearchParams) {
   const asked = query.get("limit");
   const limit = asked === null ? defaultLimit : wholeFromDigits(asked);
-  if (limit === null || limit < 1 || limit > mostListed) {
-    throw invalidRequest(`\`limit\` must be a whole number from 1 to ${mostListed}.`, "limit");
+  if (limit === null || limit < 1 || limit > maxListed) {
+    throw invalidRequest(`\`limit\` must be a whole number from 1 to ${maxListed}.`, "limit");
   }
   const order = query.get("order") ?? "desc";
   if (order !== "asc" && order !== "desc") throw invalidRequest("`order` must be asc or desc.", "order");

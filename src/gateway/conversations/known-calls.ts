@@ -10,7 +10,7 @@ const answeredCalls = tableOf<string>({
 
 /** The calls of tools in a conversation and the answers to them, in their order. */
 export class KnownCalls {
-  /** Some servers count their calls anew in every turn, so a call starts over once its id was answered. */
+  /** Some servers restart the numbers of their calls in every turn, so an id is free again once it was answered. */
   readonly #counts = new Map<string, number>();
 
   constructor(items: readonly TurnItem[]) {

@@ -47,7 +47,7 @@ export function recordTurn(
 
 type RecordedTurns = readonly TurnRecord[] | undefined;
 
-/** What is known of an answer beside its bytes. */
+/** What is known of an answer in addition to its bytes. */
 interface AnswerParts {
   readonly streamed?: StreamedItems | undefined;
   readonly endedIds?: EndedIds | null | undefined;
@@ -108,7 +108,7 @@ async function readEnded(
   return read && { id: read.id, head: read.head, output: itemsAt(read.bytes, read.output) };
 }
 
-/** What comes before a turn and is stored nowhere is kept as a part of its input, or nothing could continue it later. */
+/** Earlier turns that are not stored become a part of the input. Otherwise nothing could continue this turn later. */
 function withUnstored(turn: Pick<Turn, "parentId" | "input">, before: readonly Turn[]) {
   if (before.at(-1)?.isStored !== false) return turn;
   const unstored = before.slice(before.findLastIndex(isStoredResponse) + 1);

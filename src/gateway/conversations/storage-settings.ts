@@ -1,7 +1,7 @@
 import type { Settings } from "../../config/settings.ts";
 
 /** It is read as a whole, whatever little is added to it, and that must not delay others. */
-const mostConversationBytes = 8 * 1024 * 1024;
+const maxConversationBytes = 8 * 1024 * 1024;
 
 /** Whether the gateway keeps responses for the clients that continue them. */
 export function keepsResponses({ routes, responses, retention }: Settings): boolean {
@@ -15,5 +15,5 @@ export function keepsConversations(settings: Settings): boolean {
 
 /** How many bytes of items a conversation may have before something is added to it. */
 export function conversationBytes({ server, retention }: Settings): number {
-  return Math.min(server.maxBodyBytes, mostConversationBytes, retention.responseBytesPerKey);
+  return Math.min(server.maxBodyBytes, maxConversationBytes, retention.responseBytesPerKey);
 }

@@ -12,7 +12,7 @@ export function moreThanKept({ retention }: Settings): Error {
 }
 
 /** Items are found in whole responses, and all of those would be in memory. */
-export function tooMuchReferenced(mostBytes: number): Error {
-  const message = `The responses that \`input\` refers to items of have more than the ${mostBytes} bytes that a request may have. Send the items themselves.`;
+export function tooMuchReferenced(maxBytes: number): Error {
+  const message = `The responses that \`input\` refers to items of have more than the ${maxBytes} bytes that a request may have. Send the items themselves.`;
   return invalidRequest(message, "input");
 }

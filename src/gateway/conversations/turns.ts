@@ -33,15 +33,15 @@ import { moreThanKept, tooLong, tooMuchReferenced } from "./turn-refusals.ts";
 import { type VerbatimFacts, verbatimTurn } from "./verbatim-turn.ts";
 import { writtenAhead } from "./write-ahead.ts";
 
-const mostTurns = 1000;
+const maxTurns = 1000;
 const prunedAtOnce = 500;
 const secretBytes = 32;
-/** How long a conversation that a client has named is kept once nothing is added to it any more. */
+/** How long a named conversation is stored after its last change. */
 const conversationMs = 30 * msPerDay;
-/** What each response may repeat of its request, instructions and tools, beside the items that are sent again. */
+/** What each response may repeat of its request (instructions, tools), in addition to the items that are sent again. */
 const usualHeadBytes = 64 * 1024;
 
-/** What is to be kept, beside the turn's content. */
+/** A turn that is to be stored. */
 export interface TurnFacts {
   readonly keyId: string;
   readonly model: string;
@@ -62,7 +62,7 @@ export interface TurnReader {
 interface TurnsOptions {
   readonly store: Store;
   readonly clock: Clock;
-  /** What a key's responses that are kept for retries take of the bytes that it may keep. */
+  /** How many bytes the responses that are stored for retries take of what a key may store. */
   retryBytes(keyId: string): number;
 }
 
@@ -82,16 +82,16 @@ export class Turns {
   /** A response and all that it continues, oldest first; null if one of them is not there for this key. */
   async chain({ keyId, settings, reserve }: TurnReader, id: string): Promise<readonly Turn[] | null> {
     if (isConversationId(id)) return null;
-    const mostBytes = settings.server.maxBodyBytes;
-    const bounds = { nowMs: this.#nowMs(), mostTurns, mostBytes, headBytes: usualHeadBytes, reserve };
+    const maxBytes = settings.server.maxBodyBytes;
+    const bounds = { nowMs: this.#nowMs(), maxTurns, maxBytes, headBytes: usualHeadBytes, reserve };
     const found = await this.#store.turns.chain({ keyId, id, ...bounds });
     switch (found.kind) {
       case "missing":
         return null;
       case "too_long":
-        throw tooLong(`more than ${mostTurns} responses`);
+        throw tooLong(`more than ${maxTurns} responses`);
       case "too_large":
-        throw tooLong(`more than the ${mostBytes} bytes that a request may have`);
+        throw tooLong(`more than the ${maxBytes} bytes that a request may have`);
       case "found": {
         const turns = await opened(found.turns, settings);
         return turns.length === found.turns.length ? asItWas(turns) : null;
@@ -156,15 +156,15 @@ export class Turns {
     const found = new Map<string, TurnItem>();
     if (ids.length === 0) return found;
     const wanted = new Set(ids);
-    const mostBytes = settings.server.maxBodyBytes;
-    const bounds = { nowMs: this.#nowMs(), mostBytes, headBytes: usualHeadBytes, reserve };
+    const maxBytes = settings.server.maxBodyBytes;
+    const bounds = { nowMs: this.#nowMs(), maxBytes, headBytes: usualHeadBytes, reserve };
     const turns = await this.#store.turns.withItems({
       keyId,
       items: [...wanted].flatMap(lookedUp),
       turnIds: [...wanted].flatMap((id) => responseOfItem(id) ?? []),
       ...bounds,
     });
-    if (turns === null) throw tooMuchReferenced(mostBytes);
+    if (turns === null) throw tooMuchReferenced(maxBytes);
     // Oldest first, so that the newest of an id stays.
     for (const { input, output } of await opened(turns, settings)) {
       for (const item of [...input, ...output]) {
@@ -267,7 +267,7 @@ export class Turns {
     return writing.catch(() => writtenConversation(conversation, planWhole(conversation), key, write));
   }
 
-  /** Shared with the responses that are kept for retries. */
+  /** Shared with the responses that are stored for retries. */
   #keyBytes(keyId: string, { retention }: Settings): number {
     return retention.responseBytesPerKey - this.#retryBytes(keyId);
   }
@@ -300,7 +300,7 @@ export class Turns {
   }
 }
 
-/** Without those that were sealed with another key. */
+/** Without turns that were encrypted with another key. */
 async function opened(stored: readonly StoredTurn[], { responses }: Settings): Promise<readonly KeptTurn[]> {
   const turns: KeptTurn[] = [];
   let bytes = 0;
@@ -323,7 +323,7 @@ async function openTurn(stored: StoredTurn, key: Uint8Array | null): Promise<Kep
   return content && { no, id, parentId, isStored: true, ...content };
 }
 
-/** A chain that began in a conversation, with what that had then. Null if that cannot be told any more. */
+/** A chain that started in a conversation, with the items that the conversation had then. Null if that is no longer known. */
 function asItWas(chain: readonly Turn[]): readonly Turn[] | null {
   const [conversation, first] = chain;
   if (conversation === undefined || first === undefined || !isConversationId(conversation.id)) return chain;

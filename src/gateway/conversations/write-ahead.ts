@@ -19,7 +19,7 @@ export async function writtenAhead(pieces: Iterable<Uint8Array>, write: WritePar
 
 /**
  * Writes all but a rest that may be left, a few parts in a turn of the event loop, behind those of the recording if there is one. The next
- * parts are copied only when those are written: nobody else counts their memory.
+ * parts are copied only when those are written, because their memory is not counted elsewhere.
  */
 export async function writeParts(
   pieces: Iterable<Uint8Array>,

@@ -23,8 +23,8 @@ interface TurnLink {
 }
 
 /** Takes a few milliseconds where the database is read on the event loop. */
-const mostReadBytes = 2 * 1024 * 1024;
-const mostPrunedBytes = 8 * 1024 * 1024;
+const maxReadBytes = 2 * 1024 * 1024;
+const maxPrunedBytes = 8 * 1024 * 1024;
 /** While they are deleted, nothing else is written to SQLite. */
 const deletedAtOnce = 200;
 
@@ -36,12 +36,12 @@ export class StoredTurns implements TurnRecords {
   }
 
   async chain(query: ChainQuery): Promise<TurnChain> {
-    const { keyId, id, nowMs, mostTurns, mostBytes, reserve } = query;
-    const look = () => this.#queries.read<TurnLink>(findLinks, [keyId, id, nowMs, mostTurns]);
+    const { keyId, id, nowMs, maxTurns, maxBytes, reserve } = query;
+    const look = () => this.#queries.read<TurnLink>(findLinks, [keyId, id, nowMs, maxTurns]);
     const links = await look();
     const problem = chainProblem(links, query);
     if (problem !== null) return { kind: problem };
-    const turns = await this.#whole(links, look, (bytes) => reserve(Math.min(bytes, mostBytes)));
+    const turns = await this.#whole(links, look, (bytes) => reserve(Math.min(bytes, maxBytes)));
     if (turns === null) return { kind: "missing" };
     const byId = new Map(turns.map((turn) => [turn.id, turn]));
     const chain: StoredTurn[] = [];
@@ -69,10 +69,10 @@ export class StoredTurns implements TurnRecords {
   }
 
   async withItems(query: ItemsQuery): Promise<readonly StoredTurn[] | null> {
-    const { keyId, items, turnIds, nowMs, mostBytes } = query;
+    const { keyId, items, turnIds, nowMs, maxBytes } = query;
     const found = await this.#queries.read<ReadTurn>(findWithItems, [keyId, items, nowMs, turnIds]);
     if (areTooLarge(found, query)) return null;
-    await query.reserve(Math.min(sizeOf(found), mostBytes));
+    await query.reserve(Math.min(sizeOf(found), maxBytes));
     return this.#all(found);
   }
 
@@ -111,7 +111,7 @@ export class StoredTurns implements TurnRecords {
 
   async prune(nowMs: number, limit: number): Promise<number> {
     await longReads.turn();
-    return (await this.#queries.change(deleteOld, [nowMs, limit, mostPrunedBytes])).length;
+    return (await this.#queries.change(deleteOld, [nowMs, limit, maxPrunedBytes])).length;
   }
 
   /**
@@ -162,14 +162,14 @@ function chainProblem(
   links: readonly TurnLink[],
   bounds: ChainQuery,
 ): Exclude<TurnChain["kind"], "found"> | null {
-  if (links.length > bounds.mostTurns) return "too_long";
+  if (links.length > bounds.maxTurns) return "too_long";
   const last = links.at(-1);
   if (last === undefined || last.parentId !== null) return "missing";
   return areTooLarge(links, bounds) ? "too_large" : null;
 }
 
-function areTooLarge(links: readonly ReadTurn[], { mostBytes, headBytes }: TurnBounds): boolean {
-  return sizeOf(links) > mostBytes + links.length * headBytes;
+function areTooLarge(links: readonly ReadTurn[], { maxBytes, headBytes }: TurnBounds): boolean {
+  return sizeOf(links) > maxBytes + links.length * headBytes;
 }
 
 function sizeOf(links: readonly ReadTurn[]): number {
@@ -182,7 +182,7 @@ function inReads(links: readonly ReadTurn[]): readonly (readonly number[])[] {
   let bytes = 0;
   for (const link of links) {
     bytes += link.bytes;
-    if (bytes > mostReadBytes) {
+    if (bytes > maxReadBytes) {
       reads.push([]);
       bytes = link.bytes;
     }
@@ -193,7 +193,7 @@ function inReads(links: readonly ReadTurn[]): readonly (readonly number[])[] {
 
 const keyNo = "(SELECT no FROM keys WHERE keys.id = $1::text)";
 
-/** One more than may be used, so that a longer chain is told from one that is cut off. */
+/** One more than the limit, so that a longer chain is recognized. */
 const findLinks = `
 WITH RECURSIVE chain (no, key_no, parent_id, bytes, depth) AS (
   SELECT no, key_no, parent_id, bytes, 0 FROM turns WHERE key_no = ${keyNo} AND id = $2::text AND expires_at_ms > $3::int8

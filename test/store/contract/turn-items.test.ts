@@ -10,7 +10,7 @@ import { clientOf } from "../postgres/fixtures.ts";
 import { postgres } from "../postgres/kind.ts";
 import { sqlite } from "../sqlite/kind.ts";
 
-const bounds = { nowMs: 1_000, mostBytes: 1_000, headBytes: 0, reserve: () => {}, turnIds: [] };
+const bounds = { nowMs: 1_000, maxBytes: 1_000, headBytes: 0, reserve: () => {}, turnIds: [] };
 const turnIds = ["a", "b", "c"];
 
 /** Stores turns that share an item, of two keys; then one is deleted and one is replaced. */

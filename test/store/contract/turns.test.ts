@@ -7,7 +7,7 @@ import type { GatewayStore } from "../kind.ts";
 import { responsePart } from "../responses.ts";
 
 const nowMs = 1_000;
-const bounds = { nowMs, mostTurns: 10, mostBytes: 1_000, headBytes: 0, reserve: (_: number) => {} };
+const bounds = { nowMs, maxTurns: 10, maxBytes: 1_000, headBytes: 0, reserve: (_: number) => {} };
 const noTurnIds: readonly string[] = [];
 
 function turn(
@@ -59,11 +59,11 @@ testEachStore("a turn is written with its charge, and found with all before it",
   expect(await chainOf(store, one, "fork")).toEqual(["body of a", "body of fork"]);
   expect(await chainOf(store, other, "c")).toBe("missing");
   expect(await chainOf(store, one, "unknown")).toBe("missing");
-  expect(await chainOf(store, one, "c", { mostTurns: 2 })).toBe("too_long");
-  expect(await chainOf(store, one, "c", { mostTurns: 3 })).toHaveLength(3);
-  expect(await chainOf(store, one, "c", { mostBytes: 29 })).toBe("too_large");
-  expect(await chainOf(store, one, "c", { mostBytes: 26, headBytes: 1 })).toBe("too_large");
-  expect(await chainOf(store, one, "c", { mostBytes: 27, headBytes: 1 })).toHaveLength(3);
+  expect(await chainOf(store, one, "c", { maxTurns: 2 })).toBe("too_long");
+  expect(await chainOf(store, one, "c", { maxTurns: 3 })).toHaveLength(3);
+  expect(await chainOf(store, one, "c", { maxBytes: 29 })).toBe("too_large");
+  expect(await chainOf(store, one, "c", { maxBytes: 26, headBytes: 1 })).toBe("too_large");
+  expect(await chainOf(store, one, "c", { maxBytes: 27, headBytes: 1 })).toHaveLength(3);
   expect(await chainOf(store, one, "c", { nowMs: 2_000 })).toBe("missing");
   await store.close();
   const again = await database.openGateway(new FakeClock());
@@ -80,15 +80,15 @@ testEachStore("a long chain is read piece by piece, once there is room for all o
     turn(one, id, ids[place - 1] ?? null, { bytes: size, keyBytes: 10 * size });
   await keep(store, ...ids.map(large));
   const reserved: number[] = [];
-  const mostBytes = 5 * size;
+  const maxBytes = 5 * size;
   const reserve = (bytes: number) => void reserved.push(bytes);
-  expect(await chainOf(store, one, "e", { mostBytes, reserve })).toEqual(ids.map((id) => `body of ${id}`));
+  expect(await chainOf(store, one, "e", { maxBytes, reserve })).toEqual(ids.map((id) => `body of ${id}`));
   expect(reserved).toEqual([5 * size]);
   const noRoom = () => {
     throw new Error("no room");
   };
-  expect(await chainOf(store, one, "e", { mostBytes, reserve: noRoom }).catch(String)).toContain("no room");
-  expect(await chainOf(store, one, "unknown", { mostBytes, reserve: noRoom })).toBe("missing");
+  expect(await chainOf(store, one, "e", { maxBytes, reserve: noRoom }).catch(String)).toContain("no room");
+  expect(await chainOf(store, one, "unknown", { maxBytes, reserve: noRoom })).toBe("missing");
   await store.close();
 });
 
@@ -156,8 +156,8 @@ testEachStore(
     const store = await database.openGateway(new FakeClock());
     const [one, other] = await twoKeys(store);
     await keep(store, turn(one, "a", null), turn(one, "b", "a"), turn(other, "x", null));
-    const found = (keyId: string, items: readonly string[], at: number, mostBytes = 20) =>
-      store.turns.withItems({ ...bounds, keyId, items, turnIds: noTurnIds, nowMs: at, mostBytes });
+    const found = (keyId: string, items: readonly string[], at: number, maxBytes = 20) =>
+      store.turns.withItems({ ...bounds, keyId, items, turnIds: noTurnIds, nowMs: at, maxBytes });
     const withItems = async (keyId: string, items: readonly string[], at = nowMs) =>
       bodies((await found(keyId, items, at)) ?? []);
     expect(await withItems(one, ["item of all", "item of b", "item of x"])).toEqual(["body of b"]);
