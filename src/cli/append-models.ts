@@ -20,9 +20,9 @@ export function appendModels(named: string, models: readonly ModelConfig[], opti
     chmodSync(written, statSync(file).mode & 0o777);
     const [problem] = problemsIn(written, options);
     if (problem !== undefined)
-      throw new Refused(`${file} stays as it is: with the new models it would not load (${problem})`);
+      throw new Refused(`${file} was not changed: with the new models it would not load (${problem})`);
     if (readFileSync(file, "utf8") !== before)
-      throw new Refused(`${file} stays as it is: it has just been changed; try again`);
+      throw new Refused(`${file} was not changed: it was modified meanwhile; try again`);
     renameSync(written, file);
   } catch (error) {
     rmSync(written, { force: true });

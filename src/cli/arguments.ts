@@ -22,7 +22,7 @@ export function expiry(text: string, nowMs: number = Date.now()): number {
   const fromNowMs = durationMs(text);
   const atMs = fromNowMs === null ? isoMs(text) : nowMs + fromNowMs;
   const future = valid(atMs, "Write a duration such as 30d, or a date such as 2027-01-31.");
-  return valid(future > nowMs ? future : null, "It lies in the past.");
+  return valid(future > nowMs ? future : null, "It must be in the future.");
 }
 
 /** A moment in the past, in whole minutes. */
@@ -85,7 +85,7 @@ export function host(text: string): string {
 /** `a,b` as a list without empty or duplicate names. */
 export function nameList(text: string): readonly string[] {
   const names = [...new Set(text.split(",").map((name) => name.trim()))].filter((name) => name !== "");
-  return valid(names.length === 0 ? null : names, "Write names with commas between them.");
+  return valid(names.length === 0 ? null : names, "Write names separated by commas.");
 }
 
 /** Accepts one word besides the values of `parse`. Commander turns null into "", so the word itself is returned. */

@@ -3,7 +3,7 @@ import { Misuse, moment } from "./terminal/terminal.ts";
 
 /** What `--since` and `--until` say, and nothing else may be written for. */
 export const sinceHelp = "24h, 7d, yesterday, 2026-10, a date or a time (default: 7d)";
-export const untilHelp = "only what ended before it, written in the same way (default: now)";
+export const untilHelp = "only requests that ended before, in the same format (default: now)";
 
 export interface TimeOptions {
   readonly since?: number;
@@ -13,7 +13,7 @@ export interface TimeOptions {
 /** Without `--since` it is a week. */
 export function chosenTime({ since, until }: TimeOptions, nowMs: number): ChosenRange {
   const range = chosenRange(since, until, nowMs);
-  if (range === null) throw new Misuse("--until is not after --since");
+  if (range === null) throw new Misuse("--until must be after --since");
   return range;
 }
 

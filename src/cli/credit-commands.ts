@@ -22,7 +22,7 @@ export function topUpCommand(command: SluiceCommand, enter: EnterCredit): Sluice
       "--reference <text>",
       "what it is for, such as an invoice; the same reference is applied only once",
     )
-    .option("--note <text>", "a remark for the ledger")
+    .option("--note <text>", "a note for the ledger")
     .action((name: string, amountNano: number, options: CreditOptions) =>
       enter("topup", name, amountNano, options),
     );

@@ -78,7 +78,7 @@ export function newDataCommand(name: string, summary: string): SluiceCommand {
   return newCommand(name, summary)
     .addOption(sharedOption("--data <dir>", "the data folder (SLUICE_DATA; default: ./sluice-data)"))
     .addOption(sharedOption("--store <url>", "the PostgreSQL database that has the data (SLUICE_STORE)"))
-    .addOption(sharedOption("--config <file>", "the configuration that names them (SLUICE_CONFIG)"));
+    .addOption(sharedOption("--config <file>", "the configuration that sets them (SLUICE_CONFIG)"));
 }
 
 export function newKeyCommand(name: string, summary: string): SluiceCommand {

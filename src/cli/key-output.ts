@@ -74,7 +74,7 @@ function secretBlock(view: KeySummary, output: KeyOutput, { style }: Terminal): 
     `${style.good("✓")} ${output.done} ${style.bold(view.prefix)}`,
     "",
     `  ${style.bold(output.secret ?? "")}`,
-    `  ${style.dim("Keep it now: this is the only time it is shown.")}`,
+    `  ${style.dim("Save it now: it is not shown again.")}`,
     "",
   ].join("\n");
 }

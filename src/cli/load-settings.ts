@@ -11,7 +11,7 @@ import { showWarnings } from "./warnings.ts";
 export async function loadAndWarn(options: ConfigOptions, terminal: Terminal): Promise<Settings> {
   const { loadSettings } = await import("../config/load.ts");
   const { settings, source } = loadSettings({ file: options.config, env: terminal.env, cwd: terminal.cwd });
-  const notice = `there is no ${configFileName} here, so this is the built-in configuration; pass --config FILE or set SLUICE_CONFIG for another`;
+  const notice = `no ${configFileName} here, so this is the built-in configuration; pass --config FILE or set SLUICE_CONFIG to use a file`;
   showWarnings(source.file === null ? [notice, ...settings.warnings] : settings.warnings, terminal);
   return settings;
 }

@@ -27,7 +27,7 @@ export function writeNewFile(text: string, file: string, { cwd }: Terminal): str
     return path;
   } catch (error) {
     if (systemCode(error) === "EEXIST")
-      throw new Refused(`${path} exists; move it away first, or name another file`);
+      throw new Refused(`${path} already exists; move it away, or pass a different file`);
     throw new Refused(`${path} cannot be written: ${whyUnwritable(error)}`);
   }
 }

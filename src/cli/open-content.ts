@@ -16,7 +16,7 @@ export async function contentLocation(
   const address = locateStore({ file, store, env, cwd });
   if (address !== null) return address;
   if (!(await hasContentFile(dir)))
-    throw new Refused(`no content was recorded in ${dir}; [content] in the configuration turns that on`);
+    throw new Refused(`no recorded content in ${dir}; to record it, add [content] to the configuration`);
   return { dir };
 }
 

@@ -63,9 +63,9 @@ export async function withStore<Result>(
 /** Creates the folder if it does not exist. */
 export function openFolder(dir: string, terminal: Terminal): Promise<Store> {
   const onClosedToOthers = (file: string) =>
-    terminal.note(`${file} could be read by other users of this machine; now only by its owner`);
+    terminal.note(`${file} was readable by other users; now only by its owner`);
   const onMigration = ({ from, to, copy }: Migration) =>
-    terminal.note(`the database is brought from schema ${from} to ${to}; as it was, it is kept in ${copy}`);
+    terminal.note(`upgrading the database from schema ${from} to ${to}; a copy of the old one is in ${copy}`);
   const told = { onClosedToOthers, onMigration };
   return withFolder(dir, () => openStore({ dir, clock: systemClock, role: "operator", ...told }));
 }
@@ -81,7 +81,7 @@ export async function withFolder<Result>(
   } catch (error) {
     const problem = folder.describeProblem(error);
     if (problem === null) throw error;
-    throw new Refused(`${dir} ${problem} name another with --data`);
+    throw new Refused(`${dir} ${problem} pass a different folder with --data`);
   }
 }
 
@@ -90,8 +90,8 @@ function refuseOtherStore(dir: string): void {
   const store = servedStore(dir);
   if (store === null) return;
   throw new Refused(
-    `the gateway of ${dir} keeps its data in the database ${store}; name that with --store or SLUICE_STORE, ` +
-      "or the configuration that does with --config",
+    `the gateway of ${dir} uses the database ${store}; pass it with --store or SLUICE_STORE, ` +
+      "or pass the configuration with --config",
   );
 }
 

@@ -70,7 +70,7 @@ function doubtRates(
   const swapped = swappable.find(([cheap, dear]) => areSwapped(rates, list, cheap, dear));
   if (swapped !== undefined) {
     const [cheap, dear] = swapped;
-    const message = `looks as if ${cheap} and ${dear} were swapped: the list price is ${list[cheap]} and ${list[dear]}`;
+    const message = `${cheap} and ${dear} look swapped: the list price is ${list[cheap]} and ${list[dear]}`;
     return [{ path, message }];
   }
   return Object.entries(rates).flatMap(([field, usd]) => {

@@ -129,8 +129,8 @@ export function buildProgram(terminal: Terminal, json = false): Command {
     .examples(
       ["sluice serve", "start with the built-in demo models, no key needed"],
       ["sluice config init", "write sluice.toml to start from"],
-      ["sluice keys create --mode credit --credit 5", "a key that may spend 5 credits"],
-      ["sluice usage --by model --since 30d", "what was used, and what it cost"],
+      ["sluice keys create --mode credit --credit 5", "a key with 5 credits"],
+      ["sluice usage --by model --since 30d", "usage and cost by model"],
     );
   for (const make of commands) program.addCommand(make(terminal));
   inheritSettings(program);

@@ -34,16 +34,16 @@ export function reloadable(current: Settings, next: Settings): ReloadedSettings 
         const setting = settingName(name, field);
         return !Bun.deepEquals(settingIn(current[section], setting), settingIn(next[section], setting));
       })
-      .map(([name]) => `${section}.${name} has changed; that takes a restart`),
+      .map(([name]) => `${section}.${name} has changed; that needs a restart`),
   );
   const keepsContent = !Bun.deepEquals(current.content?.key, next.content?.key);
-  if (keepsContent) notInForce.push(`${contentChange(current, next)}; that takes a restart`);
+  if (keepsContent) notInForce.push(`${contentChange(current, next)}; that needs a restart`);
   const tracesContent = current.tracing?.content === true;
   if (next.tracing !== null && next.tracing.content !== tracesContent)
-    notInForce.push("tracing.content has changed; that takes a restart");
+    notInForce.push("tracing.content has changed; that needs a restart");
   // Without a token in the file, the generated one would apply, and that is only read at start.
   const losesToken = next.admin.token === null && current.admin.token !== null;
-  if (losesToken) notInForce.push("admin.token was taken out; that takes a restart");
+  if (losesToken) notInForce.push("admin.token was removed; that needs a restart");
   const settings: Settings = {
     ...next,
     server: { ...next.server, ...keptOf("server", current.server) },

@@ -111,7 +111,9 @@ describe("accounts", () => {
     expect(first.stdout).toContain("✓ atlas: +5 credits");
     expect(first.stderr).not.toContain("closed");
     const again = await sluice(place, ...topUp);
-    expect(again.stdout).toContain("= atlas had this reference already (invoice-7): nothing was changed");
+    expect(again.stdout).toContain(
+      "= atlas already has an entry with this reference (invoice-7); nothing was changed",
+    );
     expect(await sluiceJson(place, ...topUp)).toMatchObject({
       credit: { balance: 5 },
       repeated: true,
@@ -121,7 +123,7 @@ describe("accounts", () => {
     const key = await sluiceJson<KeyView>(place, "keys", "create", "--account", "atlas");
     await sluice(place, "accounts", "close", "atlas", "--yes");
     expect((await sluice(place, "accounts", "topup", "atlas", "1")).stderr).toContain(
-      "atlas is closed: no key can spend what is added",
+      "atlas is closed, so no key can spend this credit",
     );
     expect((await sluice(place, "keys", "show", key.prefix)).stdout).toContain(", which is closed");
   });

@@ -63,7 +63,7 @@ describe("serve --local", () => {
     const folder = mkdtempSync(join(tmpdir(), "sluice-test-"));
     const place = { folder, env: { OLLAMA_HOST: server.url, SLUICE_DATA: join(folder, "data") } };
     const { code, stderr } = await sluice(place, "serve", "--local", "--port", "0");
-    expect([code, stderr]).toEqual([1, expect.stringContaining("lists no models")]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining("has no models")]);
   });
 });
 

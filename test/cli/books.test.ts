@@ -129,13 +129,13 @@ describe("usage", () => {
       data: [],
     });
     expect((await sluice(place, "usage", ...month)).stdout).toBe(
-      "Nothing was used from 2020-10-01 00:00 to 2020-11-01 00:00 UTC.\n",
+      "No usage from 2020-10-01 00:00 to 2020-11-01 00:00 UTC.\n",
     );
     expect((await sluice(place, "requests", "list", ...month)).stdout).toContain("to 2020-11-01 00:00 UTC");
     const backwards = await sluice(place, "usage", "--since", "1h", "--until", "2h");
     expect(backwards).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining("--until is not after --since"),
+      stderr: expect.stringContaining("--until must be after --since"),
     });
   });
 
@@ -187,7 +187,7 @@ describe("usage", () => {
   test("says so when nothing was used, and refuses what it does not understand", async () => {
     const empty = newPlace();
     await sluiceJson(empty, "keys", "create", "--mode", "credit");
-    expect((await sluice(empty, "usage")).stdout).toStartWith("Nothing was used from ");
+    expect((await sluice(empty, "usage")).stdout).toStartWith("No usage from ");
     expect((await sluice(place, "usage", "--since", "last week")).code).toBe(2);
     expect((await sluice(place, "usage", "--by", "week")).code).toBe(2);
     expect((await sluice(place, "usage", "--key", "nobody")).code).toBe(1);
@@ -245,7 +245,7 @@ test("a statement adds up to the ledger's entries of its month", async () => {
   expect(csv.trimEnd().split("\n")).toHaveLength(1 + (ofKey?.lines.length ?? 0));
   const text = (await sluice(place, "statement", "--month", month)).stdout;
   expect(text).toStartWith(`=alice, once  ${month}`);
-  expect(text).toContain("credits at the end");
+  expect(text).toContain("closing balance");
   expect((await sluice(place, "statement", "--month", "2020-01")).stdout).toBe(
     "No account had an entry in 2020-01.\n",
   );
@@ -323,7 +323,7 @@ describe("backup and restore", () => {
     expect(told).toMatchObject({
       action: "data.restore",
       target: file,
-      detail: `what was there is in ${replaced}`,
+      detail: `the previous data is in ${replaced}`,
     });
     await sluiceJson(from, "restore", replaced, "--yes");
     expect((await sluiceJson<KeyJson[]>(from, "keys", "list")).map(({ id }) => id)).toContain(late.id);
@@ -344,7 +344,7 @@ describe("backup and restore", () => {
     }
     await sluice(from, "backup", "good.db");
     const unasked = (await sluice(from, "restore", "good.db")).stderr;
-    expect(unasked).toContain("is replaced by");
+    expect(unasked).toContain("This replaces everything in");
     expect(unasked).toContain("pass --yes");
     expect(unasked).not.toContain("undone");
     const no = await sluice({ ...from, answer: "" }, "restore", "good.db");

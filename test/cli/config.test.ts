@@ -15,7 +15,7 @@ describe("config init", () => {
     expect(check.stdout).toContain(`${file} is valid: 1 provider, 3 models`);
     const again = await sluice(place, "config", "init");
     expect(again.code).toBe(1);
-    expect(again.stderr).toContain("move it away first");
+    expect(again.stderr).toContain("already exists; move it away");
   });
 
   test("prints the file instead when asked to", async () => {
@@ -231,7 +231,7 @@ function undescribed(schema: Described, path: string): string[] {
 test("models list shows prices as the file has them", async () => {
   const { stdout, stderr } = await sluice(newPlace(), "models", "list");
   expect(stderr).toStartWith(
-    "! there is no sluice.toml here, so this is the built-in configuration; pass --config FILE",
+    "! no sluice.toml here, so this is the built-in configuration; pass --config FILE",
   );
   const lines = stdout.split("\n").map((line) => line.split(/\s{2,}/));
   const figures = ["128,000", "8,192", "0.15", "0.60"];
@@ -293,7 +293,7 @@ describe("models check", () => {
     const place = withProvider("http://127.0.0.1:1/v1", "embeddings");
     const { code, stdout } = await sluice(place, "models", "check");
     expect(code).toBe(0);
-    expect(stdout).toMatch(/– {2}local .*nothing was asked/);
+    expect(stdout).toMatch(/– {2}local .*no LLM uses this provider/);
     expect((await sluice(place, "models", "check", "m")).code).toBe(1);
   });
 

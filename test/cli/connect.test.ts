@@ -96,7 +96,7 @@ describe("connect", () => {
     const url = "http://127.0.0.1:1/v1/";
     const said = await sluice(newHome(), "connect", "codex", "--key", key.key, "--url", url);
     expect(said.code).toBe(0);
-    expect(said.stderr).toContain("no gateway answers at http://127.0.0.1:1");
+    expect(said.stderr).toContain("no gateway responds at http://127.0.0.1:1");
     expect(said.stdout).toContain('base_url="http://127.0.0.1:1/v1"');
   });
 

@@ -12,7 +12,7 @@ const secretsFile = (sluice: Sluice) => join(sluice.folder, "data", "first-start
 describe("the first start of a real configuration", () => {
   test("makes no key, says how to make one, and prints no secret", async () => {
     await using sluice = await Sluice.start({ config: real });
-    await sluice.told("there are no keys yet; make one with `sluice keys create");
+    await sluice.told("there are no keys yet; create one with `sluice keys create");
     expect(sluice.output).not.toMatch(/slua?_\w{30}/);
     expect(await sluice.cliJson<unknown[]>("keys", "list")).toEqual([]);
   });

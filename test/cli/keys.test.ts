@@ -69,7 +69,7 @@ describe("keys create", () => {
     const { stdout } = await sluice(place, "keys", "create", "--mode", "credit", "--credit", "0.25");
     const secret = /slu_\w{36}/.exec(stdout)?.[0] ?? "";
     expect(hasKeyForm(secret)).toBe(true);
-    expect(stdout).toContain("only time it is shown");
+    expect(stdout).toContain("it is not shown again");
     expect(stdout).toContain("0.25 credits");
     const shown = await sluice(place, "keys", "show", secret.slice(0, 12));
     expect(shown.stdout).not.toContain(secret);
@@ -127,13 +127,13 @@ describe("keys create", () => {
     ["keys create --mode credit --credit 5000000", "at most 4000000"],
     ["keys create --mode credit --rpm 0", "whole number of at least 1"],
     ["keys create --mode credit --rpm 3000000000", "Write at most 1000000000."],
-    ["keys create --mode credit --expires 2001-01-01", "It lies in the past."],
+    ["keys create --mode credit --expires 2001-01-01", "It must be in the future."],
     ["keys create --mode credit --expires soon", "Write a duration such as 30d"],
-    ["keys create --mode credit --models ,", "Write names with commas between them."],
+    ["keys create --mode credit --models ,", "Write names separated by commas."],
     ["keys create --mode credit extra", "too many arguments"],
     ["keys create --mode credit --lable x", "Did you mean --label?"],
     ["keys topup slu_12345678 0", "It must be above 0."],
-    ["keys update slu_12345678", "name what to change"],
+    ["keys update slu_12345678", "nothing to change"],
     ["keys creat", "Did you mean create?"],
   ])("%s is a misuse: status 2, and nothing is made", async (line, message) => {
     const place = newPlace();
@@ -165,7 +165,7 @@ describe("finding a key", () => {
     expect(await refusal("slu_")).toContain('there is no key "slu_"');
     expect(await refusal("key_unknown")).toContain("list them");
     const whole = await refusal(key);
-    expect(whole).toContain(`name it by its prefix instead: ${prefix}`);
+    expect(whole).toContain(`use its prefix instead: ${prefix}`);
     expect(whole).not.toContain(key);
   });
 
@@ -242,7 +242,7 @@ describe("what can be done to a key", () => {
       const { code, stderr } = await sluice(place, "keys", "show", former);
       expect({ code, stderr }).toEqual({
         code: 1,
-        stderr: `error: ${former} has been rotated; its key is ${again.prefix} now\n`,
+        stderr: `error: ${former} was rotated; the key's prefix is now ${again.prefix}\n`,
       });
     }
     expect(again.previous_secret_until).toBeNull();
@@ -262,8 +262,8 @@ describe("what can be done to a key", () => {
     expect(await to("suspend")).toBe("suspended");
     expect(await to("revoke", "--yes")).toBe("revoked");
     for (const verb of ["enable", "disable", "rotate"])
-      expect(await to(verb)).toContain("is revoked, and stays so");
-    expect(await to("update", "--label", "x")).toContain("is revoked, and stays so");
+      expect(await to(verb)).toContain("is revoked permanently");
+    expect(await to("update", "--label", "x")).toContain("is revoked permanently");
   });
 
   test("revoke is refused without a terminal and without --yes, asks on a terminal, and takes no for an answer", async () => {
@@ -275,7 +275,7 @@ describe("what can be done to a key", () => {
     expect(silent.stderr).toContain("pass --yes");
     const no = await sluice({ ...place, answer: "n" }, "keys", "revoke", prefix);
     expect(no.code).toBe(1);
-    expect(no.stderr).toContain(`${prefix} (alice) can never be used again.`);
+    expect(no.stderr).toContain(`${prefix} (alice) will be revoked permanently.`);
     expect(await status()).toBe("active");
     expect((await sluice({ ...place, answer: "y" }, "keys", "revoke", prefix)).code).toBe(0);
     expect(await status()).toBe("revoked");
@@ -318,6 +318,8 @@ describe("keys list", () => {
     await create(place, "--label", "bob");
     const found = await sluiceJson<KeyJson[]>(place, "keys", "list", "--search", "ali");
     expect(found.map((key) => key.label)).toEqual(["alice"]);
-    expect((await sluice(place, "keys", "list", "--search", "carol")).stdout).toBe('No key fits "carol".\n');
+    expect((await sluice(place, "keys", "list", "--search", "carol")).stdout).toBe(
+      'No keys match "carol".\n',
+    );
   });
 });

@@ -8,7 +8,7 @@ test("a data folder has no nodes, and the command says what has", async () => {
   await sluice(place, "keys", "create", "--mode", "credit");
   const { code, stderr } = await sluice(place, "nodes");
   expect(code).toBe(1);
-  expect(stderr).toContain("nodes are the gateways of a PostgreSQL database");
+  expect(stderr).toContain("nodes need PostgreSQL");
 });
 
 if (!hasPostgres) test.skipIf(true)(withoutPostgres, () => {});

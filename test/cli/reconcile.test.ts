@@ -104,7 +104,7 @@ describe("sluice reconcile", () => {
     const said = await sluice(place, "reconcile", "--provider", "openai", ...october, file);
     expect(said).toMatchObject({ code: 0, stderr: "" });
     expect(said.stdout).toMatch(/total +1 +17 +4 +5 +0.0000\n/);
-    expect(said.stdout).toContain("agrees with the ledger within 1 %");
+    expect(said.stdout).toContain("matches the ledger within 1%");
   });
 
   test("exits 1 beyond the tolerance, with the difference and the likely reason", async () => {
@@ -177,11 +177,11 @@ describe("sluice reconcile", () => {
   });
 
   const misused: Readonly<Record<string, readonly [argv: string[], code: number, message: RegExp]>> = {
-    "no file and no --fetch": [["--provider", "openai"], 2, /name the files/],
+    "no file and no --fetch": [["--provider", "openai"], 2, /pass the files/],
     "a key on the command line": [
       ["--provider", "openai", "--fetch", "--admin-key", secret],
       2,
-      /never the key itself/,
+      /not the key itself/,
     ],
     "no admin key": [["--provider", "openai", "--fetch"], 2, /needs --admin-key/],
     "an admin key that is not set": [

@@ -127,14 +127,14 @@ describe("after SIGHUP", () => {
     await collector.stop(true);
   });
 
-  test("what takes a restart is named, in the answer, the log and the dashboard, which shows what is in force", async () => {
+  test("what needs a restart is named, in the answer, the log and the dashboard, which shows what is in force", async () => {
     await using sluice = await start(demo);
     const before = await inForce(sluice);
     await reload(
       sluice,
       `[server]\nhost = "127.0.0.2"\nreuse_port = true\nmax_concurrent = 7\n[log]\nlevel = "debug"\n${demo}`,
     );
-    const told = ["server.reuse_port has changed; that takes a restart"];
+    const told = ["server.reuse_port has changed; that needs a restart"];
     for (const line of told) await sluice.told(line);
     await sluice.told("the new configuration is running, except for what needs a restart");
     const after = await inForce(sluice);
@@ -186,7 +186,7 @@ describe("the command line", () => {
     const reloaded = await sluice(place, "config", "reload");
     expect([reloaded.code, reloaded.stderr]).toEqual([
       0,
-      expect.stringContaining("server.node has changed; that takes a restart"),
+      expect.stringContaining("server.node has changed; that needs a restart"),
     ]);
     expect((await inForce(gateway)).server["max_concurrent"]).toBe(6);
     const [entry] = await sluiceJson<AuditView[]>(place, "audit-log", "--search", "config.reload");

@@ -51,7 +51,7 @@ test("an operator sees how many responses a key has, never what they say, and de
     newest: at,
   });
   const shown = await sluice(place, "responses", "list", "--key", prefix);
-  expect(shown.stdout).toContain("2 responses and 1 conversation are kept");
+  expect(shown.stdout).toContain("2 responses and 1 conversation stored");
   expect(shown.stdout).not.toContain("private");
   expect((await sluice(place, "responses", "delete", "--key", prefix)).code).not.toBe(0);
   expect(await sluiceJson<object>(place, "responses", "delete", "--key", prefix, "--yes")).toEqual({

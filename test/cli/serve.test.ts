@@ -124,7 +124,7 @@ describe("starting", () => {
     expect(code).toBe(1);
     expect(stderr).toContain(`port ${port} is in use on 127.0.0.1; choose another with --port`);
     expect(stdout).toBe("");
-    expect((await start(where)).output()).toContain("First run: two keys were made.");
+    expect((await start(where)).output()).toContain("First run: created two keys.");
   });
 
   test("shares a port where both gateways are told to, and not where only one is", async () => {
@@ -145,7 +145,9 @@ describe("starting", () => {
     writeFileSync(join(where.cwd, "file"), "");
     const { code, stderr } = await run(["serve", "--port", "0", "--data", "file"], where);
     expect(code).toBe(1);
-    expect(stderr).toContain(`${join(where.cwd, "file")} is not a folder; name another with --data`);
+    expect(stderr).toContain(
+      `${join(where.cwd, "file")} is not a folder; pass a different folder with --data`,
+    );
   });
 
   test("refuses a data folder that another gateway has open", async () => {

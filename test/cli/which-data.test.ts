@@ -30,7 +30,7 @@ function leftByGatewayOf(store: string, { folder }: Place): string {
 
 describe("the folder of a gateway whose data is in a database", () => {
   const database = "postgres://sluice@db.example.com/sluice";
-  const refusal = "keeps its data in the database db.example.com:5432/sluice; name that with --store";
+  const refusal = "uses the database db.example.com:5432/sluice; pass it with --store";
   const create = ["keys", "create", "--mode", "credit"];
 
   test("has no data of its own, and none is begun there", async () => {

@@ -100,7 +100,7 @@ test("a reload changes what is recorded, but turns it neither on nor off, and ke
     [tracing, `${tracing}content = true\n`, "tracing.content has changed"],
   ] as const) {
     const kept = reloadable(at(before), at(after));
-    expect(kept.notInForce).toEqual([`${change}; that takes a restart`]);
+    expect(kept.notInForce).toEqual([`${change}; that needs a restart`]);
     expect(kept.settings.content).toEqual(at(before).content);
     expect(kept.settings.tracing).toEqual(at(before).tracing);
   }

@@ -117,7 +117,7 @@ describe("a reload", () => {
       if (follows) expect(reloaded).toEqual({ settings: to, notInForce: [] });
       else {
         const { notInForce } = reloaded;
-        expect(notInForce).toEqual([`${path} has changed; that takes a restart`]);
+        expect(notInForce).toEqual([`${path} has changed; that needs a restart`]);
         expect(reloaded.settings.server).toEqual(from.server);
         expect(reloaded.settings.store).toEqual(from.store);
         expect(reloaded.settings.warnings).toContain(notInForce[0] ?? "");
@@ -129,6 +129,6 @@ describe("a reload", () => {
     const [before, next] = [load(special["admin.token"] ?? ""), load("")];
     const { settings, notInForce } = reloadable(before, next);
     expect(settings.admin.token).toBe("a-token-that-is-long");
-    expect(notInForce).toContain("admin.token was taken out; that takes a restart");
+    expect(notInForce).toContain("admin.token was removed; that needs a restart");
   });
 });

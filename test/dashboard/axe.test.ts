@@ -94,7 +94,7 @@ describe.if(browserPath !== null)("axe finds nothing to complain about", () => {
     await open(`accounts/${account.id}`);
     await page.locator("summary").click();
     await page.getByRole("menuitem", { name: "Edit…", exact: true }).click();
-    await page.getByRole("dialog").getByText("Caps of each new key").waitFor();
+    await page.getByRole("dialog").getByText("Default caps for new keys").waitFor();
     expect(await violations(page), "an account's form").toEqual([]);
     await open("requests?outcome=failed");
     await page.locator("tbody a").first().click();

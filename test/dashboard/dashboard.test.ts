@@ -211,14 +211,14 @@ describe.if(browserPath !== null)("the dashboard in a browser", () => {
       await page.keyboard.press("Escape");
       await row.getByLabel("Actions for Browser test").click();
     }
-    await page.getByRole("dialog").getByRole("button", { name: "Revoke for good" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Revoke permanently" }).click();
     await row.getByText("revoked").waitFor();
     await openPage("Playground");
     await page.getByRole("button", { name: "Send" }).click();
     await page.getByText("rejected", { exact: true }).waitFor();
     const problem = page.locator("[data-test=problem]");
     await problem.getByText("invalid_credentials", { exact: true }).waitFor();
-    await problem.getByText("A revoked key stays revoked").waitFor();
+    await problem.getByText("A revoked key cannot be enabled again").waitFor();
   });
 
   test("asks a model's providers for a few tokens", async () => {
@@ -321,7 +321,7 @@ describe.if(browserPath !== null)("the dashboard in a browser", () => {
     await page.getByRole("button", { name: "New account" }).click();
     await dialog.getByLabel("Name").fill("Atlas");
     await dialog.getByRole("radio", { name: "Postpaid" }).check();
-    const ofNewKeys = dialog.getByRole("group", { name: "Caps of each new key" });
+    const ofNewKeys = dialog.getByRole("group", { name: "Default caps for new keys" });
     await ofNewKeys.getByRole("button", { name: "Add a cap" }).click();
     await ofNewKeys.getByLabel("Credits").fill("5");
     await dialog.getByRole("button", { name: "Create account" }).click();
@@ -363,13 +363,13 @@ describe.if(browserPath !== null)("the dashboard in a browser", () => {
     await row.getByRole("link", { name: "Atlas" }).click();
     // Nothing was paid by this account, whatever others have spent.
     await page.locator(".legend", { hasText: "0.00" }).waitFor();
-    await page.getByText("Nothing in this time.").waitFor();
+    await page.getByText("No requests in this time range.").waitFor();
     await page.locator(".page-head").getByRole("button", { name: "Top up" }).click();
     await dialog.getByLabel("Amount in credits").fill("3");
     await dialog.getByRole("button", { name: "Top up" }).click();
     await page.locator("[data-name=Entry]").getByText("topup").waitFor();
     await choose(page.locator(".page-head"), "Close…");
-    await dialog.getByRole("button", { name: "Close for good" }).click();
+    await dialog.getByRole("button", { name: "Close permanently" }).click();
     await page.locator(".page-head").getByText("closed").waitFor();
     await page.getByText("its account is closed").first().waitFor();
     expect((await sluice.cliJson<{ status: string }>("keys", "show", "Wanderer")).status).toBe("disabled");

@@ -196,7 +196,7 @@ describe("a key's form", () => {
     expect(none).toMatchObject({ tpm_limits: null, tags: null, max_concurrent: null });
     for (const form of [{ tpm: "60,000" }, { tpm: "many" }, { tag: "project" }]) {
       expect(() => requestOf({ ...emptyKeyForm, ...form }, "credit", false)).toThrow(
-        /Write 60000|must be written/,
+        /Write 60000|Write tags/,
       );
     }
   });

@@ -194,7 +194,7 @@ describe.if(browserPath !== null)("a month of a company's traffic in the dashboa
     await Bun.write(file, changed);
     await check();
     await card.getByText("differs from the running configuration: 2 changes.").waitFor();
-    await card.getByRole("row", { name: /server\.node takes a restart added/ }).waitFor();
+    await card.getByRole("row", { name: /server\.node needs a restart added/ }).waitFor();
     await card.getByRole("row", { name: /"gpt-5\.6", display_name changed "GPT-5\.6" "GPT 5\.6"/ }).waitFor();
     await card.getByRole("button", { name: "Reload" }).click();
     const dialog = page.getByRole("dialog");
@@ -209,7 +209,7 @@ describe.if(browserPath !== null)("a month of a company's traffic in the dashboa
     await card.getByRole("button", { name: "Reload" }).click();
     await dialog.getByRole("button", { name: "Reload" }).click();
     await card.getByRole("status").getByText("2 changes").waitFor();
-    await card.getByText("server.node has changed; that takes a restart").waitFor();
+    await card.getByText("server.node has changed; that needs a restart").waitFor();
     await card.getByText("differs from the running configuration: 1 change.").waitFor();
     await inForce.getByText('display_name = "GPT 5.6"').waitFor();
     await page.getByRole("row", { name: /config\.reload.*changed model "gpt-5\.6", display_name/ }).waitFor();
@@ -219,9 +219,7 @@ describe.if(browserPath !== null)("a month of a company's traffic in the dashboa
   test("what is kept, how long and how large it is stands on the System page", async () => {
     const { records, retention } = await sluice.cliJson<StorageView>("store", "size");
     await open(page, "system");
-    await page
-      .getByText(/^The database takes [\d.]+ MiB, its journal [\d.]+ [KM]iB; [\d.]+ [GT]iB/)
-      .waitFor();
+    await page.getByText(/^The database uses [\d.]+ MiB, its journal [\d.]+ [KM]iB; [\d.]+ [GT]iB/).waitFor();
     const entries = records.ledger_entries.toLocaleString("en");
     await page.getByRole("row", { name: `Ledger entries ${entries} ever –` }).waitFor();
     const free = `Exchanges that cost nothing .* ${retention.request_days} days, at most`;
@@ -237,7 +235,9 @@ describe.if(browserPath !== null)("a month of a company's traffic in the dashboa
     await page.getByText("the month is not over").waitFor();
     await page.getByLabel("Month", { exact: true }).selectOption(month);
     await page
-      .getByText(/^0\.00 before · −[\d.]+ credits in this month · −([\d.]+) at the end · \1 to be paid$/)
+      .getByText(
+        /^opening balance 0\.00 · −[\d.]+ credits this month · closing balance −([\d.]+) · amount due \1$/,
+      )
       .waitFor();
     const [download] = await Promise.all([
       page.waitForEvent("download"),

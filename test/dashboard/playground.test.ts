@@ -118,7 +118,7 @@ describe.if(browserPath !== null)("the playground", () => {
     await page.getByLabel("Message").fill("fail 404");
     await ask("Chat completions");
     await problem.getByText("upstream_error", { exact: true }).waitFor();
-    await problem.getByText("check `upstream_model` and `base_url`").waitFor();
+    await problem.getByText("Check `upstream_model` and `base_url`").waitFor();
     await page.getByText("failed", { exact: true }).waitFor();
     expect(await violations(page), "a problem").toEqual([]);
     for (const dialect of ["Chat completions", "Responses", "Messages"]) {

@@ -236,7 +236,7 @@ describe("an exchange is explained", () => {
     await waitFor(async () => (await resting.cli("requests", "show", id)).code === 0, "it to be kept");
     const { explanation } = await resting.cliJson<ExchangeDetailView>("requests", "show", id);
     expect(explanation).toContain("are rate limiting the gateway");
-    expect(explanation).toContain("The failures just before it tell what the provider said");
+    expect(explanation).toContain("See the failures just before it for the provider's error");
     expect(paused.requests.length).toBe(asked);
     paused.stop();
   });

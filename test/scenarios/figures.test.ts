@@ -296,6 +296,6 @@ describe("the same traffic, told in many places", () => {
     await compareEverywhere();
     await compareKey(spender);
     const { stdout } = await sluice.cli("requests", "show", id);
-    expect(stdout).toContain("The gateway's process ended while it ran.");
+    expect(stdout).toContain("The gateway process ended during the request.");
   }, 120_000);
 });

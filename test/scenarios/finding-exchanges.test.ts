@@ -99,7 +99,7 @@ describe("the id that a client gave its call", () => {
     const second = await ask("gpt-test", { "x-request-id": "retried" });
     await waitFor(async () => (await shown("retried")).id === second, "the second to be kept");
     const { stderr } = await sluice.cli("requests", "show", "retried");
-    expect(stderr).toContain(`the client sent retried with others too: ${first}`);
+    expect(stderr).toContain(`other requests with the client's id retried: ${first}`);
   });
 
   test("that could not be shown is not kept, and an unknown one is refused", async () => {

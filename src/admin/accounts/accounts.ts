@@ -52,7 +52,7 @@ export async function createAccount(context: OperationContext, spec: AccountSpec
   checkTerms(context, account);
   await rejectTakenLabel(context, account);
   if (mode === "token_budget" && creditNano !== undefined) {
-    throw invalidInput("a token budget has no credit; give it a budget instead");
+    throw invalidInput("a token-budget account has no credit; set a budget instead");
   }
   await store.insertAccount(account, creditNano ?? 0);
   return { account, detail: accountCreationDetail(account, creditNano ?? 0) };
@@ -61,11 +61,11 @@ export async function createAccount(context: OperationContext, spec: AccountSpec
 function checkTerms({ clock }: OperationContext, account: AccountRecord): void {
   const { mode, isOpen, budgetTokens, period, label, content, tags, tpmLimits } = account;
   if (mode === "credit" && (budgetTokens !== null || period !== "none")) {
-    const why = "a credit account has no token budget; give it credit instead";
+    const why = "a credit account has no token budget; set credit instead";
     throw invalidInput(why);
   }
   if (mode === "token_budget" && isOpen) {
-    const why = "a postpaid account is billed in credits; a token budget without a limit needs no more";
+    const why = "only credit accounts can be postpaid; a token budget without a limit is never used up";
     throw invalidInput(why);
   }
   checkKeyFields({ label, budgetTokens, period, content, tags, tpmLimits }, clock.wallMs());
@@ -77,7 +77,7 @@ export async function findAccount({ store }: OperationContext, name: string): Pr
   if (exact !== null) return exact;
   const [only, ...others] = await store.accountsLabelled(name);
   if (only !== undefined && others.length === 0) return only;
-  const why = only === undefined ? `there is no account "${name}"` : `"${name}" fits several accounts`;
+  const why = only === undefined ? `there is no account "${name}"` : `"${name}" matches several accounts`;
   throw new OperationRefusal("unknown_account", `${why}; list them to see their ids`);
 }
 
@@ -93,7 +93,7 @@ export async function updateAccount(
   const given = Object.fromEntries(Object.entries(terms).filter(([, value]) => value !== undefined));
   const changes = { ...given, ...(keyCaps && { keyCaps: capLimits(keyCaps, mode) }) };
   if (Object.keys(changes).length === 0 && caps === undefined) {
-    throw invalidInput("nothing to change was named");
+    throw invalidInput("nothing to change");
   }
   checkTerms(context, { ...before, ...changes });
   await rejectTakenLabel(context, { ...before, ...changes });

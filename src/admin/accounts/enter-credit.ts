@@ -45,7 +45,10 @@ export async function enterKeyCredit(
     throw invalidInput(why);
   }
   if (kind === "topup" && key.status === "revoked") {
-    throw new OperationRefusal("wrong_status", `${key.prefix} is revoked: credit on it could never be spent`);
+    throw new OperationRefusal(
+      "wrong_status",
+      `${key.prefix} is revoked, so credit on it could never be spent`,
+    );
   }
   return { ...(await enter(context, kind, { keyId: key.id }, entry, await held?.(key.id))), key };
 }
@@ -71,7 +74,7 @@ async function enter(
 ): Promise<EnteredCredit> {
   if (kind === "adjustment") {
     if (amountNano === 0) throw invalidInput("an adjustment of 0 changes nothing");
-    if (note?.trim() === "") throw invalidInput("an adjustment needs a note: say why");
+    if (note?.trim() === "") throw invalidInput("an adjustment needs a note that explains it");
   }
   checkEntryText(reference, note);
   const entry = { ...owner, amountNano, heldNano, reference, note, atMs: clock.wallMs() };

@@ -39,7 +39,7 @@ export const accountRoutes: readonly AdminRoute[] = [
   ),
   post(
     "/accounts/:account/topup",
-    "Add credit; on a postpaid account this lowers what is owed",
+    "Add credit; on a postpaid account this lowers the amount due",
     { body: topUpBody, answers: withEntry(accountView) },
     async (call) => {
       const entry = { ...call.body, amountNano: nano(call.body.amount, "amount") };
@@ -49,7 +49,7 @@ export const accountRoutes: readonly AdminRoute[] = [
   ),
   post(
     "/accounts/:account/adjust",
-    "Correct the balance by an entry of its own",
+    "Correct the balance with a separate ledger entry",
     { body: adjustBody, answers: withEntry(accountView) },
     async (call) => {
       const entry = { ...call.body, amountNano: signedNano(call.body.amount) };
@@ -60,7 +60,7 @@ export const accountRoutes: readonly AdminRoute[] = [
   ),
   post(
     "/accounts/:account/close",
-    "Close an account for good: its keys are refused, its entries stay",
+    "Close an account permanently: its keys are rejected, its entries stay",
     { answers: accountView },
     async (call) =>
       changed(call, "account.close", { account: await closeAccount(call.deps, accountName(call)) }),

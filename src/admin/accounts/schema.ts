@@ -35,7 +35,7 @@ export const accountView = Type.Object({
   budget: nullable(budgetStanding),
   caps: Type.Array(capView),
   key_caps: Type.Array(Type.Pick(capView, ["limit", "period", "models"]), {
-    description: "What new keys get.",
+    description: "Default caps for new keys.",
   }),
   content: contentLevel,
   ...sharedAttributes,
@@ -47,7 +47,7 @@ export const accountList = Type.Object({ data: Type.Array(accountView) });
 export type AccountList = Static<typeof accountList>;
 
 const closed = { additionalProperties: false } as const;
-const label = Type.String({ minLength: 1, description: "A name for people." });
+const label = Type.String({ minLength: 1, description: "A display name." });
 
 export const accountChangesBody = Type.Partial(
   Type.Object({

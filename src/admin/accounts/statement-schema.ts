@@ -2,12 +2,12 @@ import { type Static, Type } from "@sinclair/typebox";
 import { keyModes } from "../../base/key-attributes.ts";
 import { count, figure, flag, moment, nullable, oneOf } from "../routes/shapes.ts";
 
-const amount = figure("Credits or tokens, as `unit` says; what was charged is below 0.");
+const amount = figure("Credits or tokens, see `unit`; charges are negative.");
 const name = nullable(Type.String());
 const nano = nullable(
   Type.Integer({
     description:
-      "The same in whole nano-credits; null for tokens. Above 9 million credits the nearest number that a double has.",
+      "The amount in whole nano-credits; null for tokens. Above 9 million credits it is rounded to the nearest double.",
   }),
 );
 
@@ -23,7 +23,7 @@ const statementLine = Type.Object({
   cancelled_calls: Type.Integer({
     minimum: 0,
     description:
-      "Cancelled or interrupted calls that are part of the amount, and not of `requests` and tokens.",
+      "Cancelled or interrupted requests. They are part of the amount, but not of `recorded_requests` and tokens.",
   }),
   input_tokens: count,
   cached_input_tokens: count,
@@ -62,7 +62,7 @@ export const statementView = Type.Object({
   month: Type.String(),
   since: moment,
   until: moment,
-  unfinished: flag("The month is not over, and its figures may still change."),
+  unfinished: flag("The month is not over, so the amounts can still change."),
   accounts: Type.Array(accountStatement),
 });
 export type StatementView = Static<typeof statementView>;

@@ -6,13 +6,13 @@ import { createAdminToken, listAdminTokens, revokeAdminToken } from "./admin-tok
 export const adminTokenRoutes: readonly AdminRoute[] = [
   get(
     "/admin-tokens",
-    "Tokens of the admin API, without their secrets",
+    "List admin tokens, without their secrets",
     { answers: listOf(adminTokenView) },
     async ({ deps }) => ({ data: await listAdminTokens(deps) }),
   ),
   post(
     "/admin-tokens",
-    "Make a token of the admin API",
+    "Create an admin token",
     { body: newAdminTokenBody, answers: issuedAdminTokenView },
     async ({ deps, body }) => {
       const token = await createAdminToken(deps, body);
@@ -24,7 +24,7 @@ export const adminTokenRoutes: readonly AdminRoute[] = [
   ),
   post(
     "/admin-tokens/:token/revoke",
-    "Revoke a token for good",
+    "Revoke a token permanently",
     { answers: adminTokenView },
     async ({ deps, params }) => {
       const token = await revokeAdminToken(deps, params["token"] ?? "");

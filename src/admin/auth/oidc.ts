@@ -79,10 +79,14 @@ export class OidcSignIn {
         idTokenExpected: true,
       })
       .catch((error: unknown) => {
-        throw new SignInRefused(401, "The identity provider's answer is not valid. Sign in again.", error);
+        throw new SignInRefused(401, "The identity provider sent an invalid response. Sign in again.", error);
       });
     const claims = tokens.claims();
-    if (claims === undefined) throw new SignInRefused(401, "The identity provider told nothing about you.");
+    if (claims === undefined)
+      throw new SignInRefused(
+        401,
+        "The identity provider returned no user information. Ask the operator to check the scopes.",
+      );
     const { userClaim, groupsClaim } = settings;
     const needed = [userClaim, groupsClaim, ...(userClaim === "email" ? ["email_verified"] : [])];
     const isComplete = needed.every((name) => claims[name] !== undefined);

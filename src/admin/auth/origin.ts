@@ -4,7 +4,7 @@ import { urlOf } from "../../gateway/client-call.ts";
 type Address = Pick<AdminSettings, "publicUrl">;
 
 export const foreignOrigin =
-  "A change must come from this gateway's own page. A proxy in front of it has to pass Host on; if it cannot, set admin.public_url to the address in the browser.";
+  "Changes must come from this gateway's own page. If a proxy in front does not pass on Host, set admin.public_url to the address in the browser.";
 
 /**
  * Whether a request that changes something comes from our own page. Browsers send the page's origin in `Origin`,

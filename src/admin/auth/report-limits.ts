@@ -23,7 +23,7 @@ export class ReportLimits {
     if (!allowed) throw tooMany(`more than ${reportsPerMinute} reports in a minute`, retryAfterSeconds);
     if (!(await this.#gates.enter(caller, signal))) {
       if (signal.aborted) throw clientGone();
-      throw tooMany("too many reports at once, and they are made one at a time", 1);
+      throw tooMany("too many reports at once; they run one at a time", 1);
     }
     try {
       return await report();
@@ -36,7 +36,7 @@ export class ReportLimits {
 }
 
 function tooMany(what: string, waitSeconds: number): AdminError {
-  const message = `You asked for ${what}. Retry in ${waitSeconds} s.`;
+  const message = `You requested ${what}. Retry in ${waitSeconds} s.`;
   return new AdminError(429, "too_many_reports", message, {
     headers: { "retry-after": String(waitSeconds) },
   });

@@ -139,14 +139,18 @@ export function mountOidc(app: Elysia, deps: AdminDeps): void {
       const cookie = cookieFor(searchParams.get("state") ?? "");
       const sealed = cookiesOf(request).get(cookie) ?? "";
       const attempt = openAttempt(sealed, oidc.clientSecret, deps.clock.wallMs());
-      if (attempt === null) throw new SignInRefused(401, "This sign-in was not begun here, or is over.");
+      if (attempt === null)
+        throw new SignInRefused(401, "This sign-in was started elsewhere or has expired. Sign in again.");
       const callback = new URL(attempt.redirectUri);
       callback.search = search;
       const person = await signIn.finish(oidc, callback, attempt);
       const identity = { kind: "person", issuer: oidc.issuer, ...person } as const;
       await refreshSignIn(deps, identity, deps.settings().admin);
       if (roleOf(person, deps.settings().admin) === null) {
-        return refusal(403, `You are ${person.user}, who has no role here. Ask an operator for one.`);
+        return refusal(
+          403,
+          `You signed in as ${person.user}, which has no role here. Ask an operator for one.`,
+        );
       }
       const session = await deps.guard.sessions.begin(identity);
       await recordSignIn(deps, request, person.user);

@@ -19,7 +19,7 @@ export function configCheckDocument(checked: CheckedConfig, running: JsonObject)
 
 /** For the audit log: `changed model "gpt-5.6", price.input; added provider "azure"`. */
 export function changesInWords(changes: ConfigCheckView["changes"]): string {
-  if (changes.length === 0) return "nothing was different";
+  if (changes.length === 0) return "no changes";
   const named = changes.slice(0, mostNamed).map(({ change, where }) => `${change} ${where}`);
   const rest = changes.length - named.length;
   return [...named, ...(rest > 0 ? [`and ${rest} more`] : [])].join("; ");

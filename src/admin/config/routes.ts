@@ -16,19 +16,19 @@ import {
 export const configRoutes: readonly AdminRoute[] = [
   get(
     "/config",
-    "The running configuration with all defaults, secrets masked",
+    "Show the running configuration with all defaults, secrets masked",
     { answers: Type.Object({}, { additionalProperties: true }) },
     ({ deps }) => configInForce(deps.settings()),
   ),
   get(
     "/config/toml",
-    "The running configuration as TOML, without secrets",
+    "Show the running configuration as TOML and JSON, without secrets",
     { answers: configTextView },
     ({ deps }) => configTextDocument(runningConfigOf(deps.settings())),
   ),
   get(
     "/config/check",
-    "Problems of the configuration on disk, and how it differs from the running one",
+    "Check the configuration on disk and compare it with the running one",
     { answers: configCheckView },
     async ({ deps }) => (await checked(deps)).document,
   ),
@@ -47,7 +47,7 @@ export const configRoutes: readonly AdminRoute[] = [
         throw new AdminError(
           409,
           "config_changed",
-          "The file has changed since it was checked, or another gateway has checked it; check it again.",
+          "The file has changed since it was checked, or a different gateway checked it. Check it again.",
         );
       }
       const notInForce = await onDisk.reload();

@@ -26,14 +26,16 @@ export const configChangeView = Type.Object({
   where: text('Such as `server.port` or `model "gpt-5.6", price.input`.'),
   before: nullable(text("As TOML.")),
   after: nullable(text("As TOML.")),
-  needs_restart: flag("A reload leaves it as it is."),
+  needs_restart: flag("A reload does not apply it."),
 });
 export type ConfigChangeView = Static<typeof configChangeView>;
 
 export const configCheckView = Type.Object({
-  ok: flag("Whether a reload would take it."),
+  ok: flag("Whether a reload would accept it."),
   file: nullable(text("Null for the built-in configuration.")),
-  digest: nullable(text("Of the file, for a reload of what was checked and nothing else.")),
+  digest: nullable(
+    text("Identifies the checked file. Pass it to `/config/reload` to load exactly this version."),
+  ),
   problems: Type.Array(Type.Object({ where: plain, line: nullable(Type.Integer()), message: plain })),
   warnings: Type.Array(plain),
   changes: Type.Array(configChangeView, { description: "How it differs from the running configuration." }),
@@ -49,7 +51,7 @@ export const configReloadBody = body({
 export const configReloadView = Type.Object({
   file: nullable(plain),
   needs_restart: Type.Array(plain, {
-    description: "What takes a restart, and models that are not served, in sentences.",
+    description: "Settings that need a restart, and models that are not served, as sentences.",
   }),
   changes: Type.Array(configChangeView, { description: "What has changed." }),
 });

@@ -82,7 +82,7 @@ export async function deleteContent(
   { ids = [], key, owner, beforeMs }: NamedContent,
 ): Promise<number> {
   if (ids.length === 0 && key === undefined && owner === undefined && beforeMs === undefined)
-    throw invalidInput("nothing was named; name a key, an owner, a time or the ids of requests");
+    throw invalidInput("nothing to delete; pass a key, an owner, a time or request ids");
   if (ids.length > 0) await refuseUnknown(archive, ids);
   const common: ContentFilter = { ...(ids.length === 0 ? {} : { ids }), beforeMs };
   const keyIds = key === undefined ? undefined : [(await findKey(context, key)).id];
@@ -98,7 +98,7 @@ async function refuseUnknown(archive: Pick<ArchiveCalls, "list">, ids: readonly 
   const found = new Set((await archive.list({ ids, limit: ids.length })).map(({ id }) => id));
   const unknown = ids.filter((id) => !found.has(id));
   if (unknown.length > 0)
-    throw invalidInput(`nothing is recorded of ${unknown.slice(0, 5).join(", ")}; nothing was deleted`);
+    throw invalidInput(`no content is recorded for ${unknown.slice(0, 5).join(", ")}; nothing was deleted`);
 }
 
 async function keysOf({ store }: OperationContext, owner: string): Promise<string[]> {

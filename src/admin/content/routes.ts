@@ -16,7 +16,7 @@ import { contentExportView, contentView, deletedContentView, listedContentView }
 import { withConversation } from "./with-conversation.ts";
 
 const key = Type.Optional(text("A key's id, prefix or unique label."));
-const owner = Type.Optional(text("Who its key belongs to."));
+const owner = Type.Optional(text("The owner of the key."));
 
 const filters = {
   key,
@@ -30,7 +30,7 @@ const listQuery = Type.Object({
   ...filters,
   owner,
   cursor: Type.Optional(
-    Type.String({ pattern: "^\\d{1,15}\\.\\w{1,40}$", description: "`next_cursor` of the page before." }),
+    Type.String({ pattern: "^\\d{1,15}\\.\\w{1,40}$", description: "`next_cursor` of the previous page." }),
   ),
   limit: Type.Integer({ minimum: 1, maximum: 500, default: 50 }),
 });
@@ -52,7 +52,7 @@ const deleteQuery = Type.Object({ key, owner, before: Type.Optional(when) });
 export const contentRoutes: readonly AdminRoute[] = [
   get(
     "/requests/:id/content",
-    "What a request and its response say",
+    "Show the recorded content of a request",
     {
       role: "admin",
       roleIn: ({ content }) => (content?.membersSeeOwn === true ? "member" : null),
@@ -62,7 +62,7 @@ export const contentRoutes: readonly AdminRoute[] = [
       const { deps, caller } = call;
       const id = call.params["id"] ?? "";
       if (caller.role === "viewer")
-        throw new AdminError(403, "role_needed", "Viewers do not see content; this needs the role `admin`.");
+        throw new AdminError(403, "role_needed", "Viewers cannot read content. This needs the role `admin`.");
       if (caller.role === "member" && !(await isOwn(call, id))) throw nothingRecorded();
       const document = await recorded(deps).readJson(id);
       if (document === null) throw nothingRecorded();
@@ -74,7 +74,7 @@ export const contentRoutes: readonly AdminRoute[] = [
   ),
   remove(
     "/requests/:id/content",
-    "Delete what was recorded of a request",
+    "Delete the recorded content of a request",
     { answers: deletedContentView },
     async ({ deps, params }) => {
       const id = params["id"] ?? "";
@@ -85,7 +85,7 @@ export const contentRoutes: readonly AdminRoute[] = [
   ),
   get(
     "/content",
-    "Requests whose content was recorded, newest first",
+    "List requests with recorded content, newest first",
     { role: "admin", query: listQuery, answers: pageOf(listedContentView) },
     async ({ deps, query: { cursor, limit, key: named, since, until, ...rest } }) => {
       const nowMs = deps.clock.wallMs();
@@ -102,7 +102,7 @@ export const contentRoutes: readonly AdminRoute[] = [
   ),
   get(
     "/content/export",
-    "The content of many requests, newest first: a stream of JSON lines",
+    "Export recorded content, newest first, as JSON lines",
     { role: "admin", query: exportQuery, answers: contentExportView },
     async (call) => {
       const { deps, query } = call;
@@ -116,7 +116,7 @@ export const contentRoutes: readonly AdminRoute[] = [
   ),
   remove(
     "/content",
-    "Delete what was recorded of a key, an owner or a time",
+    "Delete recorded content by key, owner or time",
     { query: deleteQuery, answers: deletedContentView },
     async ({ deps, query }) => {
       // The schema above has checked it.
@@ -130,12 +130,12 @@ export const contentRoutes: readonly AdminRoute[] = [
 ];
 
 function recorded({ content }: AdminDeps): NonNullable<AdminDeps["content"]> {
-  if (content === null) throw notFound("recorded content: the configuration has no [content]");
+  if (content === null) throw notFound("recorded content; `[content]` is not in the configuration");
   return content;
 }
 
 function nothingRecorded(): AdminError {
-  return notFound("content of such a request: it was not recorded, or was deleted");
+  return notFound("recorded content for this request; it was not recorded, or was deleted");
 }
 
 /** A member sees the requests of their own keys; any other is as unknown as one that is not there. */

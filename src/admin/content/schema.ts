@@ -22,21 +22,21 @@ export const contentView = Type.Object({
   route: Type.String(),
   status: Type.Integer(),
   outcome: Type.String(),
-  request: body("As the client sent it, without data and secrets; a text if it was no JSON."),
-  response: body("As the client got it, a stream joined; null if it got none."),
+  request: body("The request body without binary data and secrets; a string if it was not JSON."),
+  response: body("The response that the client got, streams joined; null if it got none."),
   upstream: nullable(
     Type.Object({
-      request: body("What the provider was sent."),
-      response: body("What the provider returned."),
+      request: body("The request to the provider."),
+      response: body("The provider's response."),
     }),
   ),
   dropped: Type.Array(Type.String(), {
-    description: "Fields of the request that the provider was not sent.",
+    description: "Request fields that were not sent to the provider.",
   }),
   conversation: Type.Optional(
     Type.Array(Type.Unknown(), {
       description:
-        "The items of the stored conversation that the request continued, oldest first; absent if it continued none, or it is gone.",
+        "The items of the stored conversation that the request continued, oldest first. Absent if there is none, or it was deleted.",
     }),
   ),
   request_cut: counted("How many bytes of the request were cut."),
@@ -58,7 +58,7 @@ export const listedContentView = Type.Object({
   key: common.key,
   owner: nullable(Type.String()),
   outcome: Type.String(),
-  bytes: counted("As it is kept: packed, and encrypted where that is on."),
+  bytes: counted("Stored size: compressed, and encrypted if `content.key` is set."),
 });
 export type ListedContentView = Static<typeof listedContentView>;
 

@@ -24,15 +24,15 @@ const mostCaps = 20;
 /** What is kept of them for an account of this mode. */
 export function capLimits(caps: readonly WrittenCap[], mode: KeyMode): CapLimit[] {
   if (caps.length > mostCaps) {
-    throw invalidInput(`there are at most ${mostCaps} caps of one key or account`);
+    throw invalidInput(`a key or account can have at most ${mostCaps} caps`);
   }
   const named = new Set(caps.map(capName));
   if (named.size < caps.length) {
-    throw invalidInput("two caps are for the same period and models; name one of them");
+    throw invalidInput("two caps have the same period and models; keep one of them");
   }
   return caps.map(({ amount, period, models }) => {
     if (models !== null && !modelPatternForm.test(models)) {
-      throw invalidInput("a cap's models are a name, in which * stands for anything");
+      throw invalidInput("a cap's models must be a name or a pattern such as claude-*");
     }
     const limit = mode === "credit" ? nanoFromCredits(amount) : amount;
     if (limit !== null && Number.isSafeInteger(limit)) return { limit, period, models };

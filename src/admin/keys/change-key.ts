@@ -33,7 +33,7 @@ export async function updateKey(
   const key = await findKey(context, idOrPrefix);
   if (key.status === "revoked") throw revoked(key);
   if (key.mode === "credit" && (update.budgetTokens != null || update.period !== undefined)) {
-    throw invalidInput(`${key.prefix} is a credit key: it has no token budget; top it up`);
+    throw invalidInput(`${key.prefix} is a credit key without a token budget; top it up instead`);
   }
   const ofAccount = update.budgetTokens !== undefined || update.period !== undefined;
   if (ofAccount && key.accountId !== ownAccountId(key.id)) {
@@ -45,7 +45,7 @@ export async function updateKey(
   const limits = caps && capLimits(caps, key.mode);
   const isNamed = Object.keys(changes).length > 0;
   if (!isNamed && limits === undefined) {
-    throw invalidInput("nothing to change was named");
+    throw invalidInput("nothing to change");
   }
   if (isNamed) await context.store.updateKey(key.id, changes);
   if (limits !== undefined) await context.store.setCaps({ keyId: key.id }, limits, context.clock.wallMs());
@@ -110,10 +110,10 @@ function capNamed(caps: readonly CapRecord[], which: string | undefined, prefix:
   const [only, ...others] = caps.filter((cap) => which === undefined || capName(cap) === which);
   if (only !== undefined && others.length === 0) return only;
   const names = caps.map(capName).join(", ");
-  const why = caps.length === 0 ? `${prefix} has no cap` : `name one of its caps: ${names}`;
+  const why = caps.length === 0 ? `${prefix} has no cap` : `pass one of its caps: ${names}`;
   throw invalidInput(why);
 }
 
 function revoked({ prefix }: KeyRecord): OperationRefusal {
-  return new OperationRefusal("wrong_status", `${prefix} is revoked, and stays so; create a new key instead`);
+  return new OperationRefusal("wrong_status", `${prefix} is revoked permanently; create a new key instead`);
 }

@@ -52,10 +52,10 @@ function checkModeFields(spec: KeySpec): void {
       throw invalidInput("a postpaid key is billed in credits; its mode is credit");
     }
     if (spec.creditNano === undefined) return;
-    throw invalidInput("a token-budget key has no credit; give it a budget instead");
+    throw invalidInput("a token-budget key has no credit; set a budget instead");
   }
   if (spec.budgetTokens != null) {
-    throw invalidInput("a credit key has no token budget; give it credit instead");
+    throw invalidInput("a credit key has no token budget; set credit instead");
   }
   if (spec.period !== undefined && spec.period !== "none") {
     throw invalidInput("a credit key has no budget period");

@@ -12,7 +12,7 @@ const pageSize = 500;
 export async function findKey({ store }: OperationContext, name: string): Promise<KeyRecord> {
   if (name.startsWith("slu_") && name.length > prefixLength) {
     const prefix = name.slice(0, prefixLength);
-    throw invalidInput(`that is a whole key, which is a secret; name it by its prefix instead: ${prefix}`);
+    throw invalidInput(`this is a full key, which is a secret; use its prefix instead: ${prefix}`);
   }
   const exact = await store.findKey(name);
   if (exact !== null) return exact;
@@ -21,7 +21,10 @@ export async function findKey({ store }: OperationContext, name: string): Promis
   if (only === undefined) {
     const rotated = await keyFormerlyNamed(store, name);
     if (rotated === null) throw unknownKey(name);
-    throw new OperationRefusal("unknown_key", `${name} has been rotated; its key is ${rotated.prefix} now`);
+    throw new OperationRefusal(
+      "unknown_key",
+      `${name} was rotated; the key's prefix is now ${rotated.prefix}`,
+    );
   }
   if (others.length > 0) throw new OperationRefusal("ambiguous_key", ambiguous(name, fitting));
   return only;
@@ -48,5 +51,5 @@ const mostNamed = 5;
 
 function ambiguous(name: string, fitting: readonly KeyRecord[]): string {
   const ids = fitting.slice(0, mostNamed).map(({ id }) => id);
-  return `"${name}" fits several keys; name one by its id: ${ids.join(", ")}${fitting.length > mostNamed ? ", …" : ""}`;
+  return `"${name}" matches several keys; use an id: ${ids.join(", ")}${fitting.length > mostNamed ? ", …" : ""}`;
 }

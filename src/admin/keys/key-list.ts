@@ -12,10 +12,10 @@ import { readActivity, summarizeKey, withRecentDays } from "./key-summary.ts";
 import { type KeyList, type KeyView, keyStatuses } from "./schema.ts";
 
 export const keyListQuery = Type.Object({
-  search: Type.Optional(text("A part of the label or the owner, or the beginning of the id or prefix.")),
+  search: Type.Optional(text("Part of the label or owner, or the start of the id or prefix.")),
   status: Type.Optional(oneOf(keyStatuses)),
   mode: Type.Optional(oneOf(keyModes)),
-  account: Type.Optional(text("Only those that draw on this account, by its id.")),
+  account: Type.Optional(text("Only keys billed to this account, by its id.")),
   sort: oneOf(["newest", "label", "owner", "expires"], "newest"),
   cursor: Type.Optional(Type.String()),
   limit: Type.Integer({ minimum: 1, maximum: 200, default: 50 }),

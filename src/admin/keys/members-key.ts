@@ -44,7 +44,7 @@ export function membersKey(
   }
   const [other] = Object.keys(others);
   if (other !== undefined) {
-    throw invalidInput(`your own key has a label and nothing else; leave out \`${other}\``);
+    throw invalidInput(`for your own key you can set only a label; remove \`${other}\``);
   }
   const nowMs = clock.wallMs();
   const active = [...keys.all()].filter((key) => owns(key) && effectiveStatus(key, nowMs) === "active");

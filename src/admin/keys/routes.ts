@@ -53,7 +53,7 @@ export const keyRoutes: readonly AdminRoute[] = [
   ),
   post(
     "/keys/:key/adjust",
-    "Correct the balance by an entry of its own",
+    "Correct the balance with a separate ledger entry",
     { body: adjustBody, answers: withEntry(keyViewSchema) },
     async (call) => {
       const entry = { ...call.body, amountNano: signedNano(call.body.amount) };
@@ -64,13 +64,13 @@ export const keyRoutes: readonly AdminRoute[] = [
   ),
   post(
     "/keys/:key/move",
-    "Let a key draw on another account",
+    "Bill a key to a different account",
     { body: moveBody, answers: keyViewSchema },
     async (call) => changed(call, "key.move", await moveKey(call.deps, keyName(call), call.body.account)),
   ),
   post(
     "/keys/:key/raise-cap",
-    "Raise a cap for its running period alone",
+    "Raise a cap for the current period only",
     { body: extendBody, answers: keyViewSchema },
     async (call) => changed(call, "key.raise_cap", await extendKey(call.deps, keyName(call), call.body)),
   ),

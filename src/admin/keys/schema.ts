@@ -19,12 +19,12 @@ export const contentLevel = nullable(oneOf(contentLevels));
 const tpmLimits = Type.Array(
   body({
     limit: Type.Integer({ minimum: 1, description: "Tokens per minute." }),
-    models: Type.Optional(nullable(text("A pattern, in which * stands for anything; null for all models."))),
+    models: Type.Optional(nullable(text("A name or pattern (`claude-*`); null for all models."))),
   }),
   { maxItems: maxTpmLimits },
 );
 
-const tags = Type.Record(Type.String(), Type.String(), { description: "By their names." });
+const tags = Type.Record(Type.String(), Type.String(), { description: "Values by tag name." });
 
 /** How each kind of attribute is written. */
 const attributeKinds = {
@@ -65,10 +65,10 @@ export const budgetStanding = Type.Object({
 });
 
 export const capView = Type.Object({
-  limit: figure("Credits or tokens; with what it is raised by in this period."),
-  raised_by: figure("The part of the limit that is for the running period alone."),
+  limit: figure("Credits or tokens, including `raised_by`."),
+  raised_by: figure("The part of the limit that applies only to the current period."),
   period: oneOf(capPeriods),
-  models: nullable(text("A pattern, in which * stands for anything.")),
+  models: nullable(text("A name or pattern (`claude-*`); null for all models.")),
   used: Type.Number(),
   resets_at: nullable(moment),
 });
@@ -82,29 +82,29 @@ export const capsBody = Type.Array(
     period: oneOf(capPeriods),
     models: Type.Optional(capView.properties.models),
   }),
-  { description: "Takes the place of all caps; empty takes them away." },
+  { description: "Replaces all caps; an empty list removes them." },
 );
 export type CapsBody = Static<typeof capsBody>;
 
 const keyFields = {
   id: Type.String(),
-  account: text("The id of the account that it draws on."),
+  account: text("The id of the account that the key is billed to."),
   prefix: text("The first characters of the key; not secret."),
   mode: oneOf(keyModes),
   status: oneOf(keyStatuses),
   ...shownAttributes,
   caps: Type.Array(capView),
-  postpaid: flag("Its account is postpaid: caps are the only limit."),
+  postpaid: flag("The account is postpaid: caps are the only limit."),
   account_status: oneOf(accountStatuses),
   account_caps: Type.Array(capView, {
-    description: "Of its account: for all keys together that draw on it.",
+    description: "Caps of the account, shared by all its keys.",
   }),
   created_at: moment,
   previous_secret_until: nullable(moment),
   credit: nullable(creditStanding),
   budget: nullable(budgetStanding),
   reserved: figure("Reserved by requests in progress: credits, or tokens of a budget."),
-  lifetime_spend: figure("Credits that it has spent itself, whichever account paid."),
+  lifetime_spend: figure("Credits spent by this key, on any account."),
   recorded_requests: count,
   input_tokens: count,
   output_tokens: count,
@@ -123,7 +123,7 @@ export type KeyView = Static<typeof keyView>;
 const listedKeyView = Type.Object({
   ...keyFields,
   recent: Type.Array(Type.Number(), {
-    description: "What it spent on each of the last 14 days, oldest first: credits, or tokens of a budget.",
+    description: "Spend on each of the last 14 days, oldest first: credits, or tokens of a budget.",
   }),
 });
 export type ListedKeyView = Static<typeof listedKeyView>;
@@ -137,7 +137,7 @@ export type KeyList = Static<typeof keyList>;
 
 export const issuedKeyView = Type.Object({
   ...keyFields,
-  key: text("The secret. This answer is the only one that ever carries it."),
+  key: text("The secret, returned only in this response."),
 });
 export type IssuedKeyView = Static<typeof issuedKeyView>;
 
@@ -149,7 +149,9 @@ export const billedAfterwards = flag("Postpaid: no balance is needed.");
 
 export const newKeyBody = body({
   mode: Type.Optional(oneOf(keyModes)),
-  account: Type.Optional(text("The id or label of the account that it draws on; absent: one of its own.")),
+  account: Type.Optional(
+    text("The id or label of the account to bill. Absent: the key gets its own account."),
+  ),
   credit: Type.Optional(openingCredit),
   postpaid: Type.Optional(billedAfterwards),
   ...keyChangesBody.properties,
@@ -161,9 +163,9 @@ export const moveBody = body({
 });
 
 export const extendBody = body({
-  amount: Type.Number({ exclusiveMinimum: 0, description: "Credits or tokens, for the running period." }),
-  cap: Type.Optional(text("Which cap, where it has several: `month`, `week:claude-opus-*`.")),
-  note: Type.String({ minLength: 1, description: "Why; kept in the audit log." }),
+  amount: Type.Number({ exclusiveMinimum: 0, description: "Credits or tokens, for the current period." }),
+  cap: Type.Optional(text("The cap to raise, if there are several: `month`, `week:claude-opus-*`.")),
+  note: Type.String({ minLength: 1, description: "The reason, for the audit log." }),
 });
 export type ExtendBody = Static<typeof extendBody>;
 
@@ -183,14 +185,14 @@ export const keyStatusView = Type.Object({
 
 export const topUpBody = body({
   amount: Type.Number({ exclusiveMinimum: 0, description: "Credits." }),
-  reference: Type.Optional(nullable(text("The same reference again adds nothing: a retry is safe."))),
+  reference: Type.Optional(nullable(text("A repeated reference adds nothing, so retries are safe."))),
   note: Type.Optional(nullable(Type.String())),
 });
 
 export const adjustBody = body({
-  amount: figure("Credits: above 0 adds, below 0 takes away."),
-  note: Type.String({ minLength: 1, description: "Why; kept with the ledger entry." }),
-  reference: Type.Optional(nullable(text("The same reference again changes nothing: a retry is safe."))),
+  amount: figure("Credits; negative to subtract."),
+  note: Type.String({ minLength: 1, description: "The reason, stored with the ledger entry." }),
+  reference: Type.Optional(nullable(text("A repeated reference changes nothing, so retries are safe."))),
 });
 
 export const rotateBody = body({

@@ -45,7 +45,7 @@ export function tailResponse(
           leave();
           controller.close();
         };
-        send(": the last exchanges follow, then new ones as they end\n\n");
+        send(": recent requests follow, then new ones as they end\n\n");
         for (const line of feed.join(listener, end)) listener(line);
       },
       cancel() {

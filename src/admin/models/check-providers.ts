@@ -41,7 +41,7 @@ interface Target {
   readonly deployment: DeploymentSettings | null;
 }
 
-const notAsked = "no model that generates uses it, so nothing was asked";
+const notAsked = "skipped: no LLM uses this provider";
 
 function generates({ serves }: ModelSettings): boolean {
   return serves.includes("generation");
@@ -142,7 +142,7 @@ function problemWith(
 ): string | null {
   const body = parseObject(text);
   if (status === 200) {
-    if (body === null) return "it answered with something that is not JSON; check base_url";
+    if (body === null) return "the response is not JSON; check base_url";
     return body["error"] == null ? null : shortened(readErrorObject(body).message);
   }
   const answer = { head, text, receivedAtMs: Date.now() };
@@ -159,11 +159,11 @@ function shortened(message: string): string {
 
 function usualAdvice(status: number, about: ProviderErrorSubject | undefined): string {
   if (status === 402 || about === "unpaid")
-    return "its account has no credit left, or has reached its spending limit; see the provider's billing page";
+    return "the account is out of credit or over its spending limit; see the provider's billing page";
   if (status === 401 || status === 403) return "check api_key";
   if (status === 404 || (status >= 300 && status < 400)) return "check base_url and upstream_model";
-  if (status === 429) return "its quota or rate limit is used up";
-  return status >= 500 ? "the provider has trouble; try again later" : "check upstream_model and dialects";
+  if (status === 429) return "the account is over its quota or rate limit";
+  return status >= 500 ? "the provider has a problem; try again later" : "check upstream_model and dialects";
 }
 
 function unreachable(error: unknown): string {

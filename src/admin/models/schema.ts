@@ -14,7 +14,10 @@ const tokenRates = {
 };
 
 const longContext = Type.Object({
-  above: Type.Integer({ minimum: 1, description: "Input tokens. Calls with more cost these prices." }),
+  above: Type.Integer({
+    minimum: 1,
+    description: "Input tokens. Requests with more are billed at these prices.",
+  }),
   ...tokenRates,
 });
 
@@ -45,26 +48,27 @@ export type PriceView = Static<typeof priceView>;
 
 const healthView = Type.Object({
   state: oneOf(["closed", "open", "half_open", "cooling"]),
-  wait_ms: Type.Number({ minimum: 0, description: "Until it is asked again; 0 when now." }),
+  wait_ms: Type.Number({
+    minimum: 0,
+    description: "Time until the next attempt; 0 if it can be called now.",
+  }),
   in_flight: count,
-  alarm: nullable(
-    text("Why it needs attention, such as `billing`; null after the next successful response."),
-  ),
+  alarm: nullable(text("Why it needs attention, such as `billing`. Null after a successful response.")),
   failing: nullable(
     Type.Object(
       {
         since: moment,
         at: moment,
-        failure: text("What its last call failed with, such as `status_500`."),
-        last_error: nullable(text("What the provider said last.")),
+        failure: text("The failure of the last call, such as `status_500`."),
+        last_error: nullable(text("The provider's last error message.")),
       },
-      { description: "Its last error; null once it has answered again." },
+      { description: "The last error; null after a successful response." },
     ),
   ),
   recent_attempts: counted("Within the last 30 seconds."),
   recent_failures: count,
   keys: count,
-  keys_ready: counted("Credentials that are not resting."),
+  keys_ready: counted("Credentials not in cooldown."),
 });
 
 const deploymentView = Type.Object({
@@ -72,7 +76,7 @@ const deploymentView = Type.Object({
   provider: Type.String(),
   upstream_model: Type.String(),
   dialects: Type.Array(Type.String(), {
-    description: "What it is spoken to in: the client's own dialect if it is among them, else the richest.",
+    description: "Supported dialects. The client's own is used if listed, else the richest.",
   }),
   priority: Type.Integer(),
   weight: Type.Integer(),
@@ -90,7 +94,7 @@ export const modelView = Type.Object({
   provider: Type.String(),
   public: Type.Boolean(),
   free: Type.Boolean(),
-  serves: Type.Array(oneOf(modelUses), { description: "What it may be asked for." }),
+  serves: Type.Array(oneOf(modelUses), { description: "What the model can be used for." }),
   context_window: nullable(count),
   max_output_tokens: nullable(count),
   price: nullable(priceView),
@@ -102,7 +106,7 @@ export const modelView = Type.Object({
 });
 export type ModelView = Static<typeof modelView>;
 
-export const modelCheckBody = body({ model: Type.Optional(text("Ask every deployment of this model.")) });
+export const modelCheckBody = body({ model: Type.Optional(text("Check every deployment of this model.")) });
 
 export const modelCheckView = Type.Object({
   provider: Type.String(),
@@ -112,8 +116,8 @@ export const modelCheckView = Type.Object({
     Type.Integer({ minimum: 1, description: "Which key of the provider's pool; null without one." }),
   ),
   ok: Type.Boolean(),
-  status: nullable(Type.Integer({ description: "Null if no answer came." })),
+  status: nullable(Type.Integer({ description: "Null without a response." })),
   took_ms: count,
-  problem: nullable(text("What is wrong, and what to do.")),
+  problem: nullable(text("The problem and what to do.")),
 });
 export type ModelCheckView = Static<typeof modelCheckView>;

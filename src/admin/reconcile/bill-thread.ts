@@ -37,7 +37,7 @@ export class BillThread {
     this.#thread = new IdleThread({
       start,
       onMessage: ({ data }: MessageEvent<ReconcileReply>) => this.#reply?.resolve(data),
-      onStop: () => this.#reply?.reject(new Error("the thread that compares bills has ended")),
+      onStop: () => this.#reply?.reject(new Error("the reconcile thread has stopped")),
       isBusy: () => this.#gate.inside > 0,
     });
   }
@@ -71,7 +71,7 @@ export class BillThread {
       signal.throwIfAborted();
       sums += attempts.length;
       if (sums > maxSums) {
-        throw invalidInput(`the ledger has more than ${maxSums} sums of these days; choose fewer days`);
+        throw invalidInput(`the ledger has more than ${maxSums} totals for these days; choose fewer days`);
       }
       this.#post({ type: "attempts", attempts });
     }

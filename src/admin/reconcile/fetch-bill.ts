@@ -29,7 +29,7 @@ export async function fetchBill(
   const { usageReports } = vendorOf(provider.kind);
   if (usageReports === undefined) {
     throw new UnreadableReport(
-      `A provider of the kind "${provider.kind}" cannot be asked for its bill. Save it as a file, and name that.`,
+      `A provider of the kind "${provider.kind}" has no usage report that Sluice can fetch. Save the report as a file and pass that.`,
     );
   }
   const headers = usageReports.headers(adminKey);

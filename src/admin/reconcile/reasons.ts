@@ -56,13 +56,13 @@ export function reasonsOf(row: Differing): readonly Reason[] {
 const otherPrices: Reason = {
   kind: "price_mismatch",
   calls: null,
-  text: "The tokens do not explain it: the configured prices differ from what the provider charges (discounts, tiers, tools, or a margin).",
+  text: "The token counts match, so the configured prices differ from the provider's (discounts, tiers, tools or a markup).",
 };
 
 const otherFigures: Reason = {
   kind: "usage_mismatch",
   calls: null,
-  text: "The number of calls is equal: the provider bills other tokens than it reported with its responses.",
+  text: "The number of requests matches: the provider bills different token counts than its responses reported.",
 };
 
 function pastTheGateway(calls: number | null): Reason {

@@ -33,11 +33,11 @@ export function reconciliation(
     throw invalidInput(`There is no provider "${provider}"; the configuration has ${known || "none"}.`);
   }
   const lines = bill.lines.filter(({ day }) => day >= fromDay && day <= throughDay);
-  if (bill.tells.size === 0) throw invalidInput("The bill has no lines, so there is nothing to compare.");
+  if (bill.tells.size === 0) throw invalidInput("The report has no lines, so there is nothing to compare.");
   if (lines.length === 0) {
     const range = `${dateOfDay(fromDay)} to ${dateOfDay(throughDay)}`;
     throw invalidInput(
-      `None of the bill's ${bill.lines.length} lines is of ${range}; name its days with from and to.`,
+      `None of the report's ${bill.lines.length} lines is in ${range}. Set \`from\` and \`to\` to its days.`,
     );
   }
   const sides = { bill: { ...bill, lines }, attempts, microUsdPerCredit, tolerance: tolerance / 100 };
@@ -63,7 +63,7 @@ export function reconciliation(
 
 function tooManyRows(rows: number, maxRows: number): OperationRefusal {
   return invalidInput(
-    `the bill and the ledger have ${plural(rows, "line")} by day and model, and at most ${count(maxRows)} are compared at once; choose fewer days`,
+    `the report and the ledger have ${plural(rows, "line")} by day and model, more than the limit of ${count(maxRows)}; choose fewer days`,
   );
 }
 

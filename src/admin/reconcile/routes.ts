@@ -10,7 +10,7 @@ export function reconcileRoutes(thread = new BillThread()): readonly AdminRoute[
   return [
     postBytes(
       "/reconcile",
-      "Hold what a provider has billed against the ledger",
+      "Compare the ledger with a provider's usage report",
       {
         // It changes nothing.
         role: "viewer",

@@ -8,7 +8,7 @@ const billed = Type.Optional(count);
 
 const billedFigures = body({
   date,
-  model: Type.Optional(Type.String({ minLength: 1, description: "Missing: all models of the day." })),
+  model: Type.Optional(Type.String({ minLength: 1, description: "Absent: all models of the day." })),
   requests: billed,
   input: billed,
   cached: billed,
@@ -26,17 +26,17 @@ export const reconcileBody = body({
   files: Type.Optional(
     Type.Array(Type.String(), {
       maxItems: 100,
-      description: "The texts of saved reports of OpenAI or Anthropic, page by page, and of CSV tables.",
+      description: "Contents of saved OpenAI or Anthropic reports, one per page, or of CSV tables.",
     }),
   ),
-  figures: Type.Optional(Type.Array(billedFigures, { description: "What was billed, in place of files." })),
+  figures: Type.Optional(Type.Array(billedFigures, { description: "Billed amounts, instead of files." })),
 });
 export type ReconcileBody = Static<typeof reconcileBody>;
 
 const comparedFigure = Type.Object({
-  billed: nullable(figure("Null if the bill does not tell it.")),
+  billed: nullable(figure("Null if the report does not include it.")),
   ledger: Type.Number(),
-  difference: nullable(figure("What was billed without what the ledger has.")),
+  difference: nullable(figure("Billed minus ledger.")),
 });
 export type ComparedFigureView = Static<typeof comparedFigure>;
 
@@ -51,14 +51,14 @@ const figures = {
 
 const reconciledRowView = Type.Object({
   date,
-  model: nullable(text("Null where the bill does not tell models apart.")),
+  model: nullable(text("Null if the report has no breakdown by model.")),
   ...figures,
   differing: Type.Array(Type.String(), {
-    description: "The figures that differ by more than the tolerance.",
+    description: "Fields that differ by more than the tolerance.",
   }),
   reasons: Type.Array(
     Type.Object({ reason: oneOf(reasonKinds), calls: nullable(count), text: Type.String() }),
-    { description: "The likely ones." },
+    { description: "Likely reasons." },
   ),
 });
 export type ReconciledRowView = Static<typeof reconciledRowView>;

@@ -30,7 +30,9 @@ import { dimensionWords, namesOfGroups, readDimensions, usageReport } from "./us
 const maxGroups = 1_000;
 
 const limit = Type.Integer({ minimum: 1, maximum: 500, default: 50 });
-const cursor = Type.Optional(Type.Integer({ minimum: 1, description: "`next_cursor` of the page before." }));
+const cursor = Type.Optional(
+  Type.Integer({ minimum: 1, description: "`next_cursor` of the previous page." }),
+);
 const key = Type.Optional(text("A key's id, prefix or unique label."));
 
 const exchangeQuery = Type.Object({
@@ -53,7 +55,7 @@ const exchangeQuery = Type.Object({
   since: Type.Optional(when),
   until: Type.Optional(when),
   cursor: Type.Optional(
-    Type.String({ pattern: "^\\d{1,15}\\.\\d{1,15}$", description: "`next_cursor` of the page before." }),
+    Type.String({ pattern: "^\\d{1,15}\\.\\d{1,15}$", description: "`next_cursor` of the previous page." }),
   ),
   limit,
 });
@@ -65,13 +67,13 @@ const entryQuery = Type.Object({ key, account, kind: Type.Optional(oneOf(entryKi
 const usageQuery = Type.Object({
   by: Type.String({
     default: "day",
-    description: `One of ${dimensionNames.join(", ")}; or several of them with commas between, such as \`key,model\`.`,
+    description: `One of ${dimensionNames.join(", ")}; or several separated by commas, such as \`key,model\`.`,
   }),
   since: Type.Optional(when),
   until: Type.Optional(when),
   key,
-  account: Type.Optional(text("Only what this account paid for, by its id.")),
-  cursor: Type.Optional(Type.Integer({ minimum: 1, description: "`next_cursor` of the page before." })),
+  account: Type.Optional(text("Only requests billed to this account, by its id.")),
+  cursor: Type.Optional(Type.Integer({ minimum: 1, description: "`next_cursor` of the previous page." })),
   limit: Type.Integer({ minimum: 1, maximum: maxGroups, default: maxGroups }),
 });
 
@@ -91,7 +93,7 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
   return [
     get(
       "/overview",
-      "Totals and charts of a time",
+      "Totals and charts for a time range",
       { query: overviewQuery, answers: overviewView },
       async ({ query }) => {
         await deps.flushRequestLog();
@@ -100,13 +102,13 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
     ),
     get(
       "/setup",
-      "What is left to set up on a new gateway, with the command for each",
+      "List the remaining setup steps of a new gateway, with a command for each",
       { answers: listOf(setupStepView) },
       async () => ({ data: await stepsOfSetup() }),
     ),
     get(
       "/usage",
-      "Usage added up",
+      "Report usage by time, key, model or other dimensions",
       { role: "member", query: usageQuery, answers: usageView, isReport: true },
       async ({ query: { by, since, until, key, account, cursor: skip, limit }, request: { signal } }) => {
         await deps.flushRequestLog();
@@ -123,7 +125,7 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
     ),
     get(
       "/requests",
-      "Exchanges, newest first",
+      "List requests, newest first",
       { role: "member", query: exchangeQuery, answers: pageOf(exchangeView) },
       async ({ query: { key, since, until, user, session, tag, ...filters } }) => {
         await deps.flushRequestLog();
@@ -137,11 +139,16 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
     ),
     get(
       "/requests/:id",
-      "An exchange: why it ended as it did, its attempts and its ledger entries",
+      "Show a request: its outcome explained, attempts and ledger entries",
       {
         role: "member",
         query: Type.Object({
-          entry: Type.Optional(Type.Integer({ minimum: 1, description: "Where to look; makes it instant." })),
+          entry: Type.Optional(
+            Type.Integer({
+              minimum: 1,
+              description: "The `entry` of the request in a list. Speeds up the lookup of old requests.",
+            }),
+          ),
         }),
         answers: exchangeDetailView,
       },
@@ -152,7 +159,8 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
           return caller.role !== "member" || (of !== null && caller.owns(of));
         };
         const found = await findExchange(deps.store, params["id"] ?? "", query.entry ?? null, isShown);
-        if (found === null) throw notFound("such exchange: it is unknown, or was pruned");
+        if (found === null)
+          throw notFound("request with this id; it may have been deleted (see `[retention]`)");
         const key = keyOf(found.filed.exchange?.keyId ?? "");
         const view = key && (await keyView(deps, key));
         return exchangeDetailDocument(
@@ -166,7 +174,7 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
     ),
     get(
       "/entries",
-      "Ledger entries, newest first",
+      "List ledger entries, newest first",
       { role: "member", query: entryQuery, answers: pageOf(entryView) },
       async ({ query: { key, account, cursor, ...filters } }) => {
         const accountId = account === undefined ? undefined : (await findAccount(deps, account)).id;
@@ -178,11 +186,11 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
     ),
     get(
       "/statement",
-      "What a month was charged and paid, to the last digit",
+      "Monthly account statement",
       { query: statementQuery, answers: statementView, isReport: true },
       ({ query }) => statementOf(deps, query),
     ),
-    get("/models", "Models and the health of their deployments", { answers: pageOf(modelView) }, () => ({
+    get("/models", "List models and the health of their deployments", { answers: pageOf(modelView) }, () => ({
       data: modelViews(deps),
       next_cursor: null,
     })),

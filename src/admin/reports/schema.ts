@@ -4,12 +4,12 @@ import { count, counted, durationMs, figure, moment, nullable, oneOf, text } fro
 /** One definition of each figure, wherever it is shown. The table in docs/usage-reports.md matches it. */
 const sums = {
   recorded_requests: counted(
-    "Requests with a usage record: completed, or failed after content had begun. Rejected and cancelled requests have none.",
+    "Requests with a usage record: completed, or failed after the response had started. Rejected and cancelled requests have none.",
   ),
   completed: count,
-  failed: counted("Failed with a 5xx, or interrupted after the response had begun."),
+  failed: counted("Failed with a 5xx, or after the response had started."),
   rejected: counted("Rejected with a 4xx."),
-  cancelled: counted("The client left."),
+  cancelled: counted("The client disconnected."),
   interrupted: counted("The process ended; charged at the next start."),
   error_rate: nullable(
     Type.Number({ minimum: 0, maximum: 1, description: "`failed` among `completed` and `failed`." }),
@@ -20,16 +20,16 @@ const sums = {
     Type.Number({ minimum: 0, maximum: 1, description: "`cached_input_tokens` among `input_tokens`." }),
   ),
   output_tokens: count,
-  spend: figure("Credits: the sum of the ledger's charges, cancelled calls included."),
-  cancelled_spend: figure("The part of `spend` that cancelled calls were charged."),
-  interrupted_spend: figure("The part of `spend` that interrupted calls were charged."),
-  spend_tokens: figure("Tokens charged to budgets; the same sum for token-budget keys."),
-  list_cost: figure("Credits that the use of token-budget keys would have cost. It is not part of `spend`."),
-  cache_savings: figure("Credits saved by the providers' caches; at list prices for token-budget keys."),
+  spend: figure("Credits: total of the ledger's charges, including cancelled requests."),
+  cancelled_spend: figure("The part of `spend` for cancelled requests."),
+  interrupted_spend: figure("The part of `spend` for interrupted requests."),
+  spend_tokens: figure("Tokens charged to token budgets."),
+  list_cost: figure("Cost of token-budget usage at list price, in credits. Not part of `spend`."),
+  cache_savings: figure("Credits saved by provider caches; at list price for token-budget keys."),
   overrun: figure(
-    "Credits above the hold that were not charged, because a prepaid balance or a cap had no more.",
+    "Credits above the hold that were not charged, because a prepaid balance or cap was used up.",
   ),
-  overrun_tokens: figure("The same for token budgets."),
+  overrun_tokens: figure("Tokens above the hold that were not charged, because a token budget was used up."),
   recovered_attempts: counted(
     "Failed attempts of requests that completed by retry or failover, for the provider that failed.",
   ),
@@ -50,11 +50,9 @@ export type SumsView = Static<typeof sumsView>;
 
 const usageRowView = Type.Object({
   group: nullable(
-    text(
-      "A time, an id, a model or whatever it is grouped by; null where there is none, or for several at once.",
-    ),
+    text("The value of the dimension; null if there is none, or several dimensions were requested."),
   ),
-  name: text("What people call it: for keys and accounts the label."),
+  name: text("Display name; the label for keys and accounts."),
   groups: Type.Optional(
     Type.Record(Type.String(), nullable(Type.String()), { description: "The value of each dimension." }),
   ),
@@ -63,12 +61,12 @@ const usageRowView = Type.Object({
 export type UsageRowView = Static<typeof usageRowView>;
 
 export const usageView = Type.Object({
-  by: text("The dimensions, with commas between them."),
+  by: text("The dimensions, separated by commas."),
   since: moment,
   until: moment,
   data: Type.Array(usageRowView),
-  total: Type.Object(sums, { description: "Of all groups, also those on other pages." }),
-  next_cursor: nullable(text("Where the next page begins; null on the last.")),
+  total: Type.Object(sums, { description: "Total over all groups, including other pages." }),
+  next_cursor: nullable(text("Pass it as `cursor` to get the next page; null on the last.")),
 });
 export type UsageView = Static<typeof usageView>;
 
@@ -99,7 +97,7 @@ export const overviewView = Type.Object({
   step_seconds: Type.Integer(),
   points: Type.Array(overviewPointView),
   totals: sumsView,
-  before: Type.Object(sums, { description: "The same length of time before, to compare with." }),
+  before: Type.Object(sums, { description: "The preceding range of the same length, for comparison." }),
   top_models: Type.Array(usageRowView),
   top_keys: Type.Array(usageRowView),
   in_flight: count,

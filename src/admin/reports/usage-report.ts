@@ -70,7 +70,7 @@ function rowDocument(
 
 const mostDimensions = 3;
 
-export const dimensionWords = `one of ${dimensionNames.join(", ")}, or up to ${mostDimensions} of them with commas between`;
+export const dimensionWords = `one of ${dimensionNames.join(", ")}, or up to ${mostDimensions} of them separated by commas`;
 
 /** `key,model`; null if it is none of these. */
 export function readDimensions(text: string): readonly string[] | null {

@@ -8,22 +8,21 @@ import { limitAdvice } from "./limit-advice.ts";
 /** What the operator can do, by the code that the client got, where the key does not matter. */
 const byCode: Readonly<Record<string, string>> = {
   model_not_found:
-    "`sluice models list` shows the models that there are, and which are left out for want of a provider's key.",
-  service_unavailable:
-    "The provider has more to do than it can; another deployment of the model would take over from it.",
-  internal_error: "The log has the cause, under the request's id.",
+    "`sluice models list` shows the served models and those skipped because a provider's key is missing.",
+  service_unavailable: "The provider is overloaded. Add a second deployment of the model to fail over to.",
+  internal_error: "The gateway's log has the cause under this request id.",
 };
 
 /** The same for the codes that depend on the key. */
 const byKey: Readonly<Record<string, (exchange: ListedExchange, key: KeySummary) => string | null>> = {
   rate_limit_exceeded: (_, { prefix, rpm_limit: limit }) =>
     limit === null
-      ? "The client can send it again after the time in Retry-After."
-      : `The client can send it again after the time in Retry-After. \`sluice keys update ${prefix} --rpm ${2 * limit}\` doubles the key's rate limit.`,
+      ? "The client can retry after the time in `Retry-After`."
+      : `The client can retry after the time in \`Retry-After\`. \`sluice keys update ${prefix} --rpm ${2 * limit}\` doubles the key's rate limit.`,
   limit_reached: limitAdvice,
   insufficient_credit: limitAdvice,
   balance_temporarily_reserved: (exchange, key) =>
-    `Other requests in flight had reserved the rest, and have ended or will soon. ${limitAdvice(exchange, key)}`,
+    `Other requests in progress had reserved the rest. Retry once they finish. ${limitAdvice(exchange, key)}`,
   key_disabled: (exchange, key) => statusAdvice(key) ?? modelAdvice(exchange, key),
   key_expired: (_, key) => statusAdvice(key),
   invalid_credentials: (_, key) => statusAdvice(key),
@@ -38,10 +37,10 @@ function statusAdvice({ status, prefix, account, account_status: accountStatus }
     case "expired":
       return `\`sluice keys update ${prefix} --expires 30d\` makes the key valid for another 30 days.`;
     case "revoked":
-      return "A revoked key stays revoked: create a new one.";
+      return "A revoked key cannot be enabled again. Create a new one.";
     case "active":
       return accountStatus === "closed"
-        ? `The account ${account} is closed, and stays closed: create another one, and move the key there with \`sluice keys move ${prefix} --account\`.`
+        ? `The account ${account} is permanently closed. Create a new account and move the key there with \`sluice keys move ${prefix} --account\`.`
         : null;
   }
 }
@@ -64,9 +63,9 @@ function modelAdvice(
 /** What the gateway has ended by itself, whatever the provider was doing. */
 const byMessage: Readonly<Record<string, string>> = {
   [shuttingDown]:
-    "The client may send it again; `server.shutdown_grace` says how long a stop waits for what is under way.",
+    "The client can retry. `server.shutdown_grace` sets how long a shutdown waits for requests in progress.",
   [tookTooLong]:
-    "`timeouts` of the provider and `server.request_timeout` say how long it may take; `sluice models check` tries each provider.",
+    "The provider's `timeouts` and `server.request_timeout` set the limits. `sluice models check` calls each provider.",
 };
 
 /** What an attempt failed for, whatever its status. */
@@ -74,27 +73,26 @@ const byFailure: Readonly<Record<string, string>> = {
   expired_certificate:
     "The provider's certificate has expired. The provider must renew it, unless the clock of this machine is wrong.",
   bad_certificate:
-    "The provider's certificate is not trusted here; `sluice models check` says why. NODE_EXTRA_CA_CERTS names a file of more authorities.",
+    "The provider's certificate is not trusted; `sluice models check` shows why. To trust its authority, set NODE_EXTRA_CA_CERTS to a file with it.",
   billing:
-    "The account that the provider's `api_key` belongs to has no credit left, or has reached its spending limit: see the provider's billing page.",
+    "The provider account is out of credit or over its spending limit. See the provider's billing page.",
 };
 
 /** What the provider's status says about our account there. */
 const byProviderStatus: Readonly<Record<number, string>> = {
-  401: "The provider does not accept the credential: check its `api_key`.",
-  403: "The provider does not let this credential do that: check the account that its `api_key` belongs to.",
-  404: "The provider does not know the model under this name, or the address is wrong: check `upstream_model` and `base_url`.",
-  429: "The provider limits the account: ask it for more, or add another deployment.",
+  401: "The provider rejected the credential. Check its `api_key`.",
+  403: "The provider's account does not permit this request. Check the permissions of its `api_key`.",
+  404: "The provider does not know this model, or the address is wrong. Check `upstream_model` and `base_url`.",
+  429: "The provider rate limits the account. Request a higher limit, or add a second deployment.",
 };
 
 const unreached =
-  "Check the provider's `base_url` and the network between; `sluice models check` tries each provider.";
-const nobodyAsked =
-  "Nothing was wrong with the request. The failures just before it tell what the provider said, if one stood in the way.";
+  "Check the provider's `base_url` and the network. `sluice models check` calls each provider.";
+const nobodyAsked = "The request itself was valid. See the failures just before it for the provider's error.";
 
 /** The vendor may have it, and the catalog not. */
 function lineToAdd(model: string): string {
-  return `If a provider has it, add [[models]] with id = "${model}", its provider and its price; \`sluice models discover\` lists what each provider has.`;
+  return `If a provider offers it, add [[models]] with id = "${model}", its provider and its price; \`sluice models discover\` lists what each provider has.`;
 }
 
 /** Null if there is nothing to do, or nothing known that would help. */

@@ -13,7 +13,7 @@ export function explainExchange(
   const sentences = [ending(exchange, attempts, entries), ...attempts.map(attemptSentence)];
   if (exchange.alike > 0) {
     sentences.push(
-      `${exchange.alike} more like it ended within the same second; they are counted, but not kept one by one.`,
+      `${exchange.alike} more like it ended within the same second. They are counted, but not stored individually.`,
     );
   }
   const advice = adviceFor(exchange, attempts, key);
@@ -29,9 +29,9 @@ function explainEntry(outcome: string | null): string {
 }
 
 const allowance =
-  "Such calls are free up to 0.10 credits (10,000 tokens) of input, or 1% of the account's charges of the last 24 hours.";
+  "Abandoned requests are free up to 0.10 credits (10,000 tokens) of input, or 1% of the account's charges in the last 24 hours.";
 const allowanceUsedUp =
-  "Its input was charged, because the account had used up its allowance for such calls: 0.10 credits (10,000 tokens), or 1% of its charges of the last 24 hours.";
+  "Its input was charged, because the account had used up its allowance for abandoned requests: 0.10 credits (10,000 tokens), or 1% of its charges in the last 24 hours.";
 
 function isChargeOfInput({ kind, basis, quantities }: Entry): boolean {
   return (
@@ -40,7 +40,7 @@ function isChargeOfInput({ kind, basis, quantities }: Entry): boolean {
 }
 
 const interrupted =
-  "The gateway's process ended while it ran. What it had produced by then was charged at the next start.";
+  "The gateway process ended during the request. The output produced by then was charged at the next start.";
 
 function ending(
   exchange: ListedExchange,
@@ -91,8 +91,8 @@ function asked(attempts: readonly AttemptRecord[]): string {
 }
 
 const nextSteps = {
-  retry: "It was tried again.",
-  other_key: "It was tried again with another credential of the provider.",
+  retry: "It was retried.",
+  other_key: "It was retried with a different credential of the provider.",
   next_deployment: "The next deployment was tried.",
   ended: "",
 } as const;

@@ -54,7 +54,7 @@ export type AskedLabels = { readonly [Name in "user" | "session" | "tag"]?: stri
 export function askedLabels({ user, session, tag }: AskedLabels): Readonly<Record<string, string>> {
   const [name = "", ...value] = tag?.split("=") ?? [];
   if (tag !== undefined && (name === "" || value.length === 0))
-    throw invalidInput(`a tag is a name and a value, such as project=atlas; not "${tag}"`);
+    throw invalidInput(`a tag must be a name and a value, such as project=atlas, not "${tag}"`);
   return {
     ...(user === undefined ? {} : { user }),
     ...(session === undefined ? {} : { session }),

@@ -16,7 +16,7 @@ export function limitAdvice(exchange: DeniedExchange, key: KeySummary): string {
   const needed = exchange.needed ?? 1;
   if (needed >= unaffordableNano) return "No balance is large enough; lower `max_tokens`.";
   const commands = commandsFor(key, { ...exchange, needed });
-  if (commands.length === 0) return "The limits leave enough for it now: send it again.";
+  if (commands.length === 0) return "The limits now allow it: retry.";
   return `To let it through: ${commands.map((each) => `\`${each}\``).join(" and ")}. A lower \`max_tokens\` needs less.`;
 }
 

@@ -19,12 +19,12 @@ const chargedUnits = nullable(
 export const exchangeView = Type.Object({
   id: text("The `x-request-id` of its response."),
   entry: nullable(
-    Type.Integer({ description: "Its place in the ledger; finding an old exchange by it is instant." }),
+    Type.Integer({ description: "Its ledger entry. Pass it as `entry` to look up an old request quickly." }),
   ),
-  at: Type.String({ format: "date-time", description: "When it began, ISO 8601 in UTC." }),
+  at: Type.String({ format: "date-time", description: "Start of the request, ISO 8601 in UTC." }),
   ended_at: Type.String({
     format: "date-time",
-    description: "When it ended, which is when reports count it.",
+    description: "End of the request. Reports count it at this time.",
   }),
   key_id: Type.String(),
   key_prefix: Type.String(),
@@ -41,7 +41,7 @@ export const exchangeView = Type.Object({
   ),
   code: nullable(text("The error's code.")),
   message: nullable(text("The error message that the client got.")),
-  alike: counted("How many more of the same kind ended within that second and are counted with this one."),
+  alike: counted("Number of identical outcomes in the same second that are counted with this one."),
   input_tokens: count,
   cached_input_tokens: count,
   cache_write_tokens: count,
@@ -52,13 +52,13 @@ export const exchangeView = Type.Object({
   charged: figure("What was charged, in `unit`."),
   unit: oneOf(["credits", "tokens"]),
   cost: figure("`charged` of a credit key; 0 for a token-budget key."),
-  list_cost: nullable(figure("Credits that the use of a token-budget key would have cost.")),
+  list_cost: nullable(figure("Cost at list price in credits, for a token-budget key.")),
   first_byte_ms: nullable(durationMs),
   total_ms: nullable(durationMs),
   attempts: count,
-  user: nullable(text("Whom the client asked for.")),
-  session: nullable(text("The client's name for the conversation.")),
-  tags: Type.Record(Type.String(), Type.String(), { description: "Of the header `x-sluice-tags`." }),
+  user: nullable(text("The end user that the client sent.")),
+  session: nullable(text("The conversation id that the client sent.")),
+  tags: Type.Record(Type.String(), Type.String(), { description: "From the header `x-sluice-tags`." }),
   affinity: oneOf(["conversation", "none"]),
 });
 export type ExchangeView = Static<typeof exchangeView>;
@@ -66,13 +66,17 @@ export type ExchangeView = Static<typeof exchangeView>;
 const ratesView = Type.Object(
   {
     usd_per_credit: Type.Number(),
-    tiers: Type.Optional(Type.Array(Type.String(), { description: "The service tiers that they are for." })),
-    input_above: Type.Optional(Type.Integer({ description: "They are for calls with more input." })),
+    tiers: Type.Optional(
+      Type.Array(Type.String(), { description: "The service tiers that these rates apply to." }),
+    ),
+    input_above: Type.Optional(
+      Type.Integer({ description: "The rates apply above this many input tokens." }),
+    ),
   },
   {
     additionalProperties: true,
     description:
-      "The price at that time, under the configuration's names: USD per million tokens, and per thousand calls.",
+      "The price at the time of the request, with the configuration's names: USD per million tokens, or per thousand calls.",
   },
 );
 
@@ -84,7 +88,7 @@ export const entryView = Type.Object({
   key_prefix: Type.String(),
   key_label: nullable(Type.String()),
   kind: oneOf(entryKinds),
-  amount: figure("Signed as it changes the balance, in `unit`."),
+  amount: figure("In `unit`; charges are negative."),
   unit: oneOf(["credits", "tokens", "nano_credits"]),
   credits: nullable(figure("The amount in credits; null for a token budget.")),
   request_id: nullable(Type.String()),
@@ -96,24 +100,24 @@ export const entryView = Type.Object({
   reference: nullable(Type.String()),
   note: nullable(Type.String()),
   model: nullable(Type.String()),
-  requested_model: nullable(text("The name that the client asked for the model by.")),
+  requested_model: nullable(text("The model name that the client sent.")),
   provider: nullable(Type.String()),
-  list_cost: nullable(figure("Credits that the use of a token-budget key would have cost.")),
+  list_cost: nullable(figure("Cost at list price in credits, for a token-budget key.")),
   rates: nullable(ratesView),
   quantities: nullable(
     Type.Record(Type.String(), Type.Number(), {
-      description: "What was charged for, under the same names.",
+      description: "The quantities charged, with the same names.",
     }),
   ),
   units: chargedUnits,
-  sum: nullable(text("How it comes to its cost, such as `120 × 5.00/M + 40 × 30.00/M = 0.0018`.")),
+  sum: nullable(text("How the cost was computed, such as `120 × 5.00/M + 40 × 30.00/M = 0.0018`.")),
 });
 export type EntryView = Static<typeof entryView>;
 
 const attemptView = Type.Object({
   deployment: text("`provider/upstream_model`."),
-  status: nullable(Type.Integer({ description: "The provider's status; null if none came." })),
-  failure: nullable(text("Such as `status_500` or `timeout`; null if it answered well.")),
+  status: nullable(Type.Integer({ description: "The provider's HTTP status; null without a response." })),
+  failure: nullable(text("Such as `status_500` or `timeout`; null if it succeeded.")),
   cause: nullable(text("The system's code, such as `ECONNREFUSED`.")),
   provider_message: nullable(text("The provider's error message, at most 500 characters.")),
   duration_ms: durationMs,
@@ -130,7 +134,8 @@ export const exchangeDetailView = Type.Object({
   attempts: Type.Array(attemptView),
   settle_ms: nullable(
     Type.Number({
-      description: "From the end of the response until the charge was written; null once forgotten.",
+      description:
+        "Time from the end of the response until the charge was written. Null if the gateway no longer has it.",
     }),
   ),
   entries: Type.Array(entryView),
@@ -150,7 +155,7 @@ const tailView = Type.Object({
   status: Type.Integer(),
   error_code: nullable(Type.String()),
   outcome: Type.String(),
-  kept: flag("Whether it can be looked up: exchanges of keys are kept."),
+  kept: flag("Whether it can be looked up: only requests with a valid key are stored."),
   input_tokens: count,
   output_tokens: count,
   charged: Type.Number(),

@@ -89,7 +89,7 @@ function shortened(path: string): string {
 const keysOnlyRead = new AdminError(
   403,
   "role_needed",
-  "A key only reads here. Sign in as the key's owner to change something, or ask the operator.",
+  "A key gives read-only access. Sign in as the key's owner to make changes, or ask the operator.",
 );
 
 function routesOf(deps: AdminDeps): readonly AdminRoute[] {

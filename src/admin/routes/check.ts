@@ -23,7 +23,7 @@ function checked(schema: TSchema, value: unknown): unknown {
   const first = check.Errors(value).First();
   const param = (first?.path ?? "").slice(1).replaceAll("/", ".");
   const about = param === "" ? "The body" : `\`${param}\``;
-  const message = first === undefined ? "is not as expected" : problemWith(first);
+  const message = first === undefined ? "is invalid" : problemWith(first);
   throw new AdminError(400, "invalid_request", sentence(`${about} ${message}`), { param });
 }
 
@@ -79,7 +79,7 @@ export async function bodyBytes(request: Request, maxBytes = defaultMaxBytes): P
   return readBody(request, {
     maxBytes,
     tooLarge: () =>
-      new AdminError(413, "too_large", `The body is too large; at most ${maxBytes} bytes are read.`),
+      new AdminError(413, "too_large", `The body is too large. The limit is ${maxBytes} bytes.`),
     take: () => {},
   });
 }

@@ -74,7 +74,7 @@ async function perform(route: AdminRoute, shared: Omit<AdminCall, "body">): Prom
 /** Accounts are not a member's to ask about: every answer would say whether there is one of that name. */
 function refuseAccount(query: unknown): void {
   if ((query as { readonly account?: string }).account === undefined) return;
-  throw new AdminError(403, "role_needed", "Ask about your keys alone, without `account`.", {
+  throw new AdminError(403, "role_needed", "Remove `account`: you can see only your own keys.", {
     param: "account",
   });
 }
@@ -92,7 +92,7 @@ function namedKey({ query: schema }: AdminRoute, query: unknown): string | null 
 function confine(deps: AdminDeps, caller: Caller, name: string | null | undefined): void {
   if (name === undefined) return;
   if (name === null) {
-    throw new AdminError(403, "role_needed", "Say which of your keys you mean with `key`.", { param: "key" });
+    throw new AdminError(403, "role_needed", "Pass `key` with one of your keys.", { param: "key" });
   }
   for (const key of deps.keys.all()) {
     if ((key.id === name || key.prefix === name) && caller.owns(key)) return;

@@ -22,8 +22,8 @@ export function adminOpenApi(served: readonly ServedRoutes[], version: string): 
       title: "Sluice admin API",
       version,
       description:
-        "For operators, their tools, and members. Send a token of the admin API as a bearer, or below /usage/api/v1 a key. " +
-        "`x-role` is the least role that an operation needs.",
+        "For operators, their tools, and members. Send an admin token as a bearer token, or an API key below /usage/api/v1. " +
+        "`x-role` is the minimum role for an operation.",
     },
     security: [{ admin: [] }],
     components: { securitySchemes: { admin: { type: "http", scheme: "bearer" } } },
@@ -36,17 +36,19 @@ const openPaths: Record<string, Record<string, object>> = {
   "/admin/api/v1/session": {
     get: open("Who is signed in", { 200: { description: "Done.", content: jsonContent(sessionView) } }),
     post: {
-      ...open("Sign in with a token", { 204: { description: "A cookie has the session." } }),
+      ...open("Sign in with a token", { 204: { description: "The session is in a cookie." } }),
       requestBody: { required: true, content: jsonContent(signInBody) },
     },
-    delete: open("Sign out", { 204: { description: "The session is over." } }),
+    delete: open("Sign out", { 204: { description: "The session has ended." } }),
   },
   "/admin/api/v1/openapi.json": { get: open("This document", { 200: { description: "Done." } }) },
   "/admin/oidc/login": {
-    get: open("Sign in with OpenID Connect", { 302: { description: "To the identity provider." } }),
+    get: open("Sign in with OpenID Connect", { 302: { description: "Redirects to the identity provider." } }),
   },
   "/admin/oidc/callback": {
-    get: open("Come back from it", { 302: { description: "To the page that was asked for." } }),
+    get: open("Callback of the identity provider", {
+      302: { description: "Redirects to the requested page." },
+    }),
   },
   "/metrics": {
     get: {

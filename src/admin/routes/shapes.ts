@@ -45,7 +45,7 @@ export const when = Type.String({
 });
 
 export const credits = Type.Number({
-  description: "Credits; a fraction for people, while the ledger keeps whole nano-credits.",
+  description: "Credits, as a decimal number.",
 });
 
 export const durationMs = Type.Number({ minimum: 0, description: "Milliseconds." });
@@ -56,7 +56,7 @@ export const pageOf = <Row extends TSchema>(row: Row) =>
   Type.Object({
     data: Type.Array(row),
     next_cursor: nullable(
-      Type.String({ description: "Pass it back as `cursor` for what follows; null at the end." }),
+      Type.String({ description: "Pass it as `cursor` to get the next page; null on the last." }),
     ),
   });
 

@@ -8,7 +8,7 @@ export const findingView = Type.Object({
   subject: Type.Object({
     type: text("`provider`, `key`, `account`, `model`, `store`, `node`, `ledger` or `configuration`."),
     id: Type.String(),
-    label: text("A name for display."),
+    label: text("Display name."),
   }),
   level: nullable(Type.Integer({ description: "80, 95 or 100 percent of a balance, budget or cap." })),
   since: nullable(moment),

@@ -16,8 +16,8 @@ export async function backUp({ store }: OperationContext, file: string): Promise
   }
   if (store.files === null) {
     throw invalidInput(
-      "the data is in PostgreSQL, not in files; back it up with the database's own means: `pg_dump`, or base backups " +
-        "and archived logs for recovery to any moment",
+      "the data is in PostgreSQL, not in files; back it up with `pg_dump`, or with base backups " +
+        "and archived logs for point-in-time recovery",
     );
   }
   try {

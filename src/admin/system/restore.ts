@@ -34,13 +34,13 @@ export async function restore(request: RestoreRequest, clock: Clock): Promise<Re
   if (folder.hasStagedRestore()) {
     throw new OperationRefusal(
       "gateway_busy",
-      "The gateway is still busy; it will put the copy in place when it has finished what it is doing.",
+      "The gateway is still draining requests. It restores the backup when they finish.",
     );
   }
   const outcome = await folder.stagedOutcome(nowMs);
   if (!("failure" in outcome)) return outcome;
   throw new OperationRefusal(
     "gateway_busy",
-    `The gateway could not put the copy in place, and goes on with the data it had: ${outcome.failure}`,
+    `The gateway could not restore the backup and continues with the old data: ${outcome.failure}`,
   );
 }

@@ -26,7 +26,7 @@ import { readStorage } from "./storage.ts";
 
 const auditQuery = Type.Object({
   search: Type.Optional(
-    Type.String({ maxLength: 200, description: "A part of who did it, from where, what, to what, or how." }),
+    Type.String({ maxLength: 200, description: "Match any text: actor, address, action, target or detail." }),
   ),
   since: Type.Optional(when),
   until: Type.Optional(when),
@@ -35,19 +35,19 @@ const auditQuery = Type.Object({
 });
 
 export const systemRoutes: readonly AdminRoute[] = [
-  get("/health", "How the gateway is doing", { answers: healthView }, ({ deps }) => health(deps)),
-  get("/alerts", "Active alerts, the most urgent first", { answers: listOf(findingView) }, ({ deps }) => ({
+  get("/health", "Show the state of the gateway", { answers: healthView }, ({ deps }) => health(deps)),
+  get("/alerts", "List active alerts, most urgent first", { answers: listOf(findingView) }, ({ deps }) => ({
     data: deps.attention().map(findingDocument),
   })),
   get(
     "/nodes",
-    "The gateways that share the database; none if the data is in a folder",
+    "List the gateways that share the database; empty with SQLite",
     { answers: listOf(nodeView) },
     async ({ deps }) => ({ data: await listNodes(deps.store) }),
   ),
   get(
     "/storage",
-    "How much is kept, for how long, and what was deleted last",
+    "Show storage use, retention and the last deletions",
     { answers: storageView },
     async ({ deps }) => readStorage(deps.store, deps.settings(), (await deps.content?.sizes()) ?? null),
   ),
@@ -56,7 +56,7 @@ export const systemRoutes: readonly AdminRoute[] = [
   })),
   get(
     "/audit",
-    "Changes, newest first",
+    "List the audit log, newest first",
     { query: auditQuery, answers: pageOf(auditView) },
     async ({ deps, query: { limit, cursor, since, until, search } }) => {
       const nowMs = deps.clock.wallMs();
@@ -68,8 +68,8 @@ export const systemRoutes: readonly AdminRoute[] = [
   ),
   get(
     "/tail",
-    "Every exchange as it ends, as server-sent events",
-    { answers: text("text/event-stream; the data of each event is one exchange.") },
+    "Stream every request as it ends, as server-sent events",
+    { answers: text("text/event-stream; the data of each event is one request.") },
     ({ deps, request, caller: { name } }) => {
       const { feed, tails } = deps.live;
       if (!tails.tryEnter(name)) {

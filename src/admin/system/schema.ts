@@ -10,12 +10,12 @@ export const auditView = Type.Object({
   id: Type.Integer(),
   at: moment,
   actor: text(
-    "Who signed in; `session …` and `token` for the first token, `token LABEL` for another, `cli` for the command line, whose user stands in `address`.",
+    "The signed-in person, `session …` or `token` (first token), `token LABEL` (other tokens), or `cli`; then `address` is the system user.",
   ),
   address: Type.String(),
   action: Type.String(),
   target: nullable(Type.String()),
-  target_label: nullable(text("What the changed key or account is called today.")),
+  target_label: nullable(text("The current label of the changed key or account.")),
   detail: nullable(Type.String()),
 });
 export type AuditView = Static<typeof auditView>;
@@ -37,14 +37,14 @@ export const healthView = Type.Object({
 export type HealthView = Static<typeof healthView>;
 
 export const nodeView = Type.Object({
-  node: Type.Integer({ description: "Its number, which is never used again." }),
+  node: Type.Integer({ description: "The node's number, never reused." }),
   name: Type.String(),
   version: Type.String(),
   /** `late`: it has missed its heartbeat for longer than its lease. `dead`: another node took over. */
   state: oneOf(["live", "late", "dead"]),
   since: moment,
   in_flight: count,
-  holds: counted("Open holds that it answers for."),
+  holds: counted("Open holds of this node."),
   heartbeat_at: moment,
 });
 export type NodeView = Static<typeof nodeView>;
@@ -53,17 +53,17 @@ const bytes = Type.Integer({ minimum: 0 });
 
 export const storageView = Type.Object({
   database_bytes: bytes,
-  journal_bytes: nullable(counted("SQLite's write-ahead log; null for PostgreSQL, as is the disk.")),
+  journal_bytes: nullable(counted("SQLite's write-ahead log; null for PostgreSQL.")),
   disk_free_bytes: nullable(bytes),
-  response_bytes: counted("Of stored responses."),
-  retry_response_bytes: counted("Of responses that are kept for retries."),
+  response_bytes: counted("Size of stored responses."),
+  retry_response_bytes: counted("Size of responses stored for idempotent retries."),
   records: Type.Object({
     accounts: count,
     keys: count,
     ledger_entries: count,
     free_requests: counted("Requests without a charge; all others are ledger entries."),
     responses: count,
-    retry_responses: counted("Responses to requests with an `Idempotency-Key`, kept for a day."),
+    retry_responses: counted("Responses to requests with an `Idempotency-Key`, stored for a day."),
     audit_log: count,
   }),
   content: nullable(
@@ -79,7 +79,7 @@ export const storageView = Type.Object({
     response_bytes_per_key: count,
   }),
   pruned: Type.Array(Type.Object({ what: oneOf(["requests", "responses"]), at: moment, count }), {
-    description: "What was deleted last because its time was over, of each kind.",
+    description: "The last deletion by retention, of each kind.",
   }),
 });
 export type StorageView = Static<typeof storageView>;
@@ -88,8 +88,8 @@ export const routeView = Type.Object({
   method: Type.String(),
   path: Type.String(),
   mode: oneOf(keyModes),
-  dialect: nullable(text("The dialect that it generates in; null if it does not.")),
-  operation: text("Its name in the OpenAPI document of clients."),
+  dialect: nullable(text("The dialect; null if the route does not generate text.")),
+  operation: text("The operation id in /openapi.json."),
   use: nullable(oneOf(modelUses)),
 });
 export type RouteView = Static<typeof routeView>;
@@ -102,10 +102,12 @@ export const sessionView = Type.Object({
   new_key: nullable(
     Type.Object(
       { account: text("The account that the key is billed to."), cap: nullable(Type.String()) },
-      { description: "What a key gets that this person creates for themselves; null where they cannot." },
+      {
+        description: "Account and cap of keys that this person creates for themselves; null if they cannot.",
+      },
     ),
   ),
-  reads_content: flag("Whether this person can read recorded content: all of it, or of their own keys."),
+  reads_content: flag("Whether this person can read recorded content, of all keys or only their own."),
   oidc: flag("Whether people can sign in at `/admin/oidc/login`."),
 });
 export type SessionView = Static<typeof sessionView>;
@@ -129,7 +131,7 @@ export const newAdminTokenBody = body({
 
 export const issuedAdminTokenView = Type.Object({
   ...adminTokenView.properties,
-  token: text("The secret. This answer is the only one that ever carries it."),
+  token: text("The secret, returned only in this response."),
 });
 export type IssuedAdminTokenView = Static<typeof issuedAdminTokenView>;
 

@@ -6,7 +6,7 @@ export const setupSteps = ["provider", "key", "request", "reachable", "backup"] 
 export const setupStepView = Type.Object({
   step: oneOf(setupSteps),
   done: Type.Boolean(),
-  text: text("What is to be done, in a few words."),
+  text: text("The step, in a few words."),
   command: text("The command that does it."),
 });
 export type SetupStepView = Static<typeof setupStepView>;

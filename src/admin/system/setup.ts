@@ -31,13 +31,13 @@ export function setupSteps(deps: AdminDeps): () => Promise<SetupStepView[]> {
       {
         step: "provider",
         done: await isDone("provider", () => hasAnswered(deps)),
-        text: "A provider has answered",
+        text: "A provider responded",
         command: realProviders(settings).length === 0 ? "sluice config init" : "sluice models check",
       },
       {
         step: "key",
         done: await isDone("key", async () => (await deps.store.listKeys({ limit: 1 })).keys.length > 0),
-        text: "A key has been created",
+        text: "A key exists",
         command: "sluice keys create --mode credit --credit 5 --label laptop",
       },
       {
@@ -46,7 +46,7 @@ export function setupSteps(deps: AdminDeps): () => Promise<SetupStepView[]> {
           "request",
           async () => (await searchExchanges(deps.store, { limit: 1 })).rows.length > 0,
         ),
-        text: "A request has been seen",
+        text: "The first request arrived",
         command: "sluice connect curl",
       },
       {
@@ -64,7 +64,7 @@ export function setupSteps(deps: AdminDeps): () => Promise<SetupStepView[]> {
       {
         step: "backup",
         done,
-        text: "The data has been backed up",
+        text: "A backup exists",
         command: "sluice backup sluice-backup.db",
       },
     ];

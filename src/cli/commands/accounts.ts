@@ -96,19 +96,15 @@ function termsOf(options: TermOptions) {
 function createCommand(terminal: Terminal): Command {
   const command = newDataCommand("create", "Create an account that several keys share")
     .addOption(
-      choiceOption(
-        "mode",
-        keyModes,
-        "what its keys spend: credits, or the tokens of a budget",
-      ).makeOptionMandatory(),
+      choiceOption("mode", keyModes, "what its keys spend: credits or a token budget").makeOptionMandatory(),
     )
-    .requiredOption("--label <text>", "a name for people")
+    .requiredOption("--label <text>", "a display name")
     .option("--credit <n>", "opening balance, in credits", creditAmount)
     .option("--budget <n>", "tokens per period (default: no limit)", atLeastZero)
     .addOption(choiceOption("period", budgetPeriods, "the budget's period (default: month)"))
-    .option("--postpaid", "no balance is needed, and caps are the only limit")
+    .option("--postpaid", "postpaid: no balance needed, only caps limit it")
     .addOption(capOption("cap", "maximum spend of all keys together; repeatable"))
-    .addOption(capOption("key-cap", "the cap that each new key gets; repeatable"))
+    .addOption(capOption("key-cap", "default cap of new keys; repeatable"))
     .addOption(choiceOption("content", contentLevels, "record at most this of request content"))
     .examples(
       "sluice accounts create --mode credit --label atlas --credit 100 --key-cap 5/day",
@@ -147,7 +143,7 @@ const columns: readonly ListColumn<AccountView>[] = [
   { name: "postpaid" },
   {
     name: "balance",
-    title: "LEFT OR OWED",
+    title: "BALANCE",
     align: "right",
     value: ({ credit, budget }) => credit?.balance ?? budget?.remaining,
     cell: (view) => standingText(view),
@@ -188,7 +184,7 @@ const enterCredit =
       await auditChange(context, kind === "topup" ? "account.topup" : "account.adjust", account, detail);
       const called = account.label ?? account.id;
       if (account.closedAtMs !== null && !account.isOpen && kind === "topup") {
-        showWarnings([`${called} is closed: no key can spend what is added`], terminal);
+        showWarnings([`${called} is closed, so no key can spend this credit`], terminal);
       }
       const view = await readAccountView(context, account);
       if (options.json) {
@@ -198,7 +194,7 @@ const enterCredit =
       const { style } = terminal;
       terminal.print(
         repeated
-          ? `${style.warn("=")} ${called} had this reference already (${reference}): nothing was changed\n`
+          ? `${style.warn("=")} ${called} already has an entry with this reference (${reference}); nothing was changed\n`
           : `${style.good("✓")} ${called}: ${detail}\n`,
       );
       showAccount(view, {}, terminal);
@@ -208,7 +204,7 @@ const enterCredit =
 function accountsTopUpCommand(terminal: Terminal): Command {
   const command = newAccountCommand(
     "topup",
-    "Add credit to an account; on a postpaid one this lowers what is owed",
+    "Add credit to an account; on a postpaid one this lowers the amount due",
   );
   return topUpCommand(command, enterCredit(terminal)).examples([
     "sluice accounts topup atlas 50 --reference invoice-1042",
@@ -225,13 +221,13 @@ function accountsAdjustCommand(terminal: Terminal): Command {
 
 function updateCommand(terminal: Terminal): Command {
   const command = newAccountCommand("update", "Change an account's name, budget, caps or limits")
-    .option("--label <text>", "a name for people")
+    .option("--label <text>", "a display name")
     .option("--budget <n|none>", "tokens per period", orWord("none", atLeastZero))
     .addOption(choiceOption("period", budgetPeriods, "the budget's period"))
     .option("--postpaid", "make it postpaid: no balance is needed")
-    .option("--no-postpaid", "make it prepaid; top up what is owed first")
+    .option("--no-postpaid", "make it prepaid; top up the amount due first")
     .addOption(capOption("cap", "replaces all its caps; repeatable"))
-    .addOption(capOption("key-cap", "the cap that each new key gets; repeatable"))
+    .addOption(capOption("key-cap", "default cap of new keys; repeatable"))
     .addOption(
       choiceOption("content", [...contentLevels, "default"], "record at most this of request content"),
     )
@@ -248,13 +244,13 @@ function updateCommand(terminal: Terminal): Command {
 
 function closeCommand(terminal: Terminal): Command {
   return newAccountCommand("close", "Close an account: its keys are rejected, its entries stay")
-    .option("--yes", "do not ask")
+    .option("--yes", "skip confirmation")
     .examples(["sluice accounts close atlas --yes", "in scripts"])
     .action(async (name: string, options: DataOptions & YesOption) => {
       const { closeAccount, findAccount } = await operations();
       await changeAccount(terminal, options, "close", async (context) => {
         const { id, label, closedAtMs } = await findAccount(context, name);
-        const question = `No key of ${label ?? id} can be used any more. Close it?`;
+        const question = `No key of ${label ?? id} will work again. Close it permanently?`;
         if (closedAtMs === null) await confirm(question, options, terminal);
         return { account: await closeAccount(context, id) };
       });

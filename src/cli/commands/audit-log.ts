@@ -20,8 +20,8 @@ export function auditLogCommand(terminal: Terminal): Command {
   return withCsv(newDataCommand("audit-log", "List who changed what, newest first"))
     .option("--search <text>", "match any text: actor, address, action, target or detail")
     .option("--since <when>", `${when} (default: all)`, (text) => since(text))
-    .option("--until <when>", "only what was done before it, written in the same way", (text) => since(text))
-    .option("--limit <n>", `at most so many (default: ${defaultLimit})`, atLeastOne)
+    .option("--until <when>", "only changes before, in the same format", (text) => since(text))
+    .option("--limit <n>", `maximum number of rows (default: ${defaultLimit})`, atLeastOne)
     .examples(
       ["sluice audit-log --since 24h", "what was changed today, by whom, and from where"],
       ["sluice audit-log --search ada@example.com --csv", "what Ada did"],

@@ -10,7 +10,7 @@ import { auditChange, withStore } from "../open-store.ts";
 import { printDone, Refused, type Terminal } from "../terminal/terminal.ts";
 
 export function backupCommand(terminal: Terminal): Command {
-  return newDataCommand("backup", "Copy all data into one file, also while the gateway runs")
+  return newDataCommand("backup", "Copy all data into one file, even while the gateway runs")
     .argument("<file>", "where to write it; an existing file is never overwritten")
     .option("--content", "also back up recorded content, to a second file, still encrypted")
     .examples("sluice backup sluice-$(date +%F).db")
@@ -23,7 +23,7 @@ export function backupCommand(terminal: Terminal): Command {
         // A copy counts even if the store that it was taken from can no longer be written.
         await auditChange(context, "data.backup", { prefix: file }).catch(() => {});
         const content = options.content === true ? await backUpContent(context.dir, file) : undefined;
-        const told = `${file} holds everything (${size(bytes)})${contentText(content)}`;
+        const told = `${file} is a full backup (${size(bytes)})${contentText(content)}`;
         printDone(
           options.json,
           { file, bytes, ...(content === undefined ? {} : { content }) },
@@ -37,7 +37,7 @@ export function backupCommand(terminal: Terminal): Command {
 /** Undefined if it was not asked for, null if there is none. */
 function contentText(content: string | null | undefined): string {
   if (content === undefined) return "";
-  return content === null ? "; no content was recorded" : `, and ${content} the recorded content`;
+  return content === null ? "; there is no recorded content" : `, and ${content} the recorded content`;
 }
 
 /** A little more than the longest grace period a gateway may be configured with. */
@@ -46,36 +46,32 @@ const timeoutMs = 330_000;
 export function restoreCommand(terminal: Terminal): Command {
   return newDataCommand("restore", "Replace all data with a backup")
     .argument("<file>", "a copy made by `sluice backup`")
-    .option("--yes", "do not ask")
-    .examples(["sluice restore sluice-2026-01-31.db", "what it replaces is kept aside"])
-    .addHelpText(
-      "after",
-      "\nA running gateway finishes what it is doing, and goes on with the restored data.",
-    )
+    .option("--yes", "skip confirmation")
+    .examples(["sluice restore sluice-2026-01-31.db", "the replaced data is kept"])
+    .addHelpText("after", "\nA running gateway drains its requests and continues with the restored data.")
     .action(async (name: string, options: DataOptions & YesOption) => {
       const { env, cwd } = terminal;
       const file = resolve(cwd, name);
       if (locateStore({ file: options.config, store: options.store, env, cwd }) !== null) {
         throw new Refused(
-          "the data is in PostgreSQL, not in files; stop the gateways and restore the database by its own means: " +
-            "`pg_restore` into an empty one, or recovery to a moment from a base backup",
+          "the data is in PostgreSQL, not in files; stop the gateways and restore the database with " +
+            "`pg_restore` into an empty database, or with point-in-time recovery",
         );
       }
       const dir = locateData({ file: options.config, data: options.data, env, cwd });
-      await confirm(`Everything in ${dir} is replaced by ${file}. Restore it?`, options, terminal);
+      await confirm(`This replaces everything in ${dir} with ${file}. Restore it?`, options, terminal);
       const { restore } = await import("../../admin/system/restore.ts");
-      const onWaiting = () =>
-        terminal.note("the gateway finishes what it is doing, then takes the copy over");
+      const onWaiting = () => terminal.note("the gateway drains its requests, then restores the backup");
       const { replaced } = await restore({ dir, file, timeoutMs, onWaiting }, systemClock);
       const { restoreContent } = await import("../../store/open-content.ts");
       const content = await restoreContent(dir, file);
       // The log has become the backup's, and would not tell that anything is missing.
-      const detail = replaced === null ? null : `what was there is in ${replaced}`;
+      const detail = replaced === null ? null : `the previous data is in ${replaced}`;
       await withStore(terminal, options, {}, (context) =>
         auditChange(context, "data.restore", { prefix: file }, detail),
       );
-      const kept = replaced === null ? "" : `\n  What was there before is kept as ${replaced}`;
-      const told = `${dir} now holds what ${file} holds${content ? ", with its recorded content" : ""}${kept}`;
+      const kept = replaced === null ? "" : `\n  The previous data is kept as ${replaced}`;
+      const told = `${dir} is restored from ${file}${content ? ", with its recorded content" : ""}${kept}`;
       printDone(options.json, { data: dir, restored: file, replaced, content }, told, terminal);
     });
 }

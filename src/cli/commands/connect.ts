@@ -20,8 +20,8 @@ export function connectCommand(terminal: Terminal): Command {
     .examples(
       ["sluice connect claude-code --key slu_…", "print what to set"],
       ["sluice connect claude-code --write", "change ~/.claude/settings.json"],
-      ["sluice connect codex --url https://gateway.example.com --write", "a gateway on another machine"],
-      ["sluice connect claude-code --undo", "take the change back"],
+      ["sluice connect codex --url https://gateway.example.com --write", "a remote gateway"],
+      ["sluice connect claude-code --undo", "undo the change"],
     )
     .action(async (client: ClientId, options: Options) => {
       const { printSettings, undo, writeSettings } = await import("../connect/connect.ts");

@@ -16,7 +16,7 @@ export function loginCommand(terminal: Terminal): Command {
     .option("--model <model>", "the model to use (default: one that the key can use)")
     .option("--no-browser", "only print the address to open")
     .examples(
-      ["sluice login https://gateway.example.com", "shows the key, once"],
+      ["sluice login https://gateway.example.com", "prints the key once"],
       ["sluice login https://gateway.example.com --for claude-code", "writes it to Claude Code's settings"],
     )
     .action(async (url: string, options: LoginOptions) => {

@@ -9,8 +9,8 @@ import { fromNow, moment, Refused, span, type Terminal } from "../terminal/termi
 export function nodesCommand(terminal: Terminal): Command {
   return withCsv(newDataCommand("nodes", "List the gateways that share the database"))
     .examples(
-      ["sluice nodes --store postgres://sluice@db/sluice", "who is joined, and what each has in flight"],
-      ["sluice nodes --json", "the same for programs"],
+      ["sluice nodes --store postgres://sluice@db/sluice", "the gateways and their requests in progress"],
+      ["sluice nodes --json", "as JSON"],
     )
     .action(async (options: DataOptions & CsvOption) => {
       const { listNodes } = await import("../../admin/system/list-nodes.ts");
@@ -23,8 +23,7 @@ export function nodesCommand(terminal: Terminal): Command {
     });
 }
 
-const inAFolder =
-  "the data is in a folder, which one gateway uses at a time; nodes are the gateways of a PostgreSQL database (--store)";
+const inAFolder = "this data folder uses SQLite, which has a single gateway; nodes need PostgreSQL (--store)";
 
 function columnsOf(nowMs: number, { style }: Terminal): readonly ListColumn<NodeView>[] {
   const states = { live: style.good, late: style.warn, dead: style.bad };

@@ -81,7 +81,7 @@ async function compared(
         providerOf(settings, provider),
         await adminKey(options, terminal),
         days,
-        (report, page) => terminal.note(terminal.noteStyle.dim(`asking for ${report}, page ${page}`)),
+        (report, page) => terminal.note(terminal.noteStyle.dim(`fetching ${report}, page ${page}`)),
       )
     : operations.billIn(
         files.map((name) => ({ name, text: readFileSync(resolve(terminal.cwd, name), "utf8") })),
@@ -95,7 +95,7 @@ function providerOf({ providers }: Settings, name: string) {
   const provider = providers.get(name);
   if (provider !== undefined) return provider;
   throw new Refused(
-    `the configuration has no provider "${name}" whose key is set; it has ${[...providers.keys()].join(", ") || "none"}`,
+    `provider "${name}" is not configured, or its key is not set; configured: ${[...providers.keys()].join(", ") || "none"}`,
   );
 }
 
@@ -103,8 +103,7 @@ function providerOf({ providers }: Settings, name: string) {
 async function adminKey({ adminKey: where }: Options, { env, cwd }: Terminal): Promise<string> {
   const { isReference, readSecret } = await import("../../config/secrets.ts");
   if (where === undefined) throw new Misuse("--fetch needs --admin-key env:NAME or file:PATH");
-  if (!isReference(where))
-    throw new Misuse("--admin-key takes env:NAME or file:PATH, and never the key itself");
+  if (!isReference(where)) throw new Misuse("--admin-key must be env:NAME or file:PATH, not the key itself");
   const secret = readSecret(where, { env, folder: cwd });
   if (secret.kind === "value") return secret.value;
   throw new Refused(`--admin-key: ${secret.kind === "unset" ? secret.reason : secret.message}`);
@@ -152,9 +151,9 @@ function asText(document: ReconciliationView, isAll: boolean, terminal: Terminal
   );
   const verdict =
     differing === 0
-      ? style.good(`✓ ${provider}'s bill from ${from} to ${to} agrees with the ledger within ${tolerance} %.`)
+      ? style.good(`✓ ${provider}'s report from ${from} to ${to} matches the ledger within ${tolerance}%.`)
       : style.bad(
-          `✗ ${provider}'s bill from ${from} to ${to} differs in ${plural(differing, "line")} by more than ${tolerance} %.`,
+          `✗ ${provider}'s report from ${from} to ${to} differs from the ledger in ${plural(differing, "line")} by more than ${tolerance}%.`,
         );
   const explained = reasons.length === 0 ? [] : ["", "Likely reasons:", ...reasons];
   return [table(columns, [...lines, sum], terminal), ...explained, "", verdict].join("\n");

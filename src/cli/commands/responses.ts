@@ -16,7 +16,7 @@ export function responsesListCommand(terminal: Terminal): Command {
     newDataCommand("list", "Show number, size and age of a key's stored responses and conversations"),
   )
     .requiredOption("--key <key>", "the key, by id, prefix or label")
-    .examples(["sluice responses list --key slu_8fK2mQ0x", "never their content"])
+    .examples(["sluice responses list --key slu_8fK2mQ0x", "without their content"])
     .action(async (options: DataOptions & CsvOption & KeyOption) => {
       const { findKey } = await import("../../admin/keys/find-key.ts");
       await withStore(terminal, options, {}, async (context) => {
@@ -37,12 +37,12 @@ export function responsesListCommand(terminal: Terminal): Command {
         if (options.json) printJson(document, terminal);
         else if (options.csv) terminal.print(csvOf(columns, [document]));
         else if (oldest === null || newest === null) {
-          terminal.print(`No responses or conversations are kept for ${prefix}.`);
+          terminal.print(`${prefix} has no stored responses or conversations.`);
         } else {
           terminal.print(
-            `${plural(responses, "response")} and ${plural(conversations, "conversation")} are kept for ${prefix}, ` +
+            `${plural(responses, "response")} and ${plural(conversations, "conversation")} stored for ${prefix}, ` +
               `${size(bytes)}; ` +
-              `the oldest since ${second(oldest)}, the newest since ${second(newest)}.`,
+              `oldest ${second(oldest)}, newest ${second(newest)}.`,
           );
         }
       });
@@ -54,13 +54,17 @@ const columns = csvOnly("key", "responses", "conversations", "bytes", "oldest", 
 export function responsesDeleteCommand(terminal: Terminal): Command {
   return newDataCommand("delete", "Delete all stored responses and conversations of a key")
     .requiredOption("--key <key>", "the key, by id, prefix or label")
-    .option("--yes", "do not ask")
+    .option("--yes", "skip confirmation")
     .examples(["sluice responses delete --key slu_8fK2mQ0x --yes", "in scripts"])
     .action(async (options: DataOptions & YesOption & KeyOption) => {
       const { findKey } = await import("../../admin/keys/find-key.ts");
       await withStore(terminal, options, {}, async (context) => {
         const key = await findKey(context, options.key);
-        await confirm(`Clients of ${key.prefix} cannot continue from them. Delete them?`, options, terminal);
+        await confirm(
+          `Clients of ${key.prefix} can no longer continue these conversations. Delete them?`,
+          options,
+          terminal,
+        );
         const deleted = await context.store.turns.deleteAll(key.id);
         await auditChange(context, "response.delete_all", key, plural(deleted, "response"));
         if (options.json) printJson({ key: key.prefix, deleted }, terminal);

@@ -21,8 +21,11 @@ export function serveCommand(terminal: Terminal): Command {
       "--config <file>",
       "the configuration (SLUICE_CONFIG; default: ./sluice.toml, /etc/sluice/sluice.toml or the built-in one)",
     )
-    .option("--data <dir>", "where keys, ledger and usage are kept (SLUICE_DATA; default: ./sluice-data)")
-    .option("--store <url>", "a PostgreSQL database that keeps them instead (SLUICE_STORE)")
+    .option(
+      "--data <dir>",
+      "the data folder for keys, ledger and usage (SLUICE_DATA; default: ./sluice-data)",
+    )
+    .option("--store <url>", "a PostgreSQL database instead of the folder (SLUICE_STORE)")
     .option("--host <host>", "the address to listen on (SLUICE_HOST; default: 127.0.0.1)", host)
     .option("--port <port>", "the port; 0 chooses a free one (SLUICE_PORT; default: 8787)", port)
     .option("--demo-only", "without a file, ignore provider keys in the environment")
@@ -34,13 +37,16 @@ export function serveCommand(terminal: Terminal): Command {
     .option("--vertex <project>", "without a file, serve Vertex AI, with Google's own credentials", project)
     .option("--local", "without a file, serve the models of Ollama, at OLLAMA_HOST or its usual port")
     .examples(
-      ["sluice serve", "with the demo models the first run makes two keys, and lines to try them"],
+      [
+        "sluice serve",
+        "with the demo models; the first run creates two keys and prints commands to try them",
+      ],
       [
         "OPENAI_API_KEY=… sluice serve",
-        "without a file, a provider whose key is in the environment is served too",
+        "without a file, also serves providers whose keys are in the environment",
       ],
-      ["sluice serve --config sluice.toml --host 0.0.0.0", "open to other machines"],
-      ["kill -HUP $(pidof sluice)", "take over a changed configuration"],
+      ["sluice serve --config sluice.toml --host 0.0.0.0", "accept requests from other machines"],
+      ["kill -HUP $(pidof sluice)", "reload the configuration"],
     )
     .addHelpText("after", "\nSIGTERM and Ctrl-C let open streams finish; a second one ends at once.")
     .action((options: Options) => serve(options, terminal));
@@ -69,7 +75,7 @@ async function serve(options: Options, terminal: Terminal): Promise<void> {
   answerWantedReloads(settings.server.data, reloads);
   // Signal handlers must be installed before readiness is announced.
   const onStopping = () => {
-    terminal.note("stopping: open requests may finish");
+    terminal.note("stopping: draining requests");
     manager.stopping();
   };
   const tellLoss = (loss: string) => terminal.note(`${terminal.noteStyle.bad("error:")} ${loss}`);

@@ -21,12 +21,12 @@ export function statementCommand(terminal: Terminal): Command {
     .option("--month <month>", "such as 2026-10, UTC (default: last month)")
     .option("--account <account>", "only this account, by id or label (default: all that had an entry)")
     .examples(
-      ["sluice statement --month 2026-10 --account acme", "what Acme is sent for October"],
+      ["sluice statement --month 2026-10 --account acme", "Acme's statement for October"],
       ["sluice statement --month 2026-10 --csv > october.csv", "all accounts, for a spreadsheet"],
     )
     .addHelpText(
       "after",
-      "\nThe lines of an account add up to its entries of that month in the ledger. What a call cost above a\nprepaid balance was not charged, and is not a line. What it cost above the caps of a postpaid account is a line of\nits own.",
+      "\nThe lines of an account add up to its ledger entries of the month. Costs above a prepaid balance were not charged\nand are not listed. Costs above the caps of a postpaid account have a separate line.",
     )
     .action(async ({ month, account, ...options }: Options) => {
       const { statementOf } = await import("../../admin/accounts/statement.ts");
@@ -105,7 +105,7 @@ function mark({ cancelled_calls: cancelled }: Pick<Line, "cancelled_calls">): st
 function footnotes({ lines }: AccountStatementView): readonly string[] {
   const cancelled = lines.reduce((sum, line) => sum + line.cancelled_calls, 0);
   if (cancelled === 0) return [];
-  const calls = plural(cancelled, "cancelled or interrupted call");
+  const calls = plural(cancelled, "cancelled or interrupted request");
   return [`* AMOUNT includes ${calls}; REQUESTS and tokens do not.`];
 }
 
@@ -137,6 +137,6 @@ function nameOf({ account, label, lines }: AccountStatementView): string {
 function sumsOf(account: AccountStatementView): readonly string[] {
   const { opening, closing, total, unit, owed } = account;
   if (opening === null || closing === null) return [`total ${shown(total, account)} ${unit}`];
-  const sum = `${shown(opening, account)} before, ${shown(total, account)} this month, ${shown(closing, account)} ${unit} at the end`;
-  return [owed === null ? sum : `${sum}: ${shown(owed, account)} to be paid`];
+  const sum = `opening balance ${shown(opening, account)}, this month ${shown(total, account)}, closing balance ${shown(closing, account)} ${unit}`;
+  return [owed === null ? sum : `${sum}; amount due ${shown(owed, account)}`];
 }

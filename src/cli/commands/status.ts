@@ -15,7 +15,7 @@ export function statusCommand(terminal: Terminal): Command {
     .option("--check", "exit with 1 if an alert is critical or a warning (default: always 0)")
     .examples(
       ["sluice status", "failing providers, low balances, expiring keys, …"],
-      ["sluice status --json", "the same for programs"],
+      ["sluice status --json", "as JSON"],
       ["sluice status --check || page-oncall", "exit status 1 unless all alerts are informational"],
     )
     .action(async (options: Options) => {

@@ -25,10 +25,7 @@ export function usageCommand(terminal: Terminal): Command {
     .option("--since <when>", sinceHelp, (text) => since(text))
     .option("--until <when>", untilHelp, (text) => since(text))
     .addOption(
-      new Option(
-        "--by <what>",
-        `one line for each: ${dimensionNames.join(", ")}; several with commas (default: day)`,
-      )
+      new Option("--by <what>", `group by: ${dimensionNames.join(", ")}; several with commas (default: day)`)
         .choices(dimensionNames)
         .argParser(dimensions)
         .default(["day"]),
@@ -50,7 +47,7 @@ export function usageCommand(terminal: Terminal): Command {
         const columns = columnsOf(by, document, terminal, names.full);
         if (options.json) printJson(document, terminal);
         else if (options.csv) terminal.print(csvOf(columns, document.data));
-        else if (document.data.length === 0) terminal.print(`Nothing was used ${timeInWords(range)}.`);
+        else if (document.data.length === 0) terminal.print(`No usage ${timeInWords(range)}.`);
         else terminal.print(asTable(document, columns, range, terminal));
       });
     });
@@ -148,21 +145,19 @@ function notes(total: FiguresView): string[] {
   }
   if (total.recovered_attempts > 0) {
     const attempts = plural(total.recovered_attempts, "attempt");
-    lines.push(`${attempts} failed and recovered by retry or failover.`);
+    lines.push(`${attempts} failed and were recovered by retry or failover.`);
   }
   if (total.cache_savings > 0) {
     lines.push(`Cached input saved ${creditsShown(total.cache_savings)} credits.`);
   }
   if (total.overrun > 0) {
-    lines.push(
-      "OVERRUN is what calls cost above their holds and prepaid balances or caps; it is not charged.",
-    );
+    lines.push("OVERRUN is cost above holds, prepaid balances or caps. It is not charged.");
   }
   if (total.overrun_tokens > 0) {
-    lines.push(`${count(total.overrun_tokens)} tokens above holds and budgets are not charged.`);
+    lines.push(`${count(total.overrun_tokens)} tokens above holds and budgets were not charged.`);
   }
   if (total.list_cost > 0) {
-    lines.push("LIST COST is what token-budget keys would have paid; it is not charged.");
+    lines.push("LIST COST is the usage of token-budget keys at list price. It is not charged.");
   }
   return lines;
 }

@@ -131,7 +131,7 @@ export function formatOf(client: ClientId, option: string): ClientFileFormat {
 async function find(client: ClientId, options: ConnectOptions, terminal: Terminal): Promise<FoundConnection> {
   const url = gatewayUrl(options, terminal);
   const found = await findConnection(url, await givenKey(options, client, terminal));
-  if (found.models === null && !found.isRejected) showWarnings([`no gateway answers at ${url}`], terminal);
+  if (found.models === null && !found.isRejected) showWarnings([`no gateway responds at ${url}`], terminal);
   return found;
 }
 

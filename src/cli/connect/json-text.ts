@@ -69,7 +69,7 @@ function objectIn(text: string, path: readonly string[]): JsonObjectText | null 
 export function setMember(text: string, path: readonly string[], value: unknown): string {
   const name = path.at(-1) ?? "";
   const object = objectIn(text, path.slice(0, -1));
-  if (object === null) throw new Error(`${path.slice(0, -1).join(".")} is no object`);
+  if (object === null) throw new Error(`${path.slice(0, -1).join(".")} is not an object`);
   const written = JSON.stringify(value);
   const existing = object.members.findLast((member) => member.name === name);
   if (existing !== undefined) {

@@ -32,7 +32,7 @@ export async function login(address: string, options: LoginOptions, terminal: Te
   }
   if (!options.json) {
     terminal.print(
-      `${terminal.style.good("✓")} Your key, shown only now:\n\n  ${terminal.style.bold(key)}\n`,
+      `${terminal.style.good("✓")} Your key (save it, it is not shown again):\n\n  ${terminal.style.bold(key)}\n`,
     );
   }
   return printFound(client ?? "curl", await findIssuedConnection(url, key), options, terminal);
@@ -43,7 +43,7 @@ function tellCode({ uri, completeUri, userCode }: DeviceCode, terminal: Terminal
   terminal.note(
     [
       `Open ${noteStyle.bold(completeUri)}`,
-      `and approve the code ${noteStyle.bold(userCode)}.`,
+      `and approve code ${noteStyle.bold(userCode)}.`,
       noteStyle.dim(`If the page asks for the code: ${uri}. Waiting for up to 15 minutes …`),
     ].join("\n"),
   );

@@ -79,7 +79,7 @@ export function importLiteLlmConfig(
     const info = isObject(entry["model_info"]) ? entry["model_info"] : {};
     const use = useOf(upstream, info);
     if (use === null) {
-      dropped.push(`${id}: its mode is ${info["mode"]}, for which there is no route here`);
+      dropped.push(`${id}: mode ${info["mode"]} is not supported`);
       return;
     }
     const asked = new LiteLlmParameters(parameters, env);
@@ -101,7 +101,7 @@ export function importLiteLlmConfig(
     // Cohere's own catalog and its chat have different addresses.
     const hasCatalog = prefix !== "cohere" && shippedCatalog(prefix) !== null && pattern.includes("*");
     if (!isSame || !hasCatalog || !modelPatternForm.test(pattern)) {
-      dropped.push(`${id}: no built-in catalog serves this wildcard; name the models one by one`);
+      dropped.push(`${id}: no built-in catalog for this wildcard; list the models one by one`);
       return;
     }
     const asked = new LiteLlmParameters(parameters, env);
@@ -121,7 +121,7 @@ export function importLiteLlmConfig(
     if (isObject(aliases)) addAliases(aliases);
     for (const name of Object.keys(others)) {
       if (usualTimeoutNames.has(`${section}.${name}`)) continue;
-      dropped.push(`${section}.${name}: has no counterpart`);
+      dropped.push(`${section}.${name}: not supported`);
     }
   }
 
@@ -130,7 +130,7 @@ export function importLiteLlmConfig(
     const totals = [...providers.values()].map(({ timeouts }) => timeouts.total ?? 0);
     const longest = Math.max(0, ...totals);
     if (longest > mostExchangeSeconds) {
-      dropped.push(`a timeout of ${longest} s: an exchange may take an hour at most`);
+      dropped.push(`a timeout of ${longest} s: reduced to the maximum of one hour`);
     }
     return longest > usualExchangeSeconds ? Math.min(longest, mostExchangeSeconds) : null;
   }
@@ -141,7 +141,7 @@ export function importLiteLlmConfig(
       const id = textOf(isObject(target) ? target["model"] : target);
       const model = models.get(id ?? "");
       if (model !== undefined) model.aliases.push(alias);
-      else dropped.push(`${alias}: an alias of ${id}, which is not here`);
+      else dropped.push(`${alias}: an alias of ${id}, which was not converted`);
     }
   }
 
@@ -150,8 +150,8 @@ export function importLiteLlmConfig(
     for (const name of Object.keys(value)) {
       dropped.push(
         name === "master_key"
-          ? "general_settings.master_key: set SLUICE_ADMIN_TOKEN instead; clients get keys by `sluice keys create`"
-          : `general_settings.${name}: has no counterpart`,
+          ? "general_settings.master_key: set SLUICE_ADMIN_TOKEN instead; create client keys with `sluice keys create`"
+          : `general_settings.${name}: not supported`,
       );
     }
   }
@@ -161,7 +161,7 @@ export function importLiteLlmConfig(
       const model = models.get(id);
       const known = (Array.isArray(targets) ? targets : []).filter((target) => models.has(String(target)));
       if (model === undefined || known.length === 0)
-        dropped.push(`fallbacks of ${id}: its models are not here`);
+        dropped.push(`fallbacks of ${id}: its models were not converted`);
       else model.fallbacks.push(...known.map(String));
     }
   }
@@ -176,7 +176,7 @@ export function importLiteLlmConfig(
     const prefix = prefixOf(upstream);
     const known = prefix === null ? undefined : knownProviders[prefix];
     if (prefix === null || known === undefined) {
-      dropped.push(`${id}: ${upstream} is of a provider whose dialect is not spoken here`);
+      dropped.push(`${id}: ${upstream} the provider is not supported`);
       return null;
     }
     const settings =
@@ -241,7 +241,7 @@ export function importLiteLlmConfig(
         listed === null
           ? `list price of ${base ?? upstreamModel}`
           : `price of ${listed.model.id} at ${listed.model.vendor}`;
-      dropped.push(`${id}: no price in the file; the ${whose} is taken, check it`);
+      dropped.push(`${id}: no price in the file; using the ${whose}; check it`);
     }
     const known = models.get(id);
     if (known !== undefined) {
@@ -263,7 +263,7 @@ export function importLiteLlmConfig(
       deployments: [deployment],
     });
     if (deployment.price === null && use !== "moderations") {
-      const without = isGenerating ? "only token-budget keys may use it" : "credit keys may not use it";
+      const without = isGenerating ? "only token-budget keys can use it" : "credit keys cannot use it";
       dropped.push(`${id}: no price in the file; without one ${without}`);
     }
   }

@@ -31,7 +31,7 @@ export class LiteLlmParameters {
     const variable = text.slice(environmentMark.length);
     const value = this.#env[variable];
     if (value !== undefined && value !== "") return value;
-    this.notes.push(`${name} is in ${variable}, which is not set here; enter its value`);
+    this.notes.push(`${name} is in ${variable}, which is not set here; set it`);
     return "enter-its-value";
   }
 
@@ -40,7 +40,7 @@ export class LiteLlmParameters {
     const text = this.text(name);
     if (text === null) return null;
     if (text.startsWith(environmentMark)) return `env:${text.slice(environmentMark.length)}`;
-    this.notes.push(`its ${name} stands in the file; put it into ${variable}`);
+    this.notes.push(`its ${name} is written in the file; set ${variable} instead`);
     return `env:${variable}`;
   }
 

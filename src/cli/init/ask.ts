@@ -114,7 +114,7 @@ async function ask(
   for (let tries = 0; tries < maxTries; tries += 1) {
     const reply = (await terminal.ask(`${terminal.noteStyle.warn("?")} ${question}`)).trim();
     if (form.test(reply)) return reply;
-    terminal.note(`  ${JSON.stringify(reply)} is not possible here`);
+    terminal.note(`  ${JSON.stringify(reply)} is not a valid choice`);
   }
   throw new Refused("nothing was written");
 }

@@ -36,7 +36,7 @@ export async function makeFirstKeys(context: OperationContext, settings: Setting
 }
 
 export const noKeysText =
-  "there are no keys yet; make one with `sluice keys create --mode credit --credit 5 --label …`";
+  "there are no keys yet; create one with `sluice keys create --mode credit --credit 5 --label …`";
 
 export function firstKeysDocument(issued: readonly IssuedKey[]): readonly object[] {
   return issued.map(({ key, secret }) => ({ id: key.id, key: secret, prefix: key.prefix, mode: key.mode }));
@@ -58,11 +58,11 @@ export function firstKeysText(issued: readonly IssuedKey[], gateway: Reachable, 
     const what =
       key.mode === "credit"
         ? `A credit key with ${demoCredits} credits${isDemo ? "" : ` (it can spend ${demoCredits} USD at the vendors)`}:`
-        : `A token-budget key with ${count(demoTokens)} tokens a month${isDemo ? "" : " for the demo models"} (mind the /token in its address):`;
+        : `A token-budget key with ${count(demoTokens)} tokens a month${isDemo ? "" : " for the demo models"} (note the /token in its address):`;
     const line = curlLine(key.mode, secret, gateway);
     return [`  ${what}`, `  ${style.bold(secret)}`, ...(line === null ? [] : ["", `  ${line}`])].join("\n");
   });
-  const title = `${style.good("✓")} First run: two keys were made. Keep them, they are shown only now.`;
+  const title = `${style.good("✓")} First run: created two keys. Save them, they are not shown again.`;
   return `${[title, ...blocks].join("\n\n")}\n`;
 }
 

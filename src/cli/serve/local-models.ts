@@ -27,7 +27,7 @@ export async function askedLocal(env: Environment): Promise<RequestedProvider> {
     );
   if (entries.length === 0)
     throw new Refused(
-      `--local: ${baseUrl} lists no models; get one, for example with \`ollama pull llama3.2\``,
+      `--local: ${baseUrl} has no models; get one, for example with \`ollama pull llama3.2\``,
     );
   const models = entries.map((entry) => tableText("[[models]]", entry));
   return { provider: name, variable: "--local", baseUrl, toml: [...table, ...models].join("\n") };

@@ -31,7 +31,7 @@ export function serviceManager(env: Readonly<Record<string, string | undefined>>
   return {
     ready: (status) => send(`READY=1\nSTATUS=${status}`),
     reloading: () => send(`RELOADING=1\nMONOTONIC_USEC=${monotonicUsec(library)}`),
-    stopping: () => send("STOPPING=1\nSTATUS=open requests may finish"),
+    stopping: () => send("STOPPING=1\nSTATUS=draining requests"),
   };
 }
 

@@ -91,10 +91,10 @@ export async function startService(
       await folder.awaitUnlocked();
     } catch (error) {
       // The gateway keeps running. The copy stays in place, and the next check tries again.
-      tellOnce(`a backup is to be restored, but not yet: ${reasonOf(error)}`);
+      tellOnce(`the backup cannot be restored yet: ${reasonOf(error)}`);
       return;
     }
-    terminal.note("a backup is to be restored: finishing what runs");
+    terminal.note("restoring a backup: draining requests");
     const losses = (await running?.stop()) ?? [];
     for (const loss of losses) terminal.note(`${terminal.noteStyle.bad("error:")} ${loss}`);
     running = null;
@@ -162,7 +162,7 @@ async function putInPlace(
   try {
     const restored = await folder.applyStagedRestore();
     if (restored === null) return null;
-    const kept = restored.replaced === null ? "" : `; what was there before is kept as ${restored.replaced}`;
+    const kept = restored.replaced === null ? "" : `; the previous data is kept as ${restored.replaced}`;
     note(`restored${kept}`);
     return restored;
   } catch (error) {

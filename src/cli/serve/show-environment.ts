@@ -49,7 +49,7 @@ function servedText(vendors: readonly ServedVendor[], { settings, url, terminal 
   });
   const model = modelToTry(settings);
   const example = model === undefined ? [] : ["", `  ${curlFor(model, reachable(url), "$SLUICE_KEY")}`];
-  const title = `${style.good("✓")} Found without a configuration file, and served besides the demo:`;
+  const title = `${style.good("✓")} Serving the demo and, from the environment:`;
   const advice =
     "  `sluice models list` shows the prices. --demo-only turns this off; `sluice config init` writes a file.";
   return [title, ...lines, ...example, "", advice, ""];

@@ -15,7 +15,7 @@ export function untilStopped(
   onLoss: (loss: string) => void,
 ): Promise<readonly string[]> {
   const failed = (error: unknown) => [
-    `The gateway did not stop as it should: ${error instanceof Error ? error.message : String(error)}`,
+    `The gateway did not stop cleanly: ${error instanceof Error ? error.message : String(error)}`,
     ...running.describeLosses(),
   ];
   return new Promise((resolve) => {

@@ -52,7 +52,7 @@ function tellTrouble(running: RunningGateway, json: boolean, terminal: Terminal)
   const { reason, advice } = trouble;
   const mark = terminal.style.bad("✗");
   if (json) terminal.print(JSON.stringify({ not_ready: { reason, advice } }));
-  else terminal.print(`${mark} Every call gets 503 until this is mended: ${reason} ${advice}\n`);
+  else terminal.print(`${mark} Every request gets 503 until this is fixed: ${reason} ${advice}\n`);
   return true;
 }
 
@@ -62,7 +62,7 @@ const littleRoomBytes = 64 * 1024 * 1024;
 function tellRoom(folder: string, terminal: Terminal): void {
   const { bavail, bsize } = statfsSync(folder);
   if (bavail * bsize >= littleRoomBytes) return;
-  const what = `The disk that holds ${folder} is nearly full (${size(bavail * bsize)} left). Make room: once it is full, every call gets 503.`;
+  const what = `The disk that holds ${folder} is nearly full (${size(bavail * bsize)} left). Free some space: once it is full, every request gets 503.`;
   terminal.print(`${terminal.style.warn("!")} ${what}\n`);
 }
 
@@ -87,11 +87,11 @@ function keysText({ issued }: FirstKeys, url: string, { settings, json, terminal
 function adminTokenText(token: string, url: string, json: boolean, style: Style): string {
   if (json) return JSON.stringify({ admin_token: token });
   return [
-    `${style.good("✓")} The dashboard is at ${url}/admin. Its token is shown only now:`,
+    `${style.good("✓")} The dashboard is at ${url}/admin. Save its token, it is not shown again:`,
     "",
     `  ${style.bold(token)}`,
     "",
-    "  Set SLUICE_ADMIN_TOKEN to use one of your own instead.",
+    "  Set SLUICE_ADMIN_TOKEN to choose your own.",
     "",
   ].join("\n");
 }

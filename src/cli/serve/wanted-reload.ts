@@ -55,7 +55,7 @@ export async function wantReload(dir: string): Promise<ReloadAnswer | null> {
   const hasAnswer = () => readAnswer(answered)?.id === id;
   const came = (await eventually(hasAnswer, answeredWithinMs)) ? readAnswer(answered) : null;
   rmSync(answered, { force: true });
-  return came ?? { refusal: "the gateway has not answered within a minute; see its log" };
+  return came ?? { refusal: "the gateway did not respond within a minute; see its log" };
 }
 
 function readAnswer(file: string): (ReloadAnswer & { readonly id: string }) | null {

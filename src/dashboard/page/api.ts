@@ -86,7 +86,7 @@ async function call<Answer>(
       if (session.value?.signed_in) session.value = { ...signedOut, oidc: session.value.oidc };
     }
     const refusal: Partial<ErrorView> | null = await response.json().catch(() => null);
-    throw new Refused(refusal?.error?.message ?? `The server answered ${response.status}.`, response);
+    throw new Refused(refusal?.error?.message ?? `The server responded with ${response.status}.`, response);
   }
   return response.status === 204 ? (undefined as Answer) : await response.json();
 }

@@ -74,7 +74,7 @@ export function routeName(route: string): string {
 export function change(now: number, before: number): string | null {
   if (before === 0) return null;
   const share = Math.round((100 * (now - before)) / before);
-  if (share === 0) return "as before";
+  if (share === 0) return "unchanged";
   return `${share > 0 ? "+" : "−"}${whole.format(Math.abs(share))} % vs. before`;
 }
 

@@ -12,7 +12,7 @@ test("a caller gets 30 reports a minute, whatever others ask for", async () => {
   await expect(ask("ada")).rejects.toMatchObject({
     status: 429,
     code: "too_many_reports",
-    message: "You asked for more than 30 reports in a minute. Retry in 2 s.",
+    message: "You requested more than 30 reports in a minute. Retry in 2 s.",
     headers: { "retry-after": "2" },
   });
   expect(await ask("bob")).toBe("bob");

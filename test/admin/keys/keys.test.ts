@@ -127,7 +127,7 @@ describe("finding", () => {
     }
     const { key: second } = await createKey(context, { mode: "credit", label: "nightly" });
     await expect(findKey(context, "nightly")).rejects.toThrow(
-      `"nightly" fits several keys; name one by its id: ${key.id}, ${second.id}`,
+      `"nightly" matches several keys; use an id: ${key.id}, ${second.id}`,
     );
   });
 

@@ -51,7 +51,7 @@ describe("one small request", () => {
       expect(result).toMatchObject({
         ok: false,
         status: null,
-        problem: expect.stringContaining("nothing was asked"),
+        problem: expect.stringContaining("no LLM uses this provider"),
       });
     }
     expect(provider.requests).toEqual([]);
@@ -84,7 +84,7 @@ describe("one small request", () => {
     const [result] = await checkProviders(loadSettings({ file, env: {} }).settings);
     expect(result).toMatchObject({
       ok: false,
-      problem: "no model that generates uses it, so nothing was asked",
+      problem: "skipped: no LLM uses this provider",
     });
   });
 
@@ -144,26 +144,26 @@ describe("what is wrong is told with what to do", () => {
       openAiError(404, "no such model"),
       "404 no such model; check base_url and upstream_model",
     ],
-    ["a busy minute", openAiError(429, "slow down"), "429 slow down; its quota or rate limit is used up"],
+    [
+      "a busy minute",
+      openAiError(429, "slow down"),
+      "429 slow down; the account is over its quota or rate limit",
+    ],
     [
       "an empty purse",
       json(
         { error: { message: "pay first", type: "insufficient_quota", code: "insufficient_quota" } },
         { status: 429 },
       ),
-      "429 pay first; its account has no credit left, or has reached its spending limit; see the provider's billing page",
+      "429 pay first; the account is out of credit or over its spending limit; see the provider's billing page",
     ],
     [
       "a broken provider",
       text("oops", "text/html", { status: 500 }),
-      "500; the provider has trouble; try again later",
+      "500; the provider has a problem; try again later",
     ],
     ["a redirect", redirect("http://127.0.0.1:1/"), "307; check base_url and upstream_model"],
-    [
-      "a web page",
-      text("<html>", "text/html"),
-      "it answered with something that is not JSON; check base_url",
-    ],
+    ["a web page", text("<html>", "text/html"), "the response is not JSON; check base_url"],
     ["an error in a good status", json({ error: { message: "not today" } }), "not today"],
   ];
 

@@ -82,7 +82,7 @@ describe("accounts", () => {
     expect(changed).toMatchObject({ owner: "ben", caps: [{ limit: 1 }, { limit: 2, models: "gpt-*" }] });
     const extension = { amount: 3, note: "release week" };
     expect(await refused(admin, `${path}/raise-cap`, extension)).toBe(
-      "400 invalid_input: Name one of its caps: day, month:gpt-*.",
+      "400 invalid_input: Pass one of its caps: day, month:gpt-*.",
     );
     const extended = await admin.post<KeyView>(`${path}/raise-cap`, { ...extension, cap: "month:gpt-*" });
     expect(extended.caps).toMatchObject([{ limit: 1 }, { limit: 5 }]);
@@ -159,7 +159,11 @@ describe("accounts", () => {
       ["/accounts", { mode: "credit", label: "a\nb" }, /^400 invalid_input/],
       ["/accounts", { mode: "credit", label: "a", budget_tokens: 5 }, /no token budget/],
       ["/accounts", { mode: "token_budget", label: "a", credit: 5 }, /no credit/],
-      ["/accounts", { mode: "token_budget", label: "a", postpaid: true }, /billed in credits/],
+      [
+        "/accounts",
+        { mode: "token_budget", label: "a", postpaid: true },
+        /Only credit accounts can be postpaid/,
+      ],
       ["/accounts", { mode: "credit", label: "a", caps: [cap, cap] }, /two caps/i],
       ["/accounts", { mode: "credit", label: "a", caps: [{ ...cap, models: "gpt[45]" }] }, /a cap's models/i],
       ["/accounts", { mode: "credit", label: "a", caps: [{ ...cap, period: "year" }] }, /caps\.0\.period/],
@@ -179,7 +183,7 @@ describe("accounts", () => {
     ];
     const before = (await audited(admin)).length;
     for (const [path, body, answer] of cases) expect(await refused(admin, path, body)).toMatch(answer);
-    expect(await refused(admin, `/keys/${id}`, { budget_tokens: 5 }, "PATCH")).toContain("change it there");
+    expect(await refused(admin, `/keys/${id}`, { budget_tokens: 5 }, "PATCH")).toContain("update the account instead");
     expect(await refused(admin, `/keys/${id}`, { caps: [{ ...cap, limit: 0.5 }] }, "PATCH")).toContain(
       "whole number of tokens",
     );

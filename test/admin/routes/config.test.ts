@@ -60,7 +60,7 @@ test("what was checked is put in force, and the audit log says by whom and what 
   const stale = await admin.call("/config/reload", { method: "POST", body: '{"digest":"another"}' });
   expect([stale.status, admin.deps.settings().server.maxConcurrent]).toEqual([409, 7]);
   const reloaded = await admin.post<ConfigReloadView>("/config/reload", { digest });
-  expect(reloaded.needs_restart).toEqual(["server.port has changed; that takes a restart"]);
+  expect(reloaded.needs_restart).toEqual(["server.port has changed; that needs a restart"]);
   expect(admin.deps.settings().server.maxConcurrent).toBe(8);
   expect((await check()).changes.map(({ where }) => where)).toEqual(["server.port"]);
   const { data } = await admin.json<Page<AuditView>>("/audit?limit=1");

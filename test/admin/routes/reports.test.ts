@@ -175,7 +175,7 @@ describe("exchanges", () => {
     await using admin = await startAdmin();
     const response = await admin.call(`/requests?tag=${encodeURIComponent(tag)}`);
     expect(response.status).toBe(400);
-    expect(await response.text()).toContain("A tag is a name and a value, such as project=atlas");
+    expect(await response.text()).toContain("A tag must be a name and a value, such as project=atlas");
   });
 
   test("are tailed as they end, with the last ones first", async () => {

@@ -30,6 +30,6 @@ test("a store that is not made of files refuses a backup, and names what to use 
   const file = join(folder.dir, "copy.db");
   // Of a store it reads only `files`.
   const store = { files: null } as Store;
-  await expect(backUp({ store, clock: new FakeClock() }, file)).rejects.toThrow("database's own means");
+  await expect(backUp({ store, clock: new FakeClock() }, file)).rejects.toThrow("back it up with `pg_dump`");
   expect(existsSync(file)).toBe(false);
 });

@@ -127,15 +127,15 @@ describe("LiteLLM's config.yaml", () => {
     const reported = imported.dropped.join("\n");
     for (const what of [
       "house-model: rpm of its litellm_params",
-      "claude: its api_key stands in the file; put it into ANTHROPIC_API_KEY",
+      "claude: its api_key is written in the file; set ANTHROPIC_API_KEY instead",
       "claude: temperature of its litellm_params",
-      "claude: no price in the file; the list price of claude-opus-5-5 is taken, check it",
-      "cloud: sagemaker/jumpstart-gpt is of a provider whose dialect is not spoken here",
+      "claude: no price in the file; using the list price of claude-opus-5-5; check it",
+      "cloud: sagemaker/jumpstart-gpt the provider is not supported",
       "openai/*: serves the models of the built-in catalog at list price, and no others",
-      "vectors: no price in the file; the list price of text-embedding-3-small is taken, check it",
-      "film: its mode is video_generation, for which there is no route here",
-      "cinema: an alias of film, which is not here",
-      "litellm_settings.drop_params: has no counterpart",
+      "vectors: no price in the file; using the list price of text-embedding-3-small; check it",
+      "film: mode video_generation is not supported",
+      "cinema: an alias of film, which was not converted",
+      "litellm_settings.drop_params: not supported",
       "router_settings.routing_strategy",
       "general_settings.master_key: set SLUICE_ADMIN_TOKEN instead",
       "general_settings.database_url",
@@ -256,15 +256,13 @@ model_list:
     expect(settings.models[0]?.deployments[0]?.family).toBe("gpt-5.6");
   });
 
-  test("leave no secret in what is written, and what has no counterpart is told", () => {
+  test("leave no secret in what is written, and what not supported is told", () => {
     expect(JSON.stringify(imported)).not.toContain("plain-canary-secret");
     expect(imported.dropped).toContain(
-      "azure-dated: its client_secret stands in the file; put it into AZURE_CLIENT_SECRET",
+      "azure-dated: its client_secret is written in the file; set AZURE_CLIENT_SECRET instead",
     );
     expect(imported.dropped).toContain("bedrock-chain: aws_role_name of its litellm_params");
     const asked = importLiteLlmConfig(clouds, { env: {} }).dropped;
-    expect(asked).toContain(
-      "azure-dated: tenant_id is in AZURE_TENANT_ID, which is not set here; enter its value",
-    );
+    expect(asked).toContain("azure-dated: tenant_id is in AZURE_TENANT_ID, which is not set here; set it");
   });
 });

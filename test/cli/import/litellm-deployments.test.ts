@@ -77,7 +77,7 @@ describe("a provider is known by the prefix of its models", () => {
     expect(convert({ model })).toEqual({
       provider: [],
       deployment: [],
-      dropped: [`m: ${model} is of a provider whose dialect is not spoken here`],
+      dropped: [`m: ${model} the provider is not supported`],
     });
   });
 
@@ -109,7 +109,7 @@ describe("a server of one's own", () => {
   test("has a variable of its own for a key that stands in the file", () => {
     const vllm = convert({ model: "hosted_vllm/x", api_base: "http://gpu/v1", api_key: "sk-secret" });
     expect(vllm.provider[2]).toBe('api_key = "env:HOSTED_VLLM_API_KEY"');
-    expect(vllm.dropped).toEqual(["m: its api_key stands in the file; put it into HOSTED_VLLM_API_KEY"]);
+    expect(vllm.dropped).toEqual(["m: its api_key is written in the file; set HOSTED_VLLM_API_KEY instead"]);
     expect(convert({ model: "openai/x", api_key: "sk" }).provider[1]).toBe('api_key = "env:OPENAI_API_KEY"');
   });
 });
@@ -139,7 +139,7 @@ describe("Azure", () => {
     );
     const written = azure({ api_base: origin, api_key: "sk" });
     expect(written.provider.at(-1)).toBe('api_key = "env:AZURE_API_KEY"');
-    expect(written.dropped).toEqual(["m: its api_key stands in the file; put it into AZURE_API_KEY"]);
+    expect(written.dropped).toEqual(["m: its api_key is written in the file; set AZURE_API_KEY instead"]);
     const entra = { client_secret: "os.environ/S", tenant_id: "t", client_id: "os.environ/CLIENT" };
     expect(azure({ api_base: origin, api_key: "sk", ...entra }, { CLIENT: "c" }).provider.slice(2)).toEqual([
       'tenant_id = "t"',
@@ -147,7 +147,7 @@ describe("Azure", () => {
       'client_secret = "env:S"',
     ]);
     expect(azure({ api_base: origin, client_secret: "plain" }).dropped).toEqual([
-      "m: its client_secret stands in the file; put it into AZURE_CLIENT_SECRET",
+      "m: its client_secret is written in the file; set AZURE_CLIENT_SECRET instead",
     ]);
   });
 
@@ -197,7 +197,7 @@ describe("Vertex", () => {
 
   test("says where to put a document that stands in the file", () => {
     expect(vertex({ vertex_credentials: "{}" }).dropped).toEqual([
-      "m: its vertex_credentials stands in the file; put it into VERTEX_CREDENTIALS",
+      "m: its vertex_credentials is written in the file; set VERTEX_CREDENTIALS instead",
     ]);
   });
 });
@@ -259,13 +259,13 @@ describe("Bedrock", () => {
         'session_token = "env:AWS_SESSION_TOKEN"',
       ],
       dropped: [
-        "m: its aws_access_key_id stands in the file; put it into AWS_ACCESS_KEY_ID",
-        "m: its aws_secret_access_key stands in the file; put it into AWS_SECRET_ACCESS_KEY",
-        "m: its aws_session_token stands in the file; put it into AWS_SESSION_TOKEN",
+        "m: its aws_access_key_id is written in the file; set AWS_ACCESS_KEY_ID instead",
+        "m: its aws_secret_access_key is written in the file; set AWS_SECRET_ACCESS_KEY instead",
+        "m: its aws_session_token is written in the file; set AWS_SESSION_TOKEN instead",
       ],
     });
     expect(bedrock("us-east-1/x", { api_key: "k" }).dropped).toEqual([
-      "m: its api_key stands in the file; put it into AWS_BEARER_TOKEN_BEDROCK",
+      "m: its api_key is written in the file; set AWS_BEARER_TOKEN_BEDROCK instead",
     ]);
   });
 
@@ -309,7 +309,7 @@ describe("a variable in place of a value", () => {
   test.each([{}, { BASE: "" }])("is asked for where it is not set: %j", (env) => {
     expect(convert(base, { env })).toMatchObject({
       provider: ['kind = "openai-compatible"', 'base_url = "enter-its-value"'],
-      dropped: ["m: api_base is in BASE, which is not set here; enter its value"],
+      dropped: ["m: api_base is in BASE, which is not set here; set it"],
     });
   });
 });
@@ -337,7 +337,7 @@ describe("a deployment", () => {
     expect(convert(params)).toMatchObject({ deployment: none, dropped: [] });
   });
 
-  test("tells what it had that has no counterpart, in one line", () => {
+  test("tells what it had that not supported, in one line", () => {
     expect(convert({ model: "openai/gpt-x", rpm: 5, tpm: 6 }).dropped).toEqual([
       "m: rpm, tpm of its litellm_params",
     ]);
@@ -408,7 +408,7 @@ describe("what a model serves beside generation is taken over:", () => {
 
   test("but not by a mode that no route serves", () => {
     expect(servesOf("x", { mode: "video_generation" }).dropped).toEqual([
-      "m: its mode is video_generation, for which there is no route here",
+      "m: mode video_generation is not supported",
     ]);
   });
 

@@ -106,7 +106,7 @@ ${priceLine}
   test("tells of wildcards that no catalog serves", () => {
     const wildcards = [model("openai/*", "openai/x"), model("x", "openai/*"), model("groq/*", "groq/*")];
     const told = ["openai/*", "x", "groq/*"].map(
-      (id) => `${id}: no built-in catalog serves this wildcard; name the models one by one`,
+      (id) => `${id}: no built-in catalog for this wildcard; list the models one by one`,
     );
     expect(read({ model_list: wildcards }).dropped).toEqual(told);
   });
@@ -166,7 +166,7 @@ describe("the price of a deployment", () => {
   });
 
   test("is the list price where the file has none, or half of one, and that is told", () => {
-    const told = "a: no price in the file; the list price of gpt-5.6 is taken, check it";
+    const told = "a: no price in the file; using the list price of gpt-5.6; check it";
     for (const half of [{}, { input_cost_per_token: 1e-6 }, { output_cost_per_token: 1e-6 }]) {
       const { line, dropped } = priceOf(half, {}, "openai/gpt-5.6");
       expect(line).toStartWith("{ input = 5.0, output = 30.0, cached_input = 0.5, long_context = ");
@@ -183,7 +183,7 @@ describe("the price of a deployment", () => {
   });
 
   test("is none where nobody knows one, and that is told once", () => {
-    const none = "a: no price in the file; without one only token-budget keys may use it";
+    const none = "a: no price in the file; without one only token-budget keys can use it";
     expect(priceOf({})).toEqual({ line: null, dropped: [none] });
     const two = read({ model_list: [model("a"), model("a", "groq/ours")] });
     expect(two.dropped).toEqual([none]);
@@ -234,9 +234,7 @@ describe("a price list beside the file", () => {
   test("gives that of another vendor where its own is not listed, and tells so", () => {
     const { input, dropped } = priced("vertex_ai/claude-y", { vertex_project: "p" });
     expect(input).toBe(6);
-    expect(dropped).toEqual([
-      "a: no price in the file; the price of claude-y at anthropic is taken, check it",
-    ]);
+    expect(dropped).toEqual(["a: no price in the file; using the price of claude-y at anthropic; check it"]);
   });
 
   test("comes after the file itself, and before the list prices in the program", () => {
@@ -249,9 +247,9 @@ describe("a price list beside the file", () => {
     expect(priced("openai/gpt-5.6").input).toBe(3);
     const { input, dropped } = priced("anthropic/claude-opus-5");
     expect(input).toBe(5);
-    expect(dropped).toEqual(["a: no price in the file; the list price of claude-opus-5 is taken, check it"]);
+    expect(dropped).toEqual(["a: no price in the file; using the list price of claude-opus-5; check it"]);
     expect(priced("openai/unheard-of").dropped).toEqual([
-      "a: no price in the file; without one only token-budget keys may use it",
+      "a: no price in the file; without one only token-budget keys can use it",
     ]);
   });
 
@@ -317,10 +315,7 @@ describe("timeouts", () => {
     expect(of({}, { litellm_settings: library, router_settings: router }).dropped).toEqual([]);
     expect(
       of({}, { litellm_settings: { timeout: 5 }, router_settings: { request_timeout: 5 } }).dropped,
-    ).toEqual([
-      "litellm_settings.timeout: has no counterpart",
-      "router_settings.request_timeout: has no counterpart",
-    ]);
+    ).toEqual(["litellm_settings.timeout: not supported", "router_settings.request_timeout: not supported"]);
   });
 
   test.each([
@@ -335,7 +330,7 @@ describe("timeouts", () => {
     if (limit !== null)
       expect(toml).toStartWith(`[server]\nrequest_timeout = ${limit}\n\n[providers.openai]\n`);
     expect(dropped).toEqual(
-      timeout > 3600 ? [`a timeout of ${timeout} s: an exchange may take an hour at most`] : [],
+      timeout > 3600 ? [`a timeout of ${timeout} s: reduced to the maximum of one hour`] : [],
     );
   });
 });
@@ -351,8 +346,8 @@ describe("settings", () => {
     expect(toml).toContain('id = "a"\nfallbacks = ["b"]\n');
     expect(toml).not.toContain('id = "b"\nfallbacks');
     expect(dropped).toEqual([
-      "fallbacks of b: its models are not here",
-      "fallbacks of c: its models are not here",
+      "fallbacks of b: its models were not converted",
+      "fallbacks of c: its models were not converted",
     ]);
   });
 
@@ -368,8 +363,8 @@ describe("settings", () => {
     expect(toml).toContain('id = "a"\naliases = ["x"]\n');
     expect(toml).toContain('id = "b"\naliases = ["y"]\n');
     expect(dropped).toEqual([
-      "z: an alias of gone, which is not here",
-      "w: an alias of null, which is not here",
+      "z: an alias of gone, which was not converted",
+      "w: an alias of null, which was not converted",
     ]);
   });
 
@@ -382,10 +377,10 @@ describe("settings", () => {
       environment_variables: { A: "b" },
     });
     expect(dropped).toEqual([
-      "litellm_settings.drop_params: has no counterpart",
-      "router_settings.num_retries: has no counterpart",
-      "general_settings.master_key: set SLUICE_ADMIN_TOKEN instead; clients get keys by `sluice keys create`",
-      "general_settings.alerting: has no counterpart",
+      "litellm_settings.drop_params: not supported",
+      "router_settings.num_retries: not supported",
+      "general_settings.master_key: set SLUICE_ADMIN_TOKEN instead; create client keys with `sluice keys create`",
+      "general_settings.alerting: not supported",
       "environment_variables: set them in the environment of the gateway",
     ]);
   });

@@ -51,12 +51,14 @@ function metadata(request: Request, deps: AdminDeps): Response {
 async function authorize(request: Request, deps: AdminDeps): Promise<Response> {
   const { address } = deps.originOf(request);
   const { allowed, retryAfterSeconds } = deps.guard.deviceRequests.take(address, maxRequests);
-  if (!allowed) return tooMany("Too many codes were asked for from this address.", retryAfterSeconds);
+  if (!allowed)
+    return tooMany("Too many codes were requested from this address. Try again later.", retryAfterSeconds);
   const form = await formOf(request);
   if (form === null) return invalidForm();
   if (form.get("client_id") !== clientId) return unknownClient();
   const begun = await beginGrant(deps, { address, device: deviceName(form.get("device_name")) });
-  if (begun === null) return tooMany("Too many terminals wait for their code.", pollSeconds);
+  if (begun === null)
+    return tooMany("Too many terminals are waiting for approval. Try again later.", pollSeconds);
   const uri = `${ownOrigin(request, deps)}${verificationPath}`;
   return json({
     device_code: begun.deviceCode,

@@ -72,7 +72,7 @@ export async function findGrant(deps: AdminDeps, caller: Caller, typed: string):
   deviceGuesses.failed(caller.name);
   throw new OperationRefusal(
     "unknown_code",
-    "no terminal waits for this code; it may be mistyped, used or older than 15 minutes. Run sluice login again",
+    "no terminal is waiting for this code: it is mistyped, used or older than 15 minutes; run sluice login again",
   );
 }
 
@@ -85,10 +85,7 @@ export async function decideGrant(
 ): Promise<DeviceGrant> {
   const { person } = caller;
   if (person === null) {
-    throw new OperationRefusal(
-      "not_allowed",
-      "a token is no person; sign in as yourself to get a key of your own",
-    );
+    throw new OperationRefusal("not_allowed", "an admin token cannot approve this; sign in as yourself");
   }
   const grant = await findGrant(deps, caller, typed);
   if (state === "approved") membersKey(deps, ownCaller(person), {});

@@ -86,7 +86,7 @@ async function issueTo(
   if (!mayHoldKeys(person, deps.settings().admin)) {
     throw new OperationRefusal(
       "not_allowed",
-      `${person.user} cannot have a key here any more; ask an operator`,
+      `${person.user} can no longer have a key here; ask an operator`,
     );
   }
   const caller = ownCaller(person);

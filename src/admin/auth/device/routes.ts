@@ -8,7 +8,7 @@ import { type DeviceView, deviceBody, deviceQuery, deviceView } from "./schema.t
 export const deviceRoutes: readonly AdminRoute[] = [
   get(
     "/device",
-    "Show the terminal that waits for this code",
+    "Show the terminal that is waiting for this code",
     { role: "member", query: deviceQuery, answers: deviceView },
     async (call) => {
       expectAllowed(call);

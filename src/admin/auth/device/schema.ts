@@ -9,8 +9,8 @@ export const deviceBody = body({ user_code: userCode });
 export const deviceView = Type.Object({
   user_code: Type.String(),
   state: oneOf(["pending", "approved", "denied"]),
-  address: text("The address that the terminal asked from."),
-  is_own_address: flag("Whether that is also the address of this call."),
+  address: text("The address of the terminal."),
+  is_own_address: flag("Whether this call comes from the same address."),
   device: nullable(text("What the terminal calls itself. This is not verified.")),
   requested_at: moment,
   expires_at: moment,

@@ -32,9 +32,9 @@ function createCommand(terminal: Terminal): Command {
   return newDataCommand("create", "Create a token; it is shown only once")
     .requiredOption("--label <text>", "name of the token in the audit log")
     .addOption(
-      choiceOption("role", ["admin", "viewer"], "a viewer changes nothing (default: admin)").default("admin"),
+      choiceOption("role", ["admin", "viewer"], "a viewer is read-only (default: admin)").default("admin"),
     )
-    .examples(["sluice admin-tokens create --label grafana --role viewer", "for a program that reads"])
+    .examples(["sluice admin-tokens create --label grafana --role viewer", "for a read-only program"])
     .action(async ({ label, role, ...options }: CreateOptions) => {
       const { createAdminToken } = await import("../../../admin/auth/admin-tokens.ts");
       await withStore(terminal, options, { create: true }, async (context) => {
@@ -42,7 +42,7 @@ function createCommand(terminal: Terminal): Command {
         await auditChange(context, "admin-token.create", { prefix: label }, role);
         if (options.json) return printJson(token, terminal);
         terminal.print(token.token);
-        terminal.note(terminal.noteStyle.dim(`  the role ${role}; it is not shown again, so keep it now`));
+        terminal.note(terminal.noteStyle.dim(`  the role ${role}; save it now, it is not shown again`));
       });
     });
 }
@@ -72,7 +72,7 @@ const columns: readonly ListColumn<AdminTokenView>[] = [
 function revokeCommand(terminal: Terminal): Command {
   return newDataCommand("revoke", "Revoke a token permanently, and end the sessions started with it")
     .argument("<token>", "its id or label")
-    .option("--yes", "do not ask")
+    .option("--yes", "skip confirmation")
     .examples(
       ["sluice admin-tokens revoke grafana", "asks first"],
       ["sluice admin-tokens revoke grafana --yes", "in scripts"],
@@ -80,7 +80,7 @@ function revokeCommand(terminal: Terminal): Command {
     .action(async (name: string, options: DataOptions & YesOption) => {
       const { revokeAdminToken } = await import("../../../admin/auth/admin-tokens.ts");
       await withStore(terminal, options, { writes: true }, async (context) => {
-        await confirm(`${name} can never be used again. Revoke it?`, options, terminal);
+        await confirm(`${name} will be revoked permanently. Continue?`, options, terminal);
         const token = await revokeAdminToken(context, name);
         await auditChange(context, "admin-token.revoke", { prefix: token.label });
         if (options.json) printJson(token, terminal);

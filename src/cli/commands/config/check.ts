@@ -13,13 +13,13 @@ interface Options extends ConfigOptions {
 }
 
 export function configCheckCommand(terminal: Terminal): Command {
-  return newConfigCommand("check", "Check the configuration and list everything that is wrong with it")
+  return newConfigCommand("check", "Check the configuration and list all problems")
     .argument("[file]", "the file to check; the same as --config")
-    .option("--strict", "fail if there is a warning, too")
+    .option("--strict", "fail on warnings too")
     .option("--allow-missing-secrets", "pass without secrets that are set only where the gateway runs")
     .examples(
       "sluice config check",
-      ["sluice config check --strict staging.toml", "before it is shipped"],
+      ["sluice config check --strict staging.toml", "before you deploy it"],
       ["sluice config check --allow-missing-secrets", "in CI, which does not have the providers' keys"],
       ["sluice config check staging.toml && kill -HUP $(pidof sluice)", "reload only a valid file"],
     )

@@ -18,7 +18,7 @@ export function configImportCommands(terminal: Terminal): Command {
 function liteLlmCommand(terminal: Terminal): Command {
   return newCommand("litellm", "Convert LiteLLM's config.yaml, and list what could not be converted")
     .argument("<file>", "LiteLLM's config.yaml, or - for standard input")
-    .option("--out <file>", "write it there instead of printing it; nothing is overwritten")
+    .option("--out <file>", "write to this new file instead of stdout")
     .option(
       "--prices <file>",
       "a price list, as for `sluice models import`: for prices, limits and capabilities that the file does not state",
@@ -26,7 +26,7 @@ function liteLlmCommand(terminal: Terminal): Command {
     .examples(
       "sluice config import litellm config.yaml --out sluice.toml",
       "sluice config import litellm config.yaml --prices model_prices_and_context_window.json",
-      ["sluice config import litellm config.yaml | less", "look first"],
+      ["sluice config import litellm config.yaml | less", "review first"],
     )
     .action(async (file: string, given: Options) => {
       const { importLiteLlmConfig } = await import("../../import/litellm-config.ts");

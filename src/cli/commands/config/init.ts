@@ -30,9 +30,9 @@ async function init(file: string, options: JsonOption & YesOption, terminal: Ter
     return;
   }
   const path = resolve(terminal.cwd, file);
-  if (existsSync(path)) throw new Refused(`${path} exists; move it away first, or name another file`);
+  if (existsSync(path)) throw new Refused(`${path} already exists; move it away, or pass a different file`);
   if (!options.yes && !terminal.interactive)
-    throw new Refused("there is no terminal to ask on; pass --yes to take what is found in the environment");
+    throw new Refused("this needs a terminal; pass --yes to use what is found in the environment");
   const { askChoices } = await import("../../init/ask.ts");
   const choices = options.yes ? await withOwnLists(found, terminal) : await askChoices(found, terminal);
   const text = initText(choices);
@@ -76,7 +76,7 @@ function nextSteps({ extra, storeVariable, signIn }: InitChoices, file: string):
     ...(signIn?.keyCap == null
       ? []
       : [
-          `Next: \`sluice accounts create --mode credit --label ${teamAccount} --credit 100\`, which pays for their keys`,
+          `Next: \`sluice accounts create --mode credit --label ${teamAccount} --credit 100\`, which is billed for their keys`,
         ]),
     ...extra
       .filter(({ models }) => models.length === 0)

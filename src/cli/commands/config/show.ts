@@ -12,7 +12,7 @@ import { invalidText } from "./check.ts";
 
 export function configShowCommand(terminal: Terminal): Command {
   return newDataCommand("show", "Print the running configuration, without secrets")
-    .examples(["sluice config show", "what the gateway of this data folder runs with"])
+    .examples(["sluice config show", "the configuration of the gateway on this data folder"])
     .action(async (options: DataOptions) => {
       const document = configTextDocument(configInForce(options, terminal));
       if (options.json) return printJson(document, terminal);
@@ -48,7 +48,7 @@ export function configDiffCommand(terminal: Terminal): Command {
     .argument("[file]", "the file to compare (default: the one that is running)")
     .examples(
       ["sluice config diff", "before `sluice config reload`"],
-      ["sluice config diff staging.toml --json", "another file, for programs"],
+      ["sluice config diff staging.toml --json", "a different file, as JSON"],
     )
     .action(async (file: string | undefined, options: DataOptions & CsvOption) => {
       const { checkConfig } = await import("../../check-config.ts");
@@ -78,14 +78,14 @@ function columnsOf({ style }: Terminal): readonly ListColumn<ConfigChangeView>[]
     {
       name: "needs_restart",
       title: "",
-      cell: (row) => (row.needs_restart ? style.warn("takes a restart") : ""),
+      cell: (row) => (row.needs_restart ? style.warn("needs a restart") : ""),
     },
   ];
 }
 
 export function configReloadCommand(terminal: Terminal): Command {
   return newDataCommand("reload", "Load the configuration on disk into the running gateway")
-    .examples(["sluice config diff && sluice config reload", "look first"])
+    .examples(["sluice config diff && sluice config reload", "review first"])
     .addHelpText(
       "after",
       "\nAs with SIGHUP, a file with problems is rejected, and the old configuration keeps running.",

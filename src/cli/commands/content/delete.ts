@@ -19,10 +19,10 @@ export function contentDeleteCommand(terminal: Terminal): Command {
     .option("--key <key>", "all requests of this key, by id, prefix or label")
     .option("--owner <name>", "all requests of this owner's keys")
     .option("--before <when>", "all requests before this time", (text) => since(text))
-    .option("--yes", "do not ask")
+    .option("--yes", "skip confirmation")
     .examples(
       ["sluice content delete req_0f3K9xTz --yes", "one request"],
-      ["sluice content delete --owner ada@example.com", "all that a person's keys have said"],
+      ["sluice content delete --owner ada@example.com", "everything of one person"],
     )
     .action(async (ids: string[], options: DeleteOptions) => {
       const { deleteContent, filterText } = await import("../../../admin/content/content.ts");
@@ -31,7 +31,7 @@ export function contentDeleteCommand(terminal: Terminal): Command {
         const { key, owner, before: beforeMs } = options;
         const named = { ids, key, owner, beforeMs };
         const what = filterText(named);
-        const question = `What was recorded of requests (${what}) cannot be brought back. Delete it?`;
+        const question = `This permanently deletes recorded content (${what}). Delete it?`;
         if (what !== "all") await confirm(question, options, terminal);
         const store = await openContentStore(await contentLocation(context, options, terminal));
         try {

@@ -14,17 +14,17 @@ interface RekeyOptions extends DataOptions, YesOption {
 export function contentRekeyCommand(terminal: Terminal): Command {
   return newDataCommand("rekey", "Encrypt recorded content with another key, while no gateway runs")
     .requiredOption("--new-key <reference>", "the new key: `env:NAME` or `file:/path`, 32 bytes in base64")
-    .option("--yes", "do not ask")
+    .option("--yes", "skip confirmation")
     .examples(["sluice content rekey --new-key env:NEW_CONTENT_KEY", "then set content.key to it"])
     .action(async (options: RekeyOptions) => {
       const { locateContentKey } = await import("../../../config/content.ts");
       const { env, cwd } = terminal;
       const key = locateContentKey({ file: options.config, env, cwd }, options.newKey);
-      if (key === null) throw new Refused("there is no new key");
+      if (key === null) throw new Refused("the new key is not set");
       await withStore(terminal, options, {}, async (context) => {
         await refuseRunning(context);
         await confirm(
-          "Gateways need the new key from then on. Encrypt all content with it?",
+          "Afterwards gateways need the new key. Re-encrypt all content with it?",
           options,
           terminal,
         );
@@ -37,7 +37,8 @@ export function contentRekeyCommand(terminal: Terminal): Command {
           progress.end();
         }
         await auditChange(context, "content.rekey", { prefix: "" });
-        const told = "All content has the new key. Set content.key to it before the gateway starts.";
+        const told =
+          "All content is encrypted with the new key. Set content.key to it before you start the gateway.";
         printDone(options.json, { rekeyed: true }, told, terminal);
       });
     });
@@ -48,5 +49,5 @@ async function refuseRunning({ store, dir }: StoreContext): Promise<void> {
   const { isServed } = await import("../../../store/open-content.ts");
   const live = store.nodes === null ? [] : (await store.nodes.list()).filter(({ state }) => state !== "dead");
   if (live.length > 0 || (store.nodes === null && (await isServed(dir))))
-    throw new Refused("a gateway is running, and would go on with the old key; stop it first");
+    throw new Refused("a gateway is running with the old key; stop it first");
 }

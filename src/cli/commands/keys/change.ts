@@ -27,9 +27,9 @@ interface Options extends DataOptions {
 export function keysCreateCommand(terminal: Terminal): Command {
   const { label, ...limits } = keyOptions("create");
   const command = newDataCommand("create", "Create a key; its secret is shown only once")
-    .addOption(choiceOption("mode", keyModes, "what the key spends: credits, or the tokens of a budget"))
+    .addOption(choiceOption("mode", keyModes, "what the key spends: credits or a token budget"))
     .option("--account <account>", "bill this account, by id or label; the key gets its mode")
-    .option("--postpaid", "no balance is needed, and caps are the only limit")
+    .option("--postpaid", "postpaid: no balance needed, only caps limit it")
     .addOption(capOption("cap", "maximum spend: 5/day, 20/week:claude-opus-*; repeatable"))
     .addOption(label)
     .option("--credit <n>", "opening balance of a credit key, in credits", creditAmount)
@@ -78,13 +78,13 @@ export function keysUpdateCommand(terminal: Terminal): Command {
   const command = newKeyCommand("update", "Change a key's label, limits, provider scope or expiry")
     .examples("sluice keys update slu_8fK2mQ0x --rpm 120 --models gpt-5.6,demo-small", [
       "sluice keys update slu_8fK2mQ0x --expires 30d",
-      "also brings an expired key back",
+      "also reactivates an expired key",
     ])
     .addOption(capOption("cap", "replaces all its caps: 5/day, 20/week:claude-opus-*; repeatable"))
     .action(async (name: string, options: DataOptions & { readonly cap?: readonly WrittenCap[] }) => {
       const update = { ...attributesFromOptions(options), caps: options.cap };
       if (Object.values(update).every((value) => value === undefined)) {
-        throw new Misuse("name what to change, such as --label, --rpm or --expires");
+        throw new Misuse("nothing to change; pass an option such as --label, --rpm or --expires");
       }
       const { updateKey } = await operations();
       await changeKey(terminal, options, ["key.update", "updated"], (context) =>
@@ -132,18 +132,10 @@ export function keysMoveCommand(terminal: Terminal): Command {
 }
 
 export function keysRotateCommand(terminal: Terminal): Command {
-  return newKeyCommand("rotate", "Give a key a new secret; balance, label and limits stay")
-    .option(
-      "--grace <time>",
-      "how long the old secret still works, such as 24h (default: not at all)",
-      duration,
-      0,
-    )
-    .option("--yes", "do not ask")
-    .examples([
-      "sluice keys rotate slu_8fK2mQ0x --grace 24h",
-      "a day to bring the new secret to every client",
-    ])
+  return newKeyCommand("rotate", "Issue a new secret for a key; balance, label and limits stay")
+    .option("--grace <time>", "how long the old secret still works, such as 24h (default: 0)", duration, 0)
+    .option("--yes", "skip confirmation")
+    .examples(["sluice keys rotate slu_8fK2mQ0x --grace 24h", "a day to update all clients"])
     .action(async (name: string, options: DataOptions & YesOption & { readonly grace: number }) => {
       const { findKey } = await import("../../../admin/keys/find-key.ts");
       const { rotateKey } = await operations();
@@ -151,7 +143,11 @@ export function keysRotateCommand(terminal: Terminal): Command {
         const { id, prefix } = await findKey(context, name);
         // A script rotates on purpose and reads the new secret; a user may have forgotten the grace period.
         if (options.grace === 0 && terminal.interactive) {
-          await confirm(`The old secret of ${prefix} stops working at once. Rotate it?`, options, terminal);
+          await confirm(
+            `The old secret of ${prefix} stops working immediately. Rotate it?`,
+            options,
+            terminal,
+          );
         }
         return rotateKey(context, id, options.grace);
       });

@@ -20,7 +20,7 @@ interface Options extends DataOptions, CsvOption {
 
 export function keysListCommand(terminal: Terminal): Command {
   return withCsv(newDataCommand("list", "List all keys with their remaining balance"))
-    .option("--search <text>", "only keys whose label contains it, or whose id or prefix begins with it")
+    .option("--search <text>", "part of the label, or the start of the id or prefix")
     .examples(
       "sluice keys list",
       "sluice keys list --search alice",
@@ -41,7 +41,7 @@ export function keysListCommand(terminal: Terminal): Command {
 function nothing(options: Options): string {
   return options.search === undefined
     ? "No keys yet. Create one with `sluice keys create --mode credit --credit 5`."
-    : `No key fits "${options.search}".`;
+    : `No keys match "${options.search}".`;
 }
 
 function columnsOf(

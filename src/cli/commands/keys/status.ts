@@ -8,14 +8,14 @@ import { printJson, type Terminal } from "../../terminal/terminal.ts";
 /** It cannot be undone, so it asks first. */
 export function keysRevokeCommand(terminal: Terminal): Command {
   return newKeyCommand("revoke", "Revoke a key permanently")
-    .option("--yes", "do not ask")
+    .option("--yes", "skip confirmation")
     .examples(
       ["sluice keys revoke slu_8fK2mQ0x", "asks first"],
       ["sluice keys revoke slu_8fK2mQ0x --yes", "in scripts"],
     )
     .action(async (name: string, options: DataOptions & YesOption) =>
       setStatus(name, "revoked", options, terminal, async ({ prefix, label, status }) => {
-        const question = `${prefix}${label === null ? "" : ` (${label})`} can never be used again. Revoke it?`;
+        const question = `${prefix}${label === null ? "" : ` (${label})`} will be revoked permanently. Continue?`;
         if (status !== "revoked") await confirm(question, options, terminal);
       }),
     );
@@ -67,7 +67,7 @@ async function setStatus(
     );
     if (view.status === "expired") {
       terminal.note(
-        `${terminal.noteStyle.warn("!")} it has expired; \`sluice keys update ${key.prefix} --expires 30d\` revives it`,
+        `${terminal.noteStyle.warn("!")} it has expired; reactivate it with \`sluice keys update ${key.prefix} --expires 30d\` revives it`,
       );
     }
   });

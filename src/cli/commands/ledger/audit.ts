@@ -16,7 +16,7 @@ export function ledgerAuditCommand(terminal: Terminal): Command {
     .examples(["sluice ledger audit", "exit status 1 when anything differs"])
     .addHelpText(
       "after",
-      "\nEvery charge is computed from the rates that it was made at, every sum from its entries. --deep also tells of charges\nwhose time does not fit the call: a clock that was set meanwhile does that.",
+      "\nRecomputes every charge from its stored rates, and every total from its entries. --deep also reports charges\nwhose time does not match the request, for example because the clock was changed.",
     )
     .action(async (options: DataOptions & CsvOption & { readonly deep?: true }) => {
       const { auditLedger, differenceDocument } = await import("../../../admin/reports/audit-ledger.ts");
@@ -63,12 +63,12 @@ export function ledgerExportCommand(terminal: Terminal): Command {
     .examples(
       "sluice ledger export > ledger.csv",
       ["sluice ledger export --csv --since 2026-10 --until 2026-11", "October, for an invoice"],
-      ["sluice ledger export --format jsonl --key slu_8fK2mQ0x | jq .amount", "--json is the same"],
+      ["sluice ledger export --format jsonl --key slu_8fK2mQ0x | jq .amount", "or --json"],
     )
     .addHelpText(
       "after",
       "\n`amount` is in nano-credits (1 credit = 1,000,000,000) for credit keys, in tokens for token-budget keys, as " +
-        "`unit` says; `credits` is in credits. A charge has the `rates` that it was made at, and its `sum`.",
+        "`unit` says; `credits` is in credits. A charge has its `rates` and its computation (`sum`).",
     )
     .action(async (options: Options) => {
       const { exportLedger } = await import("../../../admin/reports/export-ledger.ts");

@@ -14,9 +14,9 @@ export function modelsCheckCommand(terminal: Terminal): Command {
     .argument("[model]", "test every deployment of this model instead")
     .examples(
       ["sluice models check", "exit status 1 when any provider fails"],
-      ["sluice models check house-model", "each of its deployments, with the name that the provider knows"],
+      ["sluice models check house-model", "each of its deployments"],
     )
-    .addHelpText("after", "\nA provider with several keys is asked with each of them.")
+    .addHelpText("after", "\nA provider with several keys is checked with each of them.")
     .action(async (id: string | undefined, options: ConfigOptions & CsvOption) => {
       const { checkProviders } = await import("../../../admin/models/check-providers.ts");
       const settings = await loadAndWarn(options, terminal);

@@ -21,7 +21,7 @@ export function modelsDiscoverCommand(terminal: Terminal): Command {
     .argument("[provider]", "only this provider")
     .option("--write", "add the models with a known price to the configuration file")
     .examples(
-      ["sluice models discover", "served, priced (not served yet), unpriced, gone"],
+      ["sluice models discover", "served, priced (not served yet), unpriced or gone"],
       ["sluice models discover local --write", "every model of a server of your own"],
     )
     .addHelpText("after", "\nIf a provider fails, the exit status is 1 and nothing is written.")
@@ -31,7 +31,7 @@ export function modelsDiscoverCommand(terminal: Terminal): Command {
       const { env, cwd } = terminal;
       const loaded = loadSettings({ file: options.config, env, cwd });
       if (options.write && loaded.source.file === null)
-        throw new Refused("there is no configuration file to write to; `sluice config init` writes one");
+        throw new Refused("there is no configuration file to write to; create one with `sluice config init`");
       const providers = chosen(name, loaded);
       const asking = discoverModels(providers, loaded.settings, catalogsIn(loaded));
       const found = await withProgress(`asking ${plural(providers.length, "provider")}`, asking, terminal);
@@ -55,7 +55,7 @@ async function finish(
     throw new CommandFailed();
   }
   if (!write || source.file === null) return;
-  if (entries.length === 0) return terminal.note("there is no model with a known price to add");
+  if (entries.length === 0) return terminal.note("no models with a known price to add");
   const { appendModels } = await import("../../append-models.ts");
   appendModels(source.file, entries, { file: config, env: terminal.env, cwd: terminal.cwd });
   const added = `${plural(entries.length, "model")} added to ${source.file}`;

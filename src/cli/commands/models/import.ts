@@ -20,7 +20,7 @@ export function modelsImportCommand(terminal: Terminal): Command {
     )
     .option("--provider <name>", "only models of this provider, as named in the file")
     .option("--match <pattern>", 'only names that match, such as "claude-*"')
-    .option("--out <file>", "write it there instead of printing it; nothing is overwritten")
+    .option("--out <file>", "write to this new file instead of stdout")
     .examples(
       'sluice models import api.json --provider anthropic --match "claude-*-5*" >> sluice.toml',
       "sluice models import model_prices_and_context_window.json --provider openai --json",
@@ -35,10 +35,10 @@ export function modelsImportCommand(terminal: Terminal): Command {
 }
 
 function nothingFits(prices: ImportedPrices, { provider, match }: Options): string {
-  if (prices.models.length === 0) return "there is no model with a price in it";
+  if (prices.models.length === 0) return "it has no models with a price";
   const vendors = [...new Set(prices.models.map((model) => model.vendor))].sort();
   const asked = [provider, match].filter((part) => part !== undefined).join(", ");
-  return `nothing fits ${asked}; the file has ${vendors.slice(0, 40).join(", ")}`;
+  return `nothing matches ${asked}; the file has ${vendors.slice(0, 40).join(", ")}`;
 }
 
 async function tell(
@@ -56,7 +56,7 @@ async function tell(
   }
   if (path === null) terminal.print(toml.trimEnd());
   const left = Object.entries(prices.leftOut).map(([what, count]) => `${count} ${what}`);
-  const leftWords = left.length === 0 ? "" : `; left out: ${left.join(", ")}`;
+  const leftWords = left.length === 0 ? "" : `; skipped: ${left.join(", ")}`;
   const where = path === null ? "" : ` in ${path}`;
   terminal.note(`${plural(models.length, "model")} from ${prices.source}${where}${leftWords}`);
 }

@@ -20,7 +20,7 @@ export function modelsListCommand(terminal: Terminal): Command {
 }
 
 const legend =
-  "Tokens; prices in USD per million tokens or characters, per image or minute, and per 1,000 of anything else.";
+  "Limits in tokens. Prices in USD per million tokens or characters, per image, per minute, or per 1,000 of other units.";
 
 function columnsOf(
   models: readonly ConfiguredModelView[],

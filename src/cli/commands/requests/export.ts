@@ -15,8 +15,8 @@ interface ExportOptions extends DataOptions, RequestFilters {
 
 export function requestsExportCommand(terminal: Terminal): Command {
   const command = newDataCommand("export", "Write recorded requests and responses, one JSON object per line")
-    .option("--content", "the recorded content; nothing else can be exported here")
-    .option("--jsonl", "one JSON object per line, which is the only format");
+    .option("--content", "export the recorded content (required)")
+    .option("--jsonl", "one JSON object per line (the only format)");
   return withRequestFilters(command)
     .examples(["sluice requests export --content --since 7d --jsonl > requests.jsonl", "for evaluations"])
     .action(async (options: ExportOptions) => {

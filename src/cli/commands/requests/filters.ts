@@ -30,5 +30,5 @@ export function withRequestFilters(command: SluiceCommand): SluiceCommand {
     .option("--route <path>", "only this route, such as /v1/messages")
     .option("--user <user>", "only this end user, as sent by the client")
     .option("--session <session>", "only this conversation")
-    .option("--tag <name=value>", "only what has this tag, such as project=atlas");
+    .option("--tag <name=value>", "only requests with this tag, such as project=atlas");
 }

@@ -25,12 +25,15 @@ export function requestsListCommand(terminal: Terminal): Command {
   return withRequestFilters(
     withCsv(newDataCommand("list", "List requests, newest first, with their outcome")),
   )
-    .option("--limit <n>", `at most so many (default: ${defaultLimit})`, atLeastOne)
+    .option("--limit <n>", `maximum number of rows (default: ${defaultLimit})`, atLeastOne)
     .examples(
-      ["sluice requests list --outcome failed --since 1h", "what is going wrong right now"],
-      ["sluice requests list --since 2026-11-15T03:00 --until 2026-11-15T03:15", "what happened at night"],
-      ["sluice requests list --key slu_8fK2mQ0x --code rate_limit_exceeded", "who is too fast"],
-      ["sluice requests show req_0f3K9xTz", "why one of them ended as it did"],
+      ["sluice requests list --outcome failed --since 1h", "current failures"],
+      ["sluice requests list --since 2026-11-15T03:00 --until 2026-11-15T03:15", "a time range"],
+      [
+        "sluice requests list --key slu_8fK2mQ0x --code rate_limit_exceeded",
+        "rate-limited requests of a key",
+      ],
+      ["sluice requests show req_0f3K9xTz", "explain one of them"],
     )
     .action(async (options: Options) => {
       const { findKey } = await import("../../../admin/keys/find-key.ts");
@@ -49,7 +52,7 @@ export function requestsListCommand(terminal: Terminal): Command {
         const nothing = `No matching requests ${timeInWords({ sinceMs, untilMs })}.`;
         const list = { rows: views, columns: columnsOf(terminal), nothing };
         const isTable = printList(list, options, terminal);
-        const more = `These are the newest ${count(limit)}; --limit shows more of them.`;
+        const more = `Showing the newest ${count(limit)}; pass --limit for more.`;
         if (isTable && rows.length === limit) terminal.note(terminal.noteStyle.dim(more));
       });
     });

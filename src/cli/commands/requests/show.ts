@@ -19,7 +19,7 @@ import { paintOutcome } from "./list.ts";
 
 export function requestsShowCommand(terminal: Terminal): Command {
   return newDataCommand("show", "Show why a request ended as it did")
-    .argument("<id>", "the x-request-id of its response, or the one that its client sent")
+    .argument("<id>", "the x-request-id of the response, or the id that the client sent")
     .option("--content", "the recorded content of the request and its response, as JSON")
     .examples("sluice requests show req_0f3K9xTz", "sluice requests show req_0f3K9xTz --content")
     .action(async (id: string, options: DataOptions & { readonly content?: true }) => {
@@ -38,7 +38,8 @@ export function requestsShowCommand(terminal: Terminal): Command {
         const detail = exchangeDetailDocument(found.id, filed, () => key, summary, null);
         if (options.json) printJson(detail, terminal);
         else terminal.print(asText(detail, terminal));
-        if (others.length > 0) terminal.note(`the client sent ${id} with others too: ${others.join(", ")}`);
+        if (others.length > 0)
+          terminal.note(`other requests with the client's id ${id}: ${others.join(", ")}`);
       });
     });
 }
@@ -51,9 +52,7 @@ async function showContent(id: string, options: DataOptions, terminal: Terminal)
       readShown(archive, id, context, options, terminal),
     );
     if (document === null)
-      throw new Refused(
-        `nothing is recorded of ${id}: it was not recorded, it was deleted, or its time is over`,
-      );
+      throw new Refused(`no content is recorded for ${id}: it was not recorded, was deleted or has expired`);
     await auditChange(context, "content.read", { prefix: id });
     printJson(JSON.parse(Buffer.from(document).toString()), terminal);
   });
@@ -149,7 +148,7 @@ function chargeFacts(charge: EntryView | null, entries: readonly EntryView[]): (
   if (tiers !== undefined) list.push(["tier", tiers.join(", ")]);
   if (above !== undefined) list.push(["rates", `for more than ${count(above)} tokens of input`]);
   for (const { amount, unit } of overruns) {
-    const why = amount < 0 ? "owed above the cap" : "not charged: the balance or a cap had no more";
+    const why = amount < 0 ? "owed above the cap" : "not charged: the balance or a cap was used up";
     list.push(["overrun", `${Math.abs(amount)} ${unit} ${why}`]);
   }
   return list;

@@ -23,7 +23,9 @@ export function storeCheckCommand(terminal: Terminal): Command {
       const { config: file, store } = options;
       const location = locateStore({ file, store, env: terminal.env, cwd: terminal.cwd });
       if (location === null) {
-        throw new Refused("no database is named, so the data is in the data folder; name one with --store");
+        throw new Refused(
+          "no database is configured, so the data is in the data folder; pass --store for a database",
+        );
       }
       const { checkDatabase } = await import("../../../store/open.ts");
       const checked = await checkDatabase(location, { migrates: options.migrate === true });

@@ -26,7 +26,7 @@ export function storeCopyCommand(terminal: Terminal): Command {
     .option("--keep", "keep using the source; the copy is a trial")
     .option(
       "--data <dir>",
-      "the data folder of a gateway of that database: it may have charges that are not made yet",
+      "the data folder of a gateway of that database, which may have charges not yet sent",
     )
     .examples(
       ["sluice store copy --from ./sluice-data --to env:DATABASE_URL", "into a database"],
@@ -34,7 +34,7 @@ export function storeCopyCommand(terminal: Terminal): Command {
     )
     .addHelpText(
       "after",
-      "\nBoth sides are audited. What is copied from keeps its data, but it is marked as moved, and from then on says where to\n(--keep does not; `sluice store reopen` takes it back). Its schema is brought up to date first.",
+      "\nBoth sides are audited. The source keeps its data, but is marked as moved and rejects further use (not with --keep;\n`sluice store reopen` undoes it). Its schema is upgraded first.",
     )
     .action(async (options: CopyOptions) => {
       const from = locationOf(options.from, options, terminal);
@@ -57,7 +57,7 @@ export function storeCopyCommand(terminal: Terminal): Command {
         const moved = options.keep ? "" : `; ${options.from} is marked as moved`;
         const told = `${what} and ${plural(copied.usage, "usage record")} copied; both ledgers are consistent${moved}`;
         printDone(options.json, { ...copied, audit: "clean" }, told, terminal);
-        terminal.note(terminal.noteStyle.dim("  recorded content is left behind"));
+        terminal.note(terminal.noteStyle.dim("  recorded content is not copied"));
       } finally {
         progress.end();
       }
@@ -81,22 +81,22 @@ interface ReopenOptions extends ConfigOptions, YesOption {
 export function storeReopenCommand(terminal: Terminal): Command {
   return newConfigCommand("reopen", "Use a store again after `store copy` marked it as moved")
     .requiredOption("--at <dir|url>", "the data folder or the PostgreSQL database that was copied from")
-    .option("--yes", "do not ask")
-    .examples(["sluice store reopen --at ./sluice-data", "go on where the copy was made from"])
+    .option("--yes", "skip confirmation")
+    .examples(["sluice store reopen --at ./sluice-data", "use the source again"])
     .addHelpText("after", "\nWhat has happened in the copy since is not there: stop its gateways first.")
     .action(async (options: ReopenOptions) => {
       const { movedTo, reopenStore } = await import("../../../store/open.ts");
       const place = locationOf(options.at, options, terminal);
       const moved = await movedTo(place);
-      if (moved === null) throw new Refused(`${options.at} was not moved away; there is nothing to reopen`);
+      if (moved === null) throw new Refused(`${options.at} was not moved; there is nothing to reopen`);
       await confirm(
-        `Use ${options.at} again, without what has happened in ${moved.to} since?`,
+        `Use ${options.at} again, without the changes made in ${moved.to} since?`,
         options,
         terminal,
       );
       await reopenStore(place);
       const document = { reopened: options.at, moved_to: moved.to };
-      printDone(options.json, document, `${options.at} is in use again`, terminal);
+      printDone(options.json, document, `${options.at} can be used again`, terminal);
     });
 }
 

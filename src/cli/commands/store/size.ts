@@ -13,7 +13,7 @@ import { moment, printJson, type Terminal } from "../../terminal/terminal.ts";
 
 export function storeSizeCommand(terminal: Terminal): Command {
   return newDataCommand("size", "Show how much is stored, for how long, and what was deleted last")
-    .examples(["sluice store size", "the database, its records, and the room that is left"])
+    .examples(["sluice store size", "database size, records and free disk space"])
     .action(async (options: DataOptions) => {
       const { examineSettings } = await import("../../../config/load.ts");
       const { readStorage } = await import("../../../admin/system/storage.ts");
@@ -46,7 +46,7 @@ async function contentSizes(
 }
 
 function contentText({ requests, bytes, days, max_bytes: max }: NonNullable<StorageView["content"]>): string {
-  const kept = days === 0 ? "no more is recorded" : `kept for ${plural(days, "day")}, at most ${size(max)}`;
+  const kept = days === 0 ? "recording is off" : `kept for ${plural(days, "day")}, at most ${size(max)}`;
   return `${plural(requests, "request")}, ${size(bytes)}, ${kept}`;
 }
 

@@ -20,7 +20,7 @@ export function ConversationView({ request, response, earlier, dropped }: Conver
   const before = readItems(earlier, "");
   const isEmpty = [system, tools, before, input, output].every((each) => each.length === 0);
   if (isEmpty)
-    return <p class="muted">There is no conversation in it. Its JSON has all that was recorded.</p>;
+    return <p class="muted">No conversation to show. The JSON has everything that was recorded.</p>;
   return (
     <ol class="conversation stack">
       {system.length > 0 && <Said of={{ role: "system", parts: system }} />}

@@ -35,7 +35,7 @@ export function CreateAccount(dialog: Omit<AccountDialogProps, "of">) {
     const start = isPrepaid && credit[0].trim() !== "" ? { credit: creditsOf(credit[0]) } : {};
     await api.post("/accounts", { mode, ...start, ...accountRequest(form, mode) });
   };
-  const done = `The account ${form.label.trim()} was made.`;
+  const done = `Account ${form.label.trim()} created.`;
   return (
     <Ask {...dialog} title="New account" verb="Create account" send={send} done={done}>
       <ModeField label="What its keys spend" of={chosen} />
@@ -48,7 +48,7 @@ export function CreateAccount(dialog: Omit<AccountDialogProps, "of">) {
 export function EditAccount({ of: account, ...dialog }: AccountDialogProps) {
   const [form, setForm] = useState(() => accountFormOf(account));
   const send = () => api.patch(`/accounts/${account.id}`, accountRequest(form, account.mode));
-  const texts = { about: describe(account).about, title: "Edit account", done: "The account was changed." };
+  const texts = { about: describe(account).about, title: "Edit account", done: "Account updated." };
   return (
     <Ask {...dialog} {...texts} verb="Save" send={send}>
       <AccountFields form={form} mode={account.mode} onForm={setForm} />
@@ -59,9 +59,9 @@ export function EditAccount({ of: account, ...dialog }: AccountDialogProps) {
 export function TopUpAccount({ of: account, ...dialog }: AccountDialogProps) {
   return (
     <TopUpBalance {...describe(account)} {...dialog}>
-      {account.postpaid && <p>It lowers what is owed.</p>}
+      {account.postpaid && <p>It lowers the amount due.</p>}
       {!account.postpaid && account.status === "closed" && (
-        <p class="bad">The account is closed: no key can spend what is added.</p>
+        <p class="bad">The account is closed, so no key can spend this credit.</p>
       )}
     </TopUpBalance>
   );
@@ -77,7 +77,7 @@ export function CloseAccount({ of: account, ...dialog }: AccountDialogProps) {
   const send = () => api.post(`${path}/close`);
   const texts = { about, title: `Close ${name}?`, done: `${name} was closed.` };
   return (
-    <Ask {...dialog} {...texts} verb="Close for good" danger send={send}>
+    <Ask {...dialog} {...texts} verb="Close permanently" danger send={send}>
       <p>
         {keyCount === 1 ? "Its key is" : `Its ${count(keyCount)} keys are`} refused from now on, on every
         node, within a second, and it takes no new ones. Requests in progress are not interrupted.{" "}

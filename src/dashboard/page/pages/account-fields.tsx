@@ -62,7 +62,7 @@ export function ModeField({ label, of: [mode, setMode] }: { label: string; of: S
 export function BilledField({ of: [isOpen, setOpen] }: { of: State<boolean> }) {
   return (
     <Segmented
-      label="When it is paid"
+      label="Billing"
       of={[isOpen ? "postpaid" : "prepaid", (value) => setOpen(value === "postpaid")]}
       choices={choicesOf({ prepaid: "Prepaid", postpaid: "Postpaid" })}
     />
@@ -89,14 +89,14 @@ export function AccountFields({ form, mode, onForm }: AccountFieldsProps) {
         </div>
       )}
       <CapFields
-        title="Caps of the account"
-        hint="The most that all its keys together may take. All of them hold at once."
+        title="Account caps"
+        hint="Limits for all its keys together. All caps apply."
         of={field("caps")}
         mode={mode}
       />
       <CapFields
-        title="Caps of each new key"
-        hint="What a key gets when it is made on this account. Keys that are there keep theirs."
+        title="Default caps for new keys"
+        hint="Default caps for new keys of this account. Existing keys are not changed."
         of={field("keyCaps")}
         mode={mode}
       />

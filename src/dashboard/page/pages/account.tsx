@@ -120,7 +120,7 @@ export function AccountPage({ id }: { id: string }) {
                 keyOf={({ id: keyId }) => keyId}
                 empty={
                   <Empty icon="keys" title="No key draws on it yet">
-                    <p>Make one from the menu above, or move a key here from its own page.</p>
+                    <p>Create one from the menu above, or move a key here from the key's page.</p>
                   </Empty>
                 }
               />
@@ -161,13 +161,13 @@ function inWords({ accounts: [statement], unfinished }: StatementView): string {
   const { opening, total, closing, owed, unit } = statement;
   const shown = unit === "credits" ? exactCredits : count;
   const parts = [
-    ...(opening === null ? [] : [`${shown(opening)} before`]),
-    `${shown(total)} ${unit} in this month`,
-    ...(closing === null ? [] : [`${shown(closing)} at the end`]),
-    ...(owed === null ? [] : [`${shown(owed)} to be paid`]),
+    ...(opening === null ? [] : [`opening balance ${shown(opening)}`]),
+    `${shown(total)} ${unit} this month`,
+    ...(closing === null ? [] : [`closing balance ${shown(closing)}`]),
+    ...(owed === null ? [] : [`amount due ${shown(owed)}`]),
   ];
   const cancelled = statement.lines.reduce((sum, line) => sum + line.cancelled_calls, 0);
-  if (cancelled > 0) parts.push(`with ${plural(cancelled, "cancelled or interrupted call")}`);
+  if (cancelled > 0) parts.push(`with ${plural(cancelled, "cancelled or interrupted request")}`);
   return `${parts.join(" · ")}${unfinished ? " · the month is not over" : ""}`;
 }
 

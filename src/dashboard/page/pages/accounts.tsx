@@ -85,7 +85,7 @@ function columnsOf(onChange: () => void): readonly Column<AccountView>[] {
     },
     { name: "Status", cell: ({ status }) => <KeyStatus status={status} /> },
     {
-      name: "Left or owed",
+      name: "Balance",
       class: "number two",
       cell: (account) => <Balance standing={accountStanding(account)} of={account.label ?? account.id} />,
     },
@@ -145,7 +145,8 @@ export function Accounts() {
               empty={
                 <EmptyList icon="accounts" what="accounts" filters={filters}>
                   <p>
-                    A key has an account of its own. Make one here for keys that share a balance, or limits.
+                    Each key has its own account by default. Create an account to share a balance or limits
+                    between keys.
                   </p>
                 </EmptyList>
               }

@@ -23,7 +23,7 @@ const changeColumns: readonly Column<ConfigChangeView>[] = [
     class: "lead",
     cell: ({ where, needs_restart }) => (
       <>
-        {where} {needs_restart && <Badge tone="warn">takes a restart</Badge>}
+        {where} {needs_restart && <Badge tone="warn">needs a restart</Badge>}
       </>
     ),
   },
@@ -38,7 +38,7 @@ function nameOf(file: string | null): string {
 
 function Checked({ of: { file, ok, problems, warnings, changes } }: { of: ConfigCheckView }) {
   const state = !ok
-    ? "has problems and cannot be applied; the running configuration stays."
+    ? "has problems and cannot be applied. The running configuration is unchanged."
     : changes.length === 0
       ? "matches the running configuration."
       : `differs from the running configuration: ${plural(changes.length, "change")}.`;
@@ -76,8 +76,8 @@ function Reload({ of: { file, digest, changes }, onClose, onDone }: ReloadProps)
     >
       <p>
         {changes.length === 0
-          ? "Nothing in it has changed; secrets in files are read again."
-          : `It brings ${plural(changes.length, "change")}. Requests in flight end as they began.`}
+          ? "No changes in the file. Secrets in files are read again."
+          : `It has ${plural(changes.length, "change")}. Requests in progress keep the old configuration.`}
       </p>
       {restarts > 0 && (
         <p>

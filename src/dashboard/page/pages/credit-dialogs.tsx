@@ -24,7 +24,8 @@ export function TopUpBalance({ path, name, children, ...dialog }: CreditDialogPr
       amount: creditsOf(amount[0]),
       ...texts,
     });
-    if (repeated) tell(`Nothing was added: ${name} has had the reference ${reference[0]} before.`, "bad");
+    if (repeated)
+      tell(`Nothing was added: ${name} already has an entry with reference ${reference[0]}.`, "bad");
     else tell(`${amount[0]} credits added to ${name}.`);
   };
   return (
@@ -35,7 +36,7 @@ export function TopUpBalance({ path, name, children, ...dialog }: CreditDialogPr
         label="Reference"
         of={reference}
         placeholder="An invoice, for example"
-        hint="The same one again adds nothing."
+        hint="A repeated reference adds nothing."
       />
       <TextField label="Note" of={note} placeholder="Kept with the ledger entry" />
     </Ask>
@@ -45,8 +46,8 @@ export function TopUpBalance({ path, name, children, ...dialog }: CreditDialogPr
 export function AdjustBalance({ path, name, ...dialog }: CreditDialogProps) {
   const [amount, note] = [useState(""), useState("")];
   const send = async () => api.post(`${path}/adjust`, { amount: creditsOf(amount[0]), note: note[0] });
-  const done = `The balance of ${name} was corrected.`;
-  const label = "Credits to add, or with a minus to take away";
+  const done = `Balance of ${name} adjusted.`;
+  const label = "Credits to add; negative to subtract";
   return (
     <Ask {...dialog} title="Adjust credit" verb="Adjust" send={send} done={done}>
       <TextField label={label} of={amount} inputMode="decimal" placeholder="-5" required />

@@ -29,9 +29,9 @@ function originOf(exchange: ExchangeView): readonly NamedFact[] {
     ],
     ["Time", moment(exchange.at)],
     ["Key", <a href={hrefOf(`keys/${exchange.key_id}`)}>{label ?? `${prefix}…`}</a>],
-    ["Route", `${exchange.route || "–"} ${exchange.stream ? "(stream)" : "(whole)"}`],
+    ["Route", `${exchange.route || "–"} ${exchange.stream ? "(stream)" : "(non-streaming)"}`],
     ["Model", exchange.model || <span class="muted">{exchange.unknown_model ?? "–"}</span>],
-    [outcome === "completed" ? "Answered by" : "Asked last", provider === "" ? "no provider" : answered],
+    [outcome === "completed" ? "Served by" : "Last tried", provider === "" ? "no provider" : answered],
     ...saidOf(exchange),
   ];
 }
@@ -57,13 +57,13 @@ function figuresOf(exchange: ExchangeView): readonly NamedFact[] {
   return [
     ["Charged", `${unit === "credits" ? exactCredits(charged) : count(charged)} ${unit}`, "number"],
     ...(listCost === null ? [] : [["List cost", `${exactCredits(listCost)} credits`, "number"] as const]),
-    ...(exchange.units === null ? [] : [["Metered", shortUnits(exchange.units), "number"] as const]),
+    ...(exchange.units === null ? [] : [["Tokens", shortUnits(exchange.units), "number"] as const]),
     ["Input", tokens(exchange.input_tokens), "number"],
     ["Read from cache", tokens(exchange.cached_input_tokens), "number"],
     ["Written to cache", tokens(exchange.cache_write_tokens), "number"],
     ["Output", tokens(exchange.output_tokens), "number"],
-    ["of it reasoning", tokens(exchange.reasoning_tokens), "number"],
-    ["Usage", exchange.basis ?? "–"],
+    ["incl. reasoning", tokens(exchange.reasoning_tokens), "number"],
+    ["Token source", exchange.basis ?? "–"],
     ["First byte", duration(exchange.first_byte_ms), "number"],
     ["Duration", duration(exchange.total_ms), "number"],
   ];

@@ -44,7 +44,7 @@ export function KeyLink({ id, label, prefix }: Pick<KeyView, "id" | "label" | "p
 export function TopUpKey({ of: key, ...dialog }: KeyDialogProps) {
   return (
     <TopUpBalance path={`/keys/${key.id}`} name={nameOfKey(key)} about={aboutKey(key)} {...dialog}>
-      {isShared(key) && <p>It goes to the account that the key draws on, for all its keys.</p>}
+      {isShared(key) && <p>It is added to the key's account, for all keys of the account.</p>}
     </TopUpBalance>
   );
 }
@@ -62,7 +62,7 @@ export function EditKey({ of: key, ...dialog }: KeyDialogProps) {
     const changes = requestOf(form, key.mode, shared);
     await api.patch(`/keys/${key.id}`, { ...changes, caps: capsOf(caps[0], key.mode) });
   };
-  const texts = { about: aboutKey(key), title: "Edit key", done: "The key was changed." };
+  const texts = { about: aboutKey(key), title: "Edit key", done: "Key updated." };
   return (
     <Ask {...dialog} {...texts} verb="Save" send={send}>
       <KeyFields form={form} mode={key.mode} isShared={shared} onForm={setForm} />
@@ -85,13 +85,13 @@ export function RotateKey({ of: key, onDone, onClose }: KeyDialogProps) {
   }
   return (
     <Ask about={aboutKey(key)} title="Rotate secret" verb="Rotate" onClose={onClose} send={send}>
-      <p>The key keeps its balance, label and limits, and gets a new secret.</p>
-      <TextField label="Hours that the old secret still works" of={hours} inputMode="decimal" />
+      <p>The key gets a new secret. Balance, label and limits stay.</p>
+      <TextField label="Hours until the old secret stops working" of={hours} inputMode="decimal" />
     </Ask>
   );
 }
 
-const enablesAgain = "Enable it to let it in again; its balance stays.";
+const enablesAgain = "You can enable it again; its balance stays.";
 
 /** What stops a key, and what that means. */
 const stops = {
@@ -102,7 +102,7 @@ const stops = {
     means: `Callers get 401: the key is suspended. ${enablesAgain}`,
   },
   Revoke: {
-    verb: "Revoke for good",
+    verb: "Revoke permanently",
     done: "revoked",
     means: (
       <>
@@ -175,7 +175,7 @@ export function CreateKey({ of: given, onDone, onClose }: DialogProps<AccountVie
     <Ask title="New key" verb="Create key" onClose={onClose} send={send}>
       {choices.length > 0 && (
         <SelectField
-          label="Paid by"
+          label="Account"
           of={[account?.id ?? "", choose]}
           choices={[{ value: "", text: "an account of its own" }, ...choices]}
         />

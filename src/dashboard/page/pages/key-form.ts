@@ -35,7 +35,7 @@ export const fieldTexts: Readonly<Record<KeyField, FieldText>> = {
   tpm: {
     label: "Tokens a minute",
     placeholder: "no limit",
-    hint: "60000 for all models, 20000:claude-opus-* for some; commas between several.",
+    hint: "60000 for all models, 20000:claude-opus-* for some; separate with commas.",
   },
   "max-concurrent": { label: "Requests in flight", placeholder: "no limit" },
   tag: {
@@ -45,7 +45,7 @@ export const fieldTexts: Readonly<Record<KeyField, FieldText>> = {
   },
   models: { label: "Models", hint: "None ticked means all." },
   expires: { label: "Expires", hint: "At the end of that day, UTC; empty means never." },
-  content: { label: "Request content", hint: "At most this is recorded, if the gateway records content." },
+  content: { label: "Request content", hint: "The most that is recorded, if the gateway records content." },
 };
 
 /** How often a budget is renewed, in words. */
@@ -126,7 +126,7 @@ export function wholeOrNull(text: string, field: string): number | null {
 
 export function creditsOf(text: string): number {
   const value = creditsFromText(text);
-  if (value === null) throw new Error(`"${text}" is no amount of credits. ${commaInCredits}`);
+  if (value === null) throw new Error(`"${text}" is not an amount of credits. ${commaInCredits}`);
   return value;
 }
 
@@ -149,7 +149,7 @@ function listed(text: string): readonly string[] {
 export function tpmOf(text: string): readonly TpmLimit[] | null {
   const limits = listed(text).map((each) => {
     const tpm = tpmFromText(each);
-    if (tpm === null) throw new Error(`"${each}" is no limit. Write 60000 or 20000:claude-opus-*.`);
+    if (tpm === null) throw new Error(`"${each}" is not a limit. Write 60000 or 20000:claude-opus-*.`);
     return tpm;
   });
   return limits.length === 0 ? null : limits;
@@ -160,7 +160,7 @@ export function tagsOf(text: string): Tags | null {
   const texts = listed(text);
   if (texts.length === 0) return null;
   const tags = tagsFromTexts(texts);
-  if (tags === null) throw new Error("Tags must be written as project=atlas, env=prod: at most 8 names.");
+  if (tags === null) throw new Error("Write tags as project=atlas, env=prod; at most 8.");
   return tags;
 }
 

@@ -107,7 +107,7 @@ function ExtendKey({ of: key, ...dialog }: KeyDialogProps) {
   const unit = key.mode === "credit" ? "Credits" : "Tokens";
   return (
     <Ask {...dialog} about={aboutKey(key)} title="Raise a cap once" verb="Raise" send={send} done={done}>
-      <p>Only for the period that is running. After it the cap is what it was.</p>
+      <p>Only for the current period. The cap then returns to its normal value.</p>
       <SelectField label="Cap" of={cap} choices={choices} />
       <TextField label={`${unit} more`} of={amount} inputMode="decimal" required />
       <TextField label="Why" of={note} placeholder="Kept in the audit log" required />
@@ -123,11 +123,11 @@ function MoveKey({ of: key, ...dialog }: KeyDialogProps) {
   const [chosen, setChosen] = useState("");
   const account = chosen || (fitting[0]?.id ?? "");
   const send = () => api.post(`/keys/${key.id}/move`, { account });
-  const done = "The key draws on the other account from now on.";
+  const done = "The key is now billed to the new account.";
   return (
     <Ask {...dialog} about={aboutKey(key)} title="Move to an account" verb="Move" send={send} done={done}>
       <p>
-        What is in flight is charged where it began, and its entries stay there. Its caps and its lifetime
+        Requests in progress are charged to the old account, and old entries stay there. Its caps and lifetime
         spend go along.
       </p>
       {accounts.value !== null && fitting.length === 0 ? (

@@ -20,8 +20,9 @@ function spentNote(key: KeyView, figures: FiguresView | null): string {
   if (figures === null) return unit;
   if (key.credit === null) return `${unit} · ${credits(figures.list_cost)} credits list cost in all`;
   const parts = [unit];
-  if (figures.cancelled_spend > 0) parts.push(`${credits(figures.cancelled_spend)} of cancelled calls`);
-  if (figures.interrupted_spend > 0) parts.push(`${credits(figures.interrupted_spend)} of interrupted calls`);
+  if (figures.cancelled_spend > 0) parts.push(`${credits(figures.cancelled_spend)} for cancelled requests`);
+  if (figures.interrupted_spend > 0)
+    parts.push(`${credits(figures.interrupted_spend)} for interrupted requests`);
   if (figures.overrun > 0) parts.push(`${credits(figures.overrun)} not charged`);
   return parts.join(" · ");
 }
@@ -47,7 +48,7 @@ export function KeyFacts({ of: key, figures = null }: { of: KeyView; figures?: F
     ["Requests", count(key.recorded_requests), endedNote(key, figures)],
     ["Limit", key.rpm_limit === null ? "none" : count(key.rpm_limit), limitsNote(key)],
     [
-      "May use",
+      "Models",
       key.provider_scope === "all" ? "all providers" : key.provider_scope,
       key.models?.join(", ") ?? "all models",
     ],
@@ -76,7 +77,7 @@ export function KeySpend({ of: key }: { of: Pick<KeyView, "id" | "mode"> }) {
 }
 
 function ByModel({ rows, mode }: { rows: readonly UsageRowView[]; mode: KeyView["mode"] }) {
-  if (rows.length === 0) return <p class="muted pad">No request was made with it in this time.</p>;
+  if (rows.length === 0) return <p class="muted pad">No requests in this time range.</p>;
   const columns: readonly Column<UsageRowView>[] = [
     { name: "Model", class: "lead", cell: ({ group }) => group || "–" },
     { name: "Requests", class: "number", cell: ({ recorded_requests: requests }) => count(requests) },

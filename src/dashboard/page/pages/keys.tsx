@@ -47,7 +47,7 @@ function columnsOf(
     },
     { name: "Status", cell: ({ status, account_status: account }) => <KeyStatus {...{ status, account }} /> },
     {
-      name: "Paid by",
+      name: "Account",
       cell: (key) => (
         <>
           {key.mode === "credit" ? "credit" : "token budget"}

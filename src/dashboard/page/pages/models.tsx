@@ -125,7 +125,7 @@ function Checks({ of: checks }: { of: readonly ModelCheckView[] }) {
 /** How the calls of the last day ended, and how much of their input the providers had cached. */
 function LastDay({ of: { id }, usage }: { of: ModelView; usage: UsageRowView | undefined }) {
   const calls = usage === undefined ? 0 : usage.completed + usage.failed;
-  if (usage === undefined || calls === 0) return <p class="muted pad">It was not called within 24 hours.</p>;
+  if (usage === undefined || calls === 0) return <p class="muted pad">No calls in the last 24 hours.</p>;
   const { completed, recovered_attempts: covered, cached_input_share: cached } = usage;
   return (
     <p class="muted pad" data-test="last-day">
@@ -208,7 +208,7 @@ export function Models() {
           data.length === 0 ? (
             <div class="card">
               <Empty icon="models" title="No models">
-                <p>Add a provider and a model to the configuration.</p>
+                <p>Add a provider and a model to the configuration to see them here.</p>
               </Empty>
             </div>
           ) : (

@@ -41,13 +41,13 @@ export function Tiles({ overview }: { overview: OverviewView }) {
       </>,
     ],
     ["First byte", duration(totals.first_byte_p50_ms), `p95 ${duration(totals.first_byte_p95_ms)}`],
-    ["In flight", count(overview.in_flight), "open right now"],
+    ["In flight", count(overview.in_flight), "in progress"],
     ...overrunFacts(totals),
   ];
   return <FactTiles facts={facts} />;
 }
 
-const nothingBefore = "nothing to compare with";
+const nothingBefore = "no earlier data";
 
 function tokensNote({ totals }: OverviewView): string {
   const cached = `${rate(totals.cached_input_share)} cached`;
@@ -58,8 +58,9 @@ function tokensNote({ totals }: OverviewView): string {
 /** What the sum consists of, where that is not plain, else how it changed. */
 function spendNote({ totals, before }: OverviewView): string | null {
   const parts: string[] = [];
-  if (totals.cancelled_spend > 0) parts.push(`${credits(totals.cancelled_spend)} of cancelled calls`);
-  if (totals.interrupted_spend > 0) parts.push(`${credits(totals.interrupted_spend)} of interrupted calls`);
+  if (totals.cancelled_spend > 0) parts.push(`${credits(totals.cancelled_spend)} for cancelled requests`);
+  if (totals.interrupted_spend > 0)
+    parts.push(`${credits(totals.interrupted_spend)} for interrupted requests`);
   if (totals.list_cost > 0) parts.push(`+ ${credits(totals.list_cost)} at list price (token budgets)`);
   return parts.length === 0 ? change(totals.spend, before.spend) : parts.join(" · ");
 }
@@ -75,7 +76,7 @@ export function TopRows({ title, rows, href }: TopRowsProps) {
   return (
     <section class="card top">
       <h2>{title}</h2>
-      {rows.length === 0 && <p class="muted">Nothing in this time.</p>}
+      {rows.length === 0 && <p class="muted">No requests in this time range.</p>}
       <ol class="stack">
         {rows.map((row) => (
           <li key={row.group}>
@@ -137,7 +138,7 @@ export function InFlight({ overview }: { overview: OverviewView }) {
   return (
     <section class="card top">
       <h2>In flight now</h2>
-      {open === 0 && <p class="muted">Nothing is running at the moment.</p>}
+      {open === 0 && <p class="muted">No requests in progress.</p>}
       <ol class="stack">
         {oldest.map((exchange) => (
           <li key={exchange.id}>

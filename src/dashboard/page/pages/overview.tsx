@@ -28,8 +28,8 @@ const overviewRanges = Object.keys(rangeNames) as OverviewRange[];
 function Quiet() {
   return (
     <div class="card">
-      <Empty icon="overview" title="Nothing has passed in this time">
-        <p>Try a longer range, or send something:</p>
+      <Empty icon="overview" title="No requests in this time range">
+        <p>Choose a longer range, or send a request:</p>
         <FirstRequest />
       </Empty>
     </div>
@@ -131,8 +131,8 @@ export function Overview() {
         title="Overview"
         about={
           overview.value === null
-            ? "Everything that passed through this gateway."
-            : `Everything that passed through this gateway, ${timeRange(overview.value.since, overview.value.until)}.`
+            ? "All requests through this gateway."
+            : `All requests through this gateway, ${timeRange(overview.value.since, overview.value.until)}.`
         }
       >
         <Segmented

@@ -43,8 +43,8 @@ export function QuestionFields({ route, form, onForm }: QuestionFieldsProps) {
   const fields: Readonly<Record<QuestionField, ComponentChildren>> = {
     system: <TextField label="System" of={field("system")} placeholder="none" />,
     text: long(route.textLabel ?? "Message", 5, "text"),
-    suffix: long("What follows it", 3, "suffix"),
-    documents: long("Documents, one a line", 5, "documents"),
+    suffix: long("Text after it", 3, "suffix"),
+    documents: long("Documents, one per line", 5, "documents"),
     size: <SelectField label="Size" of={field("size")} choices={sizes} />,
     voice: <TextField label="Voice" of={field("voice")} required />,
     file: (
@@ -61,7 +61,7 @@ export function QuestionFields({ route, form, onForm }: QuestionFieldsProps) {
     ),
     maxTokens: (
       <div class="pair">
-        <TextField label="Most tokens" of={field("maxTokens")} inputMode="numeric" />
+        <TextField label="Max tokens" of={field("maxTokens")} inputMode="numeric" />
         <label class="tick line">
           <input
             type="checkbox"
@@ -82,8 +82,8 @@ export function RecordedFields({ of }: { of: State }) {
     <>
       <LongField label="Request body" rows={14} of={of} />
       <small class="muted">
-        The model above takes the place of the recorded one. Images and files were not recorded, and cannot be
-        sent again.
+        The model above replaces the recorded one. Images and files were not recorded and cannot be sent
+        again.
       </small>
       <Button onClick={() => of[1]("")}>Use the form</Button>
     </>

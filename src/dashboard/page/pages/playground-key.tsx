@@ -35,8 +35,8 @@ export function useKeyOf(secret: string): KeyView | null {
 function hintFor(secret: string, key: KeyView | null): string {
   if (key === null) {
     return secret.trim().length < prefixLength
-      ? "Stays in this tab. Keys made here are offered by name."
-      : "No key here begins like this.";
+      ? "Stays in this tab. Keys created here are listed by name."
+      : "No key starts with this.";
   }
   const { main, side } = keyStanding(key);
   const status = key.status === "active" ? "" : `, ${key.status}`;

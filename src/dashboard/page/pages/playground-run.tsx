@@ -40,7 +40,7 @@ function figuresOf(run: Run): readonly NamedFact[] {
       </>,
     ],
     ["Cost", <span data-test="cost">{run.detail ? chargeOf(run.detail.entries) : "–"}</span>],
-    ["Metered", request ? meteredOf(request) : "–"],
+    ["Tokens", request ? meteredOf(request) : "–"],
     ["First token", duration(run.firstTokenMs)],
     ["Duration", duration(run.totalMs)],
     ["Request", run.requestId && <a href={hrefOf(`requests/${run.requestId}`)}>{run.requestId}</a>],
@@ -181,7 +181,7 @@ function Events({ of: events }: { of: readonly string[] }) {
 function OneRun({ of: run }: { of: Run }) {
   const hasAnswer = run.error === null || (run.answer.kind === "text" && run.answer.text !== "");
   return (
-    <section class="card run" aria-label={`Answer of ${run.model}`}>
+    <section class="card run" aria-label={`Response of ${run.model}`}>
       <h2>{run.model}</h2>
       <FactList class="figures line" facts={figuresOf(run)} />
       <div class="answer">

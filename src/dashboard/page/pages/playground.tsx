@@ -115,7 +115,7 @@ export function Playground() {
     <>
       <PageHead
         title="Playground"
-        about="Calls this gateway as a client would, with a key, and pays for it."
+        about="Calls this gateway with a key, like a client. Requests are charged."
       />
       <div class="playground">
         <form class="card stack" onSubmit={send}>

@@ -109,11 +109,11 @@ function Compared({ of: compared }: { of: ReconciliationView }) {
   const { data, differing, tolerance, total } = compared;
   const told = totalNames.filter((name) => total[name].billed !== null);
   const rows = data.filter((row) => shown[0] === "all" || row.differing.length > 0);
-  const lines = { differing: "What differs", all: "All" };
+  const lines = { differing: "Differences", all: "All" };
   const verdict =
     differing === 0
-      ? `Everything agrees within ${tolerance} %`
-      : `${count(differing)} of ${plural(data.length, "line")} differ by more than ${tolerance} %`;
+      ? `Everything matches within ${tolerance}%`
+      : `${count(differing)} of ${plural(data.length, "line")} differ by more than ${tolerance}%`;
   return (
     <>
       <div class="charts">
@@ -160,7 +160,7 @@ export function Reconcile() {
         <TextField label="Tolerance (%)" of={tolerance} inputMode="decimal" />
         <Field
           label="Files"
-          hint="Saved reports of OpenAI (usage, costs) or Anthropic (usage and cost report), every page of them, or a CSV table."
+          hint="Saved reports of OpenAI (usage, costs) or Anthropic (usage and cost), all pages, or a CSV table."
         >
           {(id) => (
             <input
@@ -182,7 +182,7 @@ export function Reconcile() {
       {!compared && !error && (
         <Empty icon="bill" title="Choose the files of a usage report">
           <p class="muted">
-            They are read and compared here, and not kept. <code>sluice reconcile --fetch</code> asks the
+            Files are compared on the gateway and not stored. <code>sluice reconcile --fetch</code> gets them
             provider itself.
           </p>
         </Empty>

@@ -56,7 +56,7 @@ export function SignIn() {
         of={token}
         required
         autocomplete="current-password"
-        hint="Printed at the first start or left in first-start.txt in the data folder, or the value of SLUICE_ADMIN_TOKEN."
+        hint="Printed at the first start, in first-start.txt in the data folder, or the value of SLUICE_ADMIN_TOKEN."
       />
     </Entrance>
   );

@@ -20,7 +20,7 @@ const columns: readonly Column<Kept>[] = [
   { name: "Records", class: "number", cell: ({ records }) => count(records) },
   { name: "Kept for", cell: ({ retention }) => retention ?? "ever" },
   {
-    name: "Deleted last",
+    name: "Last deleted",
     cell: ({ pruned, retention }) =>
       pruned ? `${count(pruned.count)}, ${moment(pruned.at)}` : retention === null ? "–" : "nothing yet",
   },
@@ -41,13 +41,13 @@ function kinds({ records, retention, pruned, content, ...sizes }: StorageView): 
     {
       what: `Stored responses, ${size(sizes.response_bytes)}`,
       records: records.responses,
-      retention: `${plural(retention.response_hours, "hour")}, at most ${size(retention.response_bytes_per_key)} of a key`,
+      retention: `${plural(retention.response_hours, "hour")}, at most ${size(retention.response_bytes_per_key)} per key`,
       pruned: last("responses"),
     },
     {
-      what: `Responses kept for retries, ${size(sizes.retry_response_bytes)}`,
+      what: `Responses for idempotent retries, ${size(sizes.retry_response_bytes)}`,
       records: records.retry_responses,
-      retention: `24 hours, at most ${size(retention.response_bytes_per_key / 2)} of a key`,
+      retention: `24 hours, at most ${size(retention.response_bytes_per_key / 2)} per key`,
     },
     ...(content === null
       ? []
@@ -64,9 +64,9 @@ function kinds({ records, retention, pruned, content, ...sizes }: StorageView): 
 
 function sizes({ database_bytes, journal_bytes, disk_free_bytes }: StorageView): string {
   return [
-    `The database takes ${size(database_bytes)}`,
+    `The database uses ${size(database_bytes)}`,
     journal_bytes === null ? "" : `, its journal ${size(journal_bytes)}`,
-    disk_free_bytes === null ? "." : `; ${size(disk_free_bytes)} free on the disk.`,
+    disk_free_bytes === null ? "." : `; ${size(disk_free_bytes)} free on disk.`,
   ].join("");
 }
 

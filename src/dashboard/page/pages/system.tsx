@@ -59,10 +59,7 @@ export function System() {
   const [reloads, setReloads] = useState(0);
   return (
     <>
-      <PageHead
-        title="System"
-        about="How the gateway runs, its configuration, what it keeps, and who changed what."
-      />
+      <PageHead title="System" about="Health, configuration, storage and audit log." />
       <Warnings key={`warnings ${reloads}`} />
       <Shown loaded={health} rows={2}>
         {(value) => <HealthTiles health={value} />}
