@@ -183,7 +183,9 @@ describe("accounts", () => {
     ];
     const before = (await audited(admin)).length;
     for (const [path, body, answer] of cases) expect(await refused(admin, path, body)).toMatch(answer);
-    expect(await refused(admin, `/keys/${id}`, { budget_tokens: 5 }, "PATCH")).toContain("update the account instead");
+    expect(await refused(admin, `/keys/${id}`, { budget_tokens: 5 }, "PATCH")).toContain(
+      "update the account instead",
+    );
     expect(await refused(admin, `/keys/${id}`, { caps: [{ ...cap, limit: 0.5 }] }, "PATCH")).toContain(
       "whole number of tokens",
     );
