@@ -29,7 +29,7 @@ export interface TurnRecord {
 export interface Recording {
   readonly id: string;
   readonly parts: number;
-  /** Of all parts, for a response that is kept for retries. */
+  /** The size of all parts, for a response kept for retries. */
   readonly bytes?: number;
 }
 
@@ -74,7 +74,7 @@ export type TurnChain =
   | { readonly kind: "missing" | "too_long" | "too_large" };
 
 export interface TurnSums {
-  /** Of both. */
+  /** Turns and conversations together. */
   readonly count: number;
   readonly conversations: number;
   readonly bytes: number;

@@ -13,7 +13,7 @@ export interface LongBody {
 /** Reading these takes a few milliseconds where the database is read on the event loop. */
 const bytesPerRead = 1024 * 1024;
 
-/** Of long bodies and conversations, so that many of them at once do not add up. */
+/** Limits concurrent reads of long bodies and conversations, so that many at once do not add up. */
 export const longReads = new LoopPacer({ budgetMs: 2 });
 
 /** The whole body, in memory that other threads see too. Null if a part is missing: half of one must never pass for a whole. */

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
+import { systemCode } from "../../../base/system/system-code.ts";
 import type { FolderMaintenance } from "../../files.ts";
 import { dataFolder } from "./folder.ts";
-import { describeFolderProblem } from "./folder-problem.ts";
 import { finishRestore, rejectMissingLedger } from "./missing-ledger.ts";
 import { restoreDatabase } from "./restore.ts";
 import * as staged from "./staged-restore.ts";
@@ -24,4 +24,38 @@ export function sqliteMaintenance(dir: string): FolderMaintenance {
     endStagedRestore: (failure) => staged.endStagedRestore(dir, failure),
     stagedOutcome: (nowMs) => staged.outcomeOf(dir, nowMs),
   };
+}
+
+/** Why a data folder cannot be used, by the system's or SQLite's error code; null for errors of another kind. */
+function describeFolderProblem(error: unknown): string | null {
+  switch (systemCode(error)) {
+    case "EEXIST":
+    case "ENOTDIR":
+    case "ELOOP":
+      return "is not a folder;";
+    case "EACCES":
+    case "EPERM":
+      return isFromMaking(error)
+        ? "cannot be made by this user;"
+        : "is closed to this user; run this as its owner or as root, or";
+    case "EROFS":
+    case "SQLITE_READONLY":
+    case "SQLITE_READONLY_DBMOVED":
+    case "SQLITE_READONLY_DIRECTORY":
+      return "cannot be written to; give this user the right, or";
+    case "ENOENT":
+    case "EINVAL":
+    case "ENAMETOOLONG":
+    case "ENODEV":
+    case "SQLITE_CANTOPEN":
+      return "cannot be made there;";
+    case "EISDIR":
+      return "has a folder where its database should be;";
+    default:
+      return null;
+  }
+}
+
+function isFromMaking(error: unknown): boolean {
+  return error instanceof Error && "syscall" in error && error.syscall === "mkdir";
 }
