@@ -57,7 +57,7 @@ export interface ClientDialect {
    */
   readonly stripForeignReasoning: ((body: JsonObject) => JsonObject) | null;
   /** Removes all encrypted or signed reasoning, once a provider has rejected it. */
-  readonly stripProvenReasoning: ((body: JsonObject) => JsonObject) | null;
+  readonly stripSignedReasoning: ((body: JsonObject) => JsonObject) | null;
   /** An error after a passthrough stream has begun. It never looks like a proper end. */
   inBandError(error: GatewayError, requestId: string, position: StreamPosition): string;
   /**
@@ -130,7 +130,7 @@ export interface WriterContext {
   /** For when an answer was completed. */
   readonly clock: WallClock;
   /** The provider speaks the client's dialect, so what proves its reasoning is written as it is. */
-  readonly keepsProofs?: true;
+  readonly keepsSignatures?: true;
 }
 
 /** The position of a passthrough stream, for dialects whose events are numbered. */

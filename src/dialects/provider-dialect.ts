@@ -150,8 +150,8 @@ export interface Target {
   readonly fields?: JsonObject;
   /** The operator wants prompts marked for Claude's cache where the client cannot know that it has to. */
   readonly marksCache?: boolean;
-  /** The provider has rejected the proofs of this conversation's reasoning. */
-  readonly refusesProofs?: true;
+  /** The provider has rejected the signatures of this conversation's reasoning. */
+  readonly rejectsSignatures?: true;
 }
 
 /** Reads a provider's stream and emits the events of each frame. */

@@ -132,7 +132,7 @@ export class Attempts {
     const { evidence, keyProblem } = failure;
     const coolDownMs = failure.coolDownMs ?? 0;
     const nowMs = this.#nowMs();
-    if (failure.refusesProofs && this.#tryWithoutProofs(candidate, plan, state)) return;
+    if (failure.rejectsSignatures && this.#tryWithoutSignatures(candidate, plan, state)) return;
     if (renewCredential(failure, use, state) && this.#selector.tryAgain(candidate, state)) return;
     if (coolDownKey(candidate, failure, key, nowMs)) {
       // It was the key's fault, not the deployment's.
@@ -154,8 +154,8 @@ export class Attempts {
   }
 
   /** At most once: without signatures there are none to reject. */
-  #tryWithoutProofs(candidate: Candidate, plan: GenerationPlan, state: AttemptState): boolean {
-    if (plan.isOver || !plan.leaveProofsOut() || !this.#selector.tryAgain(candidate, state)) return false;
+  #tryWithoutSignatures(candidate: Candidate, plan: GenerationPlan, state: AttemptState): boolean {
+    if (plan.isOver || !plan.dropSignatures() || !this.#selector.tryAgain(candidate, state)) return false;
     state.finalFailure = null;
     return true;
   }

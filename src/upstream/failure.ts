@@ -43,7 +43,7 @@ export interface Failure {
   /** Set if the key's quota is used up: the time until it is usable again. */
   readonly quotaResetMs: number | null;
   /** Signatures of earlier reasoning were rejected. The request may be accepted without them. */
-  readonly refusesProofs: boolean;
+  readonly rejectsSignatures: boolean;
   /** The credential has expired, so that a new one can be tried. */
   readonly hasExpired: boolean;
   /** The operator's account, key or configuration is wrong: an alert is raised. */
@@ -58,7 +58,7 @@ const final = {
   coolDownMs: null,
   keyProblem: null,
   quotaResetMs: null,
-  refusesProofs: false,
+  rejectsSignatures: false,
   hasExpired: false,
   alarm: false,
 } as const;
@@ -131,7 +131,7 @@ export function unusable(problem: string, cause?: unknown): Failure {
 export function errorWithin(body: JsonObject, spoken: ProviderDialectName): Failure {
   const reported = reportedFailure(body, providerDialect(spoken));
   const providerError = readErrorObject(body);
-  const { message: providerMessage, refusesProofs = false } = providerError;
+  const { message: providerMessage, rejectsSignatures = false } = providerError;
   if (reported.code === "context_length_exceeded")
     return { ...final, error: reported, kind: "context_length", providerMessage };
   const error = asUpstreams(reported);
@@ -145,7 +145,7 @@ export function errorWithin(body: JsonObject, spoken: ProviderDialectName): Fail
     };
   }
   if (isUnpaid(providerError)) return { ...failure, kind: "billing", keyProblem: "rejected", alarm: true };
-  return { ...failure, refusesProofs, alarm: isUnknownModel(providerError) };
+  return { ...failure, rejectsSignatures, alarm: isUnknownModel(providerError) };
 }
 
 /** An overload is one, whatever the status. The client is to blame for nothing that comes with a 200. */
@@ -205,7 +205,7 @@ export function errorStatus(
     error,
     mayTryOthers: false,
     mayRetry: false,
-    refusesProofs: false,
+    rejectsSignatures: false,
     hasExpired: false,
   };
 }
@@ -244,8 +244,8 @@ function explained(
       const code = providerError.contextOverflow ? "context_length_exceeded" : "invalid_request";
       return { ...final, ...labels, error: errorFor(code) };
     }
-    case "proofs":
-      return { ...final, ...labels, error: errorFor("invalid_request"), refusesProofs: true };
+    case "signatures":
+      return { ...final, ...labels, error: errorFor("invalid_request"), rejectsSignatures: true };
     case "credential":
       return { ...rejectedGateway(status, providerError), ...labels, keyProblem: "rejected" };
     case "unpaid":

@@ -65,7 +65,7 @@ export interface GenerationPlan extends Plan {
   /** Logged with each failed attempt. */
   readonly requestId: string;
   /** Strips signatures of earlier reasoning from further attempts. False if there is nothing left to strip. */
-  leaveProofsOut(): boolean;
+  dropSignatures(): boolean;
   /**
    * Called after each failed attempt. `left` of the record changes once another attempt is made. `credential` is the id of
    * the one that was used; null if the provider needs none.

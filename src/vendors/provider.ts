@@ -85,7 +85,7 @@ export interface ProviderError extends ProviderErrorBody {
  * limit. `account`: the operator's account, settings or model name. `busy`: too many requests, for this credential at
  * least. `overloaded`: the same for all. `timeout`: it took too long, and was perhaps paid for. `failure`: the provider's
  * own fault. `passing`: the same, and likely gone at the next attempt. `generation`: what the model wrote; a retry may succeed,
- * and the client may act on it. `proofs`: signatures of earlier reasoning that belong to another account or model.
+ * and the client may act on it. `signatures`: signatures of earlier reasoning that belong to another account or model.
  */
 export type ProviderErrorSubject =
   | "request"
@@ -99,7 +99,7 @@ export type ProviderErrorSubject =
   | "failure"
   | "passing"
   | "generation"
-  | "proofs";
+  | "signatures";
 
 /** One provider of the configuration, ready to be called. */
 export interface Provider {

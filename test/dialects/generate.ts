@@ -9,7 +9,7 @@ import type {
   IrText,
   IrToolCall,
   IrToolResult,
-  ReasoningProof,
+  ReasoningSignature,
 } from "../../src/dialects/ir/ir.ts";
 import type { ClientDialectName } from "../../src/dialects/registry.ts";
 import type { SeededRandom } from "../support/random.ts";
@@ -147,7 +147,7 @@ export class Generator {
   }
 }
 
-function reasoning(parts: readonly string[], proof: ReasoningProof): IrReasoning {
+function reasoning(parts: readonly string[], proof: ReasoningSignature): IrReasoning {
   return { type: "reasoning", parts, proof };
 }
 

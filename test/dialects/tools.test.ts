@@ -1,10 +1,10 @@
 import { describe, expect, test } from "bun:test";
-import type { ReasoningProof } from "../../src/dialects/ir/ir.ts";
+import type { ReasoningSignature } from "../../src/dialects/ir/ir.ts";
 import {
   isReasoningEnvelope,
   unwrapReasoning,
-  wrapProof,
   wrapReasoning,
+  wrapSignature,
 } from "../../src/dialects/reasoning/reasoning-envelope.ts";
 import { callInput } from "../../src/dialects/tools/call-input.ts";
 import { InputUnwrapper, unwrapInput, wrapInput } from "../../src/dialects/tools/custom-input.ts";
@@ -48,7 +48,7 @@ describe("C34 the input of a freeform tool comes out as it was", () => {
 });
 
 test("C46 a envelope gives back exactly what it was given", () => {
-  const proofs: ReasoningProof[] = [
+  const proofs: ReasoningSignature[] = [
     { maker: "anthropic", signature: "EqQB+/==" },
     { maker: "anthropic-redacted", data: "zzz" },
     { maker: "openai", id: "rs_1", encryptedContent: "gAAAA", raw: false },
@@ -63,12 +63,12 @@ test("C46 a envelope gives back exactly what it was given", () => {
       proof,
     });
     const lengths = parts.map((part) => part.length);
-    expect(unwrapReasoning(wrapProof(proof, lengths), parts.join("\n\n"))).toEqual({
+    expect(unwrapReasoning(wrapSignature(proof, lengths), parts.join("\n\n"))).toEqual({
       type: "reasoning",
       parts,
       proof,
     });
-    expect(unwrapReasoning(wrapProof(proof, [4]), "text")).toEqual({
+    expect(unwrapReasoning(wrapSignature(proof, [4]), "text")).toEqual({
       type: "reasoning",
       parts: ["text"],
       proof,

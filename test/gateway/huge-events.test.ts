@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, spyOn, test } from "bun:test";
-import { mostParsedValues } from "../../src/dialects/json/count-values.ts";
+import { maxParsedValues } from "../../src/dialects/json/count-values.ts";
 import { providerDialect, providerDialectNames } from "../../src/dialects/registry.ts";
 import { callInput } from "../../src/dialects/tools/call-input.ts";
 import { type Answer, sse } from "../support/answers.ts";
@@ -26,7 +26,7 @@ const huge = `[${"[],".repeat(400_000)}0]`;
 const longestParsed = () => Math.max(...parsing.mock.calls.map(([text]) => text.length));
 
 /** More members than any event has values. They cannot be left out without leaving out the event. */
-const countless = Array.from({ length: mostParsedValues + 1 }, (_, at) => `"${at}":0`).join();
+const countless = Array.from({ length: maxParsedValues + 1 }, (_, at) => `"${at}":0`).join();
 
 /** An event of the dialect that says a word, and has fields that nobody knows. */
 function hugeEvent(provider: Pair["provider"], fields = `"y":${huge}`): string {
@@ -83,7 +83,7 @@ describe("an event of more values than any real one is not parsed:", () => {
         expect(status).toBe(200);
         expect(body).toContain(" keep");
         expect(body).not.toContain(countless);
-        expect(body).toContain(`more than ${mostParsedValues} values`);
+        expect(body).toContain(`more than ${maxParsedValues} values`);
         expect(body.replace("data: [DONE]", client === "responses" ? "" : "$&")).not.toMatch(properEnd);
         expect(charges).toMatchObject([{ basis: "estimated", outcome: "failed" }]);
         expect(longestParsed()).toBeLessThan(huge.length / 5);
@@ -97,7 +97,7 @@ describe("an event of more values than any real one is not parsed:", () => {
       expect(status).toBe(200);
       expect(body).toContain(" keep");
       expect(body).not.toContain(" still");
-      expect(body).toContain(`more than ${mostParsedValues} values`);
+      expect(body).toContain(`more than ${maxParsedValues} values`);
       expect(body.replace("data: [DONE]", client === "responses" ? "" : "$&")).not.toMatch(properEnd);
       expect(charges).toMatchObject([{ basis: "estimated", outcome: "failed" }]);
       expect(longestParsed()).toBeLessThan(huge.length / 5);
@@ -124,7 +124,7 @@ describe("an event of more values than any real one is not parsed:", () => {
     } as const;
     const reader = target.dialect.createStreamReader(() => {}, target);
     expect(() => reader.push({ event: "x", data: `{${countless}}` })).toThrow(
-      `more than ${mostParsedValues} values`,
+      `more than ${maxParsedValues} values`,
     );
     expect(longestParsed()).toBeLessThan(huge.length / 5);
   });

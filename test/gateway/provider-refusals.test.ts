@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { Json, JsonObject } from "../../src/base/json.ts";
-import { wrapProof, wrapReasoning } from "../../src/dialects/reasoning/reasoning-envelope.ts";
+import { wrapReasoning, wrapSignature } from "../../src/dialects/reasoning/reasoning-envelope.ts";
 import { json } from "../support/answers.ts";
 import { usualAnswer } from "../support/fixtures.ts";
 import type { SeenRequest } from "../support/provider.ts";
@@ -171,7 +171,7 @@ const anthropicProof = { maker: "anthropic", signature: ciphertext } as const;
 const unreadable: readonly [string, string, string, JsonObject][] = [
   ["responses", "gpt-test", "/v1/responses", responsesWith(ciphertext)],
   ["messages", "claude-test", "/v1/messages", messagesWith(ciphertext)],
-  ["messages", "gpt-test", "/v1/messages", messagesWith(wrapProof(openAiProof, [2]))],
+  ["messages", "gpt-test", "/v1/messages", messagesWith(wrapSignature(openAiProof, [2]))],
   ["responses", "claude-test", "/v1/responses", responsesWith(wrapReasoning(anthropicProof, ["hm"]))],
 ];
 

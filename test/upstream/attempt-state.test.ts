@@ -22,7 +22,7 @@ function failure(message: string, changes: Partial<Failure> = {}): Failure {
     coolDownMs: null,
     keyProblem: null,
     quotaResetMs: null,
-    refusesProofs: false,
+    rejectsSignatures: false,
     hasExpired: false,
     alarm: false,
     ...changes,

@@ -103,7 +103,7 @@ export function setUp(places: readonly Place[], options: SetupOptions = {}): Set
         requestId: "req_test",
         attemptFailed: () => {},
         redactRequestText: (message) => message,
-        leaveProofsOut: () => false,
+        dropSignatures: () => false,
         clientDialect,
         stream: false,
         signal,

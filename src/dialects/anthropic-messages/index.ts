@@ -10,7 +10,7 @@ import { readRequest, readUser } from "./client/request-in.ts";
 import { writeResponse } from "./client/response-out.ts";
 import { inputMessage, messagesRequest, messagesResponse, requestSchema } from "./client/schema.ts";
 import { heartbeat, inBandError, MessagesStreamWriter } from "./client/stream-out.ts";
-import { stripForeignReasoning, stripProvenReasoning } from "./client/strip-foreign-reasoning.ts";
+import { stripForeignReasoning, stripSignedReasoning } from "./client/strip-foreign-reasoning.ts";
 import { forwardHeaders, requestHeaders } from "./headers.ts";
 import { issuedIds } from "./provider/issued-ids.ts";
 import { writeRequest } from "./provider/request-out.ts";
@@ -64,7 +64,7 @@ const client: ClientDialect = {
   writeResponse,
   createStreamWriter: (call) => new MessagesStreamWriter(call),
   stripForeignReasoning,
-  stripProvenReasoning,
+  stripSignedReasoning,
   inBandError,
   heartbeat,
 };

@@ -14,7 +14,7 @@ export interface ProviderErrorBody {
   /** Anthropic's `details`. */
   readonly details?: JsonObject | undefined;
   /** The request holds reasoning of earlier turns that the provider does not recognise. */
-  readonly refusesProofs?: true | undefined;
+  readonly rejectsSignatures?: true | undefined;
 }
 
 export interface TokenLimit {
@@ -64,7 +64,8 @@ function describe(rawMessage: string, error: JsonObject): ProviderErrorBody {
     type,
     param: paramOf(error["param"]),
     details: detailsOf(error["details"]),
-    refusesProofs: code === "invalid_encrypted_content" || refusedProof.test(message) ? true : undefined,
+    rejectsSignatures:
+      code === "invalid_encrypted_content" || rejectedSignature.test(message) ? true : undefined,
   };
 }
 
@@ -103,7 +104,7 @@ function redactedCopy(value: Json, levelsLeft: number): Json {
 }
 
 /** Google's, Anthropic's and OpenAI's messages for reasoning that they do not recognise. */
-const refusedProof =
+const rejectedSignature =
   /(?:invalid|corrupt\w*) thought.?signature|thought.?signature (?:is )?(?:invalid|not valid|corrupt)|invalid `?(?:signature|data)`? in `?(?:redacted_)?thinking|encrypted content .{0,200}could not be (?:verified|decrypted)/is;
 
 /** Some vendors send the HTTP status as a number. */

@@ -13,8 +13,8 @@ export function explainProviderError(
 ): { readonly message: string; readonly details: ClientErrorDetails } {
   if (provider === client) return { message: error.message, details: vendorErrorOf(error) };
   const isOpenAi = clientDialect(client).errorFormat === "openai";
-  const code = error.refusesProofs === true ? "invalid_encrypted_content" : codeOf(error);
-  const isUnsigned = error.refusesProofs === true && !isOpenAi && !error.message.includes("signature");
+  const code = error.rejectsSignatures === true ? "invalid_encrypted_content" : codeOf(error);
+  const isUnsigned = error.rejectsSignatures === true && !isOpenAi && !error.message.includes("signature");
   return {
     message: isUnsigned ? `${invalidSignature}: ${error.message}` : error.message,
     details: { param: translateParam(error.param, client), ...vendorPart({ code }) },

@@ -2,7 +2,7 @@ import { GatewayError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { noCalls, type ReportedExtras } from "../../base/usage/extra-usage.ts";
 import { hasTokens, type ReportedUsage } from "../../base/usage/usage.ts";
-import { mostParsedValues } from "../json/count-values.ts";
+import { maxParsedValues } from "../json/count-values.ts";
 import { type AnswerFigures, type ReportedSoFar, runningTotal } from "../usage/usage-figures.ts";
 import { isUnpaid } from "./account-error.ts";
 import { readErrorObject } from "./error-body.ts";
@@ -57,7 +57,7 @@ export function malformedAnswer(what: string): GatewayError {
 
 /** An event of a stream that would take long to parse. */
 export function eventTooLarge(): GatewayError {
-  return malformedAnswer(`an event with more than ${mostParsedValues} values`);
+  return malformedAnswer(`an event with more than ${maxParsedValues} values`);
 }
 
 /** The provider's stream ended early. */

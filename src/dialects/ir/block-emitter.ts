@@ -1,5 +1,5 @@
 import { citing } from "./answer-parts.ts";
-import type { IrBlockHead, IrCitation, IrEvent, ReasoningProof } from "./ir.ts";
+import type { IrBlockHead, IrCitation, IrEvent, ReasoningSignature } from "./ir.ts";
 
 /** A block that has begun and not ended. */
 export interface OpenBlock {
@@ -32,7 +32,11 @@ export class BlockEmitter {
   }
 
   /** A function that was called without input is called with an empty object. */
-  end(block: OpenBlock, proof: ReasoningProof | null = null, citations: readonly IrCitation[] = []): void {
+  end(
+    block: OpenBlock,
+    proof: ReasoningSignature | null = null,
+    citations: readonly IrCitation[] = [],
+  ): void {
     const { index, head } = block;
     if (block.isEmpty && head.type === "tool_call" && head.kind === "function") this.append(block, "{}");
     this.#emit({ type: "block_end", index, proof, ...citing(citations) });

@@ -8,7 +8,7 @@ import type {
   IrEvent,
   IrFinish,
   IrResponse,
-  ReasoningProof,
+  ReasoningSignature,
 } from "./ir.ts";
 
 /** Converts a whole response to the events of a stream. */
@@ -48,7 +48,7 @@ function textsOf(block: IrAssistantBlock): readonly string[] {
 interface Growing {
   readonly head: IrBlockHead;
   readonly parts: string[];
-  proof: ReasoningProof | null;
+  proof: ReasoningSignature | null;
   citations: readonly IrCitation[];
 }
 

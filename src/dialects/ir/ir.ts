@@ -99,7 +99,7 @@ export interface IrRefusal {
  * Anthropic rejects signatures of others, OpenAI their ciphertexts. A client of another dialect gets it in an envelope
  * (reasoning-envelope.ts), which it returns unchanged.
  */
-export type ReasoningProof =
+export type ReasoningSignature =
   | { readonly maker: "anthropic"; readonly signature: string }
   /** Reasoning that Anthropic does not show at all. */
   | { readonly maker: "anthropic-redacted"; readonly data: string }
@@ -116,13 +116,13 @@ export type ReasoningProof =
       /** OpenRouter's `reasoning_details`, which it expects back as they were. */
       readonly details?: JsonObject[];
     }
-  | GoogleProof;
+  | GoogleSignature;
 
 /**
  * Gemini signs calls, not thoughts: the reasoning directly before a call carries the call's signature. Null for thoughts
  * without one. Google rejects a signature of another model or account, so `origin` says where it is valid.
  */
-export interface GoogleProof {
+export interface GoogleSignature {
   readonly maker: "google";
   readonly signature: string | null;
   /** Null if unknown. */
@@ -133,7 +133,7 @@ export interface IrReasoning {
   readonly type: "reasoning";
   /** One part, except for a Responses summary in several. Empty when the text is withheld. */
   readonly parts: readonly string[];
-  readonly proof: ReasoningProof | null;
+  readonly proof: ReasoningSignature | null;
 }
 
 /**
@@ -334,7 +334,7 @@ export type IrEvent =
   | {
       readonly type: "block_end";
       readonly index: number;
-      readonly proof: ReasoningProof | null;
+      readonly proof: ReasoningSignature | null;
       readonly citations?: readonly IrCitation[];
     }
   /** Cumulative: each replaces the one before. May come after `finish`. */

@@ -34,14 +34,14 @@ export function hasMoreValues(bytes: Uint8Array, truncated: TruncatedJson | null
  * More than a real event of a stream or a real input of a tool has. Parsing them takes 30 ms if each is a new name, and a few
  * otherwise.
  */
-export const mostParsedValues = 50_000;
+export const maxParsedValues = 50_000;
 
 /** How many values of a larger event are kept. */
-export const mostKeptValues = 10_000;
+export const maxKeptValues = 10_000;
 
 /** Whether parsing a text would block the event loop for too long. */
 export function hasTooManyValues(text: string): boolean {
-  return hasMoreValuesThan(text, mostParsedValues);
+  return hasMoreValuesThan(text, maxParsedValues);
 }
 
 /** A text too short for that many values is not counted. */

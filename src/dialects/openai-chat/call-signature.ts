@@ -1,8 +1,8 @@
 import type { JsonObject } from "../../base/json.ts";
 import type { WriterContext } from "../client-dialect.ts";
-import type { IrReasoning, ReasoningProof } from "../ir/ir.ts";
+import type { IrReasoning, ReasoningSignature } from "../ir/ir.ts";
 import { objectOf, stringOf } from "../json/json-fields.ts";
-import { isReasoningEnvelope, unwrapReasoning, wrapProof } from "../reasoning/reasoning-envelope.ts";
+import { isReasoningEnvelope, unwrapReasoning, wrapSignature } from "../reasoning/reasoning-envelope.ts";
 
 /** Google's extension of chat: a tool call has Gemini's signature in `extra_content.google.thought_signature`. */
 export function signatureIn(call: JsonObject): string | null {
@@ -14,13 +14,16 @@ export function addSignature(call: JsonObject, signature: string): void {
 }
 
 /** The signature as the client gets it: in an envelope that also says where it is valid. Null if there is none. */
-export function signatureFor(proof: ReasoningProof | null, { keepsProofs }: WriterContext): string | null {
+export function signatureFor(
+  proof: ReasoningSignature | null,
+  { keepsSignatures }: WriterContext,
+): string | null {
   if (proof?.maker !== "google" || proof.signature === null) return null;
-  return keepsProofs === true ? proof.signature : wrapProof(proof, [0]);
+  return keepsSignatures === true ? proof.signature : wrapSignature(proof, [0]);
 }
 
 /** The reasoning that holds a replayed call's signature. One that never was in an envelope is of unknown origin. */
-export function readCallProof(call: JsonObject): IrReasoning[] {
+export function readCallSignature(call: JsonObject): IrReasoning[] {
   const signature = signatureIn(call);
   if (signature === null) return [];
   if (!isReasoningEnvelope(signature)) {

@@ -63,7 +63,7 @@ const client: ClientDialect = {
   writeResponse,
   createStreamWriter: (call) => new ChatStreamWriter(call),
   stripForeignReasoning,
-  stripProvenReasoning: null,
+  stripSignedReasoning: null,
   inBandError,
   heartbeat: () => keepaliveComment,
 };

@@ -13,7 +13,7 @@ import { readRequest } from "./client/request-in.ts";
 import { writeResponse } from "./client/response-out.ts";
 import { responsesRequest, responsesResponse } from "./client/schema.ts";
 import { heartbeat, inBandError, ResponsesStreamWriter } from "./client/stream-out.ts";
-import { stripForeignReasoning, stripProvenReasoning } from "./client/strip-foreign-reasoning.ts";
+import { stripForeignReasoning, stripSignedReasoning } from "./client/strip-foreign-reasoning.ts";
 import { endedIds } from "./client/turn-items.ts";
 import { issuedIds } from "./provider/issued-ids.ts";
 import { failureIn, readResponse } from "./provider/items-in.ts";
@@ -63,7 +63,7 @@ const client: ClientDialect = {
   statelessChanges,
   createStreamWriter: (call) => new ResponsesStreamWriter(call),
   stripForeignReasoning,
-  stripProvenReasoning,
+  stripSignedReasoning,
   inBandError,
   heartbeat,
 };

@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from "../../base/json.ts";
-import type { IrReasoning, ReasoningProof } from "../ir/ir.ts";
+import type { IrReasoning, ReasoningSignature } from "../ir/ir.ts";
 import { objectsOf, stringOf } from "../json/json-fields.ts";
 import { isReasoningEnvelope, partSeparator, unwrapReasoning } from "../reasoning/reasoning-envelope.ts";
 
@@ -19,12 +19,12 @@ export function readReasoning(item: JsonObject): IrReasoning[] {
   const content = textsOf(item["content"]);
   const raw = content.length > 0;
   const parts = raw ? content : textsOf(item["summary"]);
-  const proof = proofOf(item, raw);
+  const proof = signatureOf(item, raw);
   return parts.length === 0 && proof.encryptedContent === null ? [] : [{ type: "reasoning", parts, proof }];
 }
 
 /** By which OpenAI recognises its own reasoning when it is replayed. */
-export function proofOf(item: JsonObject, raw: boolean): ReasoningProof & { maker: "openai" } {
+export function signatureOf(item: JsonObject, raw: boolean): ReasoningSignature & { maker: "openai" } {
   return {
     maker: "openai",
     id: stringOf(item["id"]),

@@ -24,7 +24,7 @@ function holds(bytes: Uint8Array, text: Buffer): boolean {
 }
 
 /** Whether a block or item of this type has any proof, in the field where its vendor puts it. */
-export function hasProof(value: Json, type: string, field: string): boolean {
+export function hasSignature(value: Json, type: string, field: string): boolean {
   return isObject(value) && value["type"] === type && (stringOf(value[field]) ?? "") !== "";
 }
 

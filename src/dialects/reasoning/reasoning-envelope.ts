@@ -1,5 +1,5 @@
 import { isObject, type JsonObject, tryParse } from "../../base/json.ts";
-import type { IrReasoning, ReasoningProof } from "../ir/ir.ts";
+import type { IrReasoning, ReasoningSignature } from "../ir/ir.ts";
 import { objectsOf, stringOf } from "../json/json-fields.ts";
 
 /**
@@ -15,12 +15,12 @@ export function isReasoningEnvelope(text: string): boolean {
 }
 
 /** For Responses, whose clients may rewrite the visible summary: the envelope contains the text as well. */
-export function wrapReasoning(proof: ReasoningProof, parts: readonly string[]): string {
+export function wrapReasoning(proof: ReasoningSignature, parts: readonly string[]): string {
   return encode({ seal: { ...proof }, parts: [...parts] });
 }
 
 /** For Messages, whose clients replay the visible text: the envelope only contains the lengths of its parts. */
-export function wrapProof(proof: ReasoningProof, partLengths: readonly number[]): string {
+export function wrapSignature(proof: ReasoningSignature, partLengths: readonly number[]): string {
   return encode(
     partLengths.length === 1 ? { seal: { ...proof } } : { seal: { ...proof }, lengths: [...partLengths] },
   );
@@ -34,7 +34,7 @@ export function unwrapReasoning(text: string, visible: string): IrReasoning | nu
   if (!isReasoningEnvelope(text)) return null;
   const payload = tryParse(Buffer.from(text.slice(envelopeMark.length), "base64url").toString());
   if (!isObject(payload) || !isObject(payload["seal"])) return null;
-  const proof = readProof(payload["seal"]);
+  const proof = readSignature(payload["seal"]);
   return proof === null ? null : { type: "reasoning", parts: readParts(payload, visible), proof };
 }
 
@@ -56,7 +56,7 @@ function readParts(payload: JsonObject, visible: string): string[] {
   return cut;
 }
 
-function readProof(proof: JsonObject): ReasoningProof | null {
+function readSignature(proof: JsonObject): ReasoningSignature | null {
   const { maker, signature, data, id, encryptedContent, raw, origin } = proof;
   if (maker === "chat") {
     const details = [...objectsOf(proof["details"])];

@@ -16,7 +16,7 @@ export function dataOf(event: string): string {
   return data ?? "";
 }
 
-/** The same of a large event; null if it has no data line. The lines are joined in place. */
+/** The data of a large event; null if it has no data line. The lines are joined in place. */
 export function dataOfBytes(event: Buffer): string | null {
   const lines = new LineEnds(event);
   let isEmpty = true;
@@ -103,7 +103,7 @@ function dataStart(bytes: Buffer, start: number, end: number): number {
   return end - start > 5 && bytes[start + 5] === space ? start + 6 : start + 5;
 }
 
-/** The same bytes if no line ends in CR; else a copy whose lines all end in LF. */
+/** Returns the bytes themselves if no line ends in CR, else a copy whose lines all end in LF. */
 export function withLineFeeds(bytes: Uint8Array): Uint8Array {
   if (!bytes.includes(cr)) return bytes;
   const copy = Buffer.from(bytes);

@@ -1,11 +1,6 @@
 import { isObject, type JsonObject, nestsTooDeeply, tryParse } from "../../base/json.ts";
 import { eventTooLarge, malformedAnswer } from "../errors/failure.ts";
-import {
-  hasMoreValuesThan,
-  hasTooManyValues,
-  mostKeptValues,
-  mostParsedValues,
-} from "../json/count-values.ts";
+import { hasMoreValuesThan, hasTooManyValues, maxKeptValues, maxParsedValues } from "../json/count-values.ts";
 import { dropLargestParts } from "../json/drop-largest-parts.ts";
 import { parseObject } from "../json/json-fields.ts";
 import { rawEvent } from "./raw-events.ts";
@@ -24,17 +19,17 @@ export const largeEventBytes = 256 * 1024;
 export function parseLargeEvent(source: string | Uint8Array): ParsedEvent {
   return typeof source === "string"
     ? parseEvent(source)
-    : parseAtMost(rawEvent(source, 0).data, mostKeptValues);
+    : parseAtMost(rawEvent(source, 0).data, maxKeptValues);
 }
 
 /** Reads an event without its largest parts if it has too many values. */
 export function parseEvent(data: string): ParsedEvent {
-  return parseAtMost(data, mostParsedValues);
+  return parseAtMost(data, maxParsedValues);
 }
 
-function parseAtMost(data: string, most: number): ParsedEvent {
-  const isCut = hasMoreValuesThan(data, most);
-  const text = isCut ? dropLargestParts(Buffer.from(data), mostKeptValues) : data;
+function parseAtMost(data: string, max: number): ParsedEvent {
+  const isCut = hasMoreValuesThan(data, max);
+  const text = isCut ? dropLargestParts(Buffer.from(data), maxKeptValues) : data;
   const value = text === null ? null : tryParse(text);
   if (!isObject(value)) return { json: null, isCut };
   return nestsTooDeeply(value, data) ? { json: null, isCut: true } : { json: value, isCut };

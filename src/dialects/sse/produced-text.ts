@@ -3,7 +3,7 @@
  * of its whole event. So the rope is flattened now and then; an answer of 24,000 characters then takes 53 KB instead
  * of 1.3 MB.
  */
-const mostLooseChars = 512;
+const maxLooseChars = 512;
 
 /** The text that a stream has produced and nobody has counted yet. */
 export class ProducedText {
@@ -16,7 +16,7 @@ export class ProducedText {
 
   add(text: string): void {
     this.#text += text;
-    if (this.#text.length - this.#flatChars > mostLooseChars) this.#flatten();
+    if (this.#text.length - this.#flatChars > maxLooseChars) this.#flatten();
   }
 
   /** Returns the text since the last call. */

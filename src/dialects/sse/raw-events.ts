@@ -1,6 +1,6 @@
 import { asBuffer } from "../../base/bytes/as-buffer.ts";
 import { type JsonObject, tryParse } from "../../base/json.ts";
-import { hasTooManyValues, mostKeptValues } from "../json/count-values.ts";
+import { hasTooManyValues, maxKeptValues } from "../json/count-values.ts";
 import { dropLargestParts } from "../json/drop-largest-parts.ts";
 import { objectOf } from "../json/json-fields.ts";
 import { dataOf, isDoneMark } from "./data-field.ts";
@@ -197,7 +197,7 @@ function endOfLongLine(bytes: Uint8Array, from: number): number {
  */
 export function meaningOf(data: string): JsonObject | null | undefined {
   if (!hasTooManyValues(data)) return parsed(data);
-  const shallow = dropLargestParts(Buffer.from(data), mostKeptValues);
+  const shallow = dropLargestParts(Buffer.from(data), maxKeptValues);
   return shallow === null ? undefined : parsed(shallow);
 }
 

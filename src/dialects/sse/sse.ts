@@ -211,7 +211,7 @@ export function dataFrame(data: string): string {
   return `data: ${data}\n\n`;
 }
 
-/** Of several names the last counts. */
+/** The name of an event. If it has several, the last counts. */
 function eventNameIn(lines: string): string {
   const at = lines.lastIndexOf("\nevent:") + 1;
   if (at === 0 && !lines.startsWith("event:")) return "";

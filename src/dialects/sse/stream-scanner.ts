@@ -79,7 +79,7 @@ export abstract class StreamScanner implements ReportedSoFar {
     return kept.length > 1 ? Buffer.concat(kept) : first;
   }
 
-  /** The same for one event that was parsed elsewhere, because it is large. */
+  /** Passes one large event, which was parsed on the worker thread. */
   passLarge(event: Uint8Array, { json, isCut }: ParsedEvent): Uint8Array {
     const action =
       json === null && !isCut ? this.read(rawEvent(event, 0).data, null) : this.read("", json ?? undefined);

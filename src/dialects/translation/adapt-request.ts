@@ -34,12 +34,12 @@ function holdsCallOrResult(message: IrMessage): boolean {
 }
 
 /** Removes the reasoning that a provider would recognise, and has rejected: its account, key or model is another now. */
-export function withoutProofs(request: IrRequest, dropped: DroppedFields): IrRequest {
-  const messages = request.messages.map((message) => withoutProofsIn(message, dropped));
+export function withoutSignatures(request: IrRequest, dropped: DroppedFields): IrRequest {
+  const messages = request.messages.map((message) => withoutSignaturesIn(message, dropped));
   return { ...request, messages };
 }
 
-function withoutProofsIn(message: IrMessage, dropped: DroppedFields): IrMessage {
+function withoutSignaturesIn(message: IrMessage, dropped: DroppedFields): IrMessage {
   if (message.role !== "assistant") return message;
   const blocks = message.blocks.filter(isUnproven);
   if (blocks.length < message.blocks.length) dropped.add(dropped.names.reasoning);

@@ -4,7 +4,7 @@ import type { ClientDialect, Source, WallClock, WriterContext } from "../client-
 import type { Target } from "../provider-dialect.ts";
 import { legalCallId } from "../tools/call-id.ts";
 import { ToolNames } from "../tools/names.ts";
-import { adaptRequest, withoutProofs } from "./adapt-request.ts";
+import { adaptRequest, withoutSignatures } from "./adapt-request.ts";
 import { DroppedFields } from "./field-decisions.ts";
 import { markCache } from "./mark-cache.ts";
 import { type SerializedToolMapping, Translation } from "./translation.ts";
@@ -23,7 +23,7 @@ export function translate(
   const client = source.dialect;
   const dropped = new DroppedFields(client.fieldNames);
   const read = client.readRequest(source.body, dropped);
-  const request = target.refusesProofs === true ? withoutProofs(read, dropped) : read;
+  const request = target.rejectsSignatures === true ? withoutSignatures(read, dropped) : read;
   const { request: adapted, names, formatTool } = adaptRequest(request, target, dropped);
   const body = target.dialect.writeRequest(markCache(adapted, source, target), target, dropped);
   if (target.fields !== undefined) Object.assign(body, target.fields);
@@ -38,7 +38,11 @@ export function translate(
 function reread(target: Target, call: WriterContext): Translation {
   const callId = (id: string) => (id === "" ? call.mint("call_") : id);
   const toolMapping = { names: null, formatTool: null, callId };
-  return new Translation(call.source.body, [], { target, call: { ...call, keepsProofs: true }, toolMapping });
+  return new Translation(call.source.body, [], {
+    target,
+    call: { ...call, keepsSignatures: true },
+    toolMapping,
+  });
 }
 
 /** For a request that was translated on another thread: only the answer is left to translate. */

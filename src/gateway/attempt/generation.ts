@@ -91,8 +91,8 @@ export class Generation extends ExchangePlan implements GenerationPlan, HoldPlan
     return this.#conversation;
   }
 
-  leaveProofsOut(): boolean {
-    const { stripProvenReasoning: strip } = clientDialect(this.clientDialect);
+  dropSignatures(): boolean {
+    const { stripSignedReasoning: strip } = clientDialect(this.clientDialect);
     const { truncated } = this.request;
     const mayLeaveOut = this.sendsProofs && strip !== null && strip(truncated) !== truncated;
     if (mayLeaveOut) this.sendsProofs = false;

@@ -60,7 +60,7 @@ function stripperFor(
   stripped: PassingPlan["stripped"],
   bytes: Uint8Array,
 ): ((body: JsonObject) => JsonObject) | null {
-  const { stripForeignReasoning, stripProvenReasoning } = clientDialect(dialect);
-  if (stripped === "proven") return stripProvenReasoning;
+  const { stripForeignReasoning, stripSignedReasoning } = clientDialect(dialect);
+  if (stripped === "proven") return stripSignedReasoning;
   return stripped === "foreign" && mayBeForeign(bytes) ? stripForeignReasoning : null;
 }

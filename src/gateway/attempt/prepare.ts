@@ -184,5 +184,5 @@ function targetFor(
   toward: ProviderDialectName,
 ): Target {
   const target = targetOf(deployment, toward);
-  return sendsProofs ? target : { ...target, refusesProofs: true };
+  return sendsProofs ? target : { ...target, rejectsSignatures: true };
 }

@@ -52,7 +52,7 @@ export class MeteredCall extends ExchangePlan implements GenerationPlan {
     this.streamsAnyType = parts.route.relaysBytes === true && !stream && claim === null;
   }
 
-  leaveProofsOut(): boolean {
+  dropSignatures(): boolean {
     return false;
   }
 

@@ -28,8 +28,8 @@ export function readBedrockError({ head, text, receivedAtMs }: ErrorResponse): P
   const error = readErrorBody(head.status, head.get("content-type"), body);
   const type = exceptionOf({ head, text });
   const contextOverflow = error.contextOverflow || (head.status === 400 && overflow.test(error.message));
-  const isAboutProofs = head.status === 400 && error.refusesProofs === true;
-  const subject = isAboutProofs ? "proofs" : subjectOf(type, error.message, text);
+  const isAboutSignatures = head.status === 400 && error.rejectsSignatures === true;
+  const subject = isAboutSignatures ? "signatures" : subjectOf(type, error.message, text);
   return {
     ...error,
     contextOverflow,

@@ -17,7 +17,7 @@ function subjectOf(
   error: ProviderErrorBody,
   waitMs: number | null,
 ): ProviderErrorSubject | null {
-  if (status === 400 && error.refusesProofs === true) return "proofs";
+  if (status === 400 && error.rejectsSignatures === true) return "signatures";
   // OpenAI, DeepSeek, Mistral and others say so of the model's name, which others say with 404, or with 410 once it is retired.
   if (status === 410 || ((status === 400 || status === 422) && isUnknownModel(error))) return "account";
   if (status < 400 || status >= 500) return null;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { isObject, type Json } from "../../../src/base/json.ts";
-import { hasTooManyValues, mostParsedValues } from "../../../src/dialects/json/count-values.ts";
+import { hasTooManyValues, maxParsedValues } from "../../../src/dialects/json/count-values.ts";
 import { dropLargestParts } from "../../../src/dialects/json/drop-largest-parts.ts";
 import { type SeededRandom, seededRandom } from "../../support/random.ts";
 
@@ -88,7 +88,7 @@ describe("JSON without its largest parts", () => {
 
 describe("too many values", () => {
   test("are those of lists and objects together, and not what stands in a text", () => {
-    const most = "1,".repeat(mostParsedValues - 2);
+    const most = "1,".repeat(maxParsedValues - 2);
     expect(hasTooManyValues(`[${most}1]${" ".repeat(100)}`)).toBe(false);
     expect(hasTooManyValues(`{"a":[${most}1]${" ".repeat(100)}}`)).toBe(false);
     expect(hasTooManyValues(`{"a":[${most}1,1]${" ".repeat(100)}}`)).toBe(true);

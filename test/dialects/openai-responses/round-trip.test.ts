@@ -9,7 +9,7 @@ import type {
   IrMessage,
   IrResponse,
   IrUserBlock,
-  ReasoningProof,
+  ReasoningSignature,
 } from "../../../src/dialects/ir/ir.ts";
 import { openAiResponses } from "../../../src/dialects/openai-responses/index.ts";
 import { clientDialect } from "../../../src/dialects/registry.ts";
@@ -53,7 +53,7 @@ function contentOf(random: SeededRandom): IrContent {
 }
 
 /** Reasoning that its provider can know again; no part of it is empty. */
-function reasoningOf(random: SeededRandom, proof: ReasoningProof): IrAssistantBlock {
+function reasoningOf(random: SeededRandom, proof: ReasoningSignature): IrAssistantBlock {
   const parts = Array.from({ length: random.below(3) }, () => textOf(random));
   return { type: "reasoning", parts, proof };
 }
@@ -70,7 +70,12 @@ function conversationOf(random: SeededRandom): IrMessage[] {
     const calls = Array.from({ length: random.below(3) }, (_, at) =>
       callOfKind(random, `call_${turn}_${at}`),
     );
-    const proof: ReasoningProof = { maker: "openai", id: null, encryptedContent: textOf(random), raw: false };
+    const proof: ReasoningSignature = {
+      maker: "openai",
+      id: null,
+      encryptedContent: textOf(random),
+      raw: false,
+    };
     messages.push({
       role: "assistant",
       blocks: [
@@ -126,7 +131,7 @@ test("a conversation that is written and read again keeps every block, id, order
   }
 });
 
-const proofs: readonly ReasoningProof[] = [
+const proofs: readonly ReasoningSignature[] = [
   { maker: "anthropic", signature: "sig==" },
   { maker: "anthropic-redacted", data: "hidden" },
   { maker: "chat" },

@@ -87,8 +87,8 @@ describe("requests", () => {
   });
 
   test("Q03: R1 gets no reasoning back, and later models do", async () => {
-    const { wrapProof } = await import("../../../src/dialects/reasoning/reasoning-envelope.ts");
-    const thinking = { type: "thinking", thinking: "Hm.", signature: wrapProof({ maker: "chat" }, [3]) };
+    const { wrapSignature } = await import("../../../src/dialects/reasoning/reasoning-envelope.ts");
+    const thinking = { type: "thinking", thinking: "Hm.", signature: wrapSignature({ maker: "chat" }, [3]) };
     const messages = [conversation[0], { role: "assistant", content: [thinking, use] }, conversation[2]];
     const body = { model: "m", max_tokens: 100, messages } as JsonObject;
     const dialect = clientDialect("messages");
@@ -102,12 +102,12 @@ describe("requests", () => {
   });
 
   test("Q06: OpenRouter gets its details back as they were", async () => {
-    const { wrapProof } = await import("../../../src/dialects/reasoning/reasoning-envelope.ts");
+    const { wrapSignature } = await import("../../../src/dialects/reasoning/reasoning-envelope.ts");
     const details = [{ type: "reasoning.encrypted", data: "c2VhbA==", id: "r1" }];
     const thinking = {
       type: "thinking",
       thinking: "Hm.",
-      signature: wrapProof({ maker: "chat", details }, [3]),
+      signature: wrapSignature({ maker: "chat", details }, [3]),
     };
     const messages = [conversation[0], { role: "assistant", content: [thinking, use] }, conversation[2]];
     const asked = { messages, thinking: { type: "enabled", budget_tokens: 50 } } as JsonObject;

@@ -1,8 +1,8 @@
 import type { JsonObject } from "../../../base/json.ts";
 import { noUsage, type Usage } from "../../../base/usage/usage.ts";
 import type { WriterContext } from "../../client-dialect.ts";
-import type { IrAssistantBlock, IrReasoning, IrResponse, IrText, ReasoningProof } from "../../ir/ir.ts";
-import { partSeparator, wrapProof } from "../../reasoning/reasoning-envelope.ts";
+import type { IrAssistantBlock, IrReasoning, IrResponse, IrText, ReasoningSignature } from "../../ir/ir.ts";
+import { partSeparator, wrapSignature } from "../../reasoning/reasoning-envelope.ts";
 import { callInput } from "../../tools/call-input.ts";
 import { writeCitation } from "../citations.ts";
 import { addFinish } from "../finish.ts";
@@ -46,9 +46,9 @@ function writeReasoning({ parts, proof }: IrReasoning): JsonObject[] {
 }
 
 /** Anthropic's own signature, or another provider's proof in an envelope, which the client returns unchanged. */
-export function signatureOf(proof: ReasoningProof | null, partLengths: readonly number[]): string {
+export function signatureOf(proof: ReasoningSignature | null, partLengths: readonly number[]): string {
   if (proof === null) return "";
-  return proof.maker === "anthropic" ? proof.signature : wrapProof(proof, partLengths);
+  return proof.maker === "anthropic" ? proof.signature : wrapSignature(proof, partLengths);
 }
 
 /** Never absent: the official SDK reads these without a check. The tier has OpenAI's name. */

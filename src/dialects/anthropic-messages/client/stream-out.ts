@@ -4,7 +4,7 @@ import type { JsonObject } from "../../../base/json.ts";
 import { noUsage, type Usage } from "../../../base/usage/usage.ts";
 import type { StreamPosition, StreamWriter, WriterContext } from "../../client-dialect.ts";
 import { errorBody } from "../../errors/envelope.ts";
-import type { IrBlockHead, IrCitation, IrEvent, IrFinish, ReasoningProof } from "../../ir/ir.ts";
+import type { IrBlockHead, IrCitation, IrEvent, IrFinish, ReasoningSignature } from "../../ir/ir.ts";
 import { partSeparator } from "../../reasoning/reasoning-envelope.ts";
 import { keepaliveComment, namedFrame } from "../../sse/sse.ts";
 import { type FrameTemplate, fillTemplate } from "../../translation/shortcut.ts";
@@ -131,7 +131,7 @@ export class MessagesStreamWriter implements StreamWriter {
   }
 
   /** Signed reasoning is written even without text; other empty blocks are not. */
-  #end(proof: ReasoningProof | null, citations: readonly IrCitation[]): string {
+  #end(proof: ReasoningSignature | null, citations: readonly IrCitation[]): string {
     const block = this.#block();
     this.#open = null;
     const signature = proof === null ? "" : this.#writeProof(block, proof);
@@ -144,7 +144,7 @@ export class MessagesStreamWriter implements StreamWriter {
     return signature + cited.join("") + eventFrame({ type: "content_block_stop", index });
   }
 
-  #writeProof(block: Block, proof: ReasoningProof): string {
+  #writeProof(block: Block, proof: ReasoningSignature): string {
     const isRedacted = proof.maker === "anthropic-redacted";
     const content = isRedacted ? { type: "redacted_thinking", data: proof.data } : beginning(block.head);
     const start = block.written === null ? this.#writeStart(block, content) : "";

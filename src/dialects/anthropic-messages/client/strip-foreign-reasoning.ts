@@ -2,7 +2,7 @@ import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import { currentTurnStart, type TurnPart } from "../../ir/current-turn.ts";
 import { listOf, objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
 import { type ClaudeStep, mustNotThink } from "../../reasoning/claude-steps.ts";
-import { hasProof, isForeignReasoning } from "../../reasoning/foreign-reasoning.ts";
+import { hasSignature, isForeignReasoning } from "../../reasoning/foreign-reasoning.ts";
 import { stripForeignCitations } from "../citations.ts";
 
 /**
@@ -14,9 +14,9 @@ export function stripForeignReasoning(body: JsonObject): JsonObject {
 }
 
 /** All signed and redacted thinking, from any provider. */
-export function stripProvenReasoning(body: JsonObject): JsonObject {
+export function stripSignedReasoning(body: JsonObject): JsonObject {
   const cleaned = strip(body, (block) => {
-    return hasProof(block, "thinking", "signature") || hasProof(block, "redacted_thinking", "data");
+    return hasSignature(block, "thinking", "signature") || hasSignature(block, "redacted_thinking", "data");
   });
   return cleaned === body ? body : unthinking(cleaned);
 }

@@ -3,7 +3,7 @@ import type { Tiers } from "../../../base/usage/service-tiers.ts";
 import { cutShort, malformedAnswer } from "../../errors/failure.ts";
 import { functionCall, usageEvent } from "../../ir/answer-parts.ts";
 import { BlockEmitter, type OpenBlock } from "../../ir/block-emitter.ts";
-import type { IrBlockHead, IrCitation, IrEvent, IrFinish, ReasoningProof } from "../../ir/ir.ts";
+import type { IrBlockHead, IrCitation, IrEvent, IrFinish, ReasoningSignature } from "../../ir/ir.ts";
 import { numberOf, objectOf, stringOf } from "../../json/json-fields.ts";
 import type { StreamReader } from "../../provider-dialect.ts";
 import { isDoneMark } from "../../sse/data-field.ts";
@@ -17,7 +17,7 @@ import { sealedChars } from "./usage-in.ts";
 
 interface ReadBlock {
   readonly block: OpenBlock;
-  proof: ReasoningProof | null;
+  proof: ReasoningSignature | null;
   readonly citations: IrCitation[];
 }
 

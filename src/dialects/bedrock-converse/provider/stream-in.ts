@@ -5,7 +5,7 @@ import type { ReportedUsage } from "../../../base/usage/usage.ts";
 import { cutShort, failedAnswer, reportedFailure } from "../../errors/failure.ts";
 import { functionCall, usageEvent } from "../../ir/answer-parts.ts";
 import { BlockEmitter, type OpenBlock } from "../../ir/block-emitter.ts";
-import type { IrBlockHead, IrEvent, IrFinish, ReasoningProof } from "../../ir/ir.ts";
+import type { IrBlockHead, IrEvent, IrFinish, ReasoningSignature } from "../../ir/ir.ts";
 import { numberOf, objectOf, stringOf } from "../../json/json-fields.ts";
 import type { StreamReader } from "../../provider-dialect.ts";
 import { wholeObjectIn } from "../../sse/parse-event.ts";
@@ -121,7 +121,7 @@ export class ConverseStreamReader implements StreamReader {
     const open = this.#open.get(index);
     if (open === undefined) return;
     this.#open.delete(index);
-    this.#blocks.end(open.block, proofOf(open));
+    this.#blocks.end(open.block, signatureOf(open));
   }
 
   #metadata(data: JsonObject): void {
@@ -138,7 +138,7 @@ function isKnown(delta: JsonObject): boolean {
   return delta["text"] !== undefined || delta["reasoningContent"] !== undefined;
 }
 
-function proofOf({ block, signature, redacted }: ReadBlock): ReasoningProof | null {
+function signatureOf({ block, signature, redacted }: ReadBlock): ReasoningSignature | null {
   if (block.head.type !== "reasoning") return null;
   if (redacted !== "") return { maker: "anthropic-redacted", data: redacted };
   return signature === "" ? null : { maker: "anthropic", signature };

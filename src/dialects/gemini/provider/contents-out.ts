@@ -2,7 +2,7 @@ import type { JsonObject } from "../../../base/json.ts";
 import { currentTurnStart, turnPartOf } from "../../ir/current-turn.ts";
 import type { IrMessage, IrToolCall, IrToolResult } from "../../ir/ir.ts";
 import type { Target } from "../../provider-dialect.ts";
-import { anySignature, signaturesOf } from "../../reasoning/google-proof.ts";
+import { anySignature, signaturesOf } from "../../reasoning/google-signature.ts";
 import { callInput } from "../../tools/call-input.ts";
 import { missingResult } from "../../tools/pairing.ts";
 import type { DroppedFields } from "../../translation/field-decisions.ts";

@@ -6,7 +6,7 @@ import { EventCollector } from "../../ir/events.ts";
 import type { IrEvent, IrResponse } from "../../ir/ir.ts";
 import { listOf, objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
 import type { StreamFigures, StreamReader, Target } from "../../provider-dialect.ts";
-import { googleProof } from "../../reasoning/google-proof.ts";
+import { googleSignature } from "../../reasoning/google-signature.ts";
 import { wholeObjectIn } from "../../sse/parse-event.ts";
 import type { SseFrame } from "../../sse/sse.ts";
 import { isTokenCount } from "../../usage/usage-figures.ts";
@@ -156,7 +156,7 @@ export class GeminiStreamReader implements StreamReader {
   #close(signature: string | null): void {
     if (this.#open === null) return;
     const isReasoning = this.#open.head.type === "reasoning";
-    this.#blocks.end(this.#open, isReasoning ? googleProof(signature, this.#target) : null);
+    this.#blocks.end(this.#open, isReasoning ? googleSignature(signature, this.#target) : null);
     this.#open = null;
   }
 

@@ -11,7 +11,7 @@ import type {
 } from "../../ir/ir.ts";
 import { isZero, listOf, objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
 import { type DroppedFields, decideFields, decideParts, reject } from "../../translation/field-decisions.ts";
-import { readCallProof } from "../call-signature.ts";
+import { readCallSignature } from "../call-signature.ts";
 import { customPart } from "../custom-part.ts";
 import { cacheOf, readContent, readTexts } from "./content-in.ts";
 import { messageFields, partFields } from "./fields.ts";
@@ -171,7 +171,7 @@ function readCalls(message: JsonObject, path: string): (IrToolCall | IrReasoning
       name,
       input: stringOf(custom === null ? called["arguments"] : called["input"]) ?? "",
     };
-    return [...readCallProof(call), read];
+    return [...readCallSignature(call), read];
   });
 }
 

@@ -1,6 +1,6 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import { isDisguised } from "../../errors/error-body.ts";
-import type { IrCitation, ReasoningProof } from "../../ir/ir.ts";
+import type { IrCitation, ReasoningSignature } from "../../ir/ir.ts";
 import { isZero, nonEmpty, objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
 import { readCitations } from "../../openai/citations.ts";
 import { signatureIn } from "../call-signature.ts";
@@ -47,7 +47,7 @@ export function sealedChars(delta: JsonObject): number {
   return chars;
 }
 
-export function chatProof(details: JsonObject[]): ReasoningProof {
+export function chatSignature(details: JsonObject[]): ReasoningSignature {
   return details.length === 0 ? { maker: "chat" } : { maker: "chat", details };
 }
 

@@ -10,7 +10,7 @@ import type {
   IrToolResult,
 } from "../../ir/ir.ts";
 import type { Target } from "../../provider-dialect.ts";
-import { anySignature, isOwnProof, signaturesOf } from "../../reasoning/google-proof.ts";
+import { anySignature, isOwnSignature, signaturesOf } from "../../reasoning/google-signature.ts";
 import { partSeparator } from "../../reasoning/reasoning-envelope.ts";
 import type { DroppedFields } from "../../translation/field-decisions.ts";
 import { flattenContent, markError } from "../../translation/flatten-content.ts";
@@ -96,7 +96,7 @@ function addAssistant(messages: JsonObject[], message: AssistantMessage, context
     else if (block.type === "refusal") refusal += block.text;
     else if (addDetails(block, target, details)) continue;
     else if (showsReasoning(block, target)) reasoning += block.parts.join(partSeparator);
-    else if (!isOwnProof(block, target)) dropped.add(dropped.names.reasoning);
+    else if (!isOwnSignature(block, target)) dropped.add(dropped.names.reasoning);
   }
   if (texts.length === 0 && calls.length === 0 && refusal === "") return;
   const written = named("assistant", message.name, texts.length === 0 ? null : writeContent(texts, target));

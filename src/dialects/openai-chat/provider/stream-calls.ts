@@ -1,7 +1,7 @@
 import { malformedAnswer } from "../../errors/failure.ts";
 import type { BlockEmitter, OpenBlock } from "../../ir/block-emitter.ts";
 import type { Target } from "../../provider-dialect.ts";
-import { googleProof } from "../../reasoning/google-proof.ts";
+import { googleSignature } from "../../reasoning/google-signature.ts";
 import type { CallFragment } from "./delta-in.ts";
 
 interface Call {
@@ -82,7 +82,7 @@ export class CallAssembler {
   /** Google sends a call whole, so the signature comes with the name. */
   #prove(signature: string): void {
     const reasoning = this.#blocks.begin({ type: "reasoning" });
-    this.#blocks.end(reasoning, googleProof(signature, this.#target));
+    this.#blocks.end(reasoning, googleSignature(signature, this.#target));
   }
 
   #begin({ id, custom }: Call, name: string): OpenBlock {

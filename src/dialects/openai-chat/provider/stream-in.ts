@@ -2,7 +2,7 @@ import type { JsonObject } from "../../../base/json.ts";
 import { cutShort, failedAnswer, reportedFailure, unexplainedFailure } from "../../errors/failure.ts";
 import { unsaidFinish, usageEvent } from "../../ir/answer-parts.ts";
 import { BlockEmitter, type OpenBlock } from "../../ir/block-emitter.ts";
-import type { IrCitation, IrEvent, IrFinish, ReasoningProof } from "../../ir/ir.ts";
+import type { IrCitation, IrEvent, IrFinish, ReasoningSignature } from "../../ir/ir.ts";
 import { firstObjectOf, objectOf, stringOf } from "../../json/json-fields.ts";
 import type { StreamReader, Target } from "../../provider-dialect.ts";
 import { isDoneMark } from "../../sse/data-field.ts";
@@ -12,7 +12,7 @@ import { isFailedFinish, readFinish } from "../finish.ts";
 import { hasQuirk } from "../quirks.ts";
 import {
   callsOf,
-  chatProof,
+  chatSignature,
   citationsOf,
   contentOf,
   detailsIn,
@@ -40,7 +40,7 @@ export class ChatStreamReader implements StreamReader {
   #begun = false;
   /** Null unless the provider wants its reasoning back in this form. */
   #details: JsonObject[] | null;
-  /** Of the open text or the next one, by their JSON: some providers repeat in every chunk what is cited so far. */
+  /** Citations of the open text or the next one, by their JSON: some providers repeat in every chunk what is cited so far. */
   readonly #citations = new Map<string, IrCitation>();
   #tier: string | null = null;
   #finish: IrFinish | null = null;
@@ -154,8 +154,8 @@ export class ChatStreamReader implements StreamReader {
     return citations;
   }
 
-  #takeProof(): ReasoningProof {
-    const proof = chatProof(this.#details ?? []);
+  #takeProof(): ReasoningSignature {
+    const proof = chatSignature(this.#details ?? []);
     if (this.#details !== null) this.#details = [];
     return proof;
   }

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../../base/json.ts";
-import type { FinishReason, IrCitation, ReasoningProof, ToolKind, ToolRef } from "../../ir/ir.ts";
+import type { FinishReason, IrCitation, ReasoningSignature, ToolKind, ToolRef } from "../../ir/ir.ts";
 import { parseObject } from "../../json/json-fields.ts";
 import { responsesAnnotations } from "../../openai/citations.ts";
 import { wrapReasoning } from "../../reasoning/reasoning-envelope.ts";
@@ -38,7 +38,7 @@ export function answerPart(part: AnswerPart, text = part.text): JsonObject {
 export function reasoningItem(
   id: string,
   parts: readonly string[],
-  proof: ReasoningProof | null,
+  proof: ReasoningSignature | null,
 ): JsonObject {
   const shown = parts.filter((part) => part !== "");
   const item: JsonObject = { id, type: "reasoning", summary: shown.map(summaryPart) };

@@ -1,6 +1,6 @@
 import { assert } from "../../../base/assert.ts";
 import type { JsonObject } from "../../../base/json.ts";
-import type { IrCitation, ReasoningProof } from "../../ir/ir.ts";
+import type { IrCitation, ReasoningSignature } from "../../ir/ir.ts";
 import { responsesAnnotations } from "../../openai/citations.ts";
 import { namedFrame } from "../../sse/sse.ts";
 import { summaryPart } from "../reasoning.ts";
@@ -63,7 +63,7 @@ export abstract class StreamItem {
   }
 
   abstract delta(part: number, text: string): string;
-  abstract end(part: number, proof: ReasoningProof | null, citations: readonly IrCitation[]): string;
+  abstract end(part: number, proof: ReasoningSignature | null, citations: readonly IrCitation[]): string;
   protected abstract item(status: ItemStatus): JsonObject;
 
   #lifecycle(type: string, item: string): string {
@@ -107,7 +107,7 @@ export class MessageStreamItem extends StreamItem {
     return this.frames.write(`${type}.delta`, delta);
   }
 
-  override end(at: number, _proof: ReasoningProof | null, citations: readonly IrCitation[]): string {
+  override end(at: number, _proof: ReasoningSignature | null, citations: readonly IrCitation[]): string {
     const part = this.#part(at);
     const cited = this.#cite(at, part, citations);
     const { type, whole, more } = partEvents[part.type];
@@ -155,7 +155,7 @@ export class MessageStreamItem extends StreamItem {
 
 export class ReasoningStreamItem extends StreamItem {
   readonly #parts: string[] = [];
-  #proof: ReasoningProof | null = null;
+  #proof: ReasoningSignature | null = null;
 
   override delta(_part: number, text: string): string {
     const opening = this.#parts.length === 0 ? this.beginPart() : "";
@@ -172,7 +172,7 @@ export class ReasoningStreamItem extends StreamItem {
     return closing + this.#partEvent("response.reasoning_summary_part.added", "");
   }
 
-  override end(_part: number, proof: ReasoningProof | null): string {
+  override end(_part: number, proof: ReasoningSignature | null): string {
     this.#proof = proof;
     return this.#endPart();
   }

@@ -3,7 +3,7 @@ import { type ErrorCode, errorKinds, type GatewayError } from "../../../base/err
 import type { JsonObject } from "../../../base/json.ts";
 import type { Usage } from "../../../base/usage/usage.ts";
 import type { StreamPosition, StreamWriter, WriterContext } from "../../client-dialect.ts";
-import type { IrBlockHead, IrCitation, IrEvent, IrFinish, ReasoningProof } from "../../ir/ir.ts";
+import type { IrBlockHead, IrCitation, IrEvent, IrFinish, ReasoningSignature } from "../../ir/ir.ts";
 import { dataFrame, keepaliveComment } from "../../sse/sse.ts";
 import { completedAt, type ResponseProgress, requestEcho, responseHead } from "./envelope-out.ts";
 import { callItemPrefix, type ItemStatus, incompleteReason } from "./items-out.ts";
@@ -130,7 +130,7 @@ export class ResponsesStreamWriter implements StreamWriter {
     return item.begin();
   }
 
-  #endBlock(proof: ReasoningProof | null, citations: readonly IrCitation[]): string {
+  #endBlock(proof: ReasoningSignature | null, citations: readonly IrCitation[]): string {
     const { item, part } = this.#block();
     this.#open = null;
     return item.end(part, proof, citations);

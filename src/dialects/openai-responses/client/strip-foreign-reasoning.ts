@@ -1,6 +1,6 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import { listOf } from "../../json/json-fields.ts";
-import { hasProof, isForeignReasoning } from "../../reasoning/foreign-reasoning.ts";
+import { hasSignature, isForeignReasoning } from "../../reasoning/foreign-reasoning.ts";
 
 /** Returns the same body if there is nothing to strip. */
 export function stripForeignReasoning(body: JsonObject): JsonObject {
@@ -13,9 +13,9 @@ export function stripForeignReasoning(body: JsonObject): JsonObject {
  * All encrypted reasoning, from any provider. The ids go with it: OpenAI rejects a call that it has stored together with
  * reasoning, and that is sent without it.
  */
-export function stripProvenReasoning(body: JsonObject): JsonObject {
+export function stripSignedReasoning(body: JsonObject): JsonObject {
   const input = listOf(body["input"]);
-  const kept = input.filter((item) => !hasProof(item, "reasoning", "encrypted_content"));
+  const kept = input.filter((item) => !hasSignature(item, "reasoning", "encrypted_content"));
   return kept.length === input.length ? body : { ...body, input: kept.map(withoutId) };
 }
 

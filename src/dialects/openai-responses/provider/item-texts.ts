@@ -10,7 +10,7 @@ export class ItemTexts {
   readonly #byId = new Map<string, ItemText>();
   /** What the last event was about, unless that was its end. */
   #open: ItemText | null = null;
-  /** Of events with neither number nor id. */
+  /** The item of events with neither number nor id. */
   #unnamed: ItemText | null = null;
 
   /** An event that has neither is about the same item as the one before. */
@@ -57,12 +57,12 @@ class ItemText {
     return text.slice(text.length - added);
   }
 
-  /** The same for all of it. */
+  /** Adds all text of an item. */
   addItem(source: TextSource, item: Json | undefined): string {
     return isObject(item) ? this.addName(item) + this.add(source, writtenText({ ...item, name: null })) : "";
   }
 
-  /** The same for its name. */
+  /** Adds an item's name, once. */
   addName(item: Json | undefined): string {
     const name = objectOf(item)?.["name"];
     if (typeof name !== "string" || this.#names.has(name)) return "";

@@ -2,7 +2,7 @@ import type { JsonObject } from "../../../base/json.ts";
 import { BlockEmitter, type OpenBlock } from "../../ir/block-emitter.ts";
 import type { IrBlockHead, IrCitation, IrEvent } from "../../ir/ir.ts";
 import { stringOf } from "../../json/json-fields.ts";
-import { proofOf, readReasoning } from "../reasoning.ts";
+import { readReasoning, signatureOf } from "../reasoning.ts";
 import { readCall, readMessageParts } from "./items-in.ts";
 
 /** The text of an item that a fragment belongs to. */
@@ -123,7 +123,7 @@ export class IncomingItem {
     }
     this.finished = true;
     if (this.#reasoning !== null)
-      this.#blocks.end(this.#reasoning, proofOf(item, this.#reasoningChannel === "reasoning"));
+      this.#blocks.end(this.#reasoning, signatureOf(item, this.#reasoningChannel === "reasoning"));
   }
 
   #isRepetition(channel: Channel): boolean {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { GatewayError } from "../../../../src/base/errors.ts";
 import type { Usage } from "../../../../src/base/usage/usage.ts";
-import type { IrBlockHead, IrEvent, ReasoningProof } from "../../../../src/dialects/ir/ir.ts";
+import type { IrBlockHead, IrEvent, ReasoningSignature } from "../../../../src/dialects/ir/ir.ts";
 import { openAiResponses } from "../../../../src/dialects/openai-responses/index.ts";
 import { callOf, dataOf, finishOf, hearWithSdk, requestOf, typesOf, writeStream } from "../support.ts";
 
@@ -17,7 +17,7 @@ function begin(index: number, block: IrBlockHead): IrEvent {
 function say(index: number, text: string): IrEvent {
   return { type: "delta", index, text };
 }
-function end(index: number, proof: ReasoningProof | null = null): IrEvent {
+function end(index: number, proof: ReasoningSignature | null = null): IrEvent {
   return { type: "block_end", index, proof };
 }
 function call(
@@ -61,7 +61,7 @@ describe("the official helper accepts", () => {
   });
 
   test("C42 reasoning before text, in several parts, with what its maker needs to know it again", async () => {
-    const proof: ReasoningProof = { maker: "anthropic", signature: "sig" };
+    const proof: ReasoningSignature = { maker: "anthropic", signature: "sig" };
     const { final } = await hearWithSdk(
       writeStream([
         start,
@@ -93,7 +93,7 @@ describe("the official helper accepts", () => {
   });
 
   test("C42/C47 reasoning whose text is withheld: an item with an empty summary and a envelope", async () => {
-    const proof: ReasoningProof = { maker: "anthropic-redacted", data: "hidden" };
+    const proof: ReasoningSignature = { maker: "anthropic-redacted", data: "hidden" };
     const { final } = await hearWithSdk(
       writeStream([start, begin(0, { type: "reasoning" }), end(0, proof), finishOf("stop")]),
     );

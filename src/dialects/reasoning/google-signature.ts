@@ -1,14 +1,14 @@
-import type { GoogleProof, IrAssistantBlock, IrReasoning, IrToolCall } from "../ir/ir.ts";
+import type { GoogleSignature, IrAssistantBlock, IrReasoning, IrToolCall } from "../ir/ir.ts";
 import type { Target } from "../provider-dialect.ts";
 
 /**
  * Shared by Gemini's own dialect and Google's chat endpoint. A signature is valid for one model of one account. The hash
  * hides the operator's names from clients.
  */
-export function googleProof(
+export function googleSignature(
   signature: string | null,
   target: Pick<Target, "provider" | "upstreamModel">,
-): GoogleProof {
+): GoogleSignature {
   return { maker: "google", signature, origin: originOf(target) };
 }
 
@@ -20,7 +20,7 @@ function originOf({ provider, upstreamModel }: Pick<Target, "provider" | "upstre
 export const anySignature = "skip_thought_signature_validator";
 
 /** Whether a block is the target's own: it has nothing to lose but the signature, which goes back with the call. */
-export function isOwnProof({ proof }: IrReasoning, target: Target): boolean {
+export function isOwnSignature({ proof }: IrReasoning, target: Target): boolean {
   return proof?.maker === "google" && proof.origin === originOf(target);
 }
 
@@ -43,5 +43,5 @@ export function signaturesOf(
 }
 
 function signatureFor(block: IrReasoning, target: Target): string | null {
-  return block.proof?.maker === "google" && isOwnProof(block, target) ? block.proof.signature : null;
+  return block.proof?.maker === "google" && isOwnSignature(block, target) ? block.proof.signature : null;
 }
