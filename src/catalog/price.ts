@@ -1,8 +1,7 @@
 import { costNano } from "../base/money/rates.ts";
+import type { TokenPrice, TokenRates } from "../base/money/token-price.ts";
 import type { ExtraUsage } from "../base/usage/extra-usage.ts";
 import type { ModelSettings, Price } from "../config/settings.ts";
-import { highestExtras, highestRates } from "./extra-price.ts";
-import { highestTokenPrice, hourWriteRate, ratesAt } from "./token-rates.ts";
 
 /** The price shown to clients; null for a model that costs nothing. */
 export function publishedPrice(model: ModelSettings): Price | null {
@@ -40,4 +39,90 @@ export function holdAmount(
   const picoUsd = { ...price.extras, input: highestInput, output: rates.output };
   const quantities = { ...requested?.units, ...requested?.calls, input: tokens.input, output: tokens.output };
   return costNano({ picoUsd, microUsdPerCredit }, quantities);
+}
+
+/** The rates for a call with this much input: the usual ones, or those above the limit of a long context. */
+export function ratesAt(price: TokenPrice, inputTokens: number): TokenRates {
+  const { long_context } = price;
+  return long_context !== undefined && inputTokens > long_context.above ? long_context : price;
+}
+
+/** What an hour's stay in a cache costs; the usual price of a write if it has none of its own. */
+export function hourWriteRate({ cache_write, cache_write_1h }: TokenRates): number {
+  return cache_write_1h ?? cache_write;
+}
+
+/** The highest of each rate, so that none of these costs more. */
+export function highestTokenRates(all: readonly TokenRates[]): TokenRates {
+  const hour = all.some(({ cache_write_1h }) => cache_write_1h !== undefined);
+  return {
+    input: Math.max(...all.map((rates) => rates.input)),
+    output: Math.max(...all.map((rates) => rates.output)),
+    cached_input: Math.max(...all.map((rates) => rates.cached_input)),
+    cache_write: Math.max(...all.map((rates) => rates.cache_write)),
+    ...(hour ? { cache_write_1h: Math.max(...all.map(hourWriteRate)) } : {}),
+  };
+}
+
+/** The highest of several prices. Rates for a long context apply from the lowest of their limits on. */
+export function highestTokenPrice(prices: readonly TokenPrice[]): TokenPrice {
+  const limits = prices.flatMap(({ long_context }) =>
+    long_context === undefined ? [] : [long_context.above],
+  );
+  const rates = highestTokenRates(prices);
+  if (limits.length === 0) return rates;
+  const long = highestTokenRates(prices.map((price) => price.long_context ?? price));
+  return { ...rates, long_context: { above: Math.min(...limits), ...long } };
+}
+
+/** Undefined if the tier has no price. Its name comes from a client or a provider, and may be "constructor". */
+export function ownTierPrice({ tiers }: Price, tier: string): TokenPrice | undefined {
+  return tiers !== undefined && Object.hasOwn(tiers, tier) ? tiers[tier] : undefined;
+}
+
+/** The price of a tier, or the default price if it has none. Several together cost the highest rates among them. */
+export function tierPrice(price: Price, tiers: readonly string[]): TokenPrice {
+  if (tiers.length === 0) return price;
+  const prices = tiers.flatMap((tier) => ownTierPrice(price, tier) ?? []);
+  const [only = price] = prices;
+  return prices.length > 1 ? highestTokenPrice(prices) : only;
+}
+
+/** The highest rates that may apply to a call with these extras: its tier's or the default, for text or audio. */
+export function highestRates(price: Price, requested: ExtraUsage, inputTokens: number): TokenRates {
+  const rates = highestTokenRates([
+    ratesAt(price, inputTokens),
+    ratesAt(tierPrice(price, requested.tiers), inputTokens),
+  ]);
+  const rateOf = (name: string, tokens = 0) => (tokens > 0 ? (price.extras?.[name] ?? 0) : 0);
+  const { audioInputTokens, audioOutputTokens, imageInputTokens, imageOutputTokens } = requested;
+  return {
+    ...rates,
+    input: Math.max(
+      rates.input,
+      rateOf("audio_input", audioInputTokens),
+      rateOf("image_input", imageInputTokens),
+    ),
+    output: Math.max(
+      rates.output,
+      rateOf("audio_output", audioOutputTokens),
+      rateOf("image_output", imageOutputTokens),
+    ),
+  };
+}
+
+/** The highest price of each extra among these. */
+export function highestExtras(prices: readonly Price[]): Pick<Price, "extras" | "tiers"> {
+  const extras: Record<string, number> = {};
+  for (const [name, picoUsd] of prices.flatMap((price) => Object.entries(price.extras ?? {}))) {
+    extras[name] = Math.max(extras[name] ?? 0, picoUsd);
+  }
+  const tiers: Record<string, TokenPrice> = {};
+  for (const name of new Set(prices.flatMap((price) => Object.keys(price.tiers ?? {})))) {
+    tiers[name] = highestTokenPrice(prices.map((price) => tierPrice(price, [name])));
+  }
+  return {
+    ...(Object.keys(extras).length === 0 ? {} : { extras }),
+    ...(Object.keys(tiers).length === 0 ? {} : { tiers }),
+  };
 }

@@ -1,8 +1,10 @@
 import { costNano, makeRates, type Quantities, type Rates } from "../base/money/rates.ts";
+import type { TokenRates } from "../base/money/token-price.ts";
 import type { ExtraUsage } from "../base/usage/extra-usage.ts";
+import { hostedToolNames } from "../base/usage/hosted-tools.ts";
 import { answerOf, totalInput, type Usage } from "../base/usage/usage.ts";
 import type { Price } from "../config/settings.ts";
-import { quantitiesOf, ratesFor } from "./charge-rates.ts";
+import { ownTierPrice, ratesAt, tierPrice } from "./price.ts";
 
 /** What a call costs, and all that it follows from. */
 export interface PricedUsage {
@@ -57,4 +59,102 @@ function prefixOf(other: OtherRun | null, { inputAbove }: Rates, answer: Rates):
   if (other === null && inputAbove === answer.inputAbove) return "";
   const name = other?.id ?? "compaction";
   return inputAbove === null ? `${name}/` : `${name} above ${inputAbove}/`;
+}
+
+/** Made once for each price, its tiers and sides of a long context's limit: a reload brings prices of its own. */
+const known = new WeakMap<Price, Map<string | number | null, Rates>>();
+const newMap = () => new Map<string | number | null, Rates>();
+let free: Rates | null = null;
+
+/** The rates of a call with this much input. */
+export function ratesFor(
+  price: Price | null,
+  requested: readonly string[],
+  inputTokens: number,
+  microUsdPerCredit: number,
+): Rates {
+  if (price === null) return freeRates(microUsdPerCredit);
+  const tiers =
+    requested.length === 0 ? requested : requested.filter((tier) => ownTierPrice(price, tier) !== undefined);
+  const tokenPrice = tierPrice(price, tiers);
+  const chosen = ratesAt(tokenPrice, inputTokens);
+  const inputAbove = chosen === tokenPrice ? null : (tokenPrice.long_context?.above ?? null);
+  const ofPrice = known.getOrInsertComputed(price, newMap);
+  const name = tiers.length === 0 ? inputAbove : `${inputAbove ?? ""} ${tiers.join(" ")}`;
+  const made = ofPrice.get(name);
+  if (made?.microUsdPerCredit === microUsdPerCredit) return made;
+  const rates = makeRates({ microUsdPerCredit, picoUsd: picoUsdOf(price, chosen), tiers, inputAbove });
+  ofPrice.set(name, rates);
+  return rates;
+}
+
+function freeRates(microUsdPerCredit: number): Rates {
+  if (free?.microUsdPerCredit === microUsdPerCredit) return free;
+  free = makeRates({ microUsdPerCredit, picoUsd: {}, tiers: [], inputAbove: null });
+  return free;
+}
+
+/** Under the names of the configuration. What costs the same as what it is part of is not named. */
+function picoUsdOf({ extras }: Price, chosen: TokenRates): Record<string, number> {
+  const { input, cached_input, cache_write, cache_write_1h, output } = chosen;
+  return {
+    input,
+    cached_input,
+    cache_write,
+    output,
+    ...(cache_write_1h === undefined ? {} : { cache_write_1h }),
+    ...extras,
+  };
+}
+
+/**
+ * What a call used, under the names of its rates. Audio is part of the tokens in `usage`, and so are writes to a cache
+ * that last an hour: they are listed separately if they have a rate of their own. Unused quantities are omitted.
+ */
+export function quantitiesOf(usage: Usage, extra: ExtraUsage | null, { picoUsd }: Rates): Quantities {
+  const quantities: Record<string, number> = {};
+  const { inputTokens, cachedInputTokens, cacheWriteTokens, cacheWriteHourTokens, outputTokens } = usage;
+  const plainInput = takeImages(quantities, picoUsd, inputTokens, extra?.imageInputTokens, "image_input");
+  split(quantities, picoUsd, plainInput, "input", extra?.audioInputTokens, "audio_input");
+  if (cachedInputTokens > 0) quantities["cached_input"] = cachedInputTokens;
+  split(quantities, picoUsd, cacheWriteTokens, "cache_write", cacheWriteHourTokens, "cache_write_1h");
+  const plainOutput = takeImages(quantities, picoUsd, outputTokens, extra?.imageOutputTokens, "image_output");
+  split(quantities, picoUsd, plainOutput, "output", extra?.audioOutputTokens, "audio_output");
+  if (extra === null) return quantities;
+  for (const name in extra.units) {
+    const amount = extra.units[name] ?? 0;
+    if (amount > 0 && picoUsd[name] !== undefined) quantities[name] = amount;
+  }
+  for (const name of hostedToolNames) {
+    const calls = extra.calls[name] ?? 0;
+    if (calls > 0) quantities[name] = calls;
+  }
+  return quantities;
+}
+
+/** Counts the part of these tokens that are images, if they have a rate of their own; returns the others. */
+function takeImages(
+  quantities: Record<string, number>,
+  picoUsd: Rates["picoUsd"],
+  count: number,
+  imageCount: number | undefined,
+  name: string,
+): number {
+  const images = imageCount === undefined || picoUsd[name] === undefined ? 0 : Math.min(imageCount, count);
+  if (images > 0) quantities[name] = images;
+  return count - images;
+}
+
+/** A count and the part of it that may have a rate of its own. */
+function split(
+  quantities: Record<string, number>,
+  picoUsd: Rates["picoUsd"],
+  count: number,
+  name: string,
+  partCount: number | undefined,
+  partName: string,
+): void {
+  const part = partCount === undefined || picoUsd[partName] === undefined ? 0 : Math.min(partCount, count);
+  if (count > part) quantities[name] = count - part;
+  if (part > 0) quantities[partName] = part;
 }

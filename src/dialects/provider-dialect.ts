@@ -1,6 +1,6 @@
 import type { GatewayError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
-import type { Tiers } from "../base/usage/service-tiers.ts";
+import type { Tiers } from "../base/usage/extra-usage.ts";
 import type { Usage } from "../base/usage/usage.ts";
 import type { ForwardedHeaders } from "./headers.ts";
 import type { IrEvent, IrRequest, IrResponse } from "./ir/ir.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { makeRates } from "../../src/base/money/rates.ts";
 import { noUsage } from "../../src/base/usage/usage.ts";
-import { quantitiesOf } from "../../src/catalog/charge-rates.ts";
+import { quantitiesOf } from "../../src/catalog/priced-usage.ts";
 
 const usual = { microUsdPerCredit: 1_000_000, tiers: [], inputAbove: null };
 const usage = { ...noUsage, inputTokens: 100, outputTokens: 40 };

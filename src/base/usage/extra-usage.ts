@@ -1,6 +1,5 @@
 import type { Quantities } from "../money/rates.ts";
 import type { ToolCalls } from "./hosted-tools.ts";
-import type { Tiers } from "./service-tiers.ts";
 
 /** What a call used beside plain tokens at the list price. */
 export interface ExtraUsage {
@@ -28,3 +27,22 @@ export interface ReportedExtras extends Partial<Omit<ExtraUsage, "tiers">> {
 export const nothingReported: ReportedExtras = {};
 
 export const noCalls: ToolCalls = {};
+
+/** Fields that choose how a request is served, and so its price. Answers report them under the same names. */
+export const tierFields = ["service_tier", "speed", "inference_geo"] as const;
+
+export type TierField = (typeof tierFields)[number];
+
+/** The tier by each field that names one. */
+export type Tiers = { readonly [Field in TierField]?: string };
+
+/** Names of what the list price is for, or that leave the choice to the provider. */
+const usualTiers: ReadonlySet<string> = new Set([
+  ...["auto", "default", "standard", "standard_only"],
+  // Groq's usual tier, and the places of Anthropic's models that may run anywhere, or do not say where they run.
+  ...["on_demand", "global", "not_available"],
+]);
+
+export function isUsualTier(name: string): boolean {
+  return usualTiers.has(name);
+}

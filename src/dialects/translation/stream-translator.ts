@@ -1,6 +1,6 @@
 import type { GatewayError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
-import type { Tiers } from "../../base/usage/service-tiers.ts";
+import type { Tiers } from "../../base/usage/extra-usage.ts";
 import type { ReportedUsage, Usage } from "../../base/usage/usage.ts";
 import type { StreamWriter, WriterContext } from "../client-dialect.ts";
 import { BlockOrder } from "../ir/block-order.ts";

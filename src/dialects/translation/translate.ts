@@ -1,10 +1,13 @@
 import { systemClock } from "../../base/clock.ts";
 import { newId } from "../../base/id.ts";
 import type { ClientDialect, Source, WallClock, WriterContext } from "../client-dialect.ts";
+import type { IrAssistantBlock, IrMessage, IrRequest } from "../ir/ir.ts";
 import type { Target } from "../provider-dialect.ts";
+import { adaptTools } from "../tools/adapt-tools.ts";
 import { legalCallId } from "../tools/call-id.ts";
 import { ToolNames } from "../tools/names.ts";
-import { adaptRequest, withoutSignatures } from "./adapt-request.ts";
+import { pairCallsWithResults } from "../tools/pairing.ts";
+import { functionTool } from "../tools/schema.ts";
 import { DroppedFields } from "./field-decisions.ts";
 import { markCache } from "./mark-cache.ts";
 import { type SerializedToolMapping, Translation } from "./translation.ts";
@@ -62,4 +65,73 @@ type Mint = WriterContext["mint"];
 
 function callIdFor({ callIds }: ClientDialect, mint: Mint): (id: string) => string {
   return (id) => (id === "" ? mint("call_") : legalCallId(id, callIds));
+}
+
+/** Never modified, so it is shared by all conversations without tools. */
+const noNames = new ToolNames({ tools: [], messages: [] });
+
+/**
+ * Adapts tools, call ids and formats to the target in the intermediate form, so that no writer has to. `names` map the answer's tool
+ * calls back to the client's tools; `formatTool` is the tool whose input is the answer's text, null if the target supports formats.
+ */
+function adaptRequest(request: IrRequest, target: Target, dropped: DroppedFields) {
+  if (!mentionsTools(request)) return { ...forceFormat(request, target), names: noNames };
+  const names = new ToolNames(request, target.dialect.toolRules);
+  const paired = { ...request, messages: pairCallsWithResults(request.messages) };
+  const adapted = adaptTools(paired, target, names, dropped);
+  return { ...forceFormat(adapted, target), names };
+}
+
+/** A conversation without tools, as many are, needs no adapting. */
+function mentionsTools(request: IrRequest): boolean {
+  if (request.tools.length > 0 || request.toolChoice !== null || request.parallelToolCalls !== null)
+    return true;
+  return request.messages.some(holdsCallOrResult);
+}
+
+function holdsCallOrResult(message: IrMessage): boolean {
+  for (const { type } of message.blocks) if (type === "tool_call" || type === "tool_result") return true;
+  return false;
+}
+
+/** Removes the reasoning that a provider would recognise, and has rejected: its account, key or model is another now. */
+function withoutSignatures(request: IrRequest, dropped: DroppedFields): IrRequest {
+  const messages = request.messages.map((message) => withoutSignaturesIn(message, dropped));
+  return { ...request, messages };
+}
+
+function withoutSignaturesIn(message: IrMessage, dropped: DroppedFields): IrMessage {
+  if (message.role !== "assistant") return message;
+  const blocks = message.blocks.filter(isUnproven);
+  if (blocks.length < message.blocks.length) dropped.add(dropped.names.reasoning);
+  return { ...message, blocks };
+}
+
+function isUnproven(block: IrAssistantBlock): boolean {
+  return block.type !== "reasoning" || block.proof === null || block.proof.maker === "chat";
+}
+
+const name = "answer_in_format";
+
+/**
+ * Makes a model without structured outputs answer through a tool whose schema is the format. If the client has tools of
+ * its own, the model may call those first, but it has to call one.
+ */
+function forceFormat(request: IrRequest, target: Target): { request: IrRequest; formatTool: string | null } {
+  const { format } = request;
+  if (format?.type !== "json_schema" || !target.dialect.toolRules.forcesFormat(target, request)) {
+    return { request, formatTool: null };
+  }
+  const description = format.description ?? "Gives the final answer. Its input is shown to the user.";
+  const tool = functionTool(name, description, format.schema);
+  const free = request.tools.length === 0 || request.toolChoice?.type === "none";
+  return {
+    request: {
+      ...request,
+      format: null,
+      tools: free ? [tool] : [...request.tools, tool],
+      toolChoice: free ? { type: "tool", namespace: null, name } : { type: "required" },
+    },
+    formatTool: name,
+  };
 }

@@ -1,7 +1,7 @@
 import { invalidRequest } from "../../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
-import { isUsualTier, type TierField, tierFields } from "../../base/usage/service-tiers.ts";
-import { ownTierPrice } from "../../catalog/extra-price.ts";
+import { isUsualTier, type TierField, tierFields } from "../../base/usage/extra-usage.ts";
+import { ownTierPrice } from "../../catalog/price.ts";
 import { listOf, objectOf } from "../../dialects/json/json-fields.ts";
 import type { ClientRequest } from "../request/request.ts";
 import { askedAdvisors } from "./advisors.ts";

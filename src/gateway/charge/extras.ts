@@ -1,13 +1,15 @@
 import type { Quantities } from "../../base/money/rates.ts";
 import {
   type ExtraUsage,
+  isUsualTier,
   noCalls,
   nothingReported,
   type ReportedExtras,
+  type Tiers,
+  tierFields,
 } from "../../base/usage/extra-usage.ts";
 import { type HostedToolName, hostedToolNames, type ToolCalls } from "../../base/usage/hosted-tools.ts";
-import { isUsualTier, type Tiers, tierFields } from "../../base/usage/service-tiers.ts";
-import { ownTierPrice } from "../../catalog/extra-price.ts";
+import { ownTierPrice } from "../../catalog/price.ts";
 import type { Price } from "../../config/settings.ts";
 import type { Withheld } from "./asked-tools.ts";
 

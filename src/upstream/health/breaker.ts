@@ -1,7 +1,5 @@
-import { CoolDowns } from "./cool-downs.ts";
-import { FailingKeys } from "./failing-keys.ts";
-import { retryShare } from "./retry-budget.ts";
-import { SlidingWindow } from "./sliding-window.ts";
+import { CoolDowns, FailingKeys } from "./key-health.ts";
+import { retryShare, SlidingWindow } from "./sliding-window.ts";
 
 export type BreakerState = "closed" | "open" | "half_open" | "cooling";
 

@@ -2,7 +2,7 @@ import { setTimeout } from "node:timers/promises";
 import type { Clock } from "../../base/clock.ts";
 import { cancelled } from "../failure.ts";
 import type { Candidate } from "../health/deployment-state.ts";
-import { RetryBudget } from "../health/retry-budget.ts";
+import { RetryBudget } from "../health/sliding-window.ts";
 import { releaseSlot, takeSlot, tryTakeSlot } from "../health/slots.ts";
 import type { Plan } from "../upstream.ts";
 import type { AttemptState } from "./attempt-state.ts";

@@ -11,12 +11,11 @@ import { overHttp } from "../http/http-provider.ts";
 import { byApiKey } from "../options.ts";
 import type { ErrorResponse, ProviderSettings } from "../provider.ts";
 import type { Vendor } from "../vendor.ts";
-import { addressOf, mantleTarget, runtimeTarget, settingsIn } from "./address.ts";
+import { addressOf, lintRegion, mantleTarget, runtimeTarget, settingsIn } from "./address.ts";
 import { bedrockBetas, claudeChanges } from "./claude-body.ts";
 import { EventStreamReceiver } from "./event-stream-receiver.ts";
 import { bedrockModelLists } from "./model-list.ts";
 import { exceptionOf, readBedrockError } from "./provider-error.ts";
-import { lintRegion } from "./region.ts";
 
 /**
  * Amazon Bedrock: Claude by InvokeModel, which speaks Messages, all other models by Converse; or, with `endpoint = "mantle"`, every

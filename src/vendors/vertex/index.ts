@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../base/json.ts";
+import { isObject, type JsonObject } from "../../base/json.ts";
 import type { ForwardedHeaders } from "../../dialects/headers.ts";
 import type { MemberChanges } from "../../dialects/json/patch.ts";
 import { atAnthropicOnly, withoutFields } from "../claude/cloud-fields.ts";
@@ -10,11 +10,11 @@ import { readGoogleError } from "../google/provider-error.ts";
 import { safetyFields } from "../google/safety.ts";
 import { readGoogleKey } from "../google/service-account.ts";
 import { overHttp } from "../http/http-provider.ts";
+import type { ModelList, ModelListPage } from "../model-list.ts";
 import type { ProviderOptions } from "../options.ts";
 import type { ErrorResponse, ProviderSettings } from "../provider.ts";
 import type { BodyContext, ModelDefaults, OptionProblem, OptionWarning, Vendor } from "../vendor.ts";
 import { defaultLocation, hostOf, projectOf, settingsIn, targetOf } from "./address.ts";
-import { vertexModelLists } from "./model-list.ts";
 
 /** Google's Vertex AI: Gemini, Claude, and open models. https://cloud.google.com/vertex-ai/generative-ai/docs */
 export const vertex: Vendor = {
@@ -137,4 +137,32 @@ function vertexBetas(headers: ForwardedHeaders): SortedBetas {
 export function claudeHeaders(headers: ForwardedHeaders): ForwardedHeaders {
   const { "anthropic-version": _, ...rest } = headers;
   return withBetas(rest, vertexBetas(headers));
+}
+
+/** Publishers whose models are called by their plain names. */
+const publishers = ["google", "anthropic"];
+const pageSize = "pageSize=300";
+
+/** The Model Garden's lists. The project pays for what a person's own credential asks. */
+function vertexModelLists(settings: Pick<ProviderSettings, "options">): readonly ModelList[] {
+  const project = projectOf(settings);
+  const headers = project === null ? {} : { "x-goog-user-project": project };
+  return publishers.map((publisher) => ({
+    url: ({ baseUrl }) => `${baseUrl}/v1beta1/publishers/${publisher}/models`,
+    query: pageSize,
+    headers,
+    read: readPage,
+  }));
+}
+
+/** An empty page has no list. */
+function readPage({ publisherModels: listed = [], nextPageToken: token }: JsonObject): ModelListPage | null {
+  if (!Array.isArray(listed)) return null;
+  const models = listed.flatMap((each) => {
+    const name = isObject(each) ? each["name"] : null;
+    const id = typeof name === "string" ? (name.split("/").at(-1) ?? "") : "";
+    return id === "" ? [] : [{ id, contextWindow: null, maxOutputTokens: null, price: null }];
+  });
+  const hasMore = typeof token === "string" && token !== "";
+  return { models, next: hasMore ? `${pageSize}&pageToken=${encodeURIComponent(token)}` : null };
 }

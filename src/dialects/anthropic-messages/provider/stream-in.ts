@@ -1,5 +1,5 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
-import type { Tiers } from "../../../base/usage/service-tiers.ts";
+import type { Tiers } from "../../../base/usage/extra-usage.ts";
 import { cutShort, malformedAnswer } from "../../errors/failure.ts";
 import { functionCall, usageEvent } from "../../ir/answer-parts.ts";
 import { BlockEmitter, type OpenBlock } from "../../ir/block-emitter.ts";

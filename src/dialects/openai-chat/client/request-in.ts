@@ -1,13 +1,31 @@
 import type { Json, JsonObject } from "../../../base/json.ts";
-import type { IrReasoningSettings, IrRequest } from "../../ir/ir.ts";
-import { booleanOf, listOf, numberOf, objectOf, stringOf, stringsOf } from "../../json/json-fields.ts";
+import type {
+  IrFunctionTool,
+  IrReasoningSettings,
+  IrRequest,
+  IrTool,
+  IrToolChoice,
+  ToolRef,
+} from "../../ir/ir.ts";
+import {
+  booleanOf,
+  listOf,
+  nonEmpty,
+  numberOf,
+  objectOf,
+  objectsOf,
+  stringOf,
+  stringsOf,
+} from "../../json/json-fields.ts";
 import { readFormat } from "../../openai/format.ts";
 import { readIdentity } from "../../openai/identity.ts";
 import { readEffort } from "../../reasoning/effort.ts";
+import { functionTool } from "../../tools/schema.ts";
 import { type DroppedFields, decideFields, reject } from "../../translation/field-decisions.ts";
-import { requestFields } from "./fields.ts";
+import { customPart } from "../custom-part.ts";
+import { cacheOf } from "./content-in.ts";
+import { functionFields, requestFields } from "./fields.ts";
 import { readMessages } from "./messages-in.ts";
-import { readToolChoice, readTools } from "./tools-in.ts";
 
 export function readRequest(body: JsonObject, dropped: DroppedFields): IrRequest {
   decideFields(body, requestFields, dropped);
@@ -45,4 +63,84 @@ function readReasoning(requested: Json | undefined): IrReasoningSettings | null 
 
 function describedIn(format: JsonObject): JsonObject {
   return objectOf(format["json_schema"]) ?? reject("response_format.json_schema", "must be an object");
+}
+
+function readTools(body: JsonObject, dropped: DroppedFields): IrTool[] {
+  const tools = objectsOf(body["tools"]).map((tool, index) => readTool(tool, `tools[${index}]`, dropped));
+  const legacy = objectsOf(body["functions"]).map((it, index) =>
+    readFunction(it, `functions[${index}]`, dropped),
+  );
+  return [...tools, ...legacy];
+}
+
+function readTool(tool: JsonObject, path: string, dropped: DroppedFields): IrTool {
+  const type = nonEmpty(tool["type"]) ?? impliedType(tool, path);
+  if (type === "function") {
+    const named = objectOf(tool["function"]) ?? {};
+    const read = readFunction(named, `${path}.function`, dropped);
+    return { ...read, ...cacheOf(named), ...cacheOf(tool) };
+  }
+  if (type === "custom") return readCustom(objectOf(tool["custom"]) ?? {}, `${path}.custom`);
+  return { type: "hosted", dialect: "chat", name: type, path };
+}
+
+/** Some clients leave the type out, and chat providers take that. */
+function impliedType(tool: JsonObject, path: string): string {
+  if (customPart(tool) !== null) return "custom";
+  return objectOf(tool["function"]) === null
+    ? reject(`${path}.type`, "a tool must have a type, such as function")
+    : "function";
+}
+
+function readFunction(tool: JsonObject, path: string, dropped: DroppedFields): IrFunctionTool {
+  decideFields(tool, functionFields, dropped, "tools[].function.");
+  const { description, parameters, strict } = tool;
+  return functionTool(readName(tool, path), stringOf(description), objectOf(parameters), booleanOf(strict));
+}
+
+function readCustom(tool: JsonObject, path: string): IrTool {
+  const format = objectOf(tool["format"]);
+  // Chat nests the grammar once more than Responses does.
+  const grammar = objectOf(format?.["grammar"]);
+  return {
+    type: "custom",
+    namespace: null,
+    name: readName(tool, path),
+    description: stringOf(tool["description"]),
+    format: grammar === null ? format : { type: "grammar", ...grammar },
+  };
+}
+
+function readName(tool: JsonObject, path: string): string {
+  return stringOf(tool["name"]) ?? reject(`${path}.name`, "a tool must have a name");
+}
+
+function readToolChoice(body: JsonObject): IrToolChoice | null {
+  return choiceOf(body["tool_choice"]) ?? choiceOf(body["function_call"]);
+}
+
+function choiceOf(choice: Json | undefined): IrToolChoice | null {
+  if (choice === "auto" || choice === "required" || choice === "none") return { type: choice };
+  if (choice === undefined || choice === null) return null;
+  const named = objectOf(choice) ?? reject("tool_choice", "must be auto, required, none or an object");
+  const allowed = objectOf(named["allowed_tools"]);
+  if (allowed !== null) return allowedOf(allowed);
+  const ref = refOf(named) ?? refOf({ function: named });
+  if (ref !== null) return { type: "tool", ...ref };
+  return { type: "hosted", name: stringOf(named["type"]) ?? "" };
+}
+
+function allowedOf(allowed: JsonObject): IrToolChoice {
+  const refs = objectsOf(allowed["tools"]).map(refOf);
+  return {
+    type: "allowed",
+    mode: allowed["mode"] === "required" ? "required" : "auto",
+    tools: refs.filter((ref) => ref !== null),
+  };
+}
+
+function refOf(named: JsonObject): ToolRef | null {
+  const tool = customPart(named) ?? objectOf(named["function"]);
+  const name = stringOf(tool?.["name"]);
+  return name === null ? null : { namespace: null, name };
 }

@@ -1,8 +1,9 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import { isDisguised } from "../../errors/error-body.ts";
 import type { IrCitation, ReasoningSignature } from "../../ir/ir.ts";
-import { isZero, nonEmpty, objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
+import { isZero, nonEmpty, objectOf, objectsOf, parseObject, stringOf } from "../../json/json-fields.ts";
 import { readCitations } from "../../openai/citations.ts";
+import { dataOf } from "../../sse/data-field.ts";
 import { signatureIn } from "../call-signature.ts";
 import { customPart } from "../custom-part.ts";
 
@@ -120,4 +121,25 @@ function readCall(call: JsonObject): CallFragment {
 function inputText(input: Json | undefined): string {
   if (input === null || input === undefined || input === "null") return "";
   return typeof input === "string" ? input : JSON.stringify(input);
+}
+
+/** Chunks that have neither are not parsed: nearly all of them have content. */
+const mayOpen = /"role"|"choices"\s*:\s*\[\s*\]/;
+
+/** Whether the event is a chunk that only announces the answer: one with the role, or Azure's findings about the prompt. */
+export function isOpeningChunk(event: string): boolean {
+  const chunk = mayOpen.test(event) ? parseObject(dataOf(event)) : null;
+  if (chunk === null || !Array.isArray(chunk["choices"]) || isFailure(chunk)) return false;
+  // Without choices, usage is what ends a stream.
+  if (chunk["choices"].length === 0) return isEmpty(chunk["usage"]);
+  return objectsOf(chunk["choices"]).every(isOpeningChoice);
+}
+
+function isOpeningChoice({ delta, finish_reason: finish }: JsonObject): boolean {
+  if (!isObject(delta) || !isEmpty(finish)) return false;
+  return Object.entries(delta).every(([name, value]) => name === "role" || isEmpty(value));
+}
+
+function isEmpty(value: Json | undefined): boolean {
+  return value == null || value === "" || (Array.isArray(value) && value.length === 0);
 }

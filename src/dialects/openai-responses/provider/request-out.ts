@@ -1,15 +1,23 @@
 import type { JsonObject } from "../../../base/json.ts";
-import type { Effort, IrFormat, IrReasoningSettings, IrRequest } from "../../ir/ir.ts";
+import type {
+  Effort,
+  IrFormat,
+  IrReasoningSettings,
+  IrRequest,
+  IrTool,
+  IrToolChoice,
+  ToolRef,
+} from "../../ir/ir.ts";
 import { dropCacheMarks, limitBreakpoints } from "../../openai/cache-marks.ts";
 import { writeSchema } from "../../openai/format.ts";
 import { openAiIdentity } from "../../openai/identity.ts";
 import { openAiSampling } from "../../openai/sampling.ts";
 import type { Target } from "../../provider-dialect.ts";
 import { openAiEffort } from "../../reasoning/effort.ts";
+import { functionSchema } from "../../tools/schema.ts";
 import type { DroppedFields } from "../../translation/field-decisions.ts";
 import { reasons, takesCacheBreakpoints } from "../../translation/model-traits.ts";
 import { developerItem, writeInput } from "./input-out.ts";
-import { writeToolChoice, writeTools } from "./tools-out.ts";
 
 /** OpenAI answers 400 to a lower limit, so lower limits are raised. */
 const minOutputTokens = 16;
@@ -116,4 +124,62 @@ function writeMaxOutputTokens({ maxOutputTokens }: IrRequest, target: Target): n
   if (maxOutputTokens === null) return null;
   const capped = Math.min(maxOutputTokens, target.maxOutputTokens ?? maxOutputTokens);
   return target.isStrict ? Math.max(capped, minOutputTokens) : capped;
+}
+
+/** Takes adapted tools: names without namespaces, and no hosted tools. */
+function writeTools(tools: readonly IrTool[]): JsonObject[] {
+  return tools.flatMap(writeTool);
+}
+
+function writeTool(tool: IrTool): JsonObject[] {
+  switch (tool.type) {
+    case "function":
+      return [
+        {
+          type: "function",
+          name: tool.name,
+          ...describe(tool),
+          parameters: functionSchema(tool.schema),
+          // Responses defaults to true, the client's dialect to false.
+          strict: tool.strict ?? false,
+        },
+      ];
+    case "custom":
+      return [
+        {
+          type: "custom",
+          name: tool.name,
+          ...describe(tool),
+          ...(tool.format === null ? {} : { format: tool.format }),
+        },
+      ];
+    case "hosted":
+      return [];
+  }
+}
+
+function describe({ description }: { readonly description: string | null }): JsonObject {
+  return description === null ? {} : { description };
+}
+
+function writeToolChoice(choice: IrToolChoice, tools: readonly IrTool[]): string | JsonObject {
+  switch (choice.type) {
+    case "tool":
+      return writeRef(choice, tools);
+    case "allowed":
+      return {
+        type: "allowed_tools",
+        mode: choice.mode,
+        tools: choice.tools.map((ref) => writeRef(ref, tools)),
+      };
+    case "hosted":
+      return "auto";
+    default:
+      return choice.type;
+  }
+}
+
+function writeRef(ref: ToolRef, tools: readonly IrTool[]): JsonObject {
+  const custom = tools.some((tool) => tool.type === "custom" && tool.name === ref.name);
+  return { type: custom ? "custom" : "function", name: ref.name };
 }
