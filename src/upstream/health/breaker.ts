@@ -32,7 +32,7 @@ const maxPauseMs = 60_000;
  * 30 s failed. Failures of a single client key do not count, except failed connections and timeouts. After a pause one
  * call may probe the deployment: if it is answered, the breaker closes and forgets everything, otherwise the pause
  * doubles. A Retry-After starts a cool-down without opening the breaker: for the client key that received it, and for all
- * keys while two or more have one (see cool-downs.ts).
+ * keys while two or more have one (see key-health.ts).
  */
 export class Breaker {
   readonly #calls = new SlidingWindow(windowMs);
