@@ -7,7 +7,7 @@ import { Ongoing } from "../gateway/admission/ongoing.ts";
 import { Watchdog } from "../gateway/answer/watchdog.ts";
 import type { Configured } from "../gateway/configured.ts";
 import type { Gateway } from "../gateway/gateway.ts";
-import { mostFormBytes } from "../gateway/metered/form/read-form.ts";
+import { maxFormBytes } from "../gateway/metered/form/read-form.ts";
 import { LabelValues } from "../gateway/request/label-values.ts";
 import { OpenSockets } from "../gateway/socket/open-sockets.ts";
 import { AbandonAllowance } from "../limits/abandon-allowance.ts";
@@ -19,13 +19,13 @@ import { createUpstream } from "../upstream/create.ts";
 import { maxWholeBytes } from "../upstream/upstream.ts";
 import type { Services } from "./services.ts";
 
-/** Of all forms at once, on the disk that the system keeps temporary files on. */
-const mostFormsBytes = 4 * mostFormBytes;
+/** The most bytes of all forms at once, on the disk for temporary files. */
+const maxFormsBytes = 4 * maxFormBytes;
 
-/** Of all keys at once: one key has half of them at most, a second one half of the rest. Each takes three file descriptors. */
-const mostForms = Math.min(1024, fetchLimit());
+/** The most forms of all keys at once: one key has at most half of them, a second one half of the rest. Each takes three file descriptors. */
+const maxForms = Math.min(1024, fetchLimit());
 
-/** Of conversations, for each key: what is new, and the newest items again. All is written where an older item is deleted. */
+/** Bytes of conversations that a key may write: new items, and the newest ones again. All are written if an older item is deleted. */
 const conversationWrites = { maxBytes: 64 * 1024 * 1024, bytesPerMs: (1024 * 1024) / 1000 };
 
 /** What serving a request needs. Limits are read each time, because a reload may change them. */
@@ -54,8 +54,8 @@ export function createGateway(settings: Settings, services: Services): Gateway {
       totalBytes: () => Math.max(serverSettings().maxBodyMemory, maxWholeBytes),
       largestBytes: () => Math.max(serverSettings().maxBodyBytes, maxWholeBytes),
     }),
-    forms: new BodyBudget({ totalBytes: () => mostFormsBytes, largestBytes: () => mostFormBytes }),
-    formSlots: new BodyBudget({ totalBytes: () => mostForms, largestBytes: () => 1 }),
+    forms: new BodyBudget({ totalBytes: () => maxFormsBytes, largestBytes: () => maxFormBytes }),
+    formSlots: new BodyBudget({ totalBytes: () => maxForms, largestBytes: () => 1 }),
     largeBodies: services.largeBodies,
     tokens: services.tokenCounter,
     content: services.content,

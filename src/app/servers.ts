@@ -10,7 +10,7 @@ export interface Servers {
   /** Where the dashboard is: the same, unless the admin side has a listener of its own. */
   readonly adminUrl: string;
   /** From now on clients cannot connect; connections that are there stay. */
-  refuseConnections(): void;
+  rejectConnections(): void;
   /** Closes clients' connections that are idle. */
   closeIdle(): void;
   /** Answers that have begun have this long to finish. */
@@ -41,7 +41,7 @@ export async function openServers(
   return {
     url: server.url,
     adminUrl: adminServer?.url ?? server.url,
-    refuseConnections: () => server.refuseConnections(),
+    rejectConnections: () => server.rejectConnections(),
     closeIdle: () => server.closeIdle(),
     stop: async (withinMs) => {
       await Promise.all([server.stop(withinMs), adminServer?.stop(withinMs)]);

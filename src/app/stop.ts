@@ -56,7 +56,7 @@ export async function stopGateway(running: Running): Promise<readonly string[]> 
 }
 
 async function takeLastCalls(servers: Servers): Promise<void> {
-  servers.refuseConnections();
+  servers.rejectConnections();
   await Bun.sleep(proxysLastCallsMs);
   servers.closeIdle();
 }
@@ -65,6 +65,6 @@ async function drain({ ongoing, largeBodies }: Gateway, graceMs: number): Promis
   if (await ongoing.drained(graceMs)) return;
   const error = new GatewayError("service_unavailable", shuttingDown);
   ongoing.interruptAll(error);
-  largeBodies.refuseRequests(error);
+  largeBodies.rejectRequests(error);
   await ongoing.drained(interruptedGraceMs);
 }

@@ -75,7 +75,7 @@ export function urlOf({ request }: { readonly request: Pick<Request, "url"> }): 
 
 const saneRequestId = /^[\w.:-]{1,128}$/;
 
-/** The id that the client gave it; null if it gave none, or one that could not be shown. */
+/** The client's own id of the request; null if it sent none, or one that cannot be shown. */
 export function callerIdOf({ request }: Pick<ClientCall, "request">): string | null {
   const id = request.headers.get("x-request-id");
   return id !== null && saneRequestId.test(id) ? id : null;

@@ -11,7 +11,7 @@ import type { Exchange } from "./exchange.ts";
 import type { Gateway } from "./gateway.ts";
 import type { AdmittedCall } from "./stages.ts";
 
-/** Begins to record a request whose body has come, unless somebody does not want that. The model's word comes later. */
+/** Begins to record a request whose body has arrived, unless the account, the key or the client forbids it. The model's setting applies later. */
 export function beginContent({ gateway, exchange, key }: AdmittedCall, body: Uint8Array | string): void {
   const { call, configured } = exchange;
   const recorder = gateway.content;
@@ -35,7 +35,7 @@ export function narrowContent(exchange: Exchange, model: ModelSettings): void {
   if (!content.narrow(model.content)) exchange.content = null;
 }
 
-/** What the client is told; undefined if nothing is recorded. */
+/** The value of `x-sluice-content`; undefined if nothing is recorded. */
 export function contentHeader({ content }: Exchange): string | undefined {
   if (content === null || content.kept === "none") return undefined;
   return content.kept === "all" ? "recorded" : "may-be-recorded";
@@ -128,7 +128,7 @@ interface ContentEnd {
 
 function endOf(exchange: Exchange, key: KeyRecord, end: ContentEnd): RecordingEnd {
   const { status, outcome, isKept, isTraced } = end;
-  const { id, atMs, model, labels, call, withheld, dropped } = exchange;
+  const { id, atMs, model, labels, call, unpricedTools, dropped } = exchange;
   const facts = {
     model: model?.id ?? null,
     key: key.prefix,
@@ -136,7 +136,7 @@ function endOf(exchange: Exchange, key: KeyRecord, end: ContentEnd): RecordingEn
     route: call.route.path,
     status,
     outcome,
-    dropped: withheld.length === 0 ? dropped : [...withheld, ...dropped],
+    dropped: unpricedTools.length === 0 ? dropped : [...unpricedTools, ...dropped],
     row: { keyId: key.id, owner: key.owner, isKept, isTraced },
   };
   return { id, atMs, usage: hiddenUsage(exchange), facts };

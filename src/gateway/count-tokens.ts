@@ -99,7 +99,7 @@ class CountSteps implements FreeSteps {
     routed: RoutedCall | null,
   ): Promise<Response> {
     // A shutdown waits for the local count too, which may have to load its tokenizer first.
-    const { tokens, basis } = await gateway.ongoing.withoutPlace(exchange, async () => {
+    const { tokens, basis } = await gateway.ongoing.withoutSlot(exchange, async () => {
       const exact = routed === null ? null : await countUpstream(routed, this.dialect);
       if (exact !== null) return { tokens: exact, basis: "exact" };
       const isForClaude = routed?.model.deployments.some(isClaude) === true;

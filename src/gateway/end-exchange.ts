@@ -56,7 +56,7 @@ function endAnswer(answer: OpenedCall, { endedBy }: Exchange, outcome: ExchangeE
   answer.finished(outcome === "cancelled" || endedBy !== null ? "cancelled" : "failed");
 }
 
-/** Of what is kept of an exchange: that of a generation, or why it did not complete. */
+/** Only for an exchange that is stored: one that was charged, or did not complete. */
 function keepCallerId(gateway: Gateway, exchange: Exchange, outcome: ExchangeEnd["outcome"]): void {
   const { id, key, callerId, atMs, call } = exchange;
   if (key === null || callerId === null || outcome === "replayed") return;

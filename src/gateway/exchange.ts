@@ -18,7 +18,7 @@ import type { RateVerdict, TokenReservation } from "../limits/verdict.ts";
 import type { ExchangeFacts } from "../observe/exchange.ts";
 import type { KeyRecord, Outcome, OutcomeRecord, RequestOutcome, UsageRecord } from "../store/store.ts";
 import type { OpenedCall } from "../upstream/upstream.ts";
-import type { Guarded } from "./answer/watchdog.ts";
+import type { GuardedStream } from "./answer/watchdog.ts";
 import { AttemptLog } from "./attempt/attempt-log.ts";
 import { type ClientCall, callerIdOf } from "./client-call.ts";
 import type { Configured } from "./configured.ts";
@@ -38,7 +38,7 @@ export interface ChargeFacts {
   readonly listCostNano: number | null;
 }
 
-/** One client request with all that is known of it so far; filled in step by step. */
+/** One client request: what is true of every call, what it has taken, and what its end is recorded with. Later stages: stages.ts. */
 export class Exchange {
   readonly id = newId("req_");
   readonly call: ClientCall;
@@ -62,12 +62,12 @@ export class Exchange {
   isReplay = false;
   /** Its outcome was stored together with its charge. */
   isOutcomeRecorded = false;
-  /** Fields of the request that the provider was not sent: by the translation, and for want of a price. */
+  /** Fields of the request that were not sent to the provider: those that its dialect lacks, and tools without a price. */
   dropped: readonly string[] = none;
-  withheld: readonly string[] = none;
-  /** Set if the answer is charged and kept although the client has left: then only the gateway ends it. */
+  unpricedTools: readonly string[] = none;
+  /** Set if the response is charged and stored even if the client disconnects: then only the gateway ends it. */
   outlivesClient = false;
-  /** Of a generation; null if it belongs to no trace. */
+  /** Null if it belongs to no trace. */
   trace: TraceContext | null = null;
   /** For a request that was rebuilt from what it continues, until it is answered: this holds all of its input. */
   sentPaths: SentPaths | null = null;
@@ -84,7 +84,7 @@ export class Exchange {
   recorder: ResponseRecorder | null = null;
   content: ContentRecording | null = null;
   /** Set once a stream's response has begun: the pump ends the exchange then, not the response. */
-  pump: Guarded | null = null;
+  pump: GuardedStream | null = null;
   isEnded = false;
   /** Why the gateway has ended the exchange; null if it has not. */
   endedBy: GatewayError | null = null;
@@ -102,7 +102,7 @@ export class Exchange {
     this.startedMs = this.#clock.monotonicMs();
   }
 
-  /** The id that the client gave it; null if it gave none, or one that could not be shown. */
+  /** The client's own id of the request; null if it sent none, or one that cannot be shown. */
   get callerId(): string | null {
     return callerIdOf(this.call);
   }
@@ -112,7 +112,7 @@ export class Exchange {
     return this.hold === null ? 0 : this.hold.charged;
   }
 
-  /** The same as JSON, with how it was sent if that is unusual. */
+  /** The labels as JSON, with the affinity if that is unusual. */
   get labels(): string | null {
     const { callerLabels, model } = this;
     const affinity = model?.affinity === "none" ? "none" : null;
@@ -139,13 +139,13 @@ export class Exchange {
     this.#ending?.abort(this.endedBy);
   }
 
-  get hasClientLeft(): boolean {
+  get hasClientDisconnected(): boolean {
     return this.call.request.signal.aborted;
   }
 
-  /** True if nobody wants the answer any more: the client has left, or the gateway has ended the exchange. */
+  /** True if the response is no longer wanted: the client has disconnected, or the gateway has ended the exchange. */
   get isOver(): boolean {
-    return this.endedBy !== null || (!this.outlivesClient && this.hasClientLeft);
+    return this.endedBy !== null || (!this.outlivesClient && this.hasClientDisconnected);
   }
 
   /** Fires when the exchange is over. Created on first use, which most exchanges never need. */
@@ -175,7 +175,7 @@ export class Exchange {
     return { ...this.#recorded(status), atMs: this.atMs, outcome, usage, basis, costNano: 0 };
   }
 
-  /** Why it ended as it did, for operators. A client that has left was sent no error. */
+  /** Why it ended as it did, for operators. A client that disconnected was sent no error. */
   outcomeRecord(outcome: RequestOutcome, status: number, thrown: unknown): OutcomeRecord {
     const error = outcome === "cancelled" ? null : thrown;
     const denied = error instanceof GatewayError ? error.denied : undefined;
@@ -189,7 +189,7 @@ export class Exchange {
       attemptDetails: this.attempts
         .records(error)
         .map((attempt) =>
-          attempt.said === null ? attempt : { ...attempt, said: this.keepable(attempt.said) },
+          attempt.said === null ? attempt : { ...attempt, said: this.redactRequestText(attempt.said) },
         ),
       alike: 0,
       labels: this.labels,
@@ -198,7 +198,7 @@ export class Exchange {
     };
   }
 
-  /** What both of them have. */
+  /** The fields that a usage record and an outcome record share. */
   #recorded(status: number) {
     const { key, stream, firstByteMs } = this;
     const { deployment, count } = this.attempts;
@@ -218,19 +218,19 @@ export class Exchange {
     };
   }
 
-  /** Of a name that is not known, the operator needs to know which it was: its message holds nothing else of the request. */
+  /** An unknown model is stored with its name: the operator needs it, and the message has nothing else of the request. */
   #keptMessage(error: unknown): string {
     const message = publicMessage(error);
-    return unknownModelIn(message) === null ? this.keepable(message) : message;
+    return unknownModelIn(message) === null ? this.redactRequestText(message) : message;
   }
 
-  /** What may be kept of a message: nothing that the client has sent. */
-  keepable(message: string): string {
+  /** The message without anything that the client has sent. */
+  redactRequestText(message: string): string {
     const known = new Set([this.model?.id ?? "", this.attempts.deployment?.upstreamModel ?? ""]);
     return withoutRequestText(message, this.#body, known);
   }
 
-  /** A client that has left was sent no error, and most often is its cause: the body or the answer broke off. */
+  /** A client that disconnected was sent no error, and is most often its cause: the body or the response broke off. */
   facts(status: number, outcome: string, error: unknown): ExchangeFacts {
     const { attempts, charge } = this;
     const { deployment } = attempts;

@@ -16,9 +16,9 @@ import {
 import { Generation, type PricedGeneration } from "./attempt/generation.ts";
 import { largeBodyBytes } from "./body-worker/is-large.ts";
 import { largeBodyPacer } from "./body-worker/large-body-pacer.ts";
-import { askedExtras } from "./charge/asked-extras.ts";
-import { nothingWithheld } from "./charge/asked-tools.ts";
-import type { Bill } from "./charge/bill.ts";
+import type { CostMeter } from "./charge/cost-meter";
+import { requestExtras } from "./charge/requested-extras";
+import { noUnpricedTools } from "./charge/requested-tools";
 import { compactionLimit } from "./conversations/compaction.ts";
 import { lockConversation } from "./conversations/conversation-lock.ts";
 import type { Exchange } from "./exchange.ts";
@@ -75,7 +75,7 @@ export class GenerationSteps implements ChargedSteps<OutputLimit, PricedGenerati
 
   price(call: RoutedCall, limit: OutputLimit): PricedGeneration | Promise<PricedGeneration> {
     const { gateway, request, model, keyId } = call;
-    const extras = askedExtras(request, call);
+    const extras = requestExtras(request, call);
     const estimatedInput = request.estimateInput();
     const priced = { limit, estimatedInput, extras };
     const counting = rejectOverlongInput(
@@ -93,8 +93,8 @@ export class GenerationSteps implements ChargedSteps<OutputLimit, PricedGenerati
     return sent.then((request) => new Generation(call, request, priced));
   }
 
-  ask(generation: Generation, bill: Bill): Promise<Response> {
-    return ask(generation, bill);
+  ask(generation: Generation, meter: CostMeter): Promise<Response> {
+    return ask(generation, meter);
   }
 }
 
@@ -111,30 +111,30 @@ function withoutUnpricedTools(
   { extras }: PricedGeneration,
 ): ClientRequest | Promise<ClientRequest> {
   const { exchange, request } = call;
-  const { paths, names } = extras?.withheld ?? nothingWithheld;
-  exchange.withheld = names;
+  const { paths, names } = extras?.unpricedTools ?? noUnpricedTools;
+  exchange.unpricedTools = names;
   return paths.length === 0 ? request : withoutValues(call, paths);
 }
 
 /** Asks a provider, and answers the client with what it returns. */
-async function ask(generation: Generation, bill: Bill): Promise<Response> {
+async function ask(generation: Generation, meter: CostMeter): Promise<Response> {
   const { call } = generation;
   const { exchange } = call;
   if (exchange.endedBy !== null) throw exchange.endedBy;
-  bill.noteExtras(null);
+  meter.noteExtras(null);
   let opened: OpenedCall;
   try {
     opened = await exchange.configured.upstream.open(generation);
   } catch (error) {
-    return await chargeFailure({ generation, bill }, error);
+    return await chargeFailure({ generation, meter }, error);
   }
   exchange.answeredBy(opened);
   const { attempt } = generation;
   assert(attempt !== null, "a provider has answered without an attempt");
   exchange.dropped = attempt.dropped;
-  bill.noteExtras(null);
+  meter.noteExtras(null);
 
-  const answering = { call, generation, attempt, opened, bill };
+  const answering = { call, generation, attempt, opened, meter };
   if (generation.stream && opened.streaming) return streamResponse(answering);
   const whole = await readOrChargeFailure(answering);
   rejectUnreadable(answering);

@@ -3,7 +3,7 @@ import { unitsOf } from "../base/usage/metered-units.ts";
 import { requestIdHeaders } from "../dialects/errors/envelope.ts";
 import { addOwnRateLimit } from "../dialects/rate-limit-headers.ts";
 import type { KeyRecord } from "../store/store.ts";
-import type { Bill, ShownCharge } from "./charge/bill.ts";
+import type { CostMeter, ShownCharge } from "./charge/cost-meter";
 import { contentHeader } from "./content.ts";
 import type { Exchange } from "./exchange.ts";
 
@@ -24,8 +24,8 @@ export function commonHeaders(exchange: Exchange): Record<string, string> {
   if (reservedTokens !== null && key?.mode === "credit") {
     addOwnRateLimit(headers, errors, "tokens", reservedTokens.verdict, exchange.atMs);
   }
-  if (exchange.dropped.length + exchange.withheld.length > 0) {
-    headers["x-sluice-dropped"] = droppedText([...exchange.withheld, ...exchange.dropped]);
+  if (exchange.dropped.length + exchange.unpricedTools.length > 0) {
+    headers["x-sluice-dropped"] = droppedText([...exchange.unpricedTools, ...exchange.dropped]);
   }
   const content = contentHeader(exchange);
   if (content !== undefined) headers["x-sluice-content"] = content;
@@ -33,12 +33,12 @@ export function commonHeaders(exchange: Exchange): Record<string, string> {
   return headers;
 }
 
-/** Into the same object: spreading would create most of the garbage of a response. */
+/** Adds them to the same object: spreading would create most of the garbage of a response. */
 export function addHeaders(headers: Record<string, string>, more: Readonly<Record<string, string>>): void {
   for (const name in more) headers[name] = more[name] as string;
 }
 
-/** The same for a provider's headers, of which the gateway may have its own. */
+/** Adds a provider's headers, unless the gateway has set its own. */
 export function addMissingHeaders(
   headers: Record<string, string>,
   more: Readonly<Record<string, string>>,
@@ -46,20 +46,20 @@ export function addMissingHeaders(
   for (const name in more) headers[name] ??= more[name] as string;
 }
 
-const longestDroppedText = 1000;
+const maxDroppedLength = 1000;
 
 /** Field names come from the client; characters that a header cannot carry become question marks. */
 function droppedText(dropped: readonly string[]): string {
   return dropped
     .join(", ")
-    .slice(0, longestDroppedText)
+    .slice(0, maxDroppedLength)
     .replace(/[^\x20-\x7e]/g, "?");
 }
 
 /** What a call has cost and what is left, in credits or tokens. */
 export function addCostHeaders(
   headers: Record<string, string>,
-  { key, remaining }: Bill,
+  { key, remaining }: CostMeter,
   { cost, quantities }: ShownCharge,
 ): void {
   headers["x-sluice-cost"] = costText(cost, key);

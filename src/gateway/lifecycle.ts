@@ -2,8 +2,8 @@ import { traceContextOf } from "../base/requests/trace-context.ts";
 import type { ModelSettings } from "../config/settings.ts";
 import type { ClientDialectName } from "../dialects/registry.ts";
 import { admit } from "./admission/admit.ts";
-import type { Bill } from "./charge/bill.ts";
 import { charged } from "./charge/charged.ts";
+import type { CostMeter } from "./charge/cost-meter";
 import type { WantedHold } from "./charge/hold.ts";
 import { narrowContent } from "./content.ts";
 import type { Exchange } from "./exchange.ts";
@@ -33,8 +33,8 @@ export interface ChargedSteps<Terms, Priced, Plan extends HoldPlan> extends Mode
   price(call: RoutedCall, terms: Terms): Priced | Promise<Priced>;
   /** Takes what only a request needs that will run, and prepares what is sent. */
   plan(call: RoutedCall, priced: Priced): Plan | Promise<Plan>;
-  /** Asks a provider, and answers the client. Settles the bill, or leaves that to the pump of a stream. */
-  ask(plan: Plan, bill: Bill): Promise<Response>;
+  /** Asks a provider, and answers the client. Settles the meter, or leaves that to the pump of a stream. */
+  ask(plan: Plan, meter: CostMeter): Promise<Response>;
 }
 
 /** What is ready to be sent, and what to hold for it. */
@@ -87,10 +87,10 @@ export async function serve<Terms, Priced, Plan extends HoldPlan>(
     await gateway.ongoing.enter(exchange, admitted.keyId);
   }
   // Awaited, because a form is needed until the provider has it.
-  return await charged(gateway, exchange, plan.wanted, (bill) => steps.ask(plan, bill));
+  return await charged(gateway, exchange, plan.wanted, (meter) => steps.ask(plan, meter));
 }
 
-/** The same steps without a claim, a slot and a hold. */
+/** A request that costs nothing: the same steps without a claim, a slot and a hold. */
 export async function serveFree(gateway: Gateway, exchange: Exchange, steps: FreeSteps): Promise<Response> {
   const admitted = await admit(gateway, exchange);
   const read = await steps.read(admitted);

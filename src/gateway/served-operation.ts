@@ -22,7 +22,7 @@ export const rateHeaders = [
 
 export const balanceHeaders = ["x-service-credit-remaining", "x-ratelimit-remaining-tokens"] as const;
 
-/** Of an operation that is charged by `charged`, and may be repeated by its idempotency key. */
+/** Headers of an operation that is charged, and can be retried with an idempotency key. */
 export const chargedHeaders = [
   ...rateHeaders,
   "idempotent-replayed",

@@ -35,7 +35,7 @@ export const usageOperation: ServedOperation = {
   run: summarizeUsage,
 };
 
-const periodWords = { day: "today", week: "this week", month: "this month", none: "in all" } as const;
+const periodText = { day: "today", week: "this week", month: "this month", none: "in all" } as const;
 
 /** In constant time, however long the history is. */
 async function summarizeUsage(gateway: Gateway, exchange: Exchange): Promise<Response> {
@@ -153,7 +153,7 @@ function explainAccount(key: KeyRecord, summary: AccountSummary): string {
   }
   if (summary.budgetTokens === null)
     return "This key has no token budget, so its tokens are counted but not limited.";
-  return `${summary.budgetRemaining} of ${summary.budgetTokens} tokens remain ${periodWords[key.period]}${reservedPart(summary.budgetHeld, String(summary.budgetHeld))}.`;
+  return `${summary.budgetRemaining} of ${summary.budgetTokens} tokens remain ${periodText[key.period]}${reservedPart(summary.budgetHeld, String(summary.budgetHeld))}.`;
 }
 
 function reservedPart(held: number, text: string): string {

@@ -6,7 +6,7 @@ export const comparedBytes = 16 * 1024;
 const runChars = 12;
 const leftOut = "[…]";
 /** Values of these are words of the API and not of the client. */
-const apiWords: ReadonlySet<string> = new Set(["role", "type"]);
+const apiFields: ReadonlySet<string> = new Set(["role", "type"]);
 
 /**
  * What may be kept of a message about a request: prompts are not, and providers quote them, as do our own messages
@@ -48,7 +48,7 @@ function textsOf(body: Uint8Array, known: ReadonlySet<string>): string[] {
   const texts: string[] = [];
   const collect = (value: unknown, name: string): void => {
     if (typeof value === "string") {
-      if (!apiWords.has(name) && !known.has(value)) texts.push(value);
+      if (!apiFields.has(name) && !known.has(value)) texts.push(value);
     } else if (Array.isArray(value)) {
       for (const item of value) collect(item, name);
     } else if (isObject(value)) {

@@ -3,10 +3,10 @@ import type { ClientCall, Route } from "../gateway/client-call.ts";
 import { clientAddress, type TrustedProxies } from "../limits/address.ts";
 
 /** Bun takes no longer timeout. */
-const longestIdleSeconds = 255;
+const maxIdleSeconds = 255;
 
 /** Bun ends what has a shorter one when it looks next, which it does every four seconds, although the client reads. */
-const shortestIdleSeconds = 5;
+const minIdleSeconds = 5;
 
 /** One request on its connection. The address is looked up on demand, since few requests need it. */
 export class HttpCall implements ClientCall {
@@ -36,8 +36,8 @@ export class HttpCall implements ClientCall {
 
   /** Bun closes a connection with a stalled reader only by its idle timeout. */
   disconnect(stalledMs?: number): void {
-    const seconds = stalledMs === undefined ? 1 : Math.max(Math.ceil(stalledMs / 1000), shortestIdleSeconds);
-    this.server.timeout(this.request, Math.min(seconds, longestIdleSeconds));
+    const seconds = stalledMs === undefined ? 1 : Math.max(Math.ceil(stalledMs / 1000), minIdleSeconds);
+    this.server.timeout(this.request, Math.min(seconds, maxIdleSeconds));
   }
 }
 

@@ -7,17 +7,17 @@ import type { ServerSettings } from "../config/settings.ts";
 import { limitSendBuffers } from "./send-buffer.ts";
 import { unlisten } from "./unlisten.ts";
 
-export interface Listening {
+export interface ListeningServer {
   readonly url: string;
   /** Accepts no more connections, if the system allows that without closing idle ones. */
-  refuseConnections(): void;
+  rejectConnections(): void;
   /** Accepts no more connections, and closes idle ones. */
   closeIdle(): void;
   /** Accepts no more connections, gives answers that have begun this long to finish, and then closes what is still open. */
   stop(withinMs: number): Promise<void>;
 }
 
-export function listen(edge: Elysia, { host, port, reusePort }: ServerSettings): Promise<Listening> {
+export function listen(edge: Elysia, { host, port, reusePort }: ServerSettings): Promise<ListeningServer> {
   return listenAt(edge, { host, port, reusePort, hostSetting: "--host", portSetting: "--port" });
 }
 
@@ -26,11 +26,11 @@ export function listenForAdmin(
   edge: Elysia,
   address: string,
   { reusePort }: ServerSettings,
-): Promise<Listening> {
+): Promise<ListeningServer> {
   return listenAt(edge, { ...listenAddress(address, "admin.listen"), reusePort });
 }
 
-async function listenAt(edge: Elysia, address: ListenAddress): Promise<Listening> {
+async function listenAt(edge: Elysia, address: ListenAddress): Promise<ListeningServer> {
   const { server } = await openPort(address, (options) => edge.listen(options));
   assert(server, "Elysia has no server after listen");
   const { host } = address;
@@ -45,7 +45,7 @@ async function listenAt(edge: Elysia, address: ListenAddress): Promise<Listening
   };
   return {
     url: `http://${shown}:${port}`,
-    refuseConnections: () => void unlisten(port),
+    rejectConnections: () => void unlisten(port),
     closeIdle: () => void closeIdle(),
     stop: (withinMs) => stopServing(server, closeIdle(), withinMs),
   };

@@ -13,8 +13,8 @@ import { commonHeaders } from "../gateway/headers.ts";
 import { giveBackClaims } from "../gateway/request/idempotent.ts";
 import type { ServedOperation } from "../gateway/served-operation.ts";
 
-/** nginx's status for a client that disconnected before the answer. Appears in logs and metrics only. */
-const clientLeft = 499;
+/** nginx's status for a client that disconnected before the response. Appears in logs and metrics only. */
+const clientClosedRequest = 499;
 
 /** Answers one call by its operation, whatever happens. Only a stream outlasts its response. */
 export async function respond(
@@ -33,12 +33,12 @@ export async function respond(
     return lastIfDraining(gateway, response);
   } catch (thrown) {
     const error = withoutStore(thrown);
-    const hasLeft = call.request.signal.aborted;
-    const response = errorResponse(exchange, error, hasLeft);
+    const hasDisconnected = call.request.signal.aborted;
+    const response = errorResponse(exchange, error, hasDisconnected);
     await giveBackClaims(gateway, exchange);
-    const status = hasLeft ? clientLeft : response.status;
+    const status = hasDisconnected ? clientClosedRequest : response.status;
     // A 4xx is the request's fault, whoever detected it; anything else is the provider's or our own.
-    const outcome = hasLeft ? "cancelled" : status < 500 ? "rejected" : "failed";
+    const outcome = hasDisconnected ? "cancelled" : status < 500 ? "rejected" : "failed";
     endExchange(gateway, exchange, { status, outcome, error });
     return lastIfDraining(gateway, response);
   }
@@ -51,10 +51,10 @@ export function lastIfDraining({ ongoing }: Gateway, response: Response): Respon
 }
 
 /** An unexpected error reveals nothing to the client. Its cause is in the log, under the request id. */
-function errorResponse(exchange: Exchange, thrown: unknown, hasLeft: boolean): Response {
+function errorResponse(exchange: Exchange, thrown: unknown, hasDisconnected: boolean): Response {
   const error = thrown instanceof GatewayError ? thrown : new GatewayError("internal_error", internalError);
   const named = namedAsSent(error, exchange.sentPaths);
   const { status, headers, body } = renderError(exchange.call.route.errors, named, exchange.id);
-  if (exchange.content !== null && !hasLeft) recordContentError(exchange, body);
+  if (exchange.content !== null && !hasDisconnected) recordContentError(exchange, body);
   return new Response(body, { status, headers: { ...commonHeaders(exchange), ...headers } });
 }

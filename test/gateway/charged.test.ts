@@ -2,10 +2,10 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test
 import { GatewayError } from "../../src/base/errors.ts";
 import type { ReportedUsage } from "../../src/base/usage/usage.ts";
 import type { Answering } from "../../src/gateway/answer/answering.ts";
-import type { Guarded } from "../../src/gateway/answer/watchdog.ts";
+import type { GuardedStream } from "../../src/gateway/answer/watchdog.ts";
 import { rejectUnreadable } from "../../src/gateway/answer/whole-response.ts";
-import type { Bill } from "../../src/gateway/charge/bill.ts";
 import { charged } from "../../src/gateway/charge/charged.ts";
+import type { CostMeter } from "../../src/gateway/charge/cost-meter";
 import { Produced } from "../../src/gateway/charge/produced.ts";
 import { endExchange } from "../../src/gateway/end-exchange.ts";
 import { Exchange } from "../../src/gateway/exchange.ts";
@@ -56,7 +56,7 @@ class Asked {
     this.exchange.key = caller.key;
   }
 
-  run<Answer>(work: (bill: Bill) => Promise<Answer>, outputTokens = 0): Promise<Answer> {
+  run<Answer>(work: (meter: CostMeter) => Promise<Answer>, outputTokens = 0): Promise<Answer> {
     const { exchange, caller } = this;
     const model = exchange.configured.catalog.find("gpt-test");
     if (model === undefined) throw new Error("there is no such model");
@@ -76,12 +76,12 @@ async function ask(): Promise<Asked> {
   return new Asked(await world.tokenCaller(100));
 }
 
-function settle(bill: Bill): Promise<unknown> {
+function settle(meter: CostMeter): Promise<unknown> {
   const evidence = { usage: used, partialUsage: null, produced: () => new Produced(), requestBytes };
-  return bill.settle("completed", evidence, 200, null);
+  return meter.settle("completed", evidence, 200, null);
 }
 
-function idlePump(): Guarded {
+function idlePump(): GuardedStream {
   return { check() {}, interrupt() {} };
 }
 
@@ -96,11 +96,11 @@ function remaining({ hold }: Exchange): number | null {
 describe("what is charged", () => {
   test("is held while it runs, and settled for what was used", async () => {
     const asked = await ask();
-    const answer = await asked.run(async (bill) => {
+    const answer = await asked.run(async (meter) => {
       expect(held()).toBe(1);
       // Its input is counted, because the hold is much of what there is.
       expect(remaining(asked.exchange)).toBe(95);
-      await settle(bill);
+      await settle(meter);
       return "vectors";
     });
     expect(answer).toBe("vectors");
@@ -143,10 +143,10 @@ describe("what is charged", () => {
 
   test("stays charged, once, when the work fails after it was settled", async () => {
     const asked = await ask();
-    const running = asked.run(async (bill) => {
-      await settle(bill);
-      await settle(bill);
-      bill.release();
+    const running = asked.run(async (meter) => {
+      await settle(meter);
+      await settle(meter);
+      meter.release();
       throw new GatewayError("internal_error", "The response could not be made.");
     });
     expect(await running.catch((error) => error)).toMatchObject({ code: "internal_error" });
@@ -165,13 +165,13 @@ describe("what is charged", () => {
   test("of a stream stays held until its pump settles it", async () => {
     const asked = await ask();
     const pump = idlePump();
-    const bill = await asked.run(async (open) => {
+    const meter = await asked.run(async (open) => {
       asked.exchange.pump = pump;
       world.gateway.watchdog.watch(pump);
       return open;
     });
     expect(held()).toBe(1);
-    await settle(bill);
+    await settle(meter);
     asked.end("completed");
     expect(await world.chargesOf(asked.caller)).toEqual(sevenCharged);
   });
@@ -179,7 +179,7 @@ describe("what is charged", () => {
   test("of a stream is given back at its end if nothing settled it", async () => {
     const asked = await ask();
     const pump = idlePump();
-    const bill = await asked.run(async (open) => {
+    const meter = await asked.run(async (open) => {
       asked.exchange.pump = pump;
       world.gateway.watchdog.watch(pump);
       return open;
@@ -187,7 +187,7 @@ describe("what is charged", () => {
     asked.end("cancelled");
     expect(held()).toBe(0);
     expect(world.gateway.watchdog.size).toBe(0);
-    await settle(bill);
+    await settle(meter);
     expect(await world.chargesOf(asked.caller)).toEqual(nothingCharged);
   });
 
@@ -212,9 +212,9 @@ describe("a provider's figures", () => {
   test.each(cases)("$what cost $charged, or $guessed", async ({ usage, charged: believed, guessed }) => {
     const asked = new Asked(await world.tokenCaller(1000));
     asked.exchange.attempts.deployment = deploymentWith(window);
-    await asked.run(async (bill) => {
+    await asked.run(async (meter) => {
       const evidence = { partialUsage: null, produced: () => new Produced(), requestBytes };
-      await bill.settle("completed", { ...evidence, usage: { ...used, ...usage } }, 200, null);
+      await meter.settle("completed", { ...evidence, usage: { ...used, ...usage } }, 200, null);
     }, 200);
     expect(asked.exchange.charge?.basis).toBe(believed === undefined ? "estimated" : "measured");
     expect(asked.exchange.charged).toBe(believed ?? guessed ?? 0);
@@ -236,10 +236,10 @@ test("what a crash would be charged for is reported, or counted low if that is m
   for (const { charge, soFar, ...known } of cases) {
     const asked = await ask();
     const evidence = { ...known, requestBytes };
-    await asked.run(async (bill) => {
-      bill.progress(evidence, 40);
+    await asked.run(async (meter) => {
+      meter.progress(evidence, 40);
       expect(asked.exchange.hold?.soFar?.cost).toBe(soFar);
-      await bill.settle("cancelled", evidence, 200, null);
+      await meter.settle("cancelled", evidence, 200, null);
     }, 40);
     expect(asked.exchange.charged).toBe(charge);
     asked.end("cancelled");
@@ -251,7 +251,7 @@ test("a client that has left is given nothing, unless it can come back for it", 
     ({
       call: { exchange: { claim, call: { request: { signal: { aborted: isGone } } } } },
     }) as unknown as Answering;
-  expect(() => rejectUnreadable(answering(true, null))).toThrow("left before its answer came");
+  expect(() => rejectUnreadable(answering(true, null))).toThrow("disconnected before the response");
   expect(() => rejectUnreadable(answering(true, {}))).not.toThrow();
   expect(() => rejectUnreadable(answering(false, null))).not.toThrow();
 });

@@ -75,7 +75,7 @@ describe("a shutdown whose grace time is over", () => {
 
   test("still reads a large answer that is there, charges for it and delivers it", async () => {
     const { world, thread, caller } = await setUp("answer");
-    const refusing = spyOn(thread.bodies, "refuseRequests");
+    const refusing = spyOn(thread.bodies, "rejectRequests");
     const said = { text: "Sluices keep the canal navigable.", usage: usageOf("chat", 100, 20) };
     const answer = Buffer.from(bytesOf(wholeAnswer("chat", said))).toString();
     world.provider.script(textAnswer(`{"x":"${large.x}",${answer.slice(1)}`, "application/json"));

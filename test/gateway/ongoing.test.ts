@@ -142,7 +142,7 @@ describe("a gateway that goes down", () => {
     const ongoing = new Ongoing(free);
     const counting = exchange();
     const work = Promise.withResolvers<string>();
-    const result = ongoing.withoutPlace(counting, () => work.promise);
+    const result = ongoing.withoutSlot(counting, () => work.promise);
     expect(await ongoing.drained(1)).toBe(false);
     ongoing.interruptAll(goingDown);
     expect(counting.signal.reason).toBe(goingDown);

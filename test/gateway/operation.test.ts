@@ -53,11 +53,11 @@ const measure: ServedOperation = {
     const atMost = { input: 20, output: 0 };
     const priced = { key, model, requestedModel: null, extras: null };
     const wanted = { ...priced, atMost, usual: atMost, storedInput: 0, requestBytes };
-    return charged(gateway, exchange, { ...wanted, canBeCounted: true }, async (bill) => {
+    return charged(gateway, exchange, { ...wanted, canBeCounted: true }, async (meter) => {
       const evidence = { usage, partialUsage: null, produced: () => new Produced(), requestBytes };
-      await bill.settle("completed", evidence, 200, null);
+      await meter.settle("completed", evidence, 200, null);
       const headers = commonHeaders(exchange);
-      addCostHeaders(headers, bill, bill.shown);
+      addCostHeaders(headers, meter, meter.shown);
       return Response.json({ tokens: 7 }, { headers });
     });
   },

@@ -363,7 +363,10 @@ describe("a stored response", () => {
     await new StreamReader(response).until("output_text.done");
     leaving.abort();
     const underWay = () => [...world.gateway.ongoing.exchanges()];
-    await waitFor(() => underWay().every(({ hasClientLeft }) => hasClientLeft), "the client to have left");
+    await waitFor(
+      () => underWay().every(({ hasClientDisconnected }) => hasClientDisconnected),
+      "the client to have left",
+    );
     release();
     expect(await world.chargesOf(leaver)).toMatchObject([{ basis: "measured", outcome: "cancelled" }]);
     expect((await call("GET", "resp_left", leaver)).status).toBe(404);

@@ -9,8 +9,7 @@ import type { Gateway } from "../gateway.ts";
 import { originReachedAt } from "./reached-at.ts";
 
 /**
- * The key that a call may use, or null where none was sent and none is needed. Throws otherwise; the exchange then
- * knows whose key was refused.
+ * The key of a call, or null if none was sent and none is needed. Throws otherwise; the exchange then has the key that was rejected.
  */
 export async function authenticate(gateway: Gateway, exchange: Exchange): Promise<KeyRecord | null> {
   const { call, atMs } = exchange;
@@ -19,7 +18,7 @@ export async function authenticate(gateway: Gateway, exchange: Exchange): Promis
     const presented = readCredential(call, sameKeyInBothHeaders === "accept");
     if (presented === null) return null;
     const key = gateway.keys.find(presented) ?? (await findAfresh(gateway, call, presented));
-    if (key === null) throw refused("The API key is not valid.");
+    if (key === null) throw rejected("The API key is not valid.");
     exchange.key = key;
     checkKey(key, call, atMs);
     return key;
@@ -63,11 +62,11 @@ function readCredential({ request, route }: ClientCall, acceptsKeyTwice: boolean
   }
   if (apiKey !== null) {
     if (route.acceptsApiKeyHeader) return apiKey;
-    throw refused("This route does not accept `x-api-key`; send `Authorization: Bearer <key>`.");
+    throw rejected("This route does not accept `x-api-key`; send `Authorization: Bearer <key>`.");
   }
   if (authorization !== null) return bearerToken(authorization);
   if (!route.needsKey) return null;
-  throw refused(
+  throw rejected(
     route.acceptsApiKeyHeader
       ? "No API key was sent; send `Authorization: Bearer <key>` or `x-api-key: <key>`."
       : "No API key was sent; send `Authorization: Bearer <key>`.",
@@ -82,12 +81,12 @@ function onlyCredential(
   acceptsKeyTwice: boolean,
 ): string {
   if (!route.acceptsApiKeyHeader) {
-    throw refused("Two credentials were sent. Send only `Authorization: Bearer <key>`.");
+    throw rejected("Two credentials were sent. Send only `Authorization: Bearer <key>`.");
   }
   const choice = "Send only one of `Authorization: Bearer` and `x-api-key`";
-  if (bearerToken(authorization) !== apiKey) throw refused(`Two credentials were sent. ${choice}.`);
+  if (bearerToken(authorization) !== apiKey) throw rejected(`Two credentials were sent. ${choice}.`);
   if (acceptsKeyTwice) return apiKey;
-  throw refused(
+  throw rejected(
     `The same key was sent twice. ${choice}; the gateway accepts both if its operator sets server.same_key_in_both_headers = "accept".`,
   );
 }
@@ -95,16 +94,16 @@ function onlyCredential(
 function bearerToken(authorization: string): string {
   // The usual spelling first: it allocates nothing.
   if (!authorization.startsWith("Bearer ") && authorization.slice(0, 7).toLowerCase() !== "bearer ") {
-    throw refused("The Authorization header must read `Bearer <key>`.");
+    throw rejected("The Authorization header must read `Bearer <key>`.");
   }
   return authorization.slice(7).trim();
 }
 
 function checkKey(key: KeyRecord, { request, route }: ClientCall, atMs: number): void {
   const status = effectiveStatus(key, atMs);
-  if (status === "revoked") throw refused("The API key has been revoked.");
-  if (status === "suspended") throw refused("The API key is suspended.");
-  if (key.mode !== route.mode) throw refused(wrongOrigin(key, originReachedAt(request)));
+  if (status === "revoked") throw rejected("The API key has been revoked.");
+  if (status === "suspended") throw rejected("The API key is suspended.");
+  if (key.mode !== route.mode) throw rejected(wrongOrigin(key, originReachedAt(request)));
   if (status === "expired") throw unusable(route, "key_expired", "The API key has expired.");
   if (status === "disabled") throw unusable(route, "key_disabled", "The API key is disabled.");
 }
@@ -117,9 +116,9 @@ function wrongOrigin({ mode }: KeyRecord, origin: string): string {
 
 /** The interface lists no 403 for the model list and the usage summary, so there it is a 401. */
 function unusable(route: Route, code: "key_expired" | "key_disabled", message: string): GatewayError {
-  return route.codes.includes(code) ? new GatewayError(code, message) : refused(message);
+  return route.codes.includes(code) ? new GatewayError(code, message) : rejected(message);
 }
 
-function refused(message: string): GatewayError {
+function rejected(message: string): GatewayError {
   return new GatewayError("invalid_credentials", message);
 }

@@ -17,28 +17,28 @@ const overloadLagMs = 2000;
 /** A burst may wait briefly; a longer queue would only turn overload into timeouts. */
 const shortQueue = { queueLimit: 64, waitMs: 500 };
 
-interface Placeless {
+interface SlotlessCall {
   readonly exchange: Exchange;
   /** Ends the wait for work that does not end with its exchange. */
   interrupt?(error: GatewayError): void;
 }
 
 /**
- * All exchanges in flight. New ones are refused while the gateway drains or is full; those in flight run on until
- * they end or the grace time is over.
+ * All exchanges in flight. New ones are rejected while the gateway drains or is full. Exchanges in flight run on until they end or
+ * the grace time is over.
  */
 export class Ongoing {
   readonly #limits: OngoingLimits;
   readonly #exchanges = new Bag<Exchange>();
-  /** In flight without a place: they wait for one, or need none. */
-  readonly #placeless = new Bag<Placeless>();
+  /** In flight without a slot: they wait for one, or need none. */
+  readonly #slotless = new Bag<SlotlessCall>();
   readonly #all: Gate;
   readonly #perKey: Gates;
   #whenEmpty: (() => void) | null = null;
   isDraining = false;
   /** A proxy has passed requests on. It keeps connections, and cannot repeat elsewhere what it has begun to send. */
   isBehindProxy = false;
-  /** How many have been given a place since the start. */
+  /** How many have got a slot since the start. */
   admitted = 0;
 
   constructor(limits: OngoingLimits) {
@@ -58,9 +58,9 @@ export class Ongoing {
     });
   }
 
-  /** Takes a place if one is free now; `leave` gives it back. Throws while nothing new is taken on. */
+  /** Takes a slot if one is free now; `leave` returns it. Throws while new requests are not accepted. */
   tryEnter(exchange: Exchange, keyId: string): boolean {
-    this.#refuseWhenOverloaded(exchange);
+    this.#rejectWhenOverloaded(exchange);
     if (!this.#all.tryEnter()) return false;
     if (!this.#perKey.tryEnter(keyId)) {
       this.#all.leave();
@@ -71,10 +71,10 @@ export class Ongoing {
     return true;
   }
 
-  /** Takes a place, after a short wait if need be, or refuses the exchange. `leave` gives it back. */
+  /** Takes a slot, after a short wait if need be, or rejects the exchange. `leave` returns it. */
   async enter(exchange: Exchange, keyId: string): Promise<void> {
     if (this.tryEnter(exchange, keyId)) return;
-    await this.withoutPlace(exchange, () => this.#waitToEnter(exchange, keyId));
+    await this.withoutSlot(exchange, () => this.#waitToEnter(exchange, keyId));
   }
 
   async #waitToEnter(exchange: Exchange, keyId: string): Promise<void> {
@@ -92,49 +92,49 @@ export class Ongoing {
     throw exchange.endedBy;
   }
 
-  /** Runs work that needs no place. A shutdown waits for it and interrupts it like any other. */
-  async withoutPlace<Result>(exchange: Exchange, work: () => Promise<Result>): Promise<Result> {
+  /** Runs work that needs no slot. A shutdown waits for it and interrupts it like any other. */
+  async withoutSlot<Result>(exchange: Exchange, work: () => Promise<Result>): Promise<Result> {
     const waiting = { exchange };
-    this.#placeless.add(waiting);
+    this.#slotless.add(waiting);
     try {
       return await work();
     } finally {
-      this.#leavePlaceless(waiting);
+      this.#leaveSlotless(waiting);
     }
   }
 
-  /** The same for work that does not end with its exchange: after an interruption it is awaited no longer. */
+  /** Runs work without a slot that does not end with its exchange: after an interruption it is awaited no longer. */
   untilInterrupted<Result>(exchange: Exchange, work: Promise<Result>): Promise<Result> {
     return new Promise((resolve, reject) => {
       const interrupt = (error: unknown) => {
-        this.#leavePlaceless(waiting);
+        this.#leaveSlotless(waiting);
         reject(error);
       };
       const waiting = { exchange, interrupt };
-      this.#placeless.add(waiting);
+      this.#slotless.add(waiting);
       work.then((result) => {
-        this.#leavePlaceless(waiting);
+        this.#leaveSlotless(waiting);
         resolve(result);
       }, interrupt);
     });
   }
 
-  #leavePlaceless(waiting: Placeless): void {
-    if (this.#placeless.delete(waiting)) this.#tellIfEmpty();
+  #leaveSlotless(waiting: SlotlessCall): void {
+    if (this.#slotless.delete(waiting)) this.#notifyIfEmpty();
   }
 
   leave(exchange: Exchange, keyId: string): void {
     if (!this.#exchanges.delete(exchange)) return;
     this.#all.leave();
     this.#perKey.leave(keyId);
-    this.#tellIfEmpty();
+    this.#notifyIfEmpty();
   }
 
   get size(): number {
     return this.#exchanges.size;
   }
 
-  #refuseWhenOverloaded({ call }: Exchange): void {
+  #rejectWhenOverloaded({ call }: Exchange): void {
     if (!this.isBehindProxy && call.isForwarded) this.isBehindProxy = true;
     // A proxy's last requests, on connections that it has kept, are served.
     if (this.isDraining && !call.isForwarded) throw busy("The gateway is shutting down; try again shortly.");
@@ -163,18 +163,18 @@ export class Ongoing {
       if (exchange.pump === null) exchange.end(error);
       else exchange.pump.interrupt(error);
     }
-    for (const waiting of this.#placeless) {
+    for (const waiting of this.#slotless) {
       waiting.exchange.end(error);
       waiting.interrupt?.(error);
     }
   }
 
-  /** Nothing is in flight, with or without a place. */
+  /** Nothing is in flight, with or without a slot. */
   get isEmpty(): boolean {
-    return this.#exchanges.size === 0 && this.#placeless.size === 0;
+    return this.#exchanges.size === 0 && this.#slotless.size === 0;
   }
 
-  #tellIfEmpty(): void {
+  #notifyIfEmpty(): void {
     if (this.isEmpty) this.#whenEmpty?.();
   }
 }

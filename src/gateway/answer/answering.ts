@@ -8,7 +8,7 @@ import type { OpenedCall } from "../../upstream/upstream.ts";
 import type { Attempt } from "../attempt/attempt.ts";
 import type { Generation } from "../attempt/generation.ts";
 import { isLargeBody } from "../body-worker/is-large.ts";
-import type { Bill } from "../charge/bill.ts";
+import type { CostMeter } from "../charge/cost-meter";
 import { recordTurn } from "../conversations/record-turn.ts";
 import type { ClientRequest } from "../request/request.ts";
 import type { RoutedCall } from "../stages.ts";
@@ -22,7 +22,7 @@ export interface Delivery {
     readonly estimatedInput: Pick<InputEstimate, "tokens">;
   };
   readonly opened: OpenedCall;
-  readonly bill: Bill;
+  readonly meter: CostMeter;
 }
 
 /** A generation's delivery. */
@@ -39,7 +39,7 @@ export interface AnswerFacts {
   readonly usage: ReportedUsage | null;
   readonly extras: ReportedExtras | null;
   readonly streamed?: StreamedItems | undefined;
-  /** Of a whole response that can be stored as it is. */
+  /** The ids in a whole response that can be stored as it is. */
   readonly endedIds?: EndedIds | null | undefined;
 }
 
@@ -52,20 +52,20 @@ export function recordFacts(
   facts: AnswerFacts,
   answer: Piece,
 ): Promise<void> | undefined {
-  const { call, opened, bill } = answering;
+  const { call, opened, meter } = answering;
   const { gateway, keyId, turn } = call;
-  const tokens = facts.usage === null ? bill.held.input : totalTokens(facts.usage);
+  const tokens = facts.usage === null ? meter.held.input : totalTokens(facts.usage);
   const issuer = { provider: opened.deployment.provider.settings.name, credential: opened.credential };
   gateway.idOwners.remember(keyId, issuer, facts.issued, tokens);
-  bill.noteExtras(facts.extras);
+  meter.noteExtras(facts.extras);
   if (turn.keeping === null) return undefined;
   const recording = recordTurn(call, turn.keeping, answer, facts);
   if (recording instanceof Promise) {
     return recording.then((turns) => {
-      bill.turns = turns;
+      meter.turns = turns;
     });
   }
-  bill.turns = recording;
+  meter.turns = recording;
   return undefined;
 }
 

@@ -15,7 +15,7 @@ import { bytesOf, type Piece } from "./stream-relayer.ts";
 const worthWritingBytes = 15 * 1024;
 
 /** How much is written in one turn of the event loop. */
-const mostWrittenBytes = 1024 * 1024;
+const maxWrittenBytes = 1024 * 1024;
 
 /** Whether a body of these pieces is written piece by piece. */
 export function areWorthWriting(pieces: readonly Piece[]): boolean {
@@ -81,7 +81,7 @@ function largeResponse(exchange: Exchange, pieces: readonly Uint8Array[], init: 
   if (call.request.signal.aborted) end();
   else call.request.signal.addEventListener("abort", end);
   const pull = async (controller: DirectController) => {
-    const parts = call.takeStream ? eventParts(onlyOf(pieces)) : inParts(pieces, mostWrittenBytes);
+    const parts = call.takeStream ? eventParts(onlyOf(pieces)) : inParts(pieces, maxWrittenBytes);
     for (let next = parts.next(); !isOver; next = parts.next()) {
       await controller.write(next.value);
       if (next.done === true) break;

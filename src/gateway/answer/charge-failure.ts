@@ -13,14 +13,14 @@ export async function chargeFailure(failing: FailingCall, error: unknown): Promi
   throw error;
 }
 
-type FailingCall = Pick<Answering, "generation" | "bill">;
+type FailingCall = Pick<Answering, "generation" | "meter">;
 
-function settleFailure({ generation, bill }: FailingCall, error: FailedAnswer): Promise<unknown> {
+function settleFailure({ generation, meter }: FailingCall, error: FailedAnswer): Promise<unknown> {
   const { attempt, request } = generation;
   const { exchange } = generation.call;
   assert(attempt !== null, "a provider has failed without an attempt");
   exchange.dropped = attempt.dropped;
-  bill.noteExtras(error.extras);
+  meter.noteExtras(error.extras);
   const evidence = {
     // Tokens that it does not report are not charged: the failure may have come before them.
     usage: error.usage ?? noUsage,
@@ -28,5 +28,5 @@ function settleFailure({ generation, bill }: FailingCall, error: FailedAnswer): 
     produced: () => new Produced(),
     requestBytes: request.bytes,
   };
-  return bill.settle("failed", evidence, error.status, null, error);
+  return meter.settle("failed", evidence, error.status, null, error);
 }

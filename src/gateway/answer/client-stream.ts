@@ -24,7 +24,7 @@ export class ClientStream {
   #hasWritten = false;
   /** When a piece of the answer was written, as of the last `noteWrites`. */
   lastPieceMs: number;
-  /** The same for pieces and heartbeats. */
+  /** When a piece or a heartbeat was written, as of the last `noteWrites`. */
   lastWriteMs: number;
   /** Ends the wait of the last write. */
   #stopWaiting: (() => void) | null = null;

@@ -23,7 +23,7 @@ export interface PassthroughCall {
   readonly isStored?: boolean;
   /** Given if the response is kept, or read for its summary. */
   readonly streamed?: StreamedItems | undefined;
-  /** Of events that are not the dialect's own. */
+  /** Reads events that are not the dialect's own. */
   readonly scanner?: StreamScanner;
 }
 

@@ -17,11 +17,11 @@ export interface WholeAnswer {
   produced(): string;
   /** Ids of the provider's resources that the client learns. A translated answer has ids of its own. */
   readonly issued: readonly string[];
-  /** Of a response that can be stored as it is; null or absent if it has to be read again for that. */
+  /** The ids in a response that can be stored as it is; null or absent if it has to be read again for that. */
   readonly endedIds?: EndedIds | null | undefined;
   /** What the provider reports beside tokens. */
   readonly extras: ReportedExtras | null;
-  /** The same answer, with another usage for the client to see. Absent where the provider's bytes pass through. */
+  /** Returns this answer with another usage for the client to see. Absent where the provider's bytes pass through. */
   showing?(usage: Usage): WholeAnswer | Promise<WholeAnswer>;
 }
 
@@ -56,7 +56,7 @@ export function readAnswerBytes(bytes: Uint8Array, form: AnswerForm, reader: Rea
   const extras = dialect.readExtras(body);
   const { passthrough } = dialect;
   if (form.isTranslated || passthrough === null) return translated(reader.reread().response(body), extras);
-  refuseOtherBodies(body, passthrough);
+  rejectOtherBodies(body, passthrough);
   return {
     body: bytes,
     usage: dialect.usageIn(body),
@@ -103,7 +103,7 @@ export function translated(response: TranslatedResponse, extras: ReportedExtras 
  * Rejects an error in a 200 and anything else that is not an answer; a translation does so by itself. Only errors of
  * large answers have not been found before.
  */
-function refuseOtherBodies(body: JsonObject, { answerField, failureIn }: Passthrough): void {
+function rejectOtherBodies(body: JsonObject, { answerField, failureIn }: Passthrough): void {
   const failure = failureIn(body);
   if (failure !== null) throw failure;
   if (!Array.isArray(body[answerField])) throw malformedAnswer("it has no content");

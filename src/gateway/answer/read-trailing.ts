@@ -5,7 +5,7 @@ import type { Piece, StreamRelayer } from "./stream-relayer.ts";
 export const trailingMs = 1000;
 
 /** How many of them. Those of a recorded stream are kept until it is settled, so this is part of a stream's memory. */
-const mostTrailingBytes = 64 * 1024;
+const maxTrailingBytes = 64 * 1024;
 
 /**
  * Reads what follows the proper end of a provider's stream. A provider that breaks off, falls silent or goes on and on there
@@ -20,7 +20,7 @@ export async function readTrailing(
   try {
     for (let chunk = await opened.read(); chunk !== null; chunk = await opened.read()) {
       bytes += chunk.length;
-      if (bytes > mostTrailingBytes) break;
+      if (bytes > maxTrailingBytes) break;
       const piece = relayer.push(chunk);
       if (piece.length > 0) await take(piece);
     }

@@ -9,19 +9,19 @@ import { endExchange } from "../end-exchange.ts";
 import type { Exchange } from "../exchange.ts";
 import { costComment } from "../headers.ts";
 import { giveBackClaims } from "../request/idempotent.ts";
+import { AbandonedStream } from "./abandoned-stream";
 import { type Delivery, inConversation, recordFacts } from "./answering.ts";
 import { ClientStream, type DirectController, type StreamSource } from "./client-stream.ts";
 import { cutOff } from "./cut-off.ts";
 import { isEndOverdue } from "./end-overdue.ts";
-import { LeftStream } from "./left-stream.ts";
 import { readTrailing, trailingMs } from "./read-trailing.ts";
-import { hasCharge, StreamBill } from "./stream-bill.ts";
+import { hasCharge, StreamCost } from "./stream-cost";
 import { streamPacer } from "./stream-pacer.ts";
 import { StreamRecording } from "./stream-recording.ts";
 import type { Piece, StreamRelayer } from "./stream-relayer.ts";
-import type { Guarded } from "./watchdog.ts";
+import type { GuardedStream } from "./watchdog.ts";
 
-/** How much of a stream is relayed before others get their turn. A provider on a fast network could send without end. */
+/** How many bytes of a stream are relayed before others are. A provider on a fast network could send without end. */
 const mostBytesPerTurn = 32 * 1024;
 
 /**
@@ -29,7 +29,7 @@ const mostBytesPerTurn = 32 * 1024;
  * then the last bytes leave), a failure (settled for what was produced, then the in-band error), or the client's
  * leaving (upstream stopped, or read to its usage, and settled for what was produced).
  */
-export class StreamPump implements Guarded, StreamSource {
+export class StreamPump implements GuardedStream, StreamSource {
   readonly #answering: Delivery;
   readonly #relayer: StreamRelayer;
   readonly #opened: OpenedCall;
@@ -37,14 +37,14 @@ export class StreamPump implements Guarded, StreamSource {
   readonly #recording: StreamRecording;
   readonly #monotonicMs: () => number;
   readonly #client: ClientStream;
-  readonly #bill: StreamBill;
+  readonly #cost: StreamCost;
   /**
    * `left`: the client is gone, and what follows is read for its usage, or kept for a retry if the provider bills all of it.
    * `ending`: it is being settled, and its last bytes leave. `over`: nothing more is written.
    */
   #state: "streaming" | "left" | "ending" | "over" = "streaming";
   #isPumping = false;
-  #left: LeftStream | null = null;
+  #left: AbandonedStream | null = null;
   #interruptedBy: GatewayError | null = null;
   /** Resolves when the client has read what the last write left over; undefined if that was nothing. */
   #blocked: Promise<void> | undefined;
@@ -59,7 +59,7 @@ export class StreamPump implements Guarded, StreamSource {
     const { gateway, exchange } = call;
     this.#answering = answering;
     this.#relayer = relayer;
-    this.#bill = new StreamBill(answering, relayer);
+    this.#cost = new StreamCost(answering, relayer);
     this.#opened = opened;
     this.#exchange = exchange;
     this.#recording = new StreamRecording(exchange.recorder);
@@ -125,7 +125,7 @@ export class StreamPump implements Guarded, StreamSource {
       const piece = relayer.resume(parsed);
       if (piece.length >= largeEventBytes) await largeBodyPacer.turn();
       await this.#write(piece);
-      this.#bill.takeProducedIfMuch();
+      this.#cost.takeProducedIfMuch();
     }
     return true;
   }
@@ -154,7 +154,7 @@ export class StreamPump implements Guarded, StreamSource {
     const relayer = this.#relayer;
     this.#exchange.content?.upstreamResponse(chunk);
     this.#blocked = this.#write(relayer.push(chunk));
-    this.#bill.takeProducedIfMuch();
+    this.#cost.takeProducedIfMuch();
     if (relayer.largeEvent !== null) return false;
     return this.#blocked === undefined && relayer.brokenBy === null && !relayer.ended;
   }
@@ -187,12 +187,12 @@ export class StreamPump implements Guarded, StreamSource {
     if (this.#left !== null) return this.#keepLeft();
     this.#state = "ending";
     // Clients are shown what they are charged.
-    const estimating = this.#answering.bill.estimated(this.#bill.evidence());
+    const estimating = this.#answering.meter.estimated(this.#cost.evidence());
     if (estimating !== null) this.#relayer.showUsage(await estimating);
     const terminal = await inConversation(this.#answering, this.#relayer.terminal());
     const end = await this.#recording.end(terminal, this.#readTrailing);
     await recordFacts(this.#answering, this.#relayer, terminal);
-    await this.#answering.bill.settle("completed", this.#bill.evidence(), 200, this.#recording.stored);
+    await this.#answering.meter.settle("completed", this.#cost.evidence(), 200, this.#recording.stored);
     await unlockConversation(this.#answering.call.gateway, this.#exchange);
     try {
       if (this.#relayer.isRaw !== true)
@@ -234,7 +234,7 @@ export class StreamPump implements Guarded, StreamSource {
     const { heartbeatMs, clientIdleTimeoutMs } = configured.settings.server;
     const client = this.#client;
     if (nowMs > this.#trailingUntilMs) this.#opened.abort();
-    if (this.#state === "left") this.#bill.journalIfDue(nowMs);
+    if (this.#state === "left") this.#cost.journalIfDue(nowMs);
     if (this.#left !== null) return;
     client.noteWrites(nowMs);
     // Bun reports a client that leaves while it reads. If it left before, the stream is never pulled.
@@ -245,7 +245,7 @@ export class StreamPump implements Guarded, StreamSource {
       return;
     }
     if (this.#state !== "streaming") return;
-    this.#bill.journalIfDue(nowMs);
+    this.#cost.journalIfDue(nowMs);
     if (client.isBlocked(nowMs)) return;
     if (isEndOverdue(this.#relayer, nowMs - client.lastPieceMs)) {
       this.#isOverdue = true;
@@ -291,11 +291,11 @@ export class StreamPump implements Guarded, StreamSource {
       end: () => this.#endBody(),
       settle: () => void this.#endLeft(),
     };
-    this.#left = new LeftStream(this.#opened, this.#relayer, actions, this.#exchange.outlivesClient);
+    this.#left = new AbandonedStream(this.#opened, this.#relayer, actions, this.#exchange.outlivesClient);
     this.#client.giveUpWaiting();
     void unlockConversation(this.#answering.call.gateway, this.#exchange);
     // The exchange is under way until it is charged, and a crash meanwhile costs the same.
-    if (hasCharge(this.#relayer)) this.#bill.journal();
+    if (hasCharge(this.#relayer)) this.#cost.journal();
     if (this.#isPumping) this.#left.begin();
     // What was never pulled, and is billed in any case, is read here.
     else if (this.#exchange.outlivesClient) void this.#run();
@@ -311,7 +311,7 @@ export class StreamPump implements Guarded, StreamSource {
   async #endLeft(): Promise<void> {
     this.#state = "over";
     try {
-      await this.#bill.settleBrokenOff("cancelled", this.#recording.stored, null);
+      await this.#cost.settleBrokenOff("cancelled", this.#recording.stored, null);
       this.#end("cancelled", null);
     } catch (error) {
       this.#end("cancelled", error);
@@ -326,7 +326,7 @@ export class StreamPump implements Guarded, StreamSource {
     let charged: Usage | null = null;
     this.#opened.abort();
     try {
-      if (await this.#bill.settleBrokenOff("failed", null, error)) {
+      if (await this.#cost.settleBrokenOff("failed", null, error)) {
         charged = this.#exchange.charge?.usage ?? null;
       }
     } catch (unsettled) {

@@ -11,7 +11,7 @@ import { StreamPump } from "./stream-pump.ts";
 import type { StreamRelayer } from "./stream-relayer.ts";
 import { TranslatedRelayer } from "./translated-relayer.ts";
 
-/** Begins a stream. From here on its pump settles the bill and ends the exchange. */
+/** Begins a stream. From here on its pump settles the meter and ends the exchange. */
 export function streamResponse(answering: Answering): Response {
   const relayer = relayerOf(answering);
   const { exchange, turn } = answering.call;

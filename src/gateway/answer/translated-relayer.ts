@@ -14,7 +14,7 @@ export class TranslatedRelayer implements StreamRelayer {
   readonly #decoder = new SseDecoder();
   readonly #translator: StreamTranslator;
   readonly #requestId: string;
-  /** Those that are complete only with the end of the body. */
+  /** Frames that are complete only with the end of the body. */
   #lastFrames: SseFrame[] | null = null;
   #largeFrame: SseFrame | null = null;
   #writtenChars = 0;

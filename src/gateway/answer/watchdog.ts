@@ -3,7 +3,7 @@ import type { GatewayError } from "../../base/errors.ts";
 import { afterArrivals } from "../../base/loop/deadline.ts";
 
 /** A stream, to be checked regularly while it runs. */
-export interface Guarded {
+export interface GuardedStream {
   /** Called every tick with the monotonic time. */
   check(nowMs: number): void;
   /** Ends it early, settled and with an in-band error. */
@@ -20,7 +20,7 @@ const lateMs = 100;
  */
 export class Watchdog {
   readonly #monotonicMs: () => number;
-  readonly #guarded = new Bag<Guarded>();
+  readonly #guarded = new Bag<GuardedStream>();
   #dueMs = 0;
   #timer: ReturnType<typeof setInterval> | null = null;
 
@@ -28,12 +28,12 @@ export class Watchdog {
     this.#monotonicMs = monotonicMs;
   }
 
-  watch(guarded: Guarded): void {
+  watch(guarded: GuardedStream): void {
     this.#guarded.add(guarded);
     if (this.#timer === null) this.#start();
   }
 
-  forget(guarded: Guarded): void {
+  forget(guarded: GuardedStream): void {
     this.#guarded.delete(guarded);
     if (this.#guarded.size > 0 || this.#timer === null) return;
     clearInterval(this.#timer);

@@ -1,6 +1,6 @@
 import { releaseBytes } from "../../base/bytes/release.ts";
 import { GatewayError } from "../../base/errors.ts";
-import type { Evidence } from "../charge/bill.ts";
+import type { Evidence } from "../charge/cost-meter";
 import { Produced } from "../charge/produced.ts";
 import { recordContent, recordUpstream, wholeBodyOf } from "../content.ts";
 import { compactedWhole } from "../conversations/compacted-answer.ts";
@@ -13,13 +13,13 @@ import { recordWhole } from "./record-whole.ts";
 import { readWhole } from "./whole-answer.ts";
 
 /**
- * Throws when the client has left and cannot come back for a whole answer: it is not charged for what it will never
+ * Throws when the client has disconnected and cannot retry for a whole response: it is not charged for what it will never
  * see. The runtime closes a connection on which a second request follows before the first is answered, so this is also
  * what becomes of pipelined requests. With an idempotency key the answer is charged and stored for the retry.
  */
 export function rejectUnreadable({ call: { exchange } }: Answering): void {
   if (exchange.claim !== null || !exchange.call.request.signal.aborted) return;
-  throw new GatewayError("invalid_request", "The client left before its answer came.");
+  throw new GatewayError("invalid_request", "The client disconnected before the response.");
 }
 
 /** Rejects with the failure if there is no answer, once that is charged. */
@@ -36,7 +36,7 @@ export async function readOrChargeFailure(answering: Answering): Promise<WholeAn
   answering.call.exchange.attempts.reported = whole.usage;
   // A translated answer shows what is charged for it, also where the provider reports nothing and it is counted here.
   if (whole.showing === undefined) return { ...whole, body: await inConversation(answering, whole.body) };
-  const estimated = await answering.bill.estimated(evidenceOf(answering, whole));
+  const estimated = await answering.meter.estimated(evidenceOf(answering, whole));
   return estimated === null ? whole : whole.showing(estimated);
 }
 
@@ -50,7 +50,7 @@ function keepUpstreamContent({ call, opened }: Answering): void {
 
 /** Resolves when the charge is durable. */
 export async function settleWhole(answering: Answering, whole: WholeAnswer): Promise<void> {
-  const { call, opened, bill } = answering;
+  const { call, opened, meter } = answering;
   const { gateway, exchange } = call;
   exchange.sawFirstByte();
   // The provider has succeeded, whether or not the charge does.
@@ -59,7 +59,7 @@ export async function settleWhole(answering: Answering, whole: WholeAnswer): Pro
   const stored =
     claim && (await recordWhole(gateway, exchange, claim, [whole.body], contentHeaders(answering)));
   await recordFacts(answering, whole, whole.body);
-  await bill.settle("completed", evidenceOf(answering, whole), 200, stored);
+  await meter.settle("completed", evidenceOf(answering, whole), 200, stored);
 }
 
 function evidenceOf({ generation }: Answering, whole: WholeAnswer): Evidence {
@@ -72,12 +72,12 @@ function evidenceOf({ generation }: Answering, whole: WholeAnswer): Evidence {
 }
 
 export function wholeResponse(answering: Answering, whole: WholeAnswer): Response {
-  const { call, generation, opened, bill } = answering;
+  const { call, generation, opened, meter } = answering;
   const { exchange } = call;
   const headers = commonHeaders(exchange);
   addMissingHeaders(headers, opened.headers);
   addHeaders(headers, contentHeaders(answering));
-  addCostHeaders(headers, bill, bill.shown);
+  addCostHeaders(headers, meter, meter.shown);
   recordContent(
     exchange,
     [whole.body],

@@ -78,7 +78,7 @@ export class Attempt {
     return this.translation ?? translate(this.#source(), targetOf(this.#deployment, this.dialect));
   }
 
-  /** The same as data, for a large answer that is read on another thread. */
+  /** The translation as data, for a large answer that is read on another thread. */
   answerContext(): AnswerContext {
     const { dialect: _, ...source } = this.#source();
     const { dialect: toward } = this;

@@ -52,7 +52,7 @@ export function boundUses({ tools }: JsonObject, bounds: readonly ToolBound[]): 
   return { tools: bounded };
 }
 
-/** Those of Anthropic's tools that have the field. */
+/** Whether a tool of Anthropic has the field. */
 function takesMaxUses(type: HostedTool["type"]): boolean {
   const name = pricedName(type);
   return name === "web_search" || name === "web_fetch" || isAdvisor(type);

@@ -49,6 +49,6 @@ export abstract class ExchangePlan {
   }
 
   redactRequestText(message: string): string {
-    return this.exchange.keepable(message);
+    return this.exchange.redactRequestText(message);
   }
 }

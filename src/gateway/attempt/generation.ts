@@ -5,7 +5,7 @@ import type { OutputLimit } from "../../dialects/output-limit.ts";
 import { type ClientDialectName, clientDialect } from "../../dialects/registry.ts";
 import type { Deployment, GenerationPlan, ReceivedBytes } from "../../upstream/upstream.ts";
 import type { PreparedRequest } from "../../vendors/provider.ts";
-import type { AskedExtras } from "../charge/extras.ts";
+import type { RequestedExtras } from "../charge/extras.ts";
 import type { WantedHold } from "../charge/hold.ts";
 import { recordUpstream } from "../content.ts";
 import type { TurnInMaking } from "../conversations/turn-body.ts";
@@ -21,7 +21,7 @@ import { type PreparedAttempt, prepareAttempt, prepareLargeAttempt } from "./pre
 export interface PricedGeneration {
   readonly limit: OutputLimit;
   readonly estimatedInput: InputEstimate;
-  readonly extras: AskedExtras | null;
+  readonly extras: RequestedExtras | null;
 }
 
 /** A client's request as a plan for the upstream. */
@@ -42,7 +42,7 @@ export class Generation extends ExchangePlan implements GenerationPlan, HoldPlan
   sendsProofs = true;
   /** The last attempt. */
   attempt: Attempt | null = null;
-  readonly #extras: AskedExtras | null;
+  readonly #extras: RequestedExtras | null;
   #conversation: number | null = null;
 
   constructor(call: RoutedCall, request: ClientRequest, { limit, estimatedInput, extras }: PricedGeneration) {

@@ -41,7 +41,7 @@ export function prepareAttempt(generation: PreparableRequest, deployment: Deploy
   return { attempt: new Attempt(generation, deployment, toward, named, translation), body };
 }
 
-/** The same on another thread. */
+/** Prepares a large request on another thread. */
 export async function prepareLargeAttempt(
   largeBodies: LargeBodies,
   generation: PreparableRequest & JobOwner,

@@ -77,7 +77,7 @@ export class LargeBodies {
    * Refuses requests from now on, also those that wait: a shutdown should not take as long as their jobs, which cannot be
    * interrupted. Answers are still read, because a provider has been paid for them.
    */
-  refuseRequests(error: GatewayError): void {
+  rejectRequests(error: GatewayError): void {
     this.#refusal = error;
     for (const { reject } of this.#queue.takeRequests()) reject(error);
     if (this.#running?.owner !== null) this.#running?.reject(error);

@@ -15,7 +15,7 @@ export function isLargeBody(bytes: Uint8Array): boolean {
   return bytes.length >= largeBodyBytes || hasManyValues(bytes, null);
 }
 
-/** The same for one that is not large by its size; `scanned` if its values have been counted already. */
+/** Whether the structure alone makes a body large. `scanned` if its values have been counted already. */
 export function hasManyValues(bytes: Uint8Array, scanned: TruncatedJson | null): boolean {
   return bytes.length >= smallBytes && hasMoreValues(bytes, scanned, manyValues);
 }

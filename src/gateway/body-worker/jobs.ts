@@ -19,7 +19,7 @@ import type { SerializedToolMapping } from "../../dialects/translation/translati
 import type { BodyVendor } from "../../vendors/adapt-body.ts";
 import type { AnswerForm } from "../answer/read-answer.ts";
 import type { PassingPlan } from "../attempt/pass-body.ts";
-import type { Expected, LargeBody } from "../request/request.ts";
+import type { ExpectedRequest, LargeBody } from "../request/request.ts";
 import type { SocketFrame } from "../socket/create-frame.ts";
 
 /**
@@ -45,7 +45,7 @@ export interface JobOwner {
 export interface ReadJob {
   readonly type: "read";
   readonly bytes: Uint8Array;
-  readonly expected: Expected;
+  readonly expected: ExpectedRequest;
   /** Whether idempotency needs the body's hash. */
   readonly wantsHash: boolean;
   /** What is taken out of the body first. */

@@ -5,7 +5,7 @@ import { largeBodyBytes } from "./is-large.ts";
 import { largeBodyPacer } from "./large-body-pacer.ts";
 
 /** How much is copied in one turn of the event loop. Takes two milliseconds. */
-const mostCopiedBytes = 4 * 1024 * 1024;
+const maxCopiedBytes = 4 * 1024 * 1024;
 
 /** Moves a body to memory that both threads see. Its pieces are released as soon as they are copied. */
 export function joinShared({ pieces, bytes }: ReceivedBytes): Promise<Uint8Array> {
@@ -30,7 +30,7 @@ export async function shareText(text: string): Promise<Uint8Array> {
   let length = 0;
   for (let at = 0, end = 0; at < text.length; at = end) {
     await largeBodyPacer.turn();
-    end = at + mostCopiedBytes;
+    end = at + maxCopiedBytes;
     if (isFirstHalf(text.charCodeAt(end - 1))) end -= 1;
     length += encoder.encodeInto(text.slice(at, end), shared.subarray(length)).written;
   }
@@ -39,7 +39,7 @@ export async function shareText(text: string): Promise<Uint8Array> {
 
 const encoder = new TextEncoder();
 
-/** Of a character that takes two of a string. */
+/** The first half of a surrogate pair. */
 function isFirstHalf(code: number): boolean {
   return code >= 0xd800 && code < 0xdc00;
 }
@@ -60,12 +60,12 @@ async function copyShared(pieces: Iterable<Uint8Array>, bytes: number): Promise<
   let length = 0;
   let mayCopy = 0;
   for (const piece of pieces) {
-    for (let at = 0; at < piece.length; at += mostCopiedBytes) {
+    for (let at = 0; at < piece.length; at += maxCopiedBytes) {
       if (mayCopy <= 0) {
         await largeBodyPacer.turn();
-        mayCopy = mostCopiedBytes;
+        mayCopy = maxCopiedBytes;
       }
-      const part = piece.subarray(at, at + mostCopiedBytes);
+      const part = piece.subarray(at, at + maxCopiedBytes);
       shared.set(part, length);
       length += part.length;
       mayCopy -= part.length;

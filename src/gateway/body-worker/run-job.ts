@@ -116,7 +116,7 @@ function patch({ bytes, spans, plan }: PatchJob): PreparedResult {
 const roomForEnd = 1024;
 
 /** Field names from the client are reported back to it, but not in full length. */
-const longestName = 200;
+const maxNameLength = 200;
 
 function translated(job: TranslateJob): PreparedResult {
   const { bytes, changes, client, toward } = job;
@@ -126,7 +126,7 @@ function translated(job: TranslateJob): PreparedResult {
   const { translation, body: written, dropped } = translateBody(source, target, job.vendor);
   return {
     body: shared(Buffer.from(written)),
-    dropped: dropped.map((name) => name.slice(0, longestName)),
+    dropped: dropped.map((name) => name.slice(0, maxNameLength)),
     toolMapping: translation.serializeToolMapping(),
   };
 }

@@ -6,13 +6,13 @@ import { isGovernedAnywhere } from "../../dialects/names/governed-names.ts";
 const lengths = [1024, 256, 64];
 
 /** Strings that are direct members of the body may be ids or names that are looked up; none of those is longer. */
-const longestOwn = 4096;
+const maxOwnChars = 4096;
 
 /** Takes about ten milliseconds to parse. */
-const largestChars = 2 * 1024 * 1024;
+const maxChars = 2 * 1024 * 1024;
 
 /** Each name that a parser has not met before takes it microseconds; a body could be made of nothing else. */
-const mostNames = 2000;
+const maxNames = 2000;
 
 /**
  * A body as JSON with every number and shape, but with its long strings truncated until it is quick to parse. After
@@ -22,8 +22,8 @@ export function truncateStringsAndNames({ metadata, ...body }: JsonObject): stri
   let text = "";
   for (const length of lengths) {
     // First, because its names are the client's, and are kept with a conversation.
-    text = JSON.stringify(new Truncation(length).object({ metadata, ...body }, longestOwn));
-    if (text.length <= largestChars) break;
+    text = JSON.stringify(new Truncation(length).object({ metadata, ...body }, maxOwnChars));
+    if (text.length <= maxChars) break;
   }
   return text;
 }
@@ -56,7 +56,7 @@ class Truncation {
 
   #keeps(name: string): boolean {
     if (this.#names.has(name)) return true;
-    if (this.#names.size >= mostNames) return isGovernedAnywhere(name);
+    if (this.#names.size >= maxNames) return isGovernedAnywhere(name);
     this.#names.add(name);
     return true;
   }

@@ -1,14 +1,14 @@
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
-import type { Bill, Evidence } from "./bill.ts";
+import type { CostMeter, Evidence } from "./cost-meter";
 import { Produced } from "./produced.ts";
 
 /** nginx's status for a client that disconnected before the response. */
 const clientClosedRequest = 499;
 
 /** Whether the client disconnected from a call that the provider may bill. */
-export function isAbandoned({ hasClientLeft, outlivesClient, endedBy, attempts }: Exchange): boolean {
-  return hasClientLeft && !outlivesClient && endedBy === null && attempts.isAccepted;
+export function isAbandoned({ hasClientDisconnected, outlivesClient, endedBy, attempts }: Exchange): boolean {
+  return hasClientDisconnected && !outlivesClient && endedBy === null && attempts.isAccepted;
 }
 
 /**
@@ -17,15 +17,15 @@ export function isAbandoned({ hasClientLeft, outlivesClient, endedBy, attempts }
  */
 export async function settleAbandoned(
   { abandonAllowance }: Pick<Gateway, "abandonAllowance">,
-  bill: Bill,
+  meter: CostMeter,
   counted: Pick<Evidence, "requestBytes" | "countInput">,
   status = clientClosedRequest,
 ): Promise<boolean> {
-  bill.noteNoCalls();
+  meter.noteNoCalls();
   const evidence = { ...counted, usage: null, partialUsage: null, produced: () => new Produced() };
-  const cost = await bill.estimatedCost(evidence);
-  const isFree = await abandonAllowance.covers(bill.hold.accountId, bill.key.mode, cost);
-  if (isFree) bill.release();
-  else await bill.settle("cancelled", evidence, status, null);
+  const cost = await meter.estimatedCost(evidence);
+  const isFree = await abandonAllowance.covers(meter.hold.accountId, meter.key.mode, cost);
+  if (isFree) meter.release();
+  else await meter.settle("cancelled", evidence, status, null);
   return !isFree;
 }

@@ -6,14 +6,14 @@ import { pathOf } from "../../dialects/names/name-path.ts";
 import type { HostedTool } from "../../dialects/tools/hosted-tools.ts";
 import type { Deployment } from "../../upstream/upstream.ts";
 import type { DestinationPrices } from "./destination-prices.ts";
-import type { AskedExtras, HeldRound } from "./extras.ts";
+import type { HeldRound, RequestedExtras } from "./extras.ts";
 import { heldCalls } from "./held-calls.ts";
 
 /**
  * What to hold for models that the request's tools would run, as Anthropic's advisor does. Each is charged at the price of
  * the catalog's model that is named; throws for one that is not there, has no price, or that the key may not use.
  */
-export function askedAdvisors(tools: readonly HostedTool[], prices: DestinationPrices): HeldRound[] {
+export function requestedAdvisors(tools: readonly HostedTool[], prices: DestinationPrices): HeldRound[] {
   if (prices.speakers.length === 0) return [];
   return tools.flatMap((tool) => (tool.runs === null ? [] : advisorOf(tool, tool.runs, prices)));
 }
@@ -50,7 +50,7 @@ function advisorOf(
 export function runsBeside(
   catalog: Catalog,
   deployment: Deployment | null,
-  requested: AskedExtras | null,
+  requested: RequestedExtras | null,
 ): (name: string) => OtherRun | null {
   return (name) => {
     const run = catalog.findRun(name, deployment?.provider.settings.name ?? "");

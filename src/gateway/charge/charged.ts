@@ -2,14 +2,14 @@ import { assert } from "../../base/assert.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import { isAbandoned, settleAbandoned } from "./abandoned.ts";
-import type { Bill } from "./bill.ts";
+import type { CostMeter } from "./cost-meter";
 import { holdFor, type WantedHold } from "./hold.ts";
 import { reserveTokens } from "./reserve-tokens.ts";
 
 /**
  * The frame around money, for every route that charges: take tokens of the minute, hold, run, settle or release, exactly once.
  *
- * `run` is given the bill and reads from its answer what was used. It either settles the bill before it returns or, for
+ * `run` gets the cost meter and reads from its answer what was used. It either settles the meter before it returns or, for
  * a stream, leaves it to the pump of the exchange, which settles it when the stream ends. If `run` throws, nothing is
  * charged, unless the client has disconnected from a call that the provider may bill (abandoned.ts). What nobody has settled by the end of the exchange is released there (end-exchange.ts).
  */
@@ -17,20 +17,20 @@ export async function charged<Answer>(
   gateway: Gateway,
   exchange: Exchange,
   wanted: WantedHold,
-  run: (bill: Bill) => Promise<Answer>,
+  run: (meter: CostMeter) => Promise<Answer>,
 ): Promise<Answer> {
   assert(exchange.hold === null, "an exchange has one hold");
   await reserveTokens(gateway, exchange, wanted);
-  const bill = await holdFor(gateway, exchange, wanted);
+  const meter = await holdFor(gateway, exchange, wanted);
   try {
-    const answer = await run(bill);
-    assert(!bill.isOpen || exchange.pump !== null, "an answer leaves unpaid");
+    const answer = await run(meter);
+    assert(!meter.isOpen || exchange.pump !== null, "an answer leaves unpaid");
     return answer;
   } catch (error) {
     try {
-      if (bill.isOpen && isAbandoned(exchange)) await settleAbandoned(gateway, bill, wanted);
+      if (meter.isOpen && isAbandoned(exchange)) await settleAbandoned(gateway, meter, wanted);
     } finally {
-      bill.release();
+      meter.release();
     }
     throw error;
   }

@@ -49,11 +49,11 @@ export class DestinationPrices {
   /** For a modality that has no price of its own, as JSON. */
   demandModality(modality: string): void {
     if (this.allows("modalities") || this.#have(this.#deployments, () => undefined)) return;
-    throw this.refusal("modalities", "modalities", `includes ${modality}`, "has no price for");
+    throw this.rejection("modalities", "modalities", `includes ${modality}`, "has no price for");
   }
 
   /** For what only the operator may allow, by its name. */
-  refusal(path: string, name: string, why: string, lack = "does not allow"): GatewayError {
+  rejection(path: string, name: string, why: string, lack = "does not allow"): GatewayError {
     const { id } = this.destination.model;
     return invalidRequest(
       `\`${path}\` ${why}, which model "${id}" ${lack}. Remove it, or ask the operator to set \`allow = ["${name}"]\`.`,

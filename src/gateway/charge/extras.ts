@@ -11,10 +11,10 @@ import {
 import { type HostedToolName, hostedToolNames, type ToolCalls } from "../../base/usage/hosted-tools.ts";
 import { ownTierPrice } from "../../catalog/price.ts";
 import type { Price } from "../../config/settings.ts";
-import type { Withheld } from "./asked-tools.ts";
+import type { UnpricedTools } from "./requested-tools";
 
-/** What a request asks for that costs more than its tokens at the list price. */
-export interface AskedExtras {
+/** The part of a request that costs more than its tokens at the list price. */
+export interface RequestedExtras {
   /** What the hold has to cover; audio tokens are 1 where there may be any. */
   readonly most: ExtraUsage;
   /** What a metered request is charged for, unless the provider reports another amount; missing for nothing. */
@@ -29,7 +29,7 @@ export interface AskedExtras {
   readonly mayRepeat: boolean;
   /** What is held for beside the answer. */
   readonly rounds: readonly HeldRound[];
-  readonly withheld: Withheld;
+  readonly unpricedTools: UnpricedTools;
 }
 
 /** A run of a model beside the answer: it reads what the answer's own run reads. */
@@ -53,7 +53,7 @@ const noTiers: Tiers = {};
  * A tier whose field was dropped on the way is not asked for: no price follows from what the provider has not seen.
  */
 export function usedExtras(
-  asked: AskedExtras | null,
+  asked: RequestedExtras | null,
   dropped: readonly string[],
   price: Price | null,
   reported: ReportedExtras | null,
@@ -61,8 +61,8 @@ export function usedExtras(
   if (asked === null && (reported === null || reported === nothingReported)) return null;
   const sent = asked === null ? noTiers : without(dropped, asked.tiers);
   const tiers = usedTiers(sent, reported?.tiers ?? noTiers, price);
-  const believed = believedCalls(reported?.calls ?? noCalls, asked?.most.calls ?? noCalls);
-  const calls = withLeast(believed, asked?.least ?? noCalls);
+  const believed = plausibleCalls(reported?.calls ?? noCalls, asked?.most.calls ?? noCalls);
+  const calls = withMinimum(believed, asked?.least ?? noCalls);
   const { audioInputTokens = 0, audioOutputTokens = 0 } = reported ?? {};
   const metered = meteredExtras(reported ?? nothingReported, asked);
   const isNothing = tiers.length === 0 && calls === noCalls && audioInputTokens + audioOutputTokens === 0;
@@ -77,7 +77,7 @@ function areWithin(reported: Quantities = {}, believed: Quantities = {}): boolea
 }
 
 /** What only metered routes report; null for nothing. */
-function meteredExtras(reported: ReportedExtras, asked: AskedExtras | null): Partial<ExtraUsage> | null {
+function meteredExtras(reported: ReportedExtras, asked: RequestedExtras | null): Partial<ExtraUsage> | null {
   const { imageInputTokens, imageOutputTokens, units = asked?.units } = reported;
   if (imageInputTokens === undefined && imageOutputTokens === undefined && units === undefined) return null;
   return {
@@ -85,18 +85,18 @@ function meteredExtras(reported: ReportedExtras, asked: AskedExtras | null): Par
     ...(imageOutputTokens === undefined ? {} : { imageOutputTokens }),
     ...(units === undefined
       ? {}
-      : { units: believedUnits({ ...asked?.units, ...units }, asked?.most.units ?? {}, asked?.unitBounds) }),
+      : { units: plausibleUnits({ ...asked?.units, ...units }, asked?.most.units ?? {}, asked?.unitBounds) }),
   };
 }
 
-/** As with calls, a count that cannot be is at most what the request bounds it to, or what the hold allowed for. */
-function believedUnits(reported: Quantities, held: Quantities, bounds: Quantities = {}): Quantities {
+/** An implausible count is clamped to what the request limits it to, or to what the hold allowed for. */
+function plausibleUnits(reported: Quantities, held: Quantities, bounds: Quantities = {}): Quantities {
   return Object.fromEntries(
     Object.entries(reported).map(([name, amount]) => {
       const { [name]: bound } = bounds;
       if (bound !== undefined) return [name, Math.min(amount, bound)];
       const most = held[name] ?? 0;
-      return [name, amount > Math.max(mostCalls, most) ? most : amount];
+      return [name, amount > Math.max(maxCalls, most) ? most : amount];
     }),
   );
 }
@@ -125,20 +125,20 @@ function isPriced(tier: string, price: Price | null): boolean {
   return price !== null && ownTierPrice(price, tier) !== undefined;
 }
 
-/** No request has a provider run one of its tools so often. */
-const mostCalls = 10_000;
+/** No request makes a provider run one of its tools more often. */
+const maxCalls = 10_000;
 
-/** A count that cannot be is at most what the hold allowed for, as it is with tokens. */
-function believedCalls(reported: ToolCalls, held: ToolCalls): ToolCalls {
-  if (hostedToolNames.every((name) => (reported[name] ?? 0) <= mostCalls)) return reported;
+/** An implausible count is clamped to what the hold allowed for, as tokens are. */
+function plausibleCalls(reported: ToolCalls, held: ToolCalls): ToolCalls {
+  if (hostedToolNames.every((name) => (reported[name] ?? 0) <= maxCalls)) return reported;
   const believed: { [Name in HostedToolName]?: number } = { ...reported };
   for (const name of hostedToolNames) {
-    if ((reported[name] ?? 0) > mostCalls) believed[name] = held[name] ?? 0;
+    if ((reported[name] ?? 0) > maxCalls) believed[name] = held[name] ?? 0;
   }
   return believed;
 }
 
-function withLeast(calls: ToolCalls, least: ToolCalls): ToolCalls {
+function withMinimum(calls: ToolCalls, least: ToolCalls): ToolCalls {
   if (least.web_search === undefined) return calls;
   return { ...calls, web_search: Math.max(calls.web_search ?? 0, least.web_search) };
 }

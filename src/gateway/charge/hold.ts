@@ -7,8 +7,8 @@ import { TooLittle } from "../../ledger/hold-errors.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
-import { Bill, type LocalCounts } from "./bill.ts";
-import type { AskedExtras } from "./extras.ts";
+import { CostMeter, type LocalCounts } from "./cost-meter";
+import type { RequestedExtras } from "./extras.ts";
 
 /** Who pays for a call, and what it may use at most. */
 export interface WantedHold {
@@ -17,7 +17,7 @@ export interface WantedHold {
   /** The alias that the client named the model by; null if it was the model's id. */
   readonly requestedModel: string | null;
   /** What the request asks for that costs more than its tokens; null for nothing. */
-  readonly extras: AskedExtras | null;
+  readonly extras: RequestedExtras | null;
   /** The input is an upper bound. */
   readonly atMost: HoldTokens;
   /** The input as it is estimated, and the most output: for limits of tokens per minute, which are corrected afterwards. */
@@ -40,7 +40,7 @@ const manyInFlight = 16;
  * but not reject it: where it does not fit, the input is counted, and the count decides. The same where it fits and is much of what is left,
  * so that requests in flight do not keep each other out.
  */
-export async function holdFor(gateway: Gateway, exchange: Exchange, wanted: WantedHold): Promise<Bill> {
+export async function holdFor(gateway: Gateway, exchange: Exchange, wanted: WantedHold): Promise<CostMeter> {
   const { accounts, tokens } = gateway;
   let held = wanted.atMost;
   let hold: Hold;
@@ -64,7 +64,7 @@ export async function holdFor(gateway: Gateway, exchange: Exchange, wanted: Want
   exchange.hold = hold;
   const { microUsdPerCredit } = exchange.configured.settings;
   const { key, extras: requestedExtras } = wanted;
-  return new Bill({ terms: gateway, microUsdPerCredit, exchange, key, hold, held, requestedExtras });
+  return new CostMeter({ terms: gateway, microUsdPerCredit, exchange, key, hold, held, requestedExtras });
 }
 
 /** Only if the input is a good part of the hold, because a count lowers nothing else. */

@@ -43,7 +43,7 @@ export interface ContinuedRequest extends Omit<ReadRequest, "request"> {
 }
 
 /** What a request asks of its conversation. */
-interface Asked extends WantedConversation {
+interface AskedTurn extends WantedConversation {
   readonly kind: RequestKind;
 }
 
@@ -77,8 +77,8 @@ function askedOf(
   { exchange }: AdmittedCall,
   request: ClientRequest,
   kind: RequestKind,
-  reserve: Asked["reserve"],
-): Asked {
+  reserve: AskedTurn["reserve"],
+): AskedTurn {
   const { settings } = exchange.configured;
   const { truncated } = request;
   const parentId = parentOf(truncated);
@@ -107,7 +107,10 @@ function parentIn(parentId: string | null, conversationId: string | null, settin
   return { naming: "conversation", id: conversationId };
 }
 
-function needsRewrite(request: ClientRequest, { summaryForm, parent, isKept, references }: Asked): boolean {
+function needsRewrite(
+  request: ClientRequest,
+  { summaryForm, parent, isKept, references }: AskedTurn,
+): boolean {
   if (summaryForm !== null || (isKept && (parent !== null || references.length > 0))) return true;
   return hasMintedItem(request) || mayHaveSeal(request.bytes);
 }
@@ -134,7 +137,7 @@ function keepingOf(
 async function rewritten(
   admitted: AdmittedCall,
   request: ClientRequest,
-  asked: Asked,
+  asked: AskedTurn,
 ): Promise<ContinuedRequest> {
   const replay = await claimEarly(admitted, request);
   if (replay !== null) return { turn: noTurn, body: null, replay };
@@ -154,7 +157,7 @@ async function rewritten(
 async function compacted(
   admitted: AdmittedCall,
   request: ClientRequest,
-  asked: Asked,
+  asked: AskedTurn,
   form: Compaction["form"],
   found: FoundConversation,
 ): Promise<ContinuedRequest> {
@@ -184,7 +187,7 @@ async function compacted(
 }
 
 /** Whether the gateway has all that the turn belongs to. */
-function canBeKept({ isKept }: Asked, { conversation, input }: FoundConversation): boolean {
+function canBeKept({ isKept }: AskedTurn, { conversation, input }: FoundConversation): boolean {
   return isKept && conversation.isWhole && !input.some(isReference);
 }
 
@@ -192,7 +195,7 @@ function canBeKept({ isKept }: Asked, { conversation, input }: FoundConversation
 function rebuiltBody(
   exchange: Exchange,
   { bytes }: ClientRequest,
-  { kind, parent }: Asked,
+  { kind, parent }: AskedTurn,
   { sent, conversation, paths }: FoundConversation,
 ): ContinuedBody | null {
   const { items, isWhole, naming } = conversation;

@@ -32,7 +32,7 @@ const lengthBytes = 4;
 const frameBytes = 2 * lengthBytes;
 const fixedBytes = 1 + lengthBytes;
 
-/** Of items, which are written again whenever the conversation changes; what is longer goes to the parts. */
+/** The most bytes of items in the end, which is written again whenever the conversation changes. Longer ones go to the parts. */
 const maxEndBytes = 32 * 1024;
 
 const nothing: ConversationLayout = { recording: null, frames: [], ahead: [] };

@@ -55,13 +55,13 @@ function cannotBeAskedFor(path: string): GatewayError {
 }
 
 /** As OpenAI does: no id comes twice, and the output of a tool comes after its call. */
-export function refuseUnfit(known: readonly TurnItem[], added: readonly TurnItem[]): void {
+export function rejectUnfit(known: readonly TurnItem[], added: readonly TurnItem[]): void {
   const ids = new Set<string | null>(known.map(({ id }) => id));
   const calls = new KnownCalls(known);
   for (const [place, item] of added.entries()) {
     const path = `items[${place}]`;
     if (item.id !== null && ids.has(item.id)) throw isThere(`${path}.id`, item.id);
-    calls.refuseOrphan(item, path);
+    calls.rejectOrphan(item, path);
     ids.add(item.id);
     calls.add(item);
   }

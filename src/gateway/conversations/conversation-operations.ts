@@ -16,7 +16,7 @@ import { jsonHeaders } from "../answer/answering.ts";
 import { commonHeaders } from "../headers.ts";
 import { keptOperations, type ServedOperation } from "../served-operation.ts";
 import { planConversation } from "./conversation-body.ts";
-import { type ConversationCall, readChange, refuseUnfit } from "./conversation-change.ts";
+import { type ConversationCall, readChange, rejectUnfit } from "./conversation-change.ts";
 import { lockConversation, noSuchConversation } from "./conversation-lock.ts";
 import { identified } from "./item-ids.ts";
 import { itemList, listItems, listPage, listQuery, segmentOf, showItem } from "./item-list.ts";
@@ -93,8 +93,8 @@ async function createConversation(call: ConversationCall): Promise<Response> {
   const id = newConversationId();
   const createdAt = Math.floor(call.admitted.exchange.atMs / 1000);
   const head = headOf({ id, object: "conversation", created_at: createdAt, metadata });
-  refuseUnfit([], added);
-  refuseLong(added, call.settings);
+  rejectUnfit([], added);
+  rejectLong(added, call.settings);
   const created = { id, no: null, head, items: added };
   await change(call, created);
   return shown(call, created);
@@ -124,9 +124,9 @@ async function deleteConversation(call: ConversationCall): Promise<Response> {
 async function createItems(call: ConversationCall): Promise<Response> {
   const { items: added } = await readChange(call, "conversation_items");
   const found = await findToChange(call, sizeOf(added));
-  refuseUnfit(found.input, added);
+  rejectUnfit(found.input, added);
   const all = identified([...found.input, ...added]);
-  refuseLong(all, call.settings);
+  rejectLong(all, call.settings);
   await change(call, { ...found, items: all });
   return listItems(call.admitted, all.slice(found.input.length));
 }
@@ -191,7 +191,7 @@ function itemIn({ id, input }: KeptTurn, call: ConversationCall): TurnItem {
 async function findToChange(call: ConversationCall, writtenBytes: number): Promise<KeptTurn> {
   const { conversationWrites } = call.admitted.gateway;
   // What is written is known when it is read, and to read it only to refuse the change would delay others as much.
-  refuseOften(conversationWrites.secondsUntil(call.keyId, writtenBytes));
+  rejectOften(conversationWrites.secondsUntil(call.keyId, writtenBytes));
   await lock(call);
   return find(call);
 }
@@ -204,17 +204,17 @@ async function lock({ admitted: call }: ConversationCall): Promise<void> {
 
 async function change(call: ConversationCall, conversation: ChangedConversation): Promise<void> {
   const { turns, conversationWrites } = call.admitted.gateway;
-  refuseOften(conversationWrites.wait(call.keyId, planConversation(conversation).bytes));
+  rejectOften(conversationWrites.wait(call.keyId, planConversation(conversation).bytes));
   await turns.changeConversation(call, conversation);
 }
 
-function refuseOften(retryAfterSeconds: number): void {
+function rejectOften(retryAfterSeconds: number): void {
   if (retryAfterSeconds === 0) return;
   const message = `Too many bytes of conversations were written with this key lately. Retry in ${retryAfterSeconds} s, or use smaller conversations.`;
   throw new GatewayError("rate_limit_exceeded", message, { retryAfterSeconds });
 }
 
-function refuseLong(items: readonly TurnItem[], settings: Settings): void {
+function rejectLong(items: readonly TurnItem[], settings: Settings): void {
   const [maxBytes, maxItems] = [conversationBytes(settings), settings.server.maxListItems];
   if (sizeOf(items) <= maxBytes && items.length <= maxItems) return;
   const message = `A conversation has at most ${maxItems} items, and ${maxBytes} bytes of them. Delete some, or begin a new one.`;

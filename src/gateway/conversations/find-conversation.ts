@@ -126,7 +126,7 @@ export function newItems(
     if (chain.length === 0) return [meant];
     if (isReference(meant)) throw noSuchItem(`input[${index}].id`, meant.id);
     if (calls.repeats(meant)) return [];
-    calls.refuseOrphan(meant, `input[${index}]`);
+    calls.rejectOrphan(meant, `input[${index}]`);
     calls.add(meant);
     return [meant];
   });

@@ -13,7 +13,7 @@ const timeChars = 8;
 const placeChars = 6;
 const groupChars = 16;
 
-/** Of a turn with more items that have ids of their own, the newest can be found. */
+/** The most items with their own ids that can be found of one turn: the newest. */
 const maxListed = 2000;
 
 const usualResponseId = /^resp_([0-9a-zA-Z]{1,64})$/;

@@ -32,7 +32,7 @@ export class KnownCalls {
   }
 
   /** Throws for the output of a tool that none of them has called. */
-  refuseOrphan({ type, callId }: TurnItem, path: string): void {
+  rejectOrphan({ type, callId }: TurnItem, path: string): void {
     const answered = answeredCalls[type];
     if (answered === undefined || this.#counts.has(`${answered} ${callId}`)) return;
     const message = `No tool call found for ${JSON.stringify(callId)}: an output needs the call that it answers before it.`;

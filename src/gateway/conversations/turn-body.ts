@@ -67,7 +67,7 @@ export interface ChangedConversation {
 /** A request that can be stored as it came. */
 export interface VerbatimRequest {
   readonly bytes: Uint8Array;
-  /** Of the items of its input that have one. */
+  /** The ids of the input items that have one. */
   readonly itemIds: readonly string[];
   /** Some of its items have no id. */
   readonly hasUnnamed: boolean;
@@ -143,7 +143,7 @@ interface Index {
   readonly output: readonly (IndexEntry | EarlierEntry)[];
 }
 
-/** Of a turn that is stored verbatim: the length of its request. Its response is the rest. */
+/** The length of the request of a turn that is stored verbatim. Its response is the rest. */
 interface VerbatimIndex extends Pick<Index, "group"> {
   readonly request: number;
 }

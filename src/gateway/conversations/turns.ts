@@ -148,7 +148,7 @@ export class Turns {
     await this.#store.recordTurn(record);
   }
 
-  /** Those of these items that are there for this key, by their ids; the newest of each id. */
+  /** The items with these ids that the key has; the newest of each id. */
   async findItems(
     { keyId, settings, reserve }: TurnReader,
     ids: readonly string[],
@@ -223,7 +223,7 @@ export class Turns {
     return [...before, turn];
   }
 
-  /** The same for a short turn that continues nothing; null if it has to be split. */
+  /** Records a short turn that continues nothing; null if it has to be split. */
   recordVerbatim(facts: VerbatimFacts, settings: Settings): TurnRecord | null {
     return verbatimTurn(facts, settings, this.#keyBytes(facts.keyId, settings), this.#nowMs());
   }

@@ -12,11 +12,11 @@ import type { Piece } from "../answer/stream-relayer.ts";
 import { largeBodyBytes } from "../body-worker/is-large.ts";
 import { lengthOf } from "../body-worker/join-shared.ts";
 import { largeBodyPacer } from "../body-worker/large-body-pacer.ts";
-import type { Evidence } from "../charge/bill.ts";
+import type { Evidence } from "../charge/cost-meter";
 import { Produced } from "../charge/produced.ts";
 import { recordContent, wholeBodyOf } from "../content.ts";
 import { addCostHeaders, addHeaders, addMissingHeaders, commonHeaders } from "../headers.ts";
-import { type Answered, askForParts, type BegunCall, wholeOf } from "./ask.ts";
+import { type AnsweredParts, askForParts, type BegunCall, wholeOf } from "./ask.ts";
 import { countInput } from "./count-input.ts";
 import { isAboveInputs } from "./destination.ts";
 import type { HeldMeteredCall } from "./plan.ts";
@@ -36,36 +36,37 @@ export async function answerWhole(asking: HeldMeteredCall, begun: BegunCall): Pr
   return deliver(asking, await wholeOf(begun, asking.request.truncated));
 }
 
-async function deliver(asking: HeldMeteredCall, answered: Answered): Promise<Response> {
+async function deliver(asking: HeldMeteredCall, answered: AnsweredParts): Promise<Response> {
   const { exchange } = asking.call;
   exchange.answeredBy(answered.opened);
   exchange.dropped = answered.dropped;
   const found = await (answered.failure === null
     ? readAnswers(asking, answered).catch((error) => chargeParts(asking, answered, error))
     : chargeParts(asking, answered, answered.failure));
-  if (exchange.hasClientLeft && !exchange.outlivesClient && exchange.claim === null) throw clientLeft();
-  asking.bill.noteExtras(found.extras);
+  if (exchange.hasClientDisconnected && !exchange.outlivesClient && exchange.claim === null)
+    throw clientDisconnected();
+  asking.meter.noteExtras(found.extras);
   const evidence = evidenceOf(asking, found, () => [asking.request.body]);
-  const estimated = await asking.bill.estimated(evidence);
+  const estimated = await asking.meter.estimated(evidence);
   const body = found.bodyWith(estimated ?? found.usage ?? noUsage);
   await settle(asking, evidence, body, contentHeaders(asking, answered));
   if (lengthOf(body) >= largeBodyBytes) await largeBodyPacer.turn();
   // It is charged, and kept for a retry with the same idempotency key.
-  if (exchange.hasClientLeft && exchange.outlivesClient) throw clientLeft();
+  if (exchange.hasClientDisconnected && exchange.outlivesClient) throw clientDisconnected();
   return respond(asking, answered, body);
 }
 
-function clientLeft(): GatewayError {
-  return new GatewayError("invalid_request", "The client left before its answer came.");
+function clientDisconnected(): GatewayError {
+  return new GatewayError("invalid_request", "The client disconnected before the response.");
 }
 
 /** A provider that fails and says what it has used is paid for it. Rejects with the failure. */
 export async function chargeFailure(asking: HeldMeteredCall, error: unknown): Promise<never> {
-  const { bill } = asking;
+  const { meter } = asking;
   if (isBilled(error)) {
-    bill.noteExtras(error.extras);
+    meter.noteExtras(error.extras);
     const evidence = evidenceOf(asking, { usage: error.usage ?? noUsage }, () => []);
-    await bill.settle("failed", evidence, error.status, null, error);
+    await meter.settle("failed", evidence, error.status, null, error);
   }
   throw error;
 }
@@ -74,15 +75,15 @@ export async function chargeFailure(asking: HeldMeteredCall, error: unknown): Pr
  * One part has failed, or its answer makes no sense, so the client gets no answer. The others are charged: their providers have been
  * asked, and bill them. Rejects with the failure.
  */
-async function chargeParts(asking: HeldMeteredCall, answered: Answered, cause: unknown): Promise<never> {
-  const { bill } = asking;
+async function chargeParts(asking: HeldMeteredCall, answered: AnsweredParts, cause: unknown): Promise<never> {
+  const { meter } = asking;
   const readable = await readableParts(asking, answered);
   if (readable.parts.length === 0) throw cause;
   const error = failureOf(cause);
   const found = await readAnswers(asking, readable);
   const units = { ...certainOf(asking, readable.parts), ...found.extras.units };
-  bill.noteExtras({ ...found.extras, units });
-  await bill.settle(
+  meter.noteExtras({ ...found.extras, units });
+  await meter.settle(
     "failed",
     evidenceOf(asking, found, () => readable.parts),
     error.status,
@@ -97,8 +98,8 @@ function failureOf(cause: unknown): GatewayError {
   return new GatewayError("upstream_error", "The provider failed with a part of the request.", { cause });
 }
 
-/** Those that make sense. Reading one takes a millisecond or less, so as many share a turn of the event loop as it allows for. */
-async function readableParts(asking: HeldMeteredCall, answered: Answered): Promise<Answered> {
+/** The parts whose answers can be read. Reading one takes up to a millisecond, so the pacer decides how many share an iteration of the event loop. */
+async function readableParts(asking: HeldMeteredCall, answered: AnsweredParts): Promise<AnsweredParts> {
   const isReadable: boolean[] = [];
   for (const answer of answered.answers) {
     await streamPacer.turn();
@@ -152,28 +153,31 @@ async function settle(
   body: readonly Piece[],
   headers: Readonly<Record<string, string>>,
 ): Promise<void> {
-  const { call, bill } = asking;
+  const { call, meter } = asking;
   const { gateway, exchange } = call;
   exchange.sawFirstByte();
   const { claim } = exchange;
   const stored = claim && (await recordWhole(gateway, exchange, claim, body, headers));
-  const isCancelled = exchange.hasClientLeft && exchange.outlivesClient;
-  await bill.settle(isCancelled ? "cancelled" : "completed", evidence, 200, stored);
+  const isCancelled = exchange.hasClientDisconnected && exchange.outlivesClient;
+  await meter.settle(isCancelled ? "cancelled" : "completed", evidence, 200, stored);
 }
 
 /** Sound and plain text are of the type that the provider says. */
-function contentHeaders({ route }: HeldMeteredCall, { answers }: Answered): Readonly<Record<string, string>> {
+function contentHeaders(
+  { route }: HeldMeteredCall,
+  { answers }: AnsweredParts,
+): Readonly<Record<string, string>> {
   const type = route.answersAnyType === true ? (answers[0]?.contentType ?? null) : null;
   return type === null ? jsonHeaders : { "content-type": type };
 }
 
-function respond(asking: HeldMeteredCall, answered: Answered, body: readonly Piece[]): Response {
-  const { call, request, bill } = asking;
+function respond(asking: HeldMeteredCall, answered: AnsweredParts, body: readonly Piece[]): Response {
+  const { call, request, meter } = asking;
   const { exchange } = call;
   const headers = commonHeaders(exchange);
   addMissingHeaders(headers, answered.opened.headers);
   addHeaders(headers, contentHeaders(asking, answered));
-  addCostHeaders(headers, bill, bill.shown);
+  addCostHeaders(headers, meter, meter.shown);
   recordContent(exchange, body, wholeBodyOf(exchange, headers["content-type"] ?? ""));
   releaseBytes(request.bytes);
   return bodyResponse(exchange, body, { headers });

@@ -11,13 +11,13 @@ import { joinShared } from "../body-worker/join-shared.ts";
 import { MeteredCall, type MeteredCallParts } from "./metered-call.ts";
 
 /** Calls of one request at the same time. */
-const mostAtOnce = 8;
+const maxParallelCalls = 8;
 
-/** Of the answers to one request; as much as 2,048 vectors of 3,072 numbers have. */
-const mostPartsBytes = 2 * maxWholeBytes;
+/** The most bytes of all answers to one request: 2,048 vectors of 3,072 numbers fit. */
+const maxPartsBytes = 2 * maxWholeBytes;
 
 /** What providers have answered to the parts of a request. */
-export interface Answered {
+export interface AnsweredParts {
   readonly opened: OpenedCall;
   readonly chosen: ChosenFormat;
   readonly dropped: readonly string[];
@@ -50,7 +50,10 @@ export async function openCall(
  * a few at a time. After a failure none is begun, and those under way run to their end, since they are billed. Rejects if the
  * first one fails.
  */
-export async function askForParts(parts: MeteredCallParts, bodies: readonly JsonObject[]): Promise<Answered> {
+export async function askForParts(
+  parts: MeteredCallParts,
+  bodies: readonly JsonObject[],
+): Promise<AnsweredParts> {
   const inputsIn = (place: number) => parts.route.countInputs?.(bodies[place] ?? {}) ?? null;
   const first = await openCall(parts, bodies.length === 1 ? null : (bodies[0] ?? null), null);
   const answers: (MeteredAnswer | undefined)[] = [
@@ -67,13 +70,13 @@ export async function askForParts(parts: MeteredCallParts, bodies: readonly Json
         const answer = await readAnswer(opened, inputsIn(place), true);
         answers[place] = answer;
         bytes += answer.bytes.length;
-        if (bytes > mostPartsBytes) throw tooLarge();
+        if (bytes > maxPartsBytes) throw tooLarge();
       } catch (error) {
         failure ??= error;
       }
     }
   };
-  await Promise.all(Array.from({ length: Math.min(mostAtOnce, bodies.length - 1) }, work));
+  await Promise.all(Array.from({ length: Math.min(maxParallelCalls, bodies.length - 1) }, work));
   const answered = answers.flatMap((answer, place) =>
     answer === undefined ? [] : [{ answer, part: bodies[place] ?? {} }],
   );
@@ -86,7 +89,7 @@ export async function askForParts(parts: MeteredCallParts, bodies: readonly Json
 }
 
 /** A whole answer to one call. */
-export async function wholeOf(begun: BegunCall, body: JsonObject): Promise<Answered> {
+export async function wholeOf(begun: BegunCall, body: JsonObject): Promise<AnsweredParts> {
   const { call, opened } = begun;
   const answer = await (call.streamsAnyType && opened.streaming
     ? readBytes(opened)
@@ -94,7 +97,7 @@ export async function wholeOf(begun: BegunCall, body: JsonObject): Promise<Answe
   return { ...factsOf(begun), answers: [answer], parts: [body], failure: null };
 }
 
-function factsOf({ call, opened }: BegunCall): Pick<Answered, "opened" | "chosen" | "dropped"> {
+function factsOf({ call, opened }: BegunCall): Pick<AnsweredParts, "opened" | "chosen" | "dropped"> {
   const { chosen, dropped } = call;
   assert(chosen !== null, "a provider has answered without an attempt");
   return { opened, chosen, dropped: [...dropped] };

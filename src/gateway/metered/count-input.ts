@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../base/json.ts";
-import { mostWrittenBytes } from "./destination.ts";
+import { maxWrittenBytes } from "./destination.ts";
 import type { MeteredCallParts } from "./metered-call.ts";
 import type { MeteredPricing } from "./pricing.ts";
 
@@ -23,14 +23,14 @@ export async function countInput(
     const hasMessages = Array.isArray(request.truncated["messages"]);
     return hasMessages ? Math.max(usualInput, await tokens.request(request.bytes)) : usualInput;
   }
-  if (request.bytes.length <= mostWrittenBytes) return tokens.text(bodies().flatMap((body) => texts(body)));
+  if (request.bytes.length <= maxWrittenBytes) return tokens.text(bodies().flatMap((body) => texts(body)));
   return Math.max(await tokens.request(request.bytes), Math.ceil(request.bytes.length / usualBytesPerToken));
 }
 
 /** The most that a count of the whole request may find, for its hold. */
 export async function countAtMost({ call, route, request, demand }: CountedCall): Promise<number> {
   const { texts } = route;
-  const isLong = request.bytes.length > mostWrittenBytes;
+  const isLong = request.bytes.length > maxWrittenBytes;
   if (texts === undefined || !demand.canBeCounted || isLong) return demand.input;
   return call.gateway.tokens.of(call.keyId).text([...texts(request.body)], true);
 }

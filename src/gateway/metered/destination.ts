@@ -14,7 +14,7 @@ export interface MeteredDestination {
 }
 
 /** A body of more bytes takes too long to be parsed and written anew beside others. */
-export const mostWrittenBytes = 4 * 1024 * 1024;
+export const maxWrittenBytes = 4 * 1024 * 1024;
 
 /**
  * How each of the deployments is asked that may answer. Throws if the vendor of one has no such route, or needs another body in
@@ -47,7 +47,7 @@ export function isAboveInputs(
 
 /** For a request that has to be written anew. */
 export function rejectOverWritten(bytes: number): void {
-  if (bytes <= mostWrittenBytes) return;
+  if (bytes <= maxWrittenBytes) return;
   throw invalidRequest("The request is too large for this model's provider; send less at a time.");
 }
 

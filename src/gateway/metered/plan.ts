@@ -1,7 +1,7 @@
 import type { MeteredRouteName } from "../../dialects/metered/registry.ts";
 import type { RequestedForm } from "../../dialects/metered/route.ts";
 import type { Deployment } from "../../upstream/upstream.ts";
-import type { Bill } from "../charge/bill.ts";
+import type { CostMeter } from "../charge/cost-meter";
 import type { WantedHold } from "../charge/hold.ts";
 import type { HoldPlan } from "../lifecycle.ts";
 import type { RoutedCall } from "../stages.ts";
@@ -22,7 +22,7 @@ export interface MeteredPlan extends HoldPlan, MeteredCallParts, MeteredPricing 
 
 /** A metered request with its hold. */
 export interface HeldMeteredCall extends MeteredPlan {
-  readonly bill: Bill;
+  readonly meter: CostMeter;
 }
 
 export function meteredPlan(

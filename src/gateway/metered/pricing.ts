@@ -13,9 +13,9 @@ import type {
   RouteBody,
 } from "../../dialects/metered/route.ts";
 import type { KeyRecord } from "../../store/store.ts";
-import { askedExtras } from "../charge/asked-extras.ts";
-import { nothingWithheld } from "../charge/asked-tools.ts";
-import type { AskedExtras } from "../charge/extras.ts";
+import type { RequestedExtras } from "../charge/extras.ts";
+import { requestExtras } from "../charge/requested-extras";
+import { noUnpricedTools } from "../charge/requested-tools";
 import { rewritten } from "../request/read-request.ts";
 import type { ClientRequest } from "../request/request.ts";
 import type { RoutedCall } from "../stages.ts";
@@ -34,7 +34,7 @@ export interface MeteredPricing {
   /** Input tokens of an ordinary text of this size. */
   readonly usualInput: number;
   /** What costs more than tokens. */
-  readonly extras: AskedExtras;
+  readonly extras: RequestedExtras;
   /** The demand of a part of the request. */
   demandOf(part: RouteBody): MeteredDemand;
   /** The demand at a deployment that is charged by these names. */
@@ -74,7 +74,7 @@ export async function priceMetered(
   const usual = { estimatedInput: estimatedInput.tokens, estimateText };
   const usualInput = Math.max(...prices.map((priced) => demandAt(request, priced, usual).input));
   rejectUncounted(key, model, route, demand);
-  const extras = askedFor(demand, askedExtras(withoutOwnFields(request, route), call));
+  const extras = askedFor(demand, requestExtras(withoutOwnFields(request, route), call));
   return { request, files, maxInputs, estimatedInput, demand, usualInput, extras, demandOf, demandAt };
 }
 
@@ -120,20 +120,20 @@ function withoutOwnFields(
 /** An input of many texts may be above the model's window, as a request of several runs is. */
 function askedFor(
   { maxExtras, certain: units, bounds: unitBounds = {} }: MeteredDemand,
-  extras: AskedExtras | null,
-): AskedExtras {
+  extras: RequestedExtras | null,
+): RequestedExtras {
   const asked = extras ?? nothingAsked;
   const { tiers: _, ...metered } = maxExtras;
   return { ...asked, most: { ...asked.most, ...metered }, units, unitBounds, mayRepeat: true };
 }
 
-const nothingAsked: AskedExtras = {
+const nothingAsked: RequestedExtras = {
   most: { tiers: [], calls: noCalls, audioInputTokens: 0, audioOutputTokens: 0 },
   least: noCalls,
   tiers: {},
   mayRepeat: true,
   rounds: [],
-  withheld: nothingWithheld,
+  unpricedTools: noUnpricedTools,
 };
 
 /** One deployment may be charged by tokens, another by the minute. It is in tokens only if that is so at all of them. */

@@ -5,7 +5,7 @@ import type { MeteredAnswer, MeteredFormat, MeteredReading } from "../../dialect
 import type { Piece } from "../answer/stream-relayer.ts";
 import { isLargeBody, largeBodyBytes } from "../body-worker/is-large.ts";
 import { lengthOf } from "../body-worker/join-shared.ts";
-import type { Answered } from "./ask.ts";
+import type { AnsweredParts } from "./ask.ts";
 import type { MeteredPlan } from "./plan.ts";
 
 /** What was used, and the answer once its usage is known. */
@@ -16,7 +16,7 @@ export interface FoundAnswer extends Omit<MeteredReading, "written"> {
 /** Large answers are read on another thread, and so are many small ones that have to be written anew. */
 export async function readAnswers(
   { call, name, route, askedAt }: MeteredPlan,
-  { answers, chosen, opened }: Answered,
+  { answers, chosen, opened }: AnsweredParts,
 ): Promise<FoundAnswer> {
   const [answer] = answers;
   const asked = askedAt(opened.deployment);

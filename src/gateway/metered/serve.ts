@@ -4,7 +4,7 @@ import type { ModelSettings } from "../../config/settings.ts";
 import { type MeteredRouteName, meteredRoute } from "../../dialects/metered/registry.ts";
 import type { FormFields, MeteredRoute } from "../../dialects/metered/route.ts";
 import { pathOf } from "../../dialects/names/name-path.ts";
-import type { Bill } from "../charge/bill.ts";
+import type { CostMeter } from "../charge/cost-meter";
 import { beginContent } from "../content.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
@@ -91,9 +91,9 @@ class MeteredSteps implements ChargedSteps<void, MeteredPricing, MeteredPlan>, A
     return meteredPlan(call, this.#name, this.#route, this.#form, pricing);
   }
 
-  ask(plan: MeteredPlan, bill: Bill): Promise<Response> {
+  ask(plan: MeteredPlan, meter: CostMeter): Promise<Response> {
     const isStreamed = plan.call.exchange.stream || this.#route.relaysBytes === true;
-    return isStreamed ? streamMetered({ bill, ...plan }) : answerMetered({ bill, ...plan });
+    return isStreamed ? streamMetered({ meter, ...plan }) : answerMetered({ meter, ...plan });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

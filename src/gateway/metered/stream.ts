@@ -14,23 +14,23 @@ function isEventStream({ head }: OpenedCall): boolean {
 
 /** Sound leaves as it comes, with what it will cost. It is read to its end for a client that has left before it began. */
 function relayBytes(asking: HeldMeteredCall, begun: BegunCall): Response | Promise<Response> {
-  const { call, bill, request, estimatedInput } = asking;
+  const { call, meter, request, estimatedInput } = asking;
   const { exchange } = call;
   const { opened } = begun;
-  if (exchange.hasClientLeft) return answerWhole(asking, begun);
+  if (exchange.hasClientDisconnected) return answerWhole(asking, begun);
   exchange.answeredBy(opened);
-  bill.noteExtras(null);
+  meter.noteExtras(null);
   const headers: Record<string, string> = {};
-  addCostHeaders(headers, bill, bill.announced());
+  addCostHeaders(headers, meter, meter.announced());
   const type = opened.head?.get("content-type") ?? null;
   if (type !== null) headers["content-type"] = type;
   const generation = { request, estimatedInput };
-  return relayStream({ call, bill, opened, generation }, new BytesRelayer(), headers);
+  return relayStream({ call, meter, opened, generation }, new BytesRelayer(), headers);
 }
 
 /** Asks a provider for a stream, and relays its bytes. Its pump charges for it when it ends. */
 export async function streamMetered(asking: HeldMeteredCall): Promise<Response> {
-  const { call: routed, bill, route, request, estimatedInput } = asking;
+  const { call: routed, meter, route, request, estimatedInput } = asking;
   const { exchange, model } = routed;
   const begun = await openCall(asking, null, null).catch((error) => chargeFailure(asking, error));
   const { call, opened } = begun;
@@ -48,5 +48,5 @@ export async function streamMetered(asking: HeldMeteredCall): Promise<Response> 
     scanner: streams.createScanner(call.hidesUsage, asking.askedAt(opened.deployment)),
   });
   const generation = { request, estimatedInput };
-  return relayStream({ call: routed, bill, opened, generation }, relayer);
+  return relayStream({ call: routed, meter, opened, generation }, relayer);
 }

@@ -7,16 +7,16 @@ import { commonHeaders } from "../headers.ts";
 import type { AdmittedCall, Replay } from "../stages.ts";
 import { type ClientRequest, idempotencyKeyOf } from "./request.ts";
 
-export type Claimed = { readonly kind: "run"; readonly claim: Claim | null } | Replay;
+export type ClaimedKey = { readonly kind: "run"; readonly claim: Claim | null } | Replay;
 
-const nothingClaimed: Claimed = { kind: "run", claim: null };
+const nothingClaimed: ClaimedKey = { kind: "run", claim: null };
 
 /** Without an `Idempotency-Key` there is nothing to claim or await. An exchange claims once. */
 export function claimIdempotency(
   admitted: AdmittedCall,
   idempotencyKey: string | null,
   request: ClientRequest,
-): Promise<Claimed> | Claimed {
+): Promise<ClaimedKey> | ClaimedKey {
   if (idempotencyKey === null) return nothingClaimed;
   const { gateway, exchange } = admitted;
   if (exchange.claim !== null) return { kind: "run", claim: exchange.claim };

@@ -1,7 +1,7 @@
 import { msPerDay } from "../../base/clock.ts";
 
 /** Per key, day and kind of label: what a report can show, and a client cannot fill the memory with. */
-const defaultMost = 10_000;
+const defaultMax = 10_000;
 
 /** Which values of a key's labels are told apart in reports: the first so many of each UTC day. */
 export class LabelValues {
@@ -10,7 +10,7 @@ export class LabelValues {
   readonly #seen = new Map<string, Set<number>>();
   #day = 0;
 
-  constructor(most = defaultMost) {
+  constructor(most = defaultMax) {
     this.#most = most;
   }
 

@@ -13,7 +13,7 @@ import type { Configured } from "../configured.ts";
 export type Issuer = Pick<IssuedId, "provider" | "credential">;
 
 const keptForMs = 90 * msPerDay;
-const mostKept = 1_000_000;
+const maxKept = 1_000_000;
 const prunedAtOnce = 1000;
 const maxReferences = 1000;
 /** Vendors' ids have about fifty characters, those of nested gateways a few hundred. */
@@ -77,7 +77,7 @@ export class ProviderIdOwners {
   }
 
   /** Deletes expired ids, and the oldest beyond the limit, in small batches. */
-  async prune(keep = mostKept): Promise<void> {
+  async prune(keep = maxKept): Promise<void> {
     const beforeMs = Math.floor(this.#clock.wallMs()) - keptForMs;
     let gone: number;
     do gone = await this.#store.pruneIssuedIds({ beforeMs, keep, limit: prunedAtOnce });
@@ -96,7 +96,7 @@ export interface Continuation {
 }
 
 /** A request that may name stored resources, and where it may go. */
-export interface Continuing {
+export interface ContinuingRequest {
   readonly configured: Configured;
   readonly key: KeyRecord;
   readonly model: ModelSettings;
@@ -106,11 +106,11 @@ export interface Continuing {
 
 export function continuationOf(
   idOwners: ProviderIdOwners,
-  continuing: Continuing,
+  continuing: ContinuingRequest,
 ): Continuation | Promise<Continuation> {
   const { key, mentions } = continuing;
   const { references, addresses } = mentions;
-  if (addresses.length > 0) refuseOwnAddresses(continuing, addresses);
+  if (addresses.length > 0) rejectOwnAddresses(continuing, addresses);
   const lookedUp = references.length === 0 ? references : lookedUpOf(continuing, references);
   if (lookedUp.length === 0) return freshStart(key);
   return continuationAtIssuer(idOwners, continuing, lookedUp);
@@ -121,7 +121,7 @@ function freshStart({ scope }: KeyRecord): Continuation {
 }
 
 /** No answer contains such an address, so no key can own one. */
-function refuseOwnAddresses(continuing: Continuing, addresses: readonly Address[]): void {
+function rejectOwnAddresses(continuing: ContinuingRequest, addresses: readonly Address[]): void {
   const { providers } = continuing.configured.settings;
   const names = new Set(reachedBy(continuing).map(({ provider }) => provider));
   const reached = [...names].flatMap((name) => providers.get(name) ?? []);
@@ -131,7 +131,7 @@ function refuseOwnAddresses(continuing: Continuing, addresses: readonly Address[
 }
 
 /** References that a provider would look up. Ids that the gateway issued are unknown to every provider. */
-function lookedUpOf(continuing: Continuing, references: readonly Reference[]): readonly Reference[] {
+function lookedUpOf(continuing: ContinuingRequest, references: readonly Reference[]): readonly Reference[] {
   const isPassed = reachedBy(continuing).some(({ dialects }) => isSpoken(continuing.dialect, dialects));
   return references.filter(({ kind, id }) => {
     if (kind === "comparison") return isPassed && !isOwnId(id);
@@ -139,13 +139,13 @@ function lookedUpOf(continuing: Continuing, references: readonly Reference[]): r
   });
 }
 
-function reachedBy({ configured, key, model }: Continuing): readonly DeploymentSettings[] {
+function reachedBy({ configured, key, model }: ContinuingRequest): readonly DeploymentSettings[] {
   return configured.catalog.reached(model, key.scope);
 }
 
 async function continuationAtIssuer(
   idOwners: ProviderIdOwners,
-  continuing: Continuing,
+  continuing: ContinuingRequest,
   references: readonly Reference[],
 ): Promise<Continuation> {
   const { configured, key, model } = continuing;
@@ -175,7 +175,7 @@ export function noSuchResponse(): GatewayError {
   return notIssued("previous_response_id");
 }
 
-/** The same text for all of these, so that a client cannot find out which ids other keys have. */
+/** One text for unknown ids and ids of other keys, so that a client cannot find out which ids other keys have. */
 function notIssued(path: string): GatewayError {
   const message =
     path === "previous_response_id"

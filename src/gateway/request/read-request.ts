@@ -12,7 +12,7 @@ import { continued } from "../conversations/continue.ts";
 import type { Exchange } from "../exchange.ts";
 import { type AdmittedCall, noTurn, type ReadRequest, type RoutedCall } from "../stages.ts";
 import { type BodyLimit, readBody } from "./read-body.ts";
-import { ClientRequest, checkRequest, type Expected, expectedOf, parseTruncated } from "./request.ts";
+import { ClientRequest, checkRequest, type ExpectedRequest, expectedOf, parseTruncated } from "./request.ts";
 
 /** Reads and validates a body. Its memory counts against the budget meanwhile. */
 export async function readRequest(admitted: AdmittedCall, kind: RequestKind): Promise<ReadRequest> {
@@ -50,7 +50,7 @@ function canContinue(kind: RequestKind): boolean {
 function parseRequest(
   admitted: AdmittedCall,
   bytes: Uint8Array,
-  expected: Expected,
+  expected: ExpectedRequest,
 ): ClientRequest | Promise<ClientRequest> {
   admitted.exchange.rememberBody(bytes);
   if (bytes.length >= largeBodyBytes) return readLarge(admitted, bytes, expected);
@@ -63,12 +63,12 @@ function parseRequest(
 async function readLarge(
   admitted: AdmittedCall,
   bytes: Uint8Array,
-  expected: Expected,
+  expected: ExpectedRequest,
 ): Promise<ClientRequest> {
   const { gateway, exchange } = admitted;
   const job = { type: "read", bytes, expected, wantsHash: wantsHash(exchange.call) } as const;
   const run = () => gateway.largeBodies.runRequest(job, admitted);
-  return largeRequest(await gateway.ongoing.withoutPlace(exchange, run));
+  return largeRequest(await gateway.ongoing.withoutSlot(exchange, run));
 }
 
 /** Only idempotency compares requests by their hash. */

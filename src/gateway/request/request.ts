@@ -47,7 +47,7 @@ export interface LargeBody {
   readonly bodyHash: string | null;
   readonly openingHash: number;
   readonly items: readonly ItemSpan[] | null;
-  /** Those that the body of a metered request has in it. */
+  /** The files in the body of a metered request. */
   readonly files: readonly FormFile[];
 }
 
@@ -113,12 +113,12 @@ export class ClientRequest {
     return spans === null ? inputItems(this.bytes, field) : itemsAt(this.bytes, spans);
   }
 
-  /** Of what the client has sent. */
+  /** The hash of the body that the client sent. */
   get bodyHash(): string {
     return this.#sentHash ?? this.large?.bodyHash ?? Bun.SHA256.hash(this.bytes, "hex");
   }
 
-  /** This request has more in it than the client has sent: that decides whether another one is the same. */
+  /** For a rebuilt request: what the client sent decides whether a retry is the same request. */
   sentAs({ bodyHash }: Pick<ClientRequest, "bodyHash">): this {
     this.#sentHash = bodyHash;
     return this;
@@ -167,7 +167,7 @@ const withBeta: ValidationOptions = { anthropicBeta: true };
 const withoutBeta: ValidationOptions = { anthropicBeta: false };
 
 /** What a body is validated against. */
-export interface Expected {
+export interface ExpectedRequest {
   readonly kind: RequestKind;
   readonly options: ValidationOptions;
   readonly limits: StructureLimits;
@@ -177,7 +177,7 @@ export function expectedOf(
   call: ClientCall,
   kind: RequestKind,
   { maxBodyMembers, maxListItems }: StructureLimits,
-): Expected {
+): ExpectedRequest {
   const hasBeta = call.request.headers.has("anthropic-beta");
   return { kind, options: hasBeta ? withBeta : withoutBeta, limits: { maxBodyMembers, maxListItems } };
 }
@@ -191,7 +191,7 @@ export interface CheckedBody extends ParsedBody {
 /** Throws `invalid_request` for anything but a request of this kind. */
 export function checkRequest(
   bytes: Uint8Array,
-  { kind, options, limits }: Expected,
+  { kind, options, limits }: ExpectedRequest,
   scanned = truncateBody(bytes),
 ): CheckedBody {
   rejectTooManyMembers(bytes, scanned, kind, limits);

@@ -55,7 +55,7 @@ export function readFrame(frame: string | Uint8Array): SocketFrame {
   return readText(Buffer.from(frame));
 }
 
-/** The same for the bytes of a text. */
+/** Reads the bytes of a text frame. */
 export function readText(bytes: Buffer): SocketFrame {
   let streamId: string | null = null;
   try {

@@ -38,7 +38,7 @@ async function openSocket(gateway: Gateway, exchange: Exchange): Promise<Respons
   const { headers } = call.request;
   const key = await authenticate(gateway, exchange);
   assert(key !== null, "a socket needs a key");
-  refuseForeignOrigin(headers.get("origin"), server.corsOrigins);
+  rejectForeignOrigin(headers.get("origin"), server.corsOrigins);
   if (headers.has("idempotency-key")) {
     throw invalidRequest(
       "`Idempotency-Key` is not supported on WebSockets. Remove the header.",
@@ -67,7 +67,7 @@ function tooManySockets({ maxConnections }: WebSocketSettings): GatewayError {
 }
 
 /** Browsers let any page open a WebSocket, and say which page it was. */
-function refuseForeignOrigin(origin: string | null, allowed: readonly string[]): void {
+function rejectForeignOrigin(origin: string | null, allowed: readonly string[]): void {
   if (origin === null || allowed.includes(origin) || allowed.includes("*")) return;
   throw new GatewayError("key_disabled", "Pages of this origin may not open WebSockets here.", {
     vendor: { code: "origin_not_allowed" },

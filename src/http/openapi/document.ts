@@ -19,7 +19,7 @@ export function buildOpenApi(): JsonObject {
   return document("A gateway in front of text-generation models, in two wire formats.", ofInterface);
 }
 
-/** The same of the routes beyond it that are on, for `/openapi-extensions.json`. */
+/** The document of the routes beyond the interface that are on, for `/openapi-extensions.json`. */
 export function buildOpenApiExtensions(routes: SwitchedRoutes): JsonObject {
   const beyond = operations.filter(({ switchedBy }) => switchedBy !== undefined && routes[switchedBy]);
   return document("What this gateway serves beyond its interface.", beyond);
@@ -67,7 +67,7 @@ function documentedPath({ path, description: { inPath } }: Operation): string {
   return path.replace("*", `{${inPath}}`).replaceAll(/:(\w+)/g, "{$1}");
 }
 
-/** Those of the whole path's segments are described by their names alone. */
+/** Parameters of the path are described by their names alone. */
 function parametersOf({ path, description: { headers = [], inPath, query = [] } }: Operation): Json[] {
   const named = [...headers, ...(inPath === undefined ? [] : [inPath])];
   const segments = [...path.matchAll(/:(\w+)/g)].map(([, name = ""]) => name);

@@ -23,15 +23,15 @@ import { type Carrier, CreateCall } from "./create-call.ts";
 import { errorFrame, onStream } from "./event-frames.ts";
 import { SocketStreams } from "./streams.ts";
 
-/** With more than this unread, providers are not read either. */
+/** Above this many unread bytes, providers are not read either. */
 const pauseBytes = 256 * 1024;
 
-/** Of answers to frames that began nothing. Whoever has more of them unread is cut off. */
-const mostReplyBytes = 1024 * 1024;
-/** Of the longest pong. */
+/** The most unread bytes of replies to frames that started no request. Above it the socket is closed. */
+const maxReplyBytes = 1024 * 1024;
+/** The length of the longest pong. */
 const pongBytes = 127;
 
-/** A longer frame takes its time to read, and waits for its turn. */
+/** Longer frames take time to read, and are read in turn. */
 const quickBytes = 16 * 1024;
 
 /**
@@ -39,8 +39,8 @@ const quickBytes = 16 * 1024;
  * milliseconds of each turn of the event loop, one of a socket at a time.
  */
 const frameTurns = new LoopPacer({ free: 100, budgetMs: 2 });
-/** Whoever has more waiting is cut off. */
-const mostWaitingFrames = 1000;
+/** A socket with more frames waiting is closed. */
+const maxWaitingFrames = 1000;
 
 /** A large frame is in memory as the text that it came as, and as the bytes that are made of it. */
 const copiesOfFrame = 2;
@@ -117,11 +117,11 @@ export class ClientSocket implements OpenSocket, Carrier {
     }
     const isQuick = this.#reading === null && frame.length < quickBytes && frameTurns.take();
     if (isQuick) this.#take(readFrame(frame));
-    else if (this.#waitingFrames < mostWaitingFrames) this.#readLater(frame);
+    else if (this.#waitingFrames < maxWaitingFrames) this.#readLater(frame);
     else this.terminate();
   }
 
-  /** Those that follow wait for it. */
+  /** Later frames wait for this one. */
   #readLater(frame: string | Uint8Array): void {
     const reservation = this.#reserve();
     const { maxBodyBytes } = this.#gateway.configured.settings.server;
@@ -263,20 +263,20 @@ export class ClientSocket implements OpenSocket, Carrier {
     }
   }
 
-  /** The runtime answers it, and waits for nobody. */
+  /** The runtime replies, whether or not the client reads. */
   ping(connection: ServerWebSocket<unknown>): void {
     if (connection.getBufferedAmount() > pauseBytes) this.#countReply(pongBytes);
   }
 
-  /** An answer to a frame that began nothing. */
+  /** Replies to a frame that started no request. */
   #reply(frame: string): void {
     if (this.send([frame]) instanceof Promise) this.#countReply(frame.length);
   }
 
-  /** Whoever asks for answers and does not read them must not fill the memory. */
+  /** A client that does not read its replies must not fill the memory. */
   #countReply(bytes: number): void {
     this.#unreadReplyBytes += bytes;
-    if (this.#unreadReplyBytes > mostReplyBytes) this.terminate();
+    if (this.#unreadReplyBytes > maxReplyBytes) this.terminate();
   }
 
   #refuse(error: GatewayError, streamId: string | null): void {

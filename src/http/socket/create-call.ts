@@ -12,7 +12,7 @@ import { eachEvent, errorFrame, onStream, textOf } from "./event-frames.ts";
 /** The socket, as a request on it sees it. */
 export interface Carrier {
   readonly url: string;
-  /** Those of the handshake. */
+  /** The headers of the handshake. */
   readonly headers: Headers;
   readonly address: string;
   readonly route: Route;

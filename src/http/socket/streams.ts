@@ -7,20 +7,20 @@ import type { CreateFrame } from "../../gateway/socket/create-frame.ts";
 import type { BodyReservation } from "../../limits/body-budget.ts";
 
 /** What a socket may keep in memory: requests that wait, and conversations. */
-const mostBytes = 32 * 1024 * 1024;
+const maxBytes = 32 * 1024 * 1024;
 
 interface SocketStream {
   isBusy: boolean;
   /** The conversation up to its latest response. */
-  latest: Remembered | null;
+  latest: RememberedChain | null;
 }
 
-interface Remembered {
+interface RememberedChain {
   readonly chain: readonly Turn[];
   readonly memory: Memory;
 }
 
-interface Waiting {
+interface WaitingRequest {
   readonly create: CreateFrame;
   readonly stream: SocketStream;
   readonly memory: Memory;
@@ -32,7 +32,7 @@ interface Memory {
   readonly reservation: BodyReservation;
 }
 
-export interface LanesOptions {
+export interface StreamsOptions {
   settings(): Pick<Settings, "websocket" | "server">;
   reserve(): BodyReservation;
   begin(create: CreateFrame): void;
@@ -43,14 +43,14 @@ export interface LanesOptions {
  * latest response, so that it can be continued although it is not stored.
  */
 export class SocketStreams {
-  readonly #options: LanesOptions;
+  readonly #options: StreamsOptions;
   /** The default stream has no name. */
   readonly #streams = new Map<string | null, SocketStream>();
-  readonly #waiting: Waiting[] = [];
+  readonly #waiting: WaitingRequest[] = [];
   #active = 0;
   #bytes = 0;
 
-  constructor(options: LanesOptions) {
+  constructor(options: StreamsOptions) {
     this.#options = options;
   }
 
@@ -142,7 +142,7 @@ export class SocketStreams {
 
   #allocate(bytes: number): Memory | null {
     const reservation = this.#options.reserve();
-    if (this.#bytes + bytes > mostBytes || !reservation.grow(bytes)) return null;
+    if (this.#bytes + bytes > maxBytes || !reservation.grow(bytes)) return null;
     this.#bytes += bytes;
     return { bytes, reservation };
   }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
-import { mostFormBytes } from "../../../src/gateway/metered/form/read-form.ts";
+import { maxFormBytes } from "../../../src/gateway/metered/form/read-form.ts";
 import type { Mounted } from "../../../src/http/edge.ts";
 import { drip } from "../../support/answers.ts";
 import { caddyProgram, startCaddy } from "../../support/caddy.ts";
@@ -163,7 +163,7 @@ describe.each(Object.entries(proxies))("%s", (name, { program, start }) => {
     const text = await rawExchange(
       proxy.url,
       `POST /v1/audio/transcriptions HTTP/1.1\r\nHost: ${new URL(proxy.url).host}\r\nAuthorization: Bearer wrong\r\n` +
-        `Content-Type: multipart/form-data; boundary=x\r\nContent-Length: ${mostFormBytes}\r\nConnection: close\r\n\r\n`,
+        `Content-Type: multipart/form-data; boundary=x\r\nContent-Length: ${maxFormBytes}\r\nConnection: close\r\n\r\n`,
     );
     expect(text).toMatch(/^x-request-id: /im);
   });

@@ -340,7 +340,10 @@ test("a stream that the client leaves runs to its end, since the provider bills 
   leaving.abort();
   await reader?.cancel().catch(() => {});
   const underWay = () => [...world.gateway.ongoing.exchanges()];
-  await waitFor(() => underWay().every(({ hasClientLeft }) => hasClientLeft), "the client to have left");
+  await waitFor(
+    () => underWay().every(({ hasClientDisconnected }) => hasClientDisconnected),
+    "the client to have left",
+  );
   resolve();
   expect(await world.chargesOf(key)).toEqual([
     { amount: -15_210_000, basis: "measured", outcome: "cancelled" },
@@ -425,7 +428,10 @@ describe("a stream that breaks off", () => {
     await world.ask(key, { path, body, signal: leaving.signal });
     leaving.abort();
     const underWay = () => [...world.gateway.ongoing.exchanges()];
-    await waitFor(() => underWay().every(({ hasClientLeft }) => hasClientLeft), "the client to have left");
+    await waitFor(
+      () => underWay().every(({ hasClientDisconnected }) => hasClientDisconnected),
+      "the client to have left",
+    );
     begin();
     const journaled = async () => (await world.running.store.load()).openHolds;
     await waitFor(

@@ -173,7 +173,7 @@ describe.each(Object.entries(meteredCases))("%s", (name, route: MeteredCase) => 
       // One of an earlier test may still be ending.
       const exchange = [...world.gateway.ongoing.exchanges()].find(({ key }) => key?.id === caller.key.id);
       // As if it had left right after the provider's last byte.
-      Object.defineProperty(exchange, "hasClientLeft", { value: true });
+      Object.defineProperty(exchange, "hasClientDisconnected", { value: true });
       release();
       await (await asked).text();
       return { caller, charges: await world.chargesOf(caller) };

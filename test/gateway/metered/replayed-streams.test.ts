@@ -61,7 +61,10 @@ describe.each(streamedRoutes)("a stream of %s", (path, use, asked, events, cost)
     await waitFor(() => underWay().every(({ answer }) => answer !== null), "the stream to have begun");
     leaving.abort();
     await asked.then((response) => response.body?.cancel()).catch(() => {});
-    await waitFor(() => underWay().every(({ hasClientLeft }) => hasClientLeft), "the client to have left");
+    await waitFor(
+      () => underWay().every(({ hasClientDisconnected }) => hasClientDisconnected),
+      "the client to have left",
+    );
     if (!isCancelled) expect((await ask(caller)).status).toBe(409);
     resolve();
     await request.over;
@@ -113,7 +116,10 @@ test("what is kept of a stream that its client has left has its large events, an
   await response.body?.getReader().read();
   leaving.abort();
   const underWay = () => [...world.gateway.ongoing.exchanges()];
-  await waitFor(() => underWay().every(({ hasClientLeft }) => hasClientLeft), "the client to have left");
+  await waitFor(
+    () => underWay().every(({ hasClientDisconnected }) => hasClientDisconnected),
+    "the client to have left",
+  );
   resolve();
   expect(await world.chargesOf(caller)).toMatchObject([{ amount: -40_000_000, outcome: "cancelled" }]);
   expect(await (await world.ask(caller, asking)).text()).toBe(begin + end + done);
@@ -137,7 +143,10 @@ test("what follows the end of a stream is kept, too, where its client leaves bef
   await world.ask(caller, { ...asking, signal: leaving.signal });
   leaving.abort();
   const underWay = () => [...world.gateway.ongoing.exchanges()];
-  await waitFor(() => underWay().every(({ hasClientLeft }) => hasClientLeft), "the client to have left");
+  await waitFor(
+    () => underWay().every(({ hasClientDisconnected }) => hasClientDisconnected),
+    "the client to have left",
+  );
   resolve();
   expect(await world.chargesOf(caller)).toMatchObject([{ amount: -40_000_000, outcome: "completed" }]);
   expect(await (await world.ask(caller, asking)).text()).toBe(drawn + done);

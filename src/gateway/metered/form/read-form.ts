@@ -8,7 +8,7 @@ import { FormParser } from "./form-parser.ts";
 import { SpooledForm } from "./spooled-form.ts";
 
 /** More than any provider takes. */
-export const mostFormBytes = 1024 * 1024 * 1024;
+export const maxFormBytes = 1024 * 1024 * 1024;
 
 /** Reads a form to its end, unless its exchange ends before, and keeps its reservation of disk. The caller disposes of it. */
 export async function readForm(
@@ -23,8 +23,8 @@ export async function readForm(
     let bytes = 0;
     for (let next = await reader?.read(); next !== undefined && !next.done; next = await reader?.read()) {
       bytes += next.value.length;
-      if (bytes > mostFormBytes)
-        throw invalidRequest(`The form is too large; at most ${mostFormBytes} bytes are accepted.`);
+      if (bytes > maxFormBytes)
+        throw invalidRequest(`The form is too large; at most ${maxFormBytes} bytes are accepted.`);
       if (!reservation.grow(next.value.length)) throw noRoom();
       await parser.push(next.value);
     }
@@ -56,11 +56,11 @@ export function bodyOfForm({ fields }: SpooledForm, { numbers, texts }: FormFiel
 }
 
 /** A form has few objects, and small ones. */
-const mostParsedChars = 64 * 1024;
+const maxParsedChars = 64 * 1024;
 
 function parsed(value: Json): Json {
   if (Array.isArray(value)) return value.map(parsed);
-  if (typeof value !== "string" || value.length > mostParsedChars || !/^\s*[[{]/.test(value)) return value;
+  if (typeof value !== "string" || value.length > maxParsedChars || !/^\s*[[{]/.test(value)) return value;
   try {
     return JSON.parse(value);
   } catch {

@@ -140,7 +140,7 @@ export class SpooledForm implements PartTaker, AsyncDisposable {
     return { ...this.fields, ...Object.fromEntries(listed) };
   }
 
-  /** Of all parts, for a repeated request. */
+  /** The hash of all parts, to recognize a retry. */
   get bodyHash(): string {
     return Bun.SHA256.hash(JSON.stringify(this.#digests), "hex");
   }

@@ -7,46 +7,46 @@ import { type HostedTool, type OfferedTools, pricedName } from "../../dialects/t
 import type { DestinationPrices } from "./destination-prices.ts";
 import type { HeldCalls } from "./held-calls.ts";
 
-/** What is left out of a request because nobody knows what it costs. */
-export interface Withheld {
+/** Tools that are dropped from a request because they have no price. */
+export interface UnpricedTools {
   readonly paths: readonly ValuePath[];
-  /** As the client is told of them. */
+  /** Their names in `x-sluice-dropped`. */
   readonly names: readonly string[];
-  /** How many tools. */
+  /** The number of tools. */
   readonly count: number;
 }
 
-export const nothingWithheld: Withheld = { paths: [], names: [], count: 0 };
+export const noUnpricedTools: UnpricedTools = { paths: [], names: [], count: 0 };
 
 /**
- * Holds for the calls of tools that the provider runs. One without a price that is only offered is withheld: agents offer
- * searches by default, and do without. Throws if the model has to call it.
+ * Holds for the calls of tools that the provider runs. A tool without a price that is only offered is dropped: agents offer searches
+ * by default, and work without them. Throws if the model has to call it.
  */
 export function holdTools(
   { hosted, clientCount }: OfferedTools,
   body: JsonObject,
   prices: DestinationPrices,
   held: HeldCalls,
-): Withheld {
-  if (prices.speakers.length === 0) return nothingWithheld;
-  const withheld: HostedTool[] = [];
+): UnpricedTools {
+  if (prices.speakers.length === 0) return noUnpricedTools;
+  const unpriced: HostedTool[] = [];
   for (const tool of hosted) {
     const { type, name, maxUses, runs } = tool;
-    if (runs === null && !prices.coverCalls(name) && !prices.allows(nameOf(type))) withheld.push(tool);
+    if (runs === null && !prices.coverCalls(name) && !prices.allows(nameOf(type))) unpriced.push(tool);
     else held.add(name, maxUses);
   }
-  if (withheld.length === 0) return nothingWithheld;
-  const left = clientCount + hosted.length - withheld.length;
+  if (unpriced.length === 0) return noUnpricedTools;
+  const left = clientCount + hosted.length - unpriced.length;
   return {
     paths: [
-      ...choicePaths(withheld, left, body, prices),
+      ...choicePaths(unpriced, left, body, prices),
       ...withEmptied(
-        withheld.map(({ path }) => path),
+        unpriced.map(({ path }) => path),
         body,
       ),
     ],
-    names: [...new Set(withheld.map(({ type }) => nameOf(type)))],
-    count: withheld.length,
+    names: [...new Set(unpriced.map(({ type }) => nameOf(type)))],
+    count: unpriced.length,
   };
 }
 
@@ -54,7 +54,7 @@ function nameOf(type: string): string {
   return `tools.${type}`;
 }
 
-/** Providers refuse an empty list of tools, so whoever would have one goes with it: a namespace, or the list itself. */
+/** Providers reject an empty list of tools, so the namespace or the list that would be empty is removed with them. */
 function withEmptied(paths: readonly ValuePath[], body: JsonObject): readonly ValuePath[] {
   const lists = Map.groupBy(paths, (path) => pathOf(path.slice(0, -1)));
   const emptied = [...lists.values()].find(([first = [], ...others]) => {
@@ -76,29 +76,29 @@ function valueAt(body: JsonObject, path: ValuePath): Json | undefined {
   return value;
 }
 
-/** What the choice of a tool is left with. Throws if it leaves the model nothing but what is withheld. */
+/** Paths to remove from `tool_choice`. Throws if only dropped tools would remain to choose from. */
 function choicePaths(
-  withheld: readonly HostedTool[],
+  unpriced: readonly HostedTool[],
   left: number,
   { tool_choice: choice }: JsonObject,
   prices: DestinationPrices,
 ): ValuePath[] {
-  for (const tool of withheld) {
-    if (tool.isInMessage) throw refusal(pathOf([...tool.path, "type"]), "offers", tool, prices);
-    if (isChosen(choice, tool)) throw refusal("tool_choice", "forces", tool, prices);
+  for (const tool of unpriced) {
+    if (tool.isInMessage) throw rejection(pathOf([...tool.path, "type"]), "offers", tool, prices);
+    if (isChosen(choice, tool)) throw rejection("tool_choice", "forces", tool, prices);
   }
-  const [first] = withheld;
+  const [first] = unpriced;
   if (left === 0 && requiresTool(choice) && first !== undefined) {
-    throw refusal("tool_choice", "forces", first, prices);
+    throw rejection("tool_choice", "forces", first, prices);
   }
-  // Without tools there is nothing to choose, and providers say so.
+  // Without tools there is nothing to choose, and providers reject a choice.
   if (left === 0) return [["tool_choice"], ["parallel_tool_calls"]];
   const { path, allowed } = allowedTools(choice);
   const gone = allowed.flatMap((entry, index) =>
-    withheld.some((tool) => isChosen(entry, tool)) ? index : [],
+    unpriced.some((tool) => isChosen(entry, tool)) ? index : [],
   );
   if (gone.length > 0 && gone.length === allowed.length && first !== undefined) {
-    throw refusal("tool_choice", "allows nothing but", first, prices);
+    throw rejection("tool_choice", "allows nothing but", first, prices);
   }
   return gone.map((index) => [...path, index]);
 }
@@ -123,7 +123,12 @@ function allowedTools(choice: Json | undefined): { path: ValuePath; allowed: rea
   return { path: ["tool_choice", "tools"], allowed: listOf(objectOf(choice)?.["tools"]) };
 }
 
-function refusal(param: string, verb: string, { type, name }: HostedTool, prices: DestinationPrices): Error {
+function rejection(
+  param: string,
+  verb: string,
+  { type, name }: HostedTool,
+  prices: DestinationPrices,
+): Error {
   const tool = JSON.stringify(type);
   const advice = name === null ? "" : `, or ask the operator to set \`price.${name}\``;
   return invalidRequest(

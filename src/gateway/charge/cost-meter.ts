@@ -26,8 +26,8 @@ import type {
 } from "../../store/store.ts";
 import type { Exchange } from "../exchange.ts";
 import { runsBeside } from "./advisors.ts";
-import { believe } from "./believe.ts";
-import { type AskedExtras, usedExtras } from "./extras.ts";
+import { clampUsage } from "./clamp-usage";
+import { type RequestedExtras, usedExtras } from "./extras.ts";
 import type { Produced } from "./produced.ts";
 
 /** Counts tokens locally; never rejects. */
@@ -36,28 +36,28 @@ export type LocalCounts = Pick<TokenCounter, "of" | "isLoaded" | "load">;
 /** A cancelled call with more than this is counted exactly, even if the tokenizer has to be loaded: that takes a second. */
 const maxLowCountedBytes = 4096;
 
-/** What is known of the call's tokens when it ends. */
+/** The evidence of the call's tokens when it ends. */
 export interface Evidence {
-  /** The provider's final figures. */
+  /** The provider's final usage. */
   readonly usage: ReportedUsage | null;
   /** What it had reported when the stream broke off. */
   readonly partialUsage: ReportedUsage | null;
-  /** Only called if the provider's figures do not suffice. */
+  /** Only called if the provider's usage does not suffice. */
   produced(): Produced;
   readonly requestBytes: Uint8Array;
   /** Counts the input, where it is not that of a generation. */
   countInput?(): Promise<number>;
 }
 
-/** What is charged, what that rests on, and what it was taken from. */
+/** The usage to charge, whether it was measured, and the evidence for it. */
 interface UsedEvidence {
   readonly usage: Usage;
   readonly basis: UsageBasis;
   readonly evidence: Evidence;
 }
 
-export interface BillParts {
-  /** What it needs of the gateway. */
+export interface CostMeterParts {
+  /** The parts of the gateway that it needs. */
   readonly terms: { readonly accounts: Accounts; readonly tokens: LocalCounts };
   readonly microUsdPerCredit: number;
   readonly exchange: Exchange;
@@ -66,7 +66,7 @@ export interface BillParts {
   /** What the hold was priced for: no estimate is charged above it. */
   readonly held: HoldTokens;
   /** What the request asks for that costs more than its tokens. */
-  readonly requestedExtras: AskedExtras | null;
+  readonly requestedExtras: RequestedExtras | null;
 }
 
 /** A charge as the client is shown it. */
@@ -79,8 +79,8 @@ export interface ShownCharge {
  * The money of one exchange, from its hold to its end. It ends exactly once: a second settle or release finds the hold
  * closed and changes nothing.
  */
-export class Bill {
-  readonly #parts: BillParts;
+export class CostMeter {
+  readonly #parts: CostMeterParts;
   /** The turns that the settle stores together with the charge. */
   turns: readonly TurnRecord[] | undefined = undefined;
   /** What has been used so far that costs more than its tokens. */
@@ -88,7 +88,7 @@ export class Bill {
   #estimated: Promise<Usage> | null = null;
   #lowInput: number | null = null;
 
-  constructor(parts: BillParts) {
+  constructor(parts: CostMeterParts) {
     this.#parts = parts;
   }
 
@@ -138,7 +138,7 @@ export class Bill {
     if (this.#extras !== null) this.#extras = { ...this.#extras, calls: noCalls };
   }
 
-  /** Gives the hold back; nothing is charged. */
+  /** Releases the hold; nothing is charged. */
   release(): void {
     const { terms, hold } = this.#parts;
     terms.accounts.release(hold);
@@ -217,7 +217,7 @@ export class Bill {
     const { exchange, held, requestedExtras } = this.#parts;
     const contextWindow = exchange.attempts.deployment?.model.contextWindow ?? null;
     const mayRepeat = requestedExtras?.mayRepeat ?? false;
-    return believe(usage ?? partialUsage ?? unreported, { contextWindow, mayRepeat, held });
+    return clampUsage(usage ?? partialUsage ?? unreported, { contextWindow, mayRepeat, held });
   }
 
   /**

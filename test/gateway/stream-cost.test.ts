@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
 import type { Answering } from "../../src/gateway/answer/answering.ts";
-import { StreamBill } from "../../src/gateway/answer/stream-bill.ts";
+import { StreamCost } from "../../src/gateway/answer/stream-cost";
 import type { StreamRelayer } from "../../src/gateway/answer/stream-relayer.ts";
-import type { Evidence } from "../../src/gateway/charge/bill.ts";
+import type { Evidence } from "../../src/gateway/charge/cost-meter";
 
 const asked = {
   generation: { request: { bytes: new Uint8Array() }, estimatedInput: { tokens: 10, unmeasured: 0 } },
@@ -21,21 +21,21 @@ test("progress is journaled at most twice a second, and only once there is somet
   };
   const answering = {
     ...asked,
-    bill: {
+    meter: {
       noteExtras() {},
       progress: ({ produced }: Evidence) => journaled.push(produced().chars),
     },
   } as unknown as Answering;
-  const bill = new StreamBill(answering, relayer as unknown as StreamRelayer);
-  for (const nowMs of [0, 500, 900]) bill.journalIfDue(nowMs);
+  const meter = new StreamCost(answering, relayer as unknown as StreamRelayer);
+  for (const nowMs of [0, 500, 900]) meter.journalIfDue(nowMs);
   expect(journaled).toEqual([]);
   relayer.started = true;
   waiting.push("Hello");
-  bill.journalIfDue(1000);
+  meter.journalIfDue(1000);
   waiting.push(" there");
-  bill.journalIfDue(1499);
+  meter.journalIfDue(1499);
   expect(journaled).toEqual([5]);
-  bill.journalIfDue(1500);
+  meter.journalIfDue(1500);
   expect(journaled).toEqual([5, 11]);
 });
 
@@ -43,13 +43,13 @@ test("of streams that began together, not all are journaled in the same tick", (
   let journaled = 0;
   const answering = {
     ...asked,
-    bill: { noteExtras() {}, progress: () => (journaled += 1) },
+    meter: { noteExtras() {}, progress: () => (journaled += 1) },
   } as unknown as Answering;
   const relayer = { started: true, usage: null, partialUsage: null, extras: null };
-  const bills = Array.from({ length: 200 }, () => new StreamBill(answering, relayer as StreamRelayer));
+  const bills = Array.from({ length: 200 }, () => new StreamCost(answering, relayer as StreamRelayer));
   const ticks = [0, 100, 200, 300, 400, 500].map((nowMs) => {
     const before = journaled;
-    for (const bill of bills) bill.journalIfDue(nowMs);
+    for (const meter of bills) meter.journalIfDue(nowMs);
     return journaled - before;
   });
   expect(Math.max(...ticks)).toBeLessThan(100);

@@ -1,11 +1,11 @@
 import type { OpenedCall } from "../../upstream/upstream.ts";
-import { hasCharge } from "./stream-bill.ts";
+import { hasCharge } from "./stream-cost";
 import type { StreamRelayer } from "./stream-relayer.ts";
 
-/** How long the usage is waited for that follows the last text. */
+/** How long to wait for the usage event after the last text. */
 const restMs = 2000;
 
-/** How long the next event is waited for that tells whether a text was the last. A provider is left within 50 ms. */
+/** How long to wait for the next event, which shows whether a text was the last. The provider is disconnected within 50 ms. */
 const silenceMs = 25;
 
 /** Whether the provider has reported what the answer costs. */
@@ -13,8 +13,8 @@ function isUsageKnown({ usage, partialUsage }: StreamRelayer): boolean {
   return usage !== null || partialUsage?.isUpToDate === true;
 }
 
-export interface LeftStreamActions {
-  /** Gives bytes to the relayer, and nothing to the client. */
+export interface AbandonedStreamActions {
+  /** Passes bytes to the relayer, and nothing to the client. */
   push(chunk: Uint8Array): Promise<void>;
   /** The stream, or the provider's body, has ended. */
   end(): Promise<void>;
@@ -23,27 +23,32 @@ export interface LeftStreamActions {
 }
 
 /**
- * A provider's stream whose client has left. In the middle of a text the provider is left at once. Behind the last text
- * the rest is read, because the usage is there, and else it would cost nothing to leave just before it.
+ * A provider's stream whose client has disconnected. In the middle of a text the provider is disconnected at once. After the last
+ * text the rest is read, because the usage is there: otherwise it would cost nothing to disconnect just before it.
  */
-export class LeftStream {
+export class AbandonedStream {
   readonly #opened: OpenedCall;
   readonly #relayer: StreamRelayer;
-  readonly #actions: LeftStreamActions;
+  readonly #actions: AbandonedStreamActions;
   readonly #runsToEnd: boolean;
   readonly #sinceMs = performance.now();
   #timer: ReturnType<typeof setTimeout> | null = null;
   #isOver = false;
 
   /** `runsToEnd`: the provider bills all of it anyway, so it is read to its end. */
-  constructor(opened: OpenedCall, relayer: StreamRelayer, actions: LeftStreamActions, runsToEnd = false) {
+  constructor(
+    opened: OpenedCall,
+    relayer: StreamRelayer,
+    actions: AbandonedStreamActions,
+    runsToEnd = false,
+  ) {
     this.#runsToEnd = runsToEnd;
     this.#opened = opened;
     this.#relayer = relayer;
     this.#actions = actions;
   }
 
-  /** Leaves the provider now, or as soon as nothing that counts has come for too long. */
+  /** Disconnects from the provider now, or once nothing that is charged has come for too long. */
   begin(): void {
     const relayer = this.#relayer;
     if (this.#runsToEnd) return;
@@ -83,7 +88,7 @@ export class LeftStream {
 
   #leaveAfter(ms: number): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
-    const leftMs = this.#sinceMs + ms - performance.now();
-    this.#timer = setTimeout(() => this.leave(), Math.max(0, leftMs));
+    const remainingMs = this.#sinceMs + ms - performance.now();
+    this.#timer = setTimeout(() => this.leave(), Math.max(0, remainingMs));
   }
 }

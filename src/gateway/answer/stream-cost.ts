@@ -1,7 +1,7 @@
 import { hasTokens } from "../../base/usage/usage.ts";
 import type { StoredResponse } from "../../store/store.ts";
 import { isAbandoned, settleAbandoned } from "../charge/abandoned.ts";
-import type { Evidence } from "../charge/bill.ts";
+import type { Evidence } from "../charge/cost-meter";
 import { Produced } from "../charge/produced.ts";
 import { type Delivery, recordFacts } from "./answering.ts";
 import type { StreamRelayer } from "./stream-relayer.ts";
@@ -10,15 +10,15 @@ import type { StreamRelayer } from "./stream-relayer.ts";
 const progressEveryMs = 500;
 
 /** Produced text that is not counted yet is part of a stream's memory; beyond this it is taken early. */
-const mostProducedChars = 32 * 1024;
+const maxProducedChars = 32 * 1024;
 
-/** Whether a client that leaves now has to pay: something was produced, or the provider has reported what it has read. */
+/** Whether a disconnect now is charged: something was produced, or the provider has reported its input. */
 export function hasCharge({ started, partialUsage }: StreamRelayer): boolean {
   return started || hasTokens(partialUsage);
 }
 
-/** What a stream costs, as far as it has come. */
-export class StreamBill {
+/** The cost of a stream so far. */
+export class StreamCost {
   readonly #answering: Delivery;
   readonly #relayer: StreamRelayer;
   readonly #produced = new Produced();
@@ -37,7 +37,7 @@ export class StreamBill {
   }
 
   takeProducedIfMuch(): void {
-    if (this.#relayer.producedChars > mostProducedChars) this.#takeProduced();
+    if (this.#relayer.producedChars > maxProducedChars) this.#takeProduced();
   }
 
   #takeProduced(): Produced {
@@ -57,11 +57,11 @@ export class StreamBill {
     this.journal();
   }
 
-  /** Journals about what a client would pay that left now, so that a crash does not cost more. */
+  /** Journals roughly what a disconnect would cost now, so that a crash never charges more. */
   journal(): void {
-    const { bill, generation } = this.#answering;
-    bill.noteExtras(this.#relayer.extras);
-    bill.progress(this.evidence(), generation.estimatedInput.tokens);
+    const { meter, generation } = this.#answering;
+    meter.noteExtras(this.#relayer.extras);
+    meter.progress(this.evidence(), generation.estimatedInput.tokens);
   }
 
   /** Whether anything is charged: if nothing had been produced, only a client that disconnects too often pays for the input. */
@@ -70,7 +70,7 @@ export class StreamBill {
     stored: StoredResponse | null,
     brokenBy: unknown,
   ): Promise<boolean> {
-    const { call, bill, generation } = this.#answering;
+    const { call, meter, generation } = this.#answering;
     const { gateway, exchange } = call;
     void recordFacts(this.#answering, this.#relayer, "");
     // What a provider bills in any case may have no tokens, and nothing before its end.
@@ -78,15 +78,15 @@ export class StreamBill {
     const isBegun = outcome === "cancelled" ? hasCharge(this.#relayer) : this.#relayer.started;
     const isCharged = isWhole || isBegun;
     if (isCharged) {
-      await bill.settle(outcome, this.evidence(), 200, stored, brokenBy);
+      await meter.settle(outcome, this.evidence(), 200, stored, brokenBy);
       return true;
     }
     exchange.attempts.reported = this.#relayer.usage ?? this.#relayer.partialUsage;
     if (outcome === "cancelled" && isAbandoned(exchange)) {
       const counted = { requestBytes: generation.request.bytes };
-      return settleAbandoned(gateway, bill, counted, 200);
+      return settleAbandoned(gateway, meter, counted, 200);
     }
-    bill.release();
+    meter.release();
     return false;
   }
 }

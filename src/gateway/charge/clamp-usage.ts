@@ -1,8 +1,8 @@
 import { maxTokens, type ReportedUsage, totalInput, type Usage } from "../../base/usage/usage.ts";
 import type { HoldTokens } from "../../catalog/price.ts";
 
-/** What a provider's figures are measured by. */
-export interface BeliefTerms {
+/** The limits of plausible usage. */
+export interface UsageBounds {
   /** The most tokens that the model reads and writes at once; null if that is not known. */
   readonly contextWindow: number | null;
   /** The provider may have run the model several times, so that sums may be above the window. */
@@ -11,23 +11,23 @@ export interface BeliefTerms {
 }
 
 /**
- * A side that is above what the model can read or write is doubtful, and is at most what the hold allowed for: whoever reports
- * nonsense makes a call neither dearer nor cheaper than it was held for.
+ * Input or output above what the model can read or write is implausible, and is clamped to what the hold allowed for. So implausible
+ * usage makes a call neither more nor less expensive than its hold.
  */
-export function believe(
+export function clampUsage(
   reported: ReportedUsage,
-  { contextWindow, mayRepeat, held }: BeliefTerms,
+  { contextWindow, mayRepeat, held }: UsageBounds,
 ): ReportedUsage {
   const most = mayRepeat ? maxTokens : (contextWindow ?? maxTokens);
-  const isInputAbsurd = totalInput(reported) > most;
+  const isInputImplausible = totalInput(reported) > most;
   // Several choices may produce more than one window in total.
-  const isOutputAbsurd = reported.outputTokens > Math.max(most, held.output);
-  if (!isInputAbsurd && !isOutputAbsurd) return reported;
+  const isOutputImplausible = reported.outputTokens > Math.max(most, held.output);
+  if (!isInputImplausible && !isOutputImplausible) return reported;
   const { rounds: _, ...sums } = reported;
   return {
     ...sums,
-    ...(isInputAbsurd ? inputUpTo(held.input, reported) : {}),
-    ...(isOutputAbsurd ? outputUpTo(held.output, reported) : {}),
+    ...(isInputImplausible ? inputUpTo(held.input, reported) : {}),
+    ...(isOutputImplausible ? outputUpTo(held.output, reported) : {}),
   };
 }
 

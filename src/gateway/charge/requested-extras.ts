@@ -4,23 +4,23 @@ import { isUsualTier, type TierField, tierFields } from "../../base/usage/extra-
 import { ownTierPrice } from "../../catalog/price.ts";
 import { listOf, objectOf } from "../../dialects/json/json-fields.ts";
 import type { ClientRequest } from "../request/request.ts";
-import { askedAdvisors } from "./advisors.ts";
-import { holdFields } from "./asked-fields.ts";
-import { holdTools } from "./asked-tools.ts";
+import { requestedAdvisors } from "./advisors.ts";
 import { type Destination, DestinationPrices } from "./destination-prices.ts";
-import type { AskedExtras, HeldRound } from "./extras.ts";
+import type { HeldRound, RequestedExtras } from "./extras.ts";
 import { HeldCalls } from "./held-calls.ts";
+import { holdFields } from "./requested-fields";
+import { holdTools } from "./requested-tools";
 
-type Asking = Pick<ClientRequest, "truncated" | "tools" | "speaks" | "mentions">;
+type ExtrasRequest = Pick<ClientRequest, "truncated" | "tools" | "speaks" | "mentions">;
 
 /**
  * Throws `invalid_request` for what has no price, naming the field and the price that is missing. Null for most
  * requests, which ask for text alone.
  */
-export function askedExtras(request: Asking, destination: Destination): AskedExtras | null {
+export function requestExtras(request: ExtrasRequest, destination: Destination): RequestedExtras | null {
   const { truncated, tools, speaks, mentions } = request;
-  refuseBackground(truncated);
-  const tier = askedTier(truncated);
+  rejectBackground(truncated);
+  const tier = requestedTier(truncated);
   const modality = otherModality(truncated);
   const isText = modality === null && !speaks && mentions.audioInput === null;
   const isOneRound =
@@ -30,11 +30,11 @@ export function askedExtras(request: Asking, destination: Destination): AskedExt
 }
 
 function pricedExtras(
-  { truncated, tools, speaks, mentions }: Asking,
-  tier: AskedTier | null,
+  { truncated, tools, speaks, mentions }: ExtrasRequest,
+  tier: RequestedTier | null,
   modality: string | null,
   prices: DestinationPrices,
-): AskedExtras {
+): RequestedExtras {
   if (modality !== null) prices.demandModality(modality);
   if (tier !== null)
     prices.demand(tier.field, `tiers.${tier.name}`, (price) => ownTierPrice(price, tier.name));
@@ -44,12 +44,12 @@ function pricedExtras(
   if (speaks) prices.demand("modalities", "audio_output", ({ extras }) => extras?.["audio_output"]);
   const held = new HeldCalls();
   const repeatsForFields = holdFields(mentions.billed, prices, held);
-  const withheld = holdTools(tools, truncated, prices, held);
+  const unpricedTools = holdTools(tools, truncated, prices, held);
   const isReached = prices.speakers.length > 0;
   const isCompacted = isReached && asksForCompaction(truncated);
-  const rounds: HeldRound[] = askedAdvisors(tools.hosted, prices);
+  const rounds: HeldRound[] = requestedAdvisors(tools.hosted, prices);
   if (isCompacted && mayCompactFirst(truncated)) rounds.push({ other: null, times: 1 });
-  const repeatsForTools = isReached && tools.hosted.length > withheld.count;
+  const repeatsForTools = isReached && tools.hosted.length > unpricedTools.count;
   return {
     most: {
       tiers: tier === null ? [] : [tier.name],
@@ -61,7 +61,7 @@ function pricedExtras(
     tiers: tier === null ? {} : { [tier.field]: tier.name },
     mayRepeat: repeatsForTools || repeatsForFields || isCompacted,
     rounds,
-    withheld,
+    unpricedTools,
   };
 }
 
@@ -69,7 +69,7 @@ function pricedExtras(
 const laterFields = ["background", "deferred"];
 
 /** Not only `true`: some providers take `1` and `"yes"` for it. */
-function refuseBackground(body: JsonObject): void {
+function rejectBackground(body: JsonObject): void {
   for (const field of laterFields) {
     if ((body[field] ?? false) === false) continue;
     throw invalidRequest(
@@ -87,14 +87,14 @@ function otherModality({ modalities = null }: JsonObject): string | null {
   return other === undefined ? null : JSON.stringify(other);
 }
 
-interface AskedTier {
+interface RequestedTier {
   readonly field: TierField;
   readonly name: string;
 }
 
 /** Two such choices at once have no price. */
-function askedTier(body: JsonObject): AskedTier | null {
-  let asked: AskedTier | null = null;
+function requestedTier(body: JsonObject): RequestedTier | null {
+  let asked: RequestedTier | null = null;
   for (const field of tierFields) {
     const name = body[field] ?? null;
     if (name === null) continue;

@@ -4,7 +4,7 @@ import type { RequestedField } from "../../dialects/names/inspect-body.ts";
 import type { DestinationPrices } from "./destination-prices.ts";
 import type { HeldCalls } from "./held-calls.ts";
 
-/** Why a field is refused that has no price of its own. */
+/** Why a field without a price of its own is rejected. */
 const reasons: Readonly<Record<Exclude<BilledEffect, "tool" | "template">, string>> = {
   routing: "can route the request to another model or host at another price",
   storage: "uses storage at the provider that is billed by the hour",
@@ -25,7 +25,7 @@ export function holdFields(
   for (const field of fields) {
     const { name, effect, tool = null } = field;
     const isCovered = effect !== "routing" && effect !== "template" && prices.coverCalls(tool);
-    if (!isCovered && !prices.allows(name)) throw refusalOf(field, prices);
+    if (!isCovered && !prices.allows(name)) throw rejectionOf(field, prices);
     if (effect !== "routing") mayRepeat = true;
     held.add(tool, null);
     // Such a search is made once, whatever the model thinks of it.
@@ -34,23 +34,23 @@ export function holdFields(
   return mayRepeat;
 }
 
-function refusalOf({ path, name, effect, tool }: RequestedField, prices: DestinationPrices): GatewayError {
+function rejectionOf({ path, name, effect, tool }: RequestedField, prices: DestinationPrices): GatewayError {
   switch (effect) {
     case "template":
       return templateNotFound(name === "prompt" ? `${path}.id` : path, name);
     case "tool":
-      return prices.refusal(
+      return prices.rejection(
         path,
         name,
         `runs ${tool == null ? "a tool" : `"${tool}"`} at the provider`,
         tool == null ? "has no price for" : `has no \`price.${tool}\` for`,
       );
     default:
-      return prices.refusal(path, name, reasons[effect]);
+      return prices.rejection(path, name, reasons[effect]);
   }
 }
 
-/** A template is the operator's, and brings tools and text that nobody sees here. No answer gives its id. */
+/** A template is the operator's, and adds tools and text that the gateway cannot see. No response contains its id. */
 function templateNotFound(path: string, name: string): GatewayError {
   return new GatewayError(
     "not_found",

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { LeftStream } from "../../src/gateway/answer/left-stream.ts";
+import { AbandonedStream } from "../../src/gateway/answer/abandoned-stream";
 import { PassthroughRelayer } from "../../src/gateway/answer/passthrough-relayer.ts";
 import { AnswerQueue } from "../../src/upstream/call/answer-queue.ts";
 import type { OpenedCall } from "../../src/upstream/upstream.ts";
@@ -25,7 +25,7 @@ function left(seen: readonly string[], queued: readonly string[] = []) {
       queue.fail(new Error("aborted") as never);
     },
   } as unknown as OpenedCall;
-  const stream = new LeftStream(opened, relayer, {
+  const stream = new AbandonedStream(opened, relayer, {
     push: async (chunk) => void relayer.push(chunk),
     end: async () => void relayer.end(),
     settle: () => {
