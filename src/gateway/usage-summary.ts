@@ -139,9 +139,9 @@ function explainCap(
   const [amount, unit] = mode === "credit" ? [creditsText, "credits"] : [String, "tokens"];
   const whose = bound === "key_cap" ? "this key's cap" : "the account's cap";
   const scope = models === null ? "" : ` for ${models}`;
-  const anew = resetsAtMs === null ? "" : `, which resets at ${new Date(resetsAtMs).toISOString()}`;
+  const resets = resetsAtMs === null ? "" : `, which resets at ${new Date(resetsAtMs).toISOString()}`;
   const free = amount(Math.max(0, left - held));
-  return `${free} remain of ${whose} of ${amount(limit ?? 0)} ${unit} a ${period}${scope}${anew}.`;
+  return `${free} remain of ${whose} of ${amount(limit ?? 0)} ${unit} a ${period}${scope}${resets}.`;
 }
 
 function explainAccount(key: KeyRecord, summary: AccountSummary): string {

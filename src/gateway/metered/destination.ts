@@ -30,7 +30,7 @@ export function formatsToward(
     if (chosen?.format.write !== undefined) rejectOverWritten(bytes);
     if (chosen !== null) return chosen;
     throw invalidRequest(
-      `${model.id} cannot serve ${route.use}: its provider "${deployment.provider}" has no such requests.`,
+      `Model "${model.id}" cannot serve ${route.use}: provider "${deployment.provider}" does not support it.`,
       "model",
     );
   });
