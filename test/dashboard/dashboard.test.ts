@@ -180,7 +180,7 @@ describe.if(browserPath !== null)("the dashboard in a browser", () => {
     await page.getByRole("alert").getByText("date, model, input").waitFor();
     await choose(`date,model,requests,input\n${today},mystery-model,4,100\n`);
     await page.getByRole("button", { name: "Compare" }).click();
-    await page.getByRole("heading", { name: /lines differ by more than 1 %/ }).waitFor();
+    await page.getByRole("heading", { name: /lines differ by more than 1%/ }).waitFor();
     const row = page.getByRole("row", { name: /mystery-model/ });
     expect(await row.textContent()).toContain("4 calls outside the gateway");
     expect(await row.locator("[data-name=Requests]").textContent()).toBe("4+4");

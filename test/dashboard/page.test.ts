@@ -62,7 +62,7 @@ describe("figures", () => {
       "+10 % vs. before",
       "−50 % vs. before",
       null,
-      "as before",
+      "unchanged",
     ]);
     expect([percent(0, 0), percent(1, 3), percent(1, 1000)]).toEqual(["0 %", "33 %", "0.1 %"]);
   });

@@ -121,7 +121,7 @@ describe.if(browserPath !== null)("a month of a company's traffic in the dashboa
     await page.getByRole("menuitem", { name: "Edit…", exact: true }).click();
     await dialog.getByRole("checkbox", { name: "gpt-5.6" }).check();
     await dialog.getByRole("button", { name: "Save" }).click();
-    await page.locator(".tile", { hasText: "May use" }).getByText("gpt-5.6").waitFor();
+    await page.locator(".tile", { hasText: "Models" }).getByText("gpt-5.6").waitFor();
     await page.getByLabel("Actions for Ours").click();
     await page.getByRole("menuitem", { name: "Disable…" }).click();
     await dialog.getByRole("heading", { name: "Disable Ours?" }).waitFor();

@@ -53,7 +53,7 @@ describe.if(browserPath !== null)("the playground", () => {
     await page.getByLabel("Message").fill("say 400 words, slow");
     await page.getByRole("button", { name: "Send" }).click();
     const [small, large] = ["demo-small", "demo-large"].map((name) =>
-      page.getByRole("region", { name: `Answer of ${name}` }),
+      page.getByRole("region", { name: `Response of ${name}` }),
     );
     await small?.getByText("The water").waitFor();
     await large?.getByText("The water").waitFor();
@@ -75,7 +75,7 @@ describe.if(browserPath !== null)("the playground", () => {
     expect(await page.getByLabel("Model", { exact: true }).locator("option").allInnerTexts()).toEqual([
       "demo-small",
     ]);
-    await page.getByLabel("Texts, one a line").fill("violence");
+    await page.getByLabel("Texts, one per line").fill("violence");
     await ask("Moderations");
     await answer.getByText("flagged", { exact: true }).waitFor();
     await page.getByLabel("Text", { exact: true }).fill("hello in French");

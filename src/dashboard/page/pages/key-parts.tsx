@@ -52,7 +52,7 @@ export function KeyFacts({ of: key, figures = null }: { of: KeyView; figures?: F
       key.provider_scope === "all" ? "all providers" : key.provider_scope,
       key.models?.join(", ") ?? "all models",
     ],
-    ["Expires", key.expires_at ? date(key.expires_at) : "never", `made ${date(key.created_at)}`],
+    ["Expires", key.expires_at ? date(key.expires_at) : "never", `created ${date(key.created_at)}`],
   ];
   return <FactTiles facts={facts} />;
 }

@@ -126,7 +126,7 @@ export function linesOf(text: string): readonly string[] {
 const embedding: PageRoute = {
   name: "Embeddings",
   fields: ["text"],
-  textLabel: "Texts, one a line",
+  textLabel: "Texts, one per line",
   body: ({ model, text }) => ({ model, input: linesOf(text), encoding_format: "float" }),
   read: vectorsIn,
 };
