@@ -167,11 +167,11 @@ export interface EndedResponse {
 /** The ids in an ended response. */
 export interface EndedIds {
   readonly id: string;
-  /** Of its items that have one. */
+  /** The ids of its items, as far as they have one. */
   readonly items: readonly string[];
 }
 
-/** The same of a whole response that is parsed already. */
+/** The ids in a non-streaming response that is already parsed; null if it has not ended. */
 export function endedIds({ id, status, output }: JsonObject): EndedIds | null {
   if (typeof id !== "string" || !kept.has(status ?? null) || !Array.isArray(output)) return null;
   return { id, items: itemIds(output) };
