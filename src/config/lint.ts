@@ -1,6 +1,7 @@
 import { type ModelUse, usualUses } from "../base/models/model-uses.ts";
 import { unitNames } from "../base/usage/metered-units.ts";
 import { meteredRoute, meteredRouteNames } from "../dialects/metered/registry.ts";
+import { isCharged } from "../dialects/metered/route.ts";
 import { vendorOf } from "../vendors/registry.ts";
 import { durationText } from "./duration.ts";
 import { extraTokens } from "./models.ts";
@@ -116,7 +117,7 @@ function pricesOf({ price, deployments = [] }: ModelConfig, path: string): [Pric
 /** Requests for these are rejected: they would be free by mistake. */
 function unpriced(price: PriceConfig, uses: readonly ModelUse[]): string[] {
   const lacking = routesOf(uses).filter(
-    ({ prices }) => prices.length > 0 && !prices.some((name) => name in price),
+    (route) => isCharged(route) && !route.prices.some((name) => name in price),
   );
   const warning = lacking.map(
     ({ use, prices }) => `has none of ${prices.join(", ")}, so requests for ${use} are rejected`,

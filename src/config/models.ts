@@ -4,7 +4,7 @@ import { picoUsdPerToken } from "../base/money/money.ts";
 import { mapPrice, type TokenPrice, type TokenRates } from "../base/money/token-price.ts";
 import { hostedToolNames } from "../base/usage/hosted-tools.ts";
 import { meteredUnits, type UnitName, unitNames } from "../base/usage/metered-units.ts";
-import { meteredRoute, meteredRouteNames } from "../dialects/metered/registry.ts";
+import { isFreeUse, meteredRoute, meteredRouteNames } from "../dialects/metered/registry.ts";
 import { formatFor } from "../vendors/metered-format.ts";
 import type { ProviderSettings } from "../vendors/provider.ts";
 import { vendorOf } from "../vendors/registry.ts";
@@ -66,9 +66,7 @@ interface ModelContext {
 
 /** Whether all that it serves is free of charge, as moderations are. */
 function isNeverCharged({ serves }: ModelSettings): boolean {
-  const routes = meteredRouteNames.map(meteredRoute);
-  const free = routes.filter(({ prices }) => prices.length === 0).map(({ use }) => use);
-  return serves.every((use) => free.includes(use));
+  return serves.every(isFreeUse);
 }
 
 /** Whether the missing price disables a web search that the operator may expect to work. */

@@ -23,7 +23,7 @@ import { isAt, isOfInterface, isOn, meantPath, origins } from "./routes.ts";
 import { UpgradeCall, webSocketOptions } from "./socket/upgrade.ts";
 import { guardPatterns, hostProblem, targetProblem } from "./target.ts";
 
-/** Routes of another room, such as the admin API. `addressOf` gives the address a request comes from. */
+/** Routes of another module, such as the admin API. `originOf` returns where a request comes from. */
 export type Mounted = (originOf: (request: Request) => RequestOrigin) => AnyElysia;
 
 interface RequestOrigin {
@@ -42,11 +42,11 @@ const maxRequestBodySize = Number.MAX_SAFE_INTEGER;
 const idleTimeoutSeconds = 30;
 
 /**
- * One read of a connection may bring thousands of pipelined requests, which Bun would answer all in one turn of the event
- * loop. What is more than this waits for the next turn, and Bun closes a connection that pipelines while an answer waits.
+ * One read of a connection may bring thousands of pipelined requests, which Bun would answer all in one iteration of the
+ * event loop. What is more than this waits for the next one, and Bun closes a connection that pipelines while an answer waits.
  * To begin a request takes a tenth of a millisecond, and nearly all of one before that code is compiled.
  */
-const requestsPerTurn = { free: 64, budgetMs: 8 };
+const requestsPerIteration = { free: 64, budgetMs: 8 };
 
 const openApi = once(() => documentOf(({ buildOpenApi }) => buildOpenApi()));
 
@@ -83,7 +83,7 @@ export function createEdge(
     mountedRoutes.filter((route) => route.isUpgrade !== true && isOn(route, gateway.configured.settings));
   const trusted = currentProxies(() => gateway.configured.settings.server.trustedProxies);
   const cors = new Cors(() => (servesInterface ? gateway.configured.settings.server.corsOrigins : []));
-  const turns = new LoopPacer(requestsPerTurn);
+  const turns = new LoopPacer(requestsPerIteration);
   /** Requests whose turn it is when they come here again. */
   const waited = new WeakSet<Request>();
   const addressOf = (request: Request) => addressOn(app.server, request, trusted());

@@ -115,11 +115,11 @@ function sluice(...args: string[]) {
     cwd: copy,
     env,
     stdout: "pipe",
-    stderr: "pipe",
+    stderr: "inherit",
   });
 }
 
-let server: ReturnType<typeof sluice>;
+let server: ReturnType<typeof sluice> | undefined;
 let url = "";
 let key = "";
 
@@ -143,8 +143,8 @@ beforeAll(async () => {
 }, 120_000);
 
 afterAll(async () => {
-  server.kill("SIGKILL");
-  await server.exited;
+  server?.kill("SIGKILL");
+  await server?.exited;
   await acme.stop(true);
   rmSync(copy, { recursive: true, force: true });
 });

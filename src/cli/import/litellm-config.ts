@@ -2,6 +2,7 @@ import { isObject, type JsonObject } from "../../base/json.ts";
 import { modelPatternForm } from "../../base/models/model-pattern.ts";
 import type { ModelUse } from "../../base/models/model-uses.ts";
 import { shippedCatalog } from "../../config/catalog/shipped.ts";
+import { isFreeUse } from "../../dialects/metered/registry.ts";
 import { positiveInteger } from "./imported.ts";
 import { bedrockModel } from "./litellm-clouds.ts";
 import { meteredPrice } from "./litellm-metered.ts";
@@ -262,7 +263,7 @@ export function importLiteLlmConfig(
       fallbacks: [],
       deployments: [deployment],
     });
-    if (deployment.price === null && use !== "moderations") {
+    if (deployment.price === null && !isFreeUse(use)) {
       const without = isGenerating ? "only token-budget keys can use it" : "credit keys cannot use it";
       dropped.push(`${id}: no price in the file; without one ${without}`);
     }

@@ -2,6 +2,7 @@ import { isObject, type JsonObject } from "../../base/json.ts";
 import type { ModelUse } from "../../base/models/model-uses.ts";
 import type { TokenRatesConfig } from "../../config/schema/price.ts";
 import type { PriceConfig } from "../../config/schema.ts";
+import { isFreeUse } from "../../dialects/metered/registry.ts";
 import {
   type ImportedModel,
   type ImportedPrices,
@@ -68,7 +69,7 @@ function namesOf(name: string, entry: JsonObject): Pick<ImportedModel, "id" | "v
 function meteredModelOf(name: string, entry: JsonObject, serves: ModelUse | null): ImportedModel | null {
   if (serves === null) return null;
   const names = namesOf(name, entry);
-  const price = serves === "moderations" ? {} : meteredPrice(names.id, serves, entry);
+  const price = isFreeUse(serves) ? {} : meteredPrice(names.id, serves, entry);
   if (price === null) return null;
   return {
     ...names,

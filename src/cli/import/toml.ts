@@ -1,5 +1,6 @@
 import { isObject, type Json } from "../../base/json.ts";
 import { tomlString, tomlValue } from "../../config/toml-text.ts";
+import { isFreeUse } from "../../dialects/metered/registry.ts";
 import type { ImportedModel } from "./imported.ts";
 
 /** Always with a decimal point, so that all prices in a file look alike. */
@@ -50,7 +51,7 @@ export function modelsToml(models: readonly ImportedModel[], source: string, day
       display_name: model.displayName,
       context_window: model.contextWindow,
       max_output_tokens: model.maxOutputTokens,
-      price: serves === "moderations" ? null : price,
+      price: serves !== undefined && isFreeUse(serves) ? null : price,
       capabilities,
     };
     return tableText("[[models]]", fields, `  # ${source}, ${day}`);

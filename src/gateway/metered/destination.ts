@@ -1,7 +1,7 @@
 import { invalidRequest } from "../../base/errors.ts";
 import { pricedNames } from "../../catalog/priced-names.ts";
 import type { ModelSettings, Price } from "../../config/settings.ts";
-import type { MeteredRoute, RouteBody } from "../../dialects/metered/route.ts";
+import { isCharged, type MeteredRoute, type RouteBody } from "../../dialects/metered/route.ts";
 import { type ChosenFormat, formatFor } from "../../vendors/metered-format.ts";
 import type { Configured } from "../configured.ts";
 
@@ -65,7 +65,7 @@ export function pricesToward({
   for (const { price } of configured.catalog.reached(model, scope)) {
     const counted = countedNames(route, price);
     const suffices = route.prices.some((name) => counted.has(name));
-    if (price !== null && !suffices && route.prices.length > 0) {
+    if (price !== null && !suffices && isCharged(route)) {
       throw unpriced(route, model, pricedNames(price));
     }
     kinds.set([...counted].join(" "), counted);

@@ -5,12 +5,13 @@ import { noCalls } from "../../base/usage/extra-usage.ts";
 import { estimateText, type InputEstimate } from "../../catalog/estimate.ts";
 import type { ModelSettings } from "../../config/settings.ts";
 import { type MeteredRouteName, meteredRoute } from "../../dialects/metered/registry.ts";
-import type {
-  FormFile,
-  MeteredDemand,
-  MeteredFormat,
-  MeteredRoute,
-  RouteBody,
+import {
+  type FormFile,
+  isCharged,
+  type MeteredDemand,
+  type MeteredFormat,
+  type MeteredRoute,
+  type RouteBody,
 } from "../../dialects/metered/route.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import type { RequestedExtras } from "../charge/extras.ts";
@@ -98,12 +99,12 @@ async function withoutForeignTokens(
 function rejectUncounted(
   { mode }: KeyRecord,
   { id }: ModelSettings,
-  { prices, use }: MeteredRoute,
+  route: MeteredRoute,
   { isInTokens }: MeteredDemand,
 ): void {
-  if (mode === "credit" || isInTokens || prices.length === 0) return;
+  if (mode === "credit" || isInTokens || !isCharged(route)) return;
   throw invalidRequest(
-    `Token-budget keys cannot use model "${id}" for ${use}: it is not billed in tokens. Use a credit key.`,
+    `Token-budget keys cannot use model "${id}" for ${route.use}: it is not billed in tokens. Use a credit key.`,
     "model",
   );
 }

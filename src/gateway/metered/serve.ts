@@ -2,7 +2,7 @@ import { GatewayError, invalidRequest } from "../../base/errors.ts";
 import type { ModelUse } from "../../base/models/model-uses.ts";
 import type { ModelSettings } from "../../config/settings.ts";
 import { type MeteredRouteName, meteredRoute } from "../../dialects/metered/registry.ts";
-import type { FormFields, MeteredRoute } from "../../dialects/metered/route.ts";
+import { type FormFields, isCharged, type MeteredRoute } from "../../dialects/metered/route.ts";
 import { pathOf } from "../../dialects/names/name-path.ts";
 import type { CostMeter } from "../charge/cost-meter";
 import { beginContent } from "../content.ts";
@@ -79,7 +79,7 @@ class MeteredSteps implements ChargedSteps<void, MeteredPricing, MeteredPlan>, A
   }
 
   check({ key }: AdmittedCall, { request }: ReadRequest, model: ModelSettings): void {
-    if (this.#route.prices.length > 0) rejectUnpriced(key, model);
+    if (isCharged(this.#route)) rejectUnpriced(key, model);
     rejectHostedTools(request);
   }
 
