@@ -1,10 +1,12 @@
 import { assert } from "../base/assert.ts";
 import type { Stepwise } from "../base/loop/in-turns.ts";
+import type { ModelUse } from "../base/models/model-uses.ts";
 import { picoUsdPerToken } from "../base/money/money.ts";
 import { mapPrice, type TokenPrice, type TokenRates } from "../base/money/token-price.ts";
 import { hostedToolNames } from "../base/usage/hosted-tools.ts";
 import { meteredUnits, type UnitName, unitNames } from "../base/usage/metered-units.ts";
-import { isFreeUse, meteredRoute, meteredRouteNames } from "../dialects/metered/registry.ts";
+import { meteredRoute, meteredRouteNames } from "../dialects/metered/registry.ts";
+import { isCharged } from "../dialects/metered/route.ts";
 import { formatFor } from "../vendors/metered-format.ts";
 import type { ProviderSettings } from "../vendors/provider.ts";
 import { vendorOf } from "../vendors/registry.ts";
@@ -62,6 +64,12 @@ interface ModelContext {
   readonly providers: Providers;
   readonly server: Pick<ServerSettings, "requestTimeoutMs">;
   readonly context: LoadContext;
+}
+
+/** Whether no request of this use costs anything, so that its models need no price. */
+export function isFreeUse(use: ModelUse): boolean {
+  const serving = meteredRouteNames.map(meteredRoute).filter((route) => route.use === use);
+  return serving.length > 0 && !serving.some(isCharged);
 }
 
 /** Whether all that it serves is free of charge, as moderations are. */

@@ -2,7 +2,7 @@ import { isObject, type JsonObject } from "../../base/json.ts";
 import { modelPatternForm } from "../../base/models/model-pattern.ts";
 import type { ModelUse } from "../../base/models/model-uses.ts";
 import { shippedCatalog } from "../../config/catalog/shipped.ts";
-import { isFreeUse } from "../../dialects/metered/registry.ts";
+import { isFreeUse } from "../../config/models.ts";
 import { positiveInteger } from "./imported.ts";
 import { bedrockModel } from "./litellm-clouds.ts";
 import { meteredPrice } from "./litellm-metered.ts";

@@ -1,8 +1,8 @@
 import { isObject, type JsonObject } from "../../base/json.ts";
 import type { ModelUse } from "../../base/models/model-uses.ts";
+import { isFreeUse } from "../../config/models.ts";
 import type { TokenRatesConfig } from "../../config/schema/price.ts";
 import type { PriceConfig } from "../../config/schema.ts";
-import { isFreeUse } from "../../dialects/metered/registry.ts";
 import {
   type ImportedModel,
   type ImportedPrices,

@@ -1,6 +1,6 @@
 import { isObject, type Json } from "../../base/json.ts";
+import { isFreeUse } from "../../config/models.ts";
 import { tomlString, tomlValue } from "../../config/toml-text.ts";
-import { isFreeUse } from "../../dialects/metered/registry.ts";
 import type { ImportedModel } from "./imported.ts";
 
 /** Always with a decimal point, so that all prices in a file look alike. */

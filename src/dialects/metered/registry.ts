@@ -1,10 +1,9 @@
-import type { ModelUse } from "../../base/models/model-uses.ts";
 import { completions, fimCompletions } from "./completions/index.ts";
 import { embeddings } from "./embeddings/index.ts";
 import { imageEdits, imageGenerations } from "./images/index.ts";
 import { moderations } from "./moderations/index.ts";
 import { rerank } from "./rerank/index.ts";
-import { isCharged, type MeteredRoute } from "./route.ts";
+import type { MeteredRoute } from "./route.ts";
 import { speech } from "./speech/index.ts";
 import { transcriptions, translations } from "./transcriptions/index.ts";
 
@@ -29,10 +28,4 @@ export const meteredRouteNames = Object.keys(routes) as readonly MeteredRouteNam
 
 export function meteredRoute(name: MeteredRouteName): MeteredRoute {
   return routes[name];
-}
-
-/** Whether no request of this use costs anything. */
-export function isFreeUse(use: ModelUse): boolean {
-  const serving = meteredRouteNames.map(meteredRoute).filter((route) => route.use === use);
-  return serving.length > 0 && !serving.some(isCharged);
 }
