@@ -114,7 +114,7 @@ describe.if(browserPath !== null)("axe finds nothing to complain about", () => {
     await Bun.write(join(sluice.folder, "sluice.toml"), `${sampleConfig}\n[server]\nnode = "fra-9"\n`);
     await open("system");
     await page.getByRole("button", { name: "Reload" }).click();
-    await page.getByRole("dialog").getByText("It brings 1 change.").waitFor();
+    await page.getByRole("dialog").getByText("It has 1 change.").waitFor();
     expect(await violations(page), "a reload").toEqual([]);
     await Bun.write(join(sluice.folder, "sluice.toml"), `${sampleConfig}\n[server]\nnode = 5\n`);
     await open("system");

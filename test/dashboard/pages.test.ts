@@ -222,7 +222,7 @@ describe.if(browserPath !== null)("a month of a company's traffic in the dashboa
     await page.getByText(/^The database uses [\d.]+ MiB, its journal [\d.]+ [KM]iB; [\d.]+ [GT]iB/).waitFor();
     const entries = records.ledger_entries.toLocaleString("en");
     await page.getByRole("row", { name: `Ledger entries ${entries} ever –` }).waitFor();
-    const free = `Exchanges that cost nothing .* ${retention.request_days} days, at most`;
+    const free = `Requests without a charge .* ${retention.request_days} days, at most`;
     await page.getByRole("row", { name: new RegExp(free) }).waitFor();
   }, 120_000);
 

@@ -96,7 +96,7 @@ export function AccountFields({ form, mode, onForm }: AccountFieldsProps) {
       />
       <CapFields
         title="Default caps for new keys"
-        hint="Default caps for new keys of this account. Existing keys are not changed."
+        hint="They apply to keys created on this account. Existing keys are not changed."
         of={field("keyCaps")}
         mode={mode}
       />
