@@ -46,7 +46,7 @@ export function pastMoment(text: string, nowMs: number): number | null {
   }
 }
 
-/** The same for a text that was checked, or is absent. */
+/** The moment that a checked text stands for; undefined if there is no text. */
 export function momentOf(text: string | undefined, nowMs: number): number | undefined {
   return text === undefined ? undefined : (pastMoment(text, nowMs) ?? undefined);
 }

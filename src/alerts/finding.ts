@@ -10,7 +10,7 @@ export interface Finding {
   readonly sinceMs: number | null;
   /** One sentence. Nothing secret, and nothing that a client has sent. */
   readonly text: string;
-  /** The same for programs, and as harmless. */
+  /** The facts for programs; as free of secrets as the message. */
   readonly details: Readonly<Record<string, string | number | null>>;
   /** What a provider said last. It may quote a request, so it is shown to operators and never sent. */
   readonly lastError: string | null;

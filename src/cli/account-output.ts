@@ -69,7 +69,7 @@ export function standing(
   return ["left", `${count(budget.remaining)} of ${count(budget.tokens ?? 0)} tokens`];
 }
 
-/** The same in a table's cell, with at most four decimals: `5.00 credits`, `5.00 credits owed`. */
+/** The balance for a table's cell, with at most four decimals: `5.00 credits`, `5.00 credits owed`. */
 export function standingText(view: Holdings, unit?: string): string {
   const [name, text] = standing(view, unit, shortCredits);
   return name === "left" ? text : `${text} ${name}`;

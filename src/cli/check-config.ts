@@ -10,7 +10,7 @@ export function checkConfig(options: LoadOptions): CheckedConfig {
   return atOnce(checkingConfig(options));
 }
 
-/** The same in steps, for a gateway that serves meanwhile. */
+/** Checks a configuration in steps, for a gateway that serves meanwhile. */
 export function* checkingConfig(options: LoadOptions): Stepwise<CheckedConfig> {
   try {
     const examined = yield* examiningSettings(options);

@@ -66,7 +66,7 @@ function orNone(word: string | null, add: (text: string, before: unknown) => unk
   };
 }
 
-/** Those of them that accounts have too. */
+/** The options that accounts have, too. */
 export function sharedOptions(verb: "create" | "update"): readonly Option[] {
   return [keyAttributes.tpm_limits, keyAttributes.tags].map((attribute) => keyOption(attribute, verb));
 }

@@ -56,7 +56,7 @@ export class ContentArchive {
     return json === null ? null : (JSON.parse(Buffer.from(json).toString()) as ContentDocument);
   }
 
-  /** The same as JSON. */
+  /** Reads a document as JSON. */
   async readJson(id: string): Promise<Uint8Array | null> {
     const row = await this.store.read(id);
     return row === null ? null : this.#json(row);

@@ -49,7 +49,7 @@ export class FrameLog {
   readonly #spare: ArrayBuffer[] = [];
   #length = 0;
   #shared: Uint8Array[] = [];
-  /** Of the shared ones. */
+  /** The bytes of shared frames. */
   #sharedBytes = 0;
 
   get bytes(): number {

@@ -30,7 +30,7 @@ export function unpack(packed: Uint8Array, id: string, key: Uint8Array | null): 
   return opened[0] === compressed ? Bun.zstdDecompressSync(body) : null;
 }
 
-/** The same document under another key. Throws if the old one does not open it. */
+/** Encrypts a document under another key. Throws if the old key does not open it. */
 export function repack(
   packed: Uint8Array,
   id: string,

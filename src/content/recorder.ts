@@ -108,7 +108,7 @@ export class ContentRecorder implements FrameSink, ArchiveCalls {
     return this.#dropped;
   }
 
-  /** The same if any were dropped within the last minute, else null. */
+  /** How many were dropped; null if none was within the last minute. */
   get recentlyDropped(): number | null {
     return performance.now() - this.#droppedAtMs < recentMs ? this.#dropped : null;
   }

@@ -15,7 +15,7 @@ export interface WrittenRows {
 export class RowWriter {
   readonly #store: ContentStore;
   #rows: ContentRow[] = [];
-  /** Of the bodies waiting. */
+  /** The bytes of the bodies that wait. */
   waitingBytes = 0;
 
   constructor(store: ContentStore) {

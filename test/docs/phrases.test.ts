@@ -135,14 +135,10 @@ test("an error message's length counts what is joined, and ten characters for ea
   expect(errorMessagesIn(`problems.add(path, \`one of ${value('names.join(", ")')}\`)`)).toEqual([]);
 });
 
-/** Rooms whose comments still begin so. A room leaves this list once it has none, and never comes back. */
-const uncleared = ["admin", "alerts", "app", "cli", "content", "dashboard", "dialects", "gateway", "http"];
-
 test("no doc comment begins with a pronoun for what stands elsewhere: Of, The same, Those", async () => {
   const root = new URL("../../src/", import.meta.url).pathname;
   const found: string[] = [];
   for await (const file of new Glob("**/*.{ts,tsx}").scan({ cwd: root })) {
-    if (uncleared.includes(file.split("/")[0] ?? "")) continue;
     const lines = (await Bun.file(root + file).text()).split("\n");
     for (const [index, line] of lines.entries()) {
       const before = lines[index - 1]?.trim() ?? "";

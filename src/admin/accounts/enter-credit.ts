@@ -10,7 +10,7 @@ type CreditKind = "topup" | "adjustment";
 interface CreditEntry {
   /** Below 0 only for an adjustment that removes credit. */
   readonly amountNano: number;
-  /** The same reference again is the same entry: a retry changes nothing. */
+  /** A reference that is used again means the same entry, so a retry changes nothing. */
   readonly reference?: string | null | undefined;
   readonly note?: string | null | undefined;
 }

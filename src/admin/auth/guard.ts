@@ -75,7 +75,7 @@ export async function admit(
   return tooMany ?? { kind: "admitted", caller: { ...caller, role: caller.role } };
 }
 
-/** Of one member in a minute. Each is a transaction that others wait for, and a line of a log that is kept for ever. */
+/** Per member and minute. Each change is a transaction that others wait for, and a line in a log that is kept for ever. */
 const mostChanges = 30;
 
 /** Null while they may change something. */

@@ -36,7 +36,7 @@ export function isOverTls(request: Request, isFromProxy: boolean, address: Addre
   return origin.startsWith("https:");
 }
 
-/** Of several proxies the first one saw the browser. */
+/** With several proxies, the first one saw the browser. */
 function isForwardedTls(request: Request): boolean {
   return /^https\s*(,|$)/i.test(request.headers.get("x-forwarded-proto") ?? "");
 }

@@ -3,7 +3,7 @@ import { Gates } from "../../limits/concurrency.ts";
 import { RateLimiter } from "../../limits/rate-limiter.ts";
 import { AdminError, clientGone } from "../routes/refusal.ts";
 
-/** Of one key or person in a minute. */
+/** The limit for one key or person. */
 const reportsPerMinute = 30;
 /** A page of the dashboard asks for three at once. */
 const gateOptions = { limit: 1, queueLimit: 10, waitMs: 60_000 };

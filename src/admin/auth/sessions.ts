@@ -52,7 +52,7 @@ export class Sessions {
   }
 }
 
-/** Those of a gateway that is alone: a restart signs everyone out, and no file can leak one. */
+/** The sessions of a gateway that runs alone: a restart signs everyone out, and no file can leak one. */
 class SessionsInMemory implements SessionRecords {
   readonly #byHash = new Map<string, SessionRecord>();
 

@@ -18,7 +18,7 @@ export interface AskedReconciliation extends FetchedDays {
 export interface LedgerSide {
   readonly attempts: readonly AttemptSums[];
   readonly microUsdPerCredit: number;
-  /** Those of the configuration. */
+  /** The providers in the configuration. */
   readonly providers: readonly string[];
 }
 

@@ -21,7 +21,7 @@ export function withoutMarkup(
   );
 }
 
-/** The same page by page. */
+/** Takes off the markup page by page. */
 export async function* pagesWithoutMarkup(
   pages: AsyncIterable<readonly AttemptSums[]>,
   provider: string,

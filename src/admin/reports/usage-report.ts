@@ -86,7 +86,7 @@ export interface Names {
   full(value: string | null): string;
 }
 
-/** Of everything that there is, for a command: in a gateway they may be a hundred thousand. */
+/** Reads the names of everything, for a command. A gateway does not: there may be a hundred thousand. */
 export async function readNames({ store }: OperationContext, by: readonly string[]): Promise<Names> {
   const [short, full] = [new Map<string, string>(), new Map<string, string>()];
   if (by.includes("account")) {
@@ -101,7 +101,7 @@ export async function readNames({ store }: OperationContext, by: readonly string
   return namesIn(short, full);
 }
 
-/** Of the groups that are shown alone. */
+/** Reads the names of the groups that are shown, and of no others. */
 export async function namesOfGroups(
   { store, keys }: OperationContext & { readonly keys: Pick<KeyRing, "byId"> },
   by: readonly string[],

@@ -13,7 +13,7 @@ const byCode: Readonly<Record<string, string>> = {
   internal_error: "The gateway's log has the cause under this request id.",
 };
 
-/** The same for the codes that depend on the key. */
+/** Advice for the codes that depend on the key. */
 const byKey: Readonly<Record<string, (exchange: ListedExchange, key: KeySummary) => string | null>> = {
   rate_limit_exceeded: (_, { prefix, rpm_limit: limit }) =>
     limit === null

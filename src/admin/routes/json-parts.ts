@@ -11,7 +11,7 @@ export function isLong(value: unknown): boolean {
   return typeof value === "object" && value !== null && Object.values(value).some(isLong);
 }
 
-/** The same text that `JSON.stringify` gives, in parts. */
+/** Yields in parts the text that `JSON.stringify` returns. */
 export function* jsonParts(document: unknown): Generator<string> {
   let text = "";
   for (const piece of piecesOf(document)) {

@@ -56,7 +56,7 @@ const operationStatuses = {
   gateway_busy: 409,
 } as const;
 
-/** Those that the request itself is not to blame for. */
+/** The status of errors that are not the fault of the request itself. */
 const storeStatuses: Partial<Record<StoreError["reason"], number>> = {
   revoked: 409,
   locked: 503,

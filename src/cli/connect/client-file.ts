@@ -18,9 +18,9 @@ import {
  * record of what was written, with digests and without the key. Undoing removes both.
  */
 interface ConnectRecord {
-  /** Of the whole file: if it is still so, undoing restores the bytes. */
+  /** The digest of the whole file: if it has not changed, undoing restores the bytes. */
   readonly digest: string;
-  /** Of the file before; null if there was none. */
+  /** The mode of the file before; null if there was none. */
   readonly mode: number | null;
   readonly settings: readonly WrittenSetting[];
 }

@@ -5,7 +5,7 @@ import { servedAddress } from "../serve/files-for-commands.ts";
 import { listModels } from "./find-connection.ts";
 import { type ClientSettings, clientSettings } from "./settings-text.ts";
 
-/** Of a gateway that has not run yet. */
+/** The address of a gateway that has not run yet. */
 const usualAddress = "http://127.0.0.1:8787";
 
 /** A client's settings with a key that was just created. A running gateway is asked for the public list: it may not know the key yet. */

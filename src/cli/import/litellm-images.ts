@@ -6,7 +6,7 @@ const variantName = /^(?:(?<quality>[a-z0-9]+)\/)?(?<width>\d+)-x-(?<height>\d+)
 /** Where neither the name nor the file says it. */
 const usualPixels = 1024 * 1024;
 
-/** Of an image that an entry is for. */
+/** The pixels of the image that an entry is for. */
 export function pixelsOf(id: string): number {
   const { width, height } = variantName.exec(id)?.groups ?? {};
   return width === undefined ? usualPixels : Number(width) * Number(height);

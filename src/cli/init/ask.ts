@@ -77,7 +77,7 @@ async function askModels(
   return reply === "all" || !names.every((name) => modelPatternForm.test(name)) ? "catalog" : names;
 }
 
-/** Of a provider's own list. */
+/** Asks which models of a provider's own list to serve. */
 async function chooseOf(
   provider: string,
   models: readonly ModelConfig[],

@@ -33,7 +33,7 @@ export interface SignInChoice {
   readonly issuer: string;
   readonly clientId: string;
   readonly admin: string;
-  /** Of each key that people create for themselves; null if they cannot. */
+  /** The cap of each key that people create for themselves; null if they cannot create any. */
   readonly keyCap: string | null;
 }
 

@@ -24,7 +24,7 @@ export interface Terminal {
   readonly noteColumns: number | null;
   readonly interactive: boolean;
   ask(question: string): Promise<string>;
-  /** The same for a secret, which is not shown while it is typed. */
+  /** Asks for a secret, which is not shown while it is typed. */
   askSecret(question: string): Promise<string>;
 }
 
@@ -105,7 +105,7 @@ export function credits(nano: number): string {
   return `${sign}${count(whole)}.${fraction.replace(/0{1,7}$/, "")}`;
 }
 
-/** The same of credits: with nine decimals a double is exact up to the highest balance. */
+/** An amount of credits as text. With nine decimals, a double is exact up to the highest balance. */
 export function creditsShown(amount: number): string {
   return credits(Number(amount.toFixed(9).replace(".", "")));
 }
@@ -115,7 +115,7 @@ export function moment(ms: number): string {
   return new Date(ms).toISOString().slice(0, 16).replace("T", " ");
 }
 
-/** The same to the second, for what has to be found in a log. */
+/** A time to the second, for what has to be found in a log. */
 export function second(ms: number): string {
   return new Date(ms).toISOString().slice(0, 19).replace("T", " ");
 }

@@ -13,7 +13,7 @@ export interface RequestFilters extends TimeOptions, Searched, AskedLabels {
 
 const outcomes = ["completed", "failed", "rejected", "cancelled", "interrupted"] as const;
 
-/** The same for the list and the export, so that what is listed can be exported. */
+/** The list and the export have the same filters, so that what is listed can be exported. */
 export function withRequestFilters(command: SluiceCommand): SluiceCommand {
   return command
     .option(

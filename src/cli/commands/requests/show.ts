@@ -82,7 +82,7 @@ async function readShown(
   });
 }
 
-/** Of a stored conversation, where the configuration has no [content] any more. */
+/** The limit for a stored conversation where the configuration no longer has [content]. */
 const defaultMaxBytes = 1_000_000;
 
 function unknown(id: string): string {

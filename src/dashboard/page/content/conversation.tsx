@@ -47,7 +47,7 @@ export function ConversationView({ request, response, earlier, dropped }: Conver
   );
 }
 
-/** Those of the dropped fields that are at this place or within it. */
+/** The dropped fields at this place or within it. */
 function droppedAt(path: string, dropped: readonly string[]): readonly string[] {
   return dropped.filter(
     (field) => field === path || field.startsWith(`${path}.`) || field.startsWith(`${path}[`),

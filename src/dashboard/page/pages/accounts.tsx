@@ -40,7 +40,7 @@ const orders: Readonly<Record<string, (one: AccountView, other: AccountView) => 
 
 type AccountFilter = Readonly<Record<"search" | "status" | "billing" | "sort", string | null>>;
 
-/** Those that fit, in order; by themselves the newest first. There are few enough to do it here. */
+/** The accounts that match, in order; without one, the newest first. There are few enough to do it here. */
 function chosenAccounts(
   accounts: readonly AccountView[],
   { search, status, billing, sort }: AccountFilter,

@@ -8,7 +8,7 @@ import { tell } from "../parts/notices.tsx";
 import { creditsOf } from "./key-form.ts";
 
 interface CreditDialogProps extends Omit<DialogProps<unknown>, "of"> {
-  /** Of the key or the account. */
+  /** The path of the key or the account. */
   readonly path: string;
   /** What a notice calls the key or the account. */
   readonly name: string;

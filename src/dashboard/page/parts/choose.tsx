@@ -2,7 +2,7 @@ import { parameter } from "../router.ts";
 import { type Choice, Select } from "./field.tsx";
 
 interface ChooseProps {
-  /** Of the parameter in the page's address, which keeps what was chosen. */
+  /** The parameter in the page's address that keeps what was chosen. */
   readonly name: string;
   /** By default the name. */
   readonly label?: string;

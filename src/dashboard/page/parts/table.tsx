@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 
 export interface Column<Row> {
   readonly name: string;
-  /** Of its cells; its head is aligned with numbers. */
+  /** The class of its cells; its head is aligned with numbers. */
   readonly class?: string;
   /** A column whose name is only read aloud. */
   readonly unseen?: true;

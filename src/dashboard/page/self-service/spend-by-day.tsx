@@ -6,7 +6,7 @@ import { Chart } from "../parts/chart.tsx";
 
 const daySeconds = 86_400;
 
-/** Of how many days pages show what was spent, today included. */
+/** The number of days whose spending pages show, today included. */
 export const spendDays = 30;
 
 export function spendSince(): string {
