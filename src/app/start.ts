@@ -1,19 +1,24 @@
 import { version } from "../../package.json";
 import { createAdmin } from "../admin/create.ts";
+import type { AttentionMonitor } from "../alerts/monitor.ts";
 import { openBackend } from "../backend/open.ts";
-import { systemClock } from "../base/clock.ts";
+import { msPerDay, systemClock } from "../base/clock.ts";
+import { Repeating } from "../base/loop/repeating.ts";
 import type { ConfigOnDisk } from "../config/on-disk.ts";
 import type { ReloadedSettings } from "../config/reload.ts";
 import type { Settings } from "../config/settings.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import { createLogs } from "../observe/log.ts";
+import { RequestLogRetention } from "../store/request-log-retention.ts";
 import type { Store, Trouble } from "../store/store.ts";
+import { TroubleWatch } from "../store/trouble-watch.ts";
 import { createGateway, createMonitor } from "./gateway.ts";
 import { reloadGateway } from "./reload.ts";
 import { openServers } from "./servers.ts";
 import { openServices, type Services } from "./services.ts";
 import { stopGateway } from "./stop.ts";
-import { startUpkeep } from "./upkeep.ts";
+
+const pruneEveryMs = 10 * 60_000;
 
 export interface RunningGateway {
   readonly url: string;
@@ -88,5 +93,42 @@ async function assemble(
     stop: () => stopGateway({ gateway, services, admin, servers, stopUpkeep, opened }),
     trouble: () => backend.trouble,
     describeLosses: () => backend.describeLosses(),
+  };
+}
+
+/**
+ * Starts what runs regularly beside the requests: changes by other processes, alarms about the store, pruning, what needs
+ * attention. Returns what stops it.
+ */
+function startUpkeep(
+  { watcher, backend, clock, logs: { log }, idOwners, turns }: Services,
+  gateway: Gateway,
+  monitor: AttentionMonitor,
+): () => Promise<void> {
+  const onError = (err: unknown) => log.error({ err }, "pruning failed");
+  const limits = () => {
+    const { requestDays, requestRows } = gateway.configured.settings.retention;
+    return { requestsMs: requestDays * msPerDay, requestRows };
+  };
+  const retention = new RequestLogRetention({ store: backend.store, clock, limits, onError });
+  const alarms = new TroubleWatch({
+    store: backend,
+    onTrouble: ({ reason, advice }) => log.error({ advice }, `not accepting requests: ${reason}`),
+    onRecovered: () => log.info("charges can be written again; accepting requests"),
+  });
+  const pruning = new Repeating();
+  watcher.start();
+  alarms.start();
+  pruning.start(pruneEveryMs, () => {
+    for (const kept of [backend.claims, idOwners, turns]) kept.prune().catch(onError);
+  });
+  retention.start();
+  monitor.start();
+  return async () => {
+    await watcher.stop();
+    pruning.stop();
+    alarms.stop();
+    await monitor.stop();
+    await retention.stop();
   };
 }

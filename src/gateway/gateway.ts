@@ -14,7 +14,7 @@ import type { AttemptCount, CallerId, OutcomeRecord } from "../store/store.ts";
 import type { Ongoing } from "./admission/ongoing.ts";
 import type { Watchdog } from "./answer/watchdog.ts";
 import type { LargeBodies } from "./body-worker/body-worker.ts";
-import type { LocalCounts } from "./charge/cost-meter";
+import type { LocalCounts } from "./charge/cost-meter.ts";
 import type { Configured } from "./configured.ts";
 import type { Turns } from "./conversations/turns.ts";
 import type { LabelValues } from "./request/label-values.ts";

@@ -16,9 +16,9 @@ import {
 import { Generation, type PricedGeneration } from "./attempt/generation.ts";
 import { largeBodyBytes } from "./body-worker/is-large.ts";
 import { largeBodyPacer } from "./body-worker/large-body-pacer.ts";
-import type { CostMeter } from "./charge/cost-meter";
-import { requestExtras } from "./charge/requested-extras";
-import { noUnpricedTools } from "./charge/requested-tools";
+import type { CostMeter } from "./charge/cost-meter.ts";
+import { requestExtras } from "./charge/requested-extras.ts";
+import { noUnpricedTools } from "./charge/requested-tools.ts";
 import { compactionLimit } from "./conversations/compaction.ts";
 import { lockConversation } from "./conversations/conversation-lock.ts";
 import type { Exchange } from "./exchange.ts";

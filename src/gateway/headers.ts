@@ -3,7 +3,7 @@ import { unitsOf } from "../base/usage/metered-units.ts";
 import { requestIdHeaders } from "../dialects/errors/envelope.ts";
 import { addOwnRateLimit } from "../dialects/rate-limit-headers.ts";
 import type { KeyRecord } from "../store/store.ts";
-import type { CostMeter, ShownCharge } from "./charge/cost-meter";
+import type { CostMeter, ShownCharge } from "./charge/cost-meter.ts";
 import { contentHeader } from "./content.ts";
 import type { Exchange } from "./exchange.ts";
 

@@ -3,7 +3,7 @@ import type { ModelSettings } from "../config/settings.ts";
 import type { ClientDialectName } from "../dialects/registry.ts";
 import { admit } from "./admission/admit.ts";
 import { charged } from "./charge/charged.ts";
-import type { CostMeter } from "./charge/cost-meter";
+import type { CostMeter } from "./charge/cost-meter.ts";
 import type { WantedHold } from "./charge/hold.ts";
 import { narrowContent } from "./content.ts";
 import type { Exchange } from "./exchange.ts";

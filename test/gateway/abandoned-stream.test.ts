@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { AbandonedStream } from "../../src/gateway/answer/abandoned-stream";
+import { AbandonedStream } from "../../src/gateway/answer/abandoned-stream.ts";
 import { PassthroughRelayer } from "../../src/gateway/answer/passthrough-relayer.ts";
 import { AnswerQueue } from "../../src/upstream/call/answer-queue.ts";
 import type { OpenedCall } from "../../src/upstream/upstream.ts";

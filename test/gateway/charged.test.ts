@@ -5,7 +5,7 @@ import type { Answering } from "../../src/gateway/answer/answering.ts";
 import type { GuardedStream } from "../../src/gateway/answer/watchdog.ts";
 import { rejectUnreadable } from "../../src/gateway/answer/whole-response.ts";
 import { charged } from "../../src/gateway/charge/charged.ts";
-import type { CostMeter } from "../../src/gateway/charge/cost-meter";
+import type { CostMeter } from "../../src/gateway/charge/cost-meter.ts";
 import { Produced } from "../../src/gateway/charge/produced.ts";
 import { endExchange } from "../../src/gateway/end-exchange.ts";
 import { Exchange } from "../../src/gateway/exchange.ts";

@@ -1,17 +1,30 @@
 import {
   type IntegerOptions,
+  Kind,
   type NumberOptions,
   type StringOptions,
   type TBoolean,
   type TOptional,
   type TProperties,
   type TSchema,
+  type TUnsafe,
   Type,
+  TypeRegistry,
 } from "@sinclair/typebox";
+import { expectedText } from "../../base/text/schema-text.ts";
 import { providerDialectNames } from "../../dialects/registry.ts";
-import type { Duration } from "../duration.ts";
-import { duration } from "./duration.ts";
-import { isSection, marked, secrecy, type WithDefault } from "./marks.ts";
+import { type Duration, durationPattern, durationText, parseDuration } from "../duration.ts";
+import { isSection, marked, secrecy, unit, type WithDefault } from "./marks.ts";
+
+const kind = "Duration";
+
+const aDay: Bounds = { minimum: 0, maximum: 86_400 };
+
+TypeRegistry.Set<{ readonly anyOf: readonly [Bounds] }>(kind, ({ anyOf: [bounds] }, value) => {
+  if (typeof value !== "number" && typeof value !== "string") return false;
+  const ms = parseDuration(value);
+  return ms !== null && isWithin(ms / 1000, bounds);
+});
 
 /** Unknown names are errors everywhere. */
 export const closed = { additionalProperties: false } as const;
@@ -119,3 +132,40 @@ export const maxTokensField = Type.Optional(
     description: "How a translated chat request names its output limit.",
   }),
 );
+
+/** Bounds in seconds, as in JSON Schema. */
+interface Bounds {
+  readonly minimum?: number;
+  readonly exclusiveMinimum?: number;
+  readonly maximum: number;
+}
+
+function isWithin(seconds: number, { minimum = 0, exclusiveMinimum = -1, maximum }: Bounds): boolean {
+  return seconds >= minimum && seconds > exclusiveMinimum && seconds <= maximum;
+}
+
+/** The bounds apply to strings too. JSON Schema cannot express that, so a custom kind checks it. */
+function duration<const Fallback extends Duration | undefined = undefined>(
+  description: string,
+  fallback?: Fallback,
+  bounds: Bounds = aDay,
+) {
+  const schema = Type.Unsafe<Duration>({
+    [Kind]: kind,
+    [unit]: "ms",
+    description,
+    anyOf: [
+      { type: "number", ...bounds },
+      { type: "string", pattern: durationPattern },
+    ],
+    [expectedText]: `a number of seconds, or a duration such as "90s", "5m" or "1h", ${boundsText(bounds)}`,
+    ...(fallback === undefined ? {} : { default: fallback }),
+  });
+  // The cast holds because the unit and the default are written above.
+  return schema as TUnsafe<Duration> & { readonly [unit]: "ms" } & WithDefault<Fallback>;
+}
+
+function boundsText({ minimum = 0, exclusiveMinimum, maximum }: Bounds): string {
+  const minimumText = exclusiveMinimum === undefined ? `from ${minimum}s` : `above ${exclusiveMinimum}s`;
+  return `${minimumText} to ${durationText(maximum * 1000)}`;
+}

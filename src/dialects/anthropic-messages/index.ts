@@ -1,4 +1,5 @@
 import type { ClientDialect } from "../client-dialect.ts";
+import { type ForwardedHeaders, isSendable } from "../headers.ts";
 import { objectOf } from "../json/json-fields.ts";
 import type { ProviderDialect } from "../provider-dialect.ts";
 import { openingTest } from "../sse/opening-events.ts";
@@ -11,13 +12,22 @@ import { writeResponse } from "./client/response-out.ts";
 import { inputMessage, messagesRequest, messagesResponse, requestSchema } from "./client/schema.ts";
 import { heartbeat, inBandError, MessagesStreamWriter } from "./client/stream-out.ts";
 import { stripForeignReasoning, stripSignedReasoning } from "./client/strip-foreign-reasoning.ts";
-import { forwardHeaders, requestHeaders } from "./headers.ts";
 import { issuedIds } from "./provider/issued-ids.ts";
 import { writeRequest } from "./provider/request-out.ts";
 import { failureIn, readResponse } from "./provider/response-in.ts";
 import { MessagesStreamReader } from "./provider/stream-in.ts";
 import { MessagesScanner } from "./provider/stream-scanner.ts";
 import { figures, readUsage } from "./provider/usage-in.ts";
+
+const prefix = "anthropic-";
+
+const version = "anthropic-version";
+
+/** Chooses among the workspaces of the account that pays, which is the operator's business. */
+const workspace = "anthropic-workspace-id";
+
+/** Sent if the client names no version, and with translated requests. */
+const defaultVersion = "2023-06-01";
 
 /** Anthropic defines the names and schemas of these tools, and the client runs them. */
 const clientTools = /^(?:bash|text_editor|memory|computer|(?:computer|browser)_toolset)_\d+$/;
@@ -104,3 +114,24 @@ const provider: ProviderDialect = {
 };
 
 export const anthropicMessages = { client, provider };
+
+/**
+ * All that Anthropic's clients send to Anthropic: it adds such headers with new features. `compat-version` is the
+ * interface's own name for `anthropic-version`.
+ */
+function forwardHeaders(client: Headers): ForwardedHeaders {
+  const forwarded: Record<string, string> = {};
+  client.forEach((value, name) => {
+    if (name.startsWith(prefix) && name !== workspace && isSendable(value)) forwarded[name] = value;
+  });
+  const requested = client.get("compat-version");
+  if (isSendable(requested)) forwarded[version] = requested;
+  return forwarded;
+}
+
+/** A translated request has no headers of the client's dialect. */
+function requestHeaders(forwarded: ForwardedHeaders): ForwardedHeaders {
+  const headers: Record<string, string> = { [version]: defaultVersion };
+  for (const name in forwarded) if (name.startsWith(prefix)) headers[name] = forwarded[name] ?? "";
+  return headers;
+}

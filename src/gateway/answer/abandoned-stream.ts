@@ -1,5 +1,5 @@
 import type { OpenedCall } from "../../upstream/upstream.ts";
-import { hasCharge } from "./stream-cost";
+import { hasCharge } from "./stream-cost.ts";
 import type { StreamRelayer } from "./stream-relayer.ts";
 
 /** How long to wait for the usage event after the last text. */

@@ -8,7 +8,7 @@ import type { OpenedCall } from "../../upstream/upstream.ts";
 import type { Attempt } from "../attempt/attempt.ts";
 import type { Generation } from "../attempt/generation.ts";
 import { isLargeBody } from "../body-worker/is-large.ts";
-import type { CostMeter } from "../charge/cost-meter";
+import type { CostMeter } from "../charge/cost-meter.ts";
 import { recordTurn } from "../conversations/record-turn.ts";
 import type { ClientRequest } from "../request/request.ts";
 import type { RoutedCall } from "../stages.ts";

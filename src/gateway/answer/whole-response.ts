@@ -1,6 +1,6 @@
 import { releaseBytes } from "../../base/bytes/release.ts";
 import { GatewayError } from "../../base/errors.ts";
-import type { Evidence } from "../charge/cost-meter";
+import type { Evidence } from "../charge/cost-meter.ts";
 import { Produced } from "../charge/produced.ts";
 import { recordContent, recordUpstream, wholeBodyOf } from "../content.ts";
 import { compactedWhole } from "../conversations/compacted-answer.ts";

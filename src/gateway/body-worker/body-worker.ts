@@ -1,13 +1,48 @@
 import { assert } from "../../base/assert.ts";
 import { sharedCopy } from "../../base/bytes/shared-bytes.ts";
+import { FairQueue } from "../../base/collections/fair-queue.ts";
 import { GatewayError } from "../../base/errors.ts";
 import { IdleThread } from "../../base/threads/idle-thread.ts";
 import { startThread, threadSource } from "../../base/threads/start-thread.ts";
 import { FailedAnswer } from "../../dialects/errors/failure.ts";
 import type { ParsedEvent } from "../../dialects/sse/sse.ts";
-import { JobQueue, type QueuedJob } from "./job-queue.ts";
-import type { DoneMessage, ExpectedError, Job, JobOwner, ProviderJob, RequestJob, ResultOf } from "./jobs.ts";
+import type {
+  DoneMessage,
+  ExpectedError,
+  Job,
+  JobMessage,
+  JobOwner,
+  ProviderJob,
+  RequestJob,
+  Result,
+  ResultOf,
+} from "./jobs.ts";
 import { largeBodyPacer } from "./large-body-pacer.ts";
+
+/** Decides which job is next: what providers have sent before requests, and of these one of each key in turn. */
+class JobQueue {
+  readonly #answers: QueuedJob[] = [];
+  readonly #requests = new FairQueue<QueuedJob>();
+
+  add(job: QueuedJob): void {
+    if (job.owner === null) this.#answers.push(job);
+    else this.#requests.add(job.owner.keyId, job);
+  }
+
+  next(): QueuedJob | undefined {
+    for (const { reject } of this.#requests.remove(({ owner }) => owner?.isOver === true))
+      reject(abandoned());
+    return this.#answers.shift() ?? this.#requests.next();
+  }
+
+  takeRequests(): readonly QueuedJob[] {
+    return this.#requests.remove(() => true);
+  }
+
+  takeAll(): readonly QueuedJob[] {
+    return [...this.#answers.splice(0), ...this.takeRequests()];
+  }
+}
 
 const source = threadSource("gateway/body-worker/worker.ts");
 
@@ -114,4 +149,17 @@ function threadLost(): GatewayError {
     "service_unavailable",
     "The gateway could not read a large body; try again shortly.",
   );
+}
+
+/** A job that waits for the thread, or runs on it. */
+interface QueuedJob {
+  readonly message: JobMessage;
+  /** Null for what a provider has sent. */
+  readonly owner: JobOwner | null;
+  resolve(result: Result): void;
+  reject(error: Error): void;
+}
+
+function abandoned(): GatewayError {
+  return new GatewayError("service_unavailable", "The call was ended before its large body was read.");
 }

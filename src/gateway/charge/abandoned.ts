@@ -1,6 +1,6 @@
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
-import type { CostMeter, Evidence } from "./cost-meter";
+import type { CostMeter, Evidence } from "./cost-meter.ts";
 import { Produced } from "./produced.ts";
 
 /** nginx's status for a client that disconnected before the response. */

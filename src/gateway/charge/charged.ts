@@ -2,7 +2,7 @@ import { assert } from "../../base/assert.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import { isAbandoned, settleAbandoned } from "./abandoned.ts";
-import type { CostMeter } from "./cost-meter";
+import type { CostMeter } from "./cost-meter.ts";
 import { holdFor, type WantedHold } from "./hold.ts";
 import { reserveTokens } from "./reserve-tokens.ts";
 

@@ -26,7 +26,7 @@ import type {
 } from "../../store/store.ts";
 import type { Exchange } from "../exchange.ts";
 import { runsBeside } from "./advisors.ts";
-import { clampUsage } from "./clamp-usage";
+import { clampUsage } from "./clamp-usage.ts";
 import { type RequestedExtras, usedExtras } from "./extras.ts";
 import type { Produced } from "./produced.ts";
 

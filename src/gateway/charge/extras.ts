@@ -11,7 +11,7 @@ import {
 import { type HostedToolName, hostedToolNames, type ToolCalls } from "../../base/usage/hosted-tools.ts";
 import { ownTierPrice } from "../../catalog/price.ts";
 import type { Price } from "../../config/settings.ts";
-import type { UnpricedTools } from "./requested-tools";
+import type { UnpricedTools } from "./requested-tools.ts";
 
 /** The part of a request that costs more than its tokens at the list price. */
 export interface RequestedExtras {

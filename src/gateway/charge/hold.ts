@@ -7,7 +7,7 @@ import { TooLittle } from "../../ledger/hold-errors.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
-import { CostMeter, type LocalCounts } from "./cost-meter";
+import { CostMeter, type LocalCounts } from "./cost-meter.ts";
 import type { RequestedExtras } from "./extras.ts";
 
 /** Who pays for a call, and what it may use at most. */

@@ -1,15 +1,23 @@
-import { invalidRequest } from "../../base/errors.ts";
+import { GatewayError, invalidRequest } from "../../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { isUsualTier, type TierField, tierFields } from "../../base/usage/extra-usage.ts";
 import { ownTierPrice } from "../../catalog/price.ts";
 import { listOf, objectOf } from "../../dialects/json/json-fields.ts";
+import type { BilledEffect } from "../../dialects/names/billed-fields.ts";
+import type { RequestedField } from "../../dialects/names/inspect-body.ts";
 import type { ClientRequest } from "../request/request.ts";
 import { requestedAdvisors } from "./advisors.ts";
 import { type Destination, DestinationPrices } from "./destination-prices.ts";
 import type { HeldRound, RequestedExtras } from "./extras.ts";
 import { HeldCalls } from "./held-calls.ts";
-import { holdFields } from "./requested-fields";
-import { holdTools } from "./requested-tools";
+import { holdTools } from "./requested-tools.ts";
+
+/** Why a field without a price of its own is rejected. */
+const reasons: Readonly<Record<Exclude<BilledEffect, "tool" | "template">, string>> = {
+  routing: "can route the request to another model or host at another price",
+  storage: "uses storage at the provider that is billed by the hour",
+  agents: "can start sub-agents at an unknown cost",
+};
 
 type ExtrasRequest = Pick<ClientRequest, "truncated" | "tools" | "speaks" | "mentions">;
 
@@ -129,4 +137,48 @@ function editsOf(management: Json | undefined): readonly Json[] {
 /** `compaction`, `compact_20260112`, … */
 function isCompaction(edit: Json): boolean {
   return isObject(edit) && typeof edit["type"] === "string" && edit["type"].startsWith("compact");
+}
+
+/**
+ * Holds for the tools that fields of the request turn on. Throws for a field that has no price and that the operator has
+ * not allowed. Whether any of them has the provider run the model more than once.
+ */
+function holdFields(fields: readonly RequestedField[], prices: DestinationPrices, held: HeldCalls): boolean {
+  let mayRepeat = false;
+  if (prices.speakers.length === 0) return mayRepeat;
+  for (const field of fields) {
+    const { name, effect, tool = null } = field;
+    const isCovered = effect !== "routing" && effect !== "template" && prices.coverCalls(tool);
+    if (!isCovered && !prices.allows(name)) throw rejectionOf(field, prices);
+    if (effect !== "routing") mayRepeat = true;
+    held.add(tool, null);
+    // Such a search is made once, whatever the model thinks of it.
+    if (name === "web_search_options") held.least = { web_search: 1 };
+  }
+  return mayRepeat;
+}
+
+function rejectionOf({ path, name, effect, tool }: RequestedField, prices: DestinationPrices): GatewayError {
+  switch (effect) {
+    case "template":
+      return templateNotFound(name === "prompt" ? `${path}.id` : path, name);
+    case "tool":
+      return prices.rejection(
+        path,
+        name,
+        `runs ${tool == null ? "a tool" : `"${tool}"`} at the provider`,
+        tool == null ? "has no price for" : `has no \`price.${tool}\` for`,
+      );
+    default:
+      return prices.rejection(path, name, reasons[effect]);
+  }
+}
+
+/** A template is the operator's, and adds tools and text that the gateway cannot see. No response contains its id. */
+function templateNotFound(path: string, name: string): GatewayError {
+  return new GatewayError(
+    "not_found",
+    `\`${path}\` is not available to this key. Send the prompt text instead, or ask the operator to allow stored prompts (\`allow = ["${name}"]\`).`,
+    { param: path },
+  );
 }

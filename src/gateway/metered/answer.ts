@@ -12,7 +12,7 @@ import type { Piece } from "../answer/stream-relayer.ts";
 import { largeBodyBytes } from "../body-worker/is-large.ts";
 import { lengthOf } from "../body-worker/join-shared.ts";
 import { largeBodyPacer } from "../body-worker/large-body-pacer.ts";
-import type { Evidence } from "../charge/cost-meter";
+import type { Evidence } from "../charge/cost-meter.ts";
 import { Produced } from "../charge/produced.ts";
 import { recordContent, wholeBodyOf } from "../content.ts";
 import { addCostHeaders, addHeaders, addMissingHeaders, commonHeaders } from "../headers.ts";

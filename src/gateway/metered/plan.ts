@@ -1,7 +1,7 @@
 import type { MeteredRouteName } from "../../dialects/metered/registry.ts";
 import type { RequestedForm } from "../../dialects/metered/route.ts";
 import type { Deployment } from "../../upstream/upstream.ts";
-import type { CostMeter } from "../charge/cost-meter";
+import type { CostMeter } from "../charge/cost-meter.ts";
 import type { WantedHold } from "../charge/hold.ts";
 import type { HoldPlan } from "../lifecycle.ts";
 import type { RoutedCall } from "../stages.ts";

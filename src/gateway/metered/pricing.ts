@@ -15,8 +15,8 @@ import {
 } from "../../dialects/metered/route.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import type { RequestedExtras } from "../charge/extras.ts";
-import { requestExtras } from "../charge/requested-extras";
-import { noUnpricedTools } from "../charge/requested-tools";
+import { requestExtras } from "../charge/requested-extras.ts";
+import { noUnpricedTools } from "../charge/requested-tools.ts";
 import { rewritten } from "../request/read-request.ts";
 import type { ClientRequest } from "../request/request.ts";
 import type { RoutedCall } from "../stages.ts";

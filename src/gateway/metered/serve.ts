@@ -4,7 +4,7 @@ import type { ModelSettings } from "../../config/settings.ts";
 import { type MeteredRouteName, meteredRoute } from "../../dialects/metered/registry.ts";
 import { type FormFields, isCharged, type MeteredRoute } from "../../dialects/metered/route.ts";
 import { pathOf } from "../../dialects/names/name-path.ts";
-import type { CostMeter } from "../charge/cost-meter";
+import type { CostMeter } from "../charge/cost-meter.ts";
 import { beginContent } from "../content.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";

@@ -1,5 +1,7 @@
 import type { Command } from "commander";
+import type { KeyRecord, StoredKeyStatus } from "../../../store/store.ts";
 import { standingText } from "../../account-output.ts";
+import { confirm, type YesOption } from "../../confirm.ts";
 import { adjustCommand, type EnterCredit, topUpCommand } from "../../credit-commands.ts";
 import { type DataOptions, group, newKeyCommand } from "../../help.ts";
 import { showKey } from "../../key-output.ts";
@@ -13,7 +15,13 @@ import {
   keysUpdateCommand,
 } from "./change.ts";
 import { keysListCommand } from "./list.ts";
-import { keysRevokeCommand, keysStatusCommand } from "./status.ts";
+
+const auditedAs: Readonly<Record<StoredKeyStatus, string>> = {
+  active: "key.enable",
+  disabled: "key.disable",
+  suspended: "key.suspend",
+  revoked: "key.revoke",
+};
 
 export function keysCommands(terminal: Terminal): Command {
   return group("keys", "Create, fund, limit, rotate and revoke keys", [
@@ -96,3 +104,64 @@ const enterCredit =
       );
     });
   };
+
+/** It cannot be undone, so it asks first. */
+function keysRevokeCommand(terminal: Terminal): Command {
+  return newKeyCommand("revoke", "Revoke a key permanently")
+    .option("--yes", "skip confirmation")
+    .examples(
+      ["sluice keys revoke slu_8fK2mQ0x", "asks first"],
+      ["sluice keys revoke slu_8fK2mQ0x --yes", "in scripts"],
+    )
+    .action(async (name: string, options: DataOptions & YesOption) =>
+      setStatus(name, "revoked", options, terminal, async ({ prefix, label, status }) => {
+        const question = `${prefix}${label === null ? "" : ` (${label})`} will be revoked permanently. Continue?`;
+        if (status !== "revoked") await confirm(question, options, terminal);
+      }),
+    );
+}
+
+function keysStatusCommand(
+  name: string,
+  summary: string,
+  status: StoredKeyStatus,
+  terminal: Terminal,
+): Command {
+  return newKeyCommand(name, summary)
+    .examples(`sluice keys ${name} slu_8fK2mQ0x`)
+    .action(async (key: string, options: DataOptions) => setStatus(key, status, options, terminal));
+}
+
+async function setStatus(
+  name: string,
+  status: StoredKeyStatus,
+  options: DataOptions,
+  terminal: Terminal,
+  ask: (key: KeyRecord) => Promise<void> = async () => {},
+): Promise<void> {
+  const { findKey } = await import("../../../admin/keys/find-key.ts");
+  const { changeStatus } = await import("../../../admin/keys/change-key.ts");
+  const { readKeySummary } = await import("../../../admin/keys/key-summary.ts");
+  await withStore(terminal, options, { writes: true }, async (context) => {
+    const found = await findKey(context, name);
+    await ask(found);
+    const { key, changed } = await changeStatus(context, found.id, status);
+    if (changed) await auditChange(context, auditedAs[status], key);
+    const view = await readKeySummary(context, key);
+    if (options.json) {
+      printJson({ ...view, changed, ...context.place }, terminal);
+      return;
+    }
+    const { style } = terminal;
+    terminal.print(
+      changed
+        ? `${style.good("✓")} ${key.prefix} is ${view.status}`
+        : `${style.dim("=")} ${key.prefix} was ${status} already`,
+    );
+    if (view.status === "expired") {
+      terminal.note(
+        `${terminal.noteStyle.warn("!")} it has expired; reactivate it with \`sluice keys update ${key.prefix} --expires 30d\` revives it`,
+      );
+    }
+  });
+}

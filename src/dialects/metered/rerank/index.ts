@@ -6,13 +6,24 @@ import { parseAnswer, readOutline } from "../../json/outline.ts";
 import { inputUsage, isTokenCount } from "../../usage/usage-figures.ts";
 import {
   type MeteredAnswer,
+  type MeteredFormat,
   type MeteredReading,
   type MeteredRoute,
   openAiFormat,
   type RequestedForm,
 } from "../route.ts";
 import { documentsOf, queryOf, rerankRequest, rerankResponse, wholeQuery } from "./request.ts";
-import { maxDocumentTokens, searchUnits, searchUnitsOfLarge } from "./search-units.ts";
+
+/** A search unit is one query over so many documents. */
+const documentsPerUnit = 100;
+
+/** A longer document, with the query beside it, counts as several. https://cohere.com/pricing */
+const tokensPerChunk = 500;
+
+const usualTokensPerDocument = 4096;
+
+/** A byte is at most one token, which is held for. Four are one where that is charged. */
+const chargedShare = 1 / 4;
 
 /** More takes long to parse beside other requests. */
 const maxParsedBytes = 1024 * 1024;
@@ -114,4 +125,58 @@ function writeRanking(answer: MeteredAnswer | undefined, requested: RequestedFor
   if (!Array.isArray(results)) throw malformedAnswer("it has no results");
   const list = JSON.stringify(results);
   return { written: `{"results":${list},"data":${list}`, usage: unreported(requested, null), extras: {} };
+}
+
+/** What is charged where the provider does not report it, and the most that it may be. */
+interface Bounds {
+  readonly charged: number;
+  readonly max: number;
+}
+
+/**
+ * How many tokens of a document are read; longer ones are cut. A limit of the client's lowers the charge only where
+ * every provider that may be asked is sent it, and never the hold: some providers ignore it, and report what they have read.
+ */
+function maxDocumentTokens(
+  { max_tokens_per_doc: limit }: JsonObject,
+  formats: readonly MeteredFormat[],
+): Bounds {
+  const isSent = formats.every(({ write }) => write === undefined);
+  if (typeof limit !== "number" || !isSent) {
+    return { charged: usualTokensPerDocument, max: usualTokensPerDocument };
+  }
+  return { charged: limit, max: Math.max(limit, usualTokensPerDocument) };
+}
+
+function unitsOf(chunks: number): number {
+  return Math.ceil(chunks / documentsPerUnit);
+}
+
+/** What a request is billed, with long documents in chunks. */
+function searchUnits(body: JsonObject, documentTokens: Bounds, queryBytes: number): Bounds {
+  const chunksIn = (bytes: number, cutAt: number, share: number) =>
+    Math.max(1, Math.ceil((Math.min(bytes * share, cutAt) + queryBytes * share) / tokensPerChunk));
+  let charged = 0;
+  let max = 0;
+  for (const document of documentsOf(body)) {
+    const bytes = Buffer.byteLength(document);
+    charged += chunksIn(bytes, documentTokens.charged, chargedShare);
+    max += chunksIn(bytes, documentTokens.max, 1);
+  }
+  return { charged: unitsOf(charged), max: unitsOf(max) };
+}
+
+/** Search units of documents that take too long to measure one by one; `bytes` is their total size. */
+function searchUnitsOfLarge(
+  documentTokens: Bounds,
+  queryBytes: number,
+  documents: number,
+  bytes: number,
+): Bounds {
+  const chunksIn = (cutAt: number, share: number) =>
+    (Math.min(bytes * share, documents * cutAt) + documents * queryBytes * share) / tokensPerChunk;
+  return {
+    charged: unitsOf(Math.max(documents, chunksIn(documentTokens.charged, chargedShare))),
+    max: unitsOf(documents + chunksIn(documentTokens.max, 1)),
+  };
 }
