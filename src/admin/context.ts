@@ -11,21 +11,21 @@ export interface OperationContext {
 }
 
 /** An operation was rejected and nothing has changed. The message says what to do instead. */
-export class OperationRefusal extends Error {
+export class OperationError extends Error {
   override readonly name = "OperationRefusal";
-  readonly reason: OperationRefusalReason;
+  readonly reason: OperationErrorReason;
 
-  constructor(reason: OperationRefusalReason, message: string) {
+  constructor(reason: OperationErrorReason, message: string) {
     super(message);
     this.reason = reason;
   }
 }
 
-export function invalidInput(message: string): OperationRefusal {
-  return new OperationRefusal("invalid_input", message);
+export function invalidInput(message: string): OperationError {
+  return new OperationError("invalid_input", message);
 }
 
-type OperationRefusalReason =
+type OperationErrorReason =
   | "unknown_key"
   | "ambiguous_key"
   | "unknown_account"

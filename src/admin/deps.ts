@@ -1,4 +1,4 @@
-import type { Finding } from "../alerts/finding.ts";
+import type { Alert } from "../alerts/alert.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Json } from "../base/json.ts";
 import type { ConfigOnDisk } from "../config/on-disk.ts";
@@ -35,7 +35,7 @@ export interface AdminDeps {
   readonly configOnDisk: ConfigOnDisk | null;
   deploymentHealth(): readonly DeploymentHealth[];
   /** What needs the operator's attention, as of the last look. */
-  attention(): readonly Finding[];
+  attention(): readonly Alert[];
   inFlight(): number;
   /** Outcomes neither stored nor counted since the start. */
   requestLogDropped(): number;

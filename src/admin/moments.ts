@@ -13,7 +13,7 @@ const unitMs: Readonly<Record<string, number>> = {
   w: 7 * msPerDay,
 };
 
-export const momentWords =
+export const momentText =
   "a duration such as 7d or 24h, `yesterday`, `today`, a month such as 2026-10, a date such as 2026-10-31, or a time in UTC such as 2026-10-31T15:00";
 
 /** `7d`, `12h`, `30m`, `90s`, `2w` in milliseconds; null if it is nothing like that. */

@@ -1,6 +1,6 @@
 import { printable } from "../base/text/printable.ts";
 import type { AlertChanges, BegunAlert } from "../store/store.ts";
-import { type Finding, idOf, isAboutProvider, kindOf } from "./finding.ts";
+import { type Alert, idOf, isAboutProvider, kindOf } from "./alert.ts";
 
 /**
  * What has begun, and what is over. A higher threshold fires again, a lower one does not resolve anything: the end comes when
@@ -8,8 +8,8 @@ import { type Finding, idOf, isAboutProvider, kindOf } from "./finding.ts";
  * A provider that fails in another way than before has not answered: that is one new begin, which names the former kind.
  */
 export function alertChanges(
-  found: readonly Finding[],
-  answered: readonly Finding[],
+  found: readonly Alert[],
+  answered: readonly Alert[],
   before: readonly BegunAlert[],
   nowMs: number,
 ): AlertChanges {
@@ -23,7 +23,7 @@ export function alertChanges(
   // It was written here when it began.
   const over = before
     .filter(({ id }) => !sent.has(id))
-    .map(({ id, finding }) => ({ id, finding: JSON.parse(finding) as Finding }));
+    .map(({ id, finding }) => ({ id, finding: JSON.parse(finding) as Alert }));
   const changed = over.filter(({ finding }) => begun.some(([, other]) => isSameProvider(finding, other)));
   return {
     begun: begun.map(([id, finding]) => ({
@@ -52,22 +52,17 @@ export function alertChanges(
   };
 }
 
-function isSameProvider(one: Finding, other: Finding): boolean {
+function isSameProvider(one: Alert, other: Alert): boolean {
   return isAboutProvider(one) && isAboutProvider(other) && one.subject.id === other.subject.id;
 }
 
-function following(finding: Finding, former: Finding | undefined): Finding {
+function following(finding: Alert, former: Alert | undefined): Alert {
   if (former === undefined) return finding;
   return { ...finding, details: { ...finding.details, previous_kind: former.kind } };
 }
 
 /** That a provider answers again is said only where each of the deployments has answered. */
-function endText(
-  finding: Finding,
-  found: readonly Finding[],
-  answered: readonly Finding[],
-  nowMs: number,
-): string {
+function endText(finding: Alert, found: readonly Alert[], answered: readonly Alert[], nowMs: number): string {
   if (!isAboutProvider(finding)) return kindOf(finding).over(finding, nowMs);
   const { label } = finding.subject;
   const other = found.find((each) => isSameProvider(each, finding));
@@ -80,7 +75,7 @@ function endText(
   return `The state of provider ${label} is unknown: it was not called since a restart, a configuration change or a long pause.`;
 }
 
-export function alertBody(finding: Finding, state: "firing" | "resolved", nowMs: number): string {
+export function alertBody(finding: Alert, state: "firing" | "resolved", nowMs: number): string {
   return bodyOf(
     finding,
     state,
@@ -89,7 +84,7 @@ export function alertBody(finding: Finding, state: "firing" | "resolved", nowMs:
   );
 }
 
-function bodyOf(finding: Finding, state: "firing" | "resolved", text: string, nowMs: number): string {
+function bodyOf(finding: Alert, state: "firing" | "resolved", text: string, nowMs: number): string {
   const { kind, subject, details } = finding;
   const at = new Date(nowMs).toISOString();
   return JSON.stringify({ text: chatText(text), kind, state, subject, at, details });

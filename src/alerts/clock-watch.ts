@@ -1,6 +1,6 @@
 import type { Clock } from "../base/clock.ts";
 import { msPerHour, msPerMinute } from "../base/clock.ts";
-import { type Finding, plain } from "./finding.ts";
+import { type Alert, plain } from "./alert.ts";
 
 const notableMoveMs = 5 * msPerMinute;
 /** Clocks drift a little from one look to the next, and are slowly corrected. */
@@ -25,7 +25,7 @@ export class ClockWatch {
   }
 
   /** To be called every few seconds. */
-  look(node: string): Finding | null {
+  look(node: string): Alert | null {
     const movedMs = this.#differenceMs() - this.#usualMs;
     if (Math.abs(movedMs) <= notableMoveMs) {
       this.#movedSinceMs = null;
@@ -45,7 +45,7 @@ export class ClockWatch {
   }
 }
 
-function clockMoved(node: string, movedMs: number): Finding {
+function clockMoved(node: string, movedMs: number): Alert {
   const seconds = Math.round(movedMs / 1_000);
   const way = seconds > 0 ? "forward" : "back";
   return {
@@ -58,7 +58,7 @@ function clockMoved(node: string, movedMs: number): Finding {
 }
 
 /** Null while the clocks agree. */
-export function clockDiffers(node: string, databaseAheadMs: number): Finding | null {
+export function clockDiffers(node: string, databaseAheadMs: number): Alert | null {
   if (Math.abs(databaseAheadMs) <= notableDifferenceMs) return null;
   const seconds = Math.round(databaseAheadMs / 1_000);
   const way = seconds > 0 ? "behind" : "ahead of";

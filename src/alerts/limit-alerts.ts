@@ -2,13 +2,13 @@ import { msPerDay, utcDay } from "../base/clock.ts";
 import { creditsFromNano } from "../base/money/money.ts";
 import { nextPeriodStart } from "../base/money/period.ts";
 import type { DrawnBound } from "../store/store.ts";
-import type { Finding, Subject } from "./finding.ts";
+import type { Alert, Subject } from "./alert.ts";
 
 const thresholds = [100, 95, 80] as const;
 const soonMs = 7 * msPerDay;
 
-/** The findings about a balance, a budget or a cap: how much of it is used, and how long the rest lasts. */
-export function boundFindings(drawn: DrawnBound, nowMs: number): Finding[] {
+/** The alerts about a balance, a budget or a cap: how much of it is used, and how long the rest lasts. */
+export function limitAlerts(drawn: DrawnBound, nowMs: number): Alert[] {
   const { bound, mode, limit, used, period, models, capNo } = drawn;
   const shown = (amount: number) => (mode === "credit" ? creditsFromNano(amount) : amount);
   const unit = mode === "credit" ? "credits" : "tokens";
@@ -31,7 +31,7 @@ export function boundFindings(drawn: DrawnBound, nowMs: number): Finding[] {
     models,
     resets_at: resetsAtMs === null ? null : new Date(resetsAtMs).toISOString(),
   };
-  const found: Finding[] = [];
+  const found: Alert[] = [];
   const level = thresholds.find((threshold) => used * 100 >= limit * threshold);
   if (level !== undefined) {
     const amounts = `${short(shown(used))} of ${short(shown(limit))} ${unit}`;

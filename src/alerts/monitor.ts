@@ -3,12 +3,12 @@ import { newId } from "../base/id.ts";
 import { Repeating } from "../base/loop/repeating.ts";
 import type { Log } from "../observe/log.ts";
 import type { Store } from "../store/store.ts";
+import type { Alert } from "./alert.ts";
 import { alertBody, alertChanges } from "./alert-changes.ts";
 import { ClockWatch, clockDiffers } from "./clock-watch.ts";
-import type { Finding } from "./finding.ts";
-import { type GatewayState, gatewayFindings, storeAway } from "./gateway-findings.ts";
+import { type GatewayState, gatewayAlerts, storeAway } from "./gateway-alerts.ts";
 import { type Hook, postToHook } from "./hook.ts";
-import { readFindings } from "./read-findings.ts";
+import { readAlerts } from "./read-alerts.ts";
 
 export interface MonitorOptions extends GatewayState {
   readonly store: Pick<Store, "alerts" | "nodes">;
@@ -31,7 +31,7 @@ const postsAtOnce = 500;
 /** A slow hook does not keep the list from being looked at. */
 const sendForMs = 15_000;
 const shortestPauseMs = 5_000;
-const longestPauseMs = 5 * 60_000;
+const maxPauseMs = 5 * 60_000;
 
 interface UnkeptPost {
   readonly body: string;
@@ -51,11 +51,11 @@ export class AttentionMonitor {
   /** A stop does not wait for the hook: what is not accepted by then is sent after the next start. */
   readonly #stopping = new AbortController();
   #look: Promise<void> | null = null;
-  #list: readonly Finding[] = [];
+  #list: readonly Alert[] = [];
   #published = "[]";
   #publishedAtMs = 0;
   #isSender = false;
-  #away: Finding | null = null;
+  #away: Alert | null = null;
   #unkept: UnkeptPost[] = [];
   /** Posts that need not be sent again, and could not be removed because the store was away. */
   readonly #settled = new Set<number>();
@@ -67,7 +67,7 @@ export class AttentionMonitor {
   }
 
   /** As of the last look. */
-  get list(): readonly Finding[] {
+  get list(): readonly Alert[] {
     return this.#list;
   }
 
@@ -84,7 +84,7 @@ export class AttentionMonitor {
 
   async #endLooks(): Promise<void> {
     await this.#look;
-    await this.#publish(gatewayFindings(this.#options, this.#options.clock.wallMs()), true);
+    await this.#publish(gatewayAlerts(this.#options, this.#options.clock.wallMs()), true);
   }
 
   /** One look at a time, and what follows from it. */
@@ -106,10 +106,10 @@ export class AttentionMonitor {
       // A full disk may still have room for it.
       await this.#publish([
         ...(away === null ? [] : [away]),
-        ...gatewayFindings(this.#options, clock.wallMs()),
+        ...gatewayAlerts(this.#options, clock.wallMs()),
         ...this.#clockFindings(),
       ]);
-      const { found: kept, ofStopped, answered } = await readFindings(store, clock.wallMs());
+      const { found: kept, ofStopped, answered } = await readAlerts(store, clock.wallMs());
       const found = withoutAway(kept);
       this.#list = away === null ? found : [away, ...found];
       if (this.#isSender && hook !== null) await this.#tell([...ofStopped, ...found], answered, hook);
@@ -123,7 +123,7 @@ export class AttentionMonitor {
     await sending;
   }
 
-  #clockFindings(): readonly Finding[] {
+  #clockFindings(): readonly Alert[] {
     const { settings, clockOffsetMs = () => 0 } = this.#options;
     const { node } = settings().server;
     return [this.#clockWatch.look(node), clockDiffers(node, clockOffsetMs())].filter(
@@ -137,7 +137,7 @@ export class AttentionMonitor {
   }
 
   /** Written when it changes, and before it is no longer believed. */
-  async #publish(found: readonly Finding[], isStopped = false): Promise<void> {
+  async #publish(found: readonly Alert[], isStopped = false): Promise<void> {
     const { clock, store } = this.#options;
     const nowMs = clock.wallMs();
     const text = JSON.stringify(isStopped ? found.map((each) => ({ ...each, isStopped })) : found);
@@ -148,7 +148,7 @@ export class AttentionMonitor {
     this.#publishedAtMs = nowMs;
   }
 
-  async #tell(found: readonly Finding[], answered: readonly Finding[], hook: Hook): Promise<void> {
+  async #tell(found: readonly Alert[], answered: readonly Alert[], hook: Hook): Promise<void> {
     const { clock, store } = this.#options;
     const changes = alertChanges(found, answered, await store.alerts.begun(), clock.wallMs());
     if (changes.posts.length > 0) await store.alerts.recordAlerts(changes);
@@ -171,7 +171,7 @@ export class AttentionMonitor {
         continue;
       }
       const nowMs = clock.wallMs();
-      const pauseMs = Math.min(Math.max(nowMs - madeAtMs, shortestPauseMs), longestPauseMs);
+      const pauseMs = Math.min(Math.max(nowMs - madeAtMs, shortestPauseMs), maxPauseMs);
       await alerts.postponePost(no, nowMs + pauseMs);
       return;
     }
@@ -192,7 +192,7 @@ export class AttentionMonitor {
   }
 
   /** Which gateway sends alerts is not known while the store is away; the last one does. */
-  #followStore(away: Finding | null, hook: Hook | null): void {
+  #followStore(away: Alert | null, hook: Hook | null): void {
     const before = this.#away;
     const madeAtMs = this.#options.clock.wallMs();
     if (before === null && away !== null && this.#isSender && hook !== null) {
@@ -214,6 +214,6 @@ export class AttentionMonitor {
 }
 
 /** It is told from memory, whether or not it could be kept. */
-function withoutAway(findings: readonly Finding[]): Finding[] {
-  return findings.filter(({ kind }) => kind !== "store_unavailable");
+function withoutAway(alerts: readonly Alert[]): Alert[] {
+  return alerts.filter(({ kind }) => kind !== "store_unavailable");
 }

@@ -3,7 +3,7 @@ import { whyUnwritable } from "../base/files/problem.ts";
 import { examineSettings, type LoadOptions } from "../config/load.ts";
 import type { ModelConfig } from "../config/schema.ts";
 import { tableText } from "./import/toml.ts";
-import { Refused } from "./terminal/terminal.ts";
+import { CommandError } from "./terminal/terminal.ts";
 
 /**
  * Adds entries after everything that the file has, so that its comments and its order stay. The new text is checked as a
@@ -20,14 +20,14 @@ export function appendModels(named: string, models: readonly ModelConfig[], opti
     chmodSync(written, statSync(file).mode & 0o777);
     const [problem] = problemsIn(written, options);
     if (problem !== undefined)
-      throw new Refused(`${file} was not changed: with the new models it would not load (${problem})`);
+      throw new CommandError(`${file} was not changed: with the new models it would not load (${problem})`);
     if (readFileSync(file, "utf8") !== before)
-      throw new Refused(`${file} was not changed: it was modified meanwhile; try again`);
+      throw new CommandError(`${file} was not changed: it was modified meanwhile; try again`);
     renameSync(written, file);
   } catch (error) {
     rmSync(written, { force: true });
-    if (error instanceof Refused) throw error;
-    throw new Refused(`${file} cannot be written: ${whyUnwritable(error)}`);
+    if (error instanceof CommandError) throw error;
+    throw new CommandError(`${file} cannot be written: ${whyUnwritable(error)}`);
   }
 }
 

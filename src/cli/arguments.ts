@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from "commander";
-import { durationMs, isoMs, momentWords, pastMoment } from "../admin/moments.ts";
+import { durationMs, isoMs, momentText, pastMoment } from "../admin/moments.ts";
 import { maxRequestLimit } from "../base/key-attributes.ts";
 import { maxCredits, nanoFromCredits } from "../base/money/money.ts";
 import { commaInCredits, wholeFromText } from "../base/text/typed-number.ts";
@@ -27,7 +27,7 @@ export function expiry(text: string, nowMs: number = Date.now()): number {
 
 /** A moment in the past, in whole minutes. */
 export function since(text: string, nowMs: number = Date.now()): number {
-  return valid(pastMoment(text, nowMs), `Write ${momentWords}.`);
+  return valid(pastMoment(text, nowMs), `Write ${momentText}.`);
 }
 
 /** Credits as nano-credits: `5`, `0.25`. */

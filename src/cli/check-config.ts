@@ -3,7 +3,7 @@ import { configFileName } from "../config/defaults.ts";
 import { type ExaminedSettings, examiningSettings, type LoadOptions } from "../config/load.ts";
 import type { CheckedConfig } from "../config/on-disk.ts";
 import { ConfigError, type ConfigProblem } from "../config/problems.ts";
-import { doubtPrices } from "./price-doubts.ts";
+import { doubtPrices } from "./price-lint.ts";
 
 /** Everything that is wrong with a configuration, and what looks wrong. */
 export function checkConfig(options: LoadOptions): CheckedConfig {

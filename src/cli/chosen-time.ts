@@ -17,6 +17,6 @@ export function chosenTime({ since, until }: TimeOptions, nowMs: number): Chosen
   return range;
 }
 
-export function timeInWords({ sinceMs, untilMs }: ChosenRange): string {
+export function timeText({ sinceMs, untilMs }: ChosenRange): string {
   return `from ${moment(sinceMs)} to ${moment(untilMs)} UTC`;
 }

@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { whyUnreadable, whyUnwritable } from "../base/files/problem.ts";
 import { systemCode } from "../base/system/system-code.ts";
-import { Refused, type Terminal } from "./terminal/terminal.ts";
+import { CommandError, type Terminal } from "./terminal/terminal.ts";
 
 /** The text of a file named as an argument; `-` is standard input. */
 export async function readInput(file: string, { cwd }: Terminal): Promise<string> {
@@ -10,7 +10,7 @@ export async function readInput(file: string, { cwd }: Terminal): Promise<string
   try {
     return await Bun.file(resolve(cwd, file)).text();
   } catch (error) {
-    throw new Refused(`${file} cannot be read: ${whyUnreadable(error)}`);
+    throw new CommandError(`${file} cannot be read: ${whyUnreadable(error)}`);
   }
 }
 
@@ -27,7 +27,7 @@ export function writeNewFile(text: string, file: string, { cwd }: Terminal): str
     return path;
   } catch (error) {
     if (systemCode(error) === "EEXIST")
-      throw new Refused(`${path} already exists; move it away, or pass a different file`);
-    throw new Refused(`${path} cannot be written: ${whyUnwritable(error)}`);
+      throw new CommandError(`${path} already exists; move it away, or pass a different file`);
+    throw new CommandError(`${path} cannot be written: ${whyUnwritable(error)}`);
   }
 }

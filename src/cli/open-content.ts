@@ -5,7 +5,7 @@ import { hasContentFile } from "../store/open-content.ts";
 import type { StoreLocation } from "../store/settings.ts";
 import type { DataOptions } from "./help.ts";
 import type { StoreContext } from "./open-store.ts";
-import { Refused, type Terminal } from "./terminal/terminal.ts";
+import { CommandError, type Terminal } from "./terminal/terminal.ts";
 
 /** Where the content of a store is. Refused if none was ever recorded in the folder. */
 export async function contentLocation(
@@ -16,7 +16,7 @@ export async function contentLocation(
   const address = locateStore({ file, store, env, cwd });
   if (address !== null) return address;
   if (!(await hasContentFile(dir)))
-    throw new Refused(`no recorded content in ${dir}; to record it, add [content] to the configuration`);
+    throw new CommandError(`no recorded content in ${dir}; to record it, add [content] to the configuration`);
   return { dir };
 }
 

@@ -10,7 +10,7 @@ import type { Migration } from "../store/settings.ts";
 import type { AccountRecord, FolderMaintenance, KeyRecord, Store } from "../store/store.ts";
 import type { DataOptions } from "./help.ts";
 import { servedStore } from "./serve/files-for-commands.ts";
-import { Refused, type Terminal } from "./terminal/terminal.ts";
+import { CommandError, type Terminal } from "./terminal/terminal.ts";
 
 export type StorePlace = { readonly data_folder: string } | { readonly store: string };
 
@@ -40,8 +40,8 @@ export async function withStore<Result>(
   const dir = locateData({ file, data, env, cwd });
   if (address === null) {
     const hasData = await withFolder(dir, async (folder) => folder.hasData());
-    if (!hasData || writes) refuseOtherStore(dir);
-    if (!hasData && !create) throw new Refused(nothingThere(dir, cwd));
+    if (!hasData || writes) rejectOtherStore(dir);
+    if (!hasData && !create) throw new CommandError(nothingThere(dir, cwd));
   }
   const store = await (address === null
     ? openFolder(dir, terminal)
@@ -81,15 +81,15 @@ export async function withFolder<Result>(
   } catch (error) {
     const problem = folder.describeProblem(error);
     if (problem === null) throw error;
-    throw new Refused(`${dir} ${problem} pass a different folder with --data`);
+    throw new CommandError(`${dir} ${problem} pass a different folder with --data`);
   }
 }
 
 /** A key that is made in the folder would be unknown to its gateway. */
-function refuseOtherStore(dir: string): void {
+function rejectOtherStore(dir: string): void {
   const store = servedStore(dir);
   if (store === null) return;
-  throw new Refused(
+  throw new CommandError(
     `the gateway of ${dir} uses the database ${store}; pass it with --store or SLUICE_STORE, ` +
       "or pass the configuration with --config",
   );

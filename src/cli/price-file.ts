@@ -1,6 +1,6 @@
 import type { ImportedPrices } from "./import/imported.ts";
 import { readInput } from "./named-file.ts";
-import { Refused, type Terminal } from "./terminal/terminal.ts";
+import { CommandError, type Terminal } from "./terminal/terminal.ts";
 
 export async function readPriceFile(file: string, terminal: Terminal): Promise<ImportedPrices> {
   const { readPrices, UnknownPriceFile } = await import("./import/prices.ts");
@@ -8,7 +8,8 @@ export async function readPriceFile(file: string, terminal: Terminal): Promise<I
   try {
     return readPrices(text);
   } catch (error) {
-    if (error instanceof UnknownPriceFile) throw new Refused(`${file} cannot be imported: ${error.message}`);
+    if (error instanceof UnknownPriceFile)
+      throw new CommandError(`${file} cannot be imported: ${error.message}`);
     throw error;
   }
 }

@@ -1,5 +1,5 @@
 import { type Command, CommanderError } from "commander";
-import { OperationRefusal } from "../admin/context.ts";
+import { OperationError } from "../admin/context.ts";
 import { CannotListen } from "../base/system/open-port.ts";
 import { systemCode } from "../base/system/system-code.ts";
 import { printable } from "../base/text/printable.ts";
@@ -9,7 +9,7 @@ import { didYouMean } from "../config/suggest.ts";
 import { StoreError } from "../store/store.ts";
 import { buildProgram } from "./program.ts";
 import { plain, type Style } from "./terminal/style.ts";
-import { CommandFailed, Misuse, Refused, type Terminal } from "./terminal/terminal.ts";
+import { CommandError, CommandFailed, Misuse, type Terminal } from "./terminal/terminal.ts";
 
 /** Runs one command line and returns its exit status: 0 done, 1 rejected, 2 misused. */
 export async function run(argv: readonly string[], unguarded: Terminal): Promise<number> {
@@ -43,7 +43,7 @@ function tellMisuse({ code, exitCode, message }: CommanderError, terminal: Termi
   return 2;
 }
 
-const expected = [Misuse, Refused, CannotListen, ConfigError, StoreError, OperationRefusal];
+const expected = [Misuse, CommandError, CannotListen, ConfigError, StoreError, OperationError];
 
 /** An unexpected error is shown with its stack. */
 function messageOf(error: unknown): string {
@@ -77,7 +77,7 @@ function expandHelpAliases(argv: readonly string[], program: Command): readonly 
   if (second === "help") return helpOn([first, ...further], program);
   // Commander answers with the help of the last command that it knows.
   if (argv.some((word) => word === "--help" || word === "-h"))
-    refuseUnknown(wordsBeforeOptions(argv), program);
+    rejectUnknown(wordsBeforeOptions(argv), program);
   return argv;
 }
 
@@ -87,7 +87,7 @@ function wordsBeforeOptions(argv: readonly string[]): readonly string[] {
 }
 
 function helpOn(names: readonly string[], program: Command): readonly string[] {
-  refuseUnknown(
+  rejectUnknown(
     names.filter((name) => !name.startsWith("-")),
     program,
   );
@@ -95,7 +95,7 @@ function helpOn(names: readonly string[], program: Command): readonly string[] {
 }
 
 /** What follows a command without commands of its own are its arguments. */
-function refuseUnknown(names: readonly string[], program: Command): void {
+function rejectUnknown(names: readonly string[], program: Command): void {
   let found = program;
   for (const name of names) {
     if (found.commands.length === 0) return;

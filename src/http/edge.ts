@@ -87,7 +87,7 @@ export function createEdge(
   /** Requests whose turn it is when they come here again. */
   const waited = new WeakSet<Request>();
   const addressOf = (request: Request) => addressOn(app.server, request, trusted());
-  const documentRefusal = documentLimit(gateway.clock, addressOf);
+  const documentRejection = documentLimit(gateway.clock, addressOf);
   const failed = (error: unknown, path: string) => {
     log.error({ err: error, path }, "a route failed");
     return plainError(path, new GatewayError("internal_error", "The gateway failed unexpectedly."));
@@ -118,7 +118,7 @@ export function createEdge(
     // Undefined for routes without parameters. Asking Bun for its `params` would take 0.7 µs there.
     const problem =
       (params === undefined ? hostProblem(request) : targetProblem(request)) ??
-      documentRefusal(route, request);
+      documentRejection(route, request);
     return problem === null ? undefined : plainError(pathOf(request), problem);
   });
 

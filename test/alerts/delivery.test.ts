@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { AttentionMonitor } from "../../src/alerts/monitor.ts";
-import { readFindings } from "../../src/alerts/read-findings.ts";
+import { readAlerts } from "../../src/alerts/read-alerts.ts";
 import { msPerDay } from "../../src/base/clock.ts";
 import { loadSettings } from "../../src/config/load.ts";
 import type { NodeRecord, Store } from "../../src/store/store.ts";
@@ -112,7 +112,7 @@ test("a node is missed unless it is live, or one of its name has started since",
     overrunSince: async () => ({ nano: 0, tokens: 0 }),
   } as unknown as Store["alerts"];
   const missed = async (...nodes: NodeRecord[]) => {
-    const { found } = await readFindings({ alerts, nodes: { list: async () => nodes } }, 5_000);
+    const { found } = await readAlerts({ alerts, nodes: { list: async () => nodes } }, 5_000);
     return found.map(({ subject }) => subject.id);
   };
   expect(await missed(node(1, {}))).toEqual([]);

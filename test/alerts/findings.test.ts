@@ -2,10 +2,10 @@ import { expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { findingKindNames, findingKinds } from "../../src/alerts/finding.ts";
-import { gatewayFindings, storeAway } from "../../src/alerts/gateway-findings.ts";
-import { boundFindings } from "../../src/alerts/limit-alerts.ts";
-import { inOrder } from "../../src/alerts/read-findings.ts";
+import { alertKindNames, alertKinds } from "../../src/alerts/alert.ts";
+import { gatewayAlerts, storeAway } from "../../src/alerts/gateway-alerts.ts";
+import { limitAlerts } from "../../src/alerts/limit-alerts.ts";
+import { inOrder } from "../../src/alerts/read-alerts.ts";
 import { msPerDay } from "../../src/base/clock.ts";
 import { nanoPerCredit } from "../../src/base/money/money.ts";
 import { loadSettings } from "../../src/config/load.ts";
@@ -38,7 +38,7 @@ function drawn(overrides: Partial<DrawnBound>): DrawnBound {
 
 test("a bound is found at 80, 95 and 100 %, never before", () => {
   const levelAt = (credits: number) =>
-    boundFindings(drawn({ used: credits * nanoPerCredit }), nowMs).map(({ level }) => level);
+    limitAlerts(drawn({ used: credits * nanoPerCredit }), nowMs).map(({ level }) => level);
   expect([7.999999999, 8, 9.499999999, 9.5, 9.999999999, 10].map(levelAt)).toEqual([
     [],
     [80],
@@ -50,9 +50,9 @@ test("a bound is found at 80, 95 and 100 %, never before", () => {
 });
 
 test("a bound says what it is, of whom, and how much of it is used", () => {
-  const [balance] = boundFindings(drawn({ used: 8.123456 * nanoPerCredit }), nowMs);
+  const [balance] = limitAlerts(drawn({ used: 8.123456 * nanoPerCredit }), nowMs);
   expect(balance?.text).toBe("Key ci has used 81% of its balance: 8.123 of 10 credits.");
-  const [cap] = boundFindings(
+  const [cap] = limitAlerts(
     drawn({ bound: "key_cap", period: "day", models: "gpt-*", capNo: 7, used: 10 * nanoPerCredit }),
     nowMs,
   );
@@ -69,25 +69,25 @@ test("a bound says what it is, of whom, and how much of it is used", () => {
     accountLabel: "team",
     mode: "token_budget",
   } as const;
-  const [budget] = boundFindings(
+  const [budget] = limitAlerts(
     drawn({ ...shared, bound: "budget", limit: 1000, used: 990, period: "month" }),
     nowMs,
   );
   expect(budget?.text).toBe("Account team has used 99% of its monthly budget: 990 of 1000 tokens.");
   expect(budget?.subject).toEqual({ type: "account", id: "acc_1", label: "team" });
   // The cap of an account is the account's, also where one key alone draws on it.
-  const [accountCap] = boundFindings(
+  const [accountCap] = limitAlerts(
     drawn({ bound: "account_cap", period: "day", capNo: 8, used: 9 * nanoPerCredit }),
     nowMs,
   );
   expect(accountCap?.subject).toEqual({ type: "account", id: "acc_1", label: "acc_1" });
-  const [nameless] = boundFindings(drawn({ label: null, used: 9 * nanoPerCredit }), nowMs);
+  const [nameless] = limitAlerts(drawn({ label: null, used: 9 * nanoPerCredit }), nowMs);
   expect(nameless?.subject).toEqual({ type: "key", id: "key_1", label: "slu_12345678" });
 });
 
 test("what lasts less than 7 days at the rate of the last ones is found, if it does not begin anew before", () => {
   const soon = (overrides: Partial<DrawnBound>) =>
-    boundFindings(drawn(overrides), nowMs)
+    limitAlerts(drawn(overrides), nowMs)
       .filter(({ kind }) => kind === "running_out")
       .map(({ details }) => details["used_up_at"]);
   const used = 6 * nanoPerCredit;
@@ -117,7 +117,7 @@ test("a gateway finds failing providers, models left out and a newer configurati
     trouble: () => null,
     droppedContent: () => null,
   };
-  const [leftOut, ...none] = gatewayFindings(state, 0);
+  const [leftOut, ...none] = gatewayAlerts(state, 0);
   expect(none).toEqual([]);
   expect(leftOut).toMatchObject({ kind: "model_unavailable", subject: { type: "model", id: "claude-test" } });
   expect(leftOut?.text).toContain("TEST_ANTHROPIC_KEY is not set");
@@ -131,7 +131,7 @@ test("a gateway finds failing providers, models left out and a newer configurati
     deploymentHealth({ name: "third/d", provider: "third", alarm: "status_401", failing }),
     deploymentHealth({ name: "fourth/e", provider: "fourth", state: "cooling" }),
   );
-  const found = gatewayFindings(state, 0);
+  const found = gatewayAlerts(state, 0);
   expect(found.map(({ kind, subject, sinceMs }) => [kind, subject.id, sinceMs])).toEqual([
     ["provider_failing", "openai", 3],
     ["provider_billing", "other", 5],
@@ -160,7 +160,7 @@ test("prices that were checked more than 90 days ago are one line, with the olde
   const { settings } = loadSettings({ file, env: { K: "a" }, cwd: dir });
   const state = { settings: () => settings, deploymentHealth: () => [], trouble: () => null };
   const textOn = (day: string) =>
-    gatewayFindings(state, Date.parse(day)).map(({ kind, text }) => `${kind}: ${text}`);
+    gatewayAlerts(state, Date.parse(day)).map(({ kind, text }) => `${kind}: ${text}`);
   expect(textOn("2026-09-30")).toEqual([]);
   expect(textOn("2026-10-01")).toEqual([
     "price_outdated: 1 price was checked more than 90 days ago, the oldest on 2026-07-02. Compare with the provider's list, or upgrade Sluice.",
@@ -170,7 +170,7 @@ test("prices that were checked more than 90 days ago are one line, with the olde
 });
 
 test("findings are listed by urgency, and what several gateways have found once", () => {
-  const [finding] = boundFindings(drawn({ used: 9 * nanoPerCredit }), nowMs);
+  const [finding] = limitAlerts(drawn({ used: 9 * nanoPerCredit }), nowMs);
   if (finding === undefined) throw new Error("there is a finding");
   const provider = { ...finding, kind: "provider_failing", sinceMs: 20 } as const;
   const listed = inOrder([finding, provider, { ...provider, sinceMs: 10 }, { ...provider, sinceMs: 15 }]);
@@ -186,15 +186,11 @@ test("every kind has a rule for Prometheus and a line in the documentation, and 
   };
   const rules = groups.flatMap((group) => group.rules);
   const asked = rules.flatMap(({ expr }) => /sluice_alerts_active\{kind="(\w+)"\}/.exec(expr)?.[1] ?? []);
-  expect(asked).toEqual(findingKindNames);
+  expect(asked).toEqual(alertKindNames);
   const documented = (await Bun.file("docs/alerts.md").text()).matchAll(
     /^\| `(\w+)` \| (.+?) \| (yes|no) \|$/gm,
   );
   expect([...documented].map(([, ...cells]) => cells)).toEqual(
-    findingKindNames.map((kind) => [
-      kind,
-      findingKinds[kind].about,
-      findingKinds[kind].isOnlyShown ? "no" : "yes",
-    ]),
+    alertKindNames.map((kind) => [kind, alertKinds[kind].about, alertKinds[kind].isOnlyShown ? "no" : "yes"]),
   );
 });

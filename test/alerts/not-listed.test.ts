@@ -1,5 +1,5 @@
 import { expect } from "bun:test";
-import { readFindings } from "../../src/alerts/read-findings.ts";
+import { readAlerts } from "../../src/alerts/read-alerts.ts";
 import { msPerDay } from "../../src/base/clock.ts";
 import { maxListed } from "../../src/store/tables/alert-records.ts";
 import { testEachStore } from "../store/each-store.ts";
@@ -20,7 +20,7 @@ testEachStore(
     await Promise.all(keys.map((key) => store.insertKey(key, 100)));
     await store.charge(keys.map(({ id }) => settleItem(id, 90, { atMs: nowMs, countedAtMs: nowMs })));
 
-    const { found } = await readFindings(store, nowMs);
+    const { found } = await readAlerts(store, nowMs);
     const ofKind = (kind: string) => found.filter((finding) => finding.kind === kind);
     expect(ofKind("balance_threshold")).toHaveLength(maxListed);
     expect(ofKind("key_expiring")).toHaveLength(maxListed);

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import type { UsageView } from "../../src/admin/reports/schema.ts";
-import type { FindingView } from "../../src/admin/system/alert-schema.ts";
+import type { AlertView } from "../../src/admin/system/alert-schema.ts";
 import { systemClock } from "../../src/base/clock.ts";
 import { openStore } from "../../src/store/open.ts";
 import { settleItem } from "../store/fixtures.ts";
@@ -21,7 +21,7 @@ test("what was not charged is in usage as text, CSV and JSON, and in status with
   expect((await sluiceJson<UsageView>(place, "usage", "--by", "key")).data).toMatchObject([
     { spend: 1, overrun: 0.25, overrun_tokens: 0 },
   ]);
-  const findings = await sluiceJson<FindingView[]>(place, "status");
+  const findings = await sluiceJson<AlertView[]>(place, "status");
   const finding = findings.find(({ kind }) => kind === "overrun");
   expect(finding).toMatchObject({ severity: "warning", next: "sluice usage --by=key --since=24h" });
   const [, ...words] = finding?.next.split(" ") ?? [];

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { doubtPrices } from "../../src/cli/price-doubts.ts";
+import { doubtPrices } from "../../src/cli/price-lint.ts";
 import type { ModelConfig } from "../../src/config/schema.ts";
 
 /** Listed at 5 and 25, 0.5 cached, 6.25 and 10 to write, 10 for a thousand searches. */

@@ -2,9 +2,9 @@ import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { KeyView } from "../../src/admin/keys/schema.ts";
-import type { FindingView } from "../../src/admin/system/alert-schema.ts";
-import { findingDocument } from "../../src/admin/system/list-alerts.ts";
-import { type Finding, type FindingKind, findingKindNames } from "../../src/alerts/finding.ts";
+import type { AlertView } from "../../src/admin/system/alert-schema.ts";
+import { alertDocument } from "../../src/admin/system/list-alerts.ts";
+import { type Alert, type AlertKind, alertKindNames } from "../../src/alerts/alert.ts";
 import { newPlace, sluice, sluiceJson } from "./fixtures.ts";
 
 test("status lists what needs attention, without a gateway too", async () => {
@@ -14,7 +14,7 @@ test("status lists what needs attention, without a gateway too", async () => {
   expect([calm.code, calm.stdout]).toEqual([0, "✓ no active alerts\n"]);
   const create = ["keys", "create", "--mode", "credit", "--label", "trial", "--expires", "2d"];
   const { id } = await sluiceJson<KeyView>(place, ...create);
-  expect(await sluiceJson<FindingView[]>(place, "status")).toMatchObject([
+  expect(await sluiceJson<AlertView[]>(place, "status")).toMatchObject([
     {
       kind: "key_expiring",
       severity: "warning",
@@ -47,7 +47,7 @@ test("a test of alerts is refused while they are off, and while the hook cannot 
 
 test("each kind has a severity, and a next command that there is", async () => {
   const place = newPlace();
-  const finding = (kind: FindingKind, level: number | null = null): Finding => ({
+  const finding = (kind: AlertKind, level: number | null = null): Alert => ({
     kind,
     subject: { type: "key", id: "key_1", label: "ci" },
     level,
@@ -56,8 +56,8 @@ test("each kind has a severity, and a next command that there is", async () => {
     details: {},
     lastError: null,
   });
-  for (const kind of findingKindNames) {
-    const { severity, next } = findingDocument(finding(kind));
+  for (const kind of alertKindNames) {
+    const { severity, next } = alertDocument(finding(kind));
     expect(["critical", "warning", "info"]).toContain(severity);
     // A clock is set with the system's own command.
     if (kind.startsWith("clock_")) continue;
@@ -67,8 +67,7 @@ test("each kind has a severity, and a next command that there is", async () => {
     expect([program, next, help.code]).toEqual(["sluice", next, 0]);
     expect(help.stdout).toContain(`Usage: sluice ${command.join(" ")}`);
   }
-  const severityAt = (kind: FindingKind, level: number | null) =>
-    findingDocument(finding(kind, level)).severity;
+  const severityAt = (kind: AlertKind, level: number | null) => alertDocument(finding(kind, level)).severity;
   expect([
     severityAt("cap_threshold", 95),
     severityAt("cap_threshold", 100),
@@ -78,5 +77,5 @@ test("each kind has a severity, and a next command that there is", async () => {
     ...finding("balance_threshold", 80),
     subject: { type: "account", id: "acc_1", label: "team" },
   } as const;
-  expect(findingDocument(account).next).toBe("sluice accounts show acc_1");
+  expect(alertDocument(account).next).toBe("sluice accounts show acc_1");
 });

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { healthWords } from "../../src/dashboard/page/health.ts";
+import { healthText } from "../../src/dashboard/page/health.ts";
 
 const resting = {
   state: "closed" as const,
@@ -14,7 +14,7 @@ const resting = {
 };
 
 test("a deployment whose calls fail is not called healthy, though its breaker is closed", () => {
-  const text = (health: Partial<typeof resting>) => healthWords({ ...resting, ...health }).text;
+  const text = (health: Partial<typeof resting>) => healthText({ ...resting, ...health }).text;
   expect(text({})).toBe("idle");
   expect(text({ recent_attempts: 1 })).toBe("healthy");
   expect(text({ recent_attempts: 10, recent_failures: 4 })).toBe("healthy");
@@ -25,7 +25,7 @@ test("a deployment whose calls fail is not called healthy, though its breaker is
   expect(text({ alarm: "status_418" })).toBe("rejects the gateway");
   expect(text({ keys_ready: 0 })).toBe("no credential ready");
   expect(text({ recent_attempts: 1, keys: 0, keys_ready: 0 })).toBe("healthy");
-  expect(healthWords({ ...resting, state: "cooling", recent_attempts: 1, recent_failures: 1 }).text).toBe(
+  expect(healthText({ ...resting, state: "cooling", recent_attempts: 1, recent_failures: 1 }).text).toBe(
     "cooling down",
   );
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { statementOf } from "../../src/admin/accounts/statement.ts";
-import { readFindings } from "../../src/alerts/read-findings.ts";
+import { readAlerts } from "../../src/alerts/read-alerts.ts";
 import { msPerDay } from "../../src/base/clock.ts";
 import { GatewayError } from "../../src/base/errors.ts";
 import { audit } from "../../src/ledger/audit.ts";
@@ -113,7 +113,7 @@ for (const [where, openBench] of accountsKinds) {
     test("is not charged to a prepaid account without balance: a figure of reports, and an alert for a day", async () => {
       await using bench = await openBench(1);
       const { key } = await open(bench, {}, 50);
-      expect((await readFindings(bench.store, bench.clock.wallMs())).found).toEqual([]);
+      expect((await readAlerts(bench.store, bench.clock.wallMs())).found).toEqual([]);
       expect(await settle(bench, await hold(bench, key, 40), 80)).toEqual({ charged: 50, overrun: 30 });
       expect(await entriesOf(bench)).toEqual([
         ["charge", -50],
@@ -128,9 +128,7 @@ for (const [where, openBench] of accountsKinds) {
         overrunTokens: 0,
       });
       const overruns = async () =>
-        (await readFindings(bench.store, bench.clock.wallMs())).found.filter(
-          ({ kind }) => kind === "overrun",
-        );
+        (await readAlerts(bench.store, bench.clock.wallMs())).found.filter(({ kind }) => kind === "overrun");
       expect(await overruns()).toMatchObject([{ details: { credits: 30e-9, tokens: 0 } }]);
       expect((await audit(bench.store)).differences).toEqual([]);
       bench.clock.advance(msPerDay + msPerDay / 24);

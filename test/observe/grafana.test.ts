@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import dashboard from "../../config/grafana/sluice.json";
-import { findingKindNames } from "../../src/alerts/finding.ts";
+import { alertKindNames } from "../../src/alerts/alert.ts";
 import { Metrics } from "../../src/observe/metrics.ts";
 import { exchangeFacts } from "./fixtures.ts";
 
@@ -23,7 +23,7 @@ function rendered(): string {
     eventLoopLagMs: 0,
     residentBytes: 0,
     journal: { batches: 0, items: 0, failedBatches: 0, lastBatchItems: 0, lastBatchMs: 0, pendingItems: 0 },
-    activeAlerts: findingKindNames.map((kind) => ({ kind, count: 0 })),
+    activeAlerts: alertKindNames.map((kind) => ({ kind, count: 0 })),
     accounts: [
       {
         account: "acc_1",

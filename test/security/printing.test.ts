@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { Alert } from "../../src/alerts/alert.ts";
 import { alertBody } from "../../src/alerts/alert-changes.ts";
-import type { Finding } from "../../src/alerts/finding.ts";
 import { csvLine } from "../../src/base/text/csv.ts";
 import { sluice as runHere } from "../cli/fixtures.ts";
 import { type Sluice, startSluice, type TestKey } from "../support/sluice.ts";
@@ -80,7 +80,7 @@ test("a cell of CSV is no formula, also behind blanks or a semicolon", () => {
 });
 
 test("an alert's text has no markup of a chat program", () => {
-  const finding: Finding = {
+  const finding: Alert = {
     kind: "cap_threshold",
     subject: { type: "key", id: "key_1", label: "<!channel> & co" },
     level: 100,
@@ -90,7 +90,7 @@ test("an alert's text has no markup of a chat program", () => {
     lastError: null,
   };
   for (const state of ["firing", "resolved"] as const) {
-    const { text, subject } = JSON.parse(alertBody(finding, state, 0)) as Finding;
+    const { text, subject } = JSON.parse(alertBody(finding, state, 0)) as Alert;
     expect(text).toContain("&lt;!channel&gt; &amp; co");
     expect(subject.label).toBe("<!channel> & co");
   }

@@ -4,7 +4,7 @@ import { creditsFromNano } from "../../base/money/money.ts";
 import { nextPeriodStart, periodStart } from "../../base/money/period.ts";
 import { effectiveStatus } from "../../keys/status.ts";
 import type { AccountKeys, AccountRecord, AccountStanding } from "../../store/store.ts";
-import { type OperationContext, OperationRefusal } from "../context.ts";
+import { type OperationContext, OperationError } from "../context.ts";
 import { budgetDocument, byNumber, capDocument, capStates, creditDocument } from "../keys/cap-document.ts";
 import { iso } from "../moments.ts";
 import { allAccounts } from "./accounts.ts";
@@ -20,7 +20,7 @@ export async function readAccountView(
   account: AccountRecord,
 ): Promise<AccountView> {
   const [view] = await viewAccounts(context, [account]);
-  if (view === undefined) throw new OperationRefusal("unknown_account", `there is no account ${account.id}`);
+  if (view === undefined) throw new OperationError("unknown_account", `there is no account ${account.id}`);
   return view;
 }
 

@@ -4,7 +4,7 @@ import type { TpmLimit } from "../../base/models/tpm-limit.ts";
 import type { ContentLevel } from "../../base/requests/content-level.ts";
 import type { Tags } from "../../base/requests/labels.ts";
 import type { AccountRecord, KeyMode } from "../../store/store.ts";
-import { invalidInput, type OperationContext, OperationRefusal } from "../context.ts";
+import { invalidInput, type OperationContext, OperationError } from "../context.ts";
 import { capLimits, type WrittenCap } from "../keys/cap-text.ts";
 import { accountCreationDetail, accountUpdateDetail } from "../keys/change-detail.ts";
 import { checkKeyFields } from "../keys/key-fields.ts";
@@ -78,7 +78,7 @@ export async function findAccount({ store }: OperationContext, name: string): Pr
   const [only, ...others] = await store.accountsLabelled(name);
   if (only !== undefined && others.length === 0) return only;
   const why = only === undefined ? `there is no account "${name}"` : `"${name}" matches several accounts`;
-  throw new OperationRefusal("unknown_account", `${why}; list them to see their ids`);
+  throw new OperationError("unknown_account", `${why}; list them to see their ids`);
 }
 
 /** Changes only what is given. */

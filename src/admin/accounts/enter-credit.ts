@@ -1,5 +1,5 @@
 import type { AccountRecord, KeyRecord, OperatorEntry, RecordedEntry } from "../../store/store.ts";
-import { invalidInput, type OperationContext, OperationRefusal } from "../context.ts";
+import { invalidInput, type OperationContext, OperationError } from "../context.ts";
 import { creditsText } from "../keys/change-detail.ts";
 import { findKey } from "../keys/find-key.ts";
 import { findAccount } from "./accounts.ts";
@@ -45,7 +45,7 @@ export async function enterKeyCredit(
     throw invalidInput(why);
   }
   if (kind === "topup" && key.status === "revoked") {
-    throw new OperationRefusal(
+    throw new OperationError(
       "wrong_status",
       `${key.prefix} is revoked, so credit on it could never be spent`,
     );

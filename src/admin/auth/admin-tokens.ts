@@ -1,7 +1,7 @@
 import { newId } from "../../base/id.ts";
 import { hashSecret } from "../../keys/hash.ts";
 import type { AdminTokenRecord } from "../../store/store.ts";
-import { invalidInput, type OperationContext, OperationRefusal } from "../context.ts";
+import { invalidInput, type OperationContext, OperationError } from "../context.ts";
 import { checkKeyFields } from "../keys/key-fields.ts";
 import { iso } from "../moments.ts";
 import type { AdminTokenView, IssuedAdminTokenView } from "../system/schema.ts";
@@ -55,7 +55,7 @@ export async function revokeAdminToken(
   const tokens = await store.admin.listTokens();
   const token = tokens.find(({ id }) => id === name) ?? tokens.findLast(({ label }) => label === name);
   if (token === undefined) {
-    throw new OperationRefusal("unknown_token", `there is no token "${name}"; list them to see their ids`);
+    throw new OperationError("unknown_token", `there is no token "${name}"; list them to see their ids`);
   }
   const revokedAtMs = token.revokedAtMs ?? clock.wallMs();
   await store.admin.revokeToken(token.id, revokedAtMs);

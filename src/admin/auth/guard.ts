@@ -39,7 +39,7 @@ export interface Origin {
   readonly isFromProxy: boolean;
 }
 
-export interface RefusedAccess {
+export interface RejectedAccess {
   readonly kind: "refused";
   readonly status: 401 | 403 | 429;
   readonly code: "invalid_credentials" | "foreign_origin" | "role_needed" | "locked_out" | "too_many_changes";
@@ -48,7 +48,7 @@ export interface RefusedAccess {
   readonly waitSeconds: number;
 }
 
-type Verdict = { readonly kind: "admitted"; readonly caller: Caller } | RefusedAccess;
+type Verdict = { readonly kind: "admitted"; readonly caller: Caller } | RejectedAccess;
 type Recognized = { readonly kind: "recognized"; readonly identity: Identity };
 
 const cookieName = "sluice_session";
@@ -76,13 +76,13 @@ export async function admit(
 }
 
 /** Per member and minute. Each change is a transaction that others wait for, and a line in a log that is kept for ever. */
-const mostChanges = 30;
+const maxChanges = 30;
 
 /** Null while they may change something. */
-function tooManyChanges({ memberChanges }: Guard, member: string): RefusedAccess | null {
-  const { allowed, retryAfterSeconds } = memberChanges.take(member, mostChanges);
+function tooManyChanges({ memberChanges }: Guard, member: string): RejectedAccess | null {
+  const { allowed, retryAfterSeconds } = memberChanges.take(member, maxChanges);
   if (allowed) return null;
-  const message = `That is more than ${mostChanges} changes in a minute; wait ${retryAfterSeconds} s.`;
+  const message = `That is more than ${maxChanges} changes in a minute; wait ${retryAfterSeconds} s.`;
   return refused(429, "too_many_changes", message, retryAfterSeconds);
 }
 
@@ -101,7 +101,7 @@ async function recognize(
   guard: Guard,
   request: Request,
   { address, isFromProxy }: Origin,
-): Promise<Recognized | RefusedAccess> {
+): Promise<Recognized | RejectedAccess> {
   const bearer = bearerOf(request);
   if (bearer !== null) return tryToken(guard, bearer, address);
   const session = sessionOf(request);
@@ -127,7 +127,7 @@ export async function callerOf(
       return token === undefined ? null : { role: token.role, name: `token ${token.label}`, ...seesAll };
     }
     case "person": {
-      if (!isIssuerAsked(identity, guard.settings())) return null;
+      if (!isIssuerRequested(identity, guard.settings())) return null;
       const role = roleOf(identity, guard.settings());
       const own = role === "member" ? memberOf(identity.user) : seesAll;
       return { role, name: identity.user, ...own, person: identity };
@@ -138,7 +138,7 @@ export async function callerOf(
 const seesAll: Pick<Caller, "owner" | "owns" | "person"> = { owner: null, owns: () => true, person: null };
 
 /** Whether the provider that signed them in is still configured. */
-export function isIssuerAsked({ issuer }: PersonIdentity, { oidc }: AdminSettings): boolean {
+export function isIssuerRequested({ issuer }: PersonIdentity, { oidc }: AdminSettings): boolean {
   return issuer === null || issuer === oidc?.issuer;
 }
 
@@ -184,7 +184,7 @@ export async function tryToken(
   guard: Guard,
   candidate: string,
   address: string,
-): Promise<Recognized | RefusedAccess> {
+): Promise<Recognized | RejectedAccess> {
   const waitSeconds = guard.lockout.waitSeconds(address);
   const identity = await identityOf(guard, candidate);
   if (identity !== null) {
@@ -223,22 +223,22 @@ function bearerOf(request: Request): string | null {
 const notSignedIn = refused(401, "invalid_credentials", "Sign in, or send the admin token as a bearer.");
 const foreign = refused(403, "foreign_origin", foreignOrigin);
 
-function roleNeeded(name: string, needed: Role): RefusedAccess {
+function roleNeeded(name: string, needed: Role): RejectedAccess {
   const message = `You are signed in as ${name}; this needs the role \`${needed}\`, which an operator can give you.`;
   return refused(403, "role_needed", message);
 }
 
-function lockedOut(waitSeconds: number): RefusedAccess {
+function lockedOut(waitSeconds: number): RejectedAccess {
   const message = `Too many wrong tokens from this address; wait ${waitSeconds} s before you try another.`;
   return refused(429, "locked_out", message, waitSeconds);
 }
 
 function refused(
-  status: RefusedAccess["status"],
-  code: RefusedAccess["code"],
+  status: RejectedAccess["status"],
+  code: RejectedAccess["code"],
   message: string,
   waitSeconds = 0,
-): RefusedAccess {
+): RejectedAccess {
   return { kind: "refused", status, code, message, waitSeconds };
 }
 

@@ -32,7 +32,7 @@ const timeoutSeconds = 10;
 const knownForMs = 3_600_000;
 
 /** A failed sign-in. The message is shown to the person. */
-export class SignInRefused extends Error {
+export class SignInRejected extends Error {
   readonly status: 401 | 503;
 
   constructor(status: 401 | 503, message: string, cause?: unknown) {
@@ -79,11 +79,15 @@ export class OidcSignIn {
         idTokenExpected: true,
       })
       .catch((error: unknown) => {
-        throw new SignInRefused(401, "The identity provider sent an invalid response. Sign in again.", error);
+        throw new SignInRejected(
+          401,
+          "The identity provider sent an invalid response. Sign in again.",
+          error,
+        );
       });
     const claims = tokens.claims();
     if (claims === undefined)
-      throw new SignInRefused(
+      throw new SignInRejected(
         401,
         "The identity provider returned no user information. Ask the operator to check the scopes.",
       );
@@ -124,7 +128,7 @@ export class OidcSignIn {
       return config;
     } catch (error) {
       const message = "The identity provider cannot be reached. Try again later, or sign in with a token.";
-      throw new SignInRefused(503, message, error);
+      throw new SignInRejected(503, message, error);
     }
   }
 }
@@ -154,10 +158,10 @@ const unseen = /^\s|\s$|\p{C}/u;
 export function personIn(claims: JsonObject, settings: OidcSettings): Person {
   const user = claims[settings.userClaim];
   if (typeof user !== "string" || user === "" || unseen.test(user)) {
-    throw new SignInRefused(401, `The identity provider did not say your \`${settings.userClaim}\`.`);
+    throw new SignInRejected(401, `The identity provider did not say your \`${settings.userClaim}\`.`);
   }
   if (settings.userClaim === "email" && claims["email_verified"] !== true && !settings.trustEmail) {
-    throw new SignInRefused(401, "The identity provider has not verified your e-mail address.");
+    throw new SignInRejected(401, "The identity provider has not verified your e-mail address.");
   }
   const groups = claims[settings.groupsClaim];
   const listed = Array.isArray(groups) ? groups : [groups];

@@ -10,7 +10,7 @@ import { type SessionView, type SignInBody, signInBody } from "../system/schema.
 import { actorName } from "./actor.ts";
 import { refreshSignIn } from "./device/device-keys.ts";
 import { admit, callerOf, sessionCookie, sessionOf, tryToken } from "./guard.ts";
-import { OidcSignIn, SignInRefused } from "./oidc.ts";
+import { OidcSignIn, SignInRejected } from "./oidc.ts";
 import { attemptMinutes, openAttempt, sealAttempt } from "./oidc-attempt.ts";
 import { foreignOrigin, isOverTls, isOwnOrigin, originInBrowser } from "./origin.ts";
 import { roleOf } from "./person.ts";
@@ -52,7 +52,7 @@ function readsContent(deps: AdminDeps, role: Role | null): boolean {
 }
 
 async function signIn(deps: AdminDeps, request: Request): Promise<Response> {
-  refuseForeign(deps, request);
+  rejectForeign(deps, request);
   const { address } = deps.originOf(request);
   const { token } = (await checkedBody(signInBody, request, maxSignInBytes)) as SignInBody;
   const verdict = await tryToken(deps.guard, token, address);
@@ -73,7 +73,7 @@ export async function recordSignIn(deps: AdminDeps, request: Request, actor: str
 }
 
 async function signOut(deps: AdminDeps, request: Request): Promise<Response> {
-  refuseForeign(deps, request);
+  rejectForeign(deps, request);
   const session = sessionOf(request);
   if (session !== null) await deps.guard.sessions.end(session);
   return empty(sessionCookie(null, isSecure(deps, request)));
@@ -83,7 +83,7 @@ function isSecure(deps: AdminDeps, request: Request): boolean {
   return isOverTls(request, deps.originOf(request).isFromProxy, deps.settings().admin);
 }
 
-function refuseForeign(deps: AdminDeps, request: Request): void {
+function rejectForeign(deps: AdminDeps, request: Request): void {
   if (isOwnOrigin(request, deps.settings().admin, false)) return;
   throw new AdminError(403, "foreign_origin", foreignOrigin);
 }
@@ -98,7 +98,7 @@ const base = "/admin/oidc";
 const cookiePrefix = "sluice_oidc_";
 const attemptName = /^sluice_oidc_[\w-]{16}$/;
 /** Tabs that sign in at the same time. Who began more has given up on the first of them. */
-const mostAttempts = 4;
+const maxAttempts = 4;
 
 /** Sends people to the identity provider, and takes them back. */
 export function mountOidc(app: Elysia, deps: AdminDeps): void {
@@ -110,7 +110,7 @@ export function mountOidc(app: Elysia, deps: AdminDeps): void {
       try {
         return await work(request, oidc);
       } catch (error) {
-        if (error instanceof SignInRefused) return refusal(error.status, error.message);
+        if (error instanceof SignInRejected) return refusal(error.status, error.message);
         throw error;
       }
     };
@@ -127,7 +127,7 @@ export function mountOidc(app: Elysia, deps: AdminDeps): void {
       const sealed = sealAttempt({ ...attempt, redirectUri, returnTo, endsAtMs }, oidc.clientSecret);
       const begun = [...cookiesOf(request).keys()].filter((name) => attemptName.test(name));
       return redirect(url.href, [
-        ...begun.slice(0, 1 - mostAttempts).map((name) => attemptCookie(name, null, redirectUri)),
+        ...begun.slice(0, 1 - maxAttempts).map((name) => attemptCookie(name, null, redirectUri)),
         attemptCookie(cookieFor(attempt.state), sealed, redirectUri),
       ]);
     }),
@@ -140,7 +140,7 @@ export function mountOidc(app: Elysia, deps: AdminDeps): void {
       const sealed = cookiesOf(request).get(cookie) ?? "";
       const attempt = openAttempt(sealed, oidc.clientSecret, deps.clock.wallMs());
       if (attempt === null)
-        throw new SignInRefused(401, "This sign-in was started elsewhere or has expired. Sign in again.");
+        throw new SignInRejected(401, "This sign-in was started elsewhere or has expired. Sign in again.");
       const callback = new URL(attempt.redirectUri);
       callback.search = search;
       const person = await signIn.finish(oidc, callback, attempt);

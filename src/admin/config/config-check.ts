@@ -18,11 +18,11 @@ export function configCheckDocument(checked: CheckedConfig, running: JsonObject)
 }
 
 /** For the audit log: `changed model "gpt-5.6", price.input; added provider "azure"`. */
-export function changesInWords(changes: ConfigCheckView["changes"]): string {
+export function changesText(changes: ConfigCheckView["changes"]): string {
   if (changes.length === 0) return "no changes";
-  const named = changes.slice(0, mostNamed).map(({ change, where }) => `${change} ${where}`);
+  const named = changes.slice(0, maxNamed).map(({ change, where }) => `${change} ${where}`);
   const rest = changes.length - named.length;
   return [...named, ...(rest > 0 ? [`and ${rest} more`] : [])].join("; ");
 }
 
-const mostNamed = 20;
+const maxNamed = 20;

@@ -2,7 +2,7 @@ import { Type } from "@sinclair/typebox";
 import type { AdminDeps } from "../deps.ts";
 import { AdminError, sentence } from "../routes/refusal.ts";
 import { type AdminRoute, get, post } from "../routes/route.ts";
-import { changesInWords, configCheckDocument } from "./config-check.ts";
+import { changesText, configCheckDocument } from "./config-check.ts";
 import { configTextDocument, runningConfigOf } from "./config-text.ts";
 import { configInForce } from "./running-config.ts";
 import {
@@ -53,7 +53,7 @@ export const configRoutes: readonly AdminRoute[] = [
       const notInForce = await onDisk.reload();
       return {
         answer: { file, needs_restart: notInForce, changes },
-        change: { action: "config.reload", target: file, detail: changesInWords(changes) },
+        change: { action: "config.reload", target: file, detail: changesText(changes) },
       };
     },
   ),

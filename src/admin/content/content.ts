@@ -83,7 +83,7 @@ export async function deleteContent(
 ): Promise<number> {
   if (ids.length === 0 && key === undefined && owner === undefined && beforeMs === undefined)
     throw invalidInput("nothing to delete; pass a key, an owner, a time or request ids");
-  if (ids.length > 0) await refuseUnknown(archive, ids);
+  if (ids.length > 0) await rejectUnknown(archive, ids);
   const common: ContentFilter = { ...(ids.length === 0 ? {} : { ids }), beforeMs };
   const keyIds = key === undefined ? undefined : [(await findKey(context, key)).id];
   if (owner === undefined) return archive.delete({ ...common, keyIds });
@@ -94,7 +94,7 @@ export async function deleteContent(
   return asRecorded + (others.length === 0 ? 0 : await archive.delete({ ...common, keyIds: others }));
 }
 
-async function refuseUnknown(archive: Pick<ArchiveCalls, "list">, ids: readonly string[]): Promise<void> {
+async function rejectUnknown(archive: Pick<ArchiveCalls, "list">, ids: readonly string[]): Promise<void> {
   const found = new Set((await archive.list({ ids, limit: ids.length })).map(({ id }) => id));
   const unknown = ids.filter((id) => !found.has(id));
   if (unknown.length > 0)

@@ -5,7 +5,7 @@ import type { ContentPlace } from "../../store/content-store.ts";
 import type { AdminDeps } from "../deps.ts";
 import { findKey } from "../keys/find-key.ts";
 import { momentOf } from "../moments.ts";
-import { askedLabels } from "../requests/find-exchanges.ts";
+import { requestedLabels } from "../requests/find-exchanges.ts";
 import { requestOutcomes } from "../requests/schema.ts";
 import { writeAudit } from "../routes/mount.ts";
 import { AdminError, answerHeaders, notFound } from "../routes/refusal.ts";
@@ -109,7 +109,7 @@ export const contentRoutes: readonly AdminRoute[] = [
       const { key: named, since, until, user, session, tag, ...rest } = query;
       const nowMs = deps.clock.wallMs();
       const keyId = named === undefined ? undefined : (await findKey(deps, named)).id;
-      const labels = askedLabels({ user, session, tag });
+      const labels = requestedLabels({ user, session, tag });
       const [sinceMs, untilMs] = [momentOf(since, nowMs), momentOf(until, nowMs)];
       return exportResponse(call, { ...rest, keyId, labels, sinceMs, untilMs });
     },

@@ -19,12 +19,12 @@ export function capFromText(text: string): WrittenCap | null {
 }
 
 /** Every request is checked against each of them. */
-const mostCaps = 20;
+const maxCaps = 20;
 
 /** What is kept of them for an account of this mode. */
 export function capLimits(caps: readonly WrittenCap[], mode: KeyMode): CapLimit[] {
-  if (caps.length > mostCaps) {
-    throw invalidInput(`a key or account can have at most ${mostCaps} caps`);
+  if (caps.length > maxCaps) {
+    throw invalidInput(`a key or account can have at most ${maxCaps} caps`);
   }
   const named = new Set(caps.map(capName));
   if (named.size < caps.length) {

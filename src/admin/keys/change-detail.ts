@@ -7,7 +7,7 @@ import { plural } from "../../base/text/plural.ts";
 import type { AccountRecord, CapLimit, KeyRecord } from "../../store/store.ts";
 import { capsText } from "./cap-text.ts";
 
-const longestValue = 200;
+const maxValueLength = 200;
 
 /** What the audit log says of a new key: what it may spend, or who pays for it, and every limit that it has. */
 export function creationDetail(key: KeyRecord, creditNano: number): string {
@@ -53,7 +53,7 @@ function valueText({ field, kind, none }: KeyAttribute, key: KeyRecord): string 
   const value = key[field];
   if (value === null) return none ?? "none";
   if (kind === "moment") return new Date(Number(value)).toISOString();
-  return attributeText(value).slice(0, longestValue);
+  return attributeText(value).slice(0, maxValueLength);
 }
 
 /** A value as an operator writes it. */

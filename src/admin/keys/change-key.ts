@@ -5,13 +5,13 @@ import { mayBecome } from "../../keys/status.ts";
 import type { CapRecord, KeyRecord, StoredKeyStatus } from "../../store/store.ts";
 import { findAccount } from "../accounts/accounts.ts";
 import { checkEntryText } from "../accounts/enter-credit.ts";
-import { invalidInput, type OperationContext, OperationRefusal } from "../context.ts";
+import { invalidInput, type OperationContext, OperationError } from "../context.ts";
 import { capLimits, capName, type WrittenCap } from "./cap-text.ts";
 import { updateDetail } from "./change-detail.ts";
 import { findKey } from "./find-key.ts";
 import { rotationDetail } from "./former-prefix.ts";
 import { checkKeyFields } from "./key-fields.ts";
-import { type KnownNames, refuseUnknownNames } from "./known-names.ts";
+import { type KnownNames, rejectUnknownNames } from "./known-names.ts";
 import type { ExtendBody } from "./schema.ts";
 
 export interface UpdatedKey {
@@ -40,7 +40,7 @@ export async function updateKey(
     throw invalidInput(`the key shares the budget of account ${key.accountId}; update the account instead`);
   }
   checkKeyFields(update, context.clock.wallMs());
-  if (known !== null) refuseUnknownNames(update, known, key);
+  if (known !== null) rejectUnknownNames(update, known, key);
   const changes = attributesOf(update);
   const limits = caps && capLimits(caps, key.mode);
   const isNamed = Object.keys(changes).length > 0;
@@ -64,7 +64,7 @@ export async function changeStatus(
   if (!mayBecome(key.status, status)) {
     if (key.status === "revoked") throw revoked(key);
     const why = `${key.prefix} is ${key.status}; enable it before it can be ${status}`;
-    throw new OperationRefusal("wrong_status", why);
+    throw new OperationError("wrong_status", why);
   }
   return { key: await context.store.updateKey(key.id, { status }), changed: true };
 }
@@ -114,6 +114,6 @@ function capNamed(caps: readonly CapRecord[], which: string | undefined, prefix:
   throw invalidInput(why);
 }
 
-function revoked({ prefix }: KeyRecord): OperationRefusal {
-  return new OperationRefusal("wrong_status", `${prefix} is revoked permanently; create a new key instead`);
+function revoked({ prefix }: KeyRecord): OperationError {
+  return new OperationError("wrong_status", `${prefix} is revoked permanently; create a new key instead`);
 }

@@ -3,7 +3,7 @@ import { findAccount } from "../accounts/accounts.ts";
 import { invalidInput, type OperationContext } from "../context.ts";
 import { capLimits, type WrittenCap } from "./cap-text.ts";
 import { checkKeyFields } from "./key-fields.ts";
-import { type KnownNames, refuseUnknownNames } from "./known-names.ts";
+import { type KnownNames, rejectUnknownNames } from "./known-names.ts";
 
 /** `known`: the names that scope and models are checked against; null if unknown. */
 export async function createKey(
@@ -13,7 +13,7 @@ export async function createKey(
 ): Promise<IssuedKey> {
   checkModeFields(spec);
   checkKeyFields(spec, clock.wallMs());
-  if (known !== null) refuseUnknownNames(spec, known);
+  if (known !== null) rejectUnknownNames(spec, known);
   return issueKey(store, clock, spec);
 }
 

@@ -1,5 +1,5 @@
 import type { KeyRecord } from "../../store/store.ts";
-import { invalidInput, type OperationContext, OperationRefusal } from "../context.ts";
+import { invalidInput, type OperationContext, OperationError } from "../context.ts";
 import { keyFormerlyNamed } from "./former-prefix.ts";
 
 const prefixLength = 12;
@@ -16,22 +16,19 @@ export async function findKey({ store }: OperationContext, name: string): Promis
   }
   const exact = await store.findKey(name);
   if (exact !== null) return exact;
-  const fitting = await store.keysNamed(name, mostNamed + 1);
+  const fitting = await store.keysNamed(name, maxNamed + 1);
   const [only, ...others] = fitting;
   if (only === undefined) {
     const rotated = await keyFormerlyNamed(store, name);
     if (rotated === null) throw unknownKey(name);
-    throw new OperationRefusal(
-      "unknown_key",
-      `${name} was rotated; the key's prefix is now ${rotated.prefix}`,
-    );
+    throw new OperationError("unknown_key", `${name} was rotated; the key's prefix is now ${rotated.prefix}`);
   }
-  if (others.length > 0) throw new OperationRefusal("ambiguous_key", ambiguous(name, fitting));
+  if (others.length > 0) throw new OperationError("ambiguous_key", ambiguous(name, fitting));
   return only;
 }
 
-export function unknownKey(name: string): OperationRefusal {
-  return new OperationRefusal("unknown_key", `there is no key "${name}"; list them to see their ids`);
+export function unknownKey(name: string): OperationError {
+  return new OperationError("unknown_key", `there is no key "${name}"; list them to see their ids`);
 }
 
 /** All keys, or those that match the search, so many at a time. */
@@ -47,9 +44,9 @@ export async function* keyPages(
   } while (cursor !== undefined);
 }
 
-const mostNamed = 5;
+const maxNamed = 5;
 
 function ambiguous(name: string, fitting: readonly KeyRecord[]): string {
-  const ids = fitting.slice(0, mostNamed).map(({ id }) => id);
-  return `"${name}" matches several keys; use an id: ${ids.join(", ")}${fitting.length > mostNamed ? ", …" : ""}`;
+  const ids = fitting.slice(0, maxNamed).map(({ id }) => id);
+  return `"${name}" matches several keys; use an id: ${ids.join(", ")}${fitting.length > maxNamed ? ", …" : ""}`;
 }

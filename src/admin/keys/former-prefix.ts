@@ -2,7 +2,7 @@ import { nextLoopIteration } from "../../base/loop/next-iteration.ts";
 import type { KeyRecord, Store } from "../../store/store.ts";
 
 /** Audit records that are searched, newest first. Nothing is searched unless a name fits no key. */
-const mostRecords = 20_000;
+const maxRecords = 20_000;
 const recordsPerPage = 500;
 
 export function rotationDetail(formerPrefix: string, graceMs: number): string {
@@ -26,7 +26,7 @@ export async function keyFormerlyNamed(store: Store, prefix: string): Promise<Ke
 async function successorsSince(store: Store, prefix: string): Promise<ReadonlyMap<string, string>> {
   const successors = new Map<string, string>();
   let beforeId: number | undefined;
-  for (let searched = 0; searched < mostRecords; searched += recordsPerPage) {
+  for (let searched = 0; searched < maxRecords; searched += recordsPerPage) {
     const records = await store.admin.listAudit({ beforeId, limit: recordsPerPage });
     for (const { action, target, detail } of records) {
       const former = action === "key.rotate" ? /^was (slu_\w+),/.exec(detail ?? "")?.[1] : undefined;

@@ -12,7 +12,7 @@ export interface KnownNames {
  * A key for a model or provider that does not exist would only fail at its first request, far from the typing error.
  * Names that the key already has are not checked, since a model may have been removed meanwhile.
  */
-export function refuseUnknownNames(named: KeyUpdate, known: KnownNames, has: KeyUpdate = {}): void {
+export function rejectUnknownNames(named: KeyUpdate, known: KnownNames, has: KeyUpdate = {}): void {
   const { scope } = named;
   if (scope !== undefined && scope !== "all" && scope !== has.scope && !known.providers.includes(scope)) {
     throw invalidInput(`there is no provider "${scope}"${didYouMean(scope, known.providers)}`);

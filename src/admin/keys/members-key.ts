@@ -1,14 +1,14 @@
 import { effectiveStatus } from "../../keys/status.ts";
 import { StoreError } from "../../store/store.ts";
 import type { Caller } from "../auth/identity.ts";
-import { invalidInput, OperationRefusal } from "../context.ts";
+import { invalidInput, OperationError } from "../context.ts";
 import type { AdminDeps } from "../deps.ts";
 import { capFromText } from "./cap-text.ts";
 import type { PaidKeySpec } from "./create-key.ts";
 import type { NewKeyBody } from "./schema.ts";
 
 /** Each has a cap of its own, so their number bounds what a person can spend. */
-const mostKeys = 5;
+const maxKeys = 5;
 
 let last: Promise<unknown> = Promise.resolve();
 
@@ -40,7 +40,7 @@ export function membersKey(
 ): PaidKeySpec {
   const allowed = settings().admin.memberKeys;
   if (allowed === null || owner === null) {
-    throw new OperationRefusal("not_allowed", "you may not make keys here; ask an operator for one");
+    throw new OperationError("not_allowed", "you may not make keys here; ask an operator for one");
   }
   const [other] = Object.keys(others);
   if (other !== undefined) {
@@ -48,8 +48,8 @@ export function membersKey(
   }
   const nowMs = clock.wallMs();
   const active = [...keys.all()].filter((key) => owns(key) && effectiveStatus(key, nowMs) === "active");
-  if (active.length >= mostKeys) {
-    throw new OperationRefusal("not_allowed", `you have ${mostKeys} keys; rotate one of them instead`);
+  if (active.length >= maxKeys) {
+    throw new OperationError("not_allowed", `you have ${maxKeys} keys; rotate one of them instead`);
   }
   const cap = allowed.cap === undefined ? null : capFromText(allowed.cap);
   const caps = cap === null ? {} : { caps: [cap] };

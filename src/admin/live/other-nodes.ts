@@ -15,9 +15,9 @@ export interface OtherNodesOptions {
 
 const defaultEveryMs = 1_000;
 /** More than this per look are not shown one by one: nobody could read them. */
-const mostPerLook = 200;
+const maxPerLook = 200;
 /** Remembers what was shown for longer than a look reaches back. */
-const mostRemembered = 20_000;
+const maxRemembered = 20_000;
 
 /**
  * Brings into the live tail what other nodes have finished, as far as the database has it. It polls only while
@@ -58,7 +58,7 @@ export class OtherNodes {
    */
   async look(): Promise<void> {
     const { store, feed } = this.#options;
-    const { rows } = await store.reports.exchanges({ limit: mostPerLook });
+    const { rows } = await store.reports.exchanges({ limit: maxPerLook });
     const unseen = rows.filter(({ exchangeId }) => !this.#shown.has(exchangeId)).toReversed();
     const waited = this.#waiting;
     this.#waiting = new Set();
@@ -77,7 +77,7 @@ export class OtherNodes {
   #remember(id: string): void {
     this.#shown.add(id);
     const [oldest] = this.#shown;
-    if (oldest !== undefined && this.#shown.size > mostRemembered) this.#shown.delete(oldest);
+    if (oldest !== undefined && this.#shown.size > maxRemembered) this.#shown.delete(oldest);
   }
 
   #lineOf(exchange: ListedExchange): TailView {

@@ -24,7 +24,7 @@ import type { ModelCheckView } from "./schema.ts";
 const timeoutMs = 25_000;
 const question = "Answer with one word: ready?";
 const outputTokens = 16;
-const longestMessage = 200;
+const maxMessageLength = 200;
 
 /**
  * Sends a small request to every usable provider, or to every deployment of one model, with each key of its pool, all at
@@ -154,7 +154,7 @@ function problemWith(
 
 /** Without a full stop, since advice may follow. Secrets, which some vendors repeat in their errors, are gone from it already. */
 function shortened(message: string): string {
-  return message.slice(0, longestMessage).replace(/\.$/, "");
+  return message.slice(0, maxMessageLength).replace(/\.$/, "");
 }
 
 function usualAdvice(status: number, about: ProviderErrorSubject | undefined): string {

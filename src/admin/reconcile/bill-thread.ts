@@ -2,7 +2,7 @@ import { IdleThread } from "../../base/threads/idle-thread.ts";
 import { startThread, threadSource } from "../../base/threads/start-thread.ts";
 import { Gate } from "../../limits/concurrency.ts";
 import type { AttemptSums } from "../../store/store.ts";
-import { invalidInput, OperationRefusal } from "../context.ts";
+import { invalidInput, OperationError } from "../context.ts";
 import { AdminError, clientGone } from "../routes/refusal.ts";
 import type { LedgerSide } from "./reconciliation.ts";
 import type { Asked, Compared, ReconcileMessage, ReconcileReply } from "./thread-messages.ts";
@@ -102,6 +102,6 @@ export class BillThread {
   }
 }
 
-function busy(): OperationRefusal {
-  return new OperationRefusal("gateway_busy", "other bills are being compared; try again in a minute");
+function busy(): OperationError {
+  return new OperationError("gateway_busy", "other bills are being compared; try again in a minute");
 }

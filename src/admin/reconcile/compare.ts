@@ -1,6 +1,6 @@
 import type { AttemptSums } from "../../store/store.ts";
 import { type ReportMetric, type ReportMetrics, reportMetrics } from "../../vendors/usage-report.ts";
-import type { ProviderBill } from "./read-bill.ts";
+import type { ProviderBill } from "./read-report.ts";
 import { type Reason, reasonsOf } from "./reasons.ts";
 import { commonNames } from "./same-model.ts";
 

@@ -4,16 +4,16 @@ import type { ProviderSettings } from "../../vendors/provider.ts";
 import { nanoUsd, UnreadableReport, type UsageReportLine } from "../../vendors/usage-report.ts";
 import { invalidInput, type OperationContext } from "../context.ts";
 import { isoMs } from "../moments.ts";
-import { type FetchedDays, fetchBill } from "./fetch-bill.ts";
-import { type BillFile, type ProviderBill, readBill } from "./read-bill.ts";
-import { type AskedReconciliation, reconciliation } from "./reconciliation.ts";
+import { type FetchedDays, fetchBill } from "./fetch-report.ts";
+import { type BillFile, type ProviderBill, readBill } from "./read-report.ts";
+import { type ReconciliationRequest, reconciliation } from "./reconciliation.ts";
 import type { BilledFiguresView, ReconciliationView } from "./schema.ts";
 import { withoutMarkup } from "./without-markup.ts";
 
 /** Percent. Calls around midnight may be billed on the other day. */
 export const defaultTolerance = 1;
 
-const mostDays = 366;
+const maxDays = 366;
 
 /** Two dates (UTC), both included. */
 export function comparedDays(from: string, to: string): FetchedDays {
@@ -21,7 +21,7 @@ export function comparedDays(from: string, to: string): FetchedDays {
   if (fromMs == null || toMs == null) throw invalidInput("Write days such as 2026-10-01 and 2026-10-31.");
   const [fromDay, throughDay] = [fromMs / msPerDay, toMs / msPerDay];
   if (throughDay < fromDay) throw invalidInput(`${to} is before ${from}.`);
-  if (throughDay - fromDay >= mostDays) throw invalidInput(`At most ${mostDays} days can be compared.`);
+  if (throughDay - fromDay >= maxDays) throw invalidInput(`At most ${maxDays} days can be compared.`);
   return { fromDay, throughDay };
 }
 
@@ -30,7 +30,7 @@ export function billIn(files: readonly BillFile[], figures: readonly BilledFigur
   try {
     return readBill(files, figures.map(lineOf));
   } catch (error) {
-    throw asRefusal(error);
+    throw asOperationError(error);
   }
 }
 
@@ -53,15 +53,15 @@ export async function billOf(
   try {
     return await fetchBill(provider, adminKey, days, onPage);
   } catch (error) {
-    throw asRefusal(error);
+    throw asOperationError(error);
   }
 }
 
-function asRefusal(error: unknown): unknown {
+function asOperationError(error: unknown): unknown {
   return error instanceof UnreadableReport ? invalidInput(error.message) : error;
 }
 
-export interface ReconcileRequest extends AskedReconciliation {
+export interface ReconcileRequest extends ReconciliationRequest {
   readonly settings: Pick<Settings, "microUsdPerCredit" | "providers" | "catalogRules" | "models">;
 }
 

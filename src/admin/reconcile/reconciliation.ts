@@ -2,13 +2,13 @@ import { dateOfDay } from "../../base/clock.ts";
 import { count, plural } from "../../base/text/plural.ts";
 import type { AttemptSums } from "../../store/store.ts";
 import { type ReportMetric, type ReportMetrics, reportMetrics } from "../../vendors/usage-report.ts";
-import { invalidInput, type OperationRefusal } from "../context.ts";
+import { invalidInput, type OperationError } from "../context.ts";
 import { compare, type LedgerFigures } from "./compare.ts";
-import type { FetchedDays } from "./fetch-bill.ts";
-import type { ProviderBill } from "./read-bill.ts";
+import type { FetchedDays } from "./fetch-report.ts";
+import type { ProviderBill } from "./read-report.ts";
 import type { ComparedFigureView, ReconciliationView } from "./schema.ts";
 
-export interface AskedReconciliation extends FetchedDays {
+export interface ReconciliationRequest extends FetchedDays {
   readonly provider: string;
   readonly bill: ProviderBill;
   /** Percent. */
@@ -24,7 +24,7 @@ export interface LedgerSide {
 
 /** What a provider has billed, held against the ledger. Takes time in proportion to the lines of both. */
 export function reconciliation(
-  { provider, bill, fromDay, throughDay, tolerance }: AskedReconciliation,
+  { provider, bill, fromDay, throughDay, tolerance }: ReconciliationRequest,
   { attempts, microUsdPerCredit, providers }: LedgerSide,
   maxRows = Number.POSITIVE_INFINITY,
 ): ReconciliationView {
@@ -61,7 +61,7 @@ export function reconciliation(
   };
 }
 
-function tooManyRows(rows: number, maxRows: number): OperationRefusal {
+function tooManyRows(rows: number, maxRows: number): OperationError {
   return invalidInput(
     `the report and the ledger have ${plural(rows, "line")} by day and model, more than the limit of ${count(maxRows)}; choose fewer days`,
   );

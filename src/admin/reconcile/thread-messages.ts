@@ -1,5 +1,5 @@
 import type { AttemptSums } from "../../store/store.ts";
-import type { FetchedDays } from "./fetch-bill.ts";
+import type { FetchedDays } from "./fetch-report.ts";
 import type { LedgerSide } from "./reconciliation.ts";
 
 /** In this order: the request's body, what the ledger has page by page, and then the question. */
@@ -23,7 +23,7 @@ export interface Compared {
 }
 
 /** An expected error, which crosses threads as plain data. */
-export interface RefusedReconciliation {
+export interface FailedReconciliation {
   readonly status: number;
   readonly code: string;
   readonly message: string;
@@ -33,5 +33,5 @@ export interface RefusedReconciliation {
 export type ReconcileReply =
   | { readonly type: "asked"; readonly asked: Asked }
   | { readonly type: "compared"; readonly compared: Compared }
-  | { readonly type: "refused"; readonly refused: RefusedReconciliation }
+  | { readonly type: "refused"; readonly refused: FailedReconciliation }
   | { readonly type: "failed"; readonly failure: string };

@@ -2,7 +2,7 @@ import type { AttemptSums } from "../../store/store.ts";
 import { checkedBytes } from "../routes/check.ts";
 import { expectedError } from "../routes/refusal.ts";
 import { billIn, comparedDays, defaultTolerance } from "./reconcile.ts";
-import { type AskedReconciliation, reconciliation } from "./reconciliation.ts";
+import { type ReconciliationRequest, reconciliation } from "./reconciliation.ts";
 import { type ReconcileBody, reconcileBody } from "./schema.ts";
 import type { Asked, Compared, ReconcileMessage, ReconcileReply } from "./thread-messages.ts";
 
@@ -11,7 +11,7 @@ declare const self: Worker;
 /** A year of a hundred models is 37,000. Each is about 700 bytes of the response. */
 const maxRows = 50_000;
 
-let asked: AskedReconciliation | null = null;
+let asked: ReconciliationRequest | null = null;
 let attempts: AttemptSums[] = [];
 
 /** One reconciliation at a time; each begins with its body. */

@@ -1,4 +1,4 @@
-import { type Finding, plain } from "../../alerts/finding.ts";
+import { type Alert, plain } from "../../alerts/alert.ts";
 import { plural } from "../../base/text/plural.ts";
 import { type AuditReport, audit } from "../../ledger/audit.ts";
 import type { OperationContext } from "../context.ts";
@@ -10,12 +10,12 @@ import type { OperationContext } from "../context.ts";
 export async function auditLedger({ store, clock }: OperationContext, deep: boolean): Promise<AuditReport> {
   const nowMs = clock.wallMs();
   const report = await audit(store, { nowMs, deep });
-  const findings = JSON.stringify(auditFindings(report.differences.length, nowMs));
-  await store.alerts.publish("audit", findings, nowMs, Number.MAX_SAFE_INTEGER);
+  const alerts = JSON.stringify(auditAlerts(report.differences.length, nowMs));
+  await store.alerts.publish("audit", alerts, nowMs, Number.MAX_SAFE_INTEGER);
   return report;
 }
 
-function auditFindings(differences: number, nowMs: number): Finding[] {
+function auditAlerts(differences: number, nowMs: number): Alert[] {
   if (differences === 0) return [];
   const found = plural(differences, "difference");
   return [

@@ -10,7 +10,7 @@ import { modelViews } from "../models/model-views.ts";
 import { modelView } from "../models/schema.ts";
 import { chosenRange, momentOf } from "../moments.ts";
 import { entryDocument, exchangeDetailDocument, exchangeDocument } from "../requests/exchange-document.ts";
-import { askedLabels, findExchange, searchExchanges } from "../requests/find-exchanges.ts";
+import { findExchange, requestedLabels, searchExchanges } from "../requests/find-exchanges.ts";
 import {
   entryKinds,
   entryView,
@@ -25,7 +25,7 @@ import { setupSteps } from "../system/setup.ts";
 import { setupStepView } from "../system/setup-schema.ts";
 import { overviews } from "./overview.ts";
 import { overviewRanges, overviewView, usageView } from "./schema.ts";
-import { dimensionWords, namesOfGroups, readDimensions, usageReport } from "./usage-report.ts";
+import { dimensionText, namesOfGroups, readDimensions, usageReport } from "./usage-report.ts";
 
 const maxGroups = 1_000;
 
@@ -118,7 +118,7 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
           throw new AdminError(400, "invalid_request", "`until` must be after `since`.", { param: "until" });
         const dimensions = readDimensions(by);
         if (dimensions === null)
-          throw new AdminError(400, "invalid_request", `\`by\` is ${dimensionWords}.`, { param: "by" });
+          throw new AdminError(400, "invalid_request", `\`by\` is ${dimensionText}.`, { param: "by" });
         const asked = { by: dimensions, ...range, key, account, skip, limit, signal };
         return usageReport(deps, asked, (groups) => namesOfGroups(deps, dimensions, groups));
       },
@@ -131,7 +131,7 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
         await deps.flushRequestLog();
         const nowMs = deps.clock.wallMs();
         const [sinceMs, untilMs] = [momentOf(since, nowMs), momentOf(until, nowMs)];
-        const labels = askedLabels({ user, session, tag });
+        const labels = requestedLabels({ user, session, tag });
         const asked = { ...filters, labels, sinceMs, untilMs, keyId: await keyIdOf(deps, key) };
         const { rows, next } = await searchExchanges(deps.store, asked);
         return { data: rows.map((row) => exchangeDocument(row, keyOf)), next_cursor: next };

@@ -68,14 +68,14 @@ function rowDocument(
   return { ...usageRow(group, values.map(names.short).join(", "), figures), groups };
 }
 
-const mostDimensions = 3;
+const maxDimensions = 3;
 
-export const dimensionWords = `one of ${dimensionNames.join(", ")}, or up to ${mostDimensions} of them separated by commas`;
+export const dimensionText = `one of ${dimensionNames.join(", ")}, or up to ${maxDimensions} of them separated by commas`;
 
 /** `key,model`; null if it is none of these. */
 export function readDimensions(text: string): readonly string[] | null {
   const names = text.split(",").map((name) => name.trim());
-  const isValid = new Set(names).size === names.length && names.length <= mostDimensions;
+  const isValid = new Set(names).size === names.length && names.length <= maxDimensions;
   return isValid && names.every((name) => dimensionOf(name) !== null) ? names : null;
 }
 

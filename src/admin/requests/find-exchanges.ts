@@ -8,7 +8,7 @@ interface FoundExchange {
   readonly others: readonly string[];
 }
 
-const mostShown = 20;
+const maxShown = 20;
 
 /** Finds an exchange by its own id, or by the one that its client gave it, which another's client may have given too. */
 export async function findExchange(
@@ -19,7 +19,7 @@ export async function findExchange(
 ): Promise<FoundExchange | null> {
   const own = await reports.exchange(id, entryId);
   if (own !== null) return isShown(own) ? { id, filed: own, others: [] } : null;
-  const called = await reports.exchangesCalled(id, mostShown);
+  const called = await reports.exchangesCalled(id, maxShown);
   for (const [place, exchangeId] of called.entries()) {
     const filed = await reports.exchange(exchangeId, null);
     if (filed !== null && isShown(filed))
@@ -48,10 +48,10 @@ export async function searchExchanges(
   return reports.exchanges(query);
 }
 
-export type AskedLabels = { readonly [Name in "user" | "session" | "tag"]?: string | undefined };
+export type RequestedLabels = { readonly [Name in "user" | "session" | "tag"]?: string | undefined };
 
 /** What an operator looks for, by the names that labels are kept under. A tag is written as `project=atlas`. */
-export function askedLabels({ user, session, tag }: AskedLabels): Readonly<Record<string, string>> {
+export function requestedLabels({ user, session, tag }: RequestedLabels): Readonly<Record<string, string>> {
   const [name = "", ...value] = tag?.split("=") ?? [];
   if (tag !== undefined && (name === "" || value.length === 0))
     throw invalidInput(`a tag must be a name and a value, such as project=atlas, not "${tag}"`);

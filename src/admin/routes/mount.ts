@@ -48,7 +48,7 @@ async function answer(
   const { caller } = verdict;
   const query = checkedQuery(route.query, request.url);
   if (caller.role === "member") {
-    refuseAccount(query);
+    rejectAccount(query);
     confine(deps, caller, params["key"] ?? namedKey(route, query));
   }
   const shared = { deps, request, params, query, caller, address: origin.address };
@@ -72,7 +72,7 @@ async function perform(route: AdminRoute, shared: Omit<AdminCall, "body">): Prom
 }
 
 /** Accounts are not a member's to ask about: every answer would say whether there is one of that name. */
-function refuseAccount(query: unknown): void {
+function rejectAccount(query: unknown): void {
   if ((query as { readonly account?: string }).account === undefined) return;
   throw new AdminError(403, "role_needed", "Remove `account`: you can see only your own keys.", {
     param: "account",

@@ -1,9 +1,9 @@
 import { newId } from "../../base/id.ts";
 import { ConfigError } from "../../config/problems.ts";
 import { StoreError } from "../../store/store.ts";
-import type { RefusedAccess } from "../auth/guard.ts";
+import type { RejectedAccess } from "../auth/guard.ts";
 import type { Lockout } from "../auth/lockout.ts";
-import { OperationRefusal } from "../context.ts";
+import { OperationError } from "../context.ts";
 import type { ErrorView } from "../system/schema.ts";
 import { isLong, jsonStream } from "./json-parts.ts";
 
@@ -28,7 +28,7 @@ export class AdminError extends Error {
 }
 
 /** The error for a request that is not authenticated. A locked address gets it late. */
-export async function accessError(lockout: Lockout, refused: RefusedAccess): Promise<AdminError> {
+export async function accessError(lockout: Lockout, refused: RejectedAccess): Promise<AdminError> {
   const { status, code, message, waitSeconds } = refused;
   if (code === "locked_out") await lockout.slowDown();
   const headers: Record<string, string> = waitSeconds > 0 ? { "retry-after": String(waitSeconds) } : {};
@@ -66,7 +66,7 @@ const storeStatuses: Partial<Record<StoreError["reason"], number>> = {
 /** An expected error of an operation or the store, as an answer; null for any other error. */
 export function expectedError(error: unknown): AdminError | null {
   if (error instanceof AdminError) return error;
-  if (error instanceof OperationRefusal) {
+  if (error instanceof OperationError) {
     return new AdminError(operationStatuses[error.reason], error.reason, sentence(error.message));
   }
   if (error instanceof StoreError) {

@@ -1,6 +1,6 @@
 import { FormatRegistry, type TProperties, type TSchema, Type } from "@sinclair/typebox";
 import { expectedText } from "../../base/text/schema-text.ts";
-import { momentWords, pastMoment } from "../moments.ts";
+import { momentText, pastMoment } from "../moments.ts";
 
 FormatRegistry.Set("past-moment", (text) => pastMoment(text, 0) !== null);
 
@@ -40,8 +40,8 @@ export const moment = Type.String({ format: "date-time", description: "ISO 8601 
 /** A moment of the past, as the command line takes it too. */
 export const when = Type.String({
   format: "past-moment",
-  description: `${momentWords[0]?.toUpperCase()}${momentWords.slice(1)}.`,
-  [expectedText]: momentWords,
+  description: `${momentText[0]?.toUpperCase()}${momentText.slice(1)}.`,
+  [expectedText]: momentText,
 });
 
 export const credits = Type.Number({

@@ -1,9 +1,9 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { findingKindNames } from "../../alerts/finding.ts";
+import { alertKindNames } from "../../alerts/alert.ts";
 import { moment, nullable, oneOf, text } from "../routes/shapes.ts";
 
-export const findingView = Type.Object({
-  kind: oneOf(findingKindNames),
+export const alertView = Type.Object({
+  kind: oneOf(alertKindNames),
   severity: oneOf(["critical", "warning", "info"] as const),
   subject: Type.Object({
     type: text("`provider`, `key`, `account`, `model`, `store`, `node`, `ledger` or `configuration`."),
@@ -17,4 +17,4 @@ export const findingView = Type.Object({
   last_error: nullable(text("The provider's last error message. It is not sent to the webhook.")),
   next: text("The command to run next."),
 });
-export type FindingView = Static<typeof findingView>;
+export type AlertView = Static<typeof alertView>;

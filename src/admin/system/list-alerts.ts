@@ -1,25 +1,25 @@
-import { type Finding, kindOf, severityOf } from "../../alerts/finding.ts";
-import { readFindings } from "../../alerts/read-findings.ts";
+import { type Alert, kindOf, severityOf } from "../../alerts/alert.ts";
+import { readAlerts } from "../../alerts/read-alerts.ts";
 import type { OperationContext } from "../context.ts";
 import { isoOrNull } from "../moments.ts";
-import type { FindingView } from "./alert-schema.ts";
+import type { AlertView } from "./alert-schema.ts";
 
 /** What needs attention, under the names that the admin API, the dashboard and `--json` share. */
-export async function readAttention({ store, clock }: OperationContext): Promise<FindingView[]> {
-  return (await readFindings(store, clock.wallMs())).found.map(findingDocument);
+export async function readAttention({ store, clock }: OperationContext): Promise<AlertView[]> {
+  return (await readAlerts(store, clock.wallMs())).found.map(alertDocument);
 }
 
-export function findingDocument(finding: Finding): FindingView {
-  const { kind, subject, level, sinceMs, text, details, lastError } = finding;
+export function alertDocument(alert: Alert): AlertView {
+  const { kind, subject, level, sinceMs, text, details, lastError } = alert;
   return {
     kind,
-    severity: severityOf(finding),
+    severity: severityOf(alert),
     subject,
     level,
     since: isoOrNull(sinceMs),
     text,
     details,
     last_error: lastError,
-    next: kindOf(finding).next(finding),
+    next: kindOf(alert).next(alert),
   };
 }

@@ -1,4 +1,4 @@
-import { type Finding, findingKindNames } from "../../alerts/finding.ts";
+import { type Alert, alertKindNames } from "../../alerts/alert.ts";
 import { newId } from "../../base/id.ts";
 import { creditsFromNano } from "../../base/money/money.ts";
 import { residentBytes } from "../../base/system/resident-bytes.ts";
@@ -42,15 +42,15 @@ function renderMetrics(deps: MetricsSource, accounts: readonly AccountGauges[]):
 }
 
 /** Every kind, so that a series does not vanish when it is over. */
-function attentionCounts(findings: readonly Finding[]) {
-  return findingKindNames.map((kind) => ({
+function attentionCounts(alerts: readonly Alert[]) {
+  return alertKindNames.map((kind) => ({
     kind,
-    count: findings.filter((finding) => finding.kind === kind).length,
+    count: alerts.filter((alert) => alert.kind === kind).length,
   }));
 }
 
 /** Each account is at least one time series, permanently. Larger installations use reports instead. */
-const mostAccounts = 100;
+const maxAccounts = 100;
 const timeoutMs = 2_000;
 
 /** The oldest accounts that keys share. None while the store does not answer: the other metrics say so, and must not wait. */
@@ -61,7 +61,7 @@ async function accountGauges(deps: MetricsSource): Promise<readonly AccountGauge
 }
 
 async function readGauges(deps: MetricsSource): Promise<AccountGauges[]> {
-  const accounts = await deps.store.listAccounts({ limit: mostAccounts });
+  const accounts = await deps.store.listAccounts({ limit: maxAccounts });
   // Those with thousands of keys would keep everybody waiting at every scrape: 5,000 with a cap took 57 ms.
   return (await viewAccounts(deps, accounts, false)).map(({ id, label, credit, budget, caps }) => ({
     account: id,

@@ -1,7 +1,7 @@
 import type { Clock } from "../../base/clock.ts";
 import { maintainFolder } from "../../store/open.ts";
 import { type RestoreResult, StoreError } from "../../store/store.ts";
-import { OperationRefusal } from "../context.ts";
+import { OperationError } from "../context.ts";
 
 const lookEveryMs = 100;
 
@@ -32,14 +32,14 @@ export async function restore(request: RestoreRequest, clock: Clock): Promise<Re
   const untilMs = clock.monotonicMs() + request.timeoutMs;
   while (folder.hasStagedRestore() && clock.monotonicMs() < untilMs) await Bun.sleep(lookEveryMs);
   if (folder.hasStagedRestore()) {
-    throw new OperationRefusal(
+    throw new OperationError(
       "gateway_busy",
       "The gateway is still draining requests. It restores the backup when they finish.",
     );
   }
   const outcome = await folder.stagedOutcome(nowMs);
   if (!("failure" in outcome)) return outcome;
-  throw new OperationRefusal(
+  throw new OperationError(
     "gateway_busy",
     `The gateway could not restore the backup and continues with the old data: ${outcome.failure}`,
   );

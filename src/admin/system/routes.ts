@@ -9,8 +9,8 @@ import { momentOf } from "../moments.ts";
 import { AdminError } from "../routes/refusal.ts";
 import { type AdminRoute, get } from "../routes/route.ts";
 import { listOf, pageOf, text, when } from "../routes/shapes.ts";
-import { findingView } from "./alert-schema.ts";
-import { findingDocument } from "./list-alerts.ts";
+import { alertView } from "./alert-schema.ts";
+import { alertDocument } from "./list-alerts.ts";
 import { listAudit } from "./list-audit.ts";
 import { listNodes } from "./list-nodes.ts";
 import {
@@ -36,8 +36,8 @@ const auditQuery = Type.Object({
 
 export const systemRoutes: readonly AdminRoute[] = [
   get("/health", "Show the state of the gateway", { answers: healthView }, ({ deps }) => health(deps)),
-  get("/alerts", "List active alerts, most urgent first", { answers: listOf(findingView) }, ({ deps }) => ({
-    data: deps.attention().map(findingDocument),
+  get("/alerts", "List active alerts, most urgent first", { answers: listOf(alertView) }, ({ deps }) => ({
+    data: deps.attention().map(alertDocument),
   })),
   get(
     "/nodes",

@@ -7,7 +7,7 @@ import { locateStore } from "../../config/store.ts";
 import { confirm, type YesOption } from "../confirm.ts";
 import { type DataOptions, newDataCommand } from "../help.ts";
 import { auditChange, withStore } from "../open-store.ts";
-import { printDone, Refused, type Terminal } from "../terminal/terminal.ts";
+import { CommandError, printDone, type Terminal } from "../terminal/terminal.ts";
 
 export function backupCommand(terminal: Terminal): Command {
   return newDataCommand("backup", "Copy all data into one file, even while the gateway runs")
@@ -53,7 +53,7 @@ export function restoreCommand(terminal: Terminal): Command {
       const { env, cwd } = terminal;
       const file = resolve(cwd, name);
       if (locateStore({ file: options.config, store: options.store, env, cwd }) !== null) {
-        throw new Refused(
+        throw new CommandError(
           "the data is in PostgreSQL, not in files; stop the gateways and restore the database with " +
             "`pg_restore` into an empty database, or with point-in-time recovery",
         );

@@ -4,7 +4,7 @@ import { abortAfter } from "../../base/loop/deadline.ts";
 import type { ServerSettings } from "../../config/settings.ts";
 import { host, port } from "../arguments.ts";
 import { type ConfigOptions, newConfigCommand } from "../help.ts";
-import { printDone, Refused, type Terminal } from "../terminal/terminal.ts";
+import { CommandError, printDone, type Terminal } from "../terminal/terminal.ts";
 
 interface Options extends ConfigOptions {
   readonly host?: string;
@@ -42,10 +42,10 @@ async function expectReady(url: string): Promise<void> {
     const session = new Bun.FetchSession({ proxy: false });
     response = await fetch(`${url}/readyz`, { signal: abortAfter(timeoutMs), session });
   } catch {
-    throw new Refused(`no response from ${url}`);
+    throw new CommandError(`no response from ${url}`);
   }
   if (response.ok) return;
-  throw new Refused(`${url} is running, but not accepting requests: ${await reasonOf(response)}`);
+  throw new CommandError(`${url} is running, but not accepting requests: ${await reasonOf(response)}`);
 }
 
 /** As `/readyz` gives it; something in between may have answered in its place. */

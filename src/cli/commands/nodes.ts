@@ -4,7 +4,7 @@ import { count } from "../../base/text/plural.ts";
 import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../help.ts";
 import { withStore } from "../open-store.ts";
 import { type ListColumn, printList } from "../terminal/list.ts";
-import { fromNow, moment, Refused, span, type Terminal } from "../terminal/terminal.ts";
+import { CommandError, fromNow, moment, span, type Terminal } from "../terminal/terminal.ts";
 
 export function nodesCommand(terminal: Terminal): Command {
   return withCsv(newDataCommand("nodes", "List the gateways that share the database"))
@@ -15,7 +15,7 @@ export function nodesCommand(terminal: Terminal): Command {
     .action(async (options: DataOptions & CsvOption) => {
       const { listNodes } = await import("../../admin/system/list-nodes.ts");
       await withStore(terminal, options, {}, async ({ store, clock }) => {
-        if (store.nodes === null) throw new Refused(inAFolder);
+        if (store.nodes === null) throw new CommandError(inAFolder);
         const nodes = await listNodes(store);
         const columns = columnsOf(clock.wallMs(), terminal);
         printList({ rows: nodes, columns, nothing: "No gateway has joined." }, options, terminal);

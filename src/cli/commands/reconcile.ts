@@ -13,7 +13,7 @@ import type { Settings } from "../../config/settings.ts";
 import { type DataOptions, newDataCommand } from "../help.ts";
 import { withStore } from "../open-store.ts";
 import { type Column, table } from "../terminal/list.ts";
-import { CommandFailed, Misuse, printJson, Refused, type Terminal } from "../terminal/terminal.ts";
+import { CommandError, CommandFailed, Misuse, printJson, type Terminal } from "../terminal/terminal.ts";
 
 interface Options extends DataOptions {
   readonly provider: string;
@@ -94,7 +94,7 @@ async function compared(
 function providerOf({ providers }: Settings, name: string) {
   const provider = providers.get(name);
   if (provider !== undefined) return provider;
-  throw new Refused(
+  throw new CommandError(
     `provider "${name}" is not configured, or its key is not set; configured: ${[...providers.keys()].join(", ") || "none"}`,
   );
 }
@@ -106,7 +106,7 @@ async function adminKey({ adminKey: where }: Options, { env, cwd }: Terminal): P
   if (!isReference(where)) throw new Misuse("--admin-key must be env:NAME or file:PATH, not the key itself");
   const secret = readSecret(where, { env, folder: cwd });
   if (secret.kind === "value") return secret.value;
-  throw new Refused(`--admin-key: ${secret.kind === "unset" ? secret.reason : secret.message}`);
+  throw new CommandError(`--admin-key: ${secret.kind === "unset" ? secret.reason : secret.message}`);
 }
 
 function percent(text: string): number {

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { FindingView } from "../../admin/system/alert-schema.ts";
+import type { AlertView } from "../../admin/system/alert-schema.ts";
 import { printable } from "../../base/text/printable.ts";
 import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../help.ts";
 import { withStore } from "../open-store.ts";
@@ -21,15 +21,15 @@ export function statusCommand(terminal: Terminal): Command {
     .action(async (options: Options) => {
       const { readAttention } = await import("../../admin/system/list-alerts.ts");
       await withStore(terminal, options, {}, async (context) => {
-        const findings = await readAttention(context);
+        const alerts = await readAttention(context);
         const nothing = `${terminal.style.good("✓")} no active alerts`;
-        printList({ rows: findings, columns: columnsOf(terminal), nothing }, options, terminal);
-        if (options.check && findings.some(({ severity }) => severity !== "info")) throw new CommandFailed();
+        printList({ rows: alerts, columns: columnsOf(terminal), nothing }, options, terminal);
+        if (options.check && alerts.some(({ severity }) => severity !== "info")) throw new CommandFailed();
       });
     });
 }
 
-function columnsOf({ style }: Terminal): readonly ListColumn<FindingView>[] {
+function columnsOf({ style }: Terminal): readonly ListColumn<AlertView>[] {
   return [
     {
       name: "severity",

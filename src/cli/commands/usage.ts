@@ -1,12 +1,12 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { ChosenRange } from "../../admin/moments.ts";
 import type { FiguresView, UsageRowView, UsageView } from "../../admin/reports/schema.ts";
-import { dimensionWords, readDimensions } from "../../admin/reports/usage-report.ts";
+import { dimensionText, readDimensions } from "../../admin/reports/usage-report.ts";
 import { count, plural, shortCredits } from "../../base/text/plural.ts";
 import { printable } from "../../base/text/printable.ts";
 import { dimensionNames } from "../../store/store.ts";
 import { since } from "../arguments.ts";
-import { chosenTime, sinceHelp, type TimeOptions, timeInWords, untilHelp } from "../chosen-time.ts";
+import { chosenTime, sinceHelp, type TimeOptions, timeText, untilHelp } from "../chosen-time.ts";
 import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../help.ts";
 import { withStore } from "../open-store.ts";
 import { csvOf, type ListColumn, listTable } from "../terminal/list.ts";
@@ -47,7 +47,7 @@ export function usageCommand(terminal: Terminal): Command {
         const columns = columnsOf(by, document, terminal, names.full);
         if (options.json) printJson(document, terminal);
         else if (options.csv) terminal.print(csvOf(columns, document.data));
-        else if (document.data.length === 0) terminal.print(`No usage ${timeInWords(range)}.`);
+        else if (document.data.length === 0) terminal.print(`No usage ${timeText(range)}.`);
         else terminal.print(asTable(document, columns, range, terminal));
       });
     });
@@ -55,7 +55,7 @@ export function usageCommand(terminal: Terminal): Command {
 
 function dimensions(text: string): readonly string[] {
   const names = readDimensions(text);
-  if (names === null) throw new InvalidArgumentError(`It is ${dimensionWords}.`);
+  if (names === null) throw new InvalidArgumentError(`It is ${dimensionText}.`);
   return names;
 }
 
@@ -116,7 +116,7 @@ function asTable(
   range: ChosenRange,
   terminal: Terminal,
 ): string {
-  const time = `${timeInWords(range).replace("from", "From")}.`;
+  const time = `${timeText(range).replace("from", "From")}.`;
   return [
     listTable(columns, data, terminal, { group: null, name: "total", ...total }),
     ...[time, ...notes(total)].map(terminal.style.dim),

@@ -4,7 +4,7 @@ import { whyUnreadable, whyUnwritable } from "../../base/files/problem.ts";
 import { isObject, tryParse } from "../../base/json.ts";
 import { systemCode } from "../../base/system/system-code.ts";
 import { replaceFile } from "../serve/files-for-commands.ts";
-import { Refused } from "../terminal/terminal.ts";
+import { CommandError } from "../terminal/terminal.ts";
 import {
   type ClientConnection,
   type ClientFileFormat,
@@ -79,7 +79,7 @@ export function undoClientFile(path: string, format: ClientFileFormat): UndoneCl
   const file = realFile(path);
   const record = readRecord(file);
   if (record === null) {
-    throw new Refused(`nothing to undo: \`sluice connect --write\` has not changed ${file}`);
+    throw new CommandError(`nothing to undo: \`sluice connect --write\` has not changed ${file}`);
   }
   const current = readBytes(file);
   const { bytes, mode } = beforeUs(file, format);
@@ -108,7 +108,7 @@ function beforeUs(file: string, format: ClientFileFormat): Before {
   }
   if (mode === null) return { bytes: null, mode };
   const bytes = readBytes(backupOf(file));
-  if (bytes === null) throw new Refused(`${backupOf(file)} is missing, so ${file} cannot be restored`);
+  if (bytes === null) throw new CommandError(`${backupOf(file)} is missing, so ${file} cannot be restored`);
   return { bytes, mode };
 }
 
@@ -122,7 +122,7 @@ function readBytes(file: string): Uint8Array | null {
     return readFileSync(file);
   } catch (error) {
     if (systemCode(error) === "ENOENT") return null;
-    throw new Refused(`${file} cannot be read: ${whyUnreadable(error)}`);
+    throw new CommandError(`${file} cannot be read: ${whyUnreadable(error)}`);
   }
 }
 
@@ -131,7 +131,7 @@ function readRecord(file: string): ConnectRecord | null {
   if (bytes === null) return null;
   const parsed = tryParse(textOf(recordOf(file), bytes));
   if (!isObject(parsed) || typeof parsed["digest"] !== "string" || !Array.isArray(parsed["settings"])) {
-    throw new Refused(
+    throw new CommandError(
       `${recordOf(file)} is damaged; restore ${file} from ${backupOf(file)}, and delete both`,
     );
   }
@@ -143,7 +143,7 @@ function textOf(file: string, bytes: Uint8Array | null): string {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes ?? new Uint8Array());
   } catch {
-    throw new Refused(`${file} cannot be changed: it is not UTF-8 text`);
+    throw new CommandError(`${file} cannot be changed: it is not UTF-8 text`);
   }
 }
 
@@ -152,7 +152,9 @@ function readable<Result>(file: string, work: () => Result): Result {
     return work();
   } catch (error) {
     if (!(error instanceof UnreadableClientFile)) throw error;
-    throw new Refused(`${file} cannot be changed: ${error.message}; correct the file, then run this again`);
+    throw new CommandError(
+      `${file} cannot be changed: ${error.message}; correct the file, then run this again`,
+    );
   }
 }
 
@@ -160,6 +162,6 @@ function writable(file: string, work: () => void): void {
   try {
     work();
   } catch (error) {
-    throw new Refused(`${file} cannot be written: ${whyUnwritable(error)}`);
+    throw new CommandError(`${file} cannot be written: ${whyUnwritable(error)}`);
   }
 }

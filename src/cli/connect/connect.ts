@@ -1,5 +1,5 @@
 import type { ClientId } from "../../base/models/client-snippets.ts";
-import { Misuse, printJson, Refused, type Terminal } from "../terminal/terminal.ts";
+import { CommandError, Misuse, printJson, type Terminal } from "../terminal/terminal.ts";
 import { showWarnings } from "../warnings.ts";
 import { claudeSettings } from "./claude-settings.ts";
 import type { ClientFileFormat } from "./client-edit.ts";
@@ -53,7 +53,7 @@ export async function writeSettings(
 ): Promise<void> {
   const format = formatOf(client, "--write");
   const found = await find(client, options, terminal);
-  if (found.isRejected) throw new Refused(rejectedText(found));
+  if (found.isRejected) throw new CommandError(rejectedText(found));
   await writeFound(client, format, found, options, terminal);
 }
 

@@ -1,7 +1,7 @@
 import { hostname } from "node:os";
 import { isObject, type JsonObject } from "../../base/json.ts";
 import { abortAfter } from "../../base/loop/deadline.ts";
-import { Refused } from "../terminal/terminal.ts";
+import { CommandError } from "../terminal/terminal.ts";
 import { directSession } from "./find-connection.ts";
 
 /** The client's side of RFC 8628. */
@@ -31,16 +31,16 @@ export async function findEndpoints(url: string): Promise<Endpoints> {
   const { origin } = new URL(url);
   const metadata = await call(`${origin}/.well-known/oauth-authorization-server`);
   if (metadata.status === 404) {
-    throw new Refused(`${origin} has no sign-in for terminals; ask the operator for a key`);
+    throw new CommandError(`${origin} has no sign-in for terminals; ask the operator for a key`);
   }
   const authorization = metadata.body["device_authorization_endpoint"];
   const token = metadata.body["token_endpoint"];
   if (metadata.status !== 200 || typeof authorization !== "string" || typeof token !== "string") {
-    throw new Refused(`${origin} is not a gateway that supports sluice login`);
+    throw new CommandError(`${origin} is not a gateway that supports sluice login`);
   }
   const { issuer } = metadata.body;
   if ([authorization, token].some((each) => URL.parse(each)?.origin !== origin)) {
-    throw new Refused(`${origin} names ${String(issuer)} as the place to sign in; log in there instead`);
+    throw new CommandError(`${origin} names ${String(issuer)} as the place to sign in; log in there instead`);
   }
   return { authorization, token };
 }
@@ -51,7 +51,7 @@ export async function requestCode({ authorization }: Endpoints): Promise<DeviceC
   const number = (name: string, otherwise: number) =>
     typeof body[name] === "number" ? body[name] : otherwise;
   if (status !== 200 || text("device_code") === "" || text("verification_uri") === "") {
-    throw new Refused(`the gateway issued no code: ${reasonIn(body, status)}`);
+    throw new CommandError(`the gateway issued no code: ${reasonIn(body, status)}`);
   }
   return {
     deviceCode: text("device_code"),
@@ -75,10 +75,10 @@ export async function waitForKey({ token }: Endpoints, code: DeviceCode): Promis
     if (status === 200 && typeof key === "string") return key;
     if (body["error"] === "slow_down" || status === unanswered.status) intervalSeconds += slowerBySeconds;
     else if (body["error"] !== "authorization_pending") {
-      throw new Refused(`no key was issued: ${reasonIn(body, status)}`);
+      throw new CommandError(`no key was issued: ${reasonIn(body, status)}`);
     }
   }
-  throw new Refused("the code has expired; run sluice login again");
+  throw new CommandError("the code has expired; run sluice login again");
 }
 
 interface Answer {
@@ -99,7 +99,7 @@ async function call(url: string, form?: Readonly<Record<string, string>>): Promi
       ...directSession(url),
     });
   } catch {
-    throw new Refused(`no response from ${new URL(url).origin}`);
+    throw new CommandError(`no response from ${new URL(url).origin}`);
   }
   const body: unknown = await response.json().catch(() => null);
   return { status: response.status, body: isObject(body) ? body : {} };

@@ -5,7 +5,7 @@ import { addressFor, type ClientId, limitsOf, type ModelLimits } from "../../bas
 import { locateData } from "../../config/locate-data.ts";
 import type { DataOptions } from "../help.ts";
 import { servedAddress } from "../serve/files-for-commands.ts";
-import { Misuse, Refused, type Terminal } from "../terminal/terminal.ts";
+import { CommandError, Misuse, type Terminal } from "../terminal/terminal.ts";
 
 export interface ConnectOptions extends DataOptions {
   readonly key?: string;
@@ -35,7 +35,9 @@ export function gatewayUrl(options: ConnectOptions, terminal: Terminal): string 
   const dir = locateData({ file: options.config, data: options.data, env, cwd });
   const served = servedAddress(dir);
   if (served === null) {
-    throw new Refused(`no gateway has run on ${dir}; start it, or pass --url https://gateway.example.com`);
+    throw new CommandError(
+      `no gateway has run on ${dir}; start it, or pass --url https://gateway.example.com`,
+    );
   }
   return served;
 }
@@ -61,7 +63,7 @@ export async function givenKey(
       ? stated
       : await terminal.askSecret("API key (slu_…, not shown): ");
   if (key.trim() === "") {
-    throw new Refused(
+    throw new CommandError(
       `a key is needed; pass --key or set SLUICE_KEY, or create one: sluice keys create --for ${client}`,
     );
   }

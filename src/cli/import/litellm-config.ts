@@ -130,10 +130,10 @@ export function importLiteLlmConfig(
   function longestExchange(): number | null {
     const totals = [...providers.values()].map(({ timeouts }) => timeouts.total ?? 0);
     const longest = Math.max(0, ...totals);
-    if (longest > mostExchangeSeconds) {
+    if (longest > maxExchangeSeconds) {
       dropped.push(`a timeout of ${longest} s: reduced to the maximum of one hour`);
     }
-    return longest > usualExchangeSeconds ? Math.min(longest, mostExchangeSeconds) : null;
+    return longest > usualExchangeSeconds ? Math.min(longest, maxExchangeSeconds) : null;
   }
 
   /** Names of models by the alias, or objects that have one. */
@@ -275,7 +275,7 @@ const unitCost = /^(?:in|out)put_cost_per_(?:second|character|query|pixel|image|
 
 /** In seconds: what an exchange may take if nothing is said, and what it may take at most. */
 const usualExchangeSeconds = 300;
-const mostExchangeSeconds = 3600;
+const maxExchangeSeconds = 3600;
 
 /** The provider in `provider/model`, or by the model's name; null if neither tells. */
 function prefixOf(upstream: string): string | null {

@@ -2,7 +2,7 @@ import { matchesModel, modelPatternForm } from "../../base/models/model-pattern.
 import { plural } from "../../base/text/plural.ts";
 import { shippedCatalog } from "../../config/catalog/shipped.ts";
 import type { ModelConfig } from "../../config/schema.ts";
-import { Refused, type Terminal } from "../terminal/terminal.ts";
+import { CommandError, type Terminal } from "../terminal/terminal.ts";
 import { type ChosenExtra, databaseVariable, type InitChoices } from "./choices.ts";
 import { ownListOf } from "./other-models.ts";
 
@@ -116,5 +116,5 @@ async function ask(
     if (form.test(reply)) return reply;
     terminal.note(`  ${JSON.stringify(reply)} is not a valid choice`);
   }
-  throw new Refused("nothing was written");
+  throw new CommandError("nothing was written");
 }

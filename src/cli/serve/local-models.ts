@@ -4,7 +4,7 @@ import type { RequestedProvider } from "../../config/environment/requested.ts";
 import { loadSettings } from "../../config/load.ts";
 import { tomlString } from "../../config/toml-text.ts";
 import { tableText } from "../import/toml.ts";
-import { Refused } from "../terminal/terminal.ts";
+import { CommandError } from "../terminal/terminal.ts";
 
 const name = "local";
 const usualPort = 11434;
@@ -22,11 +22,11 @@ export async function askedLocal(env: Environment): Promise<RequestedProvider> {
   const { entries, failures } = await discoverModels([...settings.providers.values()], settings, {});
   const [failure] = failures;
   if (failure !== undefined)
-    throw new Refused(
+    throw new CommandError(
       `--local: ${baseUrl} ${failure.problem}; start Ollama, or set OLLAMA_HOST to its address`,
     );
   if (entries.length === 0)
-    throw new Refused(
+    throw new CommandError(
       `--local: ${baseUrl} has no models; get one, for example with \`ollama pull llama3.2\``,
     );
   const models = entries.map((entry) => tableText("[[models]]", entry));
@@ -37,7 +37,7 @@ export async function askedLocal(env: Environment): Promise<RequestedProvider> {
 function addressOf(text: string): string {
   const given = text.trim().replace(/\/+$/, "") || "127.0.0.1";
   const url = URL.parse(/^https?:\/\//.test(given) ? given : `http://${given.replace(/^:/, "127.0.0.1:")}`);
-  if (url === null) throw new Refused("OLLAMA_HOST is not an address such as 127.0.0.1:11434");
+  if (url === null) throw new CommandError("OLLAMA_HOST is not an address such as 127.0.0.1:11434");
   if (url.hostname === "0.0.0.0" || url.hostname === "[::]") url.hostname = "127.0.0.1";
   const hasPort = /:\d+$/.test(given) || /^https?:/.test(given);
   if (!hasPort) url.port = String(usualPort);

@@ -39,7 +39,7 @@ const unixFamily = 1;
 const datagramClosedOnExec = 2 | 0o2000000;
 const noSignal = 0x4000;
 const monotonicClock = 1;
-const longestPath = 107;
+const maxPathLength = 107;
 
 const { i32, i64, u32, u64, ptr: pointer } = FFIType;
 
@@ -62,7 +62,7 @@ function monotonicUsec(library: Library): bigint {
 /** `struct sockaddr_un`. A leading `@` means an abstract address, which starts with a zero byte. */
 function socketAddress(path: string): Uint8Array | null {
   const name = Buffer.from(path);
-  if (name.length > longestPath) return null;
+  if (name.length > maxPathLength) return null;
   if (path.startsWith("@")) name[0] = 0;
   // All supported Linux platforms are little-endian. A file system path ends with a zero byte.
   return Buffer.from([unixFamily, 0, ...name, ...(path.startsWith("@") ? [] : [0])]);

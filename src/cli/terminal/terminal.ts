@@ -156,6 +156,6 @@ export class Misuse extends Error {
 }
 
 /** A valid command that was rejected: status 1. */
-export class Refused extends Error {
+export class CommandError extends Error {
   override readonly name = "Refused";
 }

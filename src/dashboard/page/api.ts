@@ -26,7 +26,7 @@ export async function askWhoIsSignedIn(): Promise<void> {
 }
 
 /** An error of the server, with its message. */
-class Refused extends Error {
+class ApiError extends Error {
   /** When to try again; null if that is not for time to decide. */
   readonly retryAfterMs: number | null;
 
@@ -42,7 +42,7 @@ export async function patiently<Answer>(ask: () => Promise<Answer>): Promise<Ans
     try {
       return await ask();
     } catch (error) {
-      const waitMs = error instanceof Refused ? error.retryAfterMs : null;
+      const waitMs = error instanceof ApiError ? error.retryAfterMs : null;
       if (waitMs === null) throw error;
       await new Promise((resolve) => setTimeout(resolve, waitMs));
     }
@@ -86,7 +86,7 @@ async function call<Answer>(
       if (session.value?.signed_in) session.value = { ...signedOut, oidc: session.value.oidc };
     }
     const refusal: Partial<ErrorView> | null = await response.json().catch(() => null);
-    throw new Refused(refusal?.error?.message ?? `The server responded with ${response.status}.`, response);
+    throw new ApiError(refusal?.error?.message ?? `The server responded with ${response.status}.`, response);
   }
   return response.status === 204 ? (undefined as Answer) : await response.json();
 }

@@ -1,6 +1,6 @@
 import type { DeploymentView } from "../../admin/models/schema.ts";
 
-const stateWords = {
+const stateText = {
   half_open: { tone: "warn", text: "retrying" },
   cooling: { tone: "warn", text: "cooling down" },
   open: { tone: "bad", text: "breaker open" },
@@ -17,7 +17,7 @@ const wordsByAlarm: Readonly<Record<string, string>> = {
   status_404: "unknown model",
 };
 
-export function alarmWords(alarm: string): string {
+export function alarmText(alarm: string): string {
   return wordsByAlarm[alarm] ?? "rejects the gateway";
 }
 
@@ -25,14 +25,14 @@ export function alarmWords(alarm: string): string {
  * The health of a deployment in words. A closed breaker means that it is asked, and not yet that it answers; of one that
  * nobody has asked, nothing is known.
  */
-export function healthWords(health: DeploymentView["health"]): {
+export function healthText(health: DeploymentView["health"]): {
   readonly tone: "good" | "warn" | "bad" | "muted";
   readonly text: string;
 } {
   const { alarm, state, keys, keys_ready: ready } = health;
   const { recent_attempts: attempts, recent_failures: failures } = health;
-  if (alarm !== null) return { tone: "bad", text: alarmWords(alarm) };
-  if (state !== "closed") return stateWords[state];
+  if (alarm !== null) return { tone: "bad", text: alarmText(alarm) };
+  if (state !== "closed") return stateText[state];
   if (keys > 0 && ready === 0) return { tone: "bad", text: "no credential ready" };
   if (failures > 0 && failures * 2 >= attempts) return { tone: "bad", text: "failing" };
   return attempts === 0 ? { tone: "muted", text: "idle" } : { tone: "good", text: "healthy" };

@@ -22,7 +22,7 @@ import type { Piece, StreamRelayer } from "./stream-relayer.ts";
 import type { GuardedStream } from "./watchdog.ts";
 
 /** How many bytes of a stream are relayed before others are. A provider on a fast network could send without end. */
-const mostBytesPerTurn = 32 * 1024;
+const maxBytesPerTurn = 32 * 1024;
 
 /**
  * Moves one provider's stream to one client. Exactly one of three things ends it: the provider's proper end (settled,
@@ -98,7 +98,7 @@ export class StreamPump implements GuardedStream, StreamSource {
       if (this.#left !== null) return this.#left.read(this.#waiting ?? chunk);
       if (chunk === null) break;
       turnBytes += chunk.length;
-      if (turnBytes > mostBytesPerTurn) {
+      if (turnBytes > maxBytesPerTurn) {
         turnBytes = 0;
         await streamPacer.turn();
       }

@@ -123,12 +123,12 @@ function askedFor(
   { maxExtras, certain: units, bounds: unitBounds = {} }: MeteredDemand,
   extras: RequestedExtras | null,
 ): RequestedExtras {
-  const asked = extras ?? nothingAsked;
+  const asked = extras ?? nothingRequested;
   const { tiers: _, ...metered } = maxExtras;
   return { ...asked, most: { ...asked.most, ...metered }, units, unitBounds, mayRepeat: true };
 }
 
-const nothingAsked: RequestedExtras = {
+const nothingRequested: RequestedExtras = {
   most: { tiers: [], calls: noCalls, audioInputTokens: 0, audioOutputTokens: 0 },
   least: noCalls,
   tiers: {},

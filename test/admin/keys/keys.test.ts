@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { enterKeyCredit } from "../../../src/admin/accounts/enter-credit.ts";
-import { type OperationContext, OperationRefusal } from "../../../src/admin/context.ts";
+import { type OperationContext, OperationError } from "../../../src/admin/context.ts";
 import { changeStatus, updateKey } from "../../../src/admin/keys/change-key.ts";
 import { createKey } from "../../../src/admin/keys/create-key.ts";
 import { findKey } from "../../../src/admin/keys/find-key.ts";
@@ -30,7 +30,7 @@ async function refusal(work: Promise<unknown>): Promise<string> {
   try {
     await work;
   } catch (error) {
-    if (error instanceof OperationRefusal) return error.reason;
+    if (error instanceof OperationError) return error.reason;
     throw error;
   }
   throw new Error("it was not refused");

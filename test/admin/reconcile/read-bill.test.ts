@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { readBill } from "../../../src/admin/reconcile/read-bill.ts";
+import { readBill } from "../../../src/admin/reconcile/read-report.ts";
 import {
   anthropicCostPage,
   anthropicUsagePage,

@@ -82,11 +82,11 @@ async function issueToken(request: Request, deps: AdminDeps): Promise<Response> 
   if (deviceCode === undefined) return oauthError("invalid_request", "`device_code` is missing.");
   const polled = await pollGrant(deps, deviceCode, address);
   if ("secret" in polled) return json({ access_token: polled.secret, token_type: "Bearer" });
-  return refuseGuess(deps, address, polled.isUnknown) ?? oauthError(polled.error, polled.description);
+  return rejectGuess(deps, address, polled.isUnknown) ?? oauthError(polled.error, polled.description);
 }
 
 /** A right code is never refused: others may share the address, and a device code is too long to be guessed. */
-function refuseGuess(deps: AdminDeps, address: string, isUnknown: boolean): Response | null {
+function rejectGuess(deps: AdminDeps, address: string, isUnknown: boolean): Response | null {
   if (!isUnknown) return null;
   const { deviceGuesses } = deps.guard;
   const guesser = `device ${address}`;

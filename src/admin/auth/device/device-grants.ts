@@ -2,7 +2,7 @@ import { mintSecret } from "../../../base/secrets/mint-secret.ts";
 import type { AdminSettings } from "../../../config/settings.ts";
 import { hashSecret } from "../../../keys/hash.ts";
 import type { DeviceGrant } from "../../../store/device-records.ts";
-import { OperationRefusal } from "../../context.ts";
+import { OperationError } from "../../context.ts";
 import type { AdminDeps } from "../../deps.ts";
 import { membersKey } from "../../keys/members-key.ts";
 import type { Caller } from "../identity.ts";
@@ -70,7 +70,7 @@ export async function findGrant(deps: AdminDeps, caller: Caller, typed: string):
   const grant = await deps.store.admin.devices.findPending(asUserCode(typed), deps.clock.wallMs());
   if (grant !== null) return grant;
   deviceGuesses.failed(caller.name);
-  throw new OperationRefusal(
+  throw new OperationError(
     "unknown_code",
     "no terminal is waiting for this code: it is mistyped, used or older than 15 minutes; run sluice login again",
   );
@@ -85,13 +85,13 @@ export async function decideGrant(
 ): Promise<DeviceGrant> {
   const { person } = caller;
   if (person === null) {
-    throw new OperationRefusal("not_allowed", "an admin token cannot approve this; sign in as yourself");
+    throw new OperationError("not_allowed", "an admin token cannot approve this; sign in as yourself");
   }
   const grant = await findGrant(deps, caller, typed);
   if (state === "approved") membersKey(deps, ownCaller(person), {});
   const decision = { state, identity: JSON.stringify(person), nowMs: deps.clock.wallMs() };
   if (!(await deps.store.admin.devices.decide(grant.userCode, decision))) {
-    throw new OperationRefusal(
+    throw new OperationError(
       "unknown_code",
       "this code was just used or has expired; run sluice login again",
     );

@@ -2,13 +2,13 @@ import { asCompared } from "../../../config/admin.ts";
 import type { AdminSettings } from "../../../config/settings.ts";
 import { hashSecret } from "../../../keys/hash.ts";
 import type { IssuedKey } from "../../../keys/issue.ts";
-import { OperationRefusal } from "../../context.ts";
+import { OperationError } from "../../context.ts";
 import type { AdminDeps } from "../../deps.ts";
 import { creationDetail } from "../../keys/change-detail.ts";
 import { changeStatus } from "../../keys/change-key.ts";
 import { createKeyOn } from "../../keys/create-key.ts";
 import { inTurn, membersKey } from "../../keys/members-key.ts";
-import { isIssuerAsked, memberOf } from "../guard.ts";
+import { isIssuerRequested, memberOf } from "../guard.ts";
 import type { Caller, PersonIdentity } from "../identity.ts";
 import { roleOf } from "../person.ts";
 
@@ -25,14 +25,14 @@ export type PollError =
   | "expired_token"
   | "invalid_grant";
 
-interface RefusedPoll {
+interface RejectedPoll {
   readonly error: PollError;
   readonly description: string;
   /** The code was never issued, or is long forgotten: somebody may be guessing. */
   readonly isUnknown: boolean;
 }
 
-export type Polled = IssuedKey | RefusedPoll;
+export type Polled = IssuedKey | RejectedPoll;
 
 /** Answers a terminal's question about its code: the key, once, or why there is none. */
 export async function pollGrant(deps: AdminDeps, deviceCode: string, address: string): Promise<Polled> {
@@ -61,7 +61,7 @@ export async function pollGrant(deps: AdminDeps, deviceCode: string, address: st
   try {
     return await issueTo(deps, person, { label: grant.device, address });
   } catch (error) {
-    if (!(error instanceof OperationRefusal)) throw error;
+    if (!(error instanceof OperationError)) throw error;
     return refusedPoll("access_denied", error.message);
   }
 }
@@ -84,10 +84,7 @@ async function issueTo(
   { label, address }: IssueTerms,
 ): Promise<IssuedKey> {
   if (!mayHoldKeys(person, deps.settings().admin)) {
-    throw new OperationRefusal(
-      "not_allowed",
-      `${person.user} can no longer have a key here; ask an operator`,
-    );
+    throw new OperationError("not_allowed", `${person.user} can no longer have a key here; ask an operator`);
   }
   const caller = ownCaller(person);
   const issued = await inTurn(async () => {
@@ -115,7 +112,7 @@ function personName({ issuer, user }: PersonIdentity): string {
 
 /** Viewers spend nothing. */
 function mayHoldKeys(person: PersonIdentity, settings: AdminSettings): boolean {
-  const role = isIssuerAsked(person, settings) ? roleOf(person, settings) : null;
+  const role = isIssuerRequested(person, settings) ? roleOf(person, settings) : null;
   return role === "member" || role === "admin";
 }
 

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { OperationRefusal } from "../../../admin/context.ts";
+import { OperationError } from "../../../admin/context.ts";
 import { plural } from "../../../base/text/plural.ts";
 import type { CheckedConfig } from "../../../config/on-disk.ts";
 import type { ConfigProblem } from "../../../config/problems.ts";
@@ -57,7 +57,7 @@ async function withStoreWarnings(
     );
     return checked;
   } catch (error) {
-    if (!(error instanceof OperationRefusal)) return checked;
+    if (!(error instanceof OperationError)) return checked;
     const warning = `admin.member_keys.account: ${error.message}; create it, or members cannot create keys`;
     return { ...checked, warnings: [...checked.warnings, warning] };
   }

@@ -4,7 +4,7 @@ import { group, type JsonOption, newCommand } from "../../help.ts";
 import type { ImportedConfig } from "../../import/litellm-config.ts";
 import { readInput, writeResult } from "../../named-file.ts";
 import { readPriceFile } from "../../price-file.ts";
-import { printJson, Refused, type Terminal } from "../../terminal/terminal.ts";
+import { CommandError, printJson, type Terminal } from "../../terminal/terminal.ts";
 
 interface Options extends JsonOption {
   readonly out?: string;
@@ -37,7 +37,7 @@ function liteLlmCommand(terminal: Terminal): Command {
         importLiteLlmConfig(text, options),
       );
       if (imported.models === 0 && imported.dropped.length === 0)
-        throw new Refused(`${file} has no model_list`);
+        throw new CommandError(`${file} has no model_list`);
       const path = writeResult(imported.toml, given.out, terminal);
       if (given.json) printJson({ ...imported, file: path }, terminal);
       else tell(imported, path, terminal);
@@ -48,7 +48,7 @@ function parsed(text: string, file: string, read: (text: string) => ImportedConf
   try {
     return read(text);
   } catch (error) {
-    throw new Refused(`${file} is not YAML: ${error instanceof Error ? error.message : String(error)}`);
+    throw new CommandError(`${file} is not YAML: ${error instanceof Error ? error.message : String(error)}`);
   }
 }
 

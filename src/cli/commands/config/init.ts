@@ -6,7 +6,7 @@ import { confirm, type YesOption } from "../../confirm.ts";
 import { type JsonOption, newCommand } from "../../help.ts";
 import { clientSecretVariable, databaseVariable, type InitChoices, teamAccount } from "../../init/choices.ts";
 import { writeNewFile } from "../../named-file.ts";
-import { printDone, Refused, type Terminal } from "../../terminal/terminal.ts";
+import { CommandError, printDone, type Terminal } from "../../terminal/terminal.ts";
 
 export function configInitCommand(terminal: Terminal): Command {
   return newCommand("init", "Ask what to serve, and write a commented configuration")
@@ -30,9 +30,10 @@ async function init(file: string, options: JsonOption & YesOption, terminal: Ter
     return;
   }
   const path = resolve(terminal.cwd, file);
-  if (existsSync(path)) throw new Refused(`${path} already exists; move it away, or pass a different file`);
+  if (existsSync(path))
+    throw new CommandError(`${path} already exists; move it away, or pass a different file`);
   if (!options.yes && !terminal.interactive)
-    throw new Refused("this needs a terminal; pass --yes to use what is found in the environment");
+    throw new CommandError("this needs a terminal; pass --yes to use what is found in the environment");
   const { askChoices } = await import("../../init/ask.ts");
   const choices = options.yes ? await withOwnLists(found, terminal) : await askChoices(found, terminal);
   const text = initText(choices);
@@ -65,7 +66,8 @@ async function expectSound(text: string, { env }: Terminal): Promise<void> {
     [clientSecretVariable]: "set-later",
   };
   const [problem] = examineSettings({ text, env: { ...later, ...env } }).problems;
-  if (problem !== undefined) throw new Refused(`nothing was written: ${problem.path}: ${problem.message}`);
+  if (problem !== undefined)
+    throw new CommandError(`nothing was written: ${problem.path}: ${problem.message}`);
 }
 
 function nextSteps({ extra, storeVariable, signIn }: InitChoices, file: string): string[] {

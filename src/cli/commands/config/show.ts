@@ -6,7 +6,7 @@ import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../..
 import { auditChange, withStore } from "../../open-store.ts";
 import { servedConfig } from "../../serve/files-for-commands.ts";
 import { type ListColumn, printList } from "../../terminal/list.ts";
-import { CommandFailed, printDone, printJson, Refused, type Terminal } from "../../terminal/terminal.ts";
+import { CommandError, CommandFailed, printDone, printJson, type Terminal } from "../../terminal/terminal.ts";
 import { showWarnings } from "../../warnings.ts";
 import { invalidText } from "./check.ts";
 
@@ -38,7 +38,9 @@ export function configInForce({ config: file, data }: DataOptions, { env, cwd }:
   const dir = locateData({ file, data, env, cwd });
   const served = servedConfig(dir);
   if (served !== null) return served;
-  throw new Refused(`no gateway has run on ${dir}, so there is no running configuration; pass --data DIR`);
+  throw new CommandError(
+    `no gateway has run on ${dir}, so there is no running configuration; pass --data DIR`,
+  );
 }
 
 export function configDiffCommand(terminal: Terminal): Command {
@@ -92,19 +94,20 @@ export function configReloadCommand(terminal: Terminal): Command {
     )
     .action(async (options: DataOptions) => {
       const { wantReload } = await import("../../serve/wanted-reload.ts");
-      const { changesInWords } = await import("../../../admin/config/config-check.ts");
+      const { changesText } = await import("../../../admin/config/config-check.ts");
       const { configDifferences } = await import("../../../config/differences.ts");
       await withStore(terminal, options, {}, async (context) => {
         const before = servedConfig(context.dir)?.written ?? {};
         const answer = await wantReload(context.dir);
-        if (answer === null) throw new Refused(`no gateway on this machine uses ${context.dir}`);
-        if ("refusal" in answer) throw new Refused(`the old configuration keeps running: ${answer.refusal}`);
+        if (answer === null) throw new CommandError(`no gateway on this machine uses ${context.dir}`);
+        if ("refusal" in answer)
+          throw new CommandError(`the old configuration keeps running: ${answer.refusal}`);
         const { file = null, written = {} } = servedConfig(context.dir) ?? {};
         const changes = configDifferences(before, written);
-        await auditChange(context, "config.reload", { prefix: file ?? "" }, changesInWords(changes));
+        await auditChange(context, "config.reload", { prefix: file ?? "" }, changesText(changes));
         const { notInForce } = answer;
         if (!options.json) showWarnings(notInForce, terminal);
-        const told = `${file ?? "the built-in configuration"} is running: ${changesInWords(changes)}`;
+        const told = `${file ?? "the built-in configuration"} is running: ${changesText(changes)}`;
         printDone(options.json, { file, needs_restart: notInForce, changes }, told, terminal);
       });
     });

@@ -5,7 +5,7 @@ import { type DataOptions, newDataCommand } from "../../help.ts";
 import { withContent } from "../../open-content.ts";
 import { auditChange, type StoreContext, withStore } from "../../open-store.ts";
 import { startProgress } from "../../terminal/progress.ts";
-import { printDone, Refused, type Terminal } from "../../terminal/terminal.ts";
+import { CommandError, printDone, type Terminal } from "../../terminal/terminal.ts";
 
 interface RekeyOptions extends DataOptions, YesOption {
   readonly newKey: string;
@@ -20,9 +20,9 @@ export function contentRekeyCommand(terminal: Terminal): Command {
       const { locateContentKey } = await import("../../../config/content.ts");
       const { env, cwd } = terminal;
       const key = locateContentKey({ file: options.config, env, cwd }, options.newKey);
-      if (key === null) throw new Refused("the new key is not set");
+      if (key === null) throw new CommandError("the new key is not set");
       await withStore(terminal, options, {}, async (context) => {
-        await refuseRunning(context);
+        await rejectRunning(context);
         await confirm(
           "Afterwards gateways need the new key. Re-encrypt all content with it?",
           options,
@@ -45,9 +45,9 @@ export function contentRekeyCommand(terminal: Terminal): Command {
 }
 
 /** A gateway that runs would go on with the old key. */
-async function refuseRunning({ store, dir }: StoreContext): Promise<void> {
+async function rejectRunning({ store, dir }: StoreContext): Promise<void> {
   const { isServed } = await import("../../../store/open-content.ts");
   const live = store.nodes === null ? [] : (await store.nodes.list()).filter(({ state }) => state !== "dead");
   if (live.length > 0 || (store.nodes === null && (await isServed(dir))))
-    throw new Refused("a gateway is running with the old key; stop it first");
+    throw new CommandError("a gateway is running with the old key; stop it first");
 }

@@ -7,7 +7,7 @@ import { type ConfigOptions, type CsvOption, newConfigCommand, withCsv } from ".
 import { loadAndWarn } from "../../load-settings.ts";
 import { type ListColumn, printList } from "../../terminal/list.ts";
 import { withProgress } from "../../terminal/progress.ts";
-import { CommandFailed, Refused, span, type Terminal } from "../../terminal/terminal.ts";
+import { CommandError, CommandFailed, span, type Terminal } from "../../terminal/terminal.ts";
 
 export function modelsCheckCommand(terminal: Terminal): Command {
   return withCsv(newConfigCommand("check", "Send one small request to each provider, or for one model"))
@@ -42,7 +42,7 @@ function modelNamed(id: string, { models }: Settings): ModelSettings {
   const model = models.find((candidate) => candidate.id === id || candidate.aliases.includes(id));
   if (model !== undefined) return model;
   const known = new Set(models.map((candidate) => candidate.id));
-  throw new Refused(
+  throw new CommandError(
     `there is no model "${id}"${didYouMean(id, known) || "; `sluice models list` shows them"}`,
   );
 }

@@ -8,7 +8,7 @@ import type { ProviderSettings } from "../../../vendors/provider.ts";
 import { type ConfigOptions, type CsvOption, newConfigCommand, withCsv } from "../../help.ts";
 import { type ListColumn, printList } from "../../terminal/list.ts";
 import { withProgress } from "../../terminal/progress.ts";
-import { CommandFailed, Refused, type Terminal } from "../../terminal/terminal.ts";
+import { CommandError, CommandFailed, type Terminal } from "../../terminal/terminal.ts";
 
 interface Options extends ConfigOptions, CsvOption {
   readonly write?: true;
@@ -31,7 +31,9 @@ export function modelsDiscoverCommand(terminal: Terminal): Command {
       const { env, cwd } = terminal;
       const loaded = loadSettings({ file: options.config, env, cwd });
       if (options.write && loaded.source.file === null)
-        throw new Refused("there is no configuration file to write to; create one with `sluice config init`");
+        throw new CommandError(
+          "there is no configuration file to write to; create one with `sluice config init`",
+        );
       const providers = chosen(name, loaded);
       const asking = discoverModels(providers, loaded.settings, catalogsIn(loaded));
       const found = await withProgress(`asking ${plural(providers.length, "provider")}`, asking, terminal);
@@ -71,8 +73,10 @@ function chosen(
   const provider = providers.get(name);
   if (provider !== undefined) return [provider];
   if (named.providers.includes(name))
-    throw new Refused(`provider "${name}" has no usable key; \`sluice config check\` says what is missing`);
-  throw new Refused(`there is no provider "${name}"${didYouMean(name, [...providers.keys()])}`);
+    throw new CommandError(
+      `provider "${name}" has no usable key; \`sluice config check\` says what is missing`,
+    );
+  throw new CommandError(`there is no provider "${name}"${didYouMean(name, [...providers.keys()])}`);
 }
 
 /** As the file names them. */

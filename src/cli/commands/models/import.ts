@@ -4,7 +4,7 @@ import { type JsonOption, newCommand } from "../../help.ts";
 import type { ImportedModel, ImportedPrices } from "../../import/imported.ts";
 import { writeResult } from "../../named-file.ts";
 import { readPriceFile } from "../../price-file.ts";
-import { printJson, Refused, type Terminal } from "../../terminal/terminal.ts";
+import { CommandError, printJson, type Terminal } from "../../terminal/terminal.ts";
 
 interface Options extends JsonOption {
   readonly provider?: string;
@@ -29,7 +29,7 @@ export function modelsImportCommand(terminal: Terminal): Command {
       const { choose } = await import("../../import/prices.ts");
       const prices = await readPriceFile(file, terminal);
       const models = choose(prices.models, { vendor: options.provider, match: options.match });
-      if (models.length === 0) throw new Refused(nothingFits(prices, options));
+      if (models.length === 0) throw new CommandError(nothingFits(prices, options));
       await tell(prices, models, options, terminal);
     });
 }
@@ -56,7 +56,7 @@ async function tell(
   }
   if (path === null) terminal.print(toml.trimEnd());
   const left = Object.entries(prices.leftOut).map(([what, count]) => `${count} ${what}`);
-  const leftWords = left.length === 0 ? "" : `; skipped: ${left.join(", ")}`;
+  const droppedText = left.length === 0 ? "" : `; skipped: ${left.join(", ")}`;
   const where = path === null ? "" : ` in ${path}`;
-  terminal.note(`${plural(models.length, "model")} from ${prices.source}${where}${leftWords}`);
+  terminal.note(`${plural(models.length, "model")} from ${prices.source}${where}${droppedText}`);
 }

@@ -1,11 +1,11 @@
 import type { Command } from "commander";
-import { askedLabels } from "../../../admin/requests/find-exchanges.ts";
+import { requestedLabels } from "../../../admin/requests/find-exchanges.ts";
 import { plural } from "../../../base/text/plural.ts";
 import { chosenTime } from "../../chosen-time.ts";
 import { type DataOptions, newDataCommand } from "../../help.ts";
 import { withContent } from "../../open-content.ts";
 import { auditChange, withStore } from "../../open-store.ts";
-import { Refused, type Terminal } from "../../terminal/terminal.ts";
+import { CommandError, type Terminal } from "../../terminal/terminal.ts";
 import { type RequestFilters, withRequestFilters } from "./filters.ts";
 
 interface ExportOptions extends DataOptions, RequestFilters {
@@ -21,14 +21,16 @@ export function requestsExportCommand(terminal: Terminal): Command {
     .examples(["sluice requests export --content --since 7d --jsonl > requests.jsonl", "for evaluations"])
     .action(async (options: ExportOptions) => {
       if (options.content !== true)
-        throw new Refused("pass --content; to export the list of requests, use `sluice requests list --csv`");
+        throw new CommandError(
+          "pass --content; to export the list of requests, use `sluice requests list --csv`",
+        );
       const { findKey } = await import("../../../admin/keys/find-key.ts");
       const { exportContent, filterText } = await import("../../../admin/content/content.ts");
       await withStore(terminal, options, {}, async (context) => {
         const { search, outcome, code, model, provider, route } = options;
         const keyId = options.key === undefined ? undefined : (await findKey(context, options.key)).id;
         const { sinceMs, untilMs } = chosenTime(options, context.clock.wallMs());
-        const labels = askedLabels(options);
+        const labels = requestedLabels(options);
         const asked = { search, outcome, code, model, provider, route, keyId, labels, sinceMs, untilMs };
         await withContent(context, options, terminal, async (archive) => {
           let exported = 0;

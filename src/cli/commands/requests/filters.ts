@@ -1,4 +1,4 @@
-import type { AskedLabels } from "../../../admin/requests/find-exchanges.ts";
+import type { RequestedLabels } from "../../../admin/requests/find-exchanges.ts";
 import type { ExchangeQuery } from "../../../store/store.ts";
 import { since } from "../../arguments.ts";
 import { sinceHelp, type TimeOptions, untilHelp } from "../../chosen-time.ts";
@@ -7,7 +7,7 @@ import { choiceOption, type SluiceCommand } from "../../help.ts";
 type Searched = Pick<ExchangeQuery, "search" | "outcome" | "code" | "model" | "provider" | "route">;
 
 /** Which requests a command is about. */
-export interface RequestFilters extends TimeOptions, Searched, AskedLabels {
+export interface RequestFilters extends TimeOptions, Searched, RequestedLabels {
   readonly key?: string;
 }
 

@@ -1,12 +1,12 @@
 import type { Command } from "commander";
 import type { OperationContext } from "../../../admin/context.ts";
-import { askedLabels, searchExchanges } from "../../../admin/requests/find-exchanges.ts";
+import { requestedLabels, searchExchanges } from "../../../admin/requests/find-exchanges.ts";
 import type { ExchangeView } from "../../../admin/requests/schema.ts";
 import { count, shortCredits } from "../../../base/text/plural.ts";
 import { printable } from "../../../base/text/printable.ts";
 import type { ExchangeQuery, ListedExchange, RequestOutcome } from "../../../store/store.ts";
 import { atLeastOne } from "../../arguments.ts";
-import { chosenTime, timeInWords } from "../../chosen-time.ts";
+import { chosenTime, timeText } from "../../chosen-time.ts";
 import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../../help.ts";
 import { withStore } from "../../open-store.ts";
 import { csvOnly, type ListColumn, printList } from "../../terminal/list.ts";
@@ -42,14 +42,14 @@ export function requestsListCommand(terminal: Terminal): Command {
         const keyId = options.key === undefined ? undefined : (await findKey(context, options.key)).id;
         const { sinceMs, untilMs } = chosenTime(options, context.clock.wallMs());
         const { limit = defaultLimit } = options;
-        const labels = askedLabels(options);
+        const labels = requestedLabels(options);
         const rows = await collect(context, { ...options, keyId, labels, sinceMs, untilMs, limit });
         const keyIds = new Set(rows.map((row) => row.keyId));
         const keys = new Map(
           await Array.fromAsync(keyIds, async (id) => [id, await context.store.findKey(id)] as const),
         );
         const views = rows.map((row) => exchangeDocument(row, (id) => keys.get(id) ?? null));
-        const nothing = `No matching requests ${timeInWords({ sinceMs, untilMs })}.`;
+        const nothing = `No matching requests ${timeText({ sinceMs, untilMs })}.`;
         const list = { rows: views, columns: columnsOf(terminal), nothing };
         const isTable = printList(list, options, terminal);
         const more = `Showing the newest ${count(limit)}; pass --limit for more.`;

@@ -14,7 +14,7 @@ import { type DataOptions, newDataCommand } from "../../help.ts";
 import { auditChange, type StoreContext, withStore } from "../../open-store.ts";
 import { configFileOf } from "../../serve/files-for-commands.ts";
 import { facts, type ListColumn, listTable } from "../../terminal/list.ts";
-import { printJson, Refused, second, span, type Terminal } from "../../terminal/terminal.ts";
+import { CommandError, printJson, second, span, type Terminal } from "../../terminal/terminal.ts";
 import { paintOutcome } from "./list.ts";
 
 export function requestsShowCommand(terminal: Terminal): Command {
@@ -30,7 +30,7 @@ export function requestsShowCommand(terminal: Terminal): Command {
       await withStore(terminal, options, {}, async (context) => {
         const { store } = context;
         const found = await findExchange(store, id, null);
-        if (found === null) throw new Refused(unknown(id));
+        if (found === null) throw new CommandError(unknown(id));
         const { filed, others } = found;
         const keyId = filed.exchange?.keyId ?? filed.entries[0]?.keyId ?? "";
         const key: KeyRecord | null = await store.findKey(keyId);
@@ -52,7 +52,9 @@ async function showContent(id: string, options: DataOptions, terminal: Terminal)
       readShown(archive, id, context, options, terminal),
     );
     if (document === null)
-      throw new Refused(`no content is recorded for ${id}: it was not recorded, was deleted or has expired`);
+      throw new CommandError(
+        `no content is recorded for ${id}: it was not recorded, was deleted or has expired`,
+      );
     await auditChange(context, "content.read", { prefix: id });
     printJson(JSON.parse(Buffer.from(document).toString()), terminal);
   });

@@ -4,7 +4,7 @@ import { locateStore } from "../../../config/store.ts";
 import type { DatabaseCheck } from "../../../store/check.ts";
 import { type ConfigOptions, newConfigCommand } from "../../help.ts";
 import { facts } from "../../terminal/list.ts";
-import { CommandFailed, printJson, Refused, type Terminal } from "../../terminal/terminal.ts";
+import { CommandError, CommandFailed, printJson, type Terminal } from "../../terminal/terminal.ts";
 
 interface Options extends ConfigOptions {
   readonly store?: string;
@@ -23,7 +23,7 @@ export function storeCheckCommand(terminal: Terminal): Command {
       const { config: file, store } = options;
       const location = locateStore({ file, store, env: terminal.env, cwd: terminal.cwd });
       if (location === null) {
-        throw new Refused(
+        throw new CommandError(
           "no database is configured, so the data is in the data folder; pass --store for a database",
         );
       }

@@ -10,7 +10,7 @@ import { confirm, type YesOption } from "../../confirm.ts";
 import { type ConfigOptions, newConfigCommand } from "../../help.ts";
 import { forgetServed } from "../../serve/files-for-commands.ts";
 import { startProgress } from "../../terminal/progress.ts";
-import { printDone, Refused, type Terminal } from "../../terminal/terminal.ts";
+import { CommandError, printDone, type Terminal } from "../../terminal/terminal.ts";
 
 interface CopyOptions extends ConfigOptions {
   readonly from: string;
@@ -88,7 +88,7 @@ export function storeReopenCommand(terminal: Terminal): Command {
       const { movedTo, reopenStore } = await import("../../../store/open.ts");
       const place = locationOf(options.at, options, terminal);
       const moved = await movedTo(place);
-      if (moved === null) throw new Refused(`${options.at} was not moved; there is nothing to reopen`);
+      if (moved === null) throw new CommandError(`${options.at} was not moved; there is nothing to reopen`);
       await confirm(
         `Use ${options.at} again, without the changes made in ${moved.to} since?`,
         options,

@@ -8,7 +8,7 @@ import { api, useAnswer, useLoaded } from "../api.ts";
 import { count, credits, date, exactCredits, shortCount } from "../format.ts";
 import { KeyStatus } from "../parts/badge.tsx";
 import { accountStanding } from "../parts/balance.tsx";
-import { CapBars, capWords } from "../parts/cap-bars.tsx";
+import { CapBars, capText } from "../parts/cap-bars.tsx";
 import { Card } from "../parts/card.tsx";
 import { Choose } from "../parts/choose.tsx";
 import { Download } from "../parts/download.tsx";
@@ -39,7 +39,7 @@ function Facts({ of: account }: { of: AccountView }) {
     [
       "Default caps for new keys",
       given.length === 0 ? "no cap" : plural(given.length, "cap"),
-      given.map((cap) => capWords(cap, mode)).join(", "),
+      given.map((cap) => capText(cap, mode)).join(", "),
     ],
     [
       "Billing",

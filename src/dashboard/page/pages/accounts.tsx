@@ -62,13 +62,13 @@ function textsOf({ id, label, keys }: AccountView): readonly string[] {
   );
 }
 
-const mostOwners = 3;
+const maxOwners = 3;
 
 /** Some of those whom its keys belong to. */
 function owners({ keys }: AccountView): string {
   const names = [...new Set(keys.flatMap(({ owner }) => (owner === null ? [] : [owner])))];
-  const more = names.length - mostOwners;
-  return `${names.slice(0, mostOwners).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+  const more = names.length - maxOwners;
+  return `${names.slice(0, maxOwners).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 }
 
 function columnsOf(onChange: () => void): readonly Column<AccountView>[] {

@@ -4,7 +4,7 @@ import type { CapView, KeyView } from "../../../admin/keys/schema.ts";
 import { api, useAnswer } from "../api.ts";
 import { Ask } from "../parts/ask.tsx";
 import { Button } from "../parts/button.tsx";
-import { capWords } from "../parts/cap-bars.tsx";
+import { capText } from "../parts/cap-bars.tsx";
 import { useDialogs } from "../parts/dialogs.tsx";
 import { SelectField, TextField } from "../parts/field.tsx";
 import { ForAdmins } from "../parts/for-admins.tsx";
@@ -97,7 +97,7 @@ function nameOf({ period, models }: CapView): string {
 }
 
 function ExtendKey({ of: key, ...dialog }: KeyDialogProps) {
-  const choices = key.caps.map((cap) => ({ value: nameOf(cap), text: capWords(cap, key.mode) }));
+  const choices = key.caps.map((cap) => ({ value: nameOf(cap), text: capText(cap, key.mode) }));
   const [cap, amount, note] = [useState(choices[0]?.value ?? ""), useState(""), useState("")];
   const send = async () => {
     const raise = { cap: cap[0], amount: amountOf(amount[0], key.mode), note: note[0] };

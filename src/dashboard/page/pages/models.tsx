@@ -6,7 +6,7 @@ import { abilitiesOf, showsTokenPrice } from "../../../base/models/model-uses.ts
 import { plural } from "../../../base/text/plural.ts";
 import { api, useAnswer, useLoaded } from "../api.ts";
 import { count, duration, moment, percent, price, rate, shortCount } from "../format.ts";
-import { healthWords } from "../health.ts";
+import { healthText } from "../health.ts";
 import { rowsByGroup } from "../model-usage.ts";
 import { Badge } from "../parts/badge.tsx";
 import { Button } from "../parts/button.tsx";
@@ -20,7 +20,7 @@ import { hrefOf } from "../router.ts";
 
 function Health({ of: deployment }: { of: DeploymentView }) {
   const { wait_ms: waitMs, keys, keys_ready: ready, failing } = deployment.health;
-  const { tone, text } = healthWords(deployment.health);
+  const { tone, text } = healthText(deployment.health);
   return (
     <>
       <Badge tone={tone}>{text}</Badge>

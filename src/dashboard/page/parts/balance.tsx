@@ -2,7 +2,7 @@ import type { AccountView } from "../../../admin/accounts/schema.ts";
 import type { KeyView } from "../../../admin/keys/schema.ts";
 import { leftOfCap, tightestCap } from "../../../base/money/tightest-cap.ts";
 import { credits, exactCredits, shortCount } from "../format.ts";
-import { capWords } from "./cap-bars.tsx";
+import { capText } from "./cap-bars.tsx";
 import { Money } from "./money.tsx";
 
 /** What a key or an account may still take, or what it owes. */
@@ -63,7 +63,7 @@ function capStanding({ caps, account_caps, mode }: KeyView): Standing {
   const rest = leftOfCap(cap);
   const main = mode === "credit" ? credits(rest) : shortCount(rest);
   const exact = mode === "credit" ? { exact: exactCredits(rest) } : {};
-  return { name, main, ...exact, side: `of ${capWords(cap, mode)}`, left: { rest, of: cap.limit } };
+  return { name, main, ...exact, side: `of ${capText(cap, mode)}`, left: { rest, of: cap.limit } };
 }
 
 /** A postpaid account owes what it has spent. */

@@ -9,10 +9,7 @@ function amountOf(value: number, mode: Unit): string {
 }
 
 /** `5.00 credits a day for claude-*`. */
-export function capWords(
-  { limit, period, models }: Pick<CapView, "limit" | "period" | "models">,
-  mode: Unit,
-) {
+export function capText({ limit, period, models }: Pick<CapView, "limit" | "period" | "models">, mode: Unit) {
   const unit = billedUnit(mode, limit);
   const which = models === null ? "" : ` for ${models}`;
   return `${amountOf(limit, mode)} ${unit} a ${period}${which}`;
@@ -25,7 +22,7 @@ function toneOf({ used, limit }: CapView): string {
 }
 
 /** When it resets, and what it is raised by until then. */
-function resetWords({ resets_at, raised_by }: CapView, mode: Unit): string | null {
+function resetText({ resets_at, raised_by }: CapView, mode: Unit): string | null {
   if (resets_at === null) return null;
   const raised = raised_by > 0 ? `raised by ${amountOf(raised_by, mode)} until then, ` : "";
   return `${raised}resets ${zonedMinute(Date.parse(resets_at))}`;
@@ -39,16 +36,16 @@ export function CapBars({ caps, mode }: { caps: readonly CapView[]; mode: Unit }
       {caps.map((cap) => (
         <li key={`${cap.period} ${cap.models}`}>
           <span>
-            {amountOf(cap.used, mode)} of {capWords(cap, mode)}
+            {amountOf(cap.used, mode)} of {capText(cap, mode)}
           </span>
           <meter
             class={toneOf(cap)}
             min={0}
             max={cap.limit || 1}
             value={cap.limit === 0 ? 1 : cap.used}
-            aria-label={`Used of ${capWords(cap, mode)}`}
+            aria-label={`Used of ${capText(cap, mode)}`}
           />
-          <small class="muted">{resetWords(cap, mode)}</small>
+          <small class="muted">{resetText(cap, mode)}</small>
         </li>
       ))}
     </ul>

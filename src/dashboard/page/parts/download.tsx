@@ -5,7 +5,7 @@ import { Button } from "./button.tsx";
 import { tell } from "./notices.tsx";
 import { useAction } from "./submit.ts";
 
-const mostPages = 100;
+const maxPages = 100;
 const usualPerPage = 500;
 
 /** Every page of a list, as far as a browser should hold it. Reports are limited in a minute: it waits for the next. */
@@ -16,7 +16,7 @@ export async function everyPage<Row>(
 ): Promise<readonly Row[]> {
   const rows: Row[] = [];
   let cursor: string | null = null;
-  for (let page = 0; page < mostPages; page += 1) {
+  for (let page = 0; page < maxPages; page += 1) {
     const asked: Query = { ...query, cursor, limit };
     const answer: Page<Row> = await patiently(() => api.get<Page<Row>>(path, asked));
     rows.push(...answer.data);

@@ -44,14 +44,14 @@ const begun: Omit<Run, "model"> = {
 };
 
 const retryMs = 1000;
-const mostAttempts = 20;
-const mostShown = 400;
+const maxAttempts = 20;
+const maxShown = 400;
 
 /** An answer to read: of images and vectors, which are long, the beginning. */
 function pretty(text: string): string {
   const shortened = (_name: string, value: unknown) => {
-    if (typeof value === "string" && value.length > mostShown)
-      return `${value.slice(0, mostShown)}… (${value.length} characters)`;
+    if (typeof value === "string" && value.length > maxShown)
+      return `${value.slice(0, maxShown)}… (${value.length} characters)`;
     if (Array.isArray(value) && typeof value[0] === "number" && value.length > 8)
       return `[${value.slice(0, 8).join(", ")}, … (${value.length} numbers)]`;
     return value;
@@ -153,7 +153,7 @@ export async function run(call: Call, signal: AbortSignal, show: (run: Run) => v
     if (now.requestId === null) return;
     const path = `/requests/${encodeURIComponent(now.requestId)}`;
     // A call that was left is settled when its end is noticed. Of some refusals nothing is kept.
-    const attempts = now.state === "rejected" || now.state === "failed" ? 1 : mostAttempts;
+    const attempts = now.state === "rejected" || now.state === "failed" ? 1 : maxAttempts;
     for (let attempt = 0; attempt < attempts; attempt += 1) {
       const detail = await api.get<ExchangeDetailView>(path).catch(() => null);
       if (detail) return update({ detail });

@@ -21,11 +21,11 @@ const lineEnd = Buffer.from("\r\n");
 const headEnd = Buffer.from("\r\n\r\n");
 const closing = Buffer.from("--");
 /** What is searched and hashed before others get their turn: a client's file may come in one piece. */
-const mostAtOnce = 1024 * 1024;
+const maxAtOnce = 1024 * 1024;
 /** All forms share two milliseconds of each turn of the event loop: pieces of many may come, or be written, at once. */
 const formTurns = new LoopPacer({ budgetMs: 2 });
 /** No part has a longer head. */
-const mostHeadBytes = 16 * 1024;
+const maxHeadBytes = 16 * 1024;
 
 /**
  * Reads a form of the type `multipart/form-data` piece by piece, and keeps no more of it than a boundary is long. Throws
@@ -45,9 +45,9 @@ export class FormParser {
 
   /** Takes what it is given: the bytes are released. */
   async push(chunk: Uint8Array): Promise<void> {
-    for (let at = 0; at < chunk.length; at += mostAtOnce) {
+    for (let at = 0; at < chunk.length; at += maxAtOnce) {
       await formTurns.turn();
-      await this.#take(chunk.subarray(at, at + mostAtOnce));
+      await this.#take(chunk.subarray(at, at + maxAtOnce));
     }
     releaseBytes(chunk);
   }
@@ -125,7 +125,7 @@ export class FormParser {
   /** -1 if it has not come yet. */
   #endOfHead(mark: Buffer): number {
     const end = this.#rest.indexOf(mark);
-    if ((end === -1 ? this.#rest.length : end) > mostHeadBytes)
+    if ((end === -1 ? this.#rest.length : end) > maxHeadBytes)
       throw invalidRequest("A part of the form has too long a head.");
     return end;
   }

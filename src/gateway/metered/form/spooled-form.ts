@@ -10,13 +10,13 @@ import type { BodyReservation } from "../../../limits/body-budget.ts";
 import type { FileBody } from "../../../vendors/provider.ts";
 import type { PartHead, PartTaker } from "./form-parser.ts";
 
-const mostFields = 128;
-const mostFieldBytes = 1024 * 1024;
-const mostFiles = 32;
+const maxFields = 128;
+const maxFieldBytes = 1024 * 1024;
+const maxFiles = 32;
 /** As much as a header has that tells how long a sound is. */
-const mostStartBytes = 64 * 1024;
+const maxStartBytes = 64 * 1024;
 /** Some kinds of sound have that at their end. The tables of an MP4 file have four bytes for each frame: 90 minutes. */
-const mostEndBytes = 1024 * 1024;
+const maxEndBytes = 1024 * 1024;
 
 interface OpenFile {
   readonly head: PartHead;
@@ -68,7 +68,7 @@ export class SpooledForm implements PartTaker, AsyncDisposable {
     if (isReadAsGoverned(head.name)) {
       throw invalidRequest(`\`${head.name}\` is not a file; send it as a field of the form.`, head.name);
     }
-    if (this.files.length >= mostFiles) throw invalidRequest(`A form has ${mostFiles} files at most.`);
+    if (this.files.length >= maxFiles) throw invalidRequest(`A form has ${maxFiles} files at most.`);
     this.#file = { head, hash: new Bun.CryptoHasher("sha256"), start: [], bytes: 0 };
     const type = `content-type: ${head.contentType ?? "application/octet-stream"}\r\n`;
     // Some servers take a file without a name for a field.
@@ -80,12 +80,12 @@ export class SpooledForm implements PartTaker, AsyncDisposable {
     const file = this.#file;
     if (file === null) {
       this.#fieldBytes += bytes.length;
-      if (this.#fieldBytes > mostFieldBytes) throw invalidRequest("The form's fields are too long.");
+      if (this.#fieldBytes > maxFieldBytes) throw invalidRequest("The form's fields are too long.");
       this.#field?.pieces.push(Buffer.from(bytes));
       return;
     }
     // Sound comes alone, and the starts and ends of many files would take much memory.
-    const missing = this.files.length === 0 ? mostStartBytes - Math.min(file.bytes, mostStartBytes) : 0;
+    const missing = this.files.length === 0 ? maxStartBytes - Math.min(file.bytes, maxStartBytes) : 0;
     if (missing > 0) file.start.push(Buffer.from(bytes.subarray(0, missing)));
     file.bytes += bytes.length;
     file.hash.update(bytes);
@@ -101,7 +101,7 @@ export class SpooledForm implements PartTaker, AsyncDisposable {
 
   async #endFile({ head, hash, start, bytes }: OpenFile): Promise<void> {
     this.#file = null;
-    const end = await this.#lastBytes(this.files.length === 0 ? Math.min(bytes, mostEndBytes) : 0);
+    const end = await this.#lastBytes(this.files.length === 0 ? Math.min(bytes, maxEndBytes) : 0);
     await this.#write("\r\n");
     this.files.push({ field: head.name, bytes, start: Buffer.concat(start), end });
     this.#digests.push(["file", head.name, head.fileName, head.contentType, hash.digest("hex")]);
@@ -118,7 +118,7 @@ export class SpooledForm implements PartTaker, AsyncDisposable {
     if (before === undefined) this.fields[name] = value;
     else this.fields[name] = Array.isArray(before) ? [...before, value] : [before, value];
     this.#digests.push(["field", name, value]);
-    if (this.#digests.length > mostFields) throw invalidRequest(`A form has ${mostFields} parts at most.`);
+    if (this.#digests.length > maxFields) throw invalidRequest(`A form has ${maxFields} parts at most.`);
   }
 
   /** Its fields, and the digests of its files. */

@@ -28,7 +28,7 @@ export interface BillFile {
 export function readBill(files: readonly BillFile[], lines: readonly UsageReportLine[] = []): ProviderBill {
   const once = new Map(files.map((file) => [file.text, file]));
   const pages = [...once.values()].flatMap(readFile);
-  refuseMissingPages(pages);
+  rejectMissingPages(pages);
   return billOf([...pages, pageOf(lines)]);
 }
 
@@ -106,7 +106,7 @@ function unknownResult(): UnreadableReport {
 }
 
 /** A report whose last page was not saved would look like calls that were not billed. */
-function refuseMissingPages(pages: readonly BillPage[]): void {
+function rejectMissingPages(pages: readonly BillPage[]): void {
   for (const report of new Set(pages.map((page) => page.report))) {
     const ofReport = pages.filter((page) => page.report === report || page.lines.length === 0);
     if (ofReport.some((page) => page.next === null)) continue;

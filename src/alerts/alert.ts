@@ -1,8 +1,8 @@
 /** Something that an operator should look at. The same list is shown, exported as metrics and, in part, sent as alerts. */
-export interface Finding {
-  readonly kind: FindingKind;
+export interface Alert {
+  readonly kind: AlertKind;
   readonly subject: Subject;
-  /** Tells findings of one kind and subject apart, such as the caps of a key. */
+  /** Tells alerts of one kind and subject apart, such as the caps of a key. */
   readonly part?: string;
   /** The threshold that was reached, in percent: 80, 95 or 100. Null where there are none. */
   readonly level: number | null;
@@ -16,11 +16,11 @@ export interface Finding {
   readonly lastError: string | null;
   /** Its gateway was stopped. It is no longer shown, but a restart must not end its alert. */
   readonly isStopped?: boolean;
-  /** No finding, but how one ended: its deployments have answered. It is not shown. */
+  /** No alert, but how one ended: its deployments have answered. It is not shown. */
   readonly hasAnswered?: boolean;
 }
 
-/** What most findings have none of. */
+/** What most alerts have none of. */
 export const plain = { level: null, sinceMs: null, lastError: null } as const;
 
 export interface Subject {
@@ -29,7 +29,7 @@ export interface Subject {
   readonly label: string;
 }
 
-export type FindingKind =
+export type AlertKind =
   | "store_unavailable"
   | "audit_failed"
   | "provider_billing"
@@ -54,28 +54,28 @@ export type FindingKind =
 /** `critical`: requests fail, or the ledger is in doubt. `warning`: they will soon, or some do. `info`: nothing is wrong yet. */
 export type Severity = "critical" | "warning" | "info";
 
-interface KindOfFinding {
+interface AlertKindFacts {
   readonly severity: Severity;
   /** The command that says more, or mends it. */
-  next(finding: Finding): string;
+  next(alert: Alert): string;
   /** It is shown and counted, but not sent when it begins and when it is over. */
   readonly isOnlyShown?: true;
   /** What it is, for the metrics and the documentation. */
   readonly about: string;
   /** The sentence that is sent when it is over. */
-  over(before: Finding, nowMs: number): string;
+  over(before: Alert, nowMs: number): string;
 }
 
-const below80 = ({ subject: { type, label }, kind }: Finding) =>
+const below80 = ({ subject: { type, label }, kind }: Alert) =>
   `${type === "key" ? "Key" : "Account"} ${label} is below 80% of its ${kind.replace("_threshold", "")} again.`;
-const answersAgain = ({ subject }: Finding) => `Provider ${subject.label} responds again.`;
+const answersAgain = ({ subject }: Alert) => `Provider ${subject.label} responds again.`;
 const checkProviders = () => "sluice models check";
-const showSubject = ({ subject: { type, id } }: Finding) =>
+const showSubject = ({ subject: { type, id } }: Alert) =>
   type === "key" ? `sluice keys show ${id}` : `sluice accounts show ${id}`;
 const limited = { severity: "warning", next: showSubject } as const;
 
 /** All kinds, the most urgent first: the order in which they are listed. */
-export const findingKinds: Readonly<Record<FindingKind, KindOfFinding>> = {
+export const alertKinds: Readonly<Record<AlertKind, AlertKindFacts>> = {
   store_unavailable: {
     severity: "critical",
     next: () => "sluice store check",
@@ -191,23 +191,23 @@ export const findingKinds: Readonly<Record<FindingKind, KindOfFinding>> = {
 };
 
 /** The keys of the table, in its order. */
-export const findingKindNames = Object.keys(findingKinds) as FindingKind[];
+export const alertKindNames = Object.keys(alertKinds) as AlertKind[];
 
-export function kindOf({ kind }: Finding): KindOfFinding {
-  return findingKinds[kind];
+export function kindOf({ kind }: Alert): AlertKindFacts {
+  return alertKinds[kind];
 }
 
-/** What is the same finding from one look to the next, and in every gateway. */
-export function idOf({ kind, subject: { type, id }, part = "" }: Finding): string {
+/** What is the same alert from one look to the next, and in every gateway. */
+export function idOf({ kind, subject: { type, id }, part = "" }: Alert): string {
   return [kind, type, id, part].join(" ");
 }
 
 /** Nothing is wrong with what is only about to run out. */
-export function severityOf(finding: Finding): Severity {
-  if (finding.level === 100) return "critical";
-  return finding.kind === "running_out" ? "info" : kindOf(finding).severity;
+export function severityOf(alert: Alert): Severity {
+  if (alert.level === 100) return "critical";
+  return alert.kind === "running_out" ? "info" : kindOf(alert).severity;
 }
 
-export function isAboutProvider({ kind }: Pick<Finding, "kind">): boolean {
+export function isAboutProvider({ kind }: Pick<Alert, "kind">): boolean {
   return kind.startsWith("provider_");
 }

@@ -4,7 +4,7 @@ import type { Settings } from "../config/settings.ts";
 import { hasChangedOnDisk } from "../config/source.ts";
 import type { Trouble } from "../store/store.ts";
 import type { DeploymentHealth, SlowCalls } from "../upstream/upstream.ts";
-import { type Finding, plain } from "./finding.ts";
+import { type Alert, plain } from "./alert.ts";
 
 /** What only a running gateway knows. */
 export interface GatewayState {
@@ -17,10 +17,10 @@ export interface GatewayState {
 }
 
 /** What a gateway finds in its own memory and on its own disk. */
-export function gatewayFindings(
+export function gatewayAlerts(
   { settings, deploymentHealth, droppedContent }: GatewayState,
   nowMs: number,
-): Finding[] {
+): Alert[] {
   const { skippedModels, source, server } = settings();
   const health = deploymentHealth();
   const dropped = droppedContent?.() ?? null;
@@ -41,7 +41,7 @@ export function gatewayFindings(
 }
 
 /** The store can only keep it while it can still be written. */
-export function storeAway({ settings, trouble }: GatewayState): Finding | null {
+export function storeAway({ settings, trouble }: GatewayState): Alert | null {
   const { node } = settings().server;
   const found = trouble();
   if (found === null) return null;
@@ -57,17 +57,17 @@ export function storeAway({ settings, trouble }: GatewayState): Finding | null {
 /** More than one request: each is tried at most twice at one deployment. A breaker opens later, and not for one key alone. */
 const failuresInARow = 3;
 
-function failingProviders(health: readonly DeploymentHealth[]): Finding[] {
+function failingProviders(health: readonly DeploymentHealth[]): Alert[] {
   const failing = health.filter((each) => isFailing(each) || each.slow !== null);
   const groups = Map.groupBy(failing, (each) => `${kindOfFailure(each)} ${each.provider}`);
-  return [...groups.values()].flatMap(findingOf);
+  return [...groups.values()].flatMap(alertOf);
 }
 
-/** Longer than a stopped gateway's findings are believed: an answer after a restart ends what was found before it. */
+/** Longer than a stopped gateway's alerts are believed: an answer after a restart ends what was found before it. */
 const toldForMs = 120_000;
 
-/** Other gateways send the alerts, and cannot see which finding is gone because the provider has answered. */
-function answeredProviders(health: readonly DeploymentHealth[], nowMs: number): Finding[] {
+/** Other gateways send the alerts, and cannot see which alert is gone because the provider has answered. */
+function answeredProviders(health: readonly DeploymentHealth[], nowMs: number): Alert[] {
   const answered = health.filter(
     (each) =>
       each.answeredAtMs !== null &&
@@ -102,7 +102,7 @@ function kindOfFailure(health: DeploymentHealth): ProviderKind {
 }
 
 /** One for all deployments of a provider that fail in the same way. */
-function findingOf(deployments: readonly DeploymentHealth[]): Finding[] {
+function alertOf(deployments: readonly DeploymentHealth[]): Alert[] {
   const [first] = deployments;
   if (first === undefined) return [];
   const { provider, alarm } = first;
@@ -140,7 +140,7 @@ function findingOf(deployments: readonly DeploymentHealth[]): Finding[] {
 const priceDays = 90;
 
 /** One for all of them: prices are checked together. */
-function outdatedPrices({ models }: Settings, nowMs: number): Finding[] {
+function outdatedPrices({ models }: Settings, nowMs: number): Alert[] {
   const isOld = (day: string | null) => day !== null && nowMs - Date.parse(day) > priceDays * msPerDay;
   const old = models.filter(({ priceChecked }) => isOld(priceChecked));
   const oldest = old.map(({ priceChecked }) => priceChecked ?? "").sort()[0];
@@ -157,7 +157,7 @@ function outdatedPrices({ models }: Settings, nowMs: number): Finding[] {
   ];
 }
 
-function unrecorded(node: string, dropped: number): Finding {
+function unrecorded(node: string, dropped: number): Alert {
   return {
     ...plain,
     kind: "content_dropped",
@@ -167,7 +167,7 @@ function unrecorded(node: string, dropped: number): Finding {
   };
 }
 
-function newerConfiguration(file: string): Finding {
+function newerConfiguration(file: string): Alert {
   return {
     ...plain,
     kind: "config_not_loaded",

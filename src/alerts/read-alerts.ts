@@ -3,34 +3,34 @@ import { creditsFromNano } from "../base/money/money.ts";
 import { count } from "../base/text/plural.ts";
 import type { PartialList } from "../store/alert-records.ts";
 import type { NodeRecord, Overrun, Store } from "../store/store.ts";
-import { type Finding, findingKindNames, idOf, plain } from "./finding.ts";
-import { boundFindings } from "./limit-alerts.ts";
+import { type Alert, alertKindNames, idOf, plain } from "./alert.ts";
+import { limitAlerts } from "./limit-alerts.ts";
 
 const expiresSoonMs = 7 * msPerDay;
 
-export interface KnownFindings {
-  readonly found: Finding[];
+export interface KnownAlerts {
+  readonly found: Alert[];
   /** What a stopped gateway had found; not shown. */
-  readonly ofStopped: Finding[];
+  readonly ofStopped: Alert[];
   /** Which deployments have answered lately; not shown. */
-  readonly answered: Finding[];
+  readonly answered: Alert[];
 }
 
 /** All that needs attention as far as the store knows: what it says itself, and what gateways and audits have found. */
-export async function readFindings(
+export async function readAlerts(
   { alerts, nodes }: Pick<Store, "alerts" | "nodes">,
   nowMs: number,
-): Promise<KnownFindings> {
+): Promise<KnownAlerts> {
   // Each was written by `publish`.
-  const published = (await alerts.published(nowMs)).flatMap((text) => JSON.parse(text) as Finding[]);
+  const published = (await alerts.published(nowMs)).flatMap((text) => JSON.parse(text) as Alert[]);
   const bounds = await alerts.drawnBounds(nowMs);
   const keys = await alerts.expiringKeys(nowMs, nowMs + expiresSoonMs);
   const overrun = await alerts.overrunSince(nowMs - msPerDay);
   const found = inOrder([
     ...published.filter(({ isStopped, hasAnswered }) => isStopped !== true && hasAnswered !== true),
-    ...bounds.listed.flatMap((bound) => boundFindings(bound, nowMs)),
-    ...overrunFindings(overrun),
-    ...keys.listed.map(({ id, prefix, label, expiresAtMs }): Finding => {
+    ...bounds.listed.flatMap((bound) => limitAlerts(bound, nowMs)),
+    ...overrunAlerts(overrun),
+    ...keys.listed.map(({ id, prefix, label, expiresAtMs }): Alert => {
       const name = label ?? prefix;
       const expires_at = new Date(expiresAtMs).toISOString();
       return {
@@ -52,7 +52,7 @@ export async function readFindings(
   };
 }
 
-function notListed(label: string, what: string, { listed, more }: PartialList<unknown>): Finding[] {
+function notListed(label: string, what: string, { listed, more }: PartialList<unknown>): Alert[] {
   if (more === 0) return [];
   const subject = { type: "store", id: label, label } as const;
   const text = `${count(more)} more ${what}; at most ${count(listed.length)} are listed.`;
@@ -60,20 +60,20 @@ function notListed(label: string, what: string, { listed, more }: PartialList<un
 }
 
 /** By kind, as the table has them. Several gateways may have found the same; the first to do so is believed. */
-export function inOrder(findings: readonly Finding[]): Finding[] {
-  const byId = new Map<string, Finding>();
-  for (const finding of findings) {
-    const known = byId.get(idOf(finding));
-    const isEarlier = (finding.sinceMs ?? Number.POSITIVE_INFINITY) < (known?.sinceMs ?? 0);
-    if (known === undefined || isEarlier) byId.set(idOf(finding), finding);
+export function inOrder(alerts: readonly Alert[]): Alert[] {
+  const byId = new Map<string, Alert>();
+  for (const alert of alerts) {
+    const known = byId.get(idOf(alert));
+    const isEarlier = (alert.sinceMs ?? Number.POSITIVE_INFINITY) < (known?.sinceMs ?? 0);
+    if (known === undefined || isEarlier) byId.set(idOf(alert), alert);
   }
   return [...byId.values()].sort(
-    (one, other) => findingKindNames.indexOf(one.kind) - findingKindNames.indexOf(other.kind),
+    (one, other) => alertKindNames.indexOf(one.kind) - alertKindNames.indexOf(other.kind),
   );
 }
 
 /** One for everything: the report that it names tells whose calls they were. */
-function overrunFindings({ nano, tokens }: Overrun): Finding[] {
+function overrunAlerts({ nano, tokens }: Overrun): Alert[] {
   if (nano === 0 && tokens === 0) return [];
   const credits = creditsFromNano(nano);
   const amounts = [nano > 0 ? `${credits} credits` : "", tokens > 0 ? `${tokens} tokens` : ""].filter(
@@ -85,7 +85,7 @@ function overrunFindings({ nano, tokens }: Overrun): Finding[] {
 }
 
 /** A node that was killed is missed until one of its name has started since, or it is forgotten after a day. */
-function lateNodes(nodes: readonly NodeRecord[]): Finding[] {
+function lateNodes(nodes: readonly NodeRecord[]): Alert[] {
   const isReplaced = ({ name, lastBeatMs }: NodeRecord) =>
     nodes.some((other) => other.state === "live" && other.name === name && other.startedAtMs > lastBeatMs);
   const missed = nodes.filter((node) => node.state !== "live" && !isReplaced(node));

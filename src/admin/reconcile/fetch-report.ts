@@ -6,7 +6,7 @@ import { parseObject } from "../../dialects/json/json-fields.ts";
 import type { ProviderSettings } from "../../vendors/provider.ts";
 import { vendorOf } from "../../vendors/registry.ts";
 import { UnreadableReport, type UsageReport } from "../../vendors/usage-report.ts";
-import { type BillPage, billOf, type ProviderBill, readPage } from "./read-bill.ts";
+import { type BillPage, billOf, type ProviderBill, readPage } from "./read-report.ts";
 
 export interface FetchedDays {
   readonly fromDay: number;
@@ -15,9 +15,9 @@ export interface FetchedDays {
 }
 
 /** More than three years of pages of a month. */
-const mostPages = 40;
+const maxPages = 40;
 const timeoutMs = 30_000;
-const mostBytes = 16 * 1024 * 1024;
+const maxBytes = 16 * 1024 * 1024;
 
 /** Asks the provider itself, report by report and page by page. */
 export async function fetchBill(
@@ -47,7 +47,7 @@ async function fetchReport(
   onPage: (report: string, page: number) => void,
 ): Promise<readonly BillPage[]> {
   const pages: BillPage[] = [];
-  for (let next: string | null = null; pages.length < mostPages; ) {
+  for (let next: string | null = null; pages.length < maxPages; ) {
     onPage(report.name, pages.length + 1);
     const answer = await ask(`${baseUrl}${report.path(fromDay, throughDay, next)}`, headers, report);
     const page = readPage(parseObject(answer) ?? undefined, report);
@@ -84,7 +84,7 @@ async function boundedText(response: Response): Promise<string> {
   let size = 0;
   for await (const piece of response.body ?? []) {
     size += piece.length;
-    if (size > mostBytes) throw new Error(`a page is larger than ${mostBytes} bytes`);
+    if (size > maxBytes) throw new Error(`a page is larger than ${maxBytes} bytes`);
     pieces.push(piece);
   }
   return Buffer.concat(pieces).toString("utf8");

@@ -12,7 +12,7 @@ export interface PriceDoubt {
 }
 
 /** Vendors, regions and resellers differ in price, and lists grow old; but not by as much as this. */
-const mostTimes = 20;
+const maxTimes = 20;
 
 /** The prices of a model, held against the list prices in this program. */
 export function doubtPrices(model: ModelConfig): readonly PriceDoubt[] {
@@ -121,7 +121,7 @@ function unitFor(field: string): PriceUnit {
 /** What one price is off by, in terms of the mistake that it most likely is. */
 function doubtAt(usd: number, list: number, { name, per, one }: PriceUnit): string | null {
   const times = usd / list;
-  if (times >= 1 / mostTimes && times <= mostTimes) return null;
+  if (times >= 1 / maxTimes && times <= maxTimes) return null;
   const beginning = `is ${usd} ${name}, and the list price is ${list}`;
   if (per > 1 && isNear(times, 1 / per)) return `${beginning}; it looks like a price per ${one}`;
   if (per > 1000 && isNear(times, 1e-3)) return `${beginning}; it looks like a price per thousand`;
