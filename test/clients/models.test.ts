@@ -172,13 +172,13 @@ describe("a model's aliases", () => {
   const messages = [{ role: "user" as const, content: "Hello" }];
 
   interface Usage {
-    readonly groups: readonly { readonly model: string; readonly recorded_requests: number }[];
+    readonly data: readonly { readonly group: string; readonly recorded_requests: number }[];
   }
 
   async function usageByModel(): Promise<Record<string, number>> {
-    const { groups } = await sluice.cliJson<Usage>("usage", "--by", "model");
-    const served = groups.filter(({ recorded_requests }) => recorded_requests > 0);
-    return Object.fromEntries(served.map(({ model, recorded_requests }) => [model, recorded_requests]));
+    const { data } = await sluice.cliJson<Usage>("usage", "--by", "model");
+    const served = data.filter(({ recorded_requests }) => recorded_requests > 0);
+    return Object.fromEntries(served.map(({ group, recorded_requests }) => [group, recorded_requests]));
   }
 
   test("are asked for like the model, and charged and reported under its own name", async () => {

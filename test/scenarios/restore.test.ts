@@ -73,7 +73,7 @@ test("a restore that meets a database locked by another program waits, and the g
   const other = new Database(join(sluice.folder, "data", "sluice.db"));
   other.run("BEGIN IMMEDIATE");
   const restoring = sluice.cli("restore", copy, "--yes");
-  await sluice.told("but not yet: The database is locked");
+  await sluice.told("cannot be restored yet: The database was locked");
   expect((await sluice.request("/v1/usage", { key: late })).status).toBe(200);
   other.run("ROLLBACK");
   other.close();

@@ -143,7 +143,7 @@ describe("a member learns nothing of what is not theirs", () => {
       for (const id of [own, "the-same-name"]) {
         const detail = await show(`/requests/${id}`);
         expect([id, detail.status]).toEqual([id, 200]);
-        expect(((await detail.json()) as { exchange: ExchangeView }).exchange.id).toBe(own);
+        expect(((await detail.json()) as { request: ExchangeView }).request.id).toBe(own);
       }
       expect((await show(`/requests/${others}`)).status).toBe(404);
       expect((await show(`/requests/${others}?entry=1`)).status).toBe(404);

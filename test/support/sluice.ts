@@ -161,12 +161,12 @@ export class Sluice {
     this.#server = await serve(this.#args, { ...this.#where, env: { ...this.#where.env, ...env } });
   }
 
-  /** Puts a new config in place and sends SIGHUP; waits until the server has said something about it. */
+  /** Puts a new config in place and sends SIGHUP; waits until the server has reported its reload. Other lines may come before that. */
   async reload(config: string): Promise<void> {
     writeFileSync(configFile(this.folder), config);
     const before = this.output.length;
     this.#server.signal("SIGHUP");
-    await waitFor(() => this.output.length > before, "the reload to be logged");
+    await waitFor(() => /configuration/.test(this.output.slice(before)), "the reload to be logged");
   }
 
   /** For `afterAll`, and for `await using`. */

@@ -108,7 +108,7 @@ async function expectOtherSchema({ url }: PostgresDatabase, client: PostgresClie
     expect(refusal).toBeInstanceOf(StoreError);
     expect(refusal).toMatchObject({
       reason: "other_schema",
-      message: expect.stringMatching(/before the first release.*`sluice store copy`.*an empty database/),
+      message: expect.stringMatching(/before the first release.*an empty database.*`sluice store copy`/),
     });
   }
 }

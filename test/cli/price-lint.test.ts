@@ -76,20 +76,20 @@ describe("a price that is off its list price is doubted:", () => {
   });
 
   test("input and output that are swapped", () => {
-    const swapped = "looks as if input and output were swapped: the list price is 5 and 25";
+    const swapped = "input and output look swapped: the list price is 5 and 25";
     expect(doubts({ input: 25, output: 5 })).toEqual([`price ${swapped}`]);
     expect(doubts({ input: 30, output: 6, cached_input: 0.5 })).toEqual([`price ${swapped}`]);
   });
 
   test("any two that are swapped, where nothing else would tell", () => {
     expect(doubts({ input: 0.5, output: 25, cached_input: 5 })).toEqual([
-      "price looks as if cached_input and input were swapped: the list price is 0.5 and 5",
+      "price cached_input and input look swapped: the list price is 0.5 and 5",
     ]);
     expect(doubts({ input: 5, output: 25, cached_input: 6.25, cache_write: 0.5 })).toEqual([
-      "price looks as if cached_input and cache_write were swapped: the list price is 0.5 and 6.25",
+      "price cached_input and cache_write look swapped: the list price is 0.5 and 6.25",
     ]);
     expect(doubts({ input: 5, output: 25, cache_write: 10, cache_write_1h: 6.25 })).toEqual([
-      "price looks as if cache_write and cache_write_1h were swapped: the list price is 6.25 and 10",
+      "price cache_write and cache_write_1h look swapped: the list price is 6.25 and 10",
     ]);
   });
 });
