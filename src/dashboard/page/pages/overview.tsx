@@ -12,7 +12,7 @@ import { PageHead } from "../parts/page-head.tsx";
 import { Segmented } from "../parts/segmented.tsx";
 import { Empty, Shown } from "../parts/states.tsx";
 import { hrefOf, query, setQuery } from "../router.ts";
-import { Attention } from "./alerts.ts";
+import { Attention } from "./alerts.tsx";
 import { InFlight, LatestFailures, Tiles, TopRows } from "./overview-parts.tsx";
 import { Setup } from "./setup.tsx";
 
