@@ -3,7 +3,8 @@ import type { JournalItem } from "../../records.ts";
 
 /**
  * The attempt of a charge whose row already contains all of it except the credential. Undefined if there were other
- * attempts, or it used something else.
+ * attempts, or it used something else. Such an attempt needs no row in `attempt_sums` before the roll-up: without this, a
+ * request by itself writes two more pages and takes 15% more CPU.
  */
 export function rowAttempt({
   charge,
