@@ -1,12 +1,12 @@
 import { nextLoopIteration } from "./next-iteration.ts";
 
-/** The part of a long iteration that callers get, so that a crowd does not wait for many of those. */
-const shareOfLongIteration = 1 / 8;
-
 export interface PacerLimits {
   /** Milliseconds of an iteration that waiting callers share. Without any, one goes on in each iteration. */
   readonly budgetMs?: number;
-  /** This many calls of `take` in an iteration need not wait. */
+  /**
+   * This many calls of `take` in an iteration need not wait, and of those that wait no more go on in one: most of what they do may come
+   * later, and is not measured. After a long iteration it is one for each millisecond, so that a crowd does not wait for many of those.
+   */
   readonly free?: number;
 }
 
@@ -52,18 +52,20 @@ export class LoopPacer {
     for (let startMs = performance.now(); this.#waiting.length > 0; ) {
       await nextLoopIteration();
       const nowMs = performance.now();
-      const endMs = nowMs + this.#budgetAfter(nowMs - startMs);
+      const max = this.#maxAfter(nowMs - startMs);
       startMs = nowMs;
+      let goneOn = 0;
       do {
         this.#waiting.shift()?.();
+        goneOn += 1;
         // What awaits the turn goes on before this does.
         await null;
-      } while (this.#waiting.length > 0 && performance.now() < endMs);
+      } while (this.#waiting.length > 0 && goneOn < max && performance.now() < nowMs + this.#budgetMs);
     }
     this.#isRunning = false;
   }
 
-  #budgetAfter(iterationMs: number): number {
-    return this.#free === 0 ? this.#budgetMs : Math.max(this.#budgetMs, iterationMs * shareOfLongIteration);
+  #maxAfter(iterationMs: number): number {
+    return this.#free === 0 ? Number.POSITIVE_INFINITY : Math.max(this.#free, iterationMs);
   }
 }
