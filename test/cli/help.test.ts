@@ -15,7 +15,7 @@ function commandLines(): string[][] {
   return walk(buildProgram({} as Terminal));
 }
 
-/** `UPDATE_GOLDEN=1 bun test test/cli/help` writes the file anew; read the difference before it is committed. */
+/** `UPDATE_GOLDEN=1 bun test test/cli/help` writes the file again; read the difference before it is committed. */
 test("the help of every command reads as it is written down", async () => {
   const pages: string[] = [];
   for (const words of commandLines()) {
