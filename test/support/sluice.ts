@@ -161,12 +161,13 @@ export class Sluice {
     this.#server = await serve(this.#args, { ...this.#where, env: { ...this.#where.env, ...env } });
   }
 
-  /** Puts a new config in place and sends SIGHUP; waits until the server has reported its reload. Other lines may come before that. */
+  /** Puts a new config in place and sends SIGHUP; waits for the line that is the last of a reload, whether it was taken or rejected. */
   async reload(config: string): Promise<void> {
     writeFileSync(configFile(this.folder), config);
     const before = this.output.length;
     this.#server.signal("SIGHUP");
-    await waitFor(() => /configuration/.test(this.output.slice(before)), "the reload to be logged");
+    const ended = /the (new configuration is|old configuration keeps) running/;
+    await waitFor(() => ended.test(this.output.slice(before)), "the reload to end");
   }
 
   /** For `afterAll`, and for `await using`. */
