@@ -1,7 +1,7 @@
 import { Elysia } from "elysia";
 import { GatewayError } from "../base/errors.ts";
+import { pathOf } from "../base/requests/request-path.ts";
 import { type PageBase, pageResponse } from "../dashboard/serve.ts";
-import { pathOf } from "./path.ts";
 import { plainError } from "./plain.ts";
 
 /** The dashboard's page and files, or the key member's. The page fetches everything it shows from the admin API. */

@@ -1,6 +1,7 @@
 import { Elysia } from "elysia";
 import { newId } from "../../base/id.ts";
 import { once } from "../../base/once.ts";
+import { pathOf } from "../../base/requests/request-path.ts";
 import { renamedAdminPath } from "../../base/text/renamed.ts";
 import { accountRoutes } from "../accounts/routes.ts";
 import { adminTokenRoutes } from "../auth/admin-token-routes.ts";
@@ -71,8 +72,10 @@ export function adminRoutes(withoutOrigin: Omit<AdminDeps, "originOf">): AdminMo
   };
 }
 
-function unknownPath(base: string, { method, url }: Request): AdminError {
-  const path = new URL(url, "http://localhost").pathname;
+function unknownPath(base: string, request: Request): AdminError {
+  const { method } = request;
+  // Not as a URL: with an odd Host it is none.
+  const path = pathOf(request);
   const renamed = renamedAdminPath(path.slice(base.length));
   const message =
     renamed ?? `Unknown path ${method} ${shortened(path)}; ${adminBase}/openapi.json lists them`;

@@ -58,8 +58,11 @@ export class RepeatedText {
     // After a backslash, text may stand where it only seems to be a value.
     if (inData === 0 || data.includes("\\") || data.includes(quoted, inData)) return;
     const probed = objectOf(tryParse(data.slice(0, inData) + probe + data.slice(inData + text.length)));
-    const start = event.indexOf(data) + inData;
-    if (start < inData || probed === null || readText(probed) !== probe) return;
+    const at = event.indexOf(data);
+    // A comment in front of it may have the same text.
+    if (at === -1 || at !== event.lastIndexOf(data)) return;
+    if (probed === null || readText(probed) !== probe) return;
+    const start = at + inData;
     this.#unmatched += 1;
     this.#pattern = { beforeText: event.slice(0, start), ...splitPadding(event.slice(start + text.length)) };
   }

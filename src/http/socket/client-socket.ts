@@ -35,10 +35,12 @@ const pongBytes = 127;
 const quickBytes = 16 * 1024;
 
 /**
- * One read of a connection may bring thousands of frames. A hundred of all sockets are read at once; the others share two
- * milliseconds of each turn of the event loop, one of a socket at a time.
+ * One read of a connection may bring thousands of frames. A hundred short ones of all sockets are read at once; the others share two
+ * milliseconds of each iteration of the event loop, one of a socket at a time. Long ones have two of their own, so that short ones of other
+ * keys do not wait for them.
  */
-const frameTurns = new LoopPacer({ free: 100, budgetMs: 2 });
+const shortFramePacer = new LoopPacer({ free: 100, budgetMs: 2 });
+const longFramePacer = new LoopPacer({ budgetMs: 2 });
 /** A socket with more frames waiting is closed. */
 const maxWaitingFrames = 1000;
 
@@ -115,7 +117,7 @@ export class ClientSocket implements OpenSocket, Carrier {
       this.#gateway.sockets.cutOffCompressed(this.#keyId);
       return;
     }
-    const isQuick = this.#reading === null && frame.length < quickBytes && frameTurns.take();
+    const isQuick = this.#reading === null && frame.length < quickBytes && shortFramePacer.take();
     if (isQuick) this.#take(readFrame(frame));
     else if (this.#waitingFrames < maxWaitingFrames) this.#readLater(frame);
     else this.terminate();
@@ -149,7 +151,8 @@ export class ClientSocket implements OpenSocket, Carrier {
     reservation: BodyReservation,
   ): Promise<void> {
     await before;
-    if (this.#connection !== null) await frameTurns.turn();
+    const pacer = frame.length < quickBytes ? shortFramePacer : longFramePacer;
+    if (this.#connection !== null) await pacer.turn();
     if (this.#connection === null) return;
     const isLarge = typeof frame === "string" && frame.length >= largeBodyBytes;
     const event = isLarge ? await this.#readLarge(frame) : readFrame(frame);

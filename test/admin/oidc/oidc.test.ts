@@ -270,7 +270,7 @@ describe("nobody is signed in by", () => {
 });
 
 test("a Host that makes no valid address is no error of the gateway", async () => {
-  for (const host of ["Host: %", "Host: [", "Host:"]) {
+  for (const host of ["Host: %", "Host: [", "Host:", "Host: abcd:b:c", "Host: a:99999"]) {
     const statusOf = async (path: string) =>
       (await rawExchange(sluice.url, `GET ${path} HTTP/1.1\r\n${host}\r\nConnection: close\r\n\r\n`)).slice(
         9,
@@ -278,6 +278,7 @@ test("a Host that makes no valid address is no error of the gateway", async () =
       );
     expect(await statusOf("/admin/oidc/login?return=/admin")).toBe("302");
     expect(await statusOf("/admin/oidc/callback?code=x&state=y")).toBe("401");
+    expect(await statusOf("/admin/api/v1/nothing")).toBe("404");
   }
 });
 

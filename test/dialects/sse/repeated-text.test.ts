@@ -123,3 +123,11 @@ test("a name that equals the text of an event is not taken for the text of the n
   scanner.pass(Buffer.from(event("abc", "ab") + event("x", "ab") + event("y", "ab")));
   expect(scanner.takeProduced()).toBe("abcabcabc");
 });
+
+test("data that also stands in a comment of its event is not taken for the data", () => {
+  const data = (text: string) => `{"choices":[{"index":0,"delta":{"content":"${text}"}}]}`;
+  const event = (comment: string, text: string) => `: ${data(comment)}\ndata: ${data(text)}\n\n`;
+  const scanner = chat.scanner();
+  scanner.pass(Buffer.from(event("long", "long") + event("x", "long").repeat(3)));
+  expect(scanner.takeProduced()).toBe("long".repeat(4));
+});

@@ -32,6 +32,19 @@ function longAnswer(megabytes: number) {
 /** More than the kernel takes for a client and a provider. */
 const megabytes = 32;
 
+test("a short frame is read at once, however many long ones of other sockets wait", async () => {
+  await using world = await World.start();
+  const caller = await world.creditCaller();
+  const long = JSON.stringify({ type: "unknown", text: "x".repeat(100 * 1024) });
+  const others = Array.from({ length: 16 }, () => connected(world, caller));
+  for (const { socket } of others) socket.message(null, long);
+  const { socket, sent } = connected(world, await world.creditCaller());
+  socket.message(null, '{"type":"unknown"}');
+  expect(sent).toHaveLength(1);
+  await waitFor(() => others.every((other) => other.sent.length === 1), "the long frames to be answered");
+  for (const each of [...others, { socket }]) each.socket.close();
+}, 30_000);
+
 describe("a client that does not read", () => {
   test("gets everything once it reads again", async () => {
     await using world = await World.start();
