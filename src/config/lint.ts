@@ -1,6 +1,6 @@
 import { type ModelUse, usualUses } from "../base/models/model-uses.ts";
 import { unitNames } from "../base/usage/metered-units.ts";
-import { meteredRoute, meteredRouteNames } from "../dialects/metered/registry.ts";
+import { routesFor } from "../dialects/metered/registry.ts";
 import { isCharged } from "../dialects/metered/route.ts";
 import { vendorOf } from "../vendors/registry.ts";
 import { durationText } from "./duration.ts";
@@ -116,7 +116,7 @@ function pricesOf({ price, deployments = [] }: ModelConfig, path: string): [Pric
 
 /** Requests for these are rejected: they would be free by mistake. */
 function unpriced(price: PriceConfig, uses: readonly ModelUse[]): string[] {
-  const lacking = routesOf(uses).filter(
+  const lacking = routesFor(uses).filter(
     (route) => isCharged(route) && !route.prices.some((name) => name in price),
   );
   const warning = lacking.map(
@@ -130,12 +130,8 @@ const countedNames = ["input", "output", ...extraTokens] as const;
 /** Generation is charged by all kinds of tokens. Importers write prices of 0 where there is none. */
 function unused(price: PriceConfig, uses: readonly ModelUse[]): string[] {
   const counted = new Set(
-    routesOf(uses).flatMap(({ prices, sidePrices = [] }) => [...prices, ...sidePrices]),
+    routesFor(uses).flatMap(({ prices, sidePrices = [] }) => [...prices, ...sidePrices]),
   );
   const names = uses.includes("generation") ? unitNames : [...unitNames, ...countedNames];
   return names.filter((name) => (price[name] ?? 0) !== 0 && !counted.has(name));
-}
-
-function routesOf(uses: readonly ModelUse[]) {
-  return meteredRouteNames.map(meteredRoute).filter(({ use }) => uses.includes(use));
 }

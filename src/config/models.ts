@@ -5,7 +5,7 @@ import { picoUsdPerToken } from "../base/money/money.ts";
 import { mapPrice, type TokenPrice, type TokenRates } from "../base/money/token-price.ts";
 import { hostedToolNames } from "../base/usage/hosted-tools.ts";
 import { meteredUnits, type UnitName, unitNames } from "../base/usage/metered-units.ts";
-import { meteredRoute, meteredRouteNames } from "../dialects/metered/registry.ts";
+import { routesFor } from "../dialects/metered/registry.ts";
 import { isCharged } from "../dialects/metered/route.ts";
 import { formatFor } from "../vendors/metered-format.ts";
 import type { ProviderSettings } from "../vendors/provider.ts";
@@ -68,7 +68,7 @@ interface ModelContext {
 
 /** Whether no request of this use costs anything, so that its models need no price. */
 export function isFreeUse(use: ModelUse): boolean {
-  const serving = meteredRouteNames.map(meteredRoute).filter((route) => route.use === use);
+  const serving = routesFor([use]);
   return serving.length > 0 && !serving.some(isCharged);
 }
 
@@ -90,7 +90,7 @@ function lacksSearchPrice({ deployments, allow, serves }: ModelSettings, { usabl
 /** What a model is said to serve though its provider has no such requests: all of them would be rejected. */
 function unservedUses({ serves, deployments }: ModelSettings, { usable }: Providers): string[] {
   return serves.flatMap((use) => {
-    const routes = meteredRouteNames.map(meteredRoute).filter((route) => route.use === use);
+    const routes = routesFor([use]);
     if (routes.length === 0) return [];
     return deployments.flatMap((deployment) => {
       const settings = usable.get(deployment.provider);

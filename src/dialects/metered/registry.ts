@@ -1,3 +1,4 @@
+import type { ModelUse } from "../../base/models/model-uses.ts";
 import { completions, fimCompletions } from "./completions/index.ts";
 import { embeddings } from "./embeddings/index.ts";
 import { imageEdits, imageGenerations } from "./images/index.ts";
@@ -28,4 +29,9 @@ export const meteredRouteNames = Object.keys(routes) as readonly MeteredRouteNam
 
 export function meteredRoute(name: MeteredRouteName): MeteredRoute {
   return routes[name];
+}
+
+/** The routes that a model with these uses serves. Generation has none of them. */
+export function routesFor(uses: readonly ModelUse[]): readonly MeteredRoute[] {
+  return meteredRouteNames.map(meteredRoute).filter(({ use }) => uses.includes(use));
 }
