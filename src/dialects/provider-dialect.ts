@@ -180,7 +180,7 @@ export interface StreamReader {
   readonly figures?: StreamFigures;
 }
 
-/** UsageTotals that frames report beside their text, each replacing those before. */
+/** Figures that frames report with their text, each replacing the ones before. */
 export interface StreamFigures extends FigureProbe {
   /** The figures of a frame that was not pushed; emits what they mean. */
   record(figures: JsonObject): void;

@@ -36,7 +36,7 @@ export interface Claims {
   keptBytes(keyId: string): number;
 
   /**
-   * The request is over: a retry replays its response if it was stored, and runs again otherwise. RequestOutcome a claim
+   * The request is over: a retry replays its response if it was stored, and runs again otherwise. Ending a claim
    * twice must not end a later claim with the same name. Returns a promise if other gateways have to learn of it; it
    * never rejects.
    */

@@ -5,7 +5,7 @@ import { iso } from "../moments.ts";
 import type { TailView } from "../requests/schema.ts";
 
 const remembered = 50;
-/** Records are written before a request's whole duration is known, so that of the last requests is kept here. */
+/** Records are written before a request's whole duration is known, so the durations of this many requests are kept here. */
 const maxTimed = 1_000;
 
 type Listener = (line: TailView) => void;

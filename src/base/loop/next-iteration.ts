@@ -1,4 +1,4 @@
-/** Resolves once everything that is ready in this turn of the event loop has run. */
+/** Resolves once everything that is ready in this iteration of the event loop has run. */
 export function nextLoopIteration(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

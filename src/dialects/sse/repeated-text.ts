@@ -72,7 +72,7 @@ export class RepeatedText {
   }
 }
 
-/** The index of the quote that ends a text in which nothing is escaped; -1 if there is none such. */
+/** The index of the quote that ends a text in which nothing is escaped; -1 if there is none. */
 function plainEnd(events: string, start: number): number {
   for (let at = start; at < events.length; at += 1) {
     const char = events.charCodeAt(at);

@@ -50,7 +50,7 @@ export abstract class StreamScanner implements ReportedSoFar {
   readonly #produced = new ProducedText();
   readonly #repeated = new RepeatedText();
   #hasEndedText = false;
-  /** UsageTotals have come that include the output up to them. */
+  /** Figures have come that include the output up to them. */
   #hasFigures = false;
   /** The event that is being read has brought them. */
   #areFiguresNew = false;
@@ -113,7 +113,7 @@ export abstract class StreamScanner implements ReportedSoFar {
   }
 
   /**
-   * The provider's usage for the whole answer; null before it has reported that. UsageTotals of a stream that goes on are about
+   * The provider's usage for the whole answer; null before it has reported that. Figures of a stream that goes on are about
    * a part of it, and those of one that has gone on since are doubtful.
    */
   get usage(): ReportedUsage | null {

@@ -20,7 +20,7 @@ export interface FrameProbe {
   readonly figures: FigureProbe | undefined;
 }
 
-/** UsageTotals that every frame reports anew, such as the usage so far. */
+/** Figures that every frame reports again, such as the usage so far. */
 export interface FigureProbe {
   /** Matches `"name": 123`, with the name as its group; global. */
   readonly pattern: RegExp;

@@ -140,7 +140,7 @@ function inputOf(reported: ReportedUsage): Partial<ReportedUsage> {
   };
 }
 
-/** UsageTotals that are reported piece by piece: later ones replace earlier ones, but for missing ones and nulls. False for none. */
+/** Figures that are reported piece by piece: later ones replace earlier ones, but for missing ones and nulls. False for none. */
 export function mergeFigures(merged: JsonObject, later: Json | undefined): boolean {
   if (!isObject(later)) return false;
   for (const name in later) if (later[name] !== null) merged[name] = later[name];

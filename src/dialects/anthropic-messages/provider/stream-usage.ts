@@ -27,7 +27,7 @@ export class StreamUsage {
     return this.#read();
   }
 
-  /** UsageTotals beside an error complete those before it, unless they are zeros that a server has filled in. */
+  /** Figures reported with an error complete the earlier ones, unless they are zeros that a server has filled in. */
   failure(event: JsonObject): GatewayError {
     const hasFigures = hasTokens(readUsage(event["usage"])) && this.update(event["usage"]) !== null;
     return reportedFailure(hasFigures ? { ...event, usage: this.figures } : event, figures);

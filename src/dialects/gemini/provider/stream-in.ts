@@ -77,7 +77,7 @@ export class GeminiStreamReader implements StreamReader {
     this.ended = true;
   }
 
-  /** UsageTotals beside the error complete those before it. */
+  /** Figures reported with the error complete the earlier ones. */
   #fail(answer: JsonObject): never {
     mergeUsage(this.#usage, answer);
     throw reportedFailure(

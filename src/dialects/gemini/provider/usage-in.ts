@@ -5,7 +5,7 @@ import { firstObjectOf, listOf, objectOf, stringOf } from "../../json/json-field
 import { serviceTier } from "../../usage/extra-usage.ts";
 import { type AnswerFigures, inclusiveUsage, isTokenCount, mergeFigures } from "../../usage/usage-figures.ts";
 
-/** Thoughts are billed as output and counted apart. UsageTotals of 0 are left out. */
+/** Thoughts are billed as output and counted apart. Figures of 0 are dropped. */
 export function readUsage(usage: Json | undefined): ReportedUsage | null {
   if (!isObject(usage)) return null;
   return inclusiveUsage(

@@ -82,7 +82,7 @@ function cacheIsApart(usage: ChatUsage, cached: Json | undefined): boolean {
   return sources !== undefined && isTokenCount(input) && isTokenCount(cached) && cached > input;
 }
 
-/** UsageTotals that choices have of their own (Moonshot), by the choice's index, or its place. */
+/** Figures that choices have of their own (Moonshot), by the choice's index, or its place. */
 export type ChoiceFigures = Map<Json | undefined, ReportedUsage>;
 
 /**

@@ -12,7 +12,7 @@ import { countItem, figures, readExtras, readUsage } from "./usage-in.ts";
 
 /** Responses streams end with one of three events that contain the whole response, usage included. */
 export class ResponsesScanner extends StreamScanner {
-  /** UsageTotals come with the end alone. */
+  /** Figures come with the end alone. */
   protected readonly hasFinished = true;
   readonly #calls = new CallCounter();
   #final: ReportedExtras | null = null;
