@@ -1,4 +1,4 @@
-import { closeSync, fdatasync, fdatasyncSync, fstatSync, openSync, statSync } from "node:fs";
+import { closeSync, fdatasync, fdatasyncSync, openSync } from "node:fs";
 
 /** The event loop waits for the disk only after this many quick syncs in a row, so that a slow disk blocks it once. */
 const quickMs = 1;
@@ -15,8 +15,11 @@ export class LogSync {
   readonly #file: string;
   readonly #onFailure: () => void;
   readonly #now: () => number;
-  /** Usually one. SQLite keeps using the file it opened, even if another one now has its name. */
-  readonly #opened: OpenedLog[] = [];
+  /**
+   * The log that SQLite has open. While it does, no other process can be the last to close the database, which would remove the
+   * log; and if somebody replaces the file by hand, SQLite goes on with the one it opened, as this does (see `open-files.ts`).
+   */
+  #descriptor: number | null = null;
   #running: Promise<void> | null = null;
   /** Starts when the running one has ended. */
   #next: Promise<void> | null = null;
@@ -64,7 +67,7 @@ export class LogSync {
     this.check();
     const startedMs = this.#now();
     try {
-      for (const { descriptor } of this.#current()) fdatasyncSync(descriptor);
+      fdatasyncSync(this.#open());
     } catch (error) {
       throw this.fail(error);
     }
@@ -83,7 +86,8 @@ export class LogSync {
   async close(): Promise<void> {
     await this.#next?.catch(() => {});
     await this.#running?.catch(() => {});
-    for (const { descriptor } of this.#opened.splice(0)) closeSync(descriptor);
+    if (this.#descriptor !== null) closeSync(this.#descriptor);
+    this.#descriptor = null;
   }
 
   #note(startedMs: number): void {
@@ -98,51 +102,19 @@ export class LogSync {
     const end = (error: unknown) => {
       this.#running = null;
       this.#note(startedMs);
-      if (error === null) resolve();
+      if (error == null) resolve();
       else reject(this.fail(error));
     };
     try {
-      syncEach(this.#current(), 0, end);
+      fdatasync(this.#open(), end);
     } catch (error) {
       end(error);
     }
     return promise;
   }
 
-  /** The files to sync. A file that has replaced the log is added: whichever file SQLite writes to, it is synced. */
-  #current(): readonly OpenedLog[] {
-    const found = statSync(this.#file, { throwIfNoEntry: false });
-    const newest = this.#opened.at(-1);
-    const isKnown = newest !== undefined && (found === undefined || isSame(found, newest));
-    if (!isKnown) this.#opened.push(openLog(this.#file));
-    return this.#opened;
+  #open(): number {
+    this.#descriptor ??= openSync(this.#file, "r+");
+    return this.#descriptor;
   }
-}
-
-interface OpenedLog {
-  readonly descriptor: number;
-  readonly dev: number;
-  readonly ino: number;
-}
-
-function openLog(file: string): OpenedLog {
-  const descriptor = openSync(file, "r+");
-  const { dev, ino } = fstatSync(descriptor);
-  return { descriptor, dev, ino };
-}
-
-function isSame(found: Pick<OpenedLog, "dev" | "ino">, opened: OpenedLog): boolean {
-  return found.ino === opened.ino && found.dev === opened.dev;
-}
-
-function syncEach(logs: readonly OpenedLog[], index: number, end: (error: unknown) => void): void {
-  const log = logs[index];
-  if (log === undefined) {
-    end(null);
-    return;
-  }
-  fdatasync(log.descriptor, (error) => {
-    if (error) end(error);
-    else syncEach(logs, index + 1, end);
-  });
 }
