@@ -47,7 +47,7 @@ export class EventWalk implements EventText {
   /** Begins a walk. One object serves all reads of a stream, so that an event allocates little more than what it says. */
   over(events: Uint8Array): this {
     const text = wholeDecoder.decode(events);
-    const isUnusual = text.includes("\r") || (text.length < events.length && unusual.test(text));
+    const isUnusual = events.includes(cr) || (text.length < events.length && unusual.test(text));
     this.#events = events;
     this.#text = isUnusual ? null : text;
     this.#start = this.#end = 0;
@@ -69,8 +69,8 @@ export class EventWalk implements EventText {
     return false;
   }
 
-  /** Moves to the next event if it is a repeated one; its text is in `repeated` then. */
-  nextRepeated(repeated: RepeatedText): boolean {
+  /** Moves behind all repeated events that come next; their text is in `repeated` then. False if there are none. */
+  skipRepeated(repeated: RepeatedText): boolean {
     if (this.#text === null) return false;
     const end = repeated.match(this.#text, this.#end);
     if (end === -1) return false;

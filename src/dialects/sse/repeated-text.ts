@@ -13,8 +13,12 @@ export interface EventText {
 /** An event around its text, and around its padding if it has one. */
 interface TextPattern {
   readonly beforeText: string;
-  readonly afterText: string;
-  readonly afterPadding: string | null;
+  /** From the text to the padding; null without one. */
+  readonly beforePadding: string | null;
+  /** From the text, or from the padding, to the end. */
+  readonly closing: string;
+  /** From there to the text of an event like it that follows, so that one comparison serves both. */
+  readonly closingToNext: string;
 }
 
 const probe = "a text that no event has";
@@ -31,23 +35,31 @@ const firstPrintable = 32;
  * be parsed: 1.6 → 0.4 µs an event of chat or messages.
  */
 export class RepeatedText {
-  /** The text of the event that was matched last. */
+  /** The text of all events that were matched last. */
   text = "";
   #pattern: TextPattern | null = null;
   #unmatched = 0;
 
-  /** Matches the event at this index, and returns the index after it; -1 if it has to be parsed. */
+  /** Matches as many events as it can from this index on, and returns the index after them; -1 if the first has to be parsed. */
   match(events: string, at: number): number {
     const pattern = this.#pattern;
     if (pattern === null || !events.startsWith(pattern.beforeText, at)) return -1;
-    const start = at + pattern.beforeText.length;
-    const end = plainEnd(events, start);
-    if (end <= start || !events.startsWith(pattern.afterText, end)) return -1;
-    const next = endOfPadding(events, end + pattern.afterText.length, pattern.afterPadding);
-    if (next === -1) return -1;
-    this.text = events.slice(start, end);
+    let text = "";
+    let matchedTo = -1;
+    for (let start = at + pattern.beforeText.length, goesOn = true; goesOn; ) {
+      const end = plainEnd(events, start);
+      const closing = end > start ? closingStart(events, end, pattern.beforePadding) : -1;
+      if (closing === -1) break;
+      goesOn = events.startsWith(pattern.closingToNext, closing);
+      if (!goesOn && !events.startsWith(pattern.closing, closing)) break;
+      text += events.slice(start, end);
+      matchedTo = closing + pattern.closing.length;
+      start = closing + pattern.closingToNext.length;
+    }
+    if (matchedTo === -1) return -1;
+    this.text = text;
     this.#unmatched = 0;
-    return next;
+    return matchedTo;
   }
 
   /** Takes an event with this text as the pattern for those that follow. `readText` reads the text of an event like it. */
@@ -64,7 +76,7 @@ export class RepeatedText {
     if (probed === null || readText(probed) !== probe) return;
     const start = at + inData;
     this.#unmatched += 1;
-    this.#pattern = { beforeText: event.slice(0, start), ...splitPadding(event.slice(start + text.length)) };
+    this.#pattern = patternOf(event.slice(0, start), event.slice(start + text.length));
   }
 
   forget(): void {
@@ -82,18 +94,16 @@ function plainEnd(events: string, start: number): number {
   return -1;
 }
 
-function splitPadding(afterText: string): Pick<TextPattern, "afterText" | "afterPadding"> {
+function patternOf(beforeText: string, afterText: string): TextPattern {
   const name = afterText.indexOf(paddingName);
-  const start = name + paddingName.length;
-  if (name === -1) return { afterText, afterPadding: null };
-  return {
-    afterText: afterText.slice(0, start),
-    afterPadding: afterText.slice(plainEnd(afterText, start)),
-  };
+  const padding = name + paddingName.length;
+  const beforePadding = name === -1 ? null : afterText.slice(0, padding);
+  const closing = name === -1 ? afterText : afterText.slice(plainEnd(afterText, padding));
+  return { beforeText, beforePadding, closing, closingToNext: closing + beforeText };
 }
 
-function endOfPadding(events: string, at: number, afterPadding: string | null): number {
-  if (afterPadding === null) return at;
-  const end = plainEnd(events, at);
-  return end !== -1 && events.startsWith(afterPadding, end) ? end + afterPadding.length : -1;
+/** Where the closing has to be, for a text that ends at this index; -1 if it has no padding where it should. */
+function closingStart(events: string, textEnd: number, beforePadding: string | null): number {
+  if (beforePadding === null) return textEnd;
+  return events.startsWith(beforePadding, textEnd) ? plainEnd(events, textEnd + beforePadding.length) : -1;
 }

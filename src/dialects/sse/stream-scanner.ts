@@ -89,11 +89,10 @@ export abstract class StreamScanner implements ReportedSoFar {
 
   /** Reads all events that only repeat the last one with another text. */
   #readRepeated(): void {
-    while (this.#walk.nextRepeated(this.#repeated)) {
-      this.#produced.add(this.#repeated.text);
-      this.#hasEndedText = false;
-      this.#areFiguresOutdated = true;
-    }
+    if (!this.#walk.skipRepeated(this.#repeated)) return;
+    this.#produced.add(this.#repeated.text);
+    this.#hasEndedText = false;
+    this.#areFiguresOutdated = true;
   }
 
   /** Reads an event. `json` is null if its data is no JSON object, and undefined if that is too large to be read. */
