@@ -43,7 +43,7 @@ export interface AdminDeps {
   flushRequestLog(): Promise<void>;
   oldestExchanges(limit: number): readonly InFlightView[];
   isDraining(): boolean;
-  /** Why no new work is taken; null while it is. */
+  /** Why the gateway rejects requests; null while it accepts them. */
   trouble(): Trouble | null;
   /** Counters of what writes the charges. */
   journalStats(): Readonly<StoreStats>;

@@ -6,7 +6,7 @@ export interface Alert {
   readonly part?: string;
   /** The threshold that was reached, in percent: 80, 95 or 100. Null where there are none. */
   readonly level: number | null;
-  /** Null if nobody knows. */
+  /** Null if unknown. */
   readonly sinceMs: number | null;
   /** One sentence. Nothing secret, and nothing that a client has sent. */
   readonly text: string;

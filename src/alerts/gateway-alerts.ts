@@ -10,7 +10,7 @@ import { type Alert, plain } from "./alert.ts";
 export interface GatewayState {
   settings(): Settings;
   deploymentHealth(): readonly DeploymentHealth[];
-  /** Why no new work is taken; null while it is. */
+  /** Why the gateway rejects requests; null while it accepts them. */
   trouble(): Trouble | null;
   /** How many requests were not recorded since the start, if some were just now; else null. */
   droppedContent?(): number | null;

@@ -10,8 +10,8 @@ export type Hook = NonNullable<Settings["alerts"]>;
 const timeoutMs = 10_000;
 
 /**
- * Posts a body to the operator's hook. Returns null once it was accepted, else why not, in words that do not have the
- * hook's address: who knows it may post there.
+ * Posts a body to the operator's webhook. Returns null if it was accepted, else the reason as text. The text never contains
+ * the webhook's address, which works as a secret: knowing it is enough to post there.
  */
 export async function postToHook(
   { url, secret }: Hook,

@@ -39,9 +39,9 @@ interface UnkeptPost {
 }
 
 /**
- * Looks for what needs attention, and tells the operator's hook. All of it runs beside the requests. Alerts are written to
- * the store before they are sent and deleted afterwards, so a crash in between sends one again rather than not at all.
- * That the store is away cannot be written there: the gateway that sent alerts last sends this one from its memory.
+ * Checks for alerts in the background and posts them to the operator's webhook. An alert is written to the store before it
+ * is sent and deleted afterwards, so a crash in between sends it twice rather than never. `store_unavailable` cannot be
+ * written to the store: the gateway that sent alerts last sends this one from memory.
  */
 export class AttentionMonitor {
   readonly #options: MonitorOptions;
@@ -213,7 +213,7 @@ export class AttentionMonitor {
   }
 }
 
-/** It is told from memory, whether or not it could be kept. */
+/** `store_unavailable` is always sent from memory, even if it could be stored. */
 function withoutAway(alerts: readonly Alert[]): Alert[] {
   return alerts.filter(({ kind }) => kind !== "store_unavailable");
 }

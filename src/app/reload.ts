@@ -41,7 +41,7 @@ export async function reloadGateway(
   return reloaded;
 }
 
-/** So that whoever reads two charges at different rates finds out since when, and from which machine's file. */
+/** Explains charges at different rates: the record says since when a price applies, and from which machine's file it came. */
 async function recordPriceChanges({ backend, clock, logs }: Services, before: Settings, after: Settings) {
   const shared = {
     atMs: clock.wallMs(),

@@ -22,7 +22,7 @@ import { TokenSources } from "../vendors/credentials/token-sources.ts";
 /** How long the last traces may take at a stop. */
 const lastTracesMs = 2000;
 
-/** The tracing in force, which a reload may replace. A collector that is gone holds up neither a reload nor a stop. */
+/** The running tracing, which a reload can replace. A dead collector delays neither a reload nor a shutdown. */
 class CurrentTracing {
   readonly #onUnsent: (error: unknown) => void;
   #tracing: Tracing | null = null;
@@ -31,7 +31,7 @@ class CurrentTracing {
   /** Spans whose content is being read. */
   readonly #waiting = new Set<Promise<void>>();
 
-  /** `onUnsent` is told why the last traces could not be sent. */
+  /** `onUnsent` gets the error if the last traces could not be sent. */
   constructor(onUnsent: (error: unknown) => void) {
     this.#onUnsent = onUnsent;
   }

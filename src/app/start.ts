@@ -37,7 +37,7 @@ export interface RunningGateway {
    * not be put on disk, in sentences: none when all is well.
    */
   stop(): Promise<readonly string[]>;
-  /** Why new work is refused now; null if it is not. */
+  /** Why the gateway rejects requests now; null while it accepts them. */
   trouble(): Trouble | null;
   /** What would be lost if the process ended now, in sentences. */
   describeLosses(): readonly string[];
@@ -45,7 +45,7 @@ export interface RunningGateway {
 
 export interface GatewayStart {
   readonly settings: Settings;
-  /** Where the settings came from, for whoever wants to reload them; absent if that is nobody's. */
+  /** The file the settings came from, for reloads; absent if they did not come from a file. */
   readonly configOnDisk?: ConfigOnDisk;
 }
 
@@ -97,8 +97,8 @@ async function assemble(
 }
 
 /**
- * Starts what runs regularly beside the requests: changes by other processes, alarms about the store, pruning, what needs
- * attention. Returns what stops it.
+ * Starts the background jobs: changes by other processes, alarms about the store, pruning, alerts. Returns a function that
+ * stops them.
  */
 function startUpkeep(
   { watcher, backend, clock, logs: { log }, idOwners, turns }: Services,

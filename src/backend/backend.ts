@@ -15,14 +15,14 @@ export interface Backend {
   readonly revision: number;
   /** How often to look for changes of other processes. */
   readonly changesEveryMs: number;
-  /** Why no new work may begin; null while it may. */
+  /** Why the gateway must reject requests; null while it accepts them. */
   readonly trouble: Trouble | null;
   /** What the database's clock is ahead of this machine's; 0 while they agree, and without another clock. */
   readonly clockOffsetMs: number;
   readonly stats: Readonly<StoreStats>;
   /** What would be lost if the process ended now, in sentences. */
   describeLosses(): readonly string[];
-  /** Called once, when the gateway is built: other nodes are told what it has in flight, and may force it to end. */
+  /** Called once, when the gateway is built. Shares its requests in flight with other nodes, which can force it to end. */
   attach(gateway: AttachedGateway): void;
   /** Writes everything that waits, then closes. Nothing may be under way any more. */
   close(): Promise<void>;

@@ -3,7 +3,7 @@ import { mapPrice, type TokenPrice } from "../base/money/token-price.ts";
 import { meteredUnits, unitOf } from "../base/usage/metered-units.ts";
 import type { Price } from "../config/settings.ts";
 
-/** A price in the units of the configuration: USD per million tokens, and per thousand calls. Units and tools are beside these. */
+/** A price in the units of the configuration: USD per million tokens, and per thousand calls. Units and tools are in addition. */
 export interface PriceInUsd extends TokenPrice {
   /** They may have a price for each quality and size. */
   readonly images?: number | Readonly<Record<string, number>>;
@@ -57,7 +57,7 @@ const tokenRates: ReadonlySet<string> = new Set([
   ...["input", "output", "cached_input", "cache_write", "cache_write_1h"],
 ]);
 
-/** Everything that has a price beside plain tokens, e.g. `web_search 10` and `tier flex`. */
+/** Everything with a price in addition to plain tokens, e.g. `web_search 10` and `tier flex`. */
 export function describeExtras(price: PriceInUsd): string[] {
   const extras: string[] = [];
   for (const [name, usd] of Object.entries(price)) {

@@ -13,7 +13,7 @@ export interface PricedUsage {
   readonly costNano: number;
 }
 
-/** Another model that ran beside the answer. */
+/** An additional model that ran for the response. */
 export interface OtherRun {
   readonly id: string;
   readonly price: Price | null;

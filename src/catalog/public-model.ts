@@ -3,7 +3,7 @@ import type { ModelSettings } from "../config/settings.ts";
 import { publishedPrice } from "./price.ts";
 import { type PriceInUsd, priceInUsd } from "./price-view.ts";
 
-/** A model as clients see it: the interface's fields, and beside them those that Anthropic's clients read. */
+/** A model as clients see it: the interface's fields, plus the ones that Anthropic's clients read. */
 export interface PublicModel {
   readonly id: string;
   /** The model's own id, where `id` is an alias. */

@@ -85,7 +85,7 @@ export function newKeyCommand(name: string, summary: string): SluiceCommand {
   return newDataCommand(name, summary).argument("<key>", "its id, prefix or label");
 }
 
-/** Adds what every list and report has beside `--json`. */
+/** Adds `--csv`, which every list and report has in addition to `--json`. */
 export function withCsv(command: SluiceCommand): SluiceCommand {
   return command.addOption(sharedOption("--csv", "print comma-separated values").conflicts("json"));
 }

@@ -8,8 +8,8 @@ import { servedNames } from "./serve/files-for-commands.ts";
 import type { Terminal } from "./terminal/terminal.ts";
 
 /**
- * The names that a key on this data may be given: those the gateway last served, and those of the configuration
- * found here. Null if neither is known, e.g. for a folder that was never served and has its configuration elsewhere.
+ * The model and provider names that a key in this data folder can be limited to: the names the gateway last served, and the
+ * names in the configuration found here. Null if neither is known, e.g. a folder never served, with its configuration elsewhere.
  */
 export function knownNames(options: DataOptions, dir: string, terminal: Terminal): KnownNames | null {
   const served = servedNames(dir);

@@ -134,7 +134,7 @@ function systemUser(): string {
     const { username } = userInfo();
     if (username !== "" && username !== "unknown") return username;
   } catch {
-    // No such user on this machine; its number is shown instead.
+    // The user does not exist on this machine; its number is shown instead.
   }
   const uid = process.getuid?.();
   return (uid !== undefined && nameInPasswd(uid)) || `user ${uid ?? "unknown"}`;

@@ -80,7 +80,7 @@ function doubtRates(
   });
 }
 
-/** Rates that stand beside each other, the one that costs less first. */
+/** Pairs of rates that are easily swapped, the lower one first. */
 const swappable = [
   ["input", "output"],
   ["cached_input", "input"],

@@ -115,7 +115,7 @@ function rejectUnknown(names: readonly string[], program: Command): void {
 const ownStyle = /(\u001b\[(?:1|2|22|31|32|33|36|39)m)/;
 const layout = /([\n\t])/;
 
-/** A terminal that obeys nothing but our own styles and line breaks, whoever wrote the text. */
+/** A terminal that accepts only our own styles and line breaks. Control characters in the text are neutralized. */
 function guarded(terminal: Terminal): Terminal {
   return {
     ...terminal,

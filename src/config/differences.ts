@@ -33,7 +33,7 @@ function compare(path: readonly string[], before?: Json, after?: Json): ConfigDi
   return namesOf(one, other).flatMap((name) => compare([...path, name], one[name], other[name]));
 }
 
-/** Models are told apart by their ids, and other tables in a list by their place. Null for a plain value. */
+/** Models are identified by id, other tables in a list by position. Null for a plain value. */
 function fieldsOf(value: Json | undefined, path: readonly string[]): JsonObject | null {
   if (isObject(value)) return tableOf(value);
   if (!Array.isArray(value) || !value.every(isObject)) return null;

@@ -43,8 +43,8 @@ function placesOf(model: ModelConfig, path: string) {
 }
 
 /**
- * A call ends at the smaller of two limits: its provider's `timeouts.total` and the request's timeout. Warns of each pair of
- * which one has no effect, once, however many models share it. A smaller `total` beside the default limit is intended.
+ * A call ends at the smaller of two limits: its provider's `timeouts.total` and the request timeout. Warns once about each
+ * pair in which one has no effect, however many models share it. A `total` below the default request timeout is not warned about.
  */
 export function lintLimits(config: ConfigFile, models: readonly ModelSettings[], places: Places): string[] {
   const written = new Map((config.models ?? []).map((model) => [model.id, model]));

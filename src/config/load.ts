@@ -60,8 +60,8 @@ export function* loadingSettings(options: LoadOptions): Stepwise<LoadedSettings>
 }
 
 /**
- * Every problem at once: what the schema rejects, and what the cross-checks find in the parts that it accepts. The settings, and
- * their warnings, are those of these parts. Throws only if the file cannot be read or is no TOML.
+ * Reports every problem at once: what the schema rejects, and what the cross-checks find in the parts that it accepts. The
+ * settings and their warnings cover only the accepted parts. Throws only if the file cannot be read or is not TOML.
  */
 export function examineSettings(options: LoadOptions): ExaminedSettings {
   return atOnce(examiningSettings(options));

@@ -35,8 +35,8 @@ function pointedTo(cwd: string): string | null {
 }
 
 /**
- * Null if there is no such file. Throws if the file belongs to neither this user nor root: otherwise another user could plant
- * one, and choose the data that a command works on.
+ * Null if the file does not exist. Throws if the file belongs to neither this user nor root: otherwise another user could
+ * plant one and choose the data that a command works on.
  */
 function readOwn(file: string): string | null {
   let descriptor: number;

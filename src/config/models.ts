@@ -87,7 +87,7 @@ function lacksSearchPrice({ deployments, allow, serves }: ModelSettings, { usabl
   });
 }
 
-/** What a model is said to serve though its provider has no such requests: all of them would be rejected. */
+/** What a model is configured to serve although its provider has no route for it: every request would be rejected. */
 function unservedUses({ serves, deployments }: ModelSettings, { usable }: Providers): string[] {
   return serves.flatMap((use) => {
     const routes = routesFor([use]);

@@ -16,6 +16,6 @@ export interface CheckedConfig {
 /** The file that a running gateway has its configuration from. */
 export interface ConfigOnDisk {
   check(): Promise<CheckedConfig>;
-  /** Puts it in force, and returns what was not applied, in sentences. Throws a ConfigError if the old one stays in force. */
+  /** Applies the file, and returns what was not applied, as sentences. Throws a ConfigError if the old configuration keeps running. */
   reload(): Promise<readonly string[]>;
 }

@@ -97,7 +97,7 @@ function linesOf(text: string): ReadonlyMap<string, number> {
   return found;
 }
 
-/** The table's path after those of the tables around it. `[models.price]` belongs to the last of the `[[models]]`. */
+/** The paths of the enclosing tables, then the table's own. `[models.price]` belongs to the last of the `[[models]]`. */
 function tablePaths(names: readonly string[], isElement: boolean, counts: Map<string, number>): string[] {
   const paths: string[] = [];
   let path = "";

@@ -178,7 +178,7 @@ function operationWarning(path: string): string | null {
 
 /** Each timeout with its name in the program. Without a default it is 0: only the request's own timeout applies. */
 const timeouts = Object.entries(timeoutsSchema.properties).map(([option, schema]) => ({
-  // The casts hold because the timeouts are those of the schema.
+  // The casts hold because the timeouts come from the schema.
   option: option as keyof TimeoutsConfig,
   name: settingName(option, schema) as keyof Timeouts,
   usualMs: milliseconds(schema.default ?? 0),

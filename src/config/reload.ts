@@ -20,7 +20,7 @@ export function takesRestart([section = "", name]: readonly string[]): boolean {
 }
 
 export interface ReloadedSettings {
-  /** The settings in force: the new ones, with the old values of what needs a restart. */
+  /** The running settings: the new ones, with the old values of what needs a restart. */
   readonly settings: Settings;
   /** Changes in the file that were not applied, each with the reason. */
   readonly notInForce: readonly string[];

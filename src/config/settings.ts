@@ -93,8 +93,8 @@ export interface ServerSettings extends SectionSettings<"server"> {
 /** Requests for an extra without a price here are rejected. */
 export interface Price extends TokenPrice {
   /**
-   * Whole pico-USD for one of each thing beside plain tokens, by its name in the configuration: tokens of audio and images, units
-   * (by quality and size as `images.high/1024x1024`), and calls of hosted tools.
+   * Add-on prices in whole pico-USD each, by name in the configuration: audio and image tokens, units (by quality and size, as
+   * `images.high/1024x1024`), and calls of hosted tools.
    */
   readonly extras?: Readonly<Record<string, number>>;
   /** The names that it has in the configuration, where `input` or `output` is not among them; these are 0 then. */

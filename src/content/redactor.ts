@@ -10,7 +10,7 @@ export class Redactor {
   readonly #forms: readonly string[];
 
   constructor(secrets: readonly string[]) {
-    // The longest first, since one may be part of another.
+    // Longest first: a shorter secret may be part of a longer one.
     this.#secrets = secrets.toSorted((one, other) => other.length - one.length);
     this.#forms = [...new Set([...secrets, ...secrets.map(bytesAsText)])];
   }

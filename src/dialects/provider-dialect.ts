@@ -29,7 +29,7 @@ export interface ProviderDialect extends AnswerFigures {
   readonly takesCacheMarks?: true;
   /** Paths below the base URL, unless the vendor has its own. */
   readonly paths: DialectPaths;
-  /** Absent if the dialect has no such request. */
+  /** Absent if the dialect cannot count tokens. */
   readonly countTokens?: TokenCounting;
   /** The forwarded headers that this dialect defines, and those that it requires. */
   requestHeaders(forwarded: ForwardedHeaders): ForwardedHeaders;
@@ -86,9 +86,9 @@ interface UsageOption {
 
 export interface DialectPaths {
   readonly generate: RequestTarget;
-  /** Null if the dialect has no such request. */
+  /** Null if the dialect cannot count tokens. */
   readonly countTokens: RequestTarget | null;
-  /** To compact a conversation; absent if the dialect has no such request. */
+  /** Compacts a conversation; absent if the dialect cannot. */
   readonly compact?: RequestTarget;
   /** The target of all other requests, which have a method each; absent if the dialect has none. */
   readonly metered?: RequestTarget;
@@ -166,7 +166,7 @@ export interface StreamReader {
   readonly isComplete?: boolean;
   /** The last text is complete, although its block has not ended. */
   readonly hasEndedText?: boolean;
-  /** The length of all reasoning so far that only its provider can read. Absent if the dialect has no such. */
+  /** The length of all encrypted reasoning so far. Absent if the dialect has none. */
   readonly sealedChars?: number;
   /**
    * The text of a frame that emitted one delta and nothing else, if the same frame with another text would again emit
@@ -174,9 +174,9 @@ export interface StreamReader {
    * more than their text, as numbered ones do.
    */
   plainText?(data: JsonObject): string | null;
-  /** Reported beside the service tier. Clients of other dialects are not shown them, but pay for them. */
+  /** Tiers reported in addition to the service tier. Clients of other dialects do not see them, but pay for them. */
   readonly otherTiers?: Tiers;
-  /** Absent if frames report no figures beside their text. */
+  /** Absent if frames with text report no usage. */
   readonly figures?: StreamFigures;
 }
 

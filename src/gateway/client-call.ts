@@ -30,7 +30,7 @@ export interface Operation extends ClientRoute {
   readonly tracedAs: string | null;
   /** The errors that the interface lists for it. */
   readonly codes: readonly ErrorCode[];
-  /** The headers of its answers, beside those of all answers. */
+  /** Response headers of this operation, in addition to the common ones. */
   readonly headers: readonly string[];
   readonly description: ClientOperation;
   /** It is asked for by the handshake of a WebSocket alone. */

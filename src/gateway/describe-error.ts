@@ -44,7 +44,7 @@ export function describeCause(error: unknown): string | null {
   return "code" in cause ? `${cause.name} ${String(cause.code)}` : cause.name;
 }
 
-/** The runtime's own errors, such as that of a body that breaks off, have an empty stack. */
+/** The runtime's own errors, e.g. for an incomplete body, have an empty stack. */
 function stackOf(error: unknown): string {
   return (error instanceof Error && error.stack) || String(error);
 }

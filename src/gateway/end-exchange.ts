@@ -14,8 +14,8 @@ export interface ExchangeEnd {
 }
 
 /**
- * The one place where an exchange ends, whoever ends it: gives back everything that it has taken, tells the observers,
- * and keeps why it did not complete. Only the first call counts.
+ * The only place where an exchange ends, for whatever reason: releases everything it holds, notifies the observers, and
+ * records why it did not complete. Only the first call counts.
  */
 export function endExchange(gateway: Gateway, exchange: Exchange, end: ExchangeEnd): void {
   if (exchange.isEnded) return;

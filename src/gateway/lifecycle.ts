@@ -25,7 +25,7 @@ interface ModelSteps {
 export interface ChargedSteps<Terms, Priced, Plan extends HoldPlan> extends ModelSteps {
   /** Whether the client wants a stream. */
   streams(request: ClientRequest): boolean;
-  /** Throws if there is no such model, or it does not serve the operation. */
+  /** Throws if the model does not exist or does not serve the operation. */
   findModel(call: AdmittedCall, request: ClientRequest): ModelSettings;
   /** Throws if the model cannot do what the request asks for; returns what that means for its price. */
   check(call: AdmittedCall, read: ReadRequest, model: ModelSettings): Terms;

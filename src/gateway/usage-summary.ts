@@ -74,7 +74,7 @@ interface CreditStanding {
   readonly remaining: number;
 }
 
-/** A postpaid account has no balance: its figures are those of the tightest cap; without one, all that was bought is used. */
+/** A postpaid account has no balance, so its numbers come from the tightest cap. Without a cap, everything purchased is used. */
 function creditStanding(summary: AccountSummary): CreditStanding {
   const { exact, posted, held, available } = summary;
   if (!summary.isOpen || summary.mode !== "credit") {

@@ -61,7 +61,7 @@ const maxAgeSeconds = 600;
 
 const headerNames = /^[\w!#$%&'*+.^`|~, -]{1,4000}$/;
 
-/** Response headers that a page may read beside those that are always readable. */
+/** Response headers that a page may read in addition to the ones that are always readable. */
 const exposed = [
   "x-request-id",
   "request-id",

@@ -23,7 +23,7 @@ import { isAt, isOfInterface, isOn, meantPath, origins } from "./routes.ts";
 import { UpgradeCall, webSocketOptions } from "./socket/upgrade.ts";
 import { guardPatterns, hostProblem, targetProblem } from "./target.ts";
 
-/** Routes of another module, such as the admin API. `originOf` returns where a request comes from. */
+/** Routes that another module adds, such as the admin API. `originOf` returns where a request comes from. */
 export type Mounted = (originOf: (request: Request) => RequestOrigin) => AnyElysia;
 
 interface RequestOrigin {
@@ -34,7 +34,7 @@ interface RequestOrigin {
 
 /**
  * Bun would answer a larger body with an empty 413 that has no request id and no envelope. The limit is enforced
- * where bodies are read (gateway/request/read-body.ts); a body that nobody reads is never kept in memory.
+ * where bodies are read (gateway/request/read-body.ts); an unread body is never kept in memory.
  */
 const maxRequestBodySize = Number.MAX_SAFE_INTEGER;
 

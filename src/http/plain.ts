@@ -31,7 +31,7 @@ function uncached(): Record<string, string> {
   return { "x-request-id": newId("req_"), "cache-control": "no-store" };
 }
 
-/** The format of the route at this path. Elsewhere that of the client, if its headers name one, or of a route above. */
+/** The error format of the route at this path. Without a route: the client's, if its headers show one, or the parent route's. */
 export function formatAt(path: string, client?: Headers): ErrorFormat {
   const route = routes.find((it) => isAt(it, path));
   if (route !== undefined) return route.errors;

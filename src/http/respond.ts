@@ -37,7 +37,7 @@ export async function respond(
     const response = errorResponse(exchange, error, hasDisconnected);
     await giveBackClaims(gateway, exchange);
     const status = hasDisconnected ? clientClosedRequest : response.status;
-    // A 4xx is the request's fault, whoever detected it; anything else is the provider's or our own.
+    // A 4xx is the request's fault, whether we or the provider detected it. Anything else is the provider's or our own.
     const outcome = hasDisconnected ? "cancelled" : status < 500 ? "rejected" : "failed";
     endExchange(gateway, exchange, { status, outcome, error });
     return lastIfDraining(gateway, response);

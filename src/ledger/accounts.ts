@@ -9,12 +9,12 @@ export type { Hold, HoldRequest, Settlement } from "./hold.ts";
 export type { AccountSummary } from "./summary.ts";
 
 /**
- * The protocol that keeps money right, whoever keeps the accounts:
+ * The protocol that keeps money right, in every store:
  *
  * 1. An account's `posted` balance changes only by an append-only entry. `available = posted − held`.
- * 2. A hold is decided in one step over every bound that it falls under: the account's balance or budget, and the caps of the
- *    account and of the key that are for its model. Nobody can come between the checks and the reservations. One moment,
- *    which never goes back, decides all its periods; it is charged to these, whenever it ends.
+ * 2. A hold is decided atomically over every limit that applies: the account's balance or budget, and the caps of the account
+ *    and of the key for its model. Nothing can happen between the checks and the reservations. One moment, which never
+ *    goes back, decides all its periods; the hold is charged to these, whenever it ends.
  * 3. A hold ends exactly once: settled or released. A second attempt to end it does nothing.
  * 4. Charges are written in batches: one transaction and one fsync serve every request that is waiting.
  * 5. What a hold has produced so far is journaled in the background; nothing waits for it.

@@ -40,7 +40,7 @@ export interface SharedAccountsOptions {
   readonly progressTickMs?: number;
 }
 
-/** A hold with its account's number, and what the account had left when it was granted. */
+/** A hold with its account's number, and the amount that remained in the account when it was granted. */
 class SharedHold extends Hold {
   readonly accountNo: number;
   readonly remainingThen: number;

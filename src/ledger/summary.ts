@@ -2,9 +2,8 @@ import type { KeyMode } from "../store/store.ts";
 import type { BoundState } from "./bound.ts";
 
 /**
- * A key's current numbers. Balance, purchases and holds are those of its account; today's and lifetime spend, the
- * last cost, requests and tokens are its own. Numbers that the key's mode does not have are 0, or null where null
- * means "no limit".
+ * A key's current numbers. Balance, purchases and holds belong to its account; today's and lifetime spend, the last cost,
+ * requests and tokens to the key itself. Numbers that the key's mode does not have are 0, or null where null means "no limit".
  */
 export interface AccountSummary {
   readonly mode: KeyMode;

@@ -2,7 +2,7 @@ import type { Exposition } from "./exposition.ts";
 
 /** Values that are read when the metrics are scraped. */
 export interface Gauges {
-  /** Whether new work is taken, as `/readyz` says. */
+  /** Whether the gateway accepts requests, same as `/readyz`. */
   readonly ready: boolean;
   readonly inFlight: number;
   readonly requestLogDropped: number;

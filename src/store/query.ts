@@ -14,8 +14,8 @@ export type Parameter =
 export type Query = <Row>(text: string, parameters?: readonly Parameter[]) => Promise<Row[]>;
 
 /**
- * Statements of one transaction. A transaction of SQLite must not be interrupted, because others use the same connection, and one of
- * PostgreSQL has to be waited for. So the work is a generator that yields its statements, and whoever runs it hands back their rows.
+ * The statements of one transaction. A SQLite transaction must not be interrupted, because others use the same connection; a
+ * PostgreSQL transaction has to be awaited. So the work is a generator: it yields statements, and its runner passes back their rows.
  */
 export type Work<Result> = Generator<Statement, Result, unknown[]>;
 
@@ -43,7 +43,7 @@ export interface Queries {
   readonly pace: ReadPace;
 }
 
-/** How much is read by one statement, so that nobody waits for long. */
+/** How much one statement reads, so that other statements do not wait long. */
 export interface ReadPace {
   /** Rows that a search examines. */
   readonly rowsPerPiece: number;

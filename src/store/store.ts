@@ -181,8 +181,8 @@ export interface Store {
 }
 
 /**
- * A store with one gateway at a time, which decides charges in memory and commits its decisions. In a shared
- * database, the database decides, and there is no such journal.
+ * A store used by one gateway at a time, which decides charges in memory and commits its decisions. A shared database
+ * decides charges itself and has no journal.
  */
 export interface JournaledStore extends Store {
   /**

@@ -197,7 +197,7 @@ function notPrepared(candidate: Candidate, state: AttemptState, error: unknown):
   return state.error();
 }
 
-/** The client may have left while its body was read, its input counted or its request translated. */
+/** The client can disconnect while its body is read, its input counted or its request translated. */
 function disconnectedBeforeSending(candidate: Candidate, plan: Plan, state: AttemptState): GatewayError {
   giveUpCandidate(candidate, state);
   state.finalFailure = cancelled(plan.signal);

@@ -25,7 +25,7 @@ export interface UpstreamOptions {
   readonly random?: () => number;
   /** Shared with the upstream of the configuration before, so that its tokens stay in use. */
   readonly tokens?: TokenSources;
-  /** That of the configuration before: what is known of providers that have not changed stays known. */
+  /** The upstream of the previous configuration, so that the state of unchanged providers is kept. */
   readonly before?: Upstream | undefined;
   /** How connections are made; tests pass one that makes none. */
   readonly dial?: Dial;

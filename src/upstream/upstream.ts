@@ -5,7 +5,7 @@ import type { ClientDialectName } from "../dialects/registry.ts";
 import type { PreparedRequest, Provider } from "../vendors/provider.ts";
 import type { Head } from "../wire/transfer.ts";
 
-/** No model writes an answer larger than this. Streams that reach the client as they come have no such limit. */
+/** No model writes a larger response. Streams that are relayed as they arrive are not limited. */
 export const maxWholeBytes = 64 * 1024 * 1024;
 
 /** A deployment of the configuration, with its provider resolved. */

@@ -15,7 +15,7 @@ interface RequestedModel {
   readonly family: string | null;
 }
 
-/** How to call a deployment; null if its vendor has no such route. */
+/** How to call a deployment; null if its vendor does not support the route. */
 export function formatFor(
   route: MeteredRoute,
   { upstreamModel: model, family }: RequestedModel,

@@ -28,7 +28,7 @@ export interface ModelList {
   /** The query of the first page; empty if there is none. */
   readonly query?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Null if it is no such list. */
+  /** Null if the body is not a list of models. */
   read(body: JsonObject): ModelListPage | null;
   /** Where a model is described that the list only names; null if it is nowhere. */
   readonly describe?: ModelDescription;
@@ -36,7 +36,7 @@ export interface ModelList {
 
 /** How to request one model's description from a server. */
 export interface ModelDescription {
-  /** Null if this provider is no such server. */
+  /** Null if this provider's server has no descriptions. */
   url(settings: ProviderSettings): string | null;
   /** The body of a POST. */
   body(model: string): JsonObject;
@@ -66,7 +66,7 @@ function openAiModel(listed: unknown): VendorModel[] {
   ];
 }
 
-/** USD per token, as text. A price of another form, or below zero (a router that chooses), is none. */
+/** USD per token, as text. Null for a price in any other form, or below zero (a router that picks the model). */
 function openRouterPrice(pricing: unknown): VendorModel["price"] {
   if (!isObject(pricing)) return null;
   const usd = (name: string) => {

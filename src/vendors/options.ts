@@ -13,7 +13,7 @@ interface VendorOption {
 /** Becomes part of a host's name, so it must not hold anything else. */
 const hostPart = (description: string) => Type.String({ pattern: "^[a-z0-9-]+$", description });
 
-// The cast holds because the list is that of the type.
+// The cast holds because the list has exactly the members of the type.
 const quirk = Type.Union(quirkNames.map((name) => Type.Literal(name))) as unknown as TUnsafe<Quirk>;
 
 const secret = (description: string) =>

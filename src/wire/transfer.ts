@@ -32,7 +32,7 @@ export interface Transfer {
   cancel(): void;
 }
 
-/** A failure on the wire, with a code like those of the operating system. */
+/** A connection failure, with a code like the operating system's error codes. */
 export class WireError extends Error {
   readonly code: string;
 

@@ -1,8 +1,8 @@
 const shownCharacters = 8;
 
 /**
- * The name in the audit log of whoever used the first token, which several people may share: so they are told apart by their
- * session. The name is a hash of the session's id, stable for the session and useless as a credential.
+ * The audit log's name for a user of the first token. Several people may share that token, so the name identifies the session:
+ * it is a hash of the session's id, stable for the session and useless as a credential.
  */
 export function actorName(session: string | null): string {
   if (session === null) return "token";

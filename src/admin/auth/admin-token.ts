@@ -22,7 +22,7 @@ interface LoadedToken {
   readonly tokenHash: string;
   /** A token that was just generated, to be printed once; null if there was one already. */
   readonly generated: string | null;
-  /** Saves the hash of a generated token, once it is certain to be shown. Returns the hash that is in force then. */
+  /** Saves the hash of a generated token, once the token is certain to be shown. Returns the hash that is then valid. */
   save(): Promise<string>;
 }
 

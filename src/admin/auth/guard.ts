@@ -113,7 +113,10 @@ async function recognize(
     : { kind: "recognized", identity: { kind: "person", issuer: null, ...person } };
 }
 
-/** What an identity may do now. Null for a revoked token, or a provider that is no longer asked; people have the roles of the configuration in force. */
+/**
+ * What an identity may do now. Null for a revoked token, or a person whose identity provider is no longer configured. People
+ * get their role from the running configuration.
+ */
 export async function callerOf(
   guard: Guard,
   identity: Identity,
@@ -177,8 +180,8 @@ async function tokenWhere(
 }
 
 /**
- * The only place where a token admits anybody, by bearer or by sign-in. A right token is always accepted, and the first one also
- * while the database is away. It does not clear the failures of a locked address: they may be those of another client.
+ * The only place where a token is accepted, as a bearer or at sign-in. A correct token is always accepted, the first one even
+ * while the database is unavailable. It does not clear the failures of a locked address: another client may have caused them.
  */
 export async function tryToken(
   guard: Guard,
@@ -246,8 +249,9 @@ function refused(
 const unseen = /^\s|\s$|\p{C}/u;
 
 /**
- * The person whom a trusted proxy has signed in; null if it names nobody. The caller has made sure that the request comes
- * from such a proxy. A header that came twice reaches us as a list, and who sent the first half of that is unknown: a list is nobody.
+ * The person whom a trusted proxy has signed in; null if it names none. The caller has checked that the request comes from such
+ * a proxy. A header that was sent twice arrives as a list. The client may have sent one of the values, so a list counts as
+ * not signed in.
  */
 function proxyUser(request: Request, { userHeader, groupsHeader }: AdminSettings): Person | null {
   if (userHeader === null) return null;

@@ -2,7 +2,7 @@ import type { KeyRecord } from "../../store/store.ts";
 import type { Person } from "./person.ts";
 import type { Role } from "./roles.ts";
 
-/** Who signed in, as a session keeps it. What they may do is decided anew for every call. */
+/** Who signed in, as stored in a session. Permissions are evaluated on every call. */
 export type Identity =
   | { readonly kind: "admin" }
   | { readonly kind: "token"; readonly id: string }

@@ -14,8 +14,8 @@ export interface SignInAttempt {
 export const attemptMinutes = 10;
 
 /**
- * Sealed with a key that every gateway of this configuration can derive, so that any of them can finish what another began and nobody
- * else can begin one.
+ * Encrypts the attempt with a key that every gateway of this configuration can derive: any of them can finish a sign-in that
+ * another one started, and an attempt cannot be forged.
  */
 export function sealAttempt(attempt: SignInAttempt, clientSecret: string): string {
   return sealText(Buffer.from(JSON.stringify(attempt)), sealBy(clientSecret));

@@ -144,7 +144,7 @@ async function userInfo(
   return isObject(told) ? told : {};
 }
 
-/** What verifies an address stands beside that address: of another one it says nothing. */
+/** `email_verified` only counts for the address in the same document. */
 function together(claims: JsonObject, more: JsonObject): JsonObject {
   const email = claims["email"] ?? more["email"];
   const said = [claims, more].find((it) => it["email"] === email && it["email_verified"] !== undefined);
@@ -154,7 +154,7 @@ function together(claims: JsonObject, more: JsonObject): JsonObject {
 /** What cannot be seen in a name would make it look like another's, or compare as that. */
 const unseen = /^\s|\s$|\p{C}/u;
 
-/** An address that nobody has verified may be anybody's. */
+/** Rejects an unverified e-mail address: it may belong to someone else. */
 export function personIn(claims: JsonObject, settings: OidcSettings): Person {
   const user = claims[settings.userClaim];
   if (typeof user !== "string" || user === "" || unseen.test(user)) {

@@ -31,7 +31,7 @@ export class Sessions {
     return id;
   }
 
-  /** Who signed in; null if there is no such session, or it is over. */
+  /** Who signed in; null if the session does not exist or has ended. */
   async find(id: string): Promise<Identity | null> {
     const identity = await this.#records.find(this.#hashOf(id), this.#nowMs());
     // Written by `begin`, of this build or one that understands the same.

@@ -22,7 +22,7 @@ export async function keyFormerlyNamed(store: Store, prefix: string): Promise<Ke
   return store.findKey(latest);
 }
 
-/** The prefixes that came in the place of others, from the newest rotation back to that of the given one. */
+/** Maps old prefixes to the ones that replaced them, from the newest rotation back to the one that replaced `prefix`. */
 async function successorsSince(store: Store, prefix: string): Promise<ReadonlyMap<string, string>> {
   const successors = new Map<string, string>();
   let beforeId: number | undefined;

@@ -8,7 +8,7 @@ import { iso, isoMs } from "../moments.ts";
 import type { WrittenCap } from "./cap-text.ts";
 import type { CapsBody, KeyChangesBody, ShownAttributes } from "./schema.ts";
 
-/** A key's own attributes as the wire has them; those of its account are shown with the account. */
+/** A key's own attributes as the API shows them. Its account's attributes are shown with the account. */
 export function attributeDocument(attributes: KeyAttributes): ShownAttributes {
   const shown = keyAttributeNames.flatMap((name) => {
     const { field, kind, table } = keyAttributes[name];

@@ -14,7 +14,7 @@ export interface OtherNodesOptions {
 }
 
 const defaultEveryMs = 1_000;
-/** More than this per look are not shown one by one: nobody could read them. */
+/** At most this many are shown per look: more would scroll by unread. */
 const maxPerLook = 200;
 /** Remembers what was shown for longer than a look reaches back. */
 const maxRemembered = 20_000;
@@ -53,8 +53,8 @@ export class OtherNodes {
   }
 
   /**
-   * An exchange of this gateway is in the database a moment before it is shown here. So what is new waits for the next
-   * look, and is shown only if nobody has shown it by then.
+   * An exchange of this gateway is in the database a moment before the gateway shows it itself. So a new row waits for the next
+   * look, and is shown only if it has not been shown by then.
    */
   async look(): Promise<void> {
     const { store, feed } = this.#options;

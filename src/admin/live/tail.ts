@@ -26,7 +26,7 @@ export function tailResponse(
         };
         const listener = (line: TailView) => send(`data: ${JSON.stringify(line)}\n\n`);
         const beat = async () => {
-          // While the database that keeps the sessions is away, nobody is sent off.
+          // While the database with the sessions is unavailable, viewers stay connected.
           const mayStay = await isStillAdmitted().catch(() => true);
           if (isOver) return;
           if (mayStay) send(": still here\n\n");

@@ -28,7 +28,7 @@ const maxMessageLength = 200;
 
 /**
  * Sends a small request to every usable provider, or to every deployment of one model, with each key of its pool, all at
- * once. It bypasses keys and ledger: nobody is charged.
+ * once. It bypasses keys and ledger, so it is never charged.
  */
 export async function checkProviders(settings: Settings, model?: ModelSettings): Promise<ModelCheckView[]> {
   const targets = model === undefined ? firstDeployments(settings) : deploymentsOf(model, settings);

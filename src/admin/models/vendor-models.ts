@@ -64,7 +64,7 @@ async function allPages(asking: Asking): Promise<readonly VendorModel[]> {
   return list.describe === undefined ? models : describeAll(models, list.describe, asking);
 }
 
-/** Only what the list lacks, and only as far as the server answers: most servers have no such path. */
+/** Adds what the list lacks. Stops at the first model that the server does not describe: most servers lack the path. */
 async function describeAll(
   models: readonly VendorModel[],
   description: ModelDescription,

@@ -3,7 +3,7 @@ import type { AttemptSums } from "../../store/store.ts";
 
 type Marked = Pick<Settings, "catalogRules" | "models">;
 
-/** The provider bills its own prices, and the ledger has those of its resale. The markup is the one that is configured now. */
+/** The provider bills its own prices; the ledger has resale prices. Removes the markup that is configured now. */
 export function withoutMarkup(
   attempts: readonly AttemptSums[],
   provider: string,

@@ -81,7 +81,7 @@ function keyName({ keys }: AdminDeps, id: string): string {
 
 type Charted = Pick<OverviewView, "points" | "totals" | "before">;
 
-/** The points by the calendar, of which the first and the last may be cut by the range; their sum, and that of the time before. */
+/** Points aligned to the calendar (the range may cut the first and the last), their totals, and the totals of the period before. */
 async function chart({ store }: AdminDeps, query: StepQuery): Promise<Charted> {
   const { sinceMs, untilMs, stepMs } = query;
   const earlier = { ...query, sinceMs: 2 * sinceMs - untilMs, untilMs: sinceMs };

@@ -19,7 +19,7 @@ export interface UsageReportRequest extends ChosenRange {
   readonly limit?: number | undefined;
   /** How many groups the pages before had. */
   readonly skip?: number | undefined;
-  /** Fires when nobody waits for the report any longer. */
+  /** Aborts when the report is no longer needed. */
   readonly signal?: AbortSignal | undefined;
 }
 

@@ -125,8 +125,8 @@ export function adviceFor(
 type DeniedExchange = Pick<ListedExchange, "exchangeId" | "model" | "needed">;
 
 /**
- * What lets a request through that a limit has denied: a command for each limit that leaves too little for it now, since the
- * client is told about one of them only.
+ * How to let a denied request through: one command for each limit that leaves too little for it now. The client's error names
+ * only one of them.
  */
 function limitAdvice(exchange: DeniedExchange, key: KeySummary): string {
   const needed = exchange.needed ?? 1;

@@ -110,7 +110,7 @@ function routesOf(deps: AdminDeps): readonly AdminRoute[] {
   ];
 }
 
-/** Only what reads: with a change, whoever has seen a key could take it over. */
+/** Read-only routes: if a key could change itself, a leaked key could be taken over. */
 function readWithKey(routes: readonly AdminRoute[]): AdminRoute[] {
   return routes.filter(
     (route) => roleFor(route) === "member" && route.method === "GET" && !deviceRoutes.includes(route),

@@ -21,9 +21,9 @@ const openedPlaces = "/proc/self/fd";
 const canOpenPlaces = process.platform === "linux" && existsSync(openedPlaces);
 
 /**
- * Changes the permissions of a file or folder itself. Of a symbolic link it changes nothing, nor of what that points to:
- * a folder may belong to somebody who would have root change any file of the machine. `modeFor` gives the new mode, or
- * null to leave it. Returns whether it was changed.
+ * Changes the permissions of a file or folder. Never follows a symbolic link: in a folder that another user owns, a link
+ * could trick root into changing any file of the machine. `modeFor` returns the new mode, or null to leave it. Returns
+ * whether the mode was changed.
  */
 export function changeMode(path: string, modeFor: (stats: Stats) => number | null): boolean {
   return withPlace(path, (place, stats) => {

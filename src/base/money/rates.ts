@@ -106,7 +106,7 @@ const tokenNames: ReadonlySet<string> = new Set([
   "image_output",
 ]);
 
-/** Whether a thing is counted in tokens. Those of another model than the call's have its id in front: `claude-5/input`. */
+/** Whether a quantity is counted in tokens. If a second model used them, its id is the prefix: `claude-5/input`. */
 export function isToken(name: string): boolean {
   return tokenNames.has(name.slice(name.lastIndexOf("/") + 1));
 }

@@ -35,8 +35,8 @@ export function* sealing(
 }
 
 /**
- * Null if it was sealed with another key, for another place, in another way, or was changed. Part by part, so that others get their
- * turn between those of a large one. That is in memory that all threads see.
+ * Decrypts. Null if the key, the context or the version differs, or the bytes were changed. Yields after each part, so that
+ * large content does not block the event loop. Large content is decrypted into shared memory, which all threads can read.
  */
 export function* unsealing(
   sealed: Uint8Array,

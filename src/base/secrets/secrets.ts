@@ -45,7 +45,7 @@ export function rememberIssuedSecret(secret: string): void {
 export function rememberAccountName(name: string): void {
   if (name.length < shortest || accounts.some((known) => known.name === name)) return;
   const pattern = new RegExp(`(?<![\\w-])${RegExp.escape(name)}(?![\\w-])`, "g");
-  // The longest first, since one may be part of another.
+  // Longest first: a shorter name may be part of a longer one.
   accounts = [...accounts, { name, pattern }].sort((one, other) => other.name.length - one.name.length);
 }
 

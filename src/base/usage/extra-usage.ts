@@ -1,7 +1,7 @@
 import type { Quantities } from "../money/rates.ts";
 import type { ToolCalls } from "./hosted-tools.ts";
 
-/** What a call used beside plain tokens at the list price. */
+/** What a call used in addition to plain tokens at the list price. */
 export interface ExtraUsage {
   /** Service tiers that have a price; none for the provider's usual one. */
   readonly tiers: readonly string[];

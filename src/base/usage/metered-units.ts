@@ -23,7 +23,7 @@ export type UnitName = keyof typeof meteredUnits;
 // The cast holds because the type is computed from the same object.
 export const unitNames = Object.keys(meteredUnits) as readonly UnitName[];
 
-/** What was charged beside tokens and calls of tools. */
+/** What was charged in addition to tokens and tool calls. */
 export interface ChargedUnits {
   readonly kind: string;
   readonly amount: number;

@@ -13,7 +13,7 @@ export interface Usage {
   readonly outputTokens: number;
   /** The part of the output that was reasoning; for display, it is never added again. */
   readonly reasoningTokens: number;
-  /** Runs beside the answer's own, included in the figures above and priced on their own; missing if there are none. */
+  /** Additional model runs, included in the numbers above and priced separately; absent if there are none. */
   readonly rounds?: readonly Round[];
 }
 

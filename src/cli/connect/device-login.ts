@@ -26,7 +26,7 @@ export interface DeviceCode {
   readonly intervalSeconds: number;
 }
 
-/** The endpoints must be the gateway's own: the key must not come by way of another host. */
+/** The endpoints must be on the gateway's own host: the key must not pass through a different one. */
 export async function findEndpoints(url: string): Promise<Endpoints> {
   const { origin } = new URL(url);
   const metadata = await call(`${origin}/.well-known/oauth-authorization-server`);

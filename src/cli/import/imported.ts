@@ -25,7 +25,7 @@ export function stated<Name extends string>(
   return Object.fromEntries(known) as { [Stated in Name]?: number };
 }
 
-/** The rates of tokens; null without those of input and output. */
+/** The token rates; null unless both input and output have one. */
 export function tokenRates(rates: Readonly<Record<RateName, number | null>>): TokenRatesConfig | null {
   const { input, output, ...cache } = rates;
   return input === null || output === null ? null : { input, output, ...stated(cache) };

@@ -270,7 +270,7 @@ export function importLiteLlmConfig(
   }
 }
 
-/** Costs of what other routes than those of generation count. */
+/** Unit costs that do not apply to text generation. */
 const unitCost = /^(?:in|out)put_cost_per_(?:second|character|query|pixel|image|image_token|audio_token)$/;
 
 /** In seconds: what an exchange may take if nothing is said, and what it may take at most. */

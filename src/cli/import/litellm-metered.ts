@@ -61,7 +61,7 @@ function pricesOf(id: string, serves: ModelUse, entry: JsonObject): Readonly<Rec
     case "speech": {
       const characters = perMillion("input_cost_per_character");
       const sound = perMillion("output_cost_per_audio_token");
-      // It is charged by the character or in tokens, and in tokens only where those of the sound have a price.
+      // Speech is charged by the character or by the token; by the token only if audio output has a price.
       return { characters, input: characters || !sound ? null : tokens.input, audio_output: sound };
     }
     default:

@@ -4,7 +4,7 @@ import { statedCapability } from "./imported.ts";
 import { useOfMode } from "./litellm-metered.ts";
 import { useByName } from "./use-by-name.ts";
 
-/** What a model of LiteLLM's serves; null if its mode is that of no route here. */
+/** What a model in LiteLLM's configuration serves; null if Sluice has no route for its mode. */
 export function useOf(upstream: string, info: JsonObject): ModelUse | null {
   const mode = textOf(info["mode"]);
   if (mode !== null) return useOfMode(mode);

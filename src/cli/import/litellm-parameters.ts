@@ -44,7 +44,7 @@ export class LiteLlmParameters {
     return `env:${variable}`;
   }
 
-  /** The names of the parameters that nobody has asked for. */
+  /** The names of the parameters that were not read. */
   unread(): string[] {
     return Object.keys(this.#parameters).filter((name) => !this.#read.has(name));
   }

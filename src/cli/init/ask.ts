@@ -105,7 +105,7 @@ async function text(question: string, byDefault: string, form: RegExp, terminal:
 
 const maxTries = 3;
 
-/** Asks again after a reply that makes no sense, and gives up in the end: the input may be no person. */
+/** Asks again after an invalid reply. Gives up eventually: the input may not come from a person. */
 async function ask(
   question: string,
   form: { test(reply: string): boolean },

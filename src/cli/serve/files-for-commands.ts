@@ -73,12 +73,12 @@ export function servedConfig(dir: string): RunningConfig | null {
   const config = readServed(dir)?.["config"];
   if (!isObject(config) || !isObject(config["written"])) return null;
   const { file, written, prices } = config;
-  // A gateway of an earlier build has left none.
+  // An earlier build wrote no prices.
   const origins = Array.isArray(prices) ? (prices as unknown as RunningConfig["prices"]) : [];
   return { file: typeof file === "string" ? file : null, written, prices: origins };
 }
 
-/** The data of this folder has changed hands: what a gateway has left here is about other data. */
+/** The data folder was replaced, so the files that a gateway wrote here describe other data. */
 export function forgetServed(dir: string): void {
   attempt(() => rmSync(join(dir, servedFile), { force: true }));
 }

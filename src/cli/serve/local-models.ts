@@ -9,7 +9,7 @@ import { CommandError } from "../terminal/terminal.ts";
 const name = "local";
 const usualPort = 11434;
 
-/** Ollama's models, or those of any server with OpenAI's API at OLLAMA_HOST. They are free. */
+/** The models of Ollama, or of any server with OpenAI's API at OLLAMA_HOST. They are free. */
 export async function askedLocal(env: Environment): Promise<RequestedProvider> {
   const baseUrl = `${addressOf(env["OLLAMA_HOST"] ?? "")}/v1`;
   const table = [

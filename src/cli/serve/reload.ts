@@ -17,8 +17,8 @@ interface FileReaders {
 }
 
 /**
- * Reloads the configuration: at SIGHUP, and when the admin API or a command asks. An invalid one is reported, and the old one
- * stays in force. Reloads run one after the other, so that the file read last wins.
+ * Reloads the configuration on SIGHUP, or when the admin API or a command requests it. An invalid configuration is reported,
+ * and the old one keeps running. Reloads run one after the other, so that the file read last wins.
  */
 export function createReloads({ load, check }: FileReaders, terminal: Terminal, manager: ServiceManager) {
   let running: Reloadable | null = null;
@@ -39,7 +39,7 @@ export function createReloads({ load, check }: FileReaders, terminal: Terminal, 
       const told = `the new configuration is running${notInForce.length === 0 ? "" : ", except for what needs a restart"}`;
       terminal.note(told);
       manager.ready(told);
-      // Whoever asked has another environment, and does not see the warnings above.
+      // Returned too, because the caller does not see the warnings printed above and may have a different environment.
       const unserved = settings.skippedModels.map(
         ({ model, reason }) => `model "${model}" is not served: ${reason}`,
       );

@@ -13,9 +13,9 @@ export interface SecretOutput {
 const fileName = "first-start.txt";
 
 /**
- * Shows secrets that are shown only once. A service's output is kept by its manager, where others may read it for
- * years. So if nobody is watching, they go into a file that only its owner can read. With only the demo configured
- * they are printed anyway, unless a service manager started the program: somebody is trying it out.
+ * Shows secrets that are shown only once. A service manager keeps a service's output, where others may read it for years.
+ * So without a terminal, the secrets go into a file that only its owner can read. With only the demo configured this is
+ * a trial run, so they are printed anyway, unless a service manager started the program.
  */
 export function showSecrets(
   what: "first_keys" | "admin_token",

@@ -5,7 +5,7 @@ import { printJson, type Terminal } from "./terminal.ts";
 
 /** A column of a list or a report, once for CSV and for the table. */
 export interface ListColumn<Row> extends Omit<Column, "title"> {
-  /** Its name in CSV, which is that of JSON. */
+  /** The column's name in CSV, the same as in JSON. */
   readonly name: string;
   /** What CSV has; by default the field of that name. */
   readonly value?: (row: Row) => unknown;

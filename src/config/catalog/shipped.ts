@@ -8,7 +8,7 @@ export function shippedProviders(): ReadonlyMap<string, ProviderConfig> {
   return shipped().providers;
 }
 
-/** The models of one catalog with their list prices; null if there is no such catalog. */
+/** The models of one catalog with their list prices; null if the catalog does not exist. */
 export function shippedCatalog(name: string): readonly ModelConfig[] | null {
   return shipped().providers.has(name) ? modelsOf(name) : cloudCatalog(name, modelsOf);
 }

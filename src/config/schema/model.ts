@@ -43,7 +43,7 @@ export const deploymentSchema = table({
   price: Type.Optional(priceSchema),
 });
 
-// The cast holds because the list is that of the type.
+// The cast holds because the list has exactly the members of the type.
 const use = Type.Union(modelUses.map((each) => Type.Literal(each))) as unknown as TUnsafe<ModelUse>;
 
 /** Clients are shown other names too, which mean something to them alone. */

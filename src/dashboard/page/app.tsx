@@ -101,7 +101,7 @@ function Navigation() {
   );
 }
 
-/** Above every page while the gateway takes no new work: why, and what to do. */
+/** Above every page while the gateway is not accepting requests: why, and what to do. */
 function TroubleBanner() {
   const { trouble } = useAnswer<HealthView>("/health", 5000).value ?? {};
   if (!trouble) return null;

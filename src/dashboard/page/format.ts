@@ -70,7 +70,7 @@ export function routeName(route: string): string {
   return token === undefined ? name : `${name} · token`;
 }
 
-/** The change from one period to the next in words, null where there is nothing to compare with. */
+/** The change from one period to the next as text; null if there is nothing to compare with. */
 export function change(now: number, before: number): string | null {
   if (before === 0) return null;
   const share = Math.round((100 * (now - before)) / before);

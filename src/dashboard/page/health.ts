@@ -6,7 +6,7 @@ const stateText = {
   open: { tone: "bad", text: "breaker open" },
 } as const;
 
-/** What somebody has to do something about. It stays until the deployment answers again. */
+/** Problems that need an operator. An alarm stays until the deployment responds again. */
 const wordsByAlarm: Readonly<Record<string, string>> = {
   billing: "billing problem",
   no_credential: "no credential",
@@ -22,8 +22,8 @@ export function alarmText(alarm: string): string {
 }
 
 /**
- * The health of a deployment in words. A closed breaker means that it is asked, and not yet that it answers; of one that
- * nobody has asked, nothing is known.
+ * The health of a deployment as text. A closed breaker only means that the deployment gets requests, not that they succeed.
+ * Without recent attempts its health is unknown.
  */
 export function healthText(health: DeploymentView["health"]): {
   readonly tone: "good" | "warn" | "bad" | "muted";

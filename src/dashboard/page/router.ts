@@ -1,6 +1,6 @@
 import { computed, signal } from "@preact/signals";
 
-/** The page's address is its state: a filter or an open exchange can be bookmarked and sent to somebody. */
+/** The page's URL is its state, so a filter or an open request can be bookmarked and shared. */
 const here = signal(new URL(location.href));
 
 addEventListener("popstate", () => {

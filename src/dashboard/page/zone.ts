@@ -1,6 +1,6 @@
 import { signal } from "@preact/signals";
 
-/** Days, budgets and reports are those of UTC; a person may read times in their own zone nevertheless. */
+/** Days, budgets and reports are in UTC. Times can be shown in the reader's own time zone. */
 export type Zone = "UTC" | "local";
 
 const name = "sluice_zone";

@@ -43,8 +43,8 @@ function errorIn(body: JsonObject): JsonObject {
 }
 
 /**
- * Whether a body with status 200 is an error that does not call itself one: MiniMax puts a status beside the answer,
- * other servers send a code and a message in its place.
+ * Whether a body with status 200 is in fact an error: MiniMax adds a status to the response, other servers send a code and a
+ * message instead of one.
  */
 export function isDisguised(body: JsonObject): boolean {
   const { base_resp: minimax, code, choices } = body;
@@ -69,7 +69,7 @@ function describe(rawMessage: string, error: JsonObject): ProviderErrorBody {
   };
 }
 
-/** Groq's messages refer to the model's output, which is in a field beside them. */
+/** Groq's messages refer to the model's output, which is in a separate field. */
 function withGeneration(message: string, { failed_generation: generation }: JsonObject): string {
   return typeof generation === "string" ? `${message} failed_generation: ${generation}` : message;
 }

@@ -35,7 +35,7 @@ const synonyms: readonly (readonly string[])[] = [
   ["safety_identifier", "user", "metadata"],
 ];
 
-/** Only the field itself: positions inside the conversation or the tools may differ. Undefined if the client has no such field. */
+/** Translates only the field: positions inside the conversation or the tools may differ. Undefined if the client's dialect lacks it. */
 function translateParam(param: string | undefined, client: ClientDialectName): string | undefined {
   const [field = ""] = param?.split(/[.[]/) ?? [];
   const { requestFields } = clientDialect(client);

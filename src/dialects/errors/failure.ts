@@ -71,9 +71,9 @@ export function cutShort(): GatewayError {
  * more than zero, there is no retry, because the client would pay twice.
  */
 export class FailedAnswer extends GatewayError {
-  /** Null if it reports no tokens, but something beside them. */
+  /** Null if the provider reports only extras, and no tokens. */
   readonly usage: ReportedUsage | null;
-  /** What it reports beside tokens, in the answer or in the event that says that it failed. */
+  /** What the provider reports in addition to tokens, in the response or in the event that reports the failure. */
   readonly extras: ReportedExtras;
 
   constructor(failure: GatewayError, usage: ReportedUsage | null, extras: ReportedExtras) {

@@ -1,7 +1,7 @@
 import type { ErrorDetails, VendorError } from "../../base/errors.ts";
 import type { ProviderErrorBody } from "./error-body.ts";
 
-/** The parts of an error that are sent to the client beside the message. */
+/** The parts of an error that the client gets in addition to the message. */
 export type ClientErrorDetails = Pick<ErrorDetails, "param" | "vendor">;
 
 /** What a client's SDK acts on in a refusal. */

@@ -38,7 +38,7 @@ export interface IrSpan {
 export interface IrImage {
   readonly type: "image";
   readonly source: IrBytes | IrUrl;
-  /** OpenAI's `low`, `high`, `auto`; Messages has no such field. */
+  /** OpenAI's `low`, `high`, `auto`; Messages does not have this field. */
   readonly detail?: string;
   /** Its path in the client's body, for errors. */
   readonly path?: string;
@@ -96,8 +96,8 @@ export interface IrRefusal {
 
 /**
  * How a provider recognises its own reasoning when it is replayed. It may only be sent to the provider that made it:
- * Anthropic rejects signatures of others, OpenAI their ciphertexts. A client of another dialect gets it in an envelope
- * (reasoning-envelope.ts), which it returns unchanged.
+ * Anthropic rejects foreign signatures, OpenAI foreign ciphertexts. Clients of other dialects get it in an envelope
+ * (reasoning-envelope.ts), which they return unchanged.
  */
 export type ReasoningSignature =
   | { readonly maker: "anthropic"; readonly signature: string }
@@ -120,7 +120,7 @@ export type ReasoningSignature =
 
 /**
  * Gemini signs calls, not thoughts: the reasoning directly before a call carries the call's signature. Null for thoughts
- * without one. Google rejects a signature of another model or account, so `origin` says where it is valid.
+ * without one. Google rejects a signature from a different model or account, so `origin` says where it is valid.
  */
 export interface GoogleSignature {
   readonly maker: "google";

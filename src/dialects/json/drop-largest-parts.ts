@@ -16,9 +16,9 @@ const maxLevels = 16;
 const cut = Buffer.from("null");
 
 /**
- * A JSON text without its largest parts: null is in the place of objects and lists, so that at most `most` values are
- * left. Every member of an object gets the same share of them, so that a small one is kept whatever is beside it, and a
- * large one keeps its outer levels. Null if nothing would be left, or if the text is not JSON.
+ * JSON text without its largest parts: objects and lists become null until at most `max` values are left. Every member of an
+ * object gets the same share of them, so that small members survive next to a large one, and a large one keeps its outer
+ * levels. Null if nothing would be left, or if the text is not JSON.
  */
 export function dropLargestParts(bytes: Uint8Array, max: number): string | null {
   const start = bytes.findIndex((byte) => byte === openBrace || byte === openBracket);

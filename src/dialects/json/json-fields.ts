@@ -1,7 +1,7 @@
 import { isObject, type Json, type JsonObject, nestsTooDeeply, tryParse } from "../../base/json.ts";
 import { hasTooManyValues } from "./count-values.ts";
 
-/** Readers for untrusted JSON: each returns null (or an empty list) for a value of another type. */
+/** Readers for untrusted JSON: each returns null (or an empty list) if the value has a different type. */
 
 export function stringOf(value: Json | undefined): string | null {
   return typeof value === "string" ? value : null;

@@ -90,7 +90,7 @@ export interface MeteredStreams {
   readonly takesUsageOption?: true;
 }
 
-/** What a demand depends on beside the request. */
+/** What a demand depends on besides the request. */
 export interface MeteredModel {
   readonly priced: PricedNames;
   /** A cheap estimate of all texts of the request, in tokens. */
@@ -132,7 +132,7 @@ export interface MeteredDemand {
   readonly isInTokens: boolean;
   /** The input is an estimate, above its count. */
   readonly canBeCounted: boolean;
-  /** What is counted beside tokens, at most. */
+  /** Upper bounds of what is counted in addition to tokens. */
   readonly maxExtras: ReportedExtras;
   /** Units known from the request alone, charged unless the provider reports others. */
   readonly certain: Quantities;
@@ -171,7 +171,7 @@ export interface MeteredFormat {
   maxInputs?(target: FormatTarget): number;
   /** It takes the ids of OpenAI's tokens. */
   readonly takesTokenIds?: true;
-  /** Changed members beside the model. */
+  /** Members to change besides `model`. */
   changes?(body: JsonObject, target: FormatTarget): MemberChanges | undefined;
   /** Writes a body of the provider's own kind. Dropped fields of the client's body are added to `dropped`. */
   write?(body: JsonObject, target: FormatTarget, dropped: Set<string>): JsonObject;

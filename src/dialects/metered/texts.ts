@@ -3,7 +3,7 @@ import { invalidRequest } from "../../base/errors.ts";
 import type { Json } from "../../base/json.ts";
 import type { RouteBody } from "./route.ts";
 
-/** Longer requests take too long to be read whole beside others; no provider takes them. */
+/** Reading a longer request at once would delay others. No provider accepts one. */
 const maxCountedBytes = 4 * 1024 * 1024;
 
 /** Two units of UTF-16 that are one character. */

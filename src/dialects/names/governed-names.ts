@@ -9,12 +9,12 @@ import { type BilledField, billedField, billedFields, googleField, googleOptions
 /** LiteLLM, as a provider, puts the members of this one in the place of the body's own. */
 export const mergedMember = "extra_body";
 
-/** What servers of OpenAI's shape have for the size of an image, beside `size`. */
+/** Names for the size of an image, besides `size`, on servers with OpenAI's API. */
 export const imageSizeNames: readonly string[] = [
   ...["resolution", "image_size", "image_config", "aspect_ratio", "width", "height"],
 ];
 
-/** And for the number of images, beside `n`. */
+/** Names for the number of images, besides `n`. */
 export const imageCountNames: readonly string[] = [
   ...["batch_size", "num_images", "num_outputs", "num_images_per_prompt", "number_of_images", "samples"],
 ];

@@ -3,7 +3,7 @@ import type { IrFormat } from "../ir/ir.ts";
 import { booleanOf, objectOf, stringOf } from "../json/json-fields.ts";
 import { reject } from "../translation/field-decisions.ts";
 
-/** The format that a request asks for. Chat describes a schema in an object of its own, Responses beside the type. */
+/** The requested format. Chat has the schema in an object of its own, Responses next to the type. */
 export function readFormat(
   format: JsonObject | null,
   path: string,

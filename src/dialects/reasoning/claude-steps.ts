@@ -10,7 +10,7 @@ const claudesCallId = /^toolu(?:se)?_/;
 
 /**
  * Whether a turn has to continue without a thinking budget: "When `thinking` is enabled, a final `assistant` message must
- * start with a thinking block". That is checked at every step, and a step of another model has none. Claude itself may
+ * start with a thinking block". That is checked at every step, and other models' steps have none. Claude itself may
  * omit it after its first step, and continues such a turn with thinking: disabling it there would only lose the prompt cache.
  */
 export function mustNotThink(steps: readonly ClaudeStep[]): boolean {

@@ -3,8 +3,8 @@ import type { IrReasoning, ReasoningSignature } from "../ir/ir.ts";
 import { objectsOf, stringOf } from "../json/json-fields.ts";
 
 /**
- * Reasoning of one provider inside the opaque field of another dialect: the `signature` of a Messages thinking block, or
- * the `encrypted_content` of a Responses item. Clients replay these fields verbatim, so the provider gets its own
+ * A provider's reasoning inside an opaque field of a different dialect: the `signature` of a Messages thinking block, or the
+ * `encrypted_content` of a Responses item. Clients replay these fields verbatim, so the provider gets its own
  * reasoning back unchanged. The prefix distinguishes an envelope from a vendor's own value, because neither vendor may
  * ever see the other's. The payload's name `seal` stays: clients hold envelopes of earlier versions.
  */

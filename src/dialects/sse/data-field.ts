@@ -67,7 +67,7 @@ class LineEnds {
   }
 }
 
-/** The length of the first event without its blank line, whatever its lines end in; that of all bytes if none is complete. */
+/** The length of the first event without its blank line, for any line ending; of all bytes if no event is complete. */
 export function firstEventEnd(bytes: Buffer): number {
   let end = bytes.length;
   for (const blank of blankLines) {

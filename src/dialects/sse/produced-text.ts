@@ -5,7 +5,7 @@
  */
 const maxLooseChars = 512;
 
-/** The text that a stream has produced and nobody has counted yet. */
+/** Text that a stream has produced and that is not counted yet. */
 export class ProducedText {
   #text = "";
   #flatChars = 0;

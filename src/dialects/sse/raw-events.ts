@@ -138,7 +138,7 @@ export function startAfter({ data, end }: RawEvent, events: Uint8Array): number 
   return next === -1 ? events.length : end + wholeEventsEnd(events.subarray(end, next));
 }
 
-/** What may follow the end of a stream: comments, and another mark of the end. Content there would be charged to nobody. */
+/** Keeps what may follow the end of a stream: comments, and another end mark. Content there would not be charged. */
 export function withoutContent(events: Uint8Array): Uint8Array {
   const kept: Uint8Array[] = [];
   for (let start = 0; start < events.length; ) {
@@ -191,9 +191,9 @@ function endOfLongLine(bytes: Uint8Array, from: number): number {
 }
 
 /**
- * The JSON of an event that a scanner forwards, without its largest parts if it has too many values: the probabilities of a
- * long answer's tokens are hundreds of thousands, beside the figures of its use. Null for `[DONE]`, comments and malformed data,
- * undefined if nothing would be left.
+ * The JSON of an event that a scanner forwards, without its largest parts if it has too many values: the event that reports usage
+ * may also carry hundreds of thousands of token probabilities. Null for `[DONE]`, comments and malformed data, undefined if
+ * nothing would be left.
  */
 export function meaningOf(data: string): JsonObject | null | undefined {
   if (!hasTooManyValues(data)) return parsed(data);

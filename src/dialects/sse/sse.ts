@@ -14,7 +14,7 @@ import {
 } from "./data-field.ts";
 import { FrameJoiner } from "./frame-joiner.ts";
 
-/** One server-sent event. `event` is "" if the frame has no such line; `data` has its lines joined. */
+/** One server-sent event. `event` is "" if the frame has no `event` line; `data` has its lines joined. */
 export interface SseFrame {
   readonly event: string;
   readonly data: string;

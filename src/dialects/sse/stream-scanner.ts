@@ -112,8 +112,8 @@ export abstract class StreamScanner implements ReportedSoFar {
   }
 
   /**
-   * The provider's usage for the whole answer; null before it has reported that. Figures of a stream that goes on are about
-   * a part of it, and those of one that has gone on since are doubtful.
+   * The provider's usage for the whole response; null until it is reported. Usage reported mid-stream covers only a part. If
+   * output followed the last report, the output count is marked as doubtful.
    */
   get usage(): ReportedUsage | null {
     if (this.partialUsage === null || !this.#hasFigures || !this.hasFinished) return null;
@@ -153,11 +153,11 @@ export abstract class StreamScanner implements ReportedSoFar {
 
   /** What an event means to the stream. `json` is null if its data is not a JSON object. */
   protected abstract actionFor(json: JsonObject | null, data: string): EventAction;
-  /** Whether the answer has been written to its end, so that figures are those of all of it. */
+  /** Whether the response is complete, so that the reported usage covers all of it. */
   protected abstract readonly hasFinished: boolean;
   /**
-   * All text in an event that a provider bills as output, without what has come before. Null if the dialect has no such event, or
-   * none with text: then it may be in the form of another.
+   * All text in an event that a provider bills as output, without what came before. Null if the dialect does not have this
+   * event, or not with text: the event may then have another dialect's form.
    */
   protected abstract producedBy(event: JsonObject): string | null;
   /** The length of the reasoning in an event that only its provider can read. */
@@ -182,7 +182,7 @@ export abstract class StreamScanner implements ReportedSoFar {
     this.#areFiguresOutdated = false;
   }
 
-  /** Data that is no JSON. Beside an answer it is a part of it, but alone it is none. */
+  /** Data that is not JSON. It counts as output, but alone it does not make a response. */
   #readPlain(data: string): string {
     const text = isDoneMark(data) ? "" : data;
     this.#produced.add(text);

@@ -90,7 +90,7 @@ const ownMembers: ReadonlySet<string> = new Set([
   ...["eager_input_streaming", "cache_control", "prompt_cache_breakpoint", "environment", "execution"],
 ]);
 
-/** Google takes its own tools beside a function, in the same object: each is a member with its settings. */
+/** Google accepts its own tools in the same object as a function: each is a member with its settings. */
 function toolsWithin(tool: JsonObject): readonly string[] {
   let found: string[] | null = null;
   for (const name in tool) {

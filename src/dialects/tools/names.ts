@@ -37,7 +37,7 @@ export class ToolNames {
     }
   }
 
-  /** From the entries of another thread; enough for translating an answer. */
+  /** From entries that another thread sent; enough for translating a response. */
   static of(byProvider: Iterable<readonly [string, ClientTool]>): ToolNames {
     const names = new ToolNames({ tools: [], messages: [] });
     for (const [name, tool] of byProvider) names.#byProvider.set(name, tool);

@@ -46,12 +46,12 @@ export function takenStops({ stop }: Pick<IrRequest, "stop">, dropped: DroppedFi
   return stops;
 }
 
-/** Rejects what makes no sense, or what the target cannot express and the client would miss. The error names the field. */
+/** Rejects an invalid field, or one that the target cannot express and the client would miss. The error names the field. */
 export function reject(field: string, why: string): never {
   throw invalidRequest(`${field}: ${why}`, field);
 }
 
-/** What makes sense, but cannot be sent to this model's provider. */
+/** A valid field that cannot be sent to this model's provider. */
 export class Untranslatable extends GatewayError {
   constructor(field: string, why: string) {
     super("invalid_request", `${field}: ${why}`, { param: field });

@@ -40,7 +40,7 @@ const nine = 57;
 /** Called with the content of frames that were not parsed: all of their text, and the figures of the last one. */
 export type FrameListener = (text: string, figures: Readonly<Record<string, number>>) => void;
 
-/** Rewrites frames of one shape into another. Valid until a frame of another shape arrives. */
+/** Rewrites frames of one shape into another. Valid until a frame with a different shape arrives. */
 export class Shortcut {
   readonly #from: FramePattern;
   readonly #to: FrameTemplate;
@@ -60,7 +60,7 @@ export class Shortcut {
     this.#listener = listener;
   }
 
-  /** Rewrites from the start of a frame up to the first that is incomplete or of another shape; returns its index. */
+  /** Rewrites from the start of a frame up to the first one that is incomplete or has a different shape; returns its index. */
   run(text: string, from: number): number {
     const { before } = this.#from;
     let at = from;
@@ -92,7 +92,7 @@ export class Shortcut {
     return written;
   }
 
-  /** The index after the frame whose text ends here; -1 if it is incomplete or of another shape. */
+  /** The index after the frame whose text ends here; -1 if it is incomplete or has a different shape. */
   #endOfFrame(text: string, from: number): number {
     const { segments } = this.#from;
     let at = from;

@@ -40,7 +40,7 @@ async function findAfresh(
   return keys.find(presented);
 }
 
-/** Failed credentials are rate-limited by address. A valid key never is, whoever shares its address. */
+/** Failed credentials are rate-limited by address. A valid key never is, even at a rate-limited address. */
 function slowedDown(gateway: Gateway, call: ClientCall, error: unknown): unknown {
   if (!(error instanceof GatewayError && error.code === "invalid_credentials")) return error;
   const verdict = gateway.addressLimiter.take(call.address);

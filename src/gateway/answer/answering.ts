@@ -31,7 +31,7 @@ export interface Answering extends Delivery {
   readonly attempt: Attempt;
 }
 
-/** What the gateway learns from an answer beside its content. */
+/** What the gateway learns from a response besides its content. */
 export interface AnswerFacts {
   /** Ids of the provider's resources. */
   readonly issued: readonly string[];
@@ -44,8 +44,8 @@ export interface AnswerFacts {
 }
 
 /**
- * Stores the ids the client knows now, what is charged beside tokens, and what is kept of the answer: its whole body, or
- * what ends its stream. Call it before settling, and await what it returns.
+ * Stores the ids the client knows now, what is charged in addition to tokens, and what is kept of the response: its whole
+ * body, or the end of its stream. Call it before settling, and await the result.
  */
 export function recordFacts(
   answering: Delivery,

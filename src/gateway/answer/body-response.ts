@@ -22,7 +22,7 @@ export function areWorthWriting(pieces: readonly Piece[]): boolean {
   return lengthOf(pieces) >= pieces.length * worthWritingBytes;
 }
 
-/** The response with this body, which nobody else needs. */
+/** The response with this body. Takes ownership of the body and releases its memory. */
 export function bodyResponse(exchange: Exchange, body: readonly Piece[], init: ResponseInit): Response {
   if (lengthOf(body) >= largeBodyBytes) return largeResponse(exchange, body.map(bytesOf), init);
   if (exchange.call.takeStream === undefined && areWorthWriting(body)) {
@@ -77,7 +77,7 @@ function largeResponse(exchange: Exchange, pieces: readonly Uint8Array[], init: 
     isOver = true;
     memory?.release();
   };
-  // The stream of a client that has left already is neither pulled nor cancelled.
+  // The runtime neither pulls nor cancels the stream of a client that has already disconnected.
   if (call.request.signal.aborted) end();
   else call.request.signal.addEventListener("abort", end);
   const pull = async (controller: DirectController) => {

@@ -6,11 +6,11 @@ export interface DirectController {
   end(): void;
 }
 
-/** What writes a stream, to whoever wants to have it. */
+/** Writes a stream to a controller. */
 export interface StreamSource {
   /** Resolves when all of it is written. */
   pull(controller: DirectController): Promise<void>;
-  /** The client has left. */
+  /** The client disconnected. */
   cancel(): void;
 }
 
@@ -74,7 +74,7 @@ export class ClientStream {
     this.#stopWaiting?.();
   }
 
-  /** One resolver is enough: while a write waits, nothing but a heartbeat waits too, and nobody awaits that. */
+  /** One resolver is enough: while a write waits, only a heartbeat can wait too, and heartbeats are not awaited. */
   #untilRead(written: Promise<number>): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     this.#stopWaiting = resolve;

@@ -19,7 +19,7 @@ export interface WholeAnswer {
   readonly issued: readonly string[];
   /** The ids in a response that can be stored as it is; null or absent if it has to be read again for that. */
   readonly endedIds?: EndedIds | null | undefined;
-  /** What the provider reports beside tokens. */
+  /** What the provider reports in addition to tokens. */
   readonly extras: ReportedExtras | null;
   /** Returns this answer with another usage for the client to see. Absent where the provider's bytes pass through. */
   showing?(usage: Usage): WholeAnswer | Promise<WholeAnswer>;

@@ -4,7 +4,7 @@ import type { Piece, StreamRelayer } from "./stream-relayer.ts";
 /** How long bytes may follow the proper end. Reading them makes the provider's connection reusable. */
 export const trailingMs = 1000;
 
-/** How many of them. Those of a recorded stream are kept until it is settled, so this is part of a stream's memory. */
+/** How many trailing bytes are read. A recorded stream keeps them until it is settled, so they count toward its memory. */
 const maxTrailingBytes = 64 * 1024;
 
 /**

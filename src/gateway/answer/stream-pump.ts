@@ -200,7 +200,7 @@ export class StreamPump implements GuardedStream, StreamSource {
       for (const piece of end) await this.#write(piece);
       if (!this.#recording.isKept) await this.#readTrailing((piece) => this.#write(piece));
     } finally {
-      // It is charged as completed, even if the client has left before the last bytes.
+      // Charged as completed, even if the client disconnected before the last bytes.
       this.#end("completed", null);
     }
   }
@@ -255,7 +255,7 @@ export class StreamPump implements GuardedStream, StreamSource {
     if (heartbeatMs > 0 && nowMs - client.lastWriteMs >= heartbeatMs && client.isOpen) this.#sendHeartbeat();
   }
 
-  /** Neither recorded nor the answer's first byte. Nobody awaits it, so its failure ends the stream from here. */
+  /** Not recorded, and not counted as the first byte. It is not awaited, so a failed heartbeat ends the stream from here. */
   #sendHeartbeat(): void {
     this.#client
       .sendHeartbeat(this.#relayer.heartbeat())
@@ -336,7 +336,7 @@ export class StreamPump implements GuardedStream, StreamSource {
     try {
       await this.#write(this.#relayer.failure(error, charged));
     } catch {
-      // The client has left too.
+      // The client disconnected as well.
     }
     this.#end("failed", error);
     if (this.#relayer.isRaw === true) await cutOff(this.#exchange.call);

@@ -13,7 +13,7 @@ export function bytesOf(piece: Piece): Uint8Array {
   return typeof piece === "string" ? encoder.encode(piece) : piece;
 }
 
-/** What is known of a stream by whoever reads it. */
+/** What is known of a stream from reading it. */
 interface StreamMeter {
   /** Whether the answer is complete, although the provider has not ended its stream. */
   isComplete(): boolean;
@@ -23,7 +23,7 @@ interface StreamMeter {
   readonly partialUsage: ReportedUsage | null;
   /** Ids of the provider's resources that the client has seen. */
   readonly issued: readonly string[];
-  /** What the provider has reported beside tokens. */
+  /** What the provider has reported in addition to tokens. */
   readonly extras: ReportedExtras | null;
   /** True once there is something to charge: content has gone to the client, or the provider has reported output. */
   readonly started: boolean;

@@ -17,7 +17,7 @@ import type { Attempt } from "./attempt.ts";
 import { ExchangePlan } from "./exchange-plan.ts";
 import { type PreparedAttempt, prepareAttempt, prepareLargeAttempt } from "./prepare.ts";
 
-/** A request within the limits of its model, and what it may cost beside its tokens. */
+/** A request within the limits of its model, and what it may cost in addition to its tokens. */
 export interface PricedGeneration {
   readonly limit: OutputLimit;
   readonly estimatedInput: InputEstimate;

@@ -69,7 +69,7 @@ export class LargeBodies {
   }
 
   /**
-   * Reads or prepares a request. Keys take turns. Rejects with the job's refusal; a job whose client has left is not begun.
+   * Reads or prepares a request. Keys take turns. Rejects with the job's error. If the client has disconnected, the job does not start.
    */
   runRequest<J extends RequestJob>(job: J, owner: JobOwner): Promise<ResultOf<J>> {
     return this.#run(job, owner);

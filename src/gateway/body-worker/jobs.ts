@@ -37,7 +37,7 @@ export type ProviderJob = AnswerJob | ContinuedJob | EndedJob | MeteredJob | Eve
 /** Whom a request is read or prepared for. */
 export interface JobOwner {
   readonly keyId: string;
-  /** True once nobody waits for the result: the client has left, or the gateway has ended the exchange. */
+  /** True once the result is not needed: the client disconnected, or the gateway ended the exchange. */
   readonly isOver: boolean;
 }
 

@@ -159,7 +159,7 @@ function ended({ bytes: whole, streamed }: EndedJob): EndedResult | null {
   return { id, head: shared(head), bytes, output: spans };
 }
 
-/** Null also for JSON that makes no sense. */
+/** Null for invalid JSON too. */
 function readEnded(answer: Uint8Array, streamed: StreamedItems | undefined): EndedResponse | null {
   try {
     return endedResponse(answer, streamed);

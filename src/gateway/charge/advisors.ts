@@ -44,8 +44,8 @@ function advisorOf(
 }
 
 /**
- * The model that has run beside an answer, by the name that the provider reports; one that is not known here is taken for the
- * one that was asked for. Null if none was.
+ * Finds the additional model that ran for a response, by the name that the provider reports. An unknown name is taken for
+ * the additional model that was requested; null if none was.
  */
 export function runsBeside(
   catalog: Catalog,

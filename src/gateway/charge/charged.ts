@@ -11,7 +11,8 @@ import { reserveTokens } from "./reserve-tokens.ts";
  *
  * `run` gets the cost meter and reads from its answer what was used. It either settles the meter before it returns or, for
  * a stream, leaves it to the pump of the exchange, which settles it when the stream ends. If `run` throws, nothing is
- * charged, unless the client has disconnected from a call that the provider may bill (abandoned.ts). What nobody has settled by the end of the exchange is released there (end-exchange.ts).
+ * charged, unless the client has disconnected from a call that the provider may bill (abandoned.ts). What is not settled by
+ * the end of the exchange is released there (end-exchange.ts).
  */
 export async function charged<Answer>(
   gateway: Gateway,

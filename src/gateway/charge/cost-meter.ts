@@ -45,7 +45,7 @@ export interface Evidence {
   /** Only called if the provider's usage does not suffice. */
   produced(): Produced;
   readonly requestBytes: Uint8Array;
-  /** Counts the input, where it is not that of a generation. */
+  /** Counts the input; absent for generation, which is counted elsewhere. */
   countInput?(): Promise<number>;
 }
 
@@ -126,7 +126,7 @@ export class CostMeter {
     return { cost: hold.charged, quantities: exchange.charge?.quantities ?? null };
   }
 
-  /** Takes what the provider reports beside tokens; null if it has not reported anything yet. */
+  /** Takes what the provider reports in addition to tokens; null if it has not reported anything yet. */
   noteExtras(reported: ReportedExtras | null): void {
     const { exchange, requestedExtras } = this.#parts;
     const price = exchange.attempts.deployment?.price ?? null;

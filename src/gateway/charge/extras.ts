@@ -27,12 +27,12 @@ export interface RequestedExtras {
   readonly tiers: Tiers;
   /** The provider may run the model several times for it, as with its own tools. */
   readonly mayRepeat: boolean;
-  /** What is held for beside the answer. */
+  /** Additional model runs that the hold covers. */
   readonly rounds: readonly HeldRound[];
   readonly unpricedTools: UnpricedTools;
 }
 
-/** A run of a model beside the answer: it reads what the answer's own run reads. */
+/** An additional model run. It reads the same input as the run that writes the response. */
 export interface HeldRound {
   /** Null for the call's own model. */
   readonly other: OtherModel | null;

@@ -28,11 +28,11 @@ export interface WantedHold {
   readonly requestBytes: Uint8Array;
   /** False if it has attachments whose tokens only the provider can count. */
   readonly canBeCounted: boolean;
-  /** Counts the input, where it is not that of a generation. */
+  /** Counts the input; absent for generation, which is counted elsewhere. */
   countInput?(): Promise<number>;
 }
 
-/** A hold is much of what is left if fewer than this many others like it would fit beside it. */
+/** A hold is large if the remaining amount allows fewer than this many more like it. */
 const manyInFlight = 16;
 
 /**

@@ -87,7 +87,7 @@ function rejectBackground(body: JsonObject): void {
   }
 }
 
-/** What the answer is asked to be beside text and speech, such as a picture, as JSON; null for nothing. */
+/** The first requested output modality other than text and speech, such as an image, as JSON; null if there is none. */
 function otherModality({ modalities = null }: JsonObject): string | null {
   if (modalities === null) return null;
   const asked = Array.isArray(modalities) ? modalities : [modalities];

@@ -67,8 +67,8 @@ function written(
 }
 
 /**
- * A stream whose answer is a summary. Nothing of it goes to the client before its end, but for the events that say that one is
- * being made; what is charged is that of the summary's own stream.
+ * A stream that produces a summary. Until it ends, the client gets only the events that announce the compaction. The charge is
+ * for the summary's own stream.
  */
 export class CompactionRelayer extends MeteredRelayer<StreamRelayer> implements StreamRelayer {
   readonly #compaction: Compaction;

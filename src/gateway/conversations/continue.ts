@@ -205,7 +205,7 @@ function rebuiltBody(
   return { pieces: withInput(bytes, items, isWhole ? naming : null), kind };
 }
 
-/** A summary of what is not here would lose it. Whoever may have it is not the one who writes the summary. */
+/** A summary would lose items that are not stored here. A provider may have them, but not the one that writes the summary. */
 function rejectMissing(conversation: Conversation): void {
   const place = conversation.items.findIndex(isReference);
   const missing = conversation.items[place];

@@ -53,7 +53,7 @@ export function planConversation({ head, items, layout = nothing }: ChangedConve
     : { kept, ahead: [], end: rest, ...sizes };
 }
 
-/** Under a recording of its own, so that it clashes with nothing that was left of another change. */
+/** Uses a new recording, so that it cannot collide with what an earlier change wrote. */
 export function planWhole(conversation: ChangedConversation): ConversationPlan {
   return planConversation({ ...conversation, layout: undefined });
 }
@@ -112,7 +112,7 @@ function directoryOf(frames: readonly ItemFrame[]): Uint8Array {
   return directory;
 }
 
-/** Null if the end is none, as that of a body that an earlier build wrote. */
+/** Null if the bytes are not an end with frames, e.g. in a body that an earlier build wrote. */
 function framesIn(end: Uint8Array, aheadBytes: number): readonly ItemFrame[] | null {
   const bytes = asBuffer(end);
   if (bytes.length < fixedBytes || bytes[0] !== framed) return null;

@@ -5,8 +5,8 @@ import { patchMembers } from "../../dialects/json/patch.ts";
 import type { TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
 
 /**
- * Items without an id get one. Those of a turn begin alike, so that all of them are found by one lookup: rows for ten thousand would
- * delay the charges of others.
+ * Items without an id get one. All ids of a turn share a prefix, so that one lookup finds them: a row for each of ten thousand
+ * items would delay other charges.
  */
 const mintedPrefix = "item_";
 const timeChars = 8;

@@ -45,7 +45,7 @@ export interface ConversationLayout {
 
 /** A turn as it is stored. */
 export interface KeptTurn extends Turn {
-  /** Changes whenever a turn takes the place of another one with the same id. */
+  /** Changes whenever a turn replaces another with the same id. */
   readonly no: number;
   /** Where a conversation has its items; absent if its next change writes all of it. */
   readonly layout?: ConversationLayout;
@@ -181,7 +181,7 @@ export function verbatimBody(
 }
 
 function bodyPieces(id: string, pieces: readonly Uint8Array[], key: Uint8Array | null): Iterable<Uint8Array> {
-  // With its id: a row's body means nothing in the place of another.
+  // Bound to its id: a body that was copied to another row cannot be decrypted.
   return key === null ? [plainMark, ...pieces] : sealing(pieces, { key, context: id, version: sealed });
 }
 

@@ -118,7 +118,7 @@ export class Turns {
     return isConversationId(id) ? this.find(reader, id) : null;
   }
 
-  /** Its head, and only those of its items that are stored with it: it may be changed as it is. */
+  /** A conversation's head, with only the items that are stored in its row. That is enough to change it. */
   async conversationEnd(reader: TurnReader, id: string): Promise<KeptTurn | null> {
     const { keyId, settings } = reader;
     if (!isConversationId(id)) return null;
@@ -189,7 +189,7 @@ export class Turns {
     const { retention, responses, server } = settings;
     const { input } = facts;
     const { id, head, output } = facts.response;
-    // In a conversation, also those of responses with the same id need different ids.
+    // In a conversation, items need different ids even if two responses have the same id.
     const group = conversation === null ? ownGroupOf(id, input) : newGroup();
     const bytes = head.length + sizeOf(input) + sizeOf(output);
     if (bytes > server.maxBodyBytes || isConversationId(id)) return [];

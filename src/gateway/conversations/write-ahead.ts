@@ -18,8 +18,9 @@ export async function writtenAhead(pieces: Iterable<Uint8Array>, write: WritePar
 }
 
 /**
- * Writes all but a rest that may be left, a few parts in a turn of the event loop, behind those of the recording if there is one. The next
- * parts are copied only when those are written, because their memory is not counted elsewhere.
+ * Writes the pieces as parts, after the recording's existing parts if there are any, and returns a rest of at most `maxRestBytes`
+ * unwritten. Writes a few parts per event-loop iteration. The next ones are copied only when these are written, because nothing
+ * else counts their memory.
  */
 export async function writeParts(
   pieces: Iterable<Uint8Array>,

@@ -72,8 +72,8 @@ export async function chargeFailure(asking: HeldMeteredCall, error: unknown): Pr
 }
 
 /**
- * One part has failed, or its answer makes no sense, so the client gets no answer. The others are charged: their providers have been
- * asked, and bill them. Rejects with the failure.
+ * One part has failed or got an invalid response, so the client gets an error. The other parts are charged, because their
+ * providers bill them. Rejects with the failure.
  */
 async function chargeParts(asking: HeldMeteredCall, answered: AnsweredParts, cause: unknown): Promise<never> {
   const { meter } = asking;
@@ -146,7 +146,7 @@ function evidenceOf(
   };
 }
 
-/** Resolves when the charge is durable. A client that has left is charged without a usage record. */
+/** Resolves when the charge is durable. If the client disconnected, the charge has no usage record. */
 async function settle(
   asking: HeldMeteredCall,
   evidence: Evidence,

@@ -21,7 +21,7 @@ export interface AnsweredParts {
   readonly opened: OpenedCall;
   readonly chosen: ChosenFormat;
   readonly dropped: readonly string[];
-  /** In the order of the parts. Where one has failed, those of the others that were answered. */
+  /** In the order of the parts. If a part failed, only the responses to the others. */
   readonly answers: readonly MeteredAnswer[];
   /** The parts that they answer. */
   readonly parts: readonly JsonObject[];
@@ -103,7 +103,7 @@ function factsOf({ call, opened }: BegunCall): Pick<AnsweredParts, "opened" | "c
   return { opened, chosen, dropped: [...dropped] };
 }
 
-/** A stream of bytes that nobody waits for. */
+/** Reads a byte stream to its end and discards it: the client has disconnected. */
 async function readBytes(opened: OpenedCall): Promise<MeteredAnswer> {
   const said = headersOf(opened);
   opened.outlivesClient = true;

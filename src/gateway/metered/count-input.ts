@@ -5,7 +5,7 @@ import type { MeteredPricing } from "./pricing.ts";
 
 type CountedCall = Pick<MeteredCallParts, "call" | "route" | "request"> & Pick<MeteredPricing, "demand">;
 
-/** Where nobody counts them. */
+/** For input that is not counted. */
 const usualBytesPerToken = 4;
 
 /**

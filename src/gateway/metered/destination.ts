@@ -13,12 +13,12 @@ export interface MeteredDestination {
   readonly scope: string;
 }
 
-/** A body of more bytes takes too long to be parsed and written anew beside others. */
+/** Parsing and rewriting a larger body would delay other requests for too long. */
 export const maxWrittenBytes = 4 * 1024 * 1024;
 
 /**
- * How each of the deployments is asked that may answer. Throws if the vendor of one has no such route, or needs another body in
- * place of one of so many bytes.
+ * How to call each deployment that may serve the request. Throws if a vendor does not support the route, or needs a rewritten
+ * body and this one is too large.
  */
 export function formatsToward(
   { route, configured, model, scope }: MeteredDestination,
@@ -45,7 +45,7 @@ export function isAboveInputs(
   return (countInputs?.(truncated) ?? 0) > most;
 }
 
-/** For a request that has to be written anew. */
+/** For a request whose body has to be rewritten. */
 export function rejectOverWritten(bytes: number): void {
   if (bytes <= maxWrittenBytes) return;
   throw invalidRequest("The request is too large for this model's provider; send less at a time.");

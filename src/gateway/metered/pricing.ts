@@ -42,7 +42,7 @@ export interface MeteredPricing {
   demandAt(body: RouteBody, priced: ReadonlySet<string>): MeteredDemand;
 }
 
-/** Throws if a provider has no such route, or something in the request has no price. */
+/** Throws if a provider does not support the route, or something in the request has no price. */
 export async function priceMetered(
   call: RoutedCall,
   name: MeteredRouteName,

@@ -13,7 +13,7 @@ export interface FoundAnswer extends Omit<MeteredReading, "written"> {
   bodyWith(usage: Usage): readonly Piece[];
 }
 
-/** Large answers are read on another thread, and so are many small ones that have to be written anew. */
+/** Large responses are read on another thread, and so are many small ones that have to be rewritten. */
 export async function readAnswers(
   { call, name, route, askedAt }: MeteredPlan,
   { answers, chosen, opened }: AnsweredParts,

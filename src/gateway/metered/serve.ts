@@ -34,7 +34,7 @@ const noFields: FormFields = { numbers: [], texts: [] };
 
 /** The steps of one metered request. Its form, if it is one, is disposed of with them. */
 class MeteredSteps implements ChargedSteps<void, MeteredPricing, MeteredPlan>, AsyncDisposable {
-  /** Its errors, and the fields that cost extra, are those of OpenAI. */
+  /** Errors, and the fields that cost extra, are OpenAI's. */
   readonly dialect = "chat";
   readonly #name: MeteredRouteName;
   readonly #route: MeteredRoute;

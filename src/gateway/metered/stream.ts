@@ -12,7 +12,7 @@ function isEventStream({ head }: OpenedCall): boolean {
   return head?.get("content-type")?.includes("text/event-stream") === true;
 }
 
-/** Sound leaves as it comes, with what it will cost. It is read to its end for a client that has left before it began. */
+/** Relays audio as it arrives, with its cost in the headers. If the client has already disconnected, reads it to its end. */
 function relayBytes(asking: HeldMeteredCall, begun: BegunCall): Response | Promise<Response> {
   const { call, meter, request, estimatedInput } = asking;
   const { exchange } = call;

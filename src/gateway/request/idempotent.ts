@@ -54,7 +54,7 @@ export function replay(exchange: Exchange, claimed: Replay): Response {
   return bodyResponse(exchange, [body], { status, headers });
 }
 
-/** Before a failure is told, so that whoever hears of it may repeat the request at once, on any gateway. */
+/** Called before the client gets an error, so that it can repeat the request at once, on any gateway. */
 export async function giveBackClaims(gateway: Gateway, exchange: Exchange): Promise<void> {
   if (exchange.claim !== null) await gateway.claims.end(exchange.claim);
   await unlockConversation(gateway, exchange);

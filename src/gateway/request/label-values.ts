@@ -3,7 +3,7 @@ import { msPerDay } from "../../base/clock.ts";
 /** Per key, day and kind of label: what a report can show, and a client cannot fill the memory with. */
 const defaultMax = 10_000;
 
-/** Which values of a key's labels are told apart in reports: the first so many of each UTC day. */
+/** Which values of a key's labels reports break down: the first ones of each UTC day, up to a limit. */
 export class LabelValues {
   readonly #most: number;
   /** Hashes of the values of this day, by key and kind; tags are one kind, whatever their names. */

@@ -16,7 +16,7 @@ const keptForMs = 90 * msPerDay;
 const maxKept = 1_000_000;
 const prunedAtOnce = 1000;
 const maxReferences = 1000;
-/** Vendors' ids have about fifty characters, those of nested gateways a few hundred. */
+/** Vendors' ids have about fifty characters, nested gateways' ids a few hundred. */
 const maxIdChars = 1024;
 
 /**

@@ -182,7 +182,7 @@ export function expectedOf(
   return { kind, options: hasBeta ? withBeta : withoutBeta, limits: { maxBodyMembers, maxListItems } };
 }
 
-/** A valid body, and what it asks for beside text. */
+/** A valid body, and what it requests in addition to text. */
 export interface CheckedBody extends ParsedBody {
   readonly mentions: Mentions;
   readonly tools: OfferedTools;
@@ -243,7 +243,7 @@ function unknownPrice(id: string, { catalogRules }: Settings): Error | undefined
   return Object.assign(new Error(line), { name: "unknown price:", code: line });
 }
 
-/** Models in the advice of an error, which is the only place where clients are told what a model serves. */
+/** How many models an error suggests. Clients can see only there what a model serves. */
 const maxNamed = 3;
 
 export function rejectForbidden({ catalog }: Configured, key: KeyRecord, model: ModelSettings): void {

@@ -144,7 +144,7 @@ export class ClientSocket implements OpenSocket, Carrier {
     this.#reading = reading;
   }
 
-  /** A large frame is read on another thread. Once the socket is closed, nobody wants what waits. */
+  /** Reads a large frame on another thread. Frames still waiting when the socket closes are dropped. */
   async #readInTurn(
     frame: string | Uint8Array,
     before: Promise<void> | null,

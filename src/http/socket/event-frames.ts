@@ -14,7 +14,7 @@ const letterE = "e".charCodeAt(0);
 const closingBrace = "}".charCodeAt(0);
 const lineFeed = "\n".charCodeAt(0);
 
-/** What clients take for a sign of life. On HTTP it is a comment before the first event, which no frame can be. */
+/** The heartbeat on a socket. Over HTTP it is a comment before the first event, but a frame cannot be a comment. */
 const keepalive = '{"type":"keepalive","sequence_number":0}';
 
 /** Drops a byte order mark in front of an event, as everything else does that reads a stream. */

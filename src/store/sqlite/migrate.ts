@@ -16,7 +16,7 @@ import first from "./migrations/001.sql" with { type: "text" };
 export const migrations: readonly string[] = [first];
 
 export interface MigrationOptions {
-  /** The database's file; copies made before a migration go to `backups` beside it. */
+  /** The database's file. Copies made before a migration go to `backups` in the same folder. */
   readonly file: string;
   readonly nowMs: number;
   readonly migrations?: readonly string[];

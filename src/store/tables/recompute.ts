@@ -13,7 +13,7 @@ interface TotalsRow {
 /**
  * The totals of every account, key and cap, as stored and as the entries alone add up to. Shares no code with what
  * maintains the totals, so that a bug there cannot hide here. A hold may advance an account's period before anything
- * is charged in it. Then the stored period is later than that of the last charge, and nothing of it is used.
+ * is charged in it. Then the stored period is later than the last charge's, and nothing of it is used.
  */
 export function* recomputeTotals(): Work<readonly RecomputedTotals[]> {
   const rows = yield* query<TotalsRow>(selectAll);

@@ -27,7 +27,7 @@ export class Directory {
   /** By model. */
   readonly #candidates = new Map<string, readonly Candidate[]>();
   readonly #random: () => number;
-  /** That of the configuration before, while this one is built. */
+  /** The directory of the previous configuration, while this one is built. */
   #before: Directory | null;
 
   constructor(

@@ -34,7 +34,7 @@ function pathTo(path: string, groupBy: string): UsageReport["path"] {
     });
 }
 
-/** https://platform.claude.com/docs/en/api/admin/usage_report: what is read from a cache or written to it is beside the input. */
+/** https://platform.claude.com/docs/en/api/admin/usage_report: the input does not include cache reads and writes. */
 const usage: UsageReport = {
   name: "Anthropic's usage report",
   tells: ["input", "cached", "cache_writes", "output"],

@@ -97,7 +97,7 @@ async function fromContainer(
   throw new CredentialUnavailable(`the container's credential host answered ${answer.status}`);
 }
 
-/** Null where there is no such server, or no role for this machine. */
+/** Null if there is no metadata server, or no role for this machine. */
 async function fromMetadata(env: Environment, signal: AbortSignal): Promise<IssuedToken<AwsKey> | null> {
   const call = await metadataSession(env, signal);
   if (call === null) return null;
@@ -110,7 +110,7 @@ async function fromMetadata(env: Environment, signal: AbortSignal): Promise<Issu
   throw new CredentialUnavailable(`the machine's metadata server answered ${answer.status}`);
 }
 
-/** The region that this machine is in; null where there is no such server. */
+/** The region that this machine is in; null if there is no metadata server. */
 export async function regionByMetadata(env: Environment, signal: AbortSignal): Promise<string | null> {
   const call = await metadataSession(env, signal);
   const answer = call === null ? null : await call("/placement/region");
@@ -118,7 +118,7 @@ export async function regionByMetadata(env: Environment, signal: AbortSignal): P
   return /^[a-z0-9-]+$/.test(region) ? region : null;
 }
 
-/** IMDSv2: asks for what is below `/latest/meta-data`. Null where there is no such server. */
+/** IMDSv2: reads paths below `/latest/meta-data`. Null if there is no metadata server. */
 async function metadataSession(
   env: Environment,
   signal: AbortSignal,

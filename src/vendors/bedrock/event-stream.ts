@@ -72,7 +72,7 @@ export class EventStreamDecoder {
   }
 }
 
-/** The length of the message that begins here. That of a complete message is proven by the message's own checksum. */
+/** The length of the message that starts here. A complete message proves its length by its own checksum. */
 function lengthOf(bytes: Buffer, at: number): number {
   const total = bytes.readUInt32BE(at);
   const headersLength = bytes.readUInt32BE(at + 4);

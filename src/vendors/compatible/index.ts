@@ -12,7 +12,7 @@ import type { ErrorResponse, ProviderError, ProviderErrorSubject } from "../prov
 import type { Vendor, VendorDefaults } from "../vendor.ts";
 import { quirksOf } from "./known-servers.ts";
 
-/** Ollama lists names only, and describes each model by an API of its own. It has no keys, and other servers have no such path. */
+/** Ollama lists names only, and describes each model through its own API. It has no keys, and other servers lack the path. */
 const ollamaModel: ModelDescription = {
   url({ baseUrl, apiKeys }) {
     const isOwn = isPrivateAddress(baseUrl) && apiKeys.length === 0;

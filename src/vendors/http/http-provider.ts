@@ -55,7 +55,7 @@ const fetchOptions = { timeout: false, decompress: false, redirect: "manual", ke
 interface FixedHeaders {
   readonly values: Readonly<Record<string, string>>;
   readonly lines: string;
-  /** The last head without headers of the dialect, and its target: whoever writes it again need not compare its text. */
+  /** The last target and its head without dialect headers. Reusing the same string spares a comparison of its text. */
   last: { readonly target: string; readonly head: string };
 }
 

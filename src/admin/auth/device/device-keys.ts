@@ -28,7 +28,7 @@ export type PollError =
 interface RejectedPoll {
   readonly error: PollError;
   readonly description: string;
-  /** The code was never issued, or is long forgotten: somebody may be guessing. */
+  /** The code was never issued or expired long ago, so this may be a guess. */
   readonly isUnknown: boolean;
 }
 

@@ -32,7 +32,7 @@ export function modelsCheckCommand(terminal: Terminal): Command {
         nothing: "No providers.",
       };
       printList(list, options, terminal);
-      // A provider that only embeds, say, is no failure beside others; a model that was named and not asked is.
+      // In a check of all providers, one that could not be called (it only embeds, say) does not fail the command. A named model does.
       const isFailure = (check: ModelCheckView) => !check.ok && (model !== undefined || wasAsked(check));
       if (checks.some(isFailure)) throw new CommandFailed();
     });

@@ -125,7 +125,7 @@ function columnsOf({ style }: Terminal): readonly ListColumn<ExchangeView>[] {
   ];
 }
 
-/** In quotation marks, since nobody here has that model. */
+/** In quotation marks: the name came from the client and is not configured. */
 function unknownModel({ unknown_model: name }: ExchangeView, style: Style): string {
   return style.dim(name === null ? "–" : `"${printable(name)}"`);
 }

@@ -64,7 +64,7 @@ export function storeCopyCommand(terminal: Terminal): Command {
     });
 }
 
-/** Where a gateway of this machine may have left charges that the database never got. */
+/** Folders where a gateway of this machine may still have charges that the database never received. */
 function nodeFolders(
   { config: file, data }: CopyOptions,
   { env, cwd }: Terminal,

@@ -19,7 +19,7 @@ function toneOf(alerts: readonly AlertView[]): string {
   return has("critical") ? "bad" : has("warning") ? "warn" : "info";
 }
 
-/** What somebody has to do something about, the most urgent first; each stays until it is over. */
+/** Active alerts, the most urgent first. Each stays until it is resolved. */
 export function Attention() {
   const attention = useAnswer<{ data: AlertView[] }>("/alerts", 5000);
   const alerts = attention.value?.data ?? [];

@@ -48,7 +48,7 @@ export const fieldTexts: Readonly<Record<KeyField, FieldText>> = {
   content: { label: "Request content", hint: "The most that is recorded, if the gateway records content." },
 };
 
-/** How often a budget is renewed, in words. */
+/** Labels for how often a budget renews. */
 export const budgetPeriods = [
   { value: "day", text: "a day" },
   { value: "week", text: "a week" },
@@ -80,7 +80,7 @@ export function kindOf(field: KeyField): AttributeKind | undefined {
   return keyAttributeList.find(({ option }) => option === field)?.kind;
 }
 
-/** Whether a key of this mode has the attribute: a budget is only that of a token-budget key with an account of its own. */
+/** Whether a key of this mode has the attribute. Only a token-budget key with its own account has a budget. */
 export function hasField(field: KeyField, mode: KeyView["mode"], isShared: boolean): boolean {
   const attribute = keyAttributeList.find(({ option }) => option === field);
   return attribute?.table === "keys" || (mode === "token_budget" && !isShared);
@@ -116,7 +116,7 @@ function textOf(kind: AttributeKind, value: unknown): string {
   return kind === "moment" ? String(value).slice(0, 10) : String(value);
 }
 
-/** Text that is no such number is reported before anything is sent. */
+/** Throws for text that is not a whole number, before anything is sent. */
 export function wholeOrNull(text: string, field: string): number | null {
   if (text.trim() === "") return null;
   const value = wholeFromText(text);

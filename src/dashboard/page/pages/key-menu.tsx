@@ -50,7 +50,7 @@ export function KeyMenu({ of: key, inSight = false, onChange }: KeyMenuProps) {
       await api.post(`/keys/${key.id}/enable`);
       tell(`${nameOfKey(key)} is active again.`);
     } finally {
-      // A refusal most often means that somebody else has changed the key meanwhile.
+      // A rejection usually means that the key was changed elsewhere in the meantime.
       onChange();
     }
   });

@@ -20,7 +20,7 @@ const prefixLength = 12;
 /** Its balance changes with every run, and a key that was made elsewhere is known a moment later. */
 const lookEveryMs = 2_000;
 
-/** The key that a secret belongs to. The server is told its beginning, which is no secret; null while nothing fits. */
+/** The key that a secret belongs to; null if none matches. Only the prefix, which is not secret, is sent to the server. */
 export function useKeyOf(secret: string): KeyView | null {
   const prefix = secret.trim().slice(0, prefixLength);
   const find = async () => {

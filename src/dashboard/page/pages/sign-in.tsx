@@ -15,7 +15,7 @@ interface EntranceProps {
   readonly children: ComponentChildren;
 }
 
-/** For whoever is not signed in: sign in, or show a secret. */
+/** Shown to visitors who are not signed in: sign in, or enter a secret. */
 export function Entrance({ title, about, verb, send, children }: EntranceProps) {
   const { busy, error, onSubmit } = useSubmit(send);
   const form = useRef<HTMLFormElement>(null);

@@ -55,7 +55,7 @@ const nodeColumns: readonly Column<NodeView>[] = [
 export function System() {
   const health = useAnswer<HealthView>("/health", 5000);
   const nodes = useAnswer<{ data: readonly NodeView[] }>("/nodes", 5000);
-  // What depends on the configuration is loaded anew after a reload.
+  // Whatever depends on the configuration is fetched again after a reload.
   const [reloads, setReloads] = useState(0);
   return (
     <>

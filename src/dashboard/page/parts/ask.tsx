@@ -13,7 +13,7 @@ interface AskProps {
   readonly danger?: boolean;
   readonly children: ComponentChildren;
   readonly send: () => Promise<unknown>;
-  /** What is told when it was sent. */
+  /** The message shown once it was sent. */
   readonly done?: string;
   readonly onDone?: () => void;
   readonly onClose: () => void;

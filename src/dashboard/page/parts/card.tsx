@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 
-/** A part of a page whose title has what can be done beside it. */
+/** A section of a page, with its actions next to the title. */
 export function Card(props: { title: string; actions?: ComponentChildren; children: ComponentChildren }) {
   return (
     <section class="card flush">

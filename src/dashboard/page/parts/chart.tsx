@@ -6,8 +6,8 @@ import { type Zone, zone } from "../zone.ts";
 import { loneIndices, type Shape, splitRunning, type Values } from "./chart-values.ts";
 
 /**
- * A colour of tokens.css as the browser works it out now. A canvas does not understand variables or
- * `light-dark()`, so an element that nobody sees is asked what colour it has.
+ * A color of tokens.css as the browser resolves it now. A canvas does not understand variables or `light-dark()`, so the
+ * color is read from a hidden element.
  */
 function colourOf(variable: string, opacity = 1): string {
   const probe = document.createElement("i");
@@ -84,7 +84,7 @@ function drawn({ lines, isRunning = false }: ChartProps): readonly BilledItem[] 
 
 const daySeconds = 86_400;
 
-/** Whole days are those of UTC, whatever zone a person reads times in. */
+/** Whole days are UTC days, whatever time zone the page shows. */
 function zoneOf({ at: [first = 0, second = first + daySeconds] }: ChartProps): Zone {
   return second - first >= daySeconds ? "UTC" : zone.value;
 }

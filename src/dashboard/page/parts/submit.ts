@@ -30,7 +30,7 @@ export function useSubmit(send: () => Promise<unknown>) {
   return { busy, error, onSubmit };
 }
 
-/** Does what a button is for. What went wrong is told. */
+/** Runs a button's action, and shows the error if it fails. */
 export function useAction(work: () => Promise<unknown>): readonly [busy: boolean, start: () => void] {
   return useOnce(work, ({ message }) => tell(message, "bad"));
 }

@@ -1,7 +1,7 @@
 import { useAnswer } from "../api.ts";
 import { Icon } from "./icon.tsx";
 
-/** Sentences that somebody should read, below each other; nothing if there are none. */
+/** A list of sentences worth reading; renders nothing if there are none. */
 export function Points(props: { label: string; points: readonly string[]; tone?: "warn" | "bad" }) {
   const { label, points, tone = "warn" } = props;
   if (points.length === 0) return null;
@@ -17,7 +17,7 @@ export function Points(props: { label: string; points: readonly string[]; tone?:
   );
 }
 
-/** What the configuration in force was warned of, such as a provider that is left out because its key is not set. */
+/** Warnings about the running configuration, such as a provider that is skipped because its key is not set. */
 export function Warnings() {
   const config = useAnswer<{ warnings: readonly string[] }>("/config", 30_000);
   return <Points label="Warnings of the configuration" points={config.value?.warnings ?? []} />;

@@ -20,7 +20,7 @@ export interface Question {
 /** Where the length of an answer is limited, it may also be streamed. */
 export type QuestionField = Exclude<keyof Question, "model" | "stream">;
 
-/** What the page needs to know of a route, beside its path: how to ask, and how to read what comes back. */
+/** What the page knows about a route besides its path: how to build a request, and how to read the response. */
 export interface PageRoute {
   readonly name: string;
   /** The fields of its form. */

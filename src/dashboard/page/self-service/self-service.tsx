@@ -25,7 +25,7 @@ import { nextTheme, theme } from "../theme.ts";
 import { ApproveDevice, SignInForDevice } from "./device.tsx";
 import { Snippets } from "./snippets.tsx";
 
-/** The self-service page: what is theirs, and nothing of anybody else. */
+/** The self-service page. Members see only their own keys and usage. */
 export function SelfService() {
   const isDevicePage = /^device(\/|$)/.test(path.value);
   if (isDevicePage && !session.value?.signed_in) return <SignInForDevice />;

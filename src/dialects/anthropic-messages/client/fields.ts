@@ -34,7 +34,7 @@ export const requestFields = {
   system: "carried",
   temperature: "carried",
   thinking: "carried",
-  // The SDK's tool runners send everything when they are told so, and only what is new otherwise.
+  // After this error the SDK's tool runners send the whole conversation; otherwise they send only what is new.
   thread: {
     rejected: "the model's provider keeps no threads; send the whole conversation without it",
     vendor: { details: { error_code: "thread_unsupported_request" } },

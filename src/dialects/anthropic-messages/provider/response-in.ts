@@ -28,7 +28,7 @@ export function failureIn(body: JsonObject): GatewayError | null {
   return hasFailed ? reportedFailure(body, figures) : null;
 }
 
-/** Blocks of hosted tools are skipped: no client of another dialect can ask for them. */
+/** Blocks of hosted tools are skipped: clients of other dialects cannot request them. */
 function readBlock(block: JsonObject): IrAssistantBlock[] {
   switch (block["type"]) {
     case "text":

@@ -59,7 +59,7 @@ export function readUsage(reported: Json | undefined): ReportedUsage | null {
   return { ...read.reduce((sum, round) => addReported(sum, round.usage), answer ?? noUsage), rounds: read };
 }
 
-/** The kinds of iterations whose figures are parts of the answer's own. Those of all others are billed beside it. */
+/** Iterations that the response's own usage already includes. All others are billed in addition. */
 const inAnswer: ReadonlySet<Json | undefined> = new Set(["message", "fallback_message"]);
 
 /** Compaction runs the model that was asked, and an advisor is another one. */

@@ -53,7 +53,7 @@ export function takesJsonSchema(target: Target): boolean {
   return declared(target, "json_schema") ?? versionOf(target) >= 2.5;
 }
 
-/** Earlier models reject a format of the answer beside functions. */
+/** Earlier models reject a response format together with functions. */
 export function takesFormatWithTools(target: Target): boolean {
   return versionOf(target) >= 3;
 }

@@ -41,8 +41,8 @@ export class ReferenceRoom {
 const minSize = 64;
 
 /**
- * A JSON schema in the subset of OpenAPI 3.0 that models before 2.5 take. Keywords without an equivalent are dropped. Google wants a type in
- * every schema, properties for every name that is required, and nothing beside alternatives.
+ * A JSON schema in the subset of OpenAPI 3.0 that models before 2.5 accept. Keywords without an equivalent are dropped. Google
+ * requires a type in every schema, a property for every required name, and nothing next to `anyOf`.
  */
 export function openApiSchema(schema: JsonObject, room = new ReferenceRoom()): JsonObject {
   return new SchemaConverter(schema, room).convert(schema, [], 0);
@@ -220,7 +220,7 @@ function addAlternatives(
   else if (others.length > 1) converted["anyOf"] = others.map(convert);
 }
 
-/** Nothing is allowed beside `anyOf`, so each alternative gets the common parts; everything else has a type. */
+/** Nothing is allowed next to `anyOf`, so each alternative gets the common parts. Everything else gets a type. */
 function complete(converted: JsonObject): JsonObject {
   const { anyOf, type: _, nullable, description } = converted;
   if (!Array.isArray(anyOf))

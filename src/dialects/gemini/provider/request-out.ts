@@ -102,7 +102,7 @@ function requestsJsonInPrompt({ format, tools }: IrRequest, target: Target): boo
   return format?.type === "json_object" && tools.length > 0 && !takesFormatWithTools(target);
 }
 
-/** A schema beside tools has become a tool before, where the model takes only one of them. */
+/** If the model does not accept a schema together with tools, the schema has already been turned into a tool. */
 function addFormat(config: JsonObject, request: IrRequest, target: Target): void {
   const { format } = request;
   if (format === null || requestsJsonInPrompt(request, target)) return;

@@ -13,7 +13,7 @@ import { isTokenCount } from "../../usage/usage-figures.ts";
 import { type GeminiFinish, readBlocked, readGeminiFinish } from "./finish-in.ts";
 import { figures, mergeUsage, readUsage, reportsOutput, tierOf } from "./usage-in.ts";
 
-/** The figures that may change from chunk to chunk; those of the modalities are the prompt's. */
+/** The counts that can change from chunk to chunk. The counts per modality are about the prompt and do not. */
 const usageFigures = /"((?:prompt|candidates|thoughts|total|cachedContent|toolUsePrompt)TokenCount)":\s*\d+/g;
 
 /**

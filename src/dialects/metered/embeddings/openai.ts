@@ -58,8 +58,8 @@ function readOpenAi(answers: readonly MeteredAnswer[], requested: RequestedForm)
 }
 
 /**
- * The answer with the length of each vector in its place, if all vectors are of this form and of one length; else null. To parse the vectors
- * would take twenty times as long: what cannot be told so is told by parsing them.
+ * The response with each vector replaced by its length. Null unless all vectors have this form and the same length; the caller
+ * then parses them, which takes twenty times as long.
  */
 function readLengths(pieces: readonly Uint8Array[], isBase64: boolean): JsonObject | null {
   let outline = "";

@@ -73,7 +73,7 @@ export function sentImages(body: JsonObject, files: readonly FormFile[]): number
   }, files.length);
 }
 
-/** Each costs output beside the image itself. */
+/** The number of partial images. Each costs output in addition to the image itself. */
 export function partialsOf({ partial_images: partials }: JsonObject): number {
   return typeof partials === "number" ? partials : 0;
 }
@@ -111,7 +111,7 @@ function wordOf(value: Json | undefined): string {
 const isQuality = /^(?:auto|low|medium|high|max|standard|hd)$/;
 const isSize = /^(?:auto|[1-9]\d*x[1-9]\d*)$/;
 
-/** Throws for a drawing by a second model, for a quality and size without a price, and for a size under another name beside those with one. */
+/** Throws for a drawing by a second model, a quality and size without a price, or a size under another name if prices depend on size. */
 export function checkImages(body: JsonObject, priced: PricedNames): void {
   const { svg } = body;
   if (objectOf(svg)?.["model"] != null || (typeof svg === "string" && svg.trim() !== "")) {

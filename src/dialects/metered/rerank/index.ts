@@ -17,7 +17,7 @@ import { documentsOf, queryOf, rerankRequest, rerankResponse, wholeQuery } from 
 /** A search unit is one query over so many documents. */
 const documentsPerUnit = 100;
 
-/** A longer document, with the query beside it, counts as several. https://cohere.com/pricing */
+/** A longer document (together with the query) counts as several. https://cohere.com/pricing */
 const tokensPerChunk = 500;
 
 const usualTokensPerDocument = 4096;
@@ -25,7 +25,7 @@ const usualTokensPerDocument = 4096;
 /** A byte is at most one token, which is held for. Four are one where that is charged. */
 const chargedShare = 1 / 4;
 
-/** More takes long to parse beside other requests. */
+/** Parsing more would delay other requests. */
 const maxParsedBytes = 1024 * 1024;
 
 /** Documents by how well they answer a query. */

@@ -39,7 +39,7 @@ function numberOf(bytes: Buffer, at: number, idBytes: number): number {
   return length >= 1 && length <= 6 ? bytes.readUIntBE(from, length) : 0;
 }
 
-/** A packet of another codec than Opus. */
+/** Assumed for codecs other than Opus. */
 const secondsPerPacket = 0.02;
 /** Elements that are looked at, within milliseconds. */
 const maxSteps = 30_000;

@@ -115,7 +115,7 @@ function addDetails({ proof }: IrReasoning, target: Target, details: JsonObject[
   return true;
 }
 
-/** Providers that show their reasoning expect it back with their calls; OpenAI has no such field, and R1 rejects it. */
+/** Providers that show their reasoning expect it back with their calls. OpenAI lacks the field, and R1 rejects it. */
 function showsReasoning(block: IrReasoning, target: Target): boolean {
   if (target.isStrict || /deepseek-r1\b/i.test(modelName(target))) return false;
   return block.parts.some((part) => part !== "");

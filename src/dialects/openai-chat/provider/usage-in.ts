@@ -86,9 +86,9 @@ function cacheIsApart(usage: ChatUsage, cached: Json | undefined): boolean {
 export type ChoiceFigures = Map<Json | undefined, ReportedUsage>;
 
 /**
- * The usage of an answer, or of a stream up to a chunk: `streamed` are the figures of its chunks so far, to which those of this one are
- * added. Null if this one reports none.
- * The choices of an answer are told by their place, because some servers give all of them the same index, or none.
+ * The usage of a response, or of a stream up to this chunk: `streamed` has the usage of the chunks so far, and this chunk's is
+ * added to it. Null if this chunk reports none. The choices of a response are identified by position, because some servers give
+ * all of them the same index, or none.
  */
 export function usageIn(chunk: JsonObject, streamed?: ChoiceFigures): ReportedUsage | null {
   if (chunk["usage"] != null) return readUsage(chunk["usage"]);

@@ -76,7 +76,7 @@ export function requestEcho(body: JsonObject, model: string, kept?: Source["kept
   };
 }
 
-/** A function may be sent without these fields, but a response has them. Tools of other types have no such fields. */
+/** A function may be sent without these fields, but a response has them. Tools of other types do not. */
 function echoTool(tool: Json): Json {
   if (!isObject(tool) || tool["type"] !== "function") return tool;
   return { ...tool, ...withDefaults(tool, { description: null, parameters: null, strict: false }) };

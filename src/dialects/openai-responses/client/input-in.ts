@@ -41,8 +41,8 @@ export function readInput(input: Json | undefined, dropped: DroppedFields): Inpu
 }
 
 /**
- * Throws for what makes no sense to any provider, as a request does that is translated with these items. What only some providers
- * take is left to the request that sends it to one.
+ * Throws for items that are invalid for every provider, with the same error as a request that contains them. Items that only
+ * some providers accept pass; the request that sends them is checked later.
  */
 export function checkItems(items: Json | undefined, field: string): void {
   const reader = new InputReader({ add: () => {} });

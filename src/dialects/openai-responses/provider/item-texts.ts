@@ -27,7 +27,7 @@ export class ItemTexts {
     return text;
   }
 
-  /** That of an item of the whole response. One that was not named before may have come without a name. */
+  /** The text of an item in the final response. If its id and index are new, it may be the item whose events had neither. */
   at(index: number, item: Json): ItemText {
     return this.#find(index, idOf(item)) ?? this.#unnamed ?? new ItemText();
   }

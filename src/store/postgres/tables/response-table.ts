@@ -11,7 +11,7 @@ export async function pruneStoredResponses(query: Query, beforeMs: number, limit
   return row?.pruned ?? 0;
 }
 
-/** Does no harm if it is done twice. Throws if there is another part in its place, which somebody may count on. */
+/** Idempotent. Throws if a different part is already stored under this sequence number: a response may refer to it. */
 export async function insertResponsePart(query: Query, part: ResponsePart, nowMs: number): Promise<void> {
   const written = await query(
     `INSERT INTO response_parts (recording_id, sequence, written_at_ms, body) VALUES ($1, $2::int, $3::int8, $4)

@@ -26,7 +26,7 @@ export function sqliteMaintenance(dir: string): FolderMaintenance {
   };
 }
 
-/** Why a data folder cannot be used, by the system's or SQLite's error code; null for errors of another kind. */
+/** Why a data folder cannot be used, by the system's or SQLite's error code; null for other errors. */
 function describeFolderProblem(error: unknown): string | null {
   switch (systemCode(error)) {
     case "EEXIST":

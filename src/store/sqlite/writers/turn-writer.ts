@@ -45,8 +45,8 @@ interface WaitingTurn {
 }
 
 /**
- * Inserts turns; inside the batch's transaction. Those of a batch are collected and inserted together, and counted in the totals of their
- * keys once. A trigger takes what is deleted from the totals, with what belongs to it.
+ * Inserts turns inside the batch's transaction. The turns of a batch are inserted together and added to each key's totals once.
+ * A trigger subtracts deleted turns from the totals, with everything that belongs to them.
  */
 export class TurnWriter {
   readonly #turns: BatchedInsert;
