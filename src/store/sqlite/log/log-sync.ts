@@ -17,7 +17,7 @@ export class LogSync {
   readonly #now: () => number;
   /**
    * The log that SQLite has open. While it does, no other process can be the last to close the database, which would remove the
-   * log; and if somebody replaces the file by hand, SQLite goes on with the one it opened, as this does (see `open-files.ts`).
+   * log. If the file is replaced by hand, SQLite keeps using the one it opened, and so does this (see `open-files.ts`).
    */
   #descriptor: number | null = null;
   #running: Promise<void> | null = null;
