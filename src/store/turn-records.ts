@@ -46,11 +46,12 @@ export interface StoredTurn extends Pick<TurnRecord, "id" | "parentId"> {
 /** Called with the size of what is about to be read. Waits until there is memory for it, or throws if there is none. */
 export type ReserveMemory = (bytes: number) => Promise<void> | void;
 
-/** What may be read of several turns. */
+/** What may be read of several turns. Nothing is read of more than that. */
 export interface TurnBounds {
   readonly nowMs: number;
+  readonly maxTurns: number;
   readonly maxBytes: number;
-  /** What each of them may have in addition. */
+  /** What each of them may have in addition, all together no more than `maxBytes` again. */
   readonly headBytes: number;
   readonly reserve: ReserveMemory;
 }
@@ -58,7 +59,6 @@ export interface TurnBounds {
 export interface ChainQuery extends TurnBounds {
   readonly keyId: string;
   readonly id: string;
-  readonly maxTurns: number;
 }
 
 export interface ItemsQuery extends TurnBounds {
@@ -72,6 +72,10 @@ export interface ItemsQuery extends TurnBounds {
 export type TurnChain =
   | { readonly kind: "found"; readonly turns: readonly StoredTurn[] }
   | { readonly kind: "missing" | "too_long" | "too_large" };
+
+export type TurnsWithItems =
+  | { readonly kind: "found"; readonly turns: readonly StoredTurn[] }
+  | { readonly kind: "too_many" | "too_large" };
 
 export interface TurnSums {
   /** Turns and conversations together. */
@@ -94,8 +98,8 @@ export interface TurnRecords {
   has(no: number): Promise<boolean>;
   /** Whether there is a turn for each of these ids, which are all different. */
   hasAll(keyId: string, ids: readonly string[], nowMs: number): Promise<boolean>;
-  /** For each of the items the newest turn that has it, and the turns of these ids, oldest first, each once; null if all are larger than `maxBytes`. */
-  withItems(query: ItemsQuery): Promise<readonly StoredTurn[] | null>;
+  /** For each of the items the newest turn that has it, unless that has expired, and the turns of these ids. Oldest first, each once. */
+  withItems(query: ItemsQuery): Promise<TurnsWithItems>;
   /** False if there is none. */
   delete(keyId: string, id: string, nowMs: number): Promise<boolean>;
   /** Returns how many there were. */

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { Json, JsonObject } from "../../src/base/json.ts";
+import type { ItemsQuery } from "../../src/store/turn-records.ts";
 import { json } from "../support/answers.ts";
 import { usualAnswer } from "../support/fixtures.ts";
 import { answer, models, responseFrom, say, TurnWorld } from "./turn-world.ts";
@@ -385,22 +386,32 @@ describe("a response that cannot be continued", () => {
     expect(await refused.text()).toContain("The conversation is too large");
   });
 
-  test("because its references are to items of more than a request may have is refused before those are read", async () => {
-    const { turns } = world.running.store;
-    const withItems = turns.withItems.bind(turns);
-    const limits: number[] = [];
-    Object.assign(turns, {
-      withItems: ({ maxBytes }: { maxBytes: number }) => {
-        limits.push(maxBytes);
-        return Promise.resolve(null);
-      },
-    });
-    const { error } = await create({ input: [{ type: "item_reference", id: "msg_long" }] });
-    Object.assign(turns, { withItems });
-    expect(limits).toEqual([world.gateway.configured.settings.server.maxBodyBytes]);
-    expect(error).toMatchObject({ code: "invalid_request", param: "input" });
-    expect(error.message).toContain("Send the items themselves.");
-  });
+  test.each([
+    ["bytes", "too_large"],
+    ["responses", "too_many"],
+  ])(
+    "because its references are to items of more %s than a request may read is refused",
+    async (what, kind) => {
+      const { turns } = world.running.store;
+      const withItems = turns.withItems.bind(turns);
+      const limits: ItemsQuery[] = [];
+      Object.assign(turns, {
+        withItems: (query: ItemsQuery) => {
+          limits.push(query);
+          return Promise.resolve({ kind });
+        },
+      });
+      const { error } = await create({ input: [{ type: "item_reference", id: "msg_long" }] });
+      Object.assign(turns, { withItems });
+      const { maxBodyBytes } = world.gateway.configured.settings.server;
+      expect(limits).toMatchObject([{ maxBytes: maxBodyBytes, maxTurns: 1000 }]);
+      expect(error).toMatchObject({ code: "invalid_request", param: "input" });
+      expect(error.message).toContain(what);
+      expect(error.message).toContain("Send the items themselves.");
+      expect(error.message.length).toBeLessThanOrEqual(200);
+      expect(world.provider.requests).toEqual([]);
+    },
+  );
 
   test("is too deep after a thousand responses", async () => {
     const { turns } = world.running.store;

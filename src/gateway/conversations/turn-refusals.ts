@@ -1,4 +1,5 @@
 import { invalidRequest } from "../../base/errors.ts";
+import { count } from "../../base/text/plural.ts";
 import type { Settings } from "../../config/settings.ts";
 
 export function tooLong(what: string): Error {
@@ -9,6 +10,11 @@ export function tooLong(what: string): Error {
 export function moreThanKept({ retention }: Settings): Error {
   const message = `The conversation would have more than the ${retention.responseBytesPerKey} bytes that are kept for a key. Begin a new one.`;
   return invalidRequest(message, "items");
+}
+
+export function tooManyReferenced(maxTurns: number): Error {
+  const message = `\`input\` refers to items of more than ${count(maxTurns)} stored responses, the most that a request may read. Send the items themselves.`;
+  return invalidRequest(message, "input");
 }
 
 /** Items are found in whole responses, and all of those would be in memory. */

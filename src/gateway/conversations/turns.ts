@@ -29,10 +29,11 @@ import {
   responseOfItem,
 } from "./item-ids.ts";
 import { type ChangedConversation, type KeptTurn, readTurn, type Turn, turnPieces } from "./turn-body.ts";
-import { moreThanKept, tooLong, tooMuchReferenced } from "./turn-refusals.ts";
+import { moreThanKept, tooLong, tooManyReferenced, tooMuchReferenced } from "./turn-refusals.ts";
 import { type VerbatimFacts, verbatimTurn } from "./verbatim-turn.ts";
 import { writtenAhead } from "./write-ahead.ts";
 
+/** How many stored responses a request may continue, or refer to items of. */
 const maxTurns = 1000;
 const prunedAtOnce = 500;
 const secretBytes = 32;
@@ -157,16 +158,21 @@ export class Turns {
     if (ids.length === 0) return found;
     const wanted = new Set(ids);
     const maxBytes = settings.server.maxBodyBytes;
-    const bounds = { nowMs: this.#nowMs(), maxBytes, headBytes: usualHeadBytes, reserve };
-    const turns = await this.#store.turns.withItems({
+    const stored = await this.#store.turns.withItems({
       keyId,
       items: [...wanted].flatMap(lookedUp),
-      turnIds: [...wanted].flatMap((id) => responseOfItem(id) ?? []),
-      ...bounds,
+      turnIds: [...new Set([...wanted].flatMap((id) => responseOfItem(id) ?? []))],
+      nowMs: this.#nowMs(),
+      maxTurns,
+      maxBytes,
+      headBytes: usualHeadBytes,
+      reserve,
     });
-    if (turns === null) throw tooMuchReferenced(maxBytes);
+    if (stored.kind !== "found") {
+      throw stored.kind === "too_many" ? tooManyReferenced(maxTurns) : tooMuchReferenced(maxBytes);
+    }
     // Oldest first, so that the newest of an id stays.
-    for (const { input, output } of await opened(turns, settings)) {
+    for (const { input, output } of await opened(stored.turns, settings)) {
       for (const item of [...input, ...output]) {
         if (item.id !== null && wanted.has(item.id)) found.set(item.id, item);
       }

@@ -62,6 +62,7 @@ const differences: readonly (readonly [RegExp, string])[] = [
   [/\$(\d+)/g, "?$1"],
   [/::\w+(?:\[\])?/g, ""],
   [/= ANY \((\?\d+)\)/g, "IN (SELECT value FROM json_each($1))"],
+  [/\bunnest\((\?\d+)\) AS (\w+) \(value\)/g, "json_each($1) AS $2"],
   [/\bjson_agg\(/g, "json_group_array("],
   [/\bjson_build_object\(/g, "json_object("],
   [/ ILIKE /g, " LIKE "],

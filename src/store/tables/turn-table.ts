@@ -8,6 +8,7 @@ import type {
   TurnChain,
   TurnRecords,
   TurnSums,
+  TurnsWithItems,
 } from "../turn-records.ts";
 import { type LongBody, longReads, wholeBody } from "./long-body.ts";
 
@@ -24,6 +25,8 @@ interface TurnLink {
 
 /** Takes a few milliseconds where the database is read on the event loop. */
 const maxReadBytes = 2 * 1024 * 1024;
+/** Takes about 2 ms on SQLite. */
+const idsPerLookup = 1000;
 const maxPrunedBytes = 8 * 1024 * 1024;
 /** While they are deleted, nothing else is written to SQLite. */
 const deletedAtOnce = 200;
@@ -68,12 +71,18 @@ export class StoredTurns implements TurnRecords {
     return (await this.#queries.read(findAll, [keyId, ids, nowMs])).length === ids.length;
   }
 
-  async withItems(query: ItemsQuery): Promise<readonly StoredTurn[] | null> {
-    const { keyId, items, turnIds, nowMs, maxBytes } = query;
-    const found = await this.#queries.read<ReadTurn>(findWithItems, [keyId, items, nowMs, turnIds]);
-    if (areTooLarge(found, query)) return null;
-    await query.reserve(Math.min(sizeOf(found), maxBytes));
-    return this.#all(found);
+  async withItems(query: ItemsQuery): Promise<TurnsWithItems> {
+    const { keyId, items, turnIds, nowMs, maxTurns, maxBytes } = query;
+    const found = new Map<number, ReadTurn>();
+    for (const [statement, ids] of [...lookups(findWithItems, items), ...lookups(findByIds, turnIds)]) {
+      const links = await this.#queries.read<ReadTurn>(statement, [keyId, ids, nowMs]);
+      for (const link of links) found.set(link.no, link);
+      if (found.size > maxTurns) return { kind: "too_many" };
+    }
+    const links = [...found.values()];
+    if (areTooLarge(links, query)) return { kind: "too_large" };
+    await query.reserve(Math.min(sizeOf(links), maxBytes));
+    return { kind: "found", turns: await this.#all(links) };
   }
 
   async delete(keyId: string, id: string, nowMs: number): Promise<boolean> {
@@ -169,7 +178,16 @@ function chainProblem(
 }
 
 function areTooLarge(links: readonly ReadTurn[], { maxBytes, headBytes }: TurnBounds): boolean {
-  return sizeOf(links) > maxBytes + links.length * headBytes;
+  return sizeOf(links) > maxBytes + Math.min(links.length * headBytes, maxBytes);
+}
+
+/** A statement with some of the ids that it looks for, each time. */
+function lookups(
+  statement: string,
+  ids: readonly string[],
+): readonly (readonly [string, readonly string[]])[] {
+  const starts = Array.from({ length: Math.ceil(ids.length / idsPerLookup) }, (_, at) => at * idsPerLookup);
+  return starts.map((start) => [statement, ids.slice(start, start + idsPerLookup)]);
 }
 
 function sizeOf(links: readonly ReadTurn[]): number {
@@ -212,10 +230,15 @@ const readTurns = `SELECT ${turnColumns} FROM turns WHERE no = ANY ($1::int8[]) 
 
 const readEnd = `SELECT ${turnColumns} FROM turns WHERE key_no = ${keyNo} AND id = $2::text AND expires_at_ms > $3::int8`;
 
+/** One seek for each item, whatever the number of turns that have it. */
 const findWithItems = `
-SELECT no::float8 AS no, bytes::float8 AS bytes FROM turns WHERE no IN (SELECT max(i.turn_no) FROM turn_items i JOIN turns t ON t.no = i.turn_no
-WHERE i.key_no = ${keyNo} AND i.id_key = ANY ($2::text[]) AND t.expires_at_ms > $3::int8 GROUP BY i.id_key
-UNION ALL SELECT no FROM turns WHERE key_no = ${keyNo} AND id = ANY ($4::text[]) AND expires_at_ms > $3::int8)`;
+SELECT no::float8 AS no, bytes::float8 AS bytes FROM turns WHERE no IN (
+  SELECT (SELECT max(i.turn_no) FROM turn_items i WHERE i.key_no = ${keyNo} AND i.id_key = wanted.value)
+  FROM unnest($2::text[]) AS wanted (value)) AND expires_at_ms > $3::int8`;
+
+const findByIds = `
+SELECT no::float8 AS no, bytes::float8 AS bytes FROM turns
+WHERE key_no = ${keyNo} AND id = ANY ($2::text[]) AND expires_at_ms > $3::int8`;
 
 /**
  * The sums are locked before any turn of the key, as an insert does. Otherwise the two could deadlock. What has replaced a

@@ -10,7 +10,7 @@ import { clientOf } from "../postgres/fixtures.ts";
 import { postgres } from "../postgres/kind.ts";
 import { sqlite } from "../sqlite/kind.ts";
 
-const bounds = { nowMs: 1_000, maxBytes: 1_000, headBytes: 0, reserve: () => {}, turnIds: [] };
+const bounds = { nowMs: 1_000, maxTurns: 10, maxBytes: 1_000, headBytes: 0, reserve: () => {}, turnIds: [] };
 const turnIds = ["a", "b", "c"];
 
 /** Stores turns that share an item, of two keys; then one is deleted and one is replaced. */
@@ -41,7 +41,7 @@ async function change(store: GatewayStore): Promise<void> {
     keyId: one.id,
     items: ["of-a", "of-b", "shared", "new"],
   });
-  expect(found?.map(({ id }) => id)).toEqual(["c", "b"]);
+  expect(found.kind === "found" && found.turns.map(({ id }) => id)).toEqual(["c", "b"]);
 }
 
 /** Those of the deleted and the replaced one are gone; all others are there. */

@@ -1,5 +1,6 @@
 import { expect } from "bun:test";
 import type { TurnRecord } from "../../../src/store/store.ts";
+import type { ItemsQuery } from "../../../src/store/turn-records.ts";
 import { FakeClock } from "../../support/clock.ts";
 import { testEachStore } from "../each-store.ts";
 import { keyRecord, settleItem } from "../fixtures.ts";
@@ -8,7 +9,6 @@ import { responsePart } from "../responses.ts";
 
 const nowMs = 1_000;
 const bounds = { nowMs, maxTurns: 10, maxBytes: 1_000, headBytes: 0, reserve: (_: number) => {} };
-const noTurnIds: readonly string[] = [];
 
 function turn(
   keyId: string,
@@ -48,6 +48,11 @@ const bodies = (turns: readonly { readonly body: Uint8Array }[]) =>
 
 async function chainOf(store: GatewayStore, keyId: string, id: string, more: Partial<typeof bounds> = {}) {
   const found = await store.turns.chain({ keyId, id, ...bounds, ...more });
+  return found.kind === "found" ? bodies(found.turns) : found.kind;
+}
+
+async function turnsWith(store: GatewayStore, keyId: string, query: Partial<ItemsQuery>) {
+  const found = await store.turns.withItems({ ...bounds, keyId, items: [], turnIds: [], ...query });
   return found.kind === "found" ? bodies(found.turns) : found.kind;
 }
 
@@ -115,12 +120,8 @@ testEachStore(
     await store.charge(together.map((each) => ({ ...settleItem(each.keyId, 1), turns: [each] })));
     expect(await chainOf(store, one, "a")).toEqual(["newer"]);
     expect(await chainOf(store, other, "a")).toEqual(["body of a"]);
-    const items = (...names: string[]) =>
-      store.turns.withItems({ keyId: one, items: names, turnIds: noTurnIds, ...bounds });
-    expect(bodies((await items("item of a", "new item", "item of all")) ?? [])).toEqual([
-      "body of b",
-      "newer",
-    ]);
+    const items = ["item of a", "new item", "item of all"];
+    expect(await turnsWith(store, one, { items })).toEqual(["body of b", "newer"]);
     expect((await store.storage()).responseBytes).toBe(27);
     const crowd = Array.from({ length: 40 }, (_, place) => turn(one, `c${place}`, null, { keyBytes: 105 }));
     await store.charge(crowd.map((each) => ({ ...settleItem(one, 1), turns: [each] })));
@@ -156,25 +157,59 @@ testEachStore(
     const store = await database.openGateway(new FakeClock());
     const [one, other] = await twoKeys(store);
     await keep(store, turn(one, "a", null), turn(one, "b", "a"), turn(other, "x", null));
-    const found = (keyId: string, items: readonly string[], at: number, maxBytes = 20) =>
-      store.turns.withItems({ ...bounds, keyId, items, turnIds: noTurnIds, nowMs: at, maxBytes });
-    const withItems = async (keyId: string, items: readonly string[], at = nowMs) =>
-      bodies((await found(keyId, items, at)) ?? []);
+    const withItems = (keyId: string, items: readonly string[], at = nowMs, maxBytes = 20) =>
+      turnsWith(store, keyId, { items, nowMs: at, maxBytes });
     expect(await withItems(one, ["item of all", "item of b", "item of x"])).toEqual(["body of b"]);
     expect(await withItems(one, ["item of all", "item of a"])).toEqual(["body of a", "body of b"]);
     expect(await withItems(other, ["item of a"])).toEqual([]);
     expect(await withItems(one, ["item of a"], 2_000)).toEqual([]);
-    expect(await found(one, ["item of all", "item of a"], nowMs, 19)).toBeNull();
-    const byId = async (keyId: string, turnIds: readonly string[], at = nowMs) =>
-      bodies(
-        (await store.turns.withItems({ ...bounds, keyId, items: ["item of b"], turnIds, nowMs: at })) ?? [],
-      );
+    expect(await withItems(one, ["item of all", "item of a"], nowMs, 19)).toBe("too_large");
+    const byId = (keyId: string, turnIds: readonly string[], at = nowMs) =>
+      turnsWith(store, keyId, { items: ["item of b"], turnIds, nowMs: at });
     expect(await byId(one, ["a", "b", "x", "unknown"])).toEqual(["body of a", "body of b"]);
     expect(await byId(other, ["a"])).toEqual([]);
     expect(await byId(one, ["a"], 2_000)).toEqual([]);
     await store.close();
   },
 );
+
+testEachStore(
+  "no more turns are read by their items or ids than one request may have, however short they are",
+  async (database) => {
+    const store = await database.openGateway(new FakeClock());
+    const [one] = await twoKeys(store);
+    const ids = ["a", "b", "c", "d"];
+    await keep(store, ...ids.map((id) => turn(one, id, null)));
+    const items = ids.map((id) => `item of ${id}`);
+    const reserved: number[] = [];
+    const reserve = (bytes: number) => void reserved.push(bytes);
+    const found = (query: Partial<ItemsQuery>) => turnsWith(store, one, { reserve, ...query });
+    expect(await found({ items, maxTurns: 3 })).toBe("too_many");
+    expect(await found({ items: items.slice(2), turnIds: ids.slice(0, 2), maxTurns: 3 })).toBe("too_many");
+    // All of them together have at most twice what a request may have, whatever each may have in addition.
+    expect(await found({ items, maxBytes: 19, headBytes: 1_000 })).toBe("too_large");
+    expect(await chainOf(store, one, "d", { maxBytes: 4, headBytes: 1_000 })).toBe("too_large");
+    expect(reserved).toEqual([]);
+    expect(await found({ items, turnIds: ids, maxTurns: 4 })).toHaveLength(4);
+    expect(await found({ items, maxBytes: 20, headBytes: 1_000 })).toHaveLength(4);
+    expect(reserved).toEqual([40, 20]);
+    await store.close();
+  },
+);
+
+testEachStore("an item that very many turns have is found in the newest of them", async (database) => {
+  const store = await database.openGateway(new FakeClock());
+  const [one] = await twoKeys(store);
+  const others = Array.from({ length: 2_500 }, (_, place) => `item ${place}`);
+  await keep(
+    store,
+    turn(one, "a", null, { items: others }),
+    turn(one, "b", null, { items: others.slice(1) }),
+  );
+  expect(await turnsWith(store, one, { items: ["unknown", ...others] })).toEqual(["body of a", "body of b"]);
+  expect(await turnsWith(store, one, { items: others.slice(1) })).toEqual(["body of b"]);
+  await store.close();
+});
 
 testEachStore(
   "a key's oldest turns make room for new ones, and deleted ones count no more",
@@ -209,9 +244,7 @@ testEachStore(
     expect(await store.turns.delete(one, "a", nowMs)).toBe(false);
     expect(await chainOf(store, one, "b")).toBe("missing");
     expect(await store.turns.find(one, "b", nowMs)).toMatchObject({ id: "b", parentId: "a" });
-    expect(
-      await store.turns.withItems({ ...bounds, keyId: one, items: ["item of a"], turnIds: ["a"] }),
-    ).toEqual([]);
+    expect(await turnsWith(store, one, { items: ["item of a"], turnIds: ["a"] })).toEqual([]);
     expect(await store.turns.deleteAll(one)).toBe(1);
     expect(await store.turns.deleteAll(one)).toBe(0);
     await store.close();
