@@ -1,10 +1,10 @@
 /**
- * All tests, in one command: the build, then everything else side by side, but for what needs the machine to itself. Whoever drives
- * the gateway from outside drives the compiled executable.
- * A file that fails beside others runs once more by itself: on a busy machine a program may come too late for its test. What then passes
- * is named at the end, because it is unstable and wants mending.
- * `--fast` builds nothing and starts no programs, `--soak` does the long runs instead. The last line counts everything; the exit
- * code is 0 only when nothing failed.
+ * Runs all tests: the build, then everything else in parallel, except what needs the machine to itself. Tests that drive the
+ * gateway from outside use the compiled executable.
+ * A file that fails in parallel runs once more by itself: on a busy machine a program may be too slow for its test. What passes
+ * then is listed at the end as unstable, and should be fixed.
+ * `--fast` builds nothing and starts no programs; `--soak` does the long runs instead. The last line counts everything. The
+ * exit code is 0 only if nothing failed.
  */
 import { afterRepeat, type Counts, nothing, type Report, readReport, sum } from "./report.ts";
 import { makeScratchFolder, removeScratchFolder } from "./scratch.ts";
@@ -62,7 +62,7 @@ async function relay(stream: ReadableStream<Uint8Array>): Promise<string> {
   return text;
 }
 
-/** A check that either holds or does not, counted as one test. It runs beside others, so it prints when it has ended. */
+/** A check that passes or fails, counted as one test. It runs in parallel with others, so it prints at its end. */
 async function check(name: string, script: string): Promise<void> {
   const child = Bun.spawn([process.execPath, "run", script], {
     stdout: "pipe",
@@ -126,7 +126,7 @@ function add(counts: Counts): void {
   totals = sum(totals, counts);
 }
 
-/** One after the other, because others run beside them. */
+/** One after the other, because the tests run at the same time. */
 async function checks(): Promise<void> {
   await check("types", "types");
   await check("lint and format", "lint");

@@ -12,7 +12,7 @@ test("a run has a folder of its own, and removes those of runs that were killed,
   writeFileSync(join(killed ?? "", "left"), "behind");
   const disk = join(killed ?? "", "disk");
   mkdirSync(disk);
-  // Where nothing can be mounted, nobody leaves a disk behind.
+  // Without the right to mount there are no disks to clean up.
   Bun.spawnSync(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", disk]);
   try {
     removeScratchFolder(own);

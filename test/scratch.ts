@@ -9,8 +9,8 @@ const prefix = "sluice-run-";
 const enoughBytes = 4 * 2 ** 30;
 
 /**
- * The folder in which all tests of a run write, and which goes with the run. In memory, where an fsync takes no time, if there is
- * room. What runs that were killed have left behind is removed first.
+ * The folder that all tests of a run write to, removed at the end of the run. It is in memory, where an fsync takes no time, if
+ * there is room. Folders of killed runs are removed first.
  */
 export function makeScratchFolder(): string {
   const parent = hasRoomInMemory() ? memory : tmpdir();

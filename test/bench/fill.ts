@@ -13,7 +13,7 @@ export interface FillOptions {
 }
 
 export interface Filled {
-  /** A credit key among the filled ones, for whoever wants to send requests. */
+  /** A credit key among the filled ones, for sending requests. */
   readonly credit: IssuedKey;
 }
 

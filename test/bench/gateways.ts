@@ -55,7 +55,7 @@ async function forwarding(name: GatewayName, start: () => Promise<StartedServer>
   );
 }
 
-/** A peer that is told in headers where the provider is. */
+/** A peer that gets the provider's address in request headers. */
 export function startPortkey(folder: string, script: string, providerUrl: string): Promise<Gateway> {
   const port = freePort();
   const command = ["node", script, `--port=${port}`, "--headless"];
@@ -118,7 +118,7 @@ export interface BenchNode extends Gateway {
   createKeys(count: number): readonly string[];
 }
 
-/** The executable on a PostgreSQL database. Whoever comes first makes the schema. */
+/** The executable on a PostgreSQL database. The first node creates the schema. */
 export async function startNode(folder: string, providerUrl: string, store: string): Promise<BenchNode> {
   mkdirSync(folder, { recursive: true });
   const config = join(folder, "sluice.toml");

@@ -1,6 +1,6 @@
 /**
  * How long the dashboard's data takes with a large history: `bun test/bench/pages.ts [records] [keys]`.
- * Every page is asked for five times on a gateway that has just started; the first and the median are told.
+ * Every page is requested five times from a gateway that has just started; the first time and the median are printed.
  */
 import { join } from "node:path";
 import { Sluice } from "../support/sluice.ts";

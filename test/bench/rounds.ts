@@ -43,9 +43,9 @@ const warmupStepMs = 500;
 const restingShare = 0.06;
 
 /**
- * Measures gateways in turns (a, b, a, b, …) rather than one after the other, so that a neighbour's noise
- * meets all of them, and takes medians, so that it counts little. Many short rounds are better than a few long
- * ones: whoever disturbs comes and goes within a second. A round that was disturbed all the same is repeated.
+ * Measures gateways in turns (a, b, a, b, …) rather than one after the other, so that noise from other processes hits all of
+ * them, and takes medians, so that it counts little. Many short rounds are better than a few long ones: most disturbances last
+ * less than a second. A disturbed round is repeated.
  */
 export async function measureInTurns(
   load: LoadProcess,

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { TokenCounter } from "../../src/catalog/tokens/counter.ts";
 import type { CountJob } from "../../src/catalog/tokens/worker.ts";
 
-/** A thread that answers a job only when it is told to. */
+/** A thread that answers a job only when the test lets it. */
 class PatientThread {
   readonly given: CountJob[] = [];
   readonly #worker = {

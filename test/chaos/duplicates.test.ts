@@ -32,7 +32,7 @@ afterAll(async () => {
   provider.stop();
 });
 
-/** One logical request of one client, and every whole answer that somebody got to it. */
+/** One logical request of one client, and every complete response to it. */
 class Wish {
   readonly #key: TestKey;
   readonly #name: string;

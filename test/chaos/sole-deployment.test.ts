@@ -6,7 +6,7 @@ import { seededRandom } from "../support/random.ts";
 import { type Sluice, startSluice, type TestKey } from "../support/sluice.ts";
 import { waitFor } from "../support/wait.ts";
 
-/** A model's only provider fails almost half of the questions; nobody must get fewer answers through the gateway. */
+/** A model's only provider fails almost half of the requests. The gateway must not lower the success rate. */
 const questions = 120;
 const share = 67 / 120;
 const faults: readonly (() => Answer)[] = [
@@ -21,7 +21,7 @@ let provider: ScriptedProvider;
 let sluice: Sluice;
 let keys: readonly TestKey[];
 
-/** The same question gets the same answer, whoever asks; a second try may do better. */
+/** The same request gets the same response from any client; a retry may do better. */
 function flaky(seed: number): (request: SeenRequest) => Answer {
   const random = seededRandom(seed);
   const verdicts = Array.from({ length: questions }, () =>

@@ -147,7 +147,7 @@ async function countStalledReaders(): Promise<void> {
   provider.script(() => ({ ...sse(""), steps: [...writing.flat(), { stall: true }] }));
   const clients = await stall(stalledReaders);
   for (const gate of gates) {
-    // The gateway has had its turn, however busy the machine is: nobody writes faster than it can read.
+    // Proves that the gateway has had time to read, however busy the machine is, before the provider writes more.
     expect((await sluice.request("/healthz")).status).toBe(200);
     await Bun.sleep(stalledReaders / 20);
     gate.resolve();
@@ -181,7 +181,7 @@ async function stall(count: number): Promise<RawClient[]> {
   return clients;
 }
 
-/** Other work goes on, which is when the runtime collects what nobody needs any more. */
+/** Sends ordinary requests, so that the runtime collects garbage. */
 async function useNormally(): Promise<void> {
   const small = { model: "local-test", messages: [{ role: "user", content: "Hello" }] };
   provider.script(null);

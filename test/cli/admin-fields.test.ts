@@ -61,7 +61,7 @@ const billFile = () => {
 interface Pair {
   /** The arguments of the command. */
   readonly cli: () => readonly string[];
-  /** The path, by default that of the operation. */
+  /** The path; the operation's own by default. */
   readonly path?: () => string;
   readonly body?: () => object;
   /** What an API's list has under `data` is what a command prints as a list. */

@@ -18,7 +18,7 @@ const env = {
   ANTHROPIC_BASE_URL: vendor.url,
 };
 
-/** Every byte that the gateway has left in its folder. */
+/** Every byte that the gateway wrote to its folder. */
 function everything(folder: string): string {
   return readdirSync(folder, { recursive: true, encoding: "utf8" })
     .map((name) => join(folder, name))

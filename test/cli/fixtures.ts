@@ -16,7 +16,7 @@ export interface Place {
   readonly env?: Record<string, string>;
   /** Columns of a terminal with colours; absent means a pipe. */
   readonly columns?: number;
-  /** What the person at the terminal answers; absent means that nobody can be asked. */
+  /** What the person at the terminal answers; absent if the terminal is not interactive. */
   readonly answer?: string | ((question: string) => string);
 }
 

@@ -121,7 +121,7 @@ suite("the real Claude Code", () => {
     readonly code: number;
     /** The one object that it prints. */
     readonly told: Readonly<Record<string, unknown>>;
-    /** What it was told to write down. */
+    /** The text that its task was to write to a file. */
     readonly written: string;
     /** What it has found out about the models. */
     readonly models: unknown;

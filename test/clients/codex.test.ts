@@ -116,7 +116,7 @@ suite("the real Codex", () => {
   interface Finished {
     readonly code: number;
     readonly stdout: string;
-    /** What it was told to write down. */
+    /** The text that its task was to write to a file. */
     readonly written: string;
   }
 

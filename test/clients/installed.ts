@@ -83,7 +83,7 @@ async function pythonWith(requirements: string): Promise<string | null> {
   return folder === null ? null : join(folder, "bin", "python");
 }
 
-/** Made beside its place and then moved there, so that what is there is whole. */
+/** Installs into a temporary folder and renames it, so that an existing installation is always complete. */
 export async function installed(
   name: string,
   commands: (into: string) => readonly (readonly string[])[],

@@ -25,7 +25,7 @@ import { type ScriptedProvider, startProvider } from "../support/provider.ts";
 import { type Sluice, startSluice } from "../support/sluice.ts";
 import { tokenizerLoaded } from "../support/tokenizer.ts";
 
-/** The routes beside generation, as real clients call them. */
+/** All routes other than generation, as real clients call them. */
 
 /** Who makes images and sounds: how its models' names end, and where it is asked. */
 const studios = [

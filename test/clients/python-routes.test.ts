@@ -17,7 +17,7 @@ import { largeClients, runsLargeClients } from "./installed.ts";
 import { pythonTimeoutMs, runPython } from "./python/run.ts";
 import { startWorld, type World } from "./world.ts";
 
-/** The routes beside generation, as the official Python package and what stands on it call them: two processes, all calls. */
+/** All routes other than generation, as the official Python package and its dependents call them: two processes, all calls. */
 
 interface Call {
   readonly method: string;

@@ -5,8 +5,8 @@ import { meteredCases, meteredModels } from "../gateway/metered/routes.ts";
 import { type Caller, World } from "../gateway/world.ts";
 
 /**
- * Requests of programs that are too large to be run here, written down from their sources: what each sends, and what it reads of
- * the answer. The path of the source stands beside each.
+ * Requests of programs that are too large to run here, transcribed from their sources: what each sends, and what it reads from
+ * the response. Each has the path of its source.
  */
 
 let world: World;

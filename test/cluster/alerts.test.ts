@@ -17,7 +17,7 @@ withPostgres(() => {
 
     await nodes.at(0).createKey({ expires: "3d" });
     await told("key_expiring", "firing");
-    // What the hook has accepted is told again if the database goes away before it is noted.
+    // An alert that the webhook has accepted is sent again if the database becomes unavailable before that is recorded.
     await using database = new SQL(nodes.databaseUrl, { max: 1 });
     await waitFor(async () => (await database`SELECT no FROM alert_posts`).length === 0, "that to be noted");
     const outage = (mode: "refuse" | "pass") => {
@@ -33,7 +33,7 @@ withPostgres(() => {
     const sender = hook.alerts.find(({ kind }) => kind === "store_unavailable")?.subject.id;
 
     const [first, second] = sender === "node-0" ? [0, 1] : [1, 0];
-    // While the database was away nobody could give a sign of life, so both may have been called late meanwhile.
+    // While the database was unavailable no node could send a heartbeat, so both may have been reported missing.
     const lastOf = (node: number) =>
       hook.alerts.findLast(({ kind, subject }) => kind === "node_missing" && subject.label === `node-${node}`)
         ?.state;

@@ -170,7 +170,7 @@ function everywhere<Result>(work: (node: Sluice) => Promise<Result>): Promise<Re
   return Promise.all(nodes.all.map(work));
 }
 
-/** On a starved machine the database may be silent for a second, which is a 503: its client asks again, as it is told to. */
+/** On a starved machine the database may not respond for a second, which is a 503: the client retries, as `retry-after` says. */
 async function ask(node: Sluice, path: string, options: RequestOptions): Promise<Response> {
   const giveUpAtMs = performance.now() + 60_000;
   for (;;) {
@@ -228,7 +228,7 @@ async function race(key: TestKey): Promise<{ charges: readonly EntryView[]; afte
     for (let wasUnanswered = false; ; await Bun.sleep(100)) {
       const { status } = await node.request(path, { key, body });
       wasUnanswered ||= status === 503;
-      // What was held for a racer that had been given up is free again in a moment, for whoever still asks.
+      // The hold of a racer that gave up is released in a moment, for the racers that still try.
       const mayAskAgain =
         status === 503 || (wasUnanswered && status === 429 && provider.requests.length < 10);
       if (mayAskAgain && performance.now() < giveUpAtMs) continue;

@@ -23,7 +23,7 @@ describe("3. States and transitions", () => {
     await waitFor(async () => (await status()) === 401, "the key to be suspended");
     await world.sluice.cliJson("keys", "revoke", key.id, "--yes");
     expect((await world.sluice.cli("keys", "enable", key.id)).code).toBe(1);
-    // Whoever knows a key that was made later has heard of the revocation.
+    // A gateway that knows a key created later also knows of the revocation.
     await newKey(world);
     expect(await status()).toBe(401);
   });

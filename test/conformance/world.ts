@@ -25,7 +25,7 @@ export function spareModel(kind: "odd" | "slow" = "odd"): string {
   return `${kind}-${sparesUsed}`;
 }
 
-/** Models beside those of `configFor`, for what cannot be reached with a healthy provider. */
+/** Models in addition to `configFor`'s, for cases that a healthy provider cannot produce. */
 function moreModels(url: string, hasSpares: boolean): string {
   const add = (id: string, path: string, timeouts: string) => `
 [providers.${id}]

@@ -46,7 +46,7 @@ describe.if(canMountSmallDisk)("content on a full disk of its own", () => {
       fill: async (dataDir) => {
         putEmptyLedger(dataDir);
         mkdirSync(dataDir, { recursive: true });
-        // SQLite keeps its log beside the file that a link leads to.
+        // SQLite keeps its log next to the file that a link points to.
         symlinkSync(join(disk.folder, "content.db"), join(dataDir, "content.db"));
       },
     });

@@ -37,7 +37,7 @@ describe.if(browserPath !== null)("what a request said, on its page", () => {
     await sluice.dispose();
   });
 
-  /** The page of somebody whom a proxy has signed in. */
+  /** The page of a user whom a proxy has signed in. */
   async function pageOf(user: string, path: string): Promise<Page> {
     const browsing = await browse(browserPath ?? "", { scheme: "light", width: 1360, height: 850 });
     open.push(browsing);

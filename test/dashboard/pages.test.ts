@@ -200,7 +200,7 @@ describe.if(browserPath !== null)("a month of a company's traffic in the dashboa
     const dialog = page.getByRole("dialog");
     await dialog.getByText("1 of them waits for a restart.").waitFor();
 
-    // Somebody writes the file while somebody else reads the difference.
+    // The file changes while an operator reads the difference.
     await Bun.write(file, before.replace('"GPT-5.6"', '"Another"'));
     await dialog.getByRole("button", { name: "Reload" }).click();
     await dialog.getByText("The file has changed since it was checked").waitFor();

@@ -260,7 +260,7 @@ function failure(key: KeyRecord, { exchangeId, atMs, model, provider, route }: W
   };
 }
 
-/** A client that did not wait when it was told to. */
+/** A client that ignored `retry-after`. */
 function refusals(key: KeyRecord, atMs: number, alike: number): JournalItem {
   const record: OutcomeRecord = {
     exchangeId: newId("req_"),

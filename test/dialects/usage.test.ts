@@ -147,7 +147,7 @@ describe("C65 only figures that can be believed count", () => {
 /** Nothing of this is a count of tokens. */
 const nonsense = ["12", true, [], {}, -1, 1.5, Number.NaN, Number.NEGATIVE_INFINITY];
 
-/** More than anybody can have used. */
+/** Implausibly many tokens. */
 const absurd = [1_000_000_001, 1e12, 1e300, 1_000_000_000.5, Number.POSITIVE_INFINITY];
 
 interface Names {

@@ -39,7 +39,7 @@ function rawRequest(key: TestKey, body: string, headers = ""): string {
   return `POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${key.key}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n${headers}\r\n${body}`;
 }
 
-/** The one generation request of the key ended by the client's doing, and is nobody's failure. */
+/** The client ended the key's only generation request, so the request does not count as failed. */
 async function expectLoggedAsLeft({ prefix }: TestKey): Promise<void> {
   const ofKey = `"key":"${prefix}","route":"/v1/chat/completions"`;
   await waitFor(() => sluice.output.includes(ofKey), "the exchange to be logged");

@@ -139,7 +139,7 @@ function expectSound(
   expect(typeof relayer.takeProduced()).toBe("string");
   for (const usage of [relayer.usage, relayer.partialUsage]) {
     for (const [name, value] of Object.entries(usage ?? {})) {
-      // Beside its figures, usage may say that one side of them is doubtful, or that they are up to date.
+      // In addition to token counts, usage has flags: one side may be doubtful, or the counts up to date.
       const isSane = /^is\w+(?:Doubtful|ToDate)$/.test(name)
         ? value === true
         : Number.isSafeInteger(value) && value >= 0;

@@ -15,7 +15,7 @@ import { answerFrom } from "../support/fixtures.ts";
 
 /**
  * The upstream faults as one table. `R`: the hold is released in full. `P`: what was produced is charged.
- * A fault before the first byte gets a status; one after it is told in-band and never looks like an end.
+ * A fault before the first byte gets a status; a later one is reported in-band and never looks like a normal end.
  */
 export interface Fault {
   readonly name: string;

@@ -87,7 +87,7 @@ function longStream(): Answer {
   return { ...sse(""), steps: [{ write: first }, ...steps, { write: events.slice(2).join("") }] };
 }
 
-/** Asks for a stream, and reads nothing of it before it is told to. */
+/** Requests a stream, and reads none of it before the test lets it. */
 class IdleReader {
   readonly #socket: Socket;
   #end = "";

@@ -26,7 +26,7 @@ async function killAll(): Promise<void> {
 interface Ledger extends Disposable {
   readonly before: Buffer;
   readonly disk: RecordedDisk;
-  /** Starts one of the processes beside this file; resolves when it has begun. */
+  /** Starts one of the processes in `power-cut/`; resolves when it runs. */
   start(name: string): Bun.Subprocess<"ignore", "pipe", "inherit">;
 }
 

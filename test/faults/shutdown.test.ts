@@ -317,7 +317,7 @@ function writtenBy(answer: Answer): string {
   return answer.steps.map((step) => ("write" in step ? String(step.write) : "")).join("");
 }
 
-/** Sends a request, and reads nothing of its answer until it is told to. */
+/** Sends a request, and reads none of the response until the test lets it. */
 function slowClient(body: string, path: string): { socket: Socket; received: () => string } {
   const { hostname, port } = new URL(sluice.url);
   const socket = connect(Number(port), hostname);

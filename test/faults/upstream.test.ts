@@ -8,8 +8,8 @@ import { waitFor } from "../support/wait.ts";
 import { type Fault, faults } from "./matrix.ts";
 
 /**
- * Every upstream fault in every dialect: what the client is told, what is charged, what the provider saw.
- * Each pair has a provider and a model of its own, because one that has failed is left alone for a while.
+ * Every upstream fault in every dialect: what the client gets, what is charged, what the provider saw.
+ * Each pair has its own provider and model, because a failed one is in cooldown for a while.
  */
 const pairs = clientDialectNames.flatMap((dialect) =>
   faults.map((fault, index) => ({ dialect, fault, id: `f${index}-${dialect}` })),

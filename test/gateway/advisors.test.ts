@@ -9,7 +9,7 @@ import { readStream } from "../support/sse.ts";
 import { streamAnswer, wholeAnswer } from "./wire-answers.ts";
 import { World } from "./world.ts";
 
-/** Anthropic's advisor is another model that the provider runs and bills beside the one that was asked for. */
+/** Anthropic's advisor is a second model that the provider runs and bills in addition to the requested one. */
 
 const model = (id: string, upstream: string, more: string, provider = "anthropic") => `
 [[models]]

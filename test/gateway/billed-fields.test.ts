@@ -75,7 +75,7 @@ function asking(name: string): Json {
   return name.endsWith("_id") || name === "route" ? "x" : [{ id: "x" }];
 }
 
-/** Words that turn some fields off. A lenient provider overlooks them where it has no such switch. */
+/** Values that turn some fields off. A lenient provider ignores them where the field cannot be turned off. */
 const switches = [
   ["enabled", false],
   ["enable", false],

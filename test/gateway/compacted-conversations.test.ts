@@ -429,7 +429,7 @@ test.each(others)("a vendor's own compaction is refused by name toward another: 
   const { error } = await create({ model, input: [say("One"), native, say("Two")] });
   expect(error).toMatchObject({ code: "invalid_request", param: "input[1]" });
   expect(world.provider.requests.length).toBe(asked);
-  // Whose server this is nobody knows; it may have made the item.
+  // The vendor of this server is unknown, so it may have created the item.
   expect((await create({ model: "proxy-test", input: [native, say("Two")] })).status).toBe("completed");
   expect(lastBody()["input"]).toEqual([native, say("Two")]);
 });

@@ -11,7 +11,7 @@ import { eventStream } from "../vendors/bedrock/fake-bedrock.ts";
 import { keyFile, startFakeVertex } from "../vendors/vertex/fake-vertex.ts";
 import { type Caller, World } from "./world.ts";
 
-/** Anthropic reports the runs that compact a conversation beside the answer's own figures, not among them. */
+/** Anthropic reports compaction runs separately: the response's own usage does not include them. */
 
 const vertex = startFakeVertex();
 const folder = mkdtempSync(join(tmpdir(), "sluice-test-"));

@@ -16,7 +16,7 @@ const levels = 200_000;
 const nest = (depth: number) => `${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`;
 const deep = nest(levels);
 
-/** Where a model's own structure may stand in each dialect: the input of a tool, or a field that nobody knows. */
+/** Where arbitrary structure may occur in each dialect: a tool's input, or an unknown field. */
 const bodies: Readonly<Record<ClientDialectName, readonly string[]>> = {
   chat: [
     `{"choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"hi","x":${deep}}}]}`,

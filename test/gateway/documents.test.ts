@@ -4,7 +4,7 @@ import { talker } from "./pairs.ts";
 import { paths, usageOf, wholeAnswer } from "./wire-answers.ts";
 import { World } from "./world.ts";
 
-/** A document may fill the model's window, whatever its size: so it has to be paid for before anybody reads it. */
+/** A document of any size may fill the model's context window, so its cost has to be held before it is sent. */
 let world: World;
 beforeAll(async () => {
   world = await World.start({ tail: talker });

@@ -146,7 +146,7 @@ const large = { x: Array.from({ length: 40_000 }, () => 0) };
 interface Form {
   readonly name: string;
   readonly stream: boolean;
-  /** Null if the dialect has no such answer. */
+  /** Null if the dialect does not have this failure. */
   answer(provider: ProviderDialectName, figures: UsageTotals): Answer | null;
 }
 
@@ -190,7 +190,7 @@ async function ask({ client, provider, stream, more = {} }: Asked) {
   return { status: response.status, text: await response.text() };
 }
 
-/** Those of the current test. */
+/** The charges of the current test. */
 const charges = async () => (await world.chargesOf(caller)).slice(chargesBefore);
 const attempts = () => world.provider.requests.length;
 const nano = (input: number, output: number) => -(input * 1_000 + output * 2_000);

@@ -7,7 +7,7 @@ import type { SeenRequest } from "../support/provider.ts";
 import { readStream } from "../support/sse.ts";
 import { type Caller, World } from "./world.ts";
 
-/** Providers that announce an answer to a stream, and then fail: nothing that binds has left, so another one may answer. */
+/** Providers that start a streaming response and then fail. Nothing binding was sent to the client, so a fallback may answer. */
 let world: World;
 let caller: Caller;
 

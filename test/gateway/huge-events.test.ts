@@ -7,7 +7,7 @@ import { type Pair, pairs, talker } from "./pairs.ts";
 import { hello, paths, streamEvents, usageOf } from "./wire-answers.ts";
 import { World } from "./world.ts";
 
-/** What is not parsed cannot hold up anybody. */
+/** What is not parsed cannot block the event loop. */
 const parsing = spyOn(JSON, "parse");
 
 let world: World;
@@ -28,7 +28,7 @@ const longestParsed = () => Math.max(...parsing.mock.calls.map(([text]) => text.
 /** More members than any event has values. They cannot be left out without leaving out the event. */
 const countless = Array.from({ length: maxParsedValues + 1 }, (_, at) => `"${at}":0`).join();
 
-/** An event of the dialect that says a word, and has fields that nobody knows. */
+/** An event of the dialect with some text, and with unknown fields. */
 function hugeEvent(provider: Pair["provider"], fields = `"y":${huge}`): string {
   const more = `${fields}}\n\n`;
   switch (provider) {

@@ -23,7 +23,7 @@ afterAll(() => {
 /** So many values in so few bytes that parsing and checking them would take half a second. */
 const manyValues = `[${"[],".repeat(300_000)}0]`;
 
-/** The same answer with a field that nobody knows, and that takes long to parse. */
+/** The same response with an unknown field that takes long to parse. */
 function made(large: boolean, answer: Answer): Answer {
   const body = Buffer.from(bytesOf(answer)).toString();
   return textAnswer(large ? `{"x":${manyValues},${body.slice(1)}` : body, "application/json");

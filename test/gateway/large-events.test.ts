@@ -83,7 +83,7 @@ describe("a large event of a stream is not parsed on the event loop, and says wh
       expect(status).toBe(200);
       expect(body.length).toBeGreaterThan(largeEventBytes);
       expect(charges).toEqual([measured]);
-      // The client's answer is parsed by nobody.
+      // The client's response is not parsed at all.
       expect(longestParsed()).toBeLessThan(largeEventBytes);
     });
   }

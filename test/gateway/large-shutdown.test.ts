@@ -8,7 +8,7 @@ import { type Caller, World } from "./world.ts";
 
 const large = { x: "x".repeat(2_000_000) };
 
-/** The thread for large bodies, of whose jobs those of one type do not end before they are let go on. */
+/** The body worker, with jobs of one type blocked until the test lets them continue. */
 class BusyThread {
   readonly bodies = new LargeBodies(() => this.#start());
   readonly held: JobMessage[] = [];

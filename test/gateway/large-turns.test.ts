@@ -7,7 +7,7 @@ import { waitFor } from "../support/wait.ts";
 import { hello, paths } from "./wire-answers.ts";
 import { World } from "./world.ts";
 
-/** A thread that does a job only when it is told to. */
+/** A thread that runs a job only when the test lets it. */
 class PatientThread {
   readonly given: JobMessage[] = [];
   /** Those who have asked it for something, in their order. */

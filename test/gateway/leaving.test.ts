@@ -65,7 +65,7 @@ function health() {
   return { inFlight: sum(({ inFlight }) => inFlight), waiting: sum(({ waiting }) => waiting) };
 }
 
-/** Nothing is held, nobody waits, nothing was charged, and the provider's only place can be taken again. */
+/** Nothing is held, queued or charged, and the provider's only concurrency slot is free again. */
 async function expectAllGivenBack(): Promise<void> {
   await world.settled();
   await waitFor(() => health().inFlight === 0 && health().waiting === 0, "the provider's place to be free");

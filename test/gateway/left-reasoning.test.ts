@@ -26,7 +26,7 @@ const [responseCreated = ""] = streamEvents("responses", { text });
 const at = { index: 0 };
 const reasoningItem = { type: "reasoning", id: "rs", summary: [] };
 
-/** Reasoning that nobody but its provider can read, and nothing else. */
+/** Only reasoning that is encrypted by its provider. */
 const sealed: Readonly<Record<string, { readonly provider: Pair["provider"]; readonly events: string[] }>> = {
   "a signature alone": {
     provider: "messages",

@@ -82,7 +82,7 @@ function fresh(prefix: string): string {
   return `${prefix}${String(lastId).padStart(48, "0")}`;
 }
 
-/** The outcome in words, so that a failed expectation shows the error. */
+/** The outcome as text, so that a failed expectation shows the error. */
 async function outcome(caller: Caller, body: JsonObject, route = path): Promise<string> {
   const answer = await world.ask(caller, { path: route, body });
   const text = await answer.text();

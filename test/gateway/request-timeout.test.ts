@@ -5,7 +5,7 @@ import { StreamReader } from "../support/sse.ts";
 import { hello, paths, streamEvents, wholeAnswer } from "./wire-answers.ts";
 import { World } from "./world.ts";
 
-/** Time that the tests let pass beside the real one. */
+/** Simulated time, added to the real time. */
 let passedMs = 0;
 const clock = spyOn(systemClock, "monotonicMs").mockImplementation(() => performance.now() + passedMs);
 afterEach(() => {

@@ -47,7 +47,7 @@ function shownIn(text: string): { input: number; output: number } {
   };
 }
 
-/** Without figures, and with some that nobody believes: more than the model can read or write. */
+/** Without usage, and with implausible usage: more than the model can read or write. */
 const unreported = { text: "Sluices keep the canal navigable." };
 const absurd = (provider: ClientDialectName) => ({ ...unreported, usage: usageOf(provider, 9e9, 9e9) });
 const long = { text: "canal ".repeat(300_000) };

@@ -7,7 +7,7 @@ import { answerFrom, fixture } from "../support/fixtures.ts";
 import type { SeenRequest } from "../support/provider.ts";
 import { type Caller, World } from "./world.ts";
 
-/** Anthropic's tool runners keep the conversation at the provider, and send only what is new, unless they are told not to. */
+/** Anthropic's tool runners keep the conversation at the provider and send only what is new, unless configured otherwise. */
 
 let world: World;
 let caller: Caller;

@@ -50,7 +50,7 @@ upstream_model = "local-upstream"
 ${price}
 `;
 
-/** One for each dialect that a provider speaks, that of the client first. */
+/** One for each provider dialect, the client's own first. */
 export const models = ["gpt-test", "claude-test", "chat-test", "gemini-test", "bedrock-test"];
 
 export const say = (text: string) => ({ type: "message", role: "user", content: text });

@@ -8,7 +8,7 @@ import { hasPostgres, withoutPostgres } from "../support/postgres.ts";
 import { waitFor } from "../support/wait.ts";
 import { keyOn, start } from "./demo-gateway.ts";
 
-/** What a gateway repeats beside its requests. */
+/** A gateway's periodic background jobs. */
 
 const tenMinutesMs = 10 * 60_000;
 

@@ -51,7 +51,7 @@ interface Route {
 
 const own = { type: "custom", name: "own", custom: { name: "own" }, input_schema: {} };
 
-/** What the provider got, and what the client was told is missing of it. */
+/** What the provider got, and what was reported to the client as dropped. */
 async function sent({ path, body }: Route, changes: JsonObject) {
   world.provider.reset();
   const response = await world.ask(caller, { path, body: { ...body, ...changes } });

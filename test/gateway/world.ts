@@ -79,7 +79,7 @@ export class World implements AsyncDisposable {
     await this.running.reload(settingsOf(this.#folder, change(this.#config)));
   }
 
-  /** A file beside the configuration, such as a secret. */
+  /** Writes a file next to the configuration, such as a secret. */
   write(name: string, content: string): void {
     writeFileSync(join(this.#folder, name), content);
   }

@@ -9,7 +9,7 @@ import { isAt, isOn } from "../../src/http/routes.ts";
 import { load } from "../config/fixtures.ts";
 import { World } from "../gateway/world.ts";
 
-/** What each switch turns off, beside the WebSocket, which is 426 then. */
+/** What each switch turns off, besides the WebSocket, which then gets a 426. */
 const paths: Readonly<Record<RouteSwitch, readonly string[]>> = {
   stored_responses: [
     "GET /v1/responses/resp_1",

@@ -7,7 +7,7 @@ import { sqlite } from "../store/sqlite/kind.ts";
 import { FakeClock } from "../support/clock.ts";
 import { startProcess } from "./fixtures.ts";
 
-/** Accounts that decide, in memory or in a database that several gateways share, and an operator beside them. */
+/** Accounts that decide, in memory or in a shared database, and an operator who works on the same store. */
 export interface AccountsBench extends AsyncDisposable {
   readonly clock: FakeClock;
   readonly store: Store;

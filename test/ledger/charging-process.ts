@@ -7,8 +7,8 @@ import { settlement } from "./fixtures.ts";
 import { openAccounts } from "./real-accounts.ts";
 
 /**
- * Charges without end until it is killed, and says each exchange whose settle has resolved: that is the moment at
- * which a client would see the end of its response. Started by the test beside it, with the data folder and the keys.
+ * Charges until it is killed, and prints each exchange whose settle has resolved: the moment at which a client would see the
+ * end of its response. Started by kill.test.ts, with the data folder and the keys.
  */
 const [dir = "", keyIds = "", where = ""] = process.argv.slice(2);
 const { accounts } = await openAccounts(dir, where);

@@ -34,7 +34,7 @@ export async function startProcess(
   return { store, ledger, watcher };
 }
 
-/** A ledger over a real store, and an operator beside it as the command line would be. */
+/** A ledger over a real store, and an operator with a second connection, as the command line has. */
 export interface Bench extends AsyncDisposable, Process {
   readonly clock: FakeClock;
   readonly operator: Store;

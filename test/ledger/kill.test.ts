@@ -129,7 +129,7 @@ describe.each(places)(`kill -9 under load (%s, SEED=${seed})`, (_name, place) =>
         const afterMs = limit === 500 ? random.below(20) : 20 + random.below(100);
         acknowledged.push(...(await chargeAndKill(folder.dir, keys, where, afterMs)));
         const real = await openAccounts(folder.dir, where);
-        // A node ends what its predecessor has left in the background.
+        // A node ends its predecessor's holds in the background.
         await waitFor(async () => (await real.store.load()).openHolds.length === 0, "no open hold");
         await check(real, keys, acknowledged);
         await real.close();

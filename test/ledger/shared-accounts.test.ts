@@ -27,7 +27,7 @@ const usedUp: HoldVerdict = {
   bound: { kind: "budget", capNo: 0, period: "day", limit: 10, used: 10, periodStartMs: 0 },
 };
 
-/** Accounts over a node that is told what to answer. */
+/** Accounts over a node with scripted answers. */
 function accountsOver(
   node: Partial<SharedAccountsOptions["node"]> = {},
   more: Pick<SharedAccountsOptions, "written"> = {},

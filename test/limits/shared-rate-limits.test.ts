@@ -34,7 +34,7 @@ describe("shared rate limits", () => {
       { granted: true, level: 0 },
     ]);
     expect(await limits.take("key", 60)).toMatchObject({ allowed: true, limit: 60, remaining: 0 });
-    // Others have taken the rest: nobody has to be asked again for half a second.
+    // Others have taken the rest: no need to ask the shared bucket again for half a second.
     expect(await limits.take("key", 60)).toMatchObject({ allowed: false, retryAfterSeconds: 1 });
     expect(asked()).toBe(1);
     clock.advance(500);

@@ -50,7 +50,7 @@ test("the line of a failed call names the deployment and each attempt, and none 
   expect(status).toBe(502);
   const attempts = () => linesOf(id).filter(({ msg }) => msg === "attempt failed");
   const line = await exchangeLine(id);
-  // A line's time is that of its writing, as in every other one: the exchange's comes after those of its attempts.
+  // A line has the time at which it was written, so the exchange's line comes after the lines of its attempts.
   for (const { time } of attempts()) expect(Number(line["time"])).toBeGreaterThanOrEqual(Number(time));
   expect(line).toMatchObject({
     outcome: "failed",

@@ -17,7 +17,7 @@ import { version } from "../../package.json";
 import { locateData } from "../../src/config/locate-data.ts";
 import { command, quickBuild, root, smallProgram } from "./made.ts";
 
-/** dpkg installs into another folder here, as whoever builds images does; only root may create a user there. */
+/** dpkg installs into another folder here, as image builders do; only root can create a user there. */
 const canInstall = Bun.which("dpkg") !== null && process.getuid?.() === 0;
 if (!canInstall) console.log("skipped: installing the deb takes dpkg and root");
 

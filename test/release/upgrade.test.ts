@@ -121,7 +121,7 @@ withPostgres(() => {
     expect(await one.stop()).toBe(0);
     await load.isAnsweredBy(other);
     await asNextRelease(() => one.restart({ env: next }));
-    // The older release beside the newer one, on the newer one's schema.
+    // The older release runs alongside the newer one, on the newer one's schema.
     await load.isAnsweredBy(one, other);
     expect(await schemaOf(one)).toBe(2);
     expect((await other.run("ledger", "audit")).code).toBe(0);

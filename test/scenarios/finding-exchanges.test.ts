@@ -4,7 +4,7 @@ import { type ScriptedProvider, startProvider } from "../support/provider.ts";
 import { type Sluice, startSluice, type TestKey } from "../support/sluice.ts";
 import { waitFor } from "../support/wait.ts";
 
-/** What an operator is told by a client: a model's name that does not work, or an id of the client's own. */
+/** What a client reports to the operator: a model name that does not work, or the client's own id. */
 let provider: ScriptedProvider;
 let sluice: Sluice;
 let key: TestKey;

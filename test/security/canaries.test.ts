@@ -200,7 +200,7 @@ async function sendStrangers(): Promise<void> {
   await rawExchange(sluice.url, `NONSENSE ${secrets.wrongKey}\r\n\r\n`, 50);
 }
 
-/** Secrets that nobody may ever read anywhere, with the words of one call where they are not wanted either. */
+/** Expects that no secret appears in the text, nor any of the given words from a call. */
 function expectNone(where: string, written: string, words: readonly string[] = []): void {
   for (const [name, secret] of Object.entries({
     ...secrets,

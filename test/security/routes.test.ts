@@ -7,8 +7,8 @@ import { rawExchange } from "../support/raw.ts";
 import { type Sluice, startSluice, type TestKey } from "../support/sluice.ts";
 
 /**
- * Invariant 15: default deny. The routes are taken from the router itself, so that one that is added
- * tomorrow is asked here without anybody thinking of it; only those below may be used without a credential.
+ * Invariant 15: default deny. The routes come from the router itself, so that a route added later is tested here automatically.
+ * Only the routes below work without a credential.
  */
 const publicRoutes: ReadonlySet<string> = new Set([
   "GET /",

@@ -17,7 +17,7 @@ interface Denial {
   readonly endsMs: number;
 }
 
-/** What a refusal must say: its code, and when the bound that it names begins anew. */
+/** What a rejection must say: its code, and when the limit that it names resets. */
 export interface ExpectedRefusal {
   readonly code: string;
   readonly endsMs: number;
@@ -84,7 +84,7 @@ export class AccountsModel {
     if (first === undefined) return null;
     const { rank, endsMs } = first;
     if (rank === 3) return { code: "balance_temporarily_reserved", endsMs };
-    // What never begins anew is like spent credit.
+    // A limit that never resets is like spent credit.
     return { code: rank === 1 && endsMs < Infinity ? "limit_reached" : "insufficient_credit", endsMs };
   }
 
@@ -113,7 +113,7 @@ export class AccountsModel {
     this.holds.delete(id);
   }
 
-  /** What settling must charge: its own amount, and what nobody has reserved, as far as every bound goes; a postpaid account owes the rest. */
+  /** What settling must charge: the hold's amount plus what is not reserved, within every limit. A postpaid account owes the rest. */
   settle(hold: ModelHold, cost: number): number {
     const account = this.account(hold.accountId);
     const isPast = hold.periodStartMs !== account.period;

@@ -34,7 +34,7 @@ export function checkMemory(ledger: Ledger, model: AccountsModel, nowMs: number)
   assert.equal(ledger.openHolds, model.holds.size);
 }
 
-/** Those of the account before those of the key, in periods that may not have begun yet. */
+/** The account's caps, then the key's, at a time whose periods may not have started yet. */
 function capsAt(model: AccountsModel, key: KeyRecord, atMs: number): object[] {
   const capsOf = (ownerId: string, bound: string) =>
     model.caps
@@ -113,7 +113,7 @@ async function allEntries(store: Store): Promise<readonly Entry[]> {
   return entries;
 }
 
-/** It says which bound it was: of those that refuse alike, the one that begins anew last. */
+/** The error names the limit: of several that reject for the same reason, the one that resets last. */
 export function checkRefusal(error: GatewayError, expected: ExpectedRefusal | null): void {
   const resetsAt = error.vendor?.details?.["resets_at"];
   const endsMs = typeof resetsAt === "string" ? Date.parse(resetsAt) : Infinity;

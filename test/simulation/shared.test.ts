@@ -23,7 +23,7 @@ import { SeededRandom } from "./random.ts";
 const replay = process.env["SEED"];
 const runs = process.env["SLUICE_SOAK"] === "1" ? 50_000 : 100;
 const steps = 40;
-/** Their holds and charges share batches, as those of requests do. */
+/** Their holds and charges share batches, as for real requests. */
 const atOnce = 100;
 const hourMs = 3_600_000;
 
@@ -113,7 +113,7 @@ class SharedSimulation {
     const settled = await this.#accounts.settle(hold, settlement(hold, cost, {}, { atMs }));
     assert.deepEqual(settled, { charged, overrun: cost - charged });
     assert.equal(hold.charged, charged);
-    // Whoever comes second finds it closed, and changes nothing.
+    // A second end finds the hold closed, and changes nothing.
     assert.equal(this.#accounts.release(hold), false);
     assert.equal(await this.#accounts.settle(hold, settlement(hold, 1)), null);
     await this.#compare(hold.keyId);
@@ -149,7 +149,7 @@ class SharedSimulation {
     this.#clock.jumpWall(nextMs - nowMs);
   }
 
-  /** A release goes with the next batch, which nobody waits for; so this does. */
+  /** A release goes with the next batch, which is not awaited; so this waits for it. */
   async #compare(keyId: string): Promise<void> {
     const accountId = this.#model.keys.get(keyId)?.accountId ?? "";
     const account = this.#model.account(accountId);

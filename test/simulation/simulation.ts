@@ -23,9 +23,9 @@ export interface Exchange {
 const hourMs = 3_600_000;
 
 /**
- * A gateway's ledger over the real store, an operator at the command line beside it, and a random history of both
- * with clock jumps, locks and crashes. After every step the ledger must agree with the model; whenever all is
- * quiet, and after every crash, the database must agree with both.
+ * A gateway's ledger over the real store, an operator at the command line, and a random history of both with clock jumps, locks
+ * and crashes. After every step the ledger must agree with the model. Whenever nothing is in flight, and after every crash, the
+ * database must agree with both.
  */
 export class Simulation {
   readonly #random: SeededRandom;
@@ -157,7 +157,7 @@ export class Simulation {
     this.#model.release(exchange.hold.id);
   }
 
-  /** Whoever comes second must find the hold closed, and change nothing. */
+  /** A second end must find the hold closed, and change nothing. */
   #endTwice(): void {
     const ended = this.#random.pick(this.#exchanges.filter(({ hold }) => hold.state !== "open"));
     if (ended === undefined) return;

@@ -4,9 +4,9 @@ import type { StoreLocation } from "../../src/store/settings.ts";
 import type { JournaledStore, Store } from "../../src/store/store.ts";
 import type { SettleItem } from "./fixtures.ts";
 
-/** A gateway's store, whoever decides about charges in it. */
+/** A gateway's store, whether the gateway or the database decides charges. */
 export interface GatewayStore extends Store {
-  /** Books charges as they are told, in one transaction, as if the accounts had decided so. */
+  /** Writes the given charges in one transaction, as if the accounts had decided them. */
   charge(items: readonly SettleItem[]): Promise<void>;
 }
 
@@ -14,7 +14,7 @@ export interface GatewayStore extends Store {
 export interface TestDatabase extends AsyncDisposable {
   /** It need not be closed before the next one is opened, as after a crash. */
   openGateway(clock: Clock): Promise<GatewayStore>;
-  /** An operator's store, which may be open beside a gateway's. */
+  /** An operator's store, which may be open at the same time as a gateway's. */
   openOperator(clock: Clock): Promise<Store>;
   readonly location: StoreLocation;
 }

@@ -1,6 +1,6 @@
 import type { Clock } from "../../src/base/clock.ts";
 
-/** A clock that moves when it is told to. The wall may jump on its own, as real ones do. */
+/** A clock that a test advances. The wall clock can jump on its own, as real ones do. */
 export class FakeClock implements Clock {
   #wallMs: number;
   #monotonicMs = 0;
@@ -23,7 +23,7 @@ export class FakeClock implements Clock {
     this.#monotonicMs += ms;
   }
 
-  /** Somebody sets the calendar; no time passes. */
+  /** Sets the wall clock; no time passes. */
   jumpWall(ms: number): void {
     this.#wallMs += ms;
   }

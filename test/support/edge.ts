@@ -5,7 +5,7 @@ import { pageRoutes } from "../../src/http/dashboard.ts";
 import { createEdge, type Mounted } from "../../src/http/edge.ts";
 import type { Log } from "../../src/observe/log.ts";
 
-/** What a gateway has for clients and members of a key, beside the interface, if its admin side has a listener of its own. */
+/** What the public listener serves in addition to the interface if the admin API has its own listener. */
 export const mountedForHolders: readonly Mounted[] = [
   memberRoutes({} as Parameters<typeof memberRoutes>[0]),
   () => pageRoutes("/usage"),

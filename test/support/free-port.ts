@@ -1,4 +1,4 @@
-/** Below those that Linux gives to whoever asks for any (ip_local_port_range). */
+/** Below Linux's ephemeral ports (ip_local_port_range). */
 const lowest = 10_240;
 const highest = 32_767;
 

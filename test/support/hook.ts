@@ -13,7 +13,7 @@ interface Post {
   readonly headers: Headers;
 }
 
-/** An operator's hook: a real server that keeps what it is sent, and answers as it is told. */
+/** An operator's webhook: a real server that records what it gets, and answers as scripted. */
 export class HookServer implements Disposable {
   readonly posts: Post[] = [];
   /** What it answers; a function may take its time. */
@@ -36,7 +36,7 @@ export class HookServer implements Disposable {
     },
   });
 
-  /** Has a secret in its path, as those of chat services have. */
+  /** Has a secret in its path, like the webhooks of chat services. */
   get url(): string {
     return `http://127.0.0.1:${this.#server.port}/services/hook-canary`;
   }

@@ -47,7 +47,7 @@ export class PostgresServer implements Disposable {
     return `postgres://${user}@127.0.0.1:${this.port}/${database}`;
   }
 
-  /** A new database, empty or a copy of another, which nobody may be connected to. */
+  /** A new database, empty or a copy of a template. The template must have no connections. */
   async createDatabase(template = "template1"): Promise<string> {
     this.#databases += 1;
     const name = `test_${this.#databases}`;
@@ -127,7 +127,7 @@ export class PostgresServer implements Disposable {
     Bun.spawnSync(["cp", "-a", pristine, this.dataDir]);
   }
 
-  /** Beside its place, so that it gets there by one rename: whoever finds it there finds all of it. */
+  /** Creates it in a temporary folder and renames it, so that an existing one is always complete. */
   #makePristine(pristine: string): void {
     const making = mkdtempSync(`${pristine}-`);
     if (serverUser !== null) chownSync(making, serverUser.uid, serverUser.gid);

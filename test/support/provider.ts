@@ -177,7 +177,7 @@ function asChunk(data: Uint8Array): Uint8Array {
   return Buffer.concat([encode(`${data.length.toString(16)}\r\n`), data, encode("\r\n")]);
 }
 
-/** False when the answer ends here: the connection was reset, or the other side has left. */
+/** False if the response ends here: the connection was reset, or the other side disconnected. */
 async function perform(
   socket: Socket<Connection>,
   steps: readonly Step[],
@@ -205,7 +205,7 @@ async function perform(
   return !socket.data.closed;
 }
 
-/** A write may find out before the connection is told to be closed. What is left of the answer was not taken by anybody. */
+/** Marks the connection as closed. A failed write may detect that before the close event; the rest of the response is lost. */
 function otherHasLeft(connection: Connection): void {
   if (connection.closed) return;
   connection.closed = true;

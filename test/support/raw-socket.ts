@@ -2,7 +2,7 @@ import { connect, type Socket } from "node:net";
 import { constants, deflateRawSync } from "node:zlib";
 import { waitFor } from "./wait.ts";
 
-/** A WebSocket client that reads only when it is told to, as no library does. */
+/** A WebSocket client that reads only when the test lets it, which no library supports. */
 export class RawSocket implements Disposable {
   readonly #socket: Socket;
   receivedBytes = 0;

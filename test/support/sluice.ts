@@ -98,7 +98,7 @@ export class Sluice {
     return waitFor(() => this.output.includes(text), `the server to write ${JSON.stringify(text)}`);
   }
 
-  /** Runs a command beside the server, on the same data, as a process of its own. */
+  /** Runs a command in its own process while the server runs, on the same data. */
   run(...args: readonly string[]): Promise<CliResult> {
     return run(args, this.#where);
   }
@@ -187,7 +187,7 @@ function configFile(folder: string): string {
   return join(folder, "sluice.toml");
 }
 
-/** Only what is named here: a proxy or a provider's key in somebody's shell must not reach a test. */
+/** Only what is listed here: a proxy or a provider's key in the developer's shell must not reach a test. */
 function environment(folder: string, hasConfig: boolean): Record<string, string> {
   return {
     PATH: process.env["PATH"] ?? "",

@@ -21,7 +21,7 @@ function canMount(): boolean {
   }
 }
 
-/** A disk of its own, so that filling it harms nobody. */
+/** A separate disk, so that filling it harms nothing else. */
 export function mountSmallDisk(megabytes: number): SmallDisk {
   const folder = mkdtempSync(join(tmpdir(), "sluice-disk-"));
   const mount = Bun.spawnSync(["mount", "-t", "tmpfs", "-o", `size=${megabytes}m`, "tmpfs", folder]);

@@ -17,7 +17,7 @@ export interface ReadStream {
   readonly failure: Error | null;
 }
 
-/** Reads a whole stream, with times. A body that breaks off is told and not thrown. */
+/** Reads a whole stream, with times. An incomplete body is reported, not thrown. */
 export async function readStream(response: Response): Promise<ReadStream> {
   const reader = new StreamReader(response);
   while ((await reader.nextChunk()) !== null);

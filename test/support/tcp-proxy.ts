@@ -2,7 +2,7 @@ import type { Socket, TCPSocketListener } from "bun";
 
 /**
  * - `pass`: everything goes through.
- * - `silent`: nothing comes back, and nobody is told: a black hole.
+ * - `silent`: a black hole. Nothing comes back, and connections are not closed.
  * - `deaf`: what the client sends arrives; at the first byte of a reply both connections are cut. The reply is lost.
  * - `refuse`: connections are cut as they come.
  */
@@ -98,7 +98,7 @@ export class TcpProxy implements Disposable {
 
   #closed(socket: Socket<Side>): void {
     this.#sockets.delete(socket);
-    // A black hole does not even tell that somebody has left.
+    // A black hole does not even report a disconnect.
     if (this.mode !== "silent") socket.data.other?.end();
   }
 }

@@ -15,7 +15,7 @@ import type { PreparedRequest, ProviderSettings, Timeouts } from "../../src/vend
 import { createProvider, type VendorKind } from "../../src/vendors/registry.ts";
 import type { Dial } from "../../src/wire/http-client.ts";
 
-/** A port on which nobody listens. */
+/** A port without a listener. */
 export const nobody = "http://127.0.0.1:1";
 
 export const patient: Timeouts = {
@@ -254,7 +254,7 @@ export function providerSettings(changes: Partial<ProviderSettings>): ProviderSe
   };
 }
 
-/** What the client is told. */
+/** The error that the client gets. */
 export async function refusalOf(upstream: Upstream, plan: GenerationPlan): Promise<GatewayError> {
   const outcome = await upstream.open(plan).then(
     () => null,

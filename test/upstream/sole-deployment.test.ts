@@ -58,7 +58,7 @@ describe("a model without an alternative", () => {
     provider.script(busyFor({ "retry-after": "60" }));
     expect(await ask("key_2")).toBe("503 service_unavailable");
     provider.script(good);
-    // Two keys were told, so it means everybody.
+    // The provider rejected two keys, so the pause applies to all.
     expect(await ask("key_3")).toBe("503 service_unavailable");
     expect(provider.requests).toHaveLength(3);
   });
@@ -164,7 +164,7 @@ describe("a pause that the provider asks for", () => {
   });
 
   test("that is renewed while requests wait is theirs to sit out only once in all", async () => {
-    // Whoever comes is told to wait again; each has had its wait after two seconds, and then tries.
+    // Every call gets another pause. Each request has used up its wait after two seconds, and then tries.
     provider.script(busyFor({ "retry-after": "1" }));
     const { ask } = sole();
     await ask();
@@ -276,7 +276,7 @@ test("a call that times out, or whose client leaves, gives its places back", asy
   expect(await ask()).toBe("answered");
 });
 
-/** Fails 53 of 120 questions, in all the ways that a provider can; question by question, whoever asks. */
+/** Fails 53 of 120 requests, in all the ways that a provider can. The request decides, not its sender. */
 const faults: readonly Answer[] = [
   openAiError(500, "oops"),
   openAiError(502, "bad gateway"),

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { priceView } from "../../../src/admin/models/schema.ts";
 import { priceSchema } from "../../../src/config/schema/price.ts";
 
-/** The names of a schema's fields, those of its objects included. */
+/** The names of a schema's fields, including nested ones. */
 function namesIn(schema: object, at = ""): string[] {
   const { properties = {}, patternProperties = {} } = schema as {
     readonly properties?: Readonly<Record<string, object>>;

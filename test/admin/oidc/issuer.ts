@@ -42,7 +42,7 @@ export async function startIssuer() {
         Response.json({
           keys: [{ ...(await exportJWK(own.publicKey)), kid: "one", alg: "RS256", use: "sig" }],
         }),
-      // Nobody is asked anything: whoever comes is signed in.
+      // Signs in every visitor without asking.
       "/authorize": (request) => {
         const query = new URL(request.url).searchParams;
         const code = crypto.randomUUID();

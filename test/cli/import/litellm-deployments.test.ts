@@ -10,7 +10,7 @@ interface Converted {
   readonly dropped: readonly string[];
 }
 
-/** Converts one deployment. `stated` keeps the lack of a price, which these tests are not about, out of what is told. */
+/** Converts one deployment. `stated` suppresses notes about a missing price, which these tests are not about. */
 function convert(params: JsonObject, options: ImportOptions = { env: {} }, info: JsonObject = {}): Converted {
   const stated = { input_cost_per_token: 1e-6, output_cost_per_token: 2e-6 };
   const entry = { model_name: "m", litellm_params: params, model_info: { ...stated, ...info } };

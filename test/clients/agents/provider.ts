@@ -100,7 +100,7 @@ function overhearAt({ dialect, wire }: Speaker, body: JsonObject, { steps }: Err
   return { ...heard, results: heard.results.map((result, place) => ({ ...result, id: ids[place] ?? "" })) };
 }
 
-/** Agents also ask small things beside their task, such as a title for it, and offer no tools then. */
+/** Agents also send small requests besides their task, such as for its title, and offer no tools then. */
 function isAboutErrand({ toolNames }: Overheard, { steps }: Errand): boolean {
   const [first] = steps.flatMap(({ calls }) => calls);
   return first !== undefined && toolNames.includes(first.call.name);

@@ -14,7 +14,7 @@ export class Workshop {
     for (const [name, data] of Object.entries(files)) writeFileSync(join(this.work, name), data);
   }
 
-  /** The text of a file that the agent was told to make; empty when there is none. */
+  /** The text of a file that the agent's task was to create; empty if there is none. */
   async read(name: string): Promise<string> {
     const file = Bun.file(join(this.work, name));
     return (await file.exists()) ? file.text() : "";
@@ -34,7 +34,7 @@ export interface AgentRun {
 /** Long enough for a busy machine; an agent that keeps retrying must not hang the tests. */
 const timeoutMs = 50_000;
 
-/** Nothing of this machine's own environment, so that no proxy, key or setting of somebody is used. */
+/** Passes nothing of this machine's environment, so that no proxy, key or personal setting is used. */
 export async function runAgent(
   command: readonly string[],
   { home, work }: Workshop,

@@ -122,7 +122,7 @@ function say({ says, usage, ending }: Turn): JsonObject {
   return { ...head, content: says.flatMap(blockOf), ...endOf(says, ending), usage: usageOf(usage) };
 }
 
-/** Anthropic refuses without a word in the content; it explains itself beside it. */
+/** An Anthropic refusal has no content; the explanation is in `stop_details`. */
 function endOf(says: readonly Said[], ending: Ending): JsonObject {
   const details =
     ending === "refusal"

@@ -72,7 +72,7 @@ function firstOf(text: string): Utterance {
   return { who: "user", text };
 }
 
-/** A turn is over where somebody else speaks after the assistant. */
+/** A turn ends where another role speaks after the assistant. */
 function turnOf({ spoken }: Heard): number {
   return spoken.filter(({ who }, at) => who !== "assistant" && spoken[at - 1]?.who === "assistant").length;
 }
@@ -98,7 +98,7 @@ function isThinking(utterance: Utterance): utterance is Thinking {
   return "thinking" in utterance;
 }
 
-/** Calls by their place in the conversation, and results by that of their calls. */
+/** Numbers calls by their position in the conversation, and gives each result its call's number. */
 function numbered(spoken: readonly Utterance[]): Utterance[] {
   const ids = spoken.flatMap((utterance) => ("call" in utterance ? [utterance.call.id] : []));
   return spoken.map((utterance) => {

@@ -103,7 +103,7 @@ function statusOf({ ending }: Turn): "completed" | "incomplete" {
   return ending === "length" ? "incomplete" : "completed";
 }
 
-/** Calls run beside each other, as the grammar allows; everything else comes one after the other. */
+/** Calls run in parallel, as the grammar allows; everything else comes one after the other. */
 function groupsOf({ says, inSequence }: Turn): number[][] {
   const groups: number[][] = [];
   says.forEach((said, at) => {
@@ -131,7 +131,7 @@ class Events {
     if (part !== null) this.add(`response.${part.type}.added`, { ...placeOf(said, at), ...part.fields });
   }
 
-  /** A piece of each in turn, so that items which run beside each other interleave. */
+  /** Sends a piece of each in turn, so that parallel items interleave. */
   mixDeltas(says: readonly Said[], places: readonly number[]): void {
     const lists = places.map((at) => pieces(wholeOf(saidAt(says, at)), 5));
     const rounds = Math.max(...lists.map((list) => list.length));

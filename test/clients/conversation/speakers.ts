@@ -17,7 +17,7 @@ export interface Speaker {
   readonly wire: ProviderDialect;
   /** TOML of the provider; `PROVIDER_URL` stands for its address. */
   readonly settings: string;
-  /** A name that tells the gateway what the model can do, as those of real ones do. */
+  /** A name from which the gateway infers what the model can do, as it does for real models. */
   readonly model: string;
   /** Where the model's name tells nothing. */
   readonly family?: string;

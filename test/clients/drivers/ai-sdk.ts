@@ -137,7 +137,7 @@ async function streamed(options: Options): Promise<Round> {
     },
   });
   for await (const part of result.fullStream) if (part.type === "error") failure ??= part.error;
-  // Before its other promises are touched: they reject too, and nobody would wait for them.
+  // Throw before touching the other promises: they reject too, and the rejections would be unhandled.
   if (failure !== null) throw failure;
   return { steps: (await result.steps).map(understand), said: (await result.response).messages };
 }
@@ -169,7 +169,7 @@ function understand(step: StepResult<ToolSet>): Understood {
   };
 }
 
-/** Where the package for Messages keeps what Anthropic says beside an empty answer. */
+/** Where the package for Messages keeps Anthropic's explanation of an empty response. */
 function explanationOf(step: StepResult<ToolSet>): string {
   const { explanation } = (step.providerMetadata?.["anthropic"]?.["stopDetails"] ?? {}) as JsonObject;
   return typeof explanation === "string" ? explanation : "";

@@ -1,7 +1,7 @@
 import type { ClientDialectName } from "../../../src/dialects/registry.ts";
 import type { Ask, Call, TokenCount } from "../conversation/scenario.ts";
 
-/** Where a client is told to go. */
+/** Where a client connects to, and with which key. */
 export interface Access {
   /** The gateway's origin, without `/v1`. */
   readonly url: string;

@@ -65,7 +65,7 @@ function toolOf({ name, description, schema }: Ask["tools"][number]): OpenAI.Cha
 
 interface Received {
   readonly answer: Answer;
-  /** The package does not know this field of other providers, so it is collected beside it. */
+  /** The package does not know this field, which other providers send, so it is collected separately. */
   readonly reasoning: string;
 }
 

@@ -68,7 +68,7 @@ async function request(client: OpenAI, body: Body, stream: boolean): Promise<Res
         })
         .finalResponse()
     : await client.responses.create(body);
-  // The package gives a failed response like any other; whoever uses it has to look.
+  // The package returns a failed response like any other; the caller has to check.
   if (answer.status === "failed") throw new Error(`the response failed: ${answer.error?.message}`);
   if (stream) mustBeSame(text, answer.output_text, "the text");
   return answer;

@@ -4,9 +4,8 @@ import type { JsonObject } from "../../../src/base/json.ts";
 import type { ClientDialectName } from "../../../src/dialects/registry.ts";
 
 /**
- * Every parameter that the official packages' types have, each with a value that is not its default. A new version of
- * a package with a new parameter does not compile before it has a line here, and then somebody has to look what
- * becomes of it.
+ * Every parameter that the official packages' types have, each with a value that is not its default. A package version with a
+ * new parameter does not compile until the parameter has a line here. Adding the line means deciding what happens to it.
  */
 type Every<Params> = { readonly [Name in keyof Params]-?: NonNullable<Params[Name]> };
 

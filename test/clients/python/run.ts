@@ -2,7 +2,7 @@ import { join } from "node:path";
 
 /** A short run has nothing to gain from collecting garbage, which takes a sixth of its time. */
 const runScript = "import gc, runpy, sys; gc.disable(); runpy.run_path(sys.argv[1], run_name='__main__')";
-/** One certificate, because each client reads the file anew, and nothing here speaks TLS. */
+/** A file with one certificate: every client reads it again, and nothing here speaks TLS. */
 const authority = new URL("../../wire/tls/authority.pem", import.meta.url).pathname;
 
 /** For hooks and tests that wait for a script: a slow machine takes its time, and only silence ends a script. */

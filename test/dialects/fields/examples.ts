@@ -20,7 +20,7 @@ const asked: Readonly<Record<ClientDialectName, JsonObject>> = {
   messages: { model: "m", max_tokens: 8000, messages: said },
 };
 
-/** A value of each field that asks for something, with what it takes beside it. */
+/** A non-default value for each field, with the other fields that it needs. */
 const examples: {
   readonly chat: Readonly<Record<keyof typeof chat.requestFields, Json>>;
   readonly responses: Readonly<Record<keyof typeof responses.requestFields, Json>>;
@@ -160,7 +160,7 @@ const models: Readonly<Record<string, string>> = {
   messages: "claude-opus-4-6",
 };
 
-/** What a request becomes for a provider of another dialect, and what of it is reported as dropped. */
+/** The request as translated for a provider with a different dialect, and the fields reported as dropped. */
 export function translated(client: ClientDialectName, toward: ProviderDialectName, fields: JsonObject) {
   const source = {
     dialect: clientDialect(client),

@@ -76,7 +76,7 @@ function called(id: string) {
   return { id, type: "function", function: { name: "Bash", arguments: "{}" } };
 }
 
-/** What the client is told, whole and in a stream. */
+/** The ids that the client gets, non-streaming and streaming. */
 function toldIds(client: "messages" | "responses", id: string): string[] {
   const source = sourceOf(client, ask[client]);
   const message = { role: "assistant", content: null, tool_calls: [called(id)] };

@@ -3,7 +3,7 @@ import { SseDecoder, type SseFrame } from "../../../src/dialects/sse/sse.ts";
 import { type Golden, readGoldens, translationOf } from "../golden-file.ts";
 import { bytesOf, requestOf } from "../golden-run.ts";
 
-/** C76: providers that stream although nobody asked, or answer at once although a stream was asked for. */
+/** C76: providers that stream without being asked to, or answer a streaming request with a non-streaming response. */
 const goldens = readGoldens();
 
 describe("C76 one JSON body where a stream was asked for becomes a stream", () => {
@@ -42,7 +42,7 @@ describe("C76 a stream where one body was asked for becomes a body", () => {
       const { body, produced, usage } = collector.end();
       stream.end();
       expect(body["object"] ?? body["type"]).toMatch(/^(chat\.completion|message|response)$/);
-      // Interleaved calls are told one after the other here, so the order may differ, but nothing else.
+      // Interleaved calls are reported one after the other here, so the order may differ, but nothing else.
       expect([...produced].sort()).toEqual([...stream.takeProduced()].sort());
       expect(usage).toEqual(stream.usage);
     });

@@ -28,7 +28,7 @@ async function answerLater(request: SeenRequest): Promise<Answer> {
   return usualAnswer(request) ?? json({});
 }
 
-/** Calls through the proxy until it is told to stop; gives what was wrong with each that failed. */
+/** Sends requests through the proxy until it is stopped; returns the reason for each failure. */
 class Load {
   readonly failures: string[] = [];
   calls = 0;

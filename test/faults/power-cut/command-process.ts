@@ -5,7 +5,7 @@ import { openStore } from "../../../src/store/open.ts";
 import { openAcknowledgements } from "../../support/recorded-disk/record.ts";
 import { sharedReference, topUp } from "./top-up.ts";
 
-/** Does what commands do beside a gateway until it is killed, and notes what it has acknowledged. */
+/** Does what commands do while a gateway runs, until it is killed, and records what it has acknowledged. */
 const [dir = "", keyList = ""] = process.argv.slice(2);
 const [keyId = ""] = keyList.split(",");
 const acknowledged = openAcknowledgements(process.env["RECORDED_LOG"] ?? "");

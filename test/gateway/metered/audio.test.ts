@@ -277,7 +277,7 @@ describe("transcriptions", () => {
   });
 
   test.each([
-    // Of ten tokens of which nobody says what they are, all are sound.
+    // Ten tokens without a breakdown all count as audio.
     ["nothing", {}, -110_000],
     ["text", { input_token_details: { text_tokens: 4 } }, -90_000],
   ])("are streamed as they come, and %s of their input is told apart", async (_, details, amount) => {

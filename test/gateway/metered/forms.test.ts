@@ -20,7 +20,7 @@ price = { audio_minutes = 0.006 }
 `;
 
 let world: World;
-/** Nobody else's forms are here. */
+/** No other test stores forms here. */
 const folder = mkdtempSync(join(tmpdir(), "sluice-test-"));
 const { TMPDIR } = process.env;
 beforeAll(async () => {
@@ -204,7 +204,7 @@ test("a shutdown ends a form that is being read with 503, and the client may try
   expect(world.provider.requests).toHaveLength(0);
 });
 
-/** A part beside the sound, and what is said of it. */
+/** Sends a part in addition to the audio, and returns the error. */
 async function refused(disposition: string) {
   const caller = await world.creditCaller(1);
   const part = `--b\r\ncontent-disposition: form-data; ${disposition}\r\n\r\nother\r\n`;

@@ -172,7 +172,7 @@ describe.each(Object.entries(meteredCases))("%s", (name, route: MeteredCase) => 
       await world.provider.nextRequest();
       // One of an earlier test may still be ending.
       const exchange = [...world.gateway.ongoing.exchanges()].find(({ key }) => key?.id === caller.key.id);
-      // As if it had left right after the provider's last byte.
+      // As if the client disconnected right after the provider's last byte.
       Object.defineProperty(exchange, "hasClientDisconnected", { value: true });
       release();
       await (await asked).text();

@@ -35,7 +35,7 @@ const figures: Readonly<Record<string, JsonObject>> = {
   transcriptions: { usage: { type: "tokens", input_tokens: 20, output_tokens: 30 } },
 };
 
-/** In USD, by the figures above and those of the cases. */
+/** In USD, by the numbers above and in the cases. */
 function costOf(use: string, { input = 0, output = 0, ...price }: PriceConfig): number {
   const { audio_input: sound = 0, image_output: image = 0, characters = 0 } = price;
   switch (use) {

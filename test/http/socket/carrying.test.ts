@@ -153,7 +153,7 @@ test("frames that come all at once are read in several turns and answered in the
   expect(state.isCutOff).toBe(true);
   expect(world.gateway.bodies.takenBytes).toBeGreaterThan(0);
   socket.close();
-  // Far fewer turns than reading them would take: nobody wants what waits.
+  // Far fewer loop iterations than reading them would take: waiting frames are dropped.
   for (let turn = 0; turn < 5; turn += 1) await nextLoopIteration();
   expect(world.gateway.bodies.takenBytes).toBe(0);
 });

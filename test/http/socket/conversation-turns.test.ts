@@ -10,7 +10,7 @@ import { readStream } from "../../support/sse.ts";
 import { waitFor } from "../../support/wait.ts";
 import { SocketWorld } from "./socket-world.ts";
 
-/** Turns of a conversation that do not go as they should, on sockets and beside them. */
+/** Conversation turns that fail or conflict, on sockets and over HTTP. */
 
 const head = `
 [routes]

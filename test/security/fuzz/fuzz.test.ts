@@ -135,7 +135,7 @@ function expectVariety(): void {
   statuses.clear();
 }
 
-/** What nobody may ever be told, whatever was sent. */
+/** What a response must never contain, whatever was sent. */
 function neverThis({ status, body }: WireResponse): string | null {
   statuses.set(status, (statuses.get(status) ?? 0) + 1);
   if (status === 500 || body.includes('"code":"internal_error"'))

@@ -15,7 +15,7 @@ import { sqlite } from "../sqlite/kind.ts";
 const nowMs = Date.UTC(2026, 10, 16, 13, 30);
 const monthMs = Date.UTC(2026, 10);
 
-/** A ledger, and somebody who writes to its database by hand. */
+/** A ledger, and a second connection that changes its database by hand. */
 interface Forged extends AsyncDisposable {
   readonly store: Store;
   run(statement: string): Promise<void>;

@@ -44,7 +44,7 @@ async function change(store: GatewayStore): Promise<void> {
   expect(found.kind === "found" && found.turns.map(({ id }) => id)).toEqual(["c", "b"]);
 }
 
-/** Those of the deleted and the replaced one are gone; all others are there. */
+/** The items of the deleted and the replaced turn are gone; all others remain. */
 const left = ["new", "of-c", "shared", "of-a", "of-b", "of-c", "shared", "shared", "shared"].toSorted();
 const selectItems = "SELECT id_key FROM turn_items ORDER BY id_key";
 

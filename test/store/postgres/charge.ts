@@ -8,7 +8,7 @@ import { quantitiesColumn, savingsColumn } from "../../../src/store/stored-quant
 import { responseRow } from "../../../src/store/written-rows.ts";
 import type { SettleItem } from "../fixtures.ts";
 
-/** Books charges as they are told, in one transaction, as if the accounts had decided so. */
+/** Writes the given charges in one transaction, as if the accounts had decided them. */
 export async function bookCharges(client: PostgresClient, items: readonly SettleItem[]): Promise<void> {
   await new RatesKeeper(client.query).keep(items.flatMap(({ charge }) => charge.rates ?? []));
   return client.transaction(async (query) => {

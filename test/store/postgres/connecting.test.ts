@@ -206,7 +206,7 @@ else {
       expect(waiting).toHaveLength(1);
       await server.run("ALTER SYSTEM RESET synchronous_standby_names", "SELECT pg_reload_conf()");
       await waitFor(isWritten, "a write once it need not wait any more");
-      // The one that had to wait was done. What was asked for meanwhile was refused, and is not done behind anybody's back.
+      // The write that waited was committed. The writes rejected meanwhile were not committed later on.
       expect(await watcher.query("SELECT FROM written")).toHaveLength(acknowledged + 1);
       for (const each of [client, watcher]) await each.close();
     }, 120_000);

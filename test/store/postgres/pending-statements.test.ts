@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { PendingStatements } from "../../../src/store/postgres/pending-statements.ts";
 import { waitFor } from "../../support/wait.ts";
 
-/** A watch that is told so about the server at each look, and what it has done about it. */
+/** A watch with scripted answers about the server at each look, and a record of what it did. */
 function watched(looks: () => Promise<boolean | null>) {
   const done: string[] = [];
   const statements: PendingStatements = new PendingStatements({

@@ -13,7 +13,7 @@ export const sentinel = "skip_thought_signature_validator";
 
 /**
  * Google's Gemini API as far as clients can tell: it checks keys, models and signatures, calls the first function that it is
- * offered, and answers in words once it has the result.
+ * offered, and answers with text once it has the result.
  */
 export interface FakeGemini extends ScriptedProvider {
   /** Instead of what it would say; null for that. A list is played in order. */

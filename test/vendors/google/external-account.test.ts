@@ -135,7 +135,7 @@ describe("from AWS,", () => {
     readonly headers: readonly { readonly key: string; readonly value: string }[];
   }
 
-  /** The request that Google would send to Amazon, whose signature has to be that of these keys. */
+  /** The request that Google would send to Amazon. It has to be signed with these keys. */
   function signedIn(request: SeenRequest | undefined, region: string, secret: string) {
     const signed = JSON.parse(decodeURIComponent(formOf(request)["subject_token"] ?? "")) as Signed;
     const headers = Object.fromEntries(signed.headers.map(({ key, value }) => [key, value]));

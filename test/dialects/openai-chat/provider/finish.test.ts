@@ -6,7 +6,7 @@ import { translate } from "../../../../src/dialects/translation/translate.ts";
 import type { Translation } from "../../../../src/dialects/translation/translation.ts";
 import { usualTargets } from "../../golden-file.ts";
 
-/** What a messages and a responses client are told of a chat server's word, and of none. */
+/** What Messages and Responses clients get for each finish reason of a chat server, and for none. */
 const words: readonly [word: string | null, stopReason: string, status: string, reason: string | null][] = [
   ["stop", "end_turn", "completed", null],
   ["eos", "end_turn", "completed", null],

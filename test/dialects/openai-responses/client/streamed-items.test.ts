@@ -20,7 +20,7 @@ test("items that are too large together are not kept in memory", () => {
   const before = memory();
   for (let count = 0; count < 7; count += 1) items.add(large);
   expect(items.all()).toHaveLength(7);
-  // What other tests of this process have left behind may go meanwhile.
+  // Garbage of earlier tests in this process may be collected meanwhile.
   expect(memory() - before).toBeGreaterThan(5 * megabyte);
   for (let count = 0; count < 2; count += 1) items.add(large);
   expect(items.all()).toBeNull();

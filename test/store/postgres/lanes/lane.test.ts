@@ -259,7 +259,7 @@ describe("a lane", () => {
     gate.resolve();
     await waitFor(() => lane.size === 0, "the end of the batch");
     expect(events.filter((event) => event.startsWith("late"))).toEqual(["late a: a"]);
-    // What nobody waits for and was not sent is not sent any more.
+    // An item that is no longer awaited and was not sent yet is dropped.
     expect(sent).toHaveLength(1);
   });
 

@@ -9,7 +9,7 @@ import { chargeOrder, holdOrder, NodeWorld } from "../node/world.ts";
 
 const rows = 3_000;
 const items = 20;
-/** Every statement of a function may look an item's rows up again, but not those of others. */
+/** Every statement of a function may look up an item's rows again, but not other items' rows. */
 const mostReadsPerItem = 25;
 
 if (!hasPostgres) test.skipIf(true)(withoutPostgres, () => {});

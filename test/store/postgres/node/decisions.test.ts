@@ -122,7 +122,7 @@ else
       expect(verdicts.filter((verdict) => verdict === "running")).toHaveLength(19);
       const winner = verdicts.indexOf("run");
       const claim = claims[winner] as ClaimOrder;
-      // Whoever has no claim cannot give back another's.
+      // An exchange without the claim cannot give it back.
       joined.node.endClaim({ ...claim, exchangeId: "req_other" });
       expect(await other.claim({ ...claim, exchangeId: newId("req_") })).toBe("running");
       (winner % 2 === 0 ? joined.node : other).endClaim(claim);
@@ -164,7 +164,7 @@ else
       const most = least + Math.ceil((tookMs * 30) / 60_000);
       expect(granted).toBeGreaterThanOrEqual(least);
       expect(granted).toBeLessThanOrEqual(most);
-      // A new limit keeps the fill in proportion: nobody gets a burst by it.
+      // A new limit keeps the fill in proportion, so changing it allows no burst.
       const refused = await node.takeTokens([{ name: keyId, capacity: 60 }], 1);
       expect(refused.granted ? refused.levels[0] : 0).toBeLessThan(3);
     });

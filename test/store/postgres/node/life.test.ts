@@ -81,7 +81,7 @@ else
         "a sign of life that says what is in flight",
       );
       proxy.mode = "silent";
-      // Settled while nobody hears of it: the takeover comes first.
+      // Settled while the database is unreachable: the takeover comes first.
       const settling = node.settle(chargeOrder(charged, 70));
       await waitFor(async () => (await world.leftovers())["holds"] === 0, "the takeover", waitMs);
       expect(othersEvents).toContainEqual({ kind: "took_over", nodes: [firstNo] });

@@ -11,7 +11,7 @@ export interface LoadedWorld {
   readonly nodes: readonly [JoinedNode, JoinedNode];
   /** Resolves when so many more charges were acknowledged. */
   moreDone(what: string, exchanges?: number): Promise<void>;
-  /** Everything that waits is answered, and then the ledger is what the callers were told. */
+  /** Waits for every answer, then expects the ledger to match what the callers got. */
   settleAndCheck(): Promise<void>;
 }
 

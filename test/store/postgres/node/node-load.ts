@@ -7,15 +7,15 @@ import { chargeOrder, holdOrder } from "./world.ts";
 /** What a caller knows of its exchange, in the end. */
 interface Exchange {
   readonly id: string;
-  /** What its caller was told of the charge; null if that took too long. */
+  /** The charge that the caller got; null if that took too long. */
   charged: number | null;
   /** What it cost; its hold is larger. */
   readonly cost: number;
 }
 
 /**
- * Callers that hold and settle without a pause, whatever happens to the database, and remember what they were told. At
- * the end the ledger is held against that.
+ * Callers that hold and settle without a pause, whatever happens to the database, and remember the results. At the end the
+ * ledger is compared with them.
  */
 export class NodeLoad {
   readonly exchanges: Exchange[] = [];
@@ -90,7 +90,7 @@ export class NodeLoad {
   }
 }
 
-/** Accounts whose sums are not those of their entries and holds. */
+/** Accounts whose totals differ from their entries and holds. */
 export function unbalanced(client: PostgresClient): Promise<unknown[]> {
   return client.query(
     `SELECT a.id, a.posted::float8, a.held::float8 FROM accounts a

@@ -150,13 +150,13 @@ else
         expect(answer.status === "rejected" && answer.reason).toBeInstanceOf(NodeUnavailable);
       }
       await waitFor(() => node.trouble !== null, "the node to notice", waitMs);
-      // From then on nobody waits for an answer that will not come.
+      // From then on calls fail at once instead of waiting for an answer that will not come.
       await expect(node.takeTokens([{ name: keyId, capacity: 60 }], 1)).rejects.toThrow(NodeUnavailable);
       await expect(node.claim({ ...claim, exchangeId: newId("req_") })).rejects.toThrow(NodeUnavailable);
       proxy.mode = "pass";
       await waitFor(() => node.trouble === null, "the node to recover", waitMs);
-      // The hold comes through now that nobody waits for it, and is given back: the whole balance is free again.
-      // On a busy machine this one may come too late as well.
+      // The hold is granted now that its caller has given up, and is released: the whole balance is free again.
+      // On a busy machine this hold may come too late as well.
       const isFree = async () =>
         (await node.hold(holdOrder(keyId, 1_000)).catch(() => null))?.decision === "held";
       await waitFor(isFree, "what came too late to be given back", waitMs);

@@ -15,7 +15,7 @@ import { TcpProxy } from "../../../support/tcp-proxy.ts";
 import { temporaryFolder, usageRecord } from "../../fixtures.ts";
 import { clientOf, migratedDatabase, type PostgresDatabase } from "../fixtures.ts";
 
-/** Short enough for a test to wait for a takeover, long enough for a busy machine to give its signs of life. */
+/** Short enough for a test to wait for a takeover, long enough for a busy machine to send its heartbeats. */
 export const shortTiming: NodeTiming = { leaseMs: 2_000, graceMs: 500, beatMs: 100, answerMs: 2_000 };
 
 /** A database with accounts, and nodes that reach it through proxies of their own. */
@@ -140,7 +140,7 @@ export function chargeOrder(
   return {
     holdId,
     keyId,
-    // That of the first key.
+    // The first key's account.
     accountNo: 1,
     openedAtMs: nowMs,
     periodStartMs: 0,
