@@ -110,9 +110,9 @@ export class Catalog {
     return this.#entries.get(model.id)?.shown[0] ?? publicModels(model)[0];
   }
 
-  #select(wanted: (model: ModelSettings) => boolean): ModelSettings[] {
+  #select(isSelected: (model: ModelSettings) => boolean): ModelSettings[] {
     const models: ModelSettings[] = [];
-    for (const { model } of this.#entries.values()) if (wanted(model)) models.push(model);
+    for (const { model } of this.#entries.values()) if (isSelected(model)) models.push(model);
     return models;
   }
 }

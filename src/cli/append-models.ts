@@ -9,8 +9,8 @@ import { CommandError } from "./terminal/terminal.ts";
  * Adds entries after everything that the file has, so that its comments and its order stay. The new text is checked as a
  * configuration first, and takes the old one's place by one rename: a file that would not load, or a full disk, changes nothing.
  */
-export function appendModels(named: string, models: readonly ModelConfig[], options: LoadOptions): void {
-  const file = realpathSync(named);
+export function appendModels(path: string, models: readonly ModelConfig[], options: LoadOptions): void {
+  const file = realpathSync(path);
   const before = readFileSync(file, "utf8");
   const tables = models.map((model) => tableText("[[models]]", model));
   const gap = before === "" || before.endsWith("\n\n") ? "" : before.endsWith("\n") ? "\n" : "\n\n";

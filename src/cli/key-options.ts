@@ -32,13 +32,13 @@ const adders: Readonly<Record<ListKind, (text: string, before: unknown) => unkno
     return [...((before ?? []) as readonly TpmLimit[]), tpm];
   },
   tags: (text, before) => {
-    const given = tagsFromTexts([text]);
+    const added = tagsFromTexts([text]);
     const tags = (before ?? {}) as Tags;
-    const [name = ""] = Object.keys(given ?? {});
-    if (given === null || Object.hasOwn(tags, name)) {
+    const [name = ""] = Object.keys(added ?? {});
+    if (added === null || Object.hasOwn(tags, name)) {
       throw new InvalidArgumentError("Write a tag such as project=atlas, each name once.");
     }
-    return { ...tags, ...given };
+    return { ...tags, ...added };
   },
 };
 
@@ -50,13 +50,13 @@ export function keyOptions(verb: "create" | "update"): Record<KeyAttributeName, 
 
 function keyOption({ option, takes, none, kind, help }: KeyAttribute, verb: "create" | "update"): Option {
   const word = verb === "update" && none ? none : null;
-  const made = new Option(`--${option} <${word === null ? takes : `${takes}|${word}`}>`, help[verb]);
-  if (kind === "period") return made.choices(budgetPeriods);
-  if (kind === "content") return made.choices(word === null ? contentLevels : [...contentLevels, word]);
-  if (kind === "tpm" || kind === "tags") return made.argParser(orNone(word, adders[kind]));
+  const created = new Option(`--${option} <${word === null ? takes : `${takes}|${word}`}>`, help[verb]);
+  if (kind === "period") return created.choices(budgetPeriods);
+  if (kind === "content") return created.choices(word === null ? contentLevels : [...contentLevels, word]);
+  if (kind === "tpm" || kind === "tags") return created.argParser(orNone(word, adders[kind]));
   const parse = parsers[kind];
-  if (parse === undefined) return made;
-  return made.argParser(word === null ? parse : orWord(word, parse));
+  if (parse === undefined) return created;
+  return created.argParser(word === null ? parse : orWord(word, parse));
 }
 
 function orNone(word: string | null, add: (text: string, before: unknown) => unknown) {
@@ -72,10 +72,10 @@ export function sharedOptions(verb: "create" | "update"): readonly Option[] {
 }
 
 export function attributesFromOptions(options: object): KeyUpdate {
-  const given = new Map<string, unknown>(Object.entries(options));
-  const asked = keyAttributeList.flatMap(({ field, option, none, unset }) => {
-    const value = given.get(new Option(`--${option}`).attributeName());
+  const optionValues = new Map<string, unknown>(Object.entries(options));
+  const update = keyAttributeList.flatMap(({ field, option, none, unset }) => {
+    const value = optionValues.get(new Option(`--${option}`).attributeName());
     return value === undefined ? [] : [[field, value === none ? unset : value]];
   });
-  return Object.fromEntries(asked);
+  return Object.fromEntries(update);
 }

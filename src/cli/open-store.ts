@@ -66,8 +66,8 @@ export function openFolder(dir: string, terminal: Terminal): Promise<Store> {
     terminal.note(`${file} was readable by other users; now only by its owner`);
   const onMigration = ({ from, to, copy }: Migration) =>
     terminal.note(`upgrading the database from schema ${from} to ${to}; a copy of the old one is in ${copy}`);
-  const told = { onClosedToOthers, onMigration };
-  return withFolder(dir, () => openStore({ dir, clock: systemClock, role: "operator", ...told }));
+  const callbacks = { onClosedToOthers, onMigration };
+  return withFolder(dir, () => openStore({ dir, clock: systemClock, role: "operator", ...callbacks }));
 }
 
 /** Works on the data folder's files. An unusable folder is reported with what to do. */

@@ -105,48 +105,51 @@ export class Metrics {
 }
 
 function renderExchanges(out: Exposition, all: readonly Series[]): void {
-  const counter = (name: string, help: string, of: (one: Series) => number) =>
+  const counter = (name: string, help: string, countOf: (series: Series) => number) =>
     out.family(
       name,
       "counter",
       help,
-      all.map((one) => [one.labels, of(one)]),
+      all.map((series) => [series.labels, countOf(series)]),
     );
   const counterBy = (
     label: string,
     name: string,
     help: string,
-    of: (one: Series) => Iterable<readonly [string | number, number]>,
+    valuesOf: (series: Series) => Iterable<readonly [string | number, number]>,
   ) => {
-    const samples = all.flatMap((one) =>
-      Array.from(of(one), ([value, count]) => [{ ...one.labels, [label]: String(value) }, count] as const),
+    const samples = all.flatMap((series) =>
+      Array.from(
+        valuesOf(series),
+        ([value, count]) => [{ ...series.labels, [label]: String(value) }, count] as const,
+      ),
     );
     out.family(name, "counter", help, samples);
   };
-  const histogram = (name: string, help: string, of: (one: Series) => Histogram) => {
-    const counted = all.filter((one) => of(one).count > 0);
+  const histogram = (name: string, help: string, histogramOf: (series: Series) => Histogram) => {
+    const counted = all.filter((series) => histogramOf(series).count > 0);
     out.histogram(
       name,
       help,
       boundsMs,
-      counted.map((one) => [one.labels, of(one)]),
+      counted.map((series) => [series.labels, histogramOf(series)]),
     );
   };
   const requests = "Requests by HTTP status.";
-  counterBy("status", "sluice_requests_total", requests, (one) => one.byStatus);
+  counterBy("status", "sluice_requests_total", requests, (series) => series.byStatus);
   const exchanges = "Requests with a valid key by outcome, as in reports.";
-  counterBy("outcome", "sluice_request_outcomes_total", exchanges, (one) => one.byOutcome);
+  counterBy("outcome", "sluice_request_outcomes_total", exchanges, (series) => series.byOutcome);
   const left =
     "Requests that the client abandoned after a provider was called and before anything could be charged.";
-  counterBy("form", "sluice_abandoned_requests_total", left, (one) => one.abandonedRequests);
+  counterBy("form", "sluice_abandoned_requests_total", left, (series) => series.abandonedRequests);
   const failures = "Failed upstream calls by reason.";
-  counterBy("failure", "sluice_upstream_failures_total", failures, (one) => one.byFailure);
+  counterBy("failure", "sluice_upstream_failures_total", failures, (series) => series.byFailure);
   const errors = "Requests that ended in an error, by error code.";
-  counterBy("code", "sluice_errors_total", errors, (one) => one.byErrorCode);
-  counterBy("kind", "sluice_tokens_total", "Tokens in usage records by kind.", (one) => [
-    ["input", one.inputTokens],
-    ["cached_input", one.cachedInputTokens],
-    ["output", one.outputTokens],
+  counterBy("code", "sluice_errors_total", errors, (series) => series.byErrorCode);
+  counterBy("kind", "sluice_tokens_total", "Tokens in usage records by kind.", (series) => [
+    ["input", series.inputTokens],
+    ["cached_input", series.cachedInputTokens],
+    ["output", series.outputTokens],
   ]);
   const spend = "Credits charged, including cancelled requests.";
   counter("sluice_spend_credits_total", spend, ({ spentNano }) => spentNano / nanoPerCredit);

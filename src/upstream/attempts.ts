@@ -111,12 +111,12 @@ export class Attempts {
     const atMs = this.#context.clock.wallMs();
     const { failing } = history;
     if (failing?.failure === failure.kind && atMs - failing.atMs < noteEveryMs) return;
-    const kept = message === null ? null : plan.redactRequestText(message);
+    const redacted = message === null ? null : plan.redactRequestText(message);
     history.failing = {
       sinceMs: failing?.sinceMs ?? atMs,
       atMs,
       failure: failure.kind,
-      providerMessage: kept,
+      providerMessage: redacted,
     };
   }
 

@@ -90,8 +90,8 @@ export async function updateAccount(
   const { store, clock } = context;
   const before = await findAccount(context, name);
   const { id, mode } = before;
-  const given = Object.fromEntries(Object.entries(terms).filter(([, value]) => value !== undefined));
-  const changes = { ...given, ...(keyCaps && { keyCaps: capLimits(keyCaps, mode) }) };
+  const definedTerms = Object.fromEntries(Object.entries(terms).filter(([, value]) => value !== undefined));
+  const changes = { ...definedTerms, ...(keyCaps && { keyCaps: capLimits(keyCaps, mode) }) };
   if (Object.keys(changes).length === 0 && caps === undefined) {
     throw invalidInput("nothing to change");
   }

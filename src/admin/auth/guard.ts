@@ -200,9 +200,9 @@ export async function tryToken(
 }
 
 async function identityOf(guard: Guard, candidate: string): Promise<Identity | null> {
-  const sought = hashSecret(candidate);
-  if (isSameHash(guard.tokenHash, sought)) return { kind: "admin" };
-  const token = await tokenWhere(guard, ({ hash }) => hash === sought);
+  const candidateHash = hashSecret(candidate);
+  if (isSameHash(guard.tokenHash, candidateHash)) return { kind: "admin" };
+  const token = await tokenWhere(guard, ({ hash }) => hash === candidateHash);
   return token === undefined ? null : { kind: "token", id: token.id };
 }
 

@@ -140,15 +140,15 @@ async function userInfo(
   { sub }: IDToken,
 ): Promise<JsonObject> {
   if (config.serverMetadata().userinfo_endpoint === undefined) return {};
-  const told: unknown = await client.fetchUserInfo(config, accessToken, sub).catch(() => ({}));
-  return isObject(told) ? told : {};
+  const response: unknown = await client.fetchUserInfo(config, accessToken, sub).catch(() => ({}));
+  return isObject(response) ? response : {};
 }
 
 /** `email_verified` only counts for the address in the same document. */
 function together(claims: JsonObject, more: JsonObject): JsonObject {
   const email = claims["email"] ?? more["email"];
-  const said = [claims, more].find((it) => it["email"] === email && it["email_verified"] !== undefined);
-  return { ...more, ...claims, email_verified: said?.["email_verified"] };
+  const source = [claims, more].find((it) => it["email"] === email && it["email_verified"] !== undefined);
+  return { ...more, ...claims, email_verified: source?.["email_verified"] };
 }
 
 /** What cannot be seen in a name would make it look like another's, or compare as that. */

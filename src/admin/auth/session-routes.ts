@@ -167,10 +167,10 @@ export function mountOidc(app: Elysia, deps: AdminDeps): void {
  * Only to pages of this gateway: anything else would make it a signpost to other sites. The pattern is for the address as it is
  * written and as a browser reads it, without its dots.
  */
-function safeReturn(wanted: string | null): string {
+function safeReturn(path: string | null): string {
   const page = /^\/(admin|usage)(?![\w-])[\w\-./?=&%#]{0,500}$/;
-  if (wanted === null || !page.test(wanted) || wanted.includes("//")) return home;
-  return page.test(new URL(wanted, "http://localhost").pathname) ? wanted : home;
+  if (path === null || !page.test(path) || path.includes("//")) return home;
+  return page.test(new URL(path, "http://localhost").pathname) ? path : home;
 }
 
 /** Each tab's attempt has a cookie of its own, so that they do not spoil each other's. */

@@ -20,9 +20,9 @@ export function configCheckDocument(checked: CheckedConfig, running: JsonObject)
 /** For the audit log: `changed model "gpt-5.6", price.input; added provider "azure"`. */
 export function changesText(changes: ConfigCheckView["changes"]): string {
   if (changes.length === 0) return "no changes";
-  const named = changes.slice(0, maxNamed).map(({ change, where }) => `${change} ${where}`);
-  const rest = changes.length - named.length;
-  return [...named, ...(rest > 0 ? [`and ${rest} more`] : [])].join("; ");
+  const listed = changes.slice(0, maxNamed).map(({ change, where }) => `${change} ${where}`);
+  const rest = changes.length - listed.length;
+  return [...listed, ...(rest > 0 ? [`and ${rest} more`] : [])].join("; ");
 }
 
 const maxNamed = 20;

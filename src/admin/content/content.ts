@@ -19,15 +19,15 @@ export type ContentExport = Omit<ExchangeQuery, "limit" | "cursor">;
 export async function* exportContent(
   { store }: OperationContext,
   archive: Pick<ArchiveCalls, "exportLines">,
-  asked: ContentExport,
+  filter: ContentExport,
 ): AsyncGenerator<ExportedPage> {
-  if (isKnownToContent(asked)) {
-    yield* exportPages(archive, contentFilter(asked));
+  if (isKnownToContent(filter)) {
+    yield* exportPages(archive, contentFilter(filter));
     return;
   }
   // The request log knows the rest: who was asked for, labels and errors.
   for (let cursor: string | undefined; ; ) {
-    const { rows, next } = await searchExchanges(store, { ...asked, limit: rowsPerPage, cursor });
+    const { rows, next } = await searchExchanges(store, { ...filter, limit: rowsPerPage, cursor });
     const ids = rows.map(({ exchangeId }) => exchangeId);
     if (ids.length > 0) yield* exportPages(archive, { ids });
     if (next === null) return;
@@ -112,8 +112,8 @@ async function keysOf({ store }: OperationContext, owner: string): Promise<strin
 }
 
 /** For the audit log: what was asked for, as far as it was named. */
-export function filterText(named: object): string {
-  const parts = Object.entries(named).flatMap(([name, value]) => {
+export function filterText(filter: object): string {
+  const parts = Object.entries(filter).flatMap(([name, value]) => {
     if (value === undefined || (typeof value === "object" && Object.keys(value).length === 0)) return [];
     const text = /Ms$/.test(name) ? new Date(Number(value)).toISOString() : valueText(value);
     return [`${name.replace(/Ms$/, "")} ${text}`];

@@ -87,10 +87,10 @@ export const contentRoutes: readonly AdminRoute[] = [
     "/content",
     "List requests with recorded content, newest first",
     { role: "admin", query: listQuery, answers: pageOf(listedContentView) },
-    async ({ deps, query: { cursor, limit, key: named, since, until, ...rest } }) => {
+    async ({ deps, query: { cursor, limit, key: keyName, since, until, ...rest } }) => {
       const nowMs = deps.clock.wallMs();
       const [sinceMs, beforeMs] = [momentOf(since, nowMs), momentOf(until, nowMs)];
-      const keyIds = named === undefined ? undefined : [(await findKey(deps, named)).id];
+      const keyIds = keyName === undefined ? undefined : [(await findKey(deps, keyName)).id];
       const page = { ...rest, keyIds, sinceMs, beforeMs, limit, after: placeOf(cursor) };
       const rows = await recorded(deps).list(page);
       const last = rows.length < limit ? undefined : rows.at(-1);
@@ -106,9 +106,9 @@ export const contentRoutes: readonly AdminRoute[] = [
     { role: "admin", query: exportQuery, answers: contentExportView },
     async (call) => {
       const { deps, query } = call;
-      const { key: named, since, until, user, session, tag, ...rest } = query;
+      const { key: keyName, since, until, user, session, tag, ...rest } = query;
       const nowMs = deps.clock.wallMs();
-      const keyId = named === undefined ? undefined : (await findKey(deps, named)).id;
+      const keyId = keyName === undefined ? undefined : (await findKey(deps, keyName)).id;
       const labels = requestedLabels({ user, session, tag });
       const [sinceMs, untilMs] = [momentOf(since, nowMs), momentOf(until, nowMs)];
       return exportResponse(call, { ...rest, keyId, labels, sinceMs, untilMs });
@@ -120,10 +120,10 @@ export const contentRoutes: readonly AdminRoute[] = [
     { query: deleteQuery, answers: deletedContentView },
     async ({ deps, query }) => {
       // The schema above has checked it.
-      const { before, ...named } = query as Static<typeof deleteQuery>;
-      const asked = { ...named, beforeMs: momentOf(before, deps.clock.wallMs()) };
-      const deleted = await deleteContent(deps, recorded(deps), asked);
-      const detail = `${plural(deleted, "request")}: ${filterText(asked)}`;
+      const { before, ...filters } = query as Static<typeof deleteQuery>;
+      const filter = { ...filters, beforeMs: momentOf(before, deps.clock.wallMs()) };
+      const deleted = await deleteContent(deps, recorded(deps), filter);
+      const detail = `${plural(deleted, "request")}: ${filterText(filter)}`;
       return { answer: { deleted }, change: { action: "content.delete", target: null, detail } };
     },
   ),
@@ -141,8 +141,8 @@ function nothingRecorded(): AdminError {
 /** A member sees the requests of their own keys; any other is as unknown as one that is not there. */
 async function isOwn({ deps, caller }: AdminCall, id: string): Promise<boolean> {
   const [row] = await recorded(deps).list({ ids: [id], limit: 1 });
-  const of = row === undefined ? null : deps.keys.byId(row.keyId);
-  return of !== null && caller.owns(of);
+  const key = row === undefined ? null : deps.keys.byId(row.keyId);
+  return key !== null && caller.owns(key);
 }
 
 async function shown(deps: AdminDeps, id: string, document: Uint8Array): Promise<Uint8Array> {
@@ -160,11 +160,11 @@ function placeOf(cursor: string | undefined): ContentPlace | undefined {
 }
 
 /** One line of the audit log tells what was asked for, and how much of it was sent. */
-function exportResponse(call: AdminCall, asked: ContentExport): Response {
-  const pages = exportContent(call.deps, recorded(call.deps), asked);
+function exportResponse(call: AdminCall, filter: ContentExport): Response {
+  const pages = exportContent(call.deps, recorded(call.deps), filter);
   let exported = 0;
   const audit = () => {
-    const detail = `${plural(exported, "request")}: ${filterText(asked)}`;
+    const detail = `${plural(exported, "request")}: ${filterText(filter)}`;
     return writeAudit(call, { action: "content.export", target: null, detail });
   };
   const body = new ReadableStream<Uint8Array>({

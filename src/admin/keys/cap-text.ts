@@ -26,8 +26,8 @@ export function capLimits(caps: readonly WrittenCap[], mode: KeyMode): CapLimit[
   if (caps.length > maxCaps) {
     throw invalidInput(`a key or account can have at most ${maxCaps} caps`);
   }
-  const named = new Set(caps.map(capName));
-  if (named.size < caps.length) {
+  const names = new Set(caps.map(capName));
+  if (names.size < caps.length) {
     throw invalidInput("two caps have the same period and models; keep one of them");
   }
   return caps.map(({ amount, period, models }) => {

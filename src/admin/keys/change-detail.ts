@@ -67,7 +67,7 @@ function attributeText(value: Exclude<KeyAttributes[keyof KeyAttributes], null>)
 /** What the audit log says of a new account: what it may spend, and every cap that it has or gives. */
 export function accountCreationDetail(account: AccountRecord, creditNano: number): string {
   const { mode, isOpen, caps, keyCaps, content, tags, tpmLimits } = account;
-  const named = [
+  const parts = [
     mode,
     isOpen ? "postpaid" : spendable(account, creditNano),
     ...namedCaps("caps", caps, account),
@@ -76,7 +76,7 @@ export function accountCreationDetail(account: AccountRecord, creditNano: number
     ...(tpmLimits === null ? [] : [`tpm ${tpmText(tpmLimits)}`]),
     ...(tags === null ? [] : [`tag ${tagsText(tags)}`]),
   ];
-  return named.join(", ");
+  return parts.join(", ");
 }
 
 function namedCaps(name: string, caps: readonly CapLimit[], { mode }: AccountRecord): string[] {

@@ -29,12 +29,12 @@ export interface PaidKeySpec extends Omit<KeySpec, "mode" | "accountId" | "caps"
 /** A key on an account that there is, or on one of its own. */
 export async function createKeyOn(
   context: OperationContext,
-  { account: name, caps, mode: wanted, ...spec }: PaidKeySpec,
+  { account: name, caps, mode: requestedMode, ...spec }: PaidKeySpec,
   known: KnownNames | null = null,
 ): Promise<IssuedKey> {
   const account = name === undefined ? null : await findAccount(context, name);
-  const mode = account?.mode ?? wanted;
-  if (mode === undefined || (wanted !== undefined && wanted !== mode)) {
+  const mode = account?.mode ?? requestedMode;
+  if (mode === undefined || (requestedMode !== undefined && requestedMode !== mode)) {
     throw invalidInput(`the mode of a key is its account's: ${mode ?? "name one"}`);
   }
   const { creditNano, budgetTokens, period, isOpen } = spec;

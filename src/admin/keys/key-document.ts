@@ -10,23 +10,23 @@ import type { CapsBody, KeyChangesBody, ShownAttributes } from "./schema.ts";
 
 /** A key's own attributes as the API shows them. Its account's attributes are shown with the account. */
 export function attributeDocument(attributes: KeyAttributes): ShownAttributes {
-  const shown = keyAttributeNames.flatMap((name) => {
+  const fields = keyAttributeNames.flatMap((name) => {
     const { field, kind, table } = keyAttributes[name];
     const value = attributes[field];
     if (table === "accounts") return [];
     return [[name, kind === "moment" && value !== null ? iso(Number(value)) : value] as const];
   });
   // Each has the value that the schema of its kind describes.
-  return Object.fromEntries(shown) as unknown as ShownAttributes;
+  return Object.fromEntries(fields) as unknown as ShownAttributes;
 }
 
 export function attributesFromBody(body: KeyChangesBody): KeyUpdate {
-  const named = keyAttributeNames.map((name) => {
+  const fields = keyAttributeNames.map((name) => {
     const { field, kind } = keyAttributes[name];
     const value = body[name];
     return [field, kind === "moment" && typeof value === "string" ? isoMs(value) : value];
   });
-  return { ...Object.fromEntries(named), ...sharedFromBody(body) };
+  return { ...Object.fromEntries(fields), ...sharedFromBody(body) };
 }
 
 type SharedBody = Pick<KeyChangesBody, "tags" | "tpm_limits">;

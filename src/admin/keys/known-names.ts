@@ -12,13 +12,13 @@ export interface KnownNames {
  * A key for a model or provider that does not exist would only fail at its first request, far from the typing error.
  * Names that the key already has are not checked, since a model may have been removed meanwhile.
  */
-export function rejectUnknownNames(named: KeyUpdate, known: KnownNames, has: KeyUpdate = {}): void {
-  const { scope } = named;
-  if (scope !== undefined && scope !== "all" && scope !== has.scope && !known.providers.includes(scope)) {
+export function rejectUnknownNames(update: KeyUpdate, known: KnownNames, current: KeyUpdate = {}): void {
+  const { scope } = update;
+  if (scope !== undefined && scope !== "all" && scope !== current.scope && !known.providers.includes(scope)) {
     throw invalidInput(`there is no provider "${scope}"${didYouMean(scope, known.providers)}`);
   }
-  for (const model of named.models ?? []) {
-    if (known.models.includes(model) || has.models?.includes(model)) continue;
+  for (const model of update.models ?? []) {
+    if (known.models.includes(model) || current.models?.includes(model)) continue;
     throw invalidInput(
       `there is no model "${model}"${didYouMean(model, known.models) || "; `sluice models list` shows them"}`,
     );

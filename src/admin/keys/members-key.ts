@@ -17,9 +17,9 @@ let last: Promise<unknown> = Promise.resolve();
  * something since `make` has counted, it counts again.
  */
 export function inTurn<Made>(make: () => Promise<Made>): Promise<Made> {
-  const made = last.then(() => unchanged(make));
-  last = made.catch(() => undefined);
-  return made;
+  const creating = last.then(() => unchanged(make));
+  last = creating.catch(() => undefined);
+  return creating;
 }
 
 async function unchanged<Made>(make: () => Promise<Made>): Promise<Made> {

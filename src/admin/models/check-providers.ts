@@ -41,7 +41,7 @@ interface Target {
   readonly deployment: DeploymentSettings | null;
 }
 
-const notAsked = "skipped: no LLM uses this provider";
+const skippedText = "skipped: no LLM uses this provider";
 
 function generates({ serves }: ModelSettings): boolean {
   return serves.includes("generation");
@@ -64,13 +64,13 @@ function deploymentsOf(model: ModelSettings, { providers }: Settings): Target[] 
 
 async function check({ settings, deployment }: Target): Promise<ModelCheckView[]> {
   const [dialect] = deployment?.dialects ?? settings.dialects;
-  const found = {
+  const target = {
     provider: settings.name,
     dialect: dialect ?? null,
     upstream_model: deployment === null ? null : shownModel(deployment.upstreamModel),
   };
   if (deployment === null || dialect === undefined) {
-    return [{ ...found, key: null, ok: false, status: null, took_ms: 0, problem: notAsked }];
+    return [{ ...target, key: null, ok: false, status: null, took_ms: 0, problem: skippedText }];
   }
   const tokens = new TokenSources();
   const provider = createProvider(settings, { tokens });
@@ -78,7 +78,7 @@ async function check({ settings, deployment }: Target): Promise<ModelCheckView[]
   try {
     return await Promise.all(
       (credentials.length === 0 ? [null] : credentials).map(async (credential, index) => ({
-        ...found,
+        ...target,
         key: credentials.length > 1 ? index + 1 : null,
         ...(await tryOnce(provider, credential, dialect, deployment)),
       })),
@@ -146,10 +146,11 @@ function problemWith(
     return body["error"] == null ? null : shortened(readErrorObject(body).message);
   }
   const answer = { head, text, receivedAtMs: Date.now() };
-  const refusal = provider.readProviderError(answer);
-  const advice = provider.advise?.(answer, shownModel(upstreamModel)) ?? usualAdvice(status, refusal.about);
-  const said = body === null ? "" : ` ${shortened(refusal.message)}`;
-  return `${status}${said}; ${advice}`;
+  const providerError = provider.readProviderError(answer);
+  const advice =
+    provider.advise?.(answer, shownModel(upstreamModel)) ?? usualAdvice(status, providerError.about);
+  const providerMessage = body === null ? "" : ` ${shortened(providerError.message)}`;
+  return `${status}${providerMessage}; ${advice}`;
 }
 
 /** Without a full stop, since advice may follow. Secrets, which some vendors repeat in their errors, are gone from it already. */

@@ -47,10 +47,10 @@ export function compare(
 ): Comparison {
   const sides = bothSides(bill, attempts);
   onRows(sides.length);
-  const rows = sides.map(({ day, model, billed, attempts: asked }) => {
-    const ledger = ledgerFigures(asked, microUsdPerCredit);
+  const rows = sides.map(({ day, model, billed, attempts }) => {
+    const ledger = ledgerFigures(attempts, microUsdPerCredit);
     const differing = reportMetrics.filter((name) => isBeyond(billed[name], ledger[name], tolerance));
-    const reasons = differing.length === 0 ? [] : reasonsOf({ billed, ledger, differing, attempts: asked });
+    const reasons = differing.length === 0 ? [] : reasonsOf({ billed, ledger, differing, attempts });
     return { day, model, billed, ledger, differing, reasons };
   });
   rows.sort((a, b) => a.day - b.day || ((a.model ?? "") < (b.model ?? "") ? -1 : 1));

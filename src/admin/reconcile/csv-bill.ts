@@ -65,8 +65,8 @@ function lineOf(field: (name: Column) => string): UsageReportLine {
   const atMs = isoMs(date);
   if (atMs === null)
     throw new UnreadableReport(`the date is "${shortened(date)}", and should be one such as 2026-10-31.`);
-  const told = reportMetrics.filter((name) => field(name) !== "");
-  const figures = Object.fromEntries(told.map((name) => [name, figureOf(name, field(name))]));
+  const reported = reportMetrics.filter((name) => field(name) !== "");
+  const figures = Object.fromEntries(reported.map((name) => [name, figureOf(name, field(name))]));
   return { day: Math.floor(atMs / msPerDay), model: field("model") || null, figures };
 }
 

@@ -75,12 +75,12 @@ function documentsIn(text: string): readonly Json[] | null {
 }
 
 /** `asked` is the report that it answers; null if its results have to say so. */
-export function readPage(page: Json | undefined, asked: UsageReport | null): BillPage {
+export function readPage(page: Json | undefined, requested: UsageReport | null): BillPage {
   const buckets = isObject(page) && Array.isArray(page["data"]) ? page["data"].filter(isObject) : null;
   if (!isObject(page) || buckets === null) throw new UnreadableReport("it has no list of buckets (`data`).");
   const results = buckets.flatMap((bucket) => resultsOf(bucket).map((result) => ({ bucket, result })));
   const [first] = results;
-  const report = asked ?? (first === undefined ? null : recognised(first.result, first.bucket));
+  const report = requested ?? (first === undefined ? null : recognised(first.result, first.bucket));
   const lines = results.map(({ bucket, result }) => {
     if (report === null || !report.recognises(result, bucket)) throw unknownResult();
     return { day: report.dayOf(bucket), ...report.read(result) };

@@ -68,11 +68,11 @@ export interface ReconcileRequest extends ReconciliationRequest {
 /** Reads what the ledger has of the provider, and compares. */
 export async function reconcile(
   { store }: OperationContext,
-  { settings, ...asked }: ReconcileRequest,
+  { settings, ...request }: ReconcileRequest,
 ): Promise<ReconciliationView> {
-  const { provider, fromDay, throughDay } = asked;
+  const { provider, fromDay, throughDay } = request;
   const read = await store.reports.attemptSums(provider, fromDay, throughDay);
   const attempts = withoutMarkup(read, provider, settings);
   const { microUsdPerCredit, providers } = settings;
-  return reconciliation(asked, { attempts, microUsdPerCredit, providers: [...providers.keys()] });
+  return reconciliation(request, { attempts, microUsdPerCredit, providers: [...providers.keys()] });
 }

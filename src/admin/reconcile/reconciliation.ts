@@ -70,11 +70,11 @@ function tooManyRows(rows: number, maxRows: number): OperationError {
 function figureViews(billed: ReportMetrics, ledger: LedgerFigures): Record<ReportMetric, ComparedFigureView> {
   const views = reportMetrics.map((name) => {
     const unit = name === "cost" ? nanoPerUsd : 1;
-    const told = billed[name];
-    const difference = told === undefined ? null : (told - ledger[name]) / unit;
+    const reported = billed[name];
+    const difference = reported === undefined ? null : (reported - ledger[name]) / unit;
     return [
       name,
-      { billed: told === undefined ? null : told / unit, ledger: ledger[name] / unit, difference },
+      { billed: reported === undefined ? null : reported / unit, ledger: ledger[name] / unit, difference },
     ];
   });
   // One for each figure.

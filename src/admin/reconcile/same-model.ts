@@ -4,24 +4,24 @@ const snapshot = /-(?:\d{4}-\d{2}-\d{2}|\d{8}|latest)$/;
 /** The names that a model has on each side. */
 interface Family {
   readonly billed: Set<string>;
-  readonly asked: Set<string>;
+  readonly recorded: Set<string>;
 }
 
 /**
  * The name under which a model is compared, from the names on both sides. Providers bill snapshots (`gpt-5.6-2026-04-23`) that
  * were asked for without a date: these are one model, unless both sides tell the same snapshots apart.
  */
-export function commonNames(billed: Iterable<string>, asked: Iterable<string>): (model: string) => string {
+export function commonNames(billed: Iterable<string>, recorded: Iterable<string>): (model: string) => string {
   const families = new Map<string, Family>();
   const familyOf = (model: string) =>
     families.getOrInsertComputed(model.replace(snapshot, ""), () => ({
       billed: new Set(),
-      asked: new Set(),
+      recorded: new Set(),
     }));
   for (const model of billed) familyOf(model).billed.add(model);
-  for (const model of asked) familyOf(model).asked.add(model);
+  for (const model of recorded) familyOf(model).recorded.add(model);
   const names = new Map<string, string>();
-  for (const [name, { billed: ofBill, asked: ofLedger }] of families) {
+  for (const [name, { billed: ofBill, recorded: ofLedger }] of families) {
     const isApart = ofBill.symmetricDifference(ofLedger).size === 0;
     const [common = name] =
       ofLedger.size === 1 ? ofLedger : ofLedger.size === 0 && ofBill.size === 1 ? ofBill : [];

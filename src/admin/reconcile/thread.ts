@@ -11,7 +11,7 @@ declare const self: Worker;
 /** A year of a hundred models is 37,000. Each is about 700 bytes of the response. */
 const maxRows = 50_000;
 
-let asked: ReconciliationRequest | null = null;
+let request: ReconciliationRequest | null = null;
 let attempts: AttemptSums[] = [];
 
 /** One reconciliation at a time; each begins with its body. */
@@ -43,7 +43,7 @@ function replyTo(message: ReconcileMessage): ReconcileReply | null {
 }
 
 function read(bytes: Uint8Array): Asked {
-  asked = null;
+  request = null;
   attempts = [];
   const body = checkedBytes(reconcileBody, bytes) as ReconcileBody;
   const { provider, from, to, files = [], figures, tolerance = defaultTolerance } = body;
@@ -52,7 +52,7 @@ function read(bytes: Uint8Array): Asked {
     files.map((text, index) => ({ name: `files[${index}]`, text })),
     figures,
   );
-  asked = { provider, tolerance, bill, ...days };
+  request = { provider, tolerance, bill, ...days };
   return { provider, from, to, ...days };
 }
 
@@ -60,9 +60,9 @@ function compared({
   microUsdPerCredit,
   providers,
 }: Extract<ReconcileMessage, { type: "compare" }>): Compared {
-  if (asked === null) throw new Error("a bill is read before it is compared");
-  const view = reconciliation(asked, { attempts, microUsdPerCredit, providers }, maxRows);
-  asked = null;
+  if (request === null) throw new Error("a bill is read before it is compared");
+  const view = reconciliation(request, { attempts, microUsdPerCredit, providers }, maxRows);
+  request = null;
   attempts = [];
   const json = new TextEncoder().encode(JSON.stringify(view));
   return { json, rows: view.data.length, differing: view.differing };

@@ -119,8 +119,8 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
         const dimensions = readDimensions(by);
         if (dimensions === null)
           throw new AdminError(400, "invalid_request", `\`by\` is ${dimensionText}.`, { param: "by" });
-        const asked = { by: dimensions, ...range, key, account, skip, limit, signal };
-        return usageReport(deps, asked, (groups) => namesOfGroups(deps, dimensions, groups));
+        const reportQuery = { by: dimensions, ...range, key, account, skip, limit, signal };
+        return usageReport(deps, reportQuery, (groups) => namesOfGroups(deps, dimensions, groups));
       },
     ),
     get(
@@ -132,8 +132,8 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
         const nowMs = deps.clock.wallMs();
         const [sinceMs, untilMs] = [momentOf(since, nowMs), momentOf(until, nowMs)];
         const labels = requestedLabels({ user, session, tag });
-        const asked = { ...filters, labels, sinceMs, untilMs, keyId: await keyIdOf(deps, key) };
-        const { rows, next } = await searchExchanges(deps.store, asked);
+        const search = { ...filters, labels, sinceMs, untilMs, keyId: await keyIdOf(deps, key) };
+        const { rows, next } = await searchExchanges(deps.store, search);
         return { data: rows.map((row) => exchangeDocument(row, keyOf)), next_cursor: next };
       },
     ),
@@ -155,8 +155,8 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
       async ({ params, query, caller }) => {
         await deps.flushRequestLog();
         const isShown = ({ exchange, entries }: FiledExchange) => {
-          const of = keyOf(exchange?.keyId ?? entries[0]?.keyId ?? "");
-          return caller.role !== "member" || (of !== null && caller.owns(of));
+          const key = keyOf(exchange?.keyId ?? entries[0]?.keyId ?? "");
+          return caller.role !== "member" || (key !== null && caller.owns(key));
         };
         const found = await findExchange(deps.store, params["id"] ?? "", query.entry ?? null, isShown);
         if (found === null)
@@ -178,8 +178,8 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
       { role: "member", query: entryQuery, answers: pageOf(entryView) },
       async ({ query: { key, account, cursor, ...filters } }) => {
         const accountId = account === undefined ? undefined : (await findAccount(deps, account)).id;
-        const asked = { ...filters, accountId, keyId: await keyIdOf(deps, key), beforeId: cursor };
-        const { rows, next } = await deps.store.reports.entries(asked);
+        const search = { ...filters, accountId, keyId: await keyIdOf(deps, key), beforeId: cursor };
+        const { rows, next } = await deps.store.reports.entries(search);
         const data = rows.map((row) => entryDocument(row, keyOf));
         return { data, next_cursor: next === null ? null : String(next) };
       },

@@ -43,8 +43,8 @@ export async function usageReport(
   const range = { sinceMs, untilMs, nowMs: context.clock.wallMs() };
   // Times stay in order; everything else is sorted by cost plus list cost.
   const order = ["hour", "day", "month"].includes(by[0] ?? "") ? "name" : "worth";
-  const asked = { ...range, keyId, accountId, signal, order, skip, limit } as const;
-  const { groups, count, total } = await context.store.reports.usagePage(by, asked);
+  const pageQuery = { ...range, keyId, accountId, signal, order, skip, limit } as const;
+  const { groups, count, total } = await context.store.reports.usagePage(by, pageQuery);
   const names = await namesOf(groups);
   return {
     by: by.join(","),

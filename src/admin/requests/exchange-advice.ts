@@ -162,8 +162,10 @@ function ofFunds(key: KeySummary, needed: number): string[] {
   const isOwn = key.account === ownAccountId(key.id);
   const [noun, name] = isOwn ? ["keys", key.prefix] : ["accounts", key.account];
   if (credit !== null) {
-    const lacking = needed - Math.round(credit.balance * 1e9);
-    return key.postpaid || lacking <= 0 ? [] : [`sluice ${noun} topup ${name} ${shown(lacking, mode)}`];
+    const missingNano = needed - Math.round(credit.balance * 1e9);
+    return key.postpaid || missingNano <= 0
+      ? []
+      : [`sluice ${noun} topup ${name} ${shown(missingNano, mode)}`];
   }
   if (budget === null || budget.tokens === null || budget.used + needed <= budget.tokens) return [];
   return [`sluice ${noun} update ${name} --budget ${budget.used + needed}`];
@@ -175,8 +177,8 @@ function raisedAccountCaps(key: KeySummary, needed: number, lacks: (cap: CapView
   if (!caps.some(lacks)) return [];
   const unit = unitOf(mode);
   const options = caps.map((cap) => {
-    const kept = (cap.limit - cap.raised_by).toFixed(9).replace(/\.?0+$/, "");
-    const amount = lacks(cap) ? shown(Math.round(cap.used * unit) + needed, mode) : kept;
+    const unchanged = (cap.limit - cap.raised_by).toFixed(9).replace(/\.?0+$/, "");
+    const amount = lacks(cap) ? shown(Math.round(cap.used * unit) + needed, mode) : unchanged;
     return `--cap ${quoted(`${amount}/${capName(cap)}`)}`;
   });
   return [`sluice accounts update ${account} ${options.join(" ")}`];

@@ -63,7 +63,7 @@ function ending(
       return attempts.length === 0 ? nothing : `${nothing} ${allowance}`;
     }
     case "rejected":
-      return `It was rejected with ${reason(exchange)}${asked(attempts)} Nothing was charged.`;
+      return `It was rejected with ${reason(exchange)}${providersCalled(attempts)} Nothing was charged.`;
     case "failed":
       return failure(exchange, attempts);
   }
@@ -72,7 +72,7 @@ function ending(
 function failure(exchange: ListedExchange, attempts: readonly AttemptRecord[]): string {
   const { status, code, message, entryId } = exchange;
   const hadBegun = status !== null && status < 400;
-  if (!hadBegun) return `It failed with ${reason(exchange)}${asked(attempts)} Nothing was charged.`;
+  if (!hadBegun) return `It failed with ${reason(exchange)}${providersCalled(attempts)} Nothing was charged.`;
   const why = code === null ? "" : ` (${code}${message === null ? "" : `: ${withoutStop(message)}`})`;
   return entryId === null
     ? `The response was interrupted${why} before any content, so nothing was charged.`
@@ -86,7 +86,7 @@ function reason({ status, code, message }: ListedExchange): string {
   return `${name}: ${message}${/[.!?]$/.test(message) ? "" : "."}`;
 }
 
-function asked(attempts: readonly AttemptRecord[]): string {
+function providersCalled(attempts: readonly AttemptRecord[]): string {
   return attempts.length === 0 ? " No provider was called." : "";
 }
 

@@ -62,11 +62,11 @@ export function checkedQuery(schema: TObject | undefined, url: string): unknown 
     if (renamed !== null)
       throw new AdminError(400, "invalid_request", sentence(`\`${name}\` ${renamed}`), { param: name });
   }
-  const known = [...query].flatMap(([name, text]) => {
-    const wanted = text === "" ? undefined : schema.properties[name];
-    return wanted === undefined ? [] : [[name, asWanted(wanted, text)] as const];
+  const values = [...query].flatMap(([name, text]) => {
+    const fieldSchema = text === "" ? undefined : schema.properties[name];
+    return fieldSchema === undefined ? [] : [[name, asWanted(fieldSchema, text)] as const];
   });
-  return checked(schema, Value.Default(schema, Object.fromEntries(known)));
+  return checked(schema, Value.Default(schema, Object.fromEntries(values)));
 }
 
 /** What is no number stays as it is, and is refused. */

@@ -23,11 +23,11 @@ export function backupCommand(terminal: Terminal): Command {
         // A copy counts even if the store that it was taken from can no longer be written.
         await auditChange(context, "data.backup", { prefix: file }).catch(() => {});
         const content = options.content === true ? await backUpContent(context.dir, file) : undefined;
-        const told = `${file} is a full backup (${size(bytes)})${contentText(content)}`;
+        const message = `${file} is a full backup (${size(bytes)})${contentText(content)}`;
         printDone(
           options.json,
           { file, bytes, ...(content === undefined ? {} : { content }) },
-          told,
+          message,
           terminal,
         );
       });
@@ -70,8 +70,8 @@ export function restoreCommand(terminal: Terminal): Command {
       await withStore(terminal, options, {}, (context) =>
         auditChange(context, "data.restore", { prefix: file }, detail),
       );
-      const kept = replaced === null ? "" : `\n  The previous data is kept as ${replaced}`;
-      const told = `${dir} is restored from ${file}${content ? ", with its recorded content" : ""}${kept}`;
-      printDone(options.json, { data: dir, restored: file, replaced, content }, told, terminal);
+      const backupNote = replaced === null ? "" : `\n  The previous data is kept as ${replaced}`;
+      const message = `${dir} is restored from ${file}${content ? ", with its recorded content" : ""}${backupNote}`;
+      printDone(options.json, { data: dir, restored: file, replaced, content }, message, terminal);
     });
 }

@@ -50,7 +50,7 @@ async function expectReady(url: string): Promise<void> {
 
 /** As `/readyz` gives it; something in between may have answered in its place. */
 async function reasonOf(response: Response): Promise<string> {
-  const said = (await response.json().catch(() => null)) as Json;
-  const reason = isObject(said) ? said["reason"] : null;
+  const body = (await response.json().catch(() => null)) as Json;
+  const reason = isObject(body) ? body["reason"] : null;
   return typeof reason === "string" ? reason : `status ${response.status}`;
 }

@@ -131,14 +131,14 @@ function asCsv({ data }: ReconciliationView): string {
 function asText(document: ReconciliationView, isAll: boolean, terminal: Terminal): string {
   const { provider, from, to, tolerance, differing, data, total } = document;
   const { style } = terminal;
-  const told = totalNames.filter((name) => total[name].billed !== null);
+  const reported = totalNames.filter((name) => total[name].billed !== null);
   const rows = data.filter((row) => isAll || row.differing.length > 0);
   const cells = (row: Pick<ReconciledRowView, Figure>, isMarked: (name: Figure) => boolean) =>
-    told.map((name) => cell(name, row[name], isMarked(name) ? style.warn : style.dim));
+    reported.map((name) => cell(name, row[name], isMarked(name) ? style.warn : style.dim));
   const columns: Column[] = [
     { title: "DATE" },
     { title: "MODEL", elastic: true },
-    ...told.map((name) => ({ title: figures[name], align: "right" as const })),
+    ...reported.map((name) => ({ title: figures[name], align: "right" as const })),
   ];
   const lines = rows.map((row) => [
     row.date,

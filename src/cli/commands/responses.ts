@@ -21,11 +21,11 @@ export function responsesListCommand(terminal: Terminal): Command {
       const { findKey } = await import("../../admin/keys/find-key.ts");
       await withStore(terminal, options, {}, async (context) => {
         const { id, prefix } = await findKey(context, options.key);
-        const kept = await context.store.turns.sums(id, Math.floor(context.clock.wallMs()));
-        const [oldest, newest] = [kept.oldestAtMs, kept.newestAtMs];
+        const sums = await context.store.turns.sums(id, Math.floor(context.clock.wallMs()));
+        const [oldest, newest] = [sums.oldestAtMs, sums.newestAtMs];
         const iso = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
-        const { conversations, bytes } = kept;
-        const responses = kept.count - conversations;
+        const { conversations, bytes } = sums;
+        const responses = sums.count - conversations;
         const document = {
           key: prefix,
           responses,

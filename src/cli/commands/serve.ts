@@ -78,15 +78,15 @@ async function serve(options: Options, terminal: Terminal): Promise<void> {
     terminal.note("stopping: draining requests");
     manager.stopping();
   };
-  const tellLoss = (loss: string) => terminal.note(`${terminal.noteStyle.bad("error:")} ${loss}`);
-  const stopped = untilStopped(running, onStopping, tellLoss);
+  const printLoss = (loss: string) => terminal.note(`${terminal.noteStyle.bad("error:")} ${loss}`);
+  const stopped = untilStopped(running, onStopping, printLoss);
   showWarnings(settings.warnings, terminal);
   writeFilesForCommands(settings, terminal, running.url);
   showEnvironment(source.environment, { settings, json: options.json === true, url: running.url, terminal });
   terminal.print(options.json ? JSON.stringify({ listening: running.url }) : `listening on ${running.url}`);
   manager.ready(`listening on ${running.url}`);
   const losses = await stopped;
-  for (const loss of losses) tellLoss(loss);
+  for (const loss of losses) printLoss(loss);
   process.exit(losses.length === 0 ? 0 : 1);
 }
 

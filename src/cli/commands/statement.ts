@@ -47,11 +47,11 @@ function lastMonth(nowMs: number): string {
 
 /** A line with the account that it is of. */
 type Line = StatementLineView &
-  Pick<StatementView, "month" | "unfinished"> & { readonly of: AccountStatementView };
+  Pick<StatementView, "month" | "unfinished"> & { readonly account: AccountStatementView };
 
 function linesOf({ month, unfinished, accounts }: StatementView): readonly Line[] {
   return accounts.flatMap((account) =>
-    account.lines.map((line) => ({ month, unfinished, of: account, ...line })),
+    account.lines.map((line) => ({ month, unfinished, account, ...line })),
   );
 }
 
@@ -60,8 +60,8 @@ const kinds = { topup: "top-up", adjustment: "adjustment" } as const;
 
 const columns: readonly ListColumn<Line>[] = [
   ...csvOnly("month", "unfinished"),
-  { name: "account", value: ({ of }) => of.account },
-  { name: "account_label", value: ({ of }) => of.label },
+  { name: "account", value: ({ account }) => account.account },
+  { name: "account_label", value: ({ account }) => account.label },
   ...csvOnly("kind", "at", "key_id", "key_prefix", "key_label", "owner"),
   { name: "model", title: "WHAT", elastic: true, cell: whatOf },
   {
@@ -79,8 +79,8 @@ const columns: readonly ListColumn<Line>[] = [
     cell: (line) => figure(line, line.cached_input_tokens),
   },
   { name: "output_tokens", title: "OUTPUT", ...right, cell: (line) => figure(line, line.output_tokens) },
-  { name: "unit", value: ({ of }) => of.unit },
-  { name: "amount", title: "AMOUNT", ...right, cell: ({ amount, of }) => shown(amount, of) },
+  { name: "unit", value: ({ account }) => account.unit },
+  { name: "amount", title: "AMOUNT", ...right, cell: ({ amount, account }) => shown(amount, account) },
   ...csvOnly("amount_nano", "reference", "note"),
 ];
 
@@ -121,7 +121,7 @@ function asText(document: StatementView, terminal: Terminal): string {
   const parts = accounts.map((account) => {
     const isRunning = unfinished ? style.warn("  unfinished") : "";
     const title = style.bold(`${nameOf(account)}  ${month}`) + isRunning;
-    const own = lines.filter(({ of }) => of === account);
+    const own = lines.filter((line) => line.account === account);
     const body = own.length === 0 ? ["Nothing was charged or paid."] : [listTable(columns, own, terminal)];
     return [title, ...body, ...footnotes(account), ...sumsOf(account)].join("\n");
   });

@@ -46,8 +46,8 @@ function variablesOf({ env }: JsonObject): JsonObject {
   return isObject(env) ? env : {};
 }
 
-function writeSettings(given: string, connection: ClientConnection): EditedFile {
-  let text = given.trim() === "" ? "{}\n" : given;
+function writeSettings(content: string, connection: ClientConnection): EditedFile {
+  let text = content.trim() === "" ? "{}\n" : content;
   const parsed = parse(text);
   const before = variablesOf(parsed);
   const settings: WrittenSetting[] = [];
@@ -65,8 +65,8 @@ function writeSettings(given: string, connection: ClientConnection): EditedFile 
   return { text, settings };
 }
 
-function removeSettings(given: string, settings: readonly WrittenSetting[]): string {
-  let text = given;
+function removeSettings(content: string, settings: readonly WrittenSetting[]): string {
+  let text = content;
   // The object is last: it goes only if it is empty by then.
   for (const { name, digest, before } of settings.toReversed()) {
     const path = name.split(".");

@@ -47,10 +47,10 @@ function parse(text: string): JsonObject {
   }
 }
 
-function writeConfig(given: string, connection: ClientConnection): EditedFile {
-  const parsed = parse(given);
+function writeConfig(content: string, connection: ClientConnection): EditedFile {
+  const parsed = parse(content);
   const settings: WrittenSetting[] = [];
-  let lines = given.split("\n");
+  let lines = content.split("\n");
   for (const [name, value] of Object.entries(topLevelFor(connection)).toReversed()) {
     const line = `${name} = ${tomlString(value)}`;
     const index = topLevelLine(lines, name);
@@ -81,11 +81,11 @@ function writeConfig(given: string, connection: ClientConnection): EditedFile {
   return { text, settings };
 }
 
-function removeConfig(given: string, settings: readonly WrittenSetting[]): string {
-  let lines = given.split("\n");
+function removeConfig(content: string, settings: readonly WrittenSetting[]): string {
+  let lines = content.split("\n");
   for (const { name, digest, before } of settings.filter(({ name }) => !name.startsWith(table))) {
     const index = topLevelLine(lines, name);
-    if (index === -1 || digestOf(bare(lines[index])) !== digest) continue;
+    if (index === -1 || digestOf(withoutLineEnd(lines[index])) !== digest) continue;
     lines = typeof before === "string" ? lines.with(index, before) : lines.toSpliced(index, 1);
   }
   lines = withoutTable(lines, settings);
@@ -98,19 +98,23 @@ function removeConfig(given: string, settings: readonly WrittenSetting[]): strin
 function withoutTable(lines: readonly string[], settings: readonly WrittenSetting[]): string[] {
   const range = tableRange(lines);
   if (range === null) return [...lines];
-  const ours = new Set(settings.map(({ digest }) => digest));
-  const kept = lines.slice(range.start + 1, range.end).filter((line) => !ours.has(digestOf(bare(line))));
+  const ownDigests = new Set(settings.map(({ digest }) => digest));
+  const remaining = lines
+    .slice(range.start + 1, range.end)
+    .filter((line) => !ownDigests.has(digestOf(withoutLineEnd(line))));
   const before = settings.find(({ name }) => name === table)?.before;
-  const former = Array.isArray(before) ? before.map(String) : [];
-  const isEmpty = kept.every((line) => line.trim() === "");
-  const replacement = isEmpty ? [...former, ...kept] : [lines[range.start] ?? header, ...kept];
+  const previousLines = Array.isArray(before) ? before.map(String) : [];
+  const isEmpty = remaining.every((line) => line.trim() === "");
+  const replacement = isEmpty
+    ? [...previousLines, ...remaining]
+    : [lines[range.start] ?? header, ...remaining];
   const result = lines.toSpliced(range.start, range.end - range.start, ...replacement);
   // The blank line that was put above the table.
-  const isDoubled = isEmpty && former.length === 0 && result[range.start - 1] === "";
+  const isDoubled = isEmpty && previousLines.length === 0 && result[range.start - 1] === "";
   return isDoubled ? result.toSpliced(range.start - 1, 1) : result;
 }
 
-function bare(line: string | undefined): string {
+function withoutLineEnd(line: string | undefined): string {
   return line?.trim() ?? "";
 }
 
@@ -128,7 +132,7 @@ function topLevelLine(lines: readonly string[], name: string): number {
 
 /** The lines of our table, from its header to the next one. */
 function tableRange(lines: readonly string[]): { readonly start: number; readonly end: number } | null {
-  const start = lines.findIndex((line) => isHeader(line) && bare(line).startsWith(header));
+  const start = lines.findIndex((line) => isHeader(line) && withoutLineEnd(line).startsWith(header));
   if (start === -1) return null;
   const next = lines.findIndex((line, index) => index > start && isHeader(line));
   return { start, end: next === -1 ? lines.length : next };

@@ -11,7 +11,7 @@ import {
   findConnection,
   findIssuedConnection,
   gatewayUrl,
-  givenKey,
+  readKey,
 } from "./find-connection.ts";
 import { clientSettings, settingsText } from "./settings-text.ts";
 
@@ -81,8 +81,8 @@ async function writeFound(
   terminal: Terminal,
 ): Promise<void> {
   const { address, key, models } = found;
-  const picksOne = models === null || models.some(({ id }) => format.ownModels.test(id));
-  const model = options.model ?? (picksOne ? null : (models[0]?.id ?? null));
+  const servesOwnModels = models === null || models.some(({ id }) => format.ownModels.test(id));
+  const model = options.model ?? (servesOwnModels ? null : (models[0]?.id ?? null));
   const { file, backup, settings } = writeClientFile(format.path(terminal.env), format, {
     address,
     key,
@@ -91,13 +91,13 @@ async function writeFound(
   const changed = settings.map(({ name }) => name);
   if (options.json) return printJson({ client, url: address, model, file, backup, changed }, terminal);
   const { style } = terminal;
-  const kept = backup === null ? "The file is new." : `The file as it was: ${backup}`;
+  const backupNote = backup === null ? "The file is new." : `The file as it was: ${backup}`;
   terminal.print(
     [
       `${style.good("✓")} ${client} now uses ${address}${model === null ? "" : ` with ${model}`}`,
       `  Changed in ${file}:`,
       ...changed.map((name) => `    ${name}`),
-      `  ${kept}`,
+      `  ${backupNote}`,
       `  ${style.dim(`Undo: sluice connect ${client} --undo`)}`,
     ].join("\n"),
   );
@@ -130,7 +130,7 @@ export function formatOf(client: ClientId, option: string): ClientFileFormat {
 
 async function find(client: ClientId, options: ConnectOptions, terminal: Terminal): Promise<FoundConnection> {
   const url = gatewayUrl(options, terminal);
-  const found = await findConnection(url, await givenKey(options, client, terminal));
+  const found = await findConnection(url, await readKey(options, client, terminal));
   if (found.models === null && !found.isRejected) showWarnings([`no gateway responds at ${url}`], terminal);
   return found;
 }

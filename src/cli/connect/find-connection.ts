@@ -52,15 +52,15 @@ export function baseUrl(text: string): string {
   return url.href.replace(/\/+$/, "").replace(/\/v1$/, "");
 }
 
-export async function givenKey(
+export async function readKey(
   { key: flag }: ConnectOptions,
   client: ClientId,
   terminal: Terminal,
 ): Promise<string> {
-  const stated = flag ?? terminal.env["SLUICE_KEY"] ?? "";
+  const configured = flag ?? terminal.env["SLUICE_KEY"] ?? "";
   const key =
-    stated !== "" || !terminal.interactive
-      ? stated
+    configured !== "" || !terminal.interactive
+      ? configured
       : await terminal.askSecret("API key (slu_…, not shown): ");
   if (key.trim() === "") {
     throw new CommandError(
@@ -75,8 +75,8 @@ export async function givenKey(
 export async function findConnection(url: string, key: string): Promise<FoundConnection> {
   let isRejected = false;
   for (const mode of ["credit", "token_budget"] as const) {
-    const isNamed = url.endsWith(modeOrigins.token_budget);
-    const address = isNamed ? url : addressFor(url, mode);
+    const isTokenAddress = url.endsWith(modeOrigins.token_budget);
+    const address = isTokenAddress ? url : addressFor(url, mode);
     const answer = await listModels(address, key);
     if (answer === null) return { address, key, models: null, isRejected };
     if (answer !== "rejected") return { address, key, models: answer, isRejected: false };
@@ -85,15 +85,15 @@ export async function findConnection(url: string, key: string): Promise<FoundCon
   return { address: url, key, models: null, isRejected };
 }
 
-const knownWithinMs = 3000;
-const askAgainMs = 250;
+const maxPropagationMs = 3000;
+const retryDelayMs = 250;
 
 /** For a key that was just issued: another gateway of a cluster learns of it within a second. */
 export async function findIssuedConnection(url: string, key: string): Promise<FoundConnection> {
-  const endsAtMs = performance.now() + knownWithinMs;
+  const endsAtMs = performance.now() + maxPropagationMs;
   let found = await findConnection(url, key);
   while (found.isRejected && performance.now() < endsAtMs) {
-    await Bun.sleep(askAgainMs);
+    await Bun.sleep(retryDelayMs);
     found = await findConnection(url, key);
   }
   return found;
@@ -113,7 +113,9 @@ export async function listModels(
     });
     if (response.status === 401) return "rejected";
     const body: unknown = await response.json();
-    return response.ok && isObject(body) && Array.isArray(body["data"]) ? generating(body["data"]) : null;
+    return response.ok && isObject(body) && Array.isArray(body["data"])
+      ? generatingModels(body["data"])
+      : null;
   } catch {
     return null;
   }
@@ -126,7 +128,7 @@ export function directSession(url: string): { session?: Bun.FetchSession } {
 }
 
 /** The models that generate. */
-function generating(models: readonly unknown[]): OfferedModel[] {
+function generatingModels(models: readonly unknown[]): OfferedModel[] {
   return models.flatMap((model) => {
     if (!isObject(model) || typeof model["id"] !== "string") return [];
     const { id, serves } = model;

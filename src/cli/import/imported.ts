@@ -17,7 +17,7 @@ export interface ImportedModel {
 }
 
 /** The prices that a file states, without those that are null. */
-export function stated<Name extends string>(
+export function definedPrices<Name extends string>(
   prices: Readonly<Record<Name, number | null>>,
 ): { readonly [Stated in Name]?: number } {
   const known = Object.entries(prices).filter(([, usd]) => usd !== null);
@@ -28,7 +28,7 @@ export function stated<Name extends string>(
 /** The token rates; null unless both input and output have one. */
 export function tokenRates(rates: Readonly<Record<RateName, number | null>>): TokenRatesConfig | null {
   const { input, output, ...cache } = rates;
-  return input === null || output === null ? null : { input, output, ...stated(cache) };
+  return input === null || output === null ? null : { input, output, ...definedPrices(cache) };
 }
 
 type RateName = "input" | "output" | "cached_input" | "cache_write";

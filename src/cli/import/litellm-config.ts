@@ -83,14 +83,14 @@ export function importLiteLlmConfig(
       dropped.push(`${id}: mode ${info["mode"]} is not supported`);
       return;
     }
-    const asked = new LiteLlmParameters(parameters, env);
-    asked.markRead(convertedParameters);
-    if (use !== "generation") asked.markRead(Object.keys(parameters).filter((name) => unitCost.test(name)));
-    const provider = providerOf(id, upstream, asked, timeoutsOf(parameters, timeouts));
+    const reader = new LiteLlmParameters(parameters, env);
+    reader.markRead(convertedParameters);
+    if (use !== "generation") reader.markRead(Object.keys(parameters).filter((name) => unitCost.test(name)));
+    const provider = providerOf(id, upstream, reader, timeoutsOf(parameters, timeouts));
     if (provider === null) return;
     addDeployment(id, use, provider, upstream, info, parameters);
-    for (const note of asked.notes) dropped.push(`${id}: ${note}`);
-    const unread = asked.unread();
+    for (const note of reader.notes) dropped.push(`${id}: ${note}`);
+    const unread = reader.unread();
     if (unread.length > 0) dropped.push(`${id}: ${unread.join(", ")} of its litellm_params`);
   }
 
@@ -105,9 +105,9 @@ export function importLiteLlmConfig(
       dropped.push(`${id}: no built-in catalog for this wildcard; list the models one by one`);
       return;
     }
-    const asked = new LiteLlmParameters(parameters, env);
-    asked.markRead(convertedParameters);
-    const provider = providerOf(id, upstream, asked, timeoutsOf(parameters, timeouts));
+    const reader = new LiteLlmParameters(parameters, env);
+    reader.markRead(convertedParameters);
+    const provider = providerOf(id, upstream, reader, timeoutsOf(parameters, timeouts));
     if (provider === null) return;
     provider.patterns.push(pattern);
     dropped.push(`${id}: serves the models of the built-in catalog at list price, and no others`);
@@ -204,10 +204,10 @@ export function importLiteLlmConfig(
     return provider;
   }
 
-  function freeName(wanted: string): string {
-    const taken = new Set([...providers.values()].map((provider) => provider.name));
-    let name = wanted;
-    for (let number = 2; taken.has(name); number += 1) name = `${wanted}-${number}`;
+  function freeName(base: string): string {
+    const usedNames = new Set([...providers.values()].map((provider) => provider.name));
+    let name = base;
+    for (let number = 2; usedNames.has(name); number += 1) name = `${base}-${number}`;
     return name;
   }
 
@@ -224,7 +224,7 @@ export function importLiteLlmConfig(
     const base = baseModel(info, parameters);
     const costs = { ...info, ...parameters };
     const isGenerating = use === "generation";
-    const stated = isGenerating ? litellmRates(costs) : meteredPrice(upstreamModel, use, costs);
+    const statedPrice = isGenerating ? litellmRates(costs) : meteredPrice(upstreamModel, use, costs);
     const names = [upstream, upstreamModel, ...(base === null ? [] : [base])];
     const found = prices?.find(prefixOf(upstream) ?? "", names) ?? null;
     const listed = (found?.model.serves ?? "generation") === use ? found : null;
@@ -235,9 +235,9 @@ export function importLiteLlmConfig(
       priority: positiveInteger(parameters["order"]),
       weight: positiveInteger(parameters["weight"]),
       max_concurrent: positiveInteger(parameters["max_parallel_requests"]),
-      price: stated ?? listed?.model.price ?? shippedPrice(base ?? upstreamModel),
+      price: statedPrice ?? listed?.model.price ?? shippedPrice(base ?? upstreamModel),
     };
-    if (stated === null && deployment.price !== null && listed?.isOtherVendors !== false) {
+    if (statedPrice === null && deployment.price !== null && listed?.isOtherVendors !== false) {
       const whose =
         listed === null
           ? `list price of ${base ?? upstreamModel}`

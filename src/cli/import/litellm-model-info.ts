@@ -28,6 +28,8 @@ export function capabilitiesOf(info: JsonObject): Record<string, boolean> {
     supports_reasoning: "reasoning",
     supports_response_schema: "structured_output",
   };
-  const stated = Object.entries(names).map(([theirs, ours]) => statedCapability(ours, info[theirs]));
-  return Object.assign({}, ...stated);
+  const capabilities = Object.entries(names).map(([liteLlmName, capability]) =>
+    statedCapability(capability, info[liteLlmName]),
+  );
+  return Object.assign({}, ...capabilities);
 }

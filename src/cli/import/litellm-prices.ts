@@ -4,10 +4,10 @@ import { isFreeUse } from "../../config/models.ts";
 import type { TokenRatesConfig } from "../../config/schema/price.ts";
 import type { PriceConfig } from "../../config/schema.ts";
 import {
+  definedPrices,
   type ImportedModel,
   type ImportedPrices,
   positiveInteger,
-  stated,
   statedCapability,
   usdPerMillion,
 } from "./imported.ts";
@@ -40,7 +40,7 @@ function modelOf(name: string, entry: JsonObject): ImportedModel | string {
     maxOutputTokens: positiveInteger(entry["max_output_tokens"]) ?? positiveInteger(entry["max_tokens"]),
     price: {
       ...rates,
-      ...stated({
+      ...definedPrices({
         audio_input: usdPerMillion(entry["input_cost_per_audio_token"], true),
         audio_output: usdPerMillion(entry["output_cost_per_audio_token"], true),
         web_search: searchPrice(entry["search_context_cost_per_query"]),
@@ -101,7 +101,7 @@ function tiersOf(entry: JsonObject): Pick<PriceConfig, "tiers"> {
     const output = usdPerMillion(entry[`output_cost_per_token_${tier}`], true);
     if (input === null || output === null) continue;
     const cached_input = usdPerMillion(entry[`cache_read_input_token_cost_${tier}`], true);
-    tiers[tier] = { input, output, ...stated({ cached_input }) };
+    tiers[tier] = { input, output, ...definedPrices({ cached_input }) };
   }
   return Object.keys(tiers).length === 0 ? {} : { tiers };
 }

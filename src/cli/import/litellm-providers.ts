@@ -84,8 +84,8 @@ export function serverSettings(
   known: KnownProvider,
   parameters: LiteLlmParameters,
 ): CloudSettings {
-  const given = parameters.plain("api_base") ?? parameters.plain("base_url");
-  const base = given === null || given.includes("api.openai.com") ? null : given;
+  const apiBase = parameters.plain("api_base") ?? parameters.plain("base_url");
+  const base = apiBase === null || apiBase.includes("api.openai.com") ? null : apiBase;
   const variable = known.keyVariable ?? `${prefix.toUpperCase().replaceAll(/[^A-Z0-9]+/g, "_")}_API_KEY`;
   const fallback = known.keyVariable === null ? null : `env:${known.keyVariable}`;
   return {

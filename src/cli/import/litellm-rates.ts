@@ -1,14 +1,14 @@
 import type { JsonObject } from "../../base/json.ts";
 import type { TokenRatesConfig } from "../../config/schema/price.ts";
 import type { PriceConfig } from "../../config/schema.ts";
-import { stated, tokenRates, usdPerMillion } from "./imported.ts";
+import { definedPrices, tokenRates, usdPerMillion } from "./imported.ts";
 
 /** LiteLLM's prices per token, as in its price file and in `model_info` of its configuration; null without any. */
 export function litellmRates(entry: JsonObject): PriceConfig | null {
   const rates = ratesOf(entry, "");
   if (rates === null) return null;
   const cache_write_1h = usdPerMillion(entry["cache_creation_input_token_cost_above_1hr"], true);
-  return { ...rates, ...stated({ cache_write_1h }), ...longContextOf(entry) };
+  return { ...rates, ...definedPrices({ cache_write_1h }), ...longContextOf(entry) };
 }
 
 /** `input_cost_per_token_above_200k_tokens` and the like. Of several limits the lowest is used. */

@@ -2,10 +2,10 @@ import { isObject, type JsonObject } from "../../base/json.ts";
 import type { TokenRatesConfig } from "../../config/schema/price.ts";
 import type { PriceConfig } from "../../config/schema.ts";
 import {
+  definedPrices,
   type ImportedModel,
   type ImportedPrices,
   positiveInteger,
-  stated,
   statedCapability,
   tokenRates,
   usdPerMillion,
@@ -54,7 +54,7 @@ function generating(rates: TokenRatesConfig, cost: JsonObject, limit: JsonObject
     price: {
       ...rates,
       ...longContextOf(cost),
-      ...stated({
+      ...definedPrices({
         audio_input: usdPerMillion(cost["input_audio"], false),
         audio_output: usdPerMillion(cost["output_audio"], false),
       }),

@@ -23,9 +23,9 @@ function priceText(price: object): string {
 export function tableText(header: string, fields: object, origin = ""): string {
   const lines = Object.entries(fields).flatMap(([name, value]) => {
     if (name === "price" && value !== null) return [`price = ${priceText(value)}${origin}`];
-    const stated = withoutNulls(value);
-    const isEmpty = stated === null || (typeof stated === "object" && Object.keys(stated).length === 0);
-    return isEmpty ? [] : [`${name} = ${tomlValue(stated)}`];
+    const content = withoutNulls(value);
+    const isEmpty = content === null || (typeof content === "object" && Object.keys(content).length === 0);
+    return isEmpty ? [] : [`${name} = ${tomlValue(content)}`];
   });
   return `${[header, ...lines].join("\n")}\n`;
 }

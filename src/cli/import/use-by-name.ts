@@ -2,15 +2,15 @@ import type { ModelUse } from "../../base/models/model-uses.ts";
 
 /** What the names of the large vendors' models tell of them. */
 const usesByName: readonly (readonly [RegExp, ModelUse])[] = [
-  [named("text-embedding|embed|embedding"), "embeddings"],
-  [named("dall-e|gpt-image|imagen"), "images"],
-  [named("whisper|transcribe"), "transcriptions"],
-  [named("tts"), "speech"],
-  [named("rerank"), "rerank"],
-  [named("moderation"), "moderations"],
+  [nameHas("text-embedding|embed|embedding"), "embeddings"],
+  [nameHas("dall-e|gpt-image|imagen"), "images"],
+  [nameHas("whisper|transcribe"), "transcriptions"],
+  [nameHas("tts"), "speech"],
+  [nameHas("rerank"), "rerank"],
+  [nameHas("moderation"), "moderations"],
 ];
 
-function named(words: string): RegExp {
+function nameHas(words: string): RegExp {
   return new RegExp(`(?:^|[-/.])(?:${words})(?:[-./:\\d]|$)`, "i");
 }
 

@@ -18,11 +18,11 @@ export interface OwnList {
 export async function ownListOf(provider: ExtraProvider, terminal: Terminal): Promise<OwnList> {
   const { provider: name } = provider;
   const { settings } = loadSettings({ text: extraToml(provider), env: terminal.env });
-  const asking = discoverModels([...settings.providers.values()], settings, {});
-  const { models, entries, failures } = await withProgress(`asking ${name}`, asking, terminal);
+  const discovering = discoverModels([...settings.providers.values()], settings, {});
+  const { models, entries, failures } = await withProgress(`asking ${name}`, discovering, terminal);
   const [failure] = failures;
   if (failure !== undefined) return { models: [], note: `${name} ${failure.problem}` };
   const unpriced = models.filter(({ state }) => state === "unpriced").length;
-  const lacking = `${plural(unpriced, "model")} of ${name} without a known price; add [[models]] entries with their prices`;
-  return { models: entries, note: unpriced === 0 ? null : lacking };
+  const unpricedNote = `${plural(unpriced, "model")} of ${name} without a known price; add [[models]] entries with their prices`;
+  return { models: entries, note: unpriced === 0 ? null : unpricedNote };
 }

@@ -7,14 +7,14 @@ import { clientSecretVariable, type ExtraProvider, type InitChoices, teamAccount
 /** The built-in configuration, with its comments, changed to what was chosen. */
 export function initText(choices: InitChoices): string {
   const { vendors, extra, keepsDemo } = choices;
-  const named = new Set(vendors.map(({ vendor }) => vendor.provider));
+  const vendorProviders = new Set(vendors.map(({ vendor }) => vendor.provider));
   let text = builtInConfig;
   if (choices.isOpen) text = text.replace('host = "127.0.0.1"', 'host = "0.0.0.0"  ');
   if (choices.data !== null)
     text = text.replace(/^# data = "sluice-data" /m, `data = ${tomlString(choices.data)} `);
   if (choices.storeVariable !== null)
     text = text.replace(/^# \[store\] .*\n# url = .*$/m, `[store]\nurl = "env:${choices.storeVariable}"`);
-  for (const provider of named)
+  for (const provider of vendorProviders)
     text = text.replace(new RegExp(`^# \\[providers\\.${provider}\\]\n(?:# .*\n)+\n`, "m"), "");
   if (!keepsDemo) text = withoutDemo(text);
   const providers = [

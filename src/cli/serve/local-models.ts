@@ -35,11 +35,13 @@ export async function askedLocal(env: Environment): Promise<RequestedProvider> {
 
 /** As Ollama's own client reads it: a host, a port, both, or a whole address. All interfaces means this machine. */
 function addressOf(text: string): string {
-  const given = text.trim().replace(/\/+$/, "") || "127.0.0.1";
-  const url = URL.parse(/^https?:\/\//.test(given) ? given : `http://${given.replace(/^:/, "127.0.0.1:")}`);
+  const address = text.trim().replace(/\/+$/, "") || "127.0.0.1";
+  const url = URL.parse(
+    /^https?:\/\//.test(address) ? address : `http://${address.replace(/^:/, "127.0.0.1:")}`,
+  );
   if (url === null) throw new CommandError("OLLAMA_HOST is not an address such as 127.0.0.1:11434");
   if (url.hostname === "0.0.0.0" || url.hostname === "[::]") url.hostname = "127.0.0.1";
-  const hasPort = /:\d+$/.test(given) || /^https?:/.test(given);
+  const hasPort = /:\d+$/.test(address) || /^https?:/.test(address);
   if (!hasPort) url.port = String(usualPort);
   return url.href.replace(/\/+$/, "");
 }

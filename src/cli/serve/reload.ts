@@ -36,9 +36,9 @@ export function createReloads({ load, check }: FileReaders, terminal: Terminal, 
       const settings = await load();
       const notInForce = (await running?.reload(settings)) ?? [];
       showWarnings([...settings.warnings, ...notInForce], terminal);
-      const told = `the new configuration is running${notInForce.length === 0 ? "" : ", except for what needs a restart"}`;
-      terminal.note(told);
-      manager.ready(told);
+      const message = `the new configuration is running${notInForce.length === 0 ? "" : ", except for what needs a restart"}`;
+      terminal.note(message);
+      manager.ready(message);
       // Returned too, because the caller does not see the warnings printed above and may have a different environment.
       const unserved = settings.skippedModels.map(
         ({ model, reason }) => `model "${model}" is not served: ${reason}`,

@@ -162,8 +162,9 @@ async function putInPlace(
   try {
     const restored = await folder.applyStagedRestore();
     if (restored === null) return null;
-    const kept = restored.replaced === null ? "" : `; the previous data is kept as ${restored.replaced}`;
-    note(`restored${kept}`);
+    const backupNote =
+      restored.replaced === null ? "" : `; the previous data is kept as ${restored.replaced}`;
+    note(`restored${backupNote}`);
     return restored;
   } catch (error) {
     folder.endStagedRestore(reasonOf(error));

@@ -24,29 +24,29 @@ export async function startWithKeys(
   if (settings.store === null) await (await openFolder(settings.server.data, terminal)).close();
   const running = await startGateway(starting);
   const firstKeys = await makeKeys(running, settings);
-  const telling = { settings, json, terminal };
+  const output = { settings, json, terminal };
   const adminUrl = reachable(running.adminUrl);
   if (firstKeys.issued.length > 0) {
-    showSecrets("first_keys", keysText(firstKeys, reachable(running.url), telling), telling);
+    showSecrets("first_keys", keysText(firstKeys, reachable(running.url), output), output);
   }
   if (running.generatedAdminToken !== null) {
     showSecrets(
       "admin_token",
       adminTokenText(running.generatedAdminToken, adminUrl, json, terminal.style),
-      telling,
+      output,
     );
   } else if (!json) {
     terminal.print(`the dashboard is at ${adminUrl}/admin`);
   }
   if (firstKeys.hasNone && !json) terminal.print(noKeysText);
-  if (!tellTrouble(running, json, terminal) && settings.store === null && !json) {
-    tellRoom(settings.server.data, terminal);
+  if (!printTrouble(running, json, terminal) && settings.store === null && !json) {
+    warnIfDiskNearlyFull(settings.server.data, terminal);
   }
   return running;
 }
 
 /** Said here because what was just printed does not work until then. Returns whether there was something to say. */
-function tellTrouble(running: RunningGateway, json: boolean, terminal: Terminal): boolean {
+function printTrouble(running: RunningGateway, json: boolean, terminal: Terminal): boolean {
   const trouble = running.trouble();
   if (trouble === null) return false;
   const { reason, advice } = trouble;
@@ -57,11 +57,11 @@ function tellTrouble(running: RunningGateway, json: boolean, terminal: Terminal)
 }
 
 /** With less than this it is only a matter of time. */
-const littleRoomBytes = 64 * 1024 * 1024;
+const lowDiskBytes = 64 * 1024 * 1024;
 
-function tellRoom(folder: string, terminal: Terminal): void {
+function warnIfDiskNearlyFull(folder: string, terminal: Terminal): void {
   const { bavail, bsize } = statfsSync(folder);
-  if (bavail * bsize >= littleRoomBytes) return;
+  if (bavail * bsize >= lowDiskBytes) return;
   const what = `The disk that holds ${folder} is nearly full (${size(bavail * bsize)} left). Free some space: once it is full, every request gets 503.`;
   terminal.print(`${terminal.style.warn("!")} ${what}\n`);
 }

@@ -35,27 +35,27 @@ function takeRequest(dir: string): string | null {
 }
 
 async function answer(file: string, id: string, configOnDisk: ConfigOnDisk): Promise<void> {
-  const came: ReloadAnswer = await configOnDisk.reload().then(
+  const result: ReloadAnswer = await configOnDisk.reload().then(
     (notInForce) => ({ notInForce }),
     (error: unknown) => ({ refusal: error instanceof Error ? error.message : String(error) }),
   );
-  replaceFile(file, JSON.stringify({ id, ...came }), 0o600);
+  replaceFile(file, JSON.stringify({ id, ...result }), 0o600);
 }
 
 /** Asks the gateway of this folder for a reload; null if there is none. */
 export async function wantReload(dir: string): Promise<ReloadAnswer | null> {
-  const [wanted, answered] = [join(dir, wantedFile), join(dir, answerFile)];
+  const [requestPath, answerPath] = [join(dir, wantedFile), join(dir, answerFile)];
   const id = newId("reload_");
   if (!existsSync(dir)) return null;
-  replaceFile(wanted, id, 0o600);
-  if (!(await eventually(() => !existsSync(wanted), noticedWithinMs))) {
-    rmSync(wanted, { force: true });
+  replaceFile(requestPath, id, 0o600);
+  if (!(await eventually(() => !existsSync(requestPath), noticedWithinMs))) {
+    rmSync(requestPath, { force: true });
     return null;
   }
-  const hasAnswer = () => readAnswer(answered)?.id === id;
-  const came = (await eventually(hasAnswer, answeredWithinMs)) ? readAnswer(answered) : null;
-  rmSync(answered, { force: true });
-  return came ?? { refusal: "the gateway did not respond within a minute; see its log" };
+  const hasAnswer = () => readAnswer(answerPath)?.id === id;
+  const result = (await eventually(hasAnswer, answeredWithinMs)) ? readAnswer(answerPath) : null;
+  rmSync(answerPath, { force: true });
+  return result ?? { refusal: "the gateway did not respond within a minute; see its log" };
 }
 
 function readAnswer(file: string): (ReloadAnswer & { readonly id: string }) | null {

@@ -111,13 +111,13 @@ function line(cells: readonly string[], columns: readonly Column[], widths: read
 }
 
 /** Shrinks the elastic columns to fit, the widest first. */
-function fit(columns: readonly Column[], wanted: readonly number[], available: number | null): number[] {
-  const widths = [...wanted];
+function fit(columns: readonly Column[], preferred: readonly number[], available: number | null): number[] {
+  const widths = [...preferred];
   if (available === null) return widths;
   const isElastic = (index: number) => columns[index]?.elastic === true;
   const sumOf = (all: readonly number[]) =>
     all.reduce((sum, width) => sum + width, gap.length * (all.length - 1));
-  const shortest = wanted.map((width, index) => (isElastic(index) ? Math.min(width, narrowest) : width));
+  const shortest = preferred.map((width, index) => (isElastic(index) ? Math.min(width, narrowest) : width));
   const least = sumOf(shortest) > available ? narrowestIfWrapped : narrowest;
   for (let excess = sumOf(widths) - available; excess > 0; excess -= 1) {
     const elastic = widths.filter((width, index) => isElastic(index) && width > least);

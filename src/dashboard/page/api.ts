@@ -52,8 +52,8 @@ export async function patiently<Answer>(ask: () => Promise<Answer>): Promise<Ans
 export type Query = Readonly<Record<string, string | number | null | undefined>>;
 
 function pathWith(path: string, query: Query): string {
-  const asked = Object.entries(query).filter(([, value]) => value != null && value !== "");
-  const search = new URLSearchParams(asked.map(([name, value]) => [name, String(value)]));
+  const present = Object.entries(query).filter(([, value]) => value != null && value !== "");
+  const search = new URLSearchParams(present.map(([name, value]) => [name, String(value)]));
   return search.size === 0 ? path : `${path}?${search}`;
 }
 

@@ -6,7 +6,7 @@ export type Zone = "UTC" | "local";
 const name = "sluice_zone";
 
 /** Reading throws where the browser keeps nothing for a page, and where there is no browser. */
-function kept(): Zone {
+function savedZone(): Zone {
   try {
     return localStorage.getItem(name) === "local" ? "local" : "UTC";
   } catch {
@@ -14,7 +14,7 @@ function kept(): Zone {
   }
 }
 
-export const zone = signal<Zone>(kept());
+export const zone = signal<Zone>(savedZone());
 
 export function otherZone(): void {
   zone.value = zone.value === "UTC" ? "local" : "UTC";

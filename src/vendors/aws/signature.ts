@@ -92,13 +92,13 @@ function splitTarget(target: string): [path: string, query: string] {
 
 /** Every service but S3 resolves dot segments and encodes the segments, which are encoded already, once more. */
 function canonicalPath(path: string): string {
-  const kept: string[] = [];
+  const segments: string[] = [];
   for (const segment of path.split("/")) {
-    if (segment === "..") kept.pop();
-    else if (segment !== "" && segment !== ".") kept.push(encode(segment));
+    if (segment === "..") segments.pop();
+    else if (segment !== "" && segment !== ".") segments.push(encode(segment));
   }
-  const end = kept.length > 0 && path.endsWith("/") ? "/" : "";
-  return `/${kept.join("/")}${end}`;
+  const end = segments.length > 0 && path.endsWith("/") ? "/" : "";
+  return `/${segments.join("/")}${end}`;
 }
 
 function canonicalQuery(query: string): string {

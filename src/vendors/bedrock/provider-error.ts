@@ -41,8 +41,8 @@ export function readBedrockError({ head, text, receivedAtMs }: ErrorResponse): P
 
 /** In a header, followed by a colon and a URL, or in the body, after a namespace and a hash. */
 export function exceptionOf({ head, text }: Pick<ErrorResponse, "head" | "text">): string | null {
-  const named = head.get("x-amzn-errortype") ?? stringOf(parseObject(text)?.["__type"]);
-  return named?.split(":")[0]?.split("#").at(-1)?.trim() ?? null;
+  const errorType = head.get("x-amzn-errortype") ?? stringOf(parseObject(text)?.["__type"]);
+  return errorType?.split(":")[0]?.split("#").at(-1)?.trim() ?? null;
 }
 
 function subjectOf(type: string | null, message: string, text: string): ProviderErrorSubject | null {

@@ -185,9 +185,9 @@ function textOf(bytes: Uint8Array): string {
   return asBuffer(bytes).toString();
 }
 
-function isAt(bytes: Uint8Array, at: number, wanted: Uint8Array): boolean {
-  if (bytes.length - at < wanted.length) return false;
-  for (let index = 0; index < wanted.length; index += 1)
-    if (bytes[at + index] !== wanted[index]) return false;
+function isAt(bytes: Uint8Array, at: number, expected: Uint8Array): boolean {
+  if (bytes.length - at < expected.length) return false;
+  for (let index = 0; index < expected.length; index += 1)
+    if (bytes[at + index] !== expected[index]) return false;
   return true;
 }

@@ -24,8 +24,8 @@ const cloudsName = "tool-search-tool-2025-10-19";
 export function sortBetas(headers: ForwardedHeaders, isKnown: RegExp): SortedBetas {
   const known = new Set<string>();
   const unknown = new Set<string>();
-  for (const named of (headers["anthropic-beta"] ?? "").split(",")) {
-    const beta = named.trim();
+  for (const item of (headers["anthropic-beta"] ?? "").split(",")) {
+    const beta = item.trim();
     const name = isKnown.test(beta) ? beta : beta.replace(renamedBeta, cloudsName);
     if (isKnown.test(name)) known.add(name);
     else if (beta !== "") unknown.add(beta);

@@ -23,14 +23,14 @@ interface DemoReply {
 }
 
 /** With more tools than this the client is an agent, and a tool called at random might do something. */
-const fewTools = 3;
+const maxToolsToGuess = 3;
 const maxQuoteLength = 160;
 
 export function answerTo(request: DemoRequest, scenario: Scenario): DemoAnswer {
   const thoughts = `The user wrote ${request.text.length} characters. As a demo I know nothing, so I shall say so kindly.`;
   const thinking = request.thinks ? piecesOf(thoughts) : [];
   const tool = toolFor(request, scenario);
-  const reply = tool === null ? speak(request, scenario, thinking.length) : call(tool, request);
+  const reply = tool === null ? textReply(request, scenario, thinking.length) : toolReply(tool, request);
   const replyTokens = countPieces(reply.tool ?? "") + reply.pieces.length;
   const usage = {
     ...noUsage,
@@ -41,13 +41,13 @@ export function answerTo(request: DemoRequest, scenario: Scenario): DemoAnswer {
   return { ...reply, thinking, usage: scenario.usage ? writeUsage(usage) : null };
 }
 
-function speak(request: DemoRequest, scenario: Scenario, thinkingTokens: number): DemoReply {
-  const wanted = piecesOf(cutAtStop(words(request, scenario), request.stops));
-  const pieces = wanted.slice(0, Math.max(0, (request.maxTokens ?? Infinity) - thinkingTokens));
-  return { tool: null, pieces, finish: pieces.length < wanted.length ? "length" : "stop" };
+function textReply(request: DemoRequest, scenario: Scenario, thinkingTokens: number): DemoReply {
+  const allPieces = piecesOf(cutAtStop(replyText(request, scenario), request.stops));
+  const pieces = allPieces.slice(0, Math.max(0, (request.maxTokens ?? Infinity) - thinkingTokens));
+  return { tool: null, pieces, finish: pieces.length < allPieces.length ? "length" : "stop" };
 }
 
-function call(tool: DemoTool, request: DemoRequest): DemoReply {
+function toolReply(tool: DemoTool, request: DemoRequest): DemoReply {
   const pieces = piecesOf(JSON.stringify(sampleOf(tool.schema, hintIn(request.text))));
   return { tool: tool.name, pieces, finish: "tool_calls" };
 }
@@ -63,9 +63,9 @@ function toolFor(request: DemoRequest, scenario: Scenario): DemoTool | null {
   const { tools, toolChoice, text } = request;
   if (request.toolResult !== null || toolChoice === "none" || !scenario.tools) return null;
   const forced = tools.find(({ name }) => name === toolChoice);
-  const named = tools.find(({ name }) => text.includes(name));
-  const first = toolChoice === "any" || tools.length <= fewTools ? tools[0] : undefined;
-  return forced ?? named ?? first ?? null;
+  const mentioned = tools.find(({ name }) => text.includes(name));
+  const first = toolChoice === "any" || tools.length <= maxToolsToGuess ? tools[0] : undefined;
+  return forced ?? mentioned ?? first ?? null;
 }
 
 /** The last word, for arguments that look like an answer to the question. */
@@ -74,7 +74,7 @@ function hintIn(text: string): string {
   return last.replace(/[^\p{L}\p{N}-]/gu, "") || "example";
 }
 
-function words(request: DemoRequest, scenario: Scenario): string {
+function replyText(request: DemoRequest, scenario: Scenario): string {
   if (request.schema !== null) return JSON.stringify(sampleOf(request.schema, "demo"));
   if (scenario.words !== null) return prose(scenario.words);
   if (request.toolResult !== null)
@@ -100,7 +100,7 @@ function prose(count: number): string {
   return Array.from({ length: count }, (_, index) => vocabulary[index % vocabulary.length]).join(" ");
 }
 
-const deepest = 8;
+const maxDepth = 8;
 
 /** A plausible value for a JSON schema: tool arguments, or an answer that must have a given shape. */
 function sampleOf(schema: JsonObject, hint: string, depth = 0): Json {
@@ -108,14 +108,16 @@ function sampleOf(schema: JsonObject, hint: string, depth = 0): Json {
   if (Array.isArray(choices) && choices.length > 0) return choices[0] ?? null;
   if (schema["const"] !== undefined) return schema["const"];
   const alternatives = schema["anyOf"] ?? schema["oneOf"] ?? schema["allOf"];
-  if (Array.isArray(alternatives) && isObject(alternatives[0]) && depth < deepest) {
+  if (Array.isArray(alternatives) && isObject(alternatives[0]) && depth < maxDepth) {
     return sampleOf(alternatives[0], hint, depth + 1);
   }
   switch (typeOf(schema)) {
     case "object":
       return objectSample(schema, hint, depth);
     case "array":
-      return isObject(schema["items"]) && depth < deepest ? [sampleOf(schema["items"], hint, depth + 1)] : [];
+      return isObject(schema["items"]) && depth < maxDepth
+        ? [sampleOf(schema["items"], hint, depth + 1)]
+        : [];
     case "integer":
     case "number":
       return typeof schema["minimum"] === "number" ? schema["minimum"] : 1;
@@ -139,7 +141,7 @@ function objectSample(schema: JsonObject, hint: string, depth: number): JsonObje
   const properties = isObject(schema["properties"]) ? schema["properties"] : {};
   const required = Array.isArray(schema["required"]) ? schema["required"] : [];
   const sample: JsonObject = {};
-  if (depth >= deepest) return sample;
+  if (depth >= maxDepth) return sample;
   for (const [name, property] of Object.entries(properties)) {
     if (required.length > 0 && !required.includes(name)) continue;
     if (isObject(property)) sample[name] = sampleOf(property, hint, depth + 1);

@@ -42,9 +42,12 @@ const answers: Readonly<Record<string, (body: JsonObject) => Json>> = {
   rerank: ({ model = "", query, documents, top_n }) => {
     const [requested = ""] = textsOf(query);
     const texts = textsOf(documents);
-    const wanted = vectorOf(requested, usualDimensions);
+    const queryVector = vectorOf(requested, usualDimensions);
     const results = texts
-      .map((text, index) => ({ index, relevance_score: likeness(wanted, vectorOf(text, usualDimensions)) }))
+      .map((text, index) => ({
+        index,
+        relevance_score: similarity(queryVector, vectorOf(text, usualDimensions)),
+      }))
       .toSorted((one, other) => other.relevance_score - one.relevance_score)
       .slice(0, wholeNumberOf(top_n) ?? texts.length);
     return { id: "rerank-demo", model, results, usage: usageOf([requested, ...texts]) };
@@ -78,7 +81,7 @@ function vectorOf(text: string, length: number): number[] {
   return vector.map((value) => Math.round((value / size) * 1e6) / 1e6);
 }
 
-function likeness(one: readonly number[], other: readonly number[]): number {
+function similarity(one: readonly number[], other: readonly number[]): number {
   const sum = one.reduce((all, value, place) => all + value * (other[place] ?? 0), 0);
   return Math.round(sum * 1e4) / 1e4;
 }

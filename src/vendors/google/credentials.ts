@@ -42,9 +42,9 @@ async function issueByText(
 
 /** Application default credentials: the file that a variable names, gcloud's own, or the metadata server. */
 async function issueByDefault(env: Environment, signal: AbortSignal): Promise<IssuedToken<HeaderToken>> {
-  const named = env["GOOGLE_APPLICATION_CREDENTIALS"];
-  if (named) {
-    const text = await readTokenFile(named, "the file in GOOGLE_APPLICATION_CREDENTIALS");
+  const credentialsFile = env["GOOGLE_APPLICATION_CREDENTIALS"];
+  if (credentialsFile) {
+    const text = await readTokenFile(credentialsFile, "the file in GOOGLE_APPLICATION_CREDENTIALS");
     return issueByText(text, env, signal);
   }
   const folder = env["CLOUDSDK_CONFIG"] ?? join(env["HOME"] ?? homedir(), ".config", "gcloud");

@@ -33,7 +33,7 @@ interface BegunGrant {
 /** Null if too many are open. */
 export async function beginGrant(
   { store, clock }: Deps,
-  asked: Pick<DeviceGrant, "address" | "device">,
+  requester: Pick<DeviceGrant, "address" | "device">,
 ): Promise<BegunGrant | null> {
   const createdAtMs = clock.wallMs();
   const times = { createdAtMs, endsAtMs: createdAtMs + codeSeconds * 1000 };
@@ -42,7 +42,7 @@ export async function beginGrant(
   const terms = { intervalMs: pollSeconds * 1000, max: maxGrants, forgetBeforeMs };
   for (let attempt = 0; attempt < codeAttempts; attempt += 1) {
     const [deviceCode, userCode] = [mintSecret(43), newUserCode()];
-    const grant = { ...asked, ...times, deviceHash: hashSecret(deviceCode), userCode };
+    const grant = { ...requester, ...times, deviceHash: hashSecret(deviceCode), userCode };
     if (await store.admin.devices.begin(grant, terms)) return { deviceCode, userCode };
   }
   return null;

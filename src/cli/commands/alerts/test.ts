@@ -18,7 +18,7 @@ export function alertsTestCommand(terminal: Terminal): Command {
       const problem = await postToHook(alerts, testAlert(server.node, nowMs), nowMs);
       if (problem !== null) throw new CommandError(`the alert was not delivered: the webhook ${problem}`);
       const signed = alerts.secret !== null;
-      const told = `the webhook accepted a ${signed ? "signed " : ""}test alert`;
-      printDone(options.json, { delivered: true, signed }, told, terminal);
+      const message = `the webhook accepted a ${signed ? "signed " : ""}test alert`;
+      printDone(options.json, { delivered: true, signed }, message, terminal);
     });
 }

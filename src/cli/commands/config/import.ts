@@ -28,18 +28,18 @@ function liteLlmCommand(terminal: Terminal): Command {
       "sluice config import litellm config.yaml --prices model_prices_and_context_window.json",
       ["sluice config import litellm config.yaml | less", "review first"],
     )
-    .action(async (file: string, given: Options) => {
+    .action(async (file: string, options: Options) => {
       const { importLiteLlmConfig } = await import("../../import/litellm-config.ts");
       const { PriceList } = await import("../../import/price-list.ts");
-      const listed = given.prices === undefined ? null : await readPriceFile(given.prices, terminal);
-      const options = listed === null ? {} : { prices: new PriceList(listed) };
+      const priceList = options.prices === undefined ? null : await readPriceFile(options.prices, terminal);
+      const importOptions = priceList === null ? {} : { prices: new PriceList(priceList) };
       const imported = parsed(await readInput(file, terminal), file, (text) =>
-        importLiteLlmConfig(text, options),
+        importLiteLlmConfig(text, importOptions),
       );
       if (imported.models === 0 && imported.dropped.length === 0)
         throw new CommandError(`${file} has no model_list`);
-      const path = writeResult(imported.toml, given.out, terminal);
-      if (given.json) printJson({ ...imported, file: path }, terminal);
+      const path = writeResult(imported.toml, options.out, terminal);
+      if (options.json) printJson({ ...imported, file: path }, terminal);
       else tell(imported, path, terminal);
     });
 }

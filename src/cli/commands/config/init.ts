@@ -37,7 +37,7 @@ async function init(file: string, options: JsonOption & YesOption, terminal: Ter
   const { askChoices } = await import("../../init/ask.ts");
   const choices = options.yes ? await withOwnLists(found, terminal) : await askChoices(found, terminal);
   const text = initText(choices);
-  await expectSound(text, terminal);
+  await rejectInvalid(text, terminal);
   await confirm(`Write ${path}?`, options, terminal);
   writeNewFile(text, file, terminal);
   const providers = [
@@ -58,20 +58,20 @@ async function withOwnLists(found: InitChoices, terminal: Terminal): Promise<Ini
 }
 
 /** A file that would not load is never written where a gateway reads it. */
-async function expectSound(text: string, { env }: Terminal): Promise<void> {
+async function rejectInvalid(text: string, { env }: Terminal): Promise<void> {
   const { examineSettings } = await import("../../../config/load.ts");
   // The secrets that it names may be set later.
-  const later = {
+  const placeholders = {
     [databaseVariable]: "postgres://sluice@localhost/sluice",
     [clientSecretVariable]: "set-later",
   };
-  const [problem] = examineSettings({ text, env: { ...later, ...env } }).problems;
+  const [problem] = examineSettings({ text, env: { ...placeholders, ...env } }).problems;
   if (problem !== undefined)
     throw new CommandError(`nothing was written: ${problem.path}: ${problem.message}`);
 }
 
 function nextSteps({ extra, storeVariable, signIn }: InitChoices, file: string): string[] {
-  const named = file === configFileName ? "" : ` --config ${file}`;
+  const configOption = file === configFileName ? "" : ` --config ${file}`;
   return [
     ...(storeVariable === null ? [] : [`Set ${storeVariable} to the database's address, with its password`]),
     ...(signIn === null ? [] : [`Set ${clientSecretVariable} to the client's secret at the issuer`]),
@@ -82,8 +82,11 @@ function nextSteps({ extra, storeVariable, signIn }: InitChoices, file: string):
         ]),
     ...extra
       .filter(({ models }) => models.length === 0)
-      .map(({ provider }) => `Next: \`sluice models discover ${provider} --write${named}\` for its models`),
-    `Next: \`sluice config check${file === configFileName ? "" : ` ${file}`}\`, then \`sluice serve${named}\``,
+      .map(
+        ({ provider }) =>
+          `Next: \`sluice models discover ${provider} --write${configOption}\` for its models`,
+      ),
+    `Next: \`sluice config check${file === configFileName ? "" : ` ${file}`}\`, then \`sluice serve${configOption}\``,
   ];
 }
 

@@ -29,7 +29,9 @@ function priceLines(prices: RunningConfig["prices"]): string[] {
     const where = price_source === "catalog" ? "the built-in catalog" : "this configuration";
     return price_checked === null ? where : `${where}, checked ${price_checked}`;
   });
-  const lines = [...origins].map(([origin, of]) => `# ${of.map(({ model }) => model).join(", ")}: ${origin}`);
+  const lines = [...origins].map(
+    ([origin, entries]) => `# ${entries.map(({ model }) => model).join(", ")}: ${origin}`,
+  );
   return lines.length === 0 ? [] : ["", "# Where prices come from:", ...lines];
 }
 
@@ -107,8 +109,8 @@ export function configReloadCommand(terminal: Terminal): Command {
         await auditChange(context, "config.reload", { prefix: file ?? "" }, changesText(changes));
         const { notInForce } = answer;
         if (!options.json) showWarnings(notInForce, terminal);
-        const told = `${file ?? "the built-in configuration"} is running: ${changesText(changes)}`;
-        printDone(options.json, { file, needs_restart: notInForce, changes }, told, terminal);
+        const message = `${file ?? "the built-in configuration"} is running: ${changesText(changes)}`;
+        printDone(options.json, { file, needs_restart: notInForce, changes }, message, terminal);
       });
     });
 }

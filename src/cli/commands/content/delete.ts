@@ -29,17 +29,17 @@ export function contentDeleteCommand(terminal: Terminal): Command {
       const { openContentStore } = await import("../../../store/open-content.ts");
       await withStore(terminal, options, {}, async (context) => {
         const { key, owner, before: beforeMs } = options;
-        const named = { ids, key, owner, beforeMs };
-        const what = filterText(named);
+        const filter = { ids, key, owner, beforeMs };
+        const what = filterText(filter);
         const question = `This permanently deletes recorded content (${what}). Delete it?`;
         if (what !== "all") await confirm(question, options, terminal);
         const store = await openContentStore(await contentLocation(context, options, terminal));
         try {
-          const deleted = await deleteContent(context, store, named);
+          const deleted = await deleteContent(context, store, filter);
           const target = { prefix: ids.length === 1 ? (ids[0] ?? "") : "" };
           await auditChange(context, "content.delete", target, `${plural(deleted, "request")}: ${what}`);
-          const told = `The content of ${plural(deleted, "request")} is deleted.`;
-          printDone(options.json, { deleted }, told, terminal);
+          const message = `The content of ${plural(deleted, "request")} is deleted.`;
+          printDone(options.json, { deleted }, message, terminal);
         } finally {
           await store.close();
         }

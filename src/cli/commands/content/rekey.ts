@@ -37,9 +37,9 @@ export function contentRekeyCommand(terminal: Terminal): Command {
           progress.end();
         }
         await auditChange(context, "content.rekey", { prefix: "" });
-        const told =
+        const message =
           "All content is encrypted with the new key. Set content.key to it before you start the gateway.";
-        printDone(options.json, { rekeyed: true }, told, terminal);
+        printDone(options.json, { rekeyed: true }, message, terminal);
       });
     });
 }

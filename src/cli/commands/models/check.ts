@@ -21,11 +21,11 @@ export function modelsCheckCommand(terminal: Terminal): Command {
       const { checkProviders } = await import("../../../admin/models/check-providers.ts");
       const settings = await loadAndWarn(options, terminal);
       const model = id === undefined ? undefined : modelNamed(id, settings);
-      const asked =
+      const target =
         model === undefined
           ? plural(settings.providers.size, "provider")
           : plural(model.deployments.length, "deployment");
-      const checks = await withProgress(`asking ${asked}`, checkProviders(settings, model), terminal);
+      const checks = await withProgress(`asking ${target}`, checkProviders(settings, model), terminal);
       const list = {
         rows: checks,
         columns: columnsOf(terminal),

@@ -34,9 +34,13 @@ export function modelsDiscoverCommand(terminal: Terminal): Command {
         throw new CommandError(
           "there is no configuration file to write to; create one with `sluice config init`",
         );
-      const providers = chosen(name, loaded);
-      const asking = discoverModels(providers, loaded.settings, catalogsIn(loaded));
-      const found = await withProgress(`asking ${plural(providers.length, "provider")}`, asking, terminal);
+      const providers = selectProviders(name, loaded);
+      const discovering = discoverModels(providers, loaded.settings, catalogsIn(loaded));
+      const found = await withProgress(
+        `asking ${plural(providers.length, "provider")}`,
+        discovering,
+        terminal,
+      );
       const list = { rows: found.models, columns: columnsOf(terminal), nothing: "No models." };
       printList(list, options, terminal);
       await finish(found, loaded, options, terminal);
@@ -65,7 +69,7 @@ async function finish(
 }
 
 /** The demo has no server, and so no list. */
-function chosen(
+function selectProviders(
   name: string | undefined,
   { settings: { providers, named } }: LoadedSettings,
 ): ProviderSettings[] {

@@ -37,8 +37,8 @@ export function modelsImportCommand(terminal: Terminal): Command {
 function nothingFits(prices: ImportedPrices, { provider, match }: Options): string {
   if (prices.models.length === 0) return "it has no models with a price";
   const vendors = [...new Set(prices.models.map((model) => model.vendor))].sort();
-  const asked = [provider, match].filter((part) => part !== undefined).join(", ");
-  return `nothing matches ${asked}; the file has ${vendors.slice(0, 40).join(", ")}`;
+  const filters = [provider, match].filter((part) => part !== undefined).join(", ");
+  return `nothing matches ${filters}; the file has ${vendors.slice(0, 40).join(", ")}`;
 }
 
 async function tell(

@@ -31,14 +31,14 @@ export function requestsExportCommand(terminal: Terminal): Command {
         const keyId = options.key === undefined ? undefined : (await findKey(context, options.key)).id;
         const { sinceMs, untilMs } = chosenTime(options, context.clock.wallMs());
         const labels = requestedLabels(options);
-        const asked = { search, outcome, code, model, provider, route, keyId, labels, sinceMs, untilMs };
+        const filter = { search, outcome, code, model, provider, route, keyId, labels, sinceMs, untilMs };
         await withContent(context, options, terminal, async (archive) => {
           let exported = 0;
-          for await (const { lines, count } of exportContent(context, archive, asked)) {
+          for await (const { lines, count } of exportContent(context, archive, filter)) {
             await terminal.write(Buffer.from(lines).toString());
             exported += count;
           }
-          const detail = `${plural(exported, "request")}: ${filterText(asked)}`;
+          const detail = `${plural(exported, "request")}: ${filterText(filter)}`;
           await auditChange(context, "content.export", { prefix: "" }, detail);
           terminal.note(terminal.noteStyle.dim(`  ${plural(exported, "request")} exported`));
         });

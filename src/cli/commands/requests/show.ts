@@ -108,7 +108,13 @@ function asText(
 function requestFacts(request: ExchangeView, { style }: Terminal): (readonly [string, string])[] {
   const none = style.dim("–");
   const { key_prefix: prefix, key_label: label, outcome, status, code, route, model } = request;
-  const { provider, unknown_model: asked, first_byte_ms: firstByteMs, total_ms: totalMs, basis } = request;
+  const {
+    provider,
+    unknown_model: unknownModel,
+    first_byte_ms: firstByteMs,
+    total_ms: totalMs,
+    basis,
+  } = request;
   const input = request.input_tokens + request.cached_input_tokens + request.cache_write_tokens;
   const { output_tokens: output, units } = request;
   const isTokens = units === null || input + output > 0;
@@ -119,7 +125,10 @@ function requestFacts(request: ExchangeView, { style }: Terminal): (readonly [st
     ["key", label === null ? prefix : `${prefix}  ${label}`],
     ["outcome", ending.join("  ")],
     ["route", route === "" ? none : `${route}  ${style.dim(request.stream ? "stream" : "whole")}`],
-    ["model", model || (asked === null ? none : `${none}  "${printable(asked)}" was asked for`)],
+    [
+      "model",
+      model || (unknownModel === null ? none : `${none}  "${printable(unknownModel)}" was asked for`),
+    ],
     ["provider", provider === "" ? none : `${provider}/${request.upstream_model}`],
     ["began", `${second(Date.parse(request.at))} UTC`],
     ["ended", `${second(Date.parse(request.ended_at))} UTC`],

@@ -55,8 +55,8 @@ export function storeCopyCommand(terminal: Terminal): Command {
         if ("dir" in to) forgetServed(to.dir);
         const what = `${plural(copied.keys, "key")}, ${plural(copied.entries, "entry", "entries")}`;
         const moved = options.keep ? "" : `; ${options.from} is marked as moved`;
-        const told = `${what} and ${plural(copied.usage, "usage record")} copied; both ledgers are consistent${moved}`;
-        printDone(options.json, { ...copied, audit: "clean" }, told, terminal);
+        const message = `${what} and ${plural(copied.usage, "usage record")} copied; both ledgers are consistent${moved}`;
+        printDone(options.json, { ...copied, audit: "clean" }, message, terminal);
         terminal.note(terminal.noteStyle.dim("  recorded content is not copied"));
       } finally {
         progress.end();

@@ -31,10 +31,10 @@ export function storeSizeCommand(terminal: Terminal): Command {
 /** Null if nothing was recorded. It is counted without its key. */
 async function contentSizes(
   dir: string,
-  { config: file, store: named }: DataOptions,
+  { config: file, store: storeUrl }: DataOptions,
   { env, cwd }: Terminal,
 ): Promise<ContentSizes | null> {
-  const address = locateStore({ file, store: named, env, cwd });
+  const address = locateStore({ file, store: storeUrl, env, cwd });
   if (address === null && !(await hasContentFile(dir))) return null;
   const content = await openContentStore(address ?? { dir });
   try {
@@ -46,8 +46,8 @@ async function contentSizes(
 }
 
 function contentText({ requests, bytes, days, max_bytes: max }: NonNullable<StorageView["content"]>): string {
-  const kept = days === 0 ? "recording is off" : `kept for ${plural(days, "day")}, at most ${size(max)}`;
-  return `${plural(requests, "request")}, ${size(bytes)}, ${kept}`;
+  const retention = days === 0 ? "recording is off" : `kept for ${plural(days, "day")}, at most ${size(max)}`;
+  return `${plural(requests, "request")}, ${size(bytes)}, ${retention}`;
 }
 
 function factsOf({

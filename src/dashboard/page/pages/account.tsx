@@ -27,7 +27,7 @@ import { TopRows } from "./overview-parts.tsx";
 type AccountKey = AccountView["keys"][number];
 
 function Facts({ of: account }: { of: AccountView }) {
-  const { credit, postpaid, keys, key_caps: given, mode } = account;
+  const { credit, postpaid, keys, key_caps: keyCaps, mode } = account;
   const { name, main, exact = main, side } = accountStanding(account);
   const owners = new Set(keys.map(({ owner }) => owner).filter((owner) => owner !== null));
   const facts: readonly Fact[] = [
@@ -38,8 +38,8 @@ function Facts({ of: account }: { of: AccountView }) {
     ["Keys", count(keys.length), plural(owners.size, "owner")],
     [
       "Default caps for new keys",
-      given.length === 0 ? "no cap" : plural(given.length, "cap"),
-      given.map((cap) => capText(cap, mode)).join(", "),
+      keyCaps.length === 0 ? "no cap" : plural(keyCaps.length, "cap"),
+      keyCaps.map((cap) => capText(cap, mode)).join(", "),
     ],
     [
       "Billing",

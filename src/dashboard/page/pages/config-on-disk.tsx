@@ -43,13 +43,15 @@ function Checked({ of: { file, ok, problems, warnings, changes } }: { of: Config
       ? "matches the running configuration."
       : `differs from the running configuration: ${plural(changes.length, "change")}.`;
   // The place has the line already, where one is known.
-  const told = problems.map(({ where, message }) => (where === "" ? message : `${where}: ${message}`));
+  const problemTexts = problems.map(({ where, message }) =>
+    where === "" ? message : `${where}: ${message}`,
+  );
   return (
     <>
       <p class="pad">
         <code>{nameOf(file)}</code> {state}
       </p>
-      <Points tone="bad" label="Problems of the file" points={told} />
+      <Points tone="bad" label="Problems of the file" points={problemTexts} />
       <Points label="Warnings of the file" points={warnings} />
       {changes.length > 0 && <Table rows={changes} columns={changeColumns} keyOf={({ where }) => where} />}
     </>

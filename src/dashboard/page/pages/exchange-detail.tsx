@@ -38,12 +38,12 @@ function originOf(exchange: ExchangeView): readonly NamedFact[] {
 
 /** What the client said about the request, each as a link to all that say the same. */
 function saidOf({ user, session, tags, affinity }: ExchangeView): readonly NamedFact[] {
-  const said = [
+  const callerFields = [
     ["User", "user", user],
     ["Session", "session", session],
     ...Object.entries(tags).map(([name, value]) => [`Tag ${name}`, "tag", `${name}=${value}`] as const),
   ] as const;
-  const links = said.flatMap(([name, filter, value]) => {
+  const links = callerFields.flatMap(([name, filter, value]) => {
     if (value === null) return [];
     const href = hrefOf(`requests?${new URLSearchParams({ [filter]: value })}`);
     return [[name, <a href={href}>{value}</a>] as const];

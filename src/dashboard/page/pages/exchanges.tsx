@@ -69,10 +69,10 @@ function Filters({ codes }: { codes: readonly string[] }) {
 }
 
 export function Exchanges() {
-  const asked = parameters(filterNames);
+  const filters = parameters(filterNames);
   const cursor = query.value.get("cursor");
   const page = useAnswer<Page<ExchangeView>>("/requests", cursor === null ? 5000 : 0, {
-    ...asked,
+    ...filters,
     cursor,
     limit: 50,
   });
@@ -80,7 +80,7 @@ export function Exchanges() {
   return (
     <>
       <PageHead title="Requests" about="Every request of a key and how it ended, newest first.">
-        <Download name="requests" rows={() => everyPage<ExchangeView>("/requests", asked)} />
+        <Download name="requests" rows={() => everyPage<ExchangeView>("/requests", filters)} />
       </PageHead>
       <Filters codes={[...codes].sort()} />
       <div class="card flush">

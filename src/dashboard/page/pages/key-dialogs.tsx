@@ -133,14 +133,14 @@ export function stopKey(action: keyof typeof stops) {
 const noAccounts: readonly AccountView[] = [];
 
 /** A key that draws on the given account, unless another one is chosen. */
-export function CreateKey({ of: given, onDone, onClose }: DialogProps<AccountView | null>) {
+export function CreateKey({ of: initialAccount, onDone, onClose }: DialogProps<AccountView | null>) {
   const accounts = useAnswer<AccountList>("/accounts").value?.data ?? noAccounts;
-  const [account, setAccount] = useState(given);
+  const [account, setAccount] = useState(initialAccount);
   const ownMode = useState<KeyView["mode"]>("credit");
   const open = useState(false);
   const credit = useState("5");
   const [form, setForm] = useState(emptyKeyForm);
-  const caps = useState<readonly CapForm[]>(() => capForms(given?.key_caps ?? []));
+  const caps = useState<readonly CapForm[]>(() => capForms(initialAccount?.key_caps ?? []));
   const [issued, setIssued] = useState<IssuedKeyView | null>(null);
   const mode = account?.mode ?? ownMode[0];
   const [isOpen] = open;

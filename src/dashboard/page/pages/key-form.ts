@@ -95,14 +95,14 @@ export const emptyKeyForm: KeyForm = formWith((name) => keyAttributes[name].unse
 
 export function formOf(key: KeyView): KeyForm {
   const { tokens = null, period = "month" } = key.budget ?? {};
-  const given = { ...key, budget_tokens: tokens, period };
-  return formWith((name) => given[name], period);
+  const attributes = { ...key, budget_tokens: tokens, period };
+  return formWith((name) => attributes[name], period);
 }
 
-function formWith(given: (name: KeyAttributeName) => unknown, period: string): KeyForm {
+function formWith(attributeOf: (name: KeyAttributeName) => unknown, period: string): KeyForm {
   const texts = keyAttributeNames.map((name) => {
     const { option, kind } = keyAttributes[name];
-    return [option, textOf(kind, given(name))];
+    return [option, textOf(kind, attributeOf(name))];
   });
   return { ...Object.fromEntries(texts), period };
 }

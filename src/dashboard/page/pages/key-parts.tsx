@@ -63,8 +63,8 @@ export function KeySpend({ of: key }: { of: Pick<KeyView, "id" | "mode"> }) {
   const since = spendSince();
   const byDay = useAnswer<UsageView>("/usage", 60_000, { key: key.id, by: "day", since });
   const { cursor } = parameters(["cursor"]);
-  const asked = { key: key.id, by: "model", since, cursor, limit: modelsPerPage };
-  const byModel = useAnswer<UsageView>("/usage", 60_000, asked);
+  const usageQuery = { key: key.id, by: "model", since, cursor, limit: modelsPerPage };
+  const byModel = useAnswer<UsageView>("/usage", 60_000, usageQuery);
   return (
     <>
       <Shown loaded={byDay}>{(usage) => <SpendByDay usage={usage} mode={key.mode} since={since} />}</Shown>

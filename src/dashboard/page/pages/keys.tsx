@@ -99,8 +99,8 @@ const choices = [
 const filters = ["search", "status", "mode"];
 
 export function Keys() {
-  const asked = parameters(["search", "status", "mode", "sort", "cursor"]);
-  const keys = useAnswer<KeyList>("/keys", 10_000, { ...asked, limit: 25 });
+  const listQuery = parameters(["search", "status", "mode", "sort", "cursor"]);
+  const keys = useAnswer<KeyList>("/keys", 10_000, { ...listQuery, limit: 25 });
   const names = useAccountNames();
   const [ask, dialog] = useDialogs({ create: CreateKey }, null, keys.reload);
   return (

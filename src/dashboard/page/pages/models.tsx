@@ -46,13 +46,13 @@ const tokenRates = new Set(["input", "output", "cached_input", "cache_write", "c
 function extrasOf(of: PriceView): string[] {
   const { long_context: long } = of;
   const above = long && `${price(long.input)} in, ${price(long.output)} out above ${shortCount(long.above)}`;
-  const named = Object.entries(of).flatMap(([name, usd]) =>
+  const priced = Object.entries(of).flatMap(([name, usd]) =>
     typeof usd === "number" && !tokenRates.has(name) ? [`${price(usd)} ${name}`] : [],
   );
   const bySize = typeof of.images === "object" ? Object.entries(of.images) : [];
   return [
     ...(above ? [above] : []),
-    ...named,
+    ...priced,
     ...bySize.map(([size, usd]) => `${price(usd)} images ${size}`),
     ...Object.keys(of.tiers ?? {}).map((tier) => `tier ${tier}`),
   ];

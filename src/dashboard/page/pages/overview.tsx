@@ -122,8 +122,8 @@ function OverviewBody({ overview }: { overview: OverviewView }) {
 }
 
 export function Overview() {
-  const asked = query.value.get("range");
-  const range = overviewRanges.find((known) => known === asked) ?? "24h";
+  const requested = query.value.get("range");
+  const range = overviewRanges.find((each) => each === requested) ?? "24h";
   const overview = useAnswer<OverviewView>("/overview", 5000, { range });
   return (
     <>

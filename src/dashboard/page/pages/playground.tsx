@@ -99,9 +99,9 @@ export function Playground() {
     event.preventDefault();
     if (place === undefined || isRunning) return;
     const maxTokens = form.maxTokens.trim() === "" ? null : Number(form.maxTokens);
-    const asked = second === "" ? [model] : [model, second];
+    const models = second === "" ? [model] : [model, second];
     start(
-      asked.map((name) => ({
+      models.map((name) => ({
         secret: chosen.secret.trim(),
         path: place.path,
         route: place.route,

@@ -51,11 +51,11 @@ function UsageTotals({ row, of: name }: { row: ReconciledRowView; of: Figure }) 
   );
 }
 
-function columnsOf(told: readonly Figure[]): readonly Column<ReconciledRowView>[] {
+function columnsOf(reported: readonly Figure[]): readonly Column<ReconciledRowView>[] {
   return [
     { name: "Day", class: "lead day", cell: ({ date }) => date },
     { name: "Model", cell: ({ model }) => (model === null ? "all models" : <code>{model}</code>) },
-    ...told.map((name) => ({
+    ...reported.map((name) => ({
       name: figures[name].name,
       class: "number",
       cell: (row: ReconciledRowView) => <UsageTotals row={row} of={name} />,
@@ -107,7 +107,7 @@ function BillChart({ of: { data, total } }: { of: ReconciliationView }) {
 function Compared({ of: compared }: { of: ReconciliationView }) {
   const shown = useState("differing");
   const { data, differing, tolerance, total } = compared;
-  const told = totalNames.filter((name) => total[name].billed !== null);
+  const reported = totalNames.filter((name) => total[name].billed !== null);
   const rows = data.filter((row) => shown[0] === "all" || row.differing.length > 0);
   const lines = { differing: "Differences", all: "All" };
   const verdict =
@@ -121,7 +121,7 @@ function Compared({ of: compared }: { of: ReconciliationView }) {
       </div>
       <Card title={verdict} actions={<Segmented label="Lines" of={shown} choices={choicesOf(lines)} />}>
         {rows.length > 0 && (
-          <Table rows={rows} columns={columnsOf(told)} keyOf={({ date, model }) => `${date} ${model}`} />
+          <Table rows={rows} columns={columnsOf(reported)} keyOf={({ date, model }) => `${date} ${model}`} />
         )}
       </Card>
     </>
@@ -146,8 +146,8 @@ export function Reconcile() {
   const { busy, error, onSubmit } = useSubmit(async () => {
     setCompared(null);
     const texts = await Promise.all(files.map((file) => file.text()));
-    const asked = { provider, from: from[0], to: to[0], tolerance: Number(tolerance[0]), files: texts };
-    setCompared(await api.post<ReconciliationView>("/reconcile", asked));
+    const body = { provider, from: from[0], to: to[0], tolerance: Number(tolerance[0]), files: texts };
+    setCompared(await api.post<ReconciliationView>("/reconcile", body));
   });
 
   return (

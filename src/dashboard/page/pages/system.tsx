@@ -91,13 +91,13 @@ const columns: readonly Column<AuditView>[] = [
 
 /** Who changed what; the page's address keeps what is looked for. */
 function AuditLog() {
-  const { cursor, ...asked } = parameters(["search", "since", "until", "cursor"]);
-  const page = useAnswer<Page<AuditView>>("/audit", 0, { ...asked, cursor, limit: 20 });
-  const isFiltered = Object.values(asked).some(Boolean);
+  const { cursor, ...filters } = parameters(["search", "since", "until", "cursor"]);
+  const page = useAnswer<Page<AuditView>>("/audit", 0, { ...filters, cursor, limit: 20 });
+  const isFiltered = Object.values(filters).some(Boolean);
   return (
     <Card
       title="Changes"
-      actions={<Download name="changes" rows={() => everyPage<AuditView>("/audit", asked)} />}
+      actions={<Download name="changes" rows={() => everyPage<AuditView>("/audit", filters)} />}
     >
       <div class="filters">
         <SearchBox label="Search changes" placeholder="Who, from where, what, to what or how" />

@@ -13,7 +13,7 @@ import { Empty } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { hrefOf, query, setQuery } from "../router.ts";
 
-const kept = 300;
+const maxLines = 300;
 
 /** The server's events, newest first; while paused they are counted but not shown. */
 function useTail(paused: boolean) {
@@ -30,14 +30,14 @@ function useTail(paused: boolean) {
     source.onmessage = (event) => {
       const line: TailView = JSON.parse(event.data);
       const add = pausedNow.current ? setHeld : setLines;
-      add((before) => [line, ...before].slice(0, kept));
+      add((before) => [line, ...before].slice(0, maxLines));
     };
     return () => source.close();
   }, []);
 
   useEffect(() => {
     if (paused) return;
-    setLines((before) => [...held, ...before].slice(0, kept));
+    setLines((before) => [...held, ...before].slice(0, maxLines));
     setHeld([]);
   }, [paused]);
 
@@ -48,7 +48,8 @@ const columns: readonly Column<TailView>[] = [
   {
     name: "Time",
     class: "lead",
-    cell: ({ id, at, kept }) => (kept ? <a href={hrefOf(`requests/${id}`)}>{time(at)}</a> : time(at)),
+    cell: ({ id, at, kept: isStored }) =>
+      isStored ? <a href={hrefOf(`requests/${id}`)}>{time(at)}</a> : time(at),
   },
   { name: "Status", cell: ({ status, outcome }) => <StatusCode status={status} outcome={outcome} /> },
   { name: "Route", cell: ({ route }) => routeName(route) },
@@ -73,7 +74,7 @@ const columns: readonly Column<TailView>[] = [
 ];
 
 /** Whether a line has what the filters of the page's address ask for. */
-function isAskedFor(line: TailView): boolean {
+function matchesFilters(line: TailView): boolean {
   const text = (query.value.get("search") ?? "").toLowerCase();
   const outcome = query.value.get("outcome");
   if (outcome !== null && line.outcome !== outcome) return false;
@@ -108,7 +109,7 @@ function NoLines({ hidden }: { hidden: number }) {
 export function Tail() {
   const [paused, setPaused] = useState(false);
   const tail = useTail(paused);
-  const lines = tail.lines.filter(isAskedFor);
+  const lines = tail.lines.filter(matchesFilters);
   return (
     <>
       <PageHead

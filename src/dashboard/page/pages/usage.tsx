@@ -161,8 +161,8 @@ const rowsPerReport = 1_000;
  * a range such as the last week moves on between pages.
  */
 async function tableRows({ by, since, until }: UsageView): Promise<readonly object[]> {
-  const asked = { ...parameters(filters), by, since, until };
-  const rows = await everyPage<UsageRowView>("/usage", asked, rowsPerReport);
+  const usageQuery = { ...parameters(filters), by, since, until };
+  const rows = await everyPage<UsageRowView>("/usage", usageQuery, rowsPerReport);
   return rows.map(({ group: _, name: __, groups, ...figures }) => ({ ...groups, ...figures }));
 }
 

@@ -17,8 +17,8 @@ export async function everyPage<Row>(
   const rows: Row[] = [];
   let cursor: string | null = null;
   for (let page = 0; page < maxPages; page += 1) {
-    const asked: Query = { ...query, cursor, limit };
-    const answer: Page<Row> = await patiently(() => api.get<Page<Row>>(path, asked));
+    const pageQuery: Query = { ...query, cursor, limit };
+    const answer: Page<Row> = await patiently(() => api.get<Page<Row>>(path, pageQuery));
     rows.push(...answer.data);
     cursor = answer.next_cursor;
     if (cursor === null) return rows;

@@ -68,9 +68,9 @@ export interface SelectProps {
 
 type Named = { readonly id: string } | { readonly "aria-label": string };
 
-export function Select({ of: [chosen, onValue], choices, ...named }: SelectProps & Named) {
+export function Select({ of: [chosen, onValue], choices, ...attributes }: SelectProps & Named) {
   return (
-    <select {...named} value={chosen} onChange={(event) => onValue(event.currentTarget.value)}>
+    <select {...attributes} value={chosen} onChange={(event) => onValue(event.currentTarget.value)}>
       {choices.map(({ value, text }) => (
         <option key={value} value={value} selected={value === chosen}>
           {text}

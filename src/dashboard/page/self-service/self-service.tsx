@@ -99,8 +99,8 @@ function MakeKey({ onDone, onClose }: DialogProps<null>) {
   const [issued, setIssued] = useState<IssuedKeyView | null>(null);
   if (issued !== null) return <Secret title="Your new key" issued={issued} onClose={onDone} />;
   const send = async () => {
-    const wanted = label[0].trim();
-    setIssued(await api.post<IssuedKeyView>("/keys", wanted === "" ? {} : { label: wanted }));
+    const newLabel = label[0].trim();
+    setIssued(await api.post<IssuedKeyView>("/keys", newLabel === "" ? {} : { label: newLabel }));
   };
   return (
     <Ask title="New key" verb="Create key" onClose={onClose} send={send}>

@@ -28,9 +28,9 @@ async function aModel(key: Pick<KeyView, "models" | "mode">): Promise<ExampleMod
   const { data }: PublicModels = await fetch(`${addressFor(location.origin, key.mode)}/v1/models`).then(
     (response) => response.json(),
   );
-  const [named = data[0]?.id] = key.models ?? [];
-  const listed = data.find(({ id }) => id === named);
-  return named === undefined ? unknownModel : { model: named, limits: limitsOf(listed ?? {}) };
+  const [model = data[0]?.id] = key.models ?? [];
+  const listed = data.find(({ id }) => id === model);
+  return model === undefined ? unknownModel : { model, limits: limitsOf(listed ?? {}) };
 }
 
 export function Snippets({ of: key, secret }: { of: KeyView; secret: string | null }) {
