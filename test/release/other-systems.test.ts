@@ -77,7 +77,7 @@ async function runnable(target: Target, parts: string): Promise<string> {
   const lines = target.name.includes("arm64")
     ? // The runtime's settings are given here: an emulated program cannot start itself again in place.
       [
-        "export BUN_CONFIG_MAX_HTTP_REQUESTS=65535",
+        "export MIMALLOC_PURGE_DELAY=1000 MIMALLOC_PURGE_HOLES_MIN_INTERVAL=2000",
         `exec ${join(parts, "qemu-aarch64-static")} -L ${system} ${executable} "$@"`,
       ]
     : [
