@@ -49,7 +49,7 @@ const avoidedInPages: readonly Phrase[] = [
 const contract = /^src\/http\/openapi\//;
 const root = new URL("../../", import.meta.url).pathname;
 
-const commentMark = /^\s*(?:\/?\*+|\/\/)(?!\/)\s*/;
+const commentMark = /^\s*(?:\/?\*+|\/\/|--)(?!\/)\s*/;
 
 interface Line {
   readonly place: string;
@@ -73,7 +73,7 @@ async function linesOf(...patterns: readonly string[]): Promise<Line[]> {
   return lines;
 }
 
-const sources = await linesOf("src/**/*.{ts,tsx,css}");
+const sources = await linesOf("src/**/*.{ts,tsx,css,sql}");
 const tests = await linesOf("test/**/*.{ts,tsx}");
 const pages = await linesOf("docs/**/*.md", "README.md", "CHANGELOG.md");
 

@@ -23,7 +23,7 @@ CREATE TABLE accounts (
   account_label text,
   -- credit or token_budget; never changes.
   mode text NOT NULL,
-  -- 1 if it is billed afterwards: `posted` may then fall below 0.
+  -- 1 for a postpaid account, whose `posted` may fall below 0.
   is_open int NOT NULL DEFAULT 0,
   -- NULL while it is in use.
   closed_at_ms int8,
@@ -43,7 +43,7 @@ CREATE TABLE accounts (
   -- The store's revision that its last change raised.
   account_revision int8 NOT NULL DEFAULT 0,
   posted int8 NOT NULL DEFAULT 0,
-  -- The sum of the open holds; for a token budget those of the current period.
+  -- The sum of the open holds; for a token budget only the current period's.
   held int8 NOT NULL DEFAULT 0,
   purchased int8 NOT NULL DEFAULT 0,
   used int8 NOT NULL DEFAULT 0,
@@ -51,7 +51,7 @@ CREATE TABLE accounts (
   period_used int8 NOT NULL DEFAULT 0,
   -- The latest moment that a hold has counted at.
   counted_at_ms int8 NOT NULL DEFAULT 0,
-  -- One constraint, because PostgreSQL reads each anew for every statement that changes a row.
+  -- One constraint, because PostgreSQL parses each one again for every statement that changes a row.
   CONSTRAINT accounts_are_sound CHECK (held >= 0 AND posted = purchased - used AND (posted >= 0 OR mode <> 'credit' OR is_open = 1))
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
 
@@ -104,8 +104,8 @@ CREATE TABLE past_periods (
   PRIMARY KEY (account_no, period)
 );
 
--- What a key has used itself, whichever account paid for it. Its row is locked by whoever counts against the key's caps, after the accounts:
--- a key that has moved may have holds on two of them.
+-- What a key has used itself, whichever account was charged. Counting against the key's caps locks this row, after the accounts:
+-- a key that was moved may have holds on two of them.
 CREATE TABLE key_sums (
   key_no int PRIMARY KEY,
   day int NOT NULL DEFAULT 0,
@@ -117,8 +117,8 @@ CREATE TABLE key_sums (
   last_cost_nano int8 NOT NULL DEFAULT 0
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
 
--- What a key or an account may take in a period, by the UTC calendar. `used` is the sum of the charges of that period, `held` that of the
--- open holds.
+-- What a key or an account may spend in a period, by the UTC calendar. `used` is the sum of the period's charges, `held` the sum of
+-- the open holds.
 CREATE TABLE caps (
   no int PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
   -- One of both.
@@ -211,8 +211,8 @@ $$;
 CREATE SEQUENCE entries_id_seq AS int8;
 CREATE TABLE entries (
   id int8 NOT NULL DEFAULT nextval('entries_id_seq'),
-  -- Of the moment a hold was opened, or an operator's entry was made. A hold has one such moment, whoever ends it and
-  -- when, so a charge is unique among all months although an index sees only one.
+  -- The month in which the hold was opened, or the operator's entry was created. It does not depend on when the hold ends, so a
+  -- charge is unique across all months although an index covers only one.
   month int NOT NULL,
   account_no int NOT NULL,
   -- 0 where it concerns the account and none of its keys.
@@ -268,14 +268,14 @@ ALTER SEQUENCE entries_id_seq OWNED BY entries.id;
 CREATE INDEX entries_by_key ON entries (key_no, id);
 -- A key's own account has the key's number, so that the index above has those.
 CREATE INDEX entries_by_account ON entries (account_no, id) WHERE account_no IS DISTINCT FROM key_no;
--- A late charge (see sluice_charge_late) stands beside the charge of the node that took over.
+-- A late charge (see sluice_charge_late) exists in addition to the charge of the node that took over.
 CREATE UNIQUE INDEX entries_by_exchange ON entries (exchange_id, month, (outcome = 'interrupted')) WHERE kind = 'charge';
 CREATE INDEX entries_of_exchange ON entries (exchange_id) WHERE kind <> 'charge' AND exchange_id IS NOT NULL;
 CREATE INDEX entries_by_revision ON entries (revision) WHERE revision IS NOT NULL;
 CREATE INDEX entries_that_complete ON entries (id) WHERE completes IS NOT NULL;
 
--- When bounds were brought back from the future, because a clock had been ahead. Charges up to the entry that count later than `to_ms` count at it, and
--- those of a later budget period than `period_ms` in that one.
+-- When limits were brought back from the future, because a clock had been ahead. Charges up to the entry that count later than
+-- `to_ms` count at `to_ms`; charges of a budget period later than `period_ms` count in that period.
 CREATE TABLE clock_returns (
   no int PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
   -- One of both.
@@ -497,8 +497,8 @@ CREATE INDEX exchange_endings_by_key ON exchange_endings (key_no, id);
 CREATE INDEX exchange_endings_by_outcome ON exchange_endings (outcome, id);
 CREATE INDEX exchange_endings_by_code ON exchange_endings (code, id) WHERE code IS NOT NULL;
 
--- What providers were asked for, by day (UTC, since 1970), to be held against their bills; also what was charged to nobody. Each node adds to
--- rows of its own, so that none waits for another's commit.
+-- Calls to providers by day (UTC, since 1970), to be compared with their invoices, including calls that were not charged. Each node
+-- adds to its own rows, so that none waits for another's commit.
 CREATE TABLE attempt_sums (
   provider text NOT NULL,
   day int NOT NULL,
@@ -507,7 +507,7 @@ CREATE TABLE attempt_sums (
   upstream_model text NOT NULL,
   -- completed, failed, cancelled or interrupted as the exchange that paid, or uncharged.
   ending text NOT NULL,
-  -- 0 for what was charged to nobody.
+  -- 0 for calls that were not charged.
   node_no int NOT NULL,
   attempts int8 NOT NULL,
   -- Those that were charged by a count of our own.
@@ -569,7 +569,7 @@ CREATE TABLE admin_token (
   hash text NOT NULL
 );
 
--- Tokens of the admin API that operators made beside it; they are not deleted, because the audit log names them.
+-- Admin API tokens that operators created in addition to the first. They are never deleted, because the audit log names them.
 CREATE TABLE admin_tokens (
   id text PRIMARY KEY,
   label text NOT NULL,
@@ -777,7 +777,7 @@ FROM entries late JOIN entries first ON first.id = late.completes AND first.mont
     AND o.kind = 'overrun' AND o.amount < 0 AND o.outcome = 'interrupted') AS owed
 WHERE late.completes IS NOT NULL;
 
--- The figures of an ending that was not charged. Nobody paid for it: it is counted for the account that its key draws on now.
+-- The figures of an ending that was not charged. It is counted for the account that its key is billed to now.
 CREATE VIEW ending_figures AS
 SELECT id, at_ms, key_no, (SELECT account_no FROM keys WHERE no = key_no) AS account_no, model, provider, route, labels,
   0 AS requests,
@@ -834,8 +834,8 @@ CREATE VIEW uncounted_usage AS SELECT * FROM sluice_uncounted_usage();
 CREATE VIEW key_totals AS SELECT * FROM key_sums;
 CREATE VIEW attempt_totals AS SELECT * FROM attempt_sums;
 
--- Money: what decides about holds and charges, for all nodes. The arithmetic is that of `src/ledger/account.ts`; a test
--- holds both against each other, operation by operation.
+-- Money: what decides holds and charges, for all nodes. The arithmetic is the same as in `src/ledger/account.ts`; a test
+-- compares the two, operation by operation.
 --
 -- Every function that a lane calls takes the batch's number first, then locks the accounts in the order of their
 -- numbers in a statement of its own, so that the next statement sees what those before it have committed.
@@ -856,7 +856,7 @@ CREATE FUNCTION sluice_period_start(period text, now_ms int8) RETURNS int8 LANGU
   END
 $$;
 
--- When the period after the one that begins at this moment begins; what never begins anew does so after all others.
+-- The start of the period after the one that starts at this moment. A limit that never resets sorts after all others.
 CREATE FUNCTION sluice_next_period(period text, start_ms int8) RETURNS int8 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT CASE period
     WHEN 'day' THEN start_ms + 86400000
@@ -879,7 +879,7 @@ CREATE FUNCTION sluice_cap_left(c caps) RETURNS int8 LANGUAGE sql IMMUTABLE PARA
   SELECT greatest(0, sluice_cap_limit(c) - c.used)
 $$;
 
--- A cap at the period of this moment: as it is, or begun anew. It only moves forward.
+-- A cap in the period of this moment: as it is, or reset. It only moves forward.
 CREATE FUNCTION sluice_cap_at(c caps, counted_ms int8) RETURNS caps LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
   v_start int8 := sluice_period_start(c.period, counted_ms);
@@ -948,7 +948,7 @@ CREATE TYPE sluice_account_holds AS (no int, held int8, period int8, used int8, 
 -- of it, its period (0 none, 1 day, 2 week, 3 month), when that began, and the cap's number.
 -- Verdicts: 1 held, 2 too little, 3 reserved by other holds, 4 used up in this period; the key is 5 disabled,
 -- 6 suspended, 7 revoked, 8 expired, 9 its account is closed; 10 it has as many requests in flight as it may. Of a batch that was committed before, the holds are found as they were given.
--- If several bounds refuse: used up before too little before reserved, and within one the bound that begins anew last.
+-- If several limits reject: used up before too little before reserved, and among equals the limit that resets last.
 -- The accounts are locked already, by a statement before, and where there are caps the sums of the keys too.
 CREATE FUNCTION sluice_open_holds(p_node int, p_is_new bool, p_orders sluice_hold_order[]) RETURNS float8[] LANGUAGE plpgsql AS $$
 DECLARE
@@ -1121,8 +1121,8 @@ BEGIN
   IF v_found = 0 THEN RETURN answers; END IF;
   DELETE FROM holds WHERE id = ANY (ARRAY(SELECT id FROM unnest(p_ends)));
   GET DIAGNOSTICS v_gone = ROW_COUNT;
-  -- Somebody else has ended one meanwhile, who must have taken this node for dead: again, and it will not be found. Or a batch names
-  -- one twice: then one by one, and the second will not be found.
+  -- Another node has ended a hold meanwhile, after declaring this node dead: retry, and it will not be found. Or a batch has a
+  -- hold twice: then retry one by one, and the second will not be found.
   IF v_gone <> v_found THEN
     RAISE EXCEPTION 'of % holds % could be ended', v_found, v_gone USING ERRCODE = CASE WHEN cardinality(p_ends) = 1 THEN '40001' ELSE '23000' END;
   END IF;
@@ -1205,8 +1205,8 @@ CREATE FUNCTION sluice_store_responses(p_responses json) RETURNS void LANGUAGE s
     WHERE i.exchange_id = excluded.exchange_id AND i.stored_at_ms IS NULL
 $$;
 
--- Keeps the turns of a batch, and drops the oldest of a key that has too many bytes of them. The sums are locked first, as by
--- whoever deletes turns: else the two might wait for each other.
+-- Stores the turns of a batch, and drops a key's oldest ones if it has too many bytes. Locks the sums first, as deleting turns
+-- does, to avoid a deadlock.
 CREATE FUNCTION sluice_keep_turns(p_turns json) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   t record;
@@ -1216,7 +1216,7 @@ BEGIN
   FOR t IN SELECT k.no AS key_no, x.* FROM json_to_recordset(p_turns) AS x(key text, id text, parent text, model text, provider text, created int8,
       expires int8, bytes int8, items text[], recording_id text, parts int, body text, key_bytes int8, replaces int8),
     LATERAL (SELECT no FROM keys WHERE keys.id = x.key LIMIT 1) AS k
-    -- What takes the place of another comes before what may crowd that out.
+    -- A replacement comes before inserts that might crowd out the turn it replaces.
     ORDER BY k.no, x.replaces
   LOOP
     PERFORM FROM turn_sums WHERE key_no = t.key_no FOR UPDATE;
@@ -1239,7 +1239,7 @@ BEGIN
     WHILE (SELECT bytes FROM turn_sums WHERE key_no = t.key_no) > t.key_bytes LOOP
       DELETE FROM turns WHERE no = (SELECT no FROM turns WHERE key_no = t.key_no ORDER BY no LIMIT 1);
     END LOOP;
-    -- The claim on what was replaced ends with it: whoever has seen the change may claim it at once, on any node.
+    -- The claim on the replaced turn ends with it: a client that has seen the change can claim the turn at once, on any node.
     IF t.replaces IS NOT NULL THEN
       DELETE FROM responses WHERE key_no = t.key_no AND route = 'conversation' AND idempotency_key = t.id AND stored_at_ms IS NULL;
     END IF;
@@ -1247,7 +1247,7 @@ BEGIN
 END $$;
 
 -- A charge whose hold has ended without it, because the node was taken over before the charge was acknowledged: what is
--- missing of it is charged now, beside what the takeover has charged. Once done, repeating it changes nothing. If another exchange has
+-- missing of it is charged now, in addition to what the takeover charged. Idempotent. If another exchange has
 -- claimed its Idempotency-Key meanwhile, that one's charge stands, and nothing more is charged: -1. `counted` are the attempts that are to be
 -- counted now, and what the takeover has counted in their place is taken back.
 CREATE FUNCTION sluice_charge_late(p_node int, i sluice_hold_end, p_is_superseded bool, p_attempts sluice_attempt[], OUT charged int8, OUT overrun int8,
@@ -1330,7 +1330,7 @@ BEGIN
   END LOOP;
 END $$;
 
--- Adds attempts to the sums, in the order of their key: nobody waits for another in a circle.
+-- Adds attempts to the sums, in the order of their key, to avoid deadlocks.
 CREATE FUNCTION sluice_count_attempts(p_node int, p_attempts sluice_attempt[]) RETURNS void LANGUAGE sql AS $$
   INSERT INTO attempt_sums AS s (provider, day, credential, upstream_model, ending, node_no, attempts, estimated, input_tokens, cached_input_tokens,
       cache_write_tokens, output_tokens, counted_input_tokens, counted_output_tokens, cost_nano)
@@ -1368,7 +1368,7 @@ END $$;
 -- One batch of a node: ends holds, notes the progress of others, and opens new ones. The accounts of all of them are locked first,
 -- in the order of their numbers, then the sums of the keys. `charges` has three figures for each end that charged something, now or before;
 -- `verdicts` fourteen for each order. A batch of one item, as of one request at a time, has one account, which is found and locked without the rest. An account that
--- somebody else keeps locked for longer than `p_lock_ms` fails the batch with 55P03.
+-- another session keeps locked for longer than `p_lock_ms` fails the batch with 55P03.
 CREATE FUNCTION sluice_do_batch(p_node int, p_lane int, p_seq int8, p_lock_ms int, p_ends sluice_hold_end[], p_orders sluice_hold_order[], p_endings json, p_responses json,
   p_progress sluice_progress[], p_attempts sluice_attempt[], p_turns json, OUT charges float8[], OUT verdicts float8[]) LANGUAGE plpgsql AS $$
 DECLARE
@@ -1397,7 +1397,7 @@ BEGIN
       UNION ALL SELECT no FROM keys WHERE id = ANY (ARRAY(SELECT key FROM unnest(p_orders)))))
       ORDER BY key_no FOR NO KEY UPDATE;
   END IF;
-  -- Before anything is charged late: from here on nobody else can claim what it answers.
+  -- Before anything is charged late: from here on no other exchange can claim these Idempotency-Keys.
   IF is_new AND p_responses IS NOT NULL THEN PERFORM sluice_store_responses(p_responses); END IF;
   IF is_new AND p_turns IS NOT NULL THEN PERFORM sluice_keep_turns(p_turns); END IF;
   IF p_ends IS NOT NULL THEN
@@ -1412,7 +1412,7 @@ BEGIN
   END IF;
   IF is_new AND p_progress IS NOT NULL THEN PERFORM sluice_note_progress(p_progress); END IF;
   IF p_orders IS NOT NULL THEN verdicts := sluice_open_holds(p_node, is_new, p_orders); END IF;
-  -- Last, because nobody who waits for these rows may be waited for.
+  -- Last: a session that waits for these rows must not hold locks that others wait for.
   IF cardinality(v_counted) > 0 THEN PERFORM sluice_count_attempts(p_node, v_counted); END IF;
 END $$;
 
@@ -1511,7 +1511,7 @@ BEGIN
   RETURN v_no;
 END $$;
 
--- A lease that had run out unnoticed begins anew: the database was away, and so was everybody else.
+-- A lease that expired unnoticed is renewed: the database was unavailable, so no other node could act on it.
 CREATE FUNCTION sluice_beat(p_node int, p_lease_ms int, p_in_flight int, OUT is_alive bool, OUT now_ms float8) LANGUAGE plpgsql AS $$
 BEGIN
   UPDATE nodes SET beat_at = clock_timestamp(), in_flight = p_in_flight, lease_until = clock_timestamp() + p_lease_ms * interval '1 ms',
@@ -1531,7 +1531,7 @@ BEGIN
 END $$;
 
 -- Fences the nodes whose lease is over. Only a node that has itself been steady for long may do so, and not soon after
--- the database's own start: then every lease is over, and nobody is dead.
+-- the database's own start: then every lease has expired, although no node is dead.
 CREATE FUNCTION sluice_fence_late_nodes(p_node int, p_lease_ms int, p_grace_ms int) RETURNS SETOF int LANGUAGE plpgsql AS $$
 DECLARE
   now_at timestamptz := clock_timestamp();
@@ -1560,8 +1560,8 @@ BEGIN
   SELECT count(*) INTO uncleared FROM nodes WHERE dead_at IS NOT NULL AND cleared_at IS NULL;
 END $$;
 
--- Ends some of the holds that dead nodes have left: each is charged for what it had produced, or released. When none is
--- left, their claims go too. Whoever calls it: two at once do no harm. An account that is locked just now is left for the next time.
+-- Ends some of the holds of dead nodes: each is charged for what it had produced, or released. When none is left, their claims
+-- go too. Two nodes may call it at the same time. A locked account is skipped until the next call.
 CREATE FUNCTION sluice_clear_dead_nodes(p_node int, p_most int, OUT ended int, OUT charged int, OUT amount float8) LANGUAGE plpgsql AS $$
 DECLARE
   now_ms int8 := extract(epoch FROM clock_timestamp()) * 1000;
@@ -1604,8 +1604,8 @@ END $$;
 
 -- A table that empties all the time has no honest statistics: a plan that was made while it was small would scan it for
 -- ever. So these functions leave it no choice: a row is looked up for each item (LATERAL with LIMIT), or named in an array;
--- nothing is joined, and nothing that is sorted by an index has to be read in its order. And nobody waits for a lock for long: who waits for
--- one that is never given back would be followed by others, each on a connection of its own.
+-- nothing is joined, and nothing that is sorted by an index has to be read in its order. And lock waits are short: behind a
+-- session that waits for a lock that is never released, others would queue, each on its own connection.
 DO $$
 DECLARE
   f regprocedure;
@@ -1621,7 +1621,7 @@ BEGIN
 END $$;
 
 -- Content of requests, for those who record it. `body` is packed JSON, encrypted if the configuration has a key. A partition for each UTC
--- day, `content_YYYYMMDD`, is created by whoever writes first on that day, and dropped as a whole.
+-- day, `content_YYYYMMDD`, is created by the first write on that day, and dropped as a whole.
 CREATE TABLE content (
   id text NOT NULL,
   at_ms int8 NOT NULL,

@@ -208,8 +208,8 @@ BEGIN SELECT RAISE(ABORT, 'entries are only ever added'); END;
 CREATE TRIGGER entries_are_never_deleted BEFORE DELETE ON entries
 BEGIN SELECT RAISE(ABORT, 'entries are only ever added'); END;
 
--- When limits were brought back from the future, because a clock had been ahead. Charges up to the entry that count later than `to_ms` count
--- at it, and those of a later budget period than `period_ms` in that one.
+-- When limits were brought back from the future, because a clock had been ahead. Charges up to the entry that count later than
+-- `to_ms` count at `to_ms`; charges of a budget period later than `period_ms` count in that period.
 CREATE TABLE clock_returns (
   no INTEGER PRIMARY KEY AUTOINCREMENT,
   -- One of both.
@@ -321,7 +321,7 @@ CREATE TABLE turn_items (
   turn_no INTEGER NOT NULL,
   PRIMARY KEY (key_no, id_key, turn_no)
 ) STRICT, WITHOUT ROWID;
--- How many bytes the turns of a key have. Whoever inserts turns adds them, once for all turns of a batch.
+-- How many bytes the turns of a key have. The writer adds them once for all turns of a batch.
 CREATE TABLE turn_sums (key_no INTEGER PRIMARY KEY, bytes INTEGER NOT NULL) STRICT;
 CREATE TRIGGER turn_deleted AFTER DELETE ON turns BEGIN
   UPDATE turn_sums SET bytes = bytes - old.bytes WHERE key_no = old.key_no;
@@ -401,7 +401,7 @@ CREATE INDEX exchange_endings_by_outcome ON exchange_endings (outcome, id);
 CREATE INDEX exchange_endings_by_code ON exchange_endings (code, id) WHERE code IS NOT NULL;
 CREATE INDEX exchange_endings_by_time ON exchange_endings (at_ms);
 
--- What providers were called for, by day, to be compared with their invoices; also what nobody was charged for.
+-- Calls to providers by day, to be compared with their invoices, including calls that were not charged.
 CREATE TABLE attempt_sums (
   provider TEXT NOT NULL,
   day INTEGER NOT NULL,
@@ -685,7 +685,7 @@ WITH by_day AS (
     coalesce(sum(output_tokens), 0) AS output_tokens
   FROM entries WHERE id > (SELECT totals_through FROM rollups) AND kind IN ('charge', 'overrun') AND amount <= 0 GROUP BY 1, 2
 ), uncounted AS (
-  -- Beside max(), a plain column is that of the row which has the highest value.
+  -- With max(), SQLite takes a plain column from the row that has the highest value.
   SELECT key_no, max(day) AS day, spent AS day_spend, sum(spent) AS spent, sum(requests) AS requests,
     sum(input_tokens) AS input_tokens, sum(output_tokens) AS output_tokens
   FROM by_day GROUP BY key_no
