@@ -11,7 +11,7 @@ export interface EventText {
 }
 
 /** An event around its text, and around its padding if it has one. */
-interface TextPattern {
+export interface TextPattern {
   readonly beforeText: string;
   /** From the text to the padding; null without one. */
   readonly beforePadding: string | null;
@@ -19,6 +19,18 @@ interface TextPattern {
   readonly closing: string;
   /** From there to the text of an event like it that follows, so that one comparison serves both. */
   readonly closingToNext: string;
+}
+
+/** Events that differ only in their text: their pattern, and all of their texts in one. */
+export interface RepeatedEvents {
+  readonly pattern: TextPattern;
+  readonly text: string;
+}
+
+/** One event in place of all that repeat a pattern. */
+export function joinRepeated({ pattern, text }: RepeatedEvents): string {
+  const { beforeText, beforePadding, closing } = pattern;
+  return beforeText + text + (beforePadding ?? "") + closing;
 }
 
 const probe = "a text that no event has";
@@ -81,6 +93,11 @@ export class RepeatedText {
 
   forget(): void {
     this.#pattern = null;
+  }
+
+  /** The pattern of the event that was matched last, until another is learned. */
+  get pattern(): TextPattern | null {
+    return this.#pattern;
   }
 }
 

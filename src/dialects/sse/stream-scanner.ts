@@ -8,7 +8,7 @@ import { type ReportedSoFar, runningTotal } from "../usage/usage-figures.ts";
 import { isDoneMark } from "./data-field.ts";
 import { ProducedText } from "./produced-text.ts";
 import { EventWalk, meaningOf, rawEvent } from "./raw-events.ts";
-import { RepeatedText } from "./repeated-text.ts";
+import { type RepeatedEvents, RepeatedText } from "./repeated-text.ts";
 import type { ParsedEvent } from "./sse.ts";
 
 const nothingIssued: readonly string[] = [];
@@ -49,6 +49,8 @@ export abstract class StreamScanner implements ReportedSoFar {
   readonly #walk = new EventWalk();
   readonly #produced = new ProducedText();
   readonly #repeated = new RepeatedText();
+  /** All texts of the last pass if it read nothing but repeated events, "" otherwise. */
+  #repeatedText = "";
   #hasEndedText = false;
   /** Figures have come that include the output up to them. */
   #hasFigures = false;
@@ -61,9 +63,15 @@ export abstract class StreamScanner implements ReportedSoFar {
   pass(events: Uint8Array): Uint8Array {
     let kept: Uint8Array[] | null = null;
     let keptFrom = 0;
+    let hasOthers = false;
+    this.#repeatedText = "";
     for (const walk = this.#walk.over(events); keptFrom < events.length; ) {
-      this.#readRepeated();
-      if (!walk.next()) break;
+      const text = this.#readRepeated();
+      if (!walk.next()) {
+        if (!hasOthers) this.#repeatedText = text;
+        break;
+      }
+      hasOthers = true;
       const action = this.read(walk.data, meaningOf(walk.data));
       if (action === "forward") continue;
       const { start } = walk;
@@ -87,12 +95,20 @@ export abstract class StreamScanner implements ReportedSoFar {
     return action === "forward" ? event : nothing;
   }
 
-  /** Reads all events that only repeat the last one with another text. */
-  #readRepeated(): void {
-    if (!this.#walk.skipRepeated(this.#repeated)) return;
-    this.#produced.add(this.#repeated.text);
+  /** The events of the last pass, if all of them repeat one before in everything but their text; null otherwise. */
+  get repeated(): RepeatedEvents | null {
+    const { pattern } = this.#repeated;
+    return this.#repeatedText === "" || pattern === null ? null : { pattern, text: this.#repeatedText };
+  }
+
+  /** Reads all events that only repeat the last one with another text, and returns their texts. */
+  #readRepeated(): string {
+    if (!this.#walk.skipRepeated(this.#repeated)) return "";
+    const { text } = this.#repeated;
+    this.#produced.add(text);
     this.#hasEndedText = false;
     this.#areFiguresOutdated = true;
+    return text;
   }
 
   /** Reads an event. `json` is null if its data is no JSON object, and undefined if that is too large to be read. */

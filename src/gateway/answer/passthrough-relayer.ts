@@ -9,6 +9,7 @@ import { isDoneMark } from "../../dialects/sse/data-field.ts";
 import { FrameJoiner } from "../../dialects/sse/frame-joiner.ts";
 import { largeEventBytes } from "../../dialects/sse/parse-event.ts";
 import { eventEnd, meaningOf, rawEvent, withoutContent } from "../../dialects/sse/raw-events.ts";
+import type { RepeatedEvents } from "../../dialects/sse/repeated-text.ts";
 import type { ParsedEvent } from "../../dialects/sse/sse.ts";
 import type { StreamScanner } from "../../dialects/sse/stream-scanner.ts";
 import { MeteredRelayer, type Piece, type StreamRelayer } from "./stream-relayer.ts";
@@ -57,6 +58,8 @@ export class PassthroughRelayer extends MeteredRelayer<StreamScanner> implements
   #begun = false;
   #terminal: Piece | null = null;
   #large: LargeEvent | null = null;
+  /** The last `push` returned all events of the scanner's last pass, and no other bytes. */
+  #isWholePass = false;
 
   constructor(call: PassthroughCall) {
     const { passthrough } = providerDialect(call.dialect);
@@ -67,9 +70,17 @@ export class PassthroughRelayer extends MeteredRelayer<StreamScanner> implements
   }
 
   push(chunk: Uint8Array): Piece {
+    this.#isWholePass = false;
     const events = this.#joiner.push(chunk);
     if (events === null) return nothing;
-    return this.ended ? withoutContent(events) : this.#advance(events);
+    if (this.ended) return withoutContent(events);
+    const leaving = this.#advance(events);
+    this.#isWholePass = leaving === events;
+    return leaving;
+  }
+
+  get repeated(): RepeatedEvents | null {
+    return this.#isWholePass ? this.meter.repeated : null;
   }
 
   /** The last event may lack its blank line, so the rest is scanned as if it had one. */

@@ -2,6 +2,7 @@ import type { GatewayError } from "../../base/errors.ts";
 import type { ReportedExtras } from "../../base/usage/extra-usage.ts";
 import type { ReportedUsage, Usage } from "../../base/usage/usage.ts";
 import type { StreamedItems } from "../../dialects/openai-responses/client/streamed-items.ts";
+import type { RepeatedEvents } from "../../dialects/sse/repeated-text.ts";
 import type { ParsedEvent } from "../../dialects/sse/sse.ts";
 
 /** Output for the client: bytes that pass through, or text that was written here. */
@@ -47,6 +48,8 @@ export interface StreamRelayer extends StreamMeter {
   readonly isRaw?: true;
   /** Takes a chunk of the provider, returns what may leave now. Check `largeEvent` and `brokenBy` afterwards. */
   push(chunk: Uint8Array): Piece;
+  /** What the last `push` returned, if it was nothing but events that differ only in their text; null otherwise. */
+  readonly repeated?: RepeatedEvents | null;
   /** The provider's body has ended. Check `largeEvent`, and if there is one, call it again; then `brokenBy`. */
   end(): Piece;
   /**
