@@ -4,7 +4,7 @@ import type { ConfigOnDisk } from "../config/on-disk.ts";
 import type { Settings } from "../config/settings.ts";
 import { storedBefore } from "../gateway/conversations/stored-before.ts";
 import type { Gateway } from "../gateway/gateway.ts";
-import { hashSecret } from "../keys/hash.ts";
+import { hashSecret } from "../keys/secret.ts";
 import { RateLimiter } from "../limits/rate-limiter.ts";
 import type { CallerIdQueue } from "../store/caller-id-queue.ts";
 import type { OutcomeQueue } from "../store/outcome-queue.ts";

@@ -1,6 +1,6 @@
 import { costNano } from "../base/money/rates.ts";
 import type { TokenPrice, TokenRates } from "../base/money/token-price.ts";
-import type { ExtraUsage } from "../base/usage/extra-usage.ts";
+import type { ExtraUsage } from "../base/usage/usage.ts";
 import type { ModelSettings, Price } from "../config/settings.ts";
 
 /** The price shown to clients; null for a model that costs nothing. */

@@ -1,8 +1,7 @@
 import { costNano, makeRates, type Quantities, type Rates } from "../base/money/rates.ts";
 import type { TokenRates } from "../base/money/token-price.ts";
-import type { ExtraUsage } from "../base/usage/extra-usage.ts";
 import { hostedToolNames } from "../base/usage/hosted-tools.ts";
-import { answerOf, totalInput, type Usage } from "../base/usage/usage.ts";
+import { answerOf, type ExtraUsage, totalInput, type Usage } from "../base/usage/usage.ts";
 import type { Price } from "../config/settings.ts";
 import { ownTierPrice, ratesAt, tierPrice } from "./price.ts";
 

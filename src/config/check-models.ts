@@ -1,6 +1,6 @@
 import { type ModelUse, usualUses } from "../base/models/model-uses.ts";
 import { picoUsdPerToken } from "../base/money/money.ts";
-import { isUsualTier } from "../base/usage/extra-usage.ts";
+import { isUsualTier } from "../base/usage/usage.ts";
 import { billedFields } from "../dialects/names/billed-fields.ts";
 import type { LoadContext } from "./problems.ts";
 import type { Providers } from "./providers.ts";

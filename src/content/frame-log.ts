@@ -1,4 +1,4 @@
-import { asBuffer } from "../base/bytes/as-buffer.ts";
+import { asBuffer } from "../base/bytes.ts";
 
 /** Frames of many recordings are sent to the thread as one block of bytes. A message for each would cost more than everything else. */
 export const frameKinds = {

@@ -1,7 +1,6 @@
 import type { GatewayError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
-import type { Tiers } from "../base/usage/extra-usage.ts";
-import type { Usage } from "../base/usage/usage.ts";
+import type { Tiers, Usage } from "../base/usage/usage.ts";
 import type { ForwardedHeaders } from "./headers.ts";
 import type { IrEvent, IrRequest, IrResponse } from "./ir/ir.ts";
 import type { BodyChanges } from "./json/patch.ts";
@@ -10,7 +9,7 @@ import type { EndedIds } from "./openai-responses/client/turn-items.ts";
 import type { SseFrame } from "./sse/sse.ts";
 import type { StreamScanner } from "./sse/stream-scanner.ts";
 import type { DroppedFields } from "./translation/field-decisions.ts";
-import type { FigureProbe } from "./translation/frame-pattern.ts";
+import type { FigureProbe } from "./translation/shortcut.ts";
 import type { AnswerFigures } from "./usage/usage-figures.ts";
 
 /**

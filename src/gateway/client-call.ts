@@ -72,11 +72,3 @@ export interface ClientCall {
 export function urlOf({ request }: { readonly request: Pick<Request, "url"> }): URL {
   return new URL(`http://localhost${request.url.replace(/^https?:\/\/[^/?#]*/, "")}`);
 }
-
-const saneRequestId = /^[\w.:-]{1,128}$/;
-
-/** The client's own id of the request; null if it sent none, or one that cannot be shown. */
-export function callerIdOf({ request }: Pick<ClientCall, "request">): string | null {
-  const id = request.headers.get("x-request-id");
-  return id !== null && saneRequestId.test(id) ? id : null;
-}

@@ -36,7 +36,6 @@ export function errorCode(error: unknown): ErrorCode {
  * Messages of expected causes are left out, because parsers quote their input.
  */
 export function describeCause(error: unknown): string | null {
-  if (error === null) return null;
   if (!(error instanceof GatewayError)) return stackOf(error);
   const { cause } = error;
   if (!(cause instanceof Error)) return null;

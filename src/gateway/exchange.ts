@@ -2,7 +2,6 @@ import { assert } from "../base/assert.ts";
 import type { Clock } from "../base/clock.ts";
 import { GatewayError } from "../base/errors.ts";
 import { newId } from "../base/id.ts";
-import { shownModel } from "../base/models/shown-model.ts";
 import { unknownModelIn } from "../base/models/unknown-model.ts";
 import type { Quantities } from "../base/money/rates.ts";
 import type { LabelColumn } from "../base/requests/labels.ts";
@@ -20,7 +19,7 @@ import type { KeyRecord, Outcome, OutcomeRecord, RequestOutcome, UsageRecord } f
 import type { OpenedCall } from "../upstream/upstream.ts";
 import type { GuardedStream } from "./answer/watchdog.ts";
 import { AttemptLog } from "./attempt/attempt-log.ts";
-import { type ClientCall, callerIdOf } from "./client-call.ts";
+import type { ClientCall } from "./client-call.ts";
 import type { Configured } from "./configured.ts";
 import type { SentPaths } from "./conversations/sent-paths.ts";
 import { describeCause, errorCode, publicMessage } from "./describe-error.ts";
@@ -37,6 +36,8 @@ export interface ChargeFacts {
   /** Null for a credit key, which is charged its cost, and without a price. */
   readonly listCostNano: number | null;
 }
+
+const saneRequestId = /^[\w.:-]{1,128}$/;
 
 /** One client request: what is true of every call, what it has taken, and what its end is recorded with. Later stages: stages.ts. */
 export class Exchange {
@@ -104,7 +105,8 @@ export class Exchange {
 
   /** The client's own id of the request; null if it sent none, or one that cannot be shown. */
   get callerId(): string | null {
-    return callerIdOf(this.call);
+    const id = this.call.request.headers.get("x-request-id");
+    return id !== null && saneRequestId.test(id) ? id : null;
   }
 
   /** What it was charged; 0 before. */
@@ -209,7 +211,7 @@ export class Exchange {
       route: this.call.route.path,
       model: this.model?.id ?? "",
       provider: deployment?.provider.settings.name ?? "",
-      upstreamModel: shownModel(deployment?.upstreamModel ?? ""),
+      upstreamModel: deployment?.shownModel ?? "",
       stream,
       status,
       firstByteMs,
@@ -253,7 +255,7 @@ export class Exchange {
       status,
       outcome,
       errorCode: error === null || outcome === "cancelled" ? null : errorCode(error),
-      cause: describeCause(error),
+      cause: error === null ? null : describeCause(error),
       usage: charge?.usage ?? null,
       basis: charge?.basis ?? null,
       charged: this.charged,

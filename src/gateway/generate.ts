@@ -1,5 +1,7 @@
 import { assert } from "../base/assert.ts";
+import { GatewayError } from "../base/errors.ts";
 import { LoopBatch } from "../base/loop/batch.ts";
+import type { KeyCounts } from "../catalog/tokens/counter.ts";
 import type { ModelSettings } from "../config/settings.ts";
 import type { OutputLimit } from "../dialects/output-limit.ts";
 import { type ClientDialectName, clientDialect } from "../dialects/registry.ts";
@@ -24,7 +26,6 @@ import { lockConversation } from "./conversations/conversation-lock.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Gateway } from "./gateway.ts";
 import { type ChargedSteps, serve } from "./lifecycle.ts";
-import { rejectOverlongInput } from "./request/context-window.ts";
 import { readRequest, withoutValues } from "./request/read-request.ts";
 import { type ClientRequest, findModel, rejectUnpriced, rejectUnusableTools } from "./request/request.ts";
 import type { AdmittedCall, ReadRequest, RoutedCall } from "./stages.ts";
@@ -142,4 +143,33 @@ async function ask(generation: Generation, meter: CostMeter): Promise<Response> 
   await settleWhole(answering, whole);
   if (whole.body.length >= largeBodyBytes) await largeBodyPacer.turn();
   return wholeResponse(answering, whole);
+}
+
+/** Tokenizers differ by this much; what is closer to the window is left to the provider. */
+const clearlyOver = 1.1;
+
+/** Rejects input that cannot fit. The cheap estimate is an upper bound: only if it does not fit, the input is counted. */
+export function rejectOverlongInput(
+  { contextWindow }: ModelSettings,
+  estimatedInput: number,
+  bytes: Uint8Array,
+  tokens: Pick<KeyCounts, "request">,
+): Promise<void> | undefined {
+  const isShort = contextWindow === null || estimatedInput <= contextWindow;
+  return isShort ? undefined : rejectCounted(contextWindow, estimatedInput, bytes, tokens);
+}
+
+async function rejectCounted(
+  contextWindow: number,
+  estimatedInput: number,
+  bytes: Uint8Array,
+  tokens: Pick<KeyCounts, "request">,
+): Promise<void> {
+  // If the tokenizer's thread is too busy to count, its estimate may exceed the upper bound.
+  const counted = Math.min(await tokens.request(bytes), estimatedInput);
+  if (counted <= contextWindow * clearlyOver) return;
+  throw new GatewayError(
+    "context_length_exceeded",
+    `prompt is too long: ${counted} tokens > ${contextWindow} maximum`,
+  );
 }

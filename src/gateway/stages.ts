@@ -3,6 +3,7 @@ import type { ClientDialectName } from "../dialects/registry.ts";
 import type { ClaimResult } from "../idempotency/claims.ts";
 import type { BodyReservation } from "../limits/body-budget.ts";
 import type { KeyRecord } from "../store/store.ts";
+import type { FailedAttempt } from "../upstream/upstream.ts";
 import { largeBodyBytes } from "./body-worker/is-large.ts";
 import type { JobOwner } from "./body-worker/jobs.ts";
 import type { Configured } from "./configured.ts";
@@ -70,7 +71,7 @@ export interface ReadRequest {
 }
 
 /** What becomes of the turn of a conversation. */
-export interface TurnPlan {
+interface TurnPlan {
   /** What is kept of the response for a client that continues it; null if nothing is. */
   readonly keeping: TurnInMaking | null;
   /** Set if the response is the summary of a conversation. */
@@ -120,5 +121,55 @@ export class RoutedCall extends AdmittedCall {
     this.scope = scope;
     this.credential = credential;
     this.storedInput = storedInput;
+  }
+}
+
+/** The part of a plan for the upstream that follows from its call. */
+export abstract class ExchangePlan {
+  readonly call: RoutedCall;
+  readonly model: ModelSettings;
+  readonly scope: string;
+  readonly credential: string | null;
+  readonly keyId: string;
+
+  constructor(call: RoutedCall) {
+    this.call = call;
+    this.model = call.model;
+    this.scope = call.scope;
+    this.credential = call.credential;
+    this.keyId = call.key.id;
+  }
+
+  protected get exchange(): Exchange {
+    return this.call.exchange;
+  }
+
+  get requestId(): string {
+    return this.exchange.id;
+  }
+
+  /** No provider is waited for beyond it. */
+  get deadlineMs(): number {
+    return this.exchange.startedMs + this.model.requestTimeoutMs;
+  }
+
+  get isOver(): boolean {
+    return this.exchange.isOver;
+  }
+
+  get signal(): AbortSignal {
+    return this.exchange.signal;
+  }
+
+  awaitMemory(bytes: number): Promise<void> {
+    return this.call.awaitMemory(bytes);
+  }
+
+  attemptFailed(...failed: FailedAttempt): void {
+    this.exchange.attempts.addFailed(...failed);
+  }
+
+  redactRequestText(message: string): string {
+    return this.exchange.redactRequestText(message);
   }
 }

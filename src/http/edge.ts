@@ -15,11 +15,10 @@ import { currentProxies, isTrusted } from "../limits/address.ts";
 import type { Log } from "../observe/log.ts";
 import { addressOn, HttpCall, peerOf } from "./call.ts";
 import { Cors } from "./cors.ts";
-import { documentLimit } from "./documents.ts";
 import { landingPage } from "./landing.ts";
 import { formatAt, plainDocument, plainError, plainJson } from "./plain.ts";
 import { lastIfDraining, respond } from "./respond.ts";
-import { isAt, isOfInterface, isOn, meantPath, origins } from "./routes.ts";
+import { documentLimit, isAt, isOfInterface, isOn, meantPath, origins } from "./routes.ts";
 import { UpgradeCall, webSocketOptions } from "./socket/upgrade.ts";
 import { guardPatterns, hostProblem, targetProblem } from "./target.ts";
 

@@ -3,8 +3,7 @@ import { newId } from "../base/id.ts";
 import { attributesOf, type KeyUpdate, unsetAttributes } from "../base/key-attributes.ts";
 import { ownAccountId } from "../base/own-account.ts";
 import type { CapLimit, KeyMode, KeyRecord, Store } from "../store/store.ts";
-import { newSecret, prefixLength } from "./form.ts";
-import { hashSecret } from "./hash.ts";
+import { hashSecret, newSecret, prefixLength } from "./secret.ts";
 
 export interface KeySpec extends KeyUpdate {
   readonly mode: KeyMode;

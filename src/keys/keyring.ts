@@ -1,7 +1,6 @@
 import type { Clock } from "../base/clock.ts";
 import type { AccountRecord, Changes, KeyRecord } from "../store/store.ts";
-import { looksLikeKey } from "./form.ts";
-import { hashSecret } from "./hash.ts";
+import { hashSecret, looksLikeKey } from "./secret.ts";
 
 /** All keys in memory, found by the hash of the presented secret without a query to the store. */
 export class KeyRing {

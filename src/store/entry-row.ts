@@ -1,6 +1,6 @@
 import type { Entry } from "./records.ts";
 import type { AuditedEntry } from "./store.ts";
-import { quantitiesOf } from "./stored-quantities.ts";
+import { quantitiesOf } from "./stored-columns.ts";
 
 /** An entry as a database returns it. */
 export interface EntryRow extends Omit<Entry, "quantities"> {

@@ -1,4 +1,5 @@
 import type { OutcomeRecord, StoredResponse } from "./records.ts";
+import { msColumn } from "./stored-columns.ts";
 
 /** Rows by column name, as both databases write them. */
 
@@ -18,8 +19,8 @@ const ofOutcome: Readonly<Record<string, (record: OutcomeRecord) => Value>> = {
   status: ({ status }) => status,
   code: ({ code }) => code,
   message: ({ message }) => message,
-  first_byte_ms: ({ firstByteMs }) => rounded(firstByteMs),
-  total_ms: ({ totalMs }) => rounded(totalMs),
+  first_byte_ms: ({ firstByteMs }) => msColumn(firstByteMs),
+  total_ms: ({ totalMs }) => msColumn(totalMs),
   attempts: ({ attempts }) => attempts,
   attempt_details: ({ attemptDetails }) =>
     attemptDetails.length === 0 ? null : JSON.stringify(attemptDetails),
@@ -48,8 +49,4 @@ export function responseRow(response: StoredResponse) {
     parts: response.recording?.parts ?? 0,
     bytes: response.body.length + (response.recording?.bytes ?? 0),
   };
-}
-
-export function rounded(ms: number | null): number | null {
-  return ms === null ? null : Math.round(ms);
 }

@@ -11,8 +11,7 @@ import type { CallContext } from "./call/call-context.ts";
 import { DeadlineTimer } from "./call/deadline-timer.ts";
 import { UpstreamCall } from "./call/upstream-call.ts";
 import type { DeploymentState } from "./health/deployment-state.ts";
-import { tryTakeSlot } from "./health/slots.ts";
-import { Directory } from "./selection/directory.ts";
+import { Directory, tryTakeSlot } from "./selection/directory.ts";
 import type { CountingPlan, DeploymentHealth, Upstream } from "./upstream.ts";
 
 export interface UpstreamOptions {

@@ -12,6 +12,8 @@ export const maxWholeBytes = 64 * 1024 * 1024;
 export interface Deployment extends Omit<DeploymentSettings, "provider"> {
   /** For display: `provider/upstream_model`, without the operator's account number. */
   readonly name: string;
+  /** For display: `upstreamModel` without the account number. */
+  readonly shownModel: string;
   readonly provider: Provider;
   /** The model of the catalog: the plan's own, or one of its fallbacks. */
   readonly model: ModelSettings;

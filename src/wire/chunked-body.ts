@@ -1,4 +1,4 @@
-import { hexDigit, noDigit } from "../base/bytes/hex-digit.ts";
+import { hexDigit, noDigit } from "../base/bytes.ts";
 import { malformed } from "./answer-head.ts";
 import { fieldLine, quotedString, token } from "./grammar.ts";
 

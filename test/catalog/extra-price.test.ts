@@ -1,6 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import type { ExtraUsage } from "../../src/base/usage/extra-usage.ts";
-import { noUsage } from "../../src/base/usage/usage.ts";
+import { type ExtraUsage, noUsage } from "../../src/base/usage/usage.ts";
 import { highestPrice, holdAmount } from "../../src/catalog/price.ts";
 import type { Price } from "../../src/config/settings.ts";
 import { cost } from "./fixtures.ts";

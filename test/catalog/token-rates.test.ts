@@ -1,6 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { noCalls } from "../../src/base/usage/extra-usage.ts";
-import { noUsage, type Usage } from "../../src/base/usage/usage.ts";
+import { noCalls, noUsage, type Usage } from "../../src/base/usage/usage.ts";
 import { highestPrice, holdAmount } from "../../src/catalog/price.ts";
 import { priceInUsd } from "../../src/catalog/price-view.ts";
 import type { Price } from "../../src/config/settings.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { hasKeyForm } from "../../src/keys/form.ts";
+import { hasKeyForm } from "../../src/keys/secret.ts";
 import { type KeyJson, newPlace, type Place, sluice, sluiceJson } from "./fixtures.ts";
 
 const create = (place: Place, ...flags: string[]) =>

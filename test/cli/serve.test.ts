@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { hasKeyForm } from "../../src/keys/form.ts";
+import { hasKeyForm } from "../../src/keys/secret.ts";
 import { run, type ServerProcess, serve, type Where } from "../support/process.ts";
 import { waitFor } from "../support/wait.ts";
 import type { KeyJson } from "./fixtures.ts";

@@ -6,7 +6,7 @@ import type { GuardedStream } from "../../src/gateway/answer/watchdog.ts";
 import { rejectUnreadable } from "../../src/gateway/answer/whole-response.ts";
 import { charged } from "../../src/gateway/charge/charged.ts";
 import type { CostMeter } from "../../src/gateway/charge/cost-meter.ts";
-import { Produced } from "../../src/gateway/charge/produced.ts";
+import { Produced } from "../../src/gateway/charge/evidence.ts";
 import { endExchange } from "../../src/gateway/end-exchange.ts";
 import { Exchange } from "../../src/gateway/exchange.ts";
 import { routes } from "../../src/gateway/operations.ts";
@@ -259,7 +259,13 @@ test("a client that has left is given nothing, unless it can come back for it", 
 /** As much of a deployment as a bill looks at. */
 function deploymentWith(contextWindow: number): Deployment {
   const provider = { settings: { name: "p" } };
-  return { model: { contextWindow }, price: null, provider, upstreamModel: "m" } as unknown as Deployment;
+  return {
+    model: { contextWindow },
+    price: null,
+    provider,
+    upstreamModel: "m",
+    shownModel: "m",
+  } as unknown as Deployment;
 }
 
 describe("the end of an exchange", () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { JsonObject } from "../../src/base/json.ts";
 import { openingHash } from "../../src/dialects/opening.ts";
-import { sessionOf } from "../../src/gateway/request/conversation.ts";
+import { sessionOf } from "../../src/gateway/request/labels.ts";
 
 describe("a client's name for its conversation", () => {
   /** The first that is there counts. */

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { newSecret } from "../../src/keys/form.ts";
+import { newSecret } from "../../src/keys/secret.ts";
 import { World } from "./world.ts";
 
 test("an address that has guessed too often causes no look at the store, and right keys from there go on", async () => {

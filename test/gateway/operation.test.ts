@@ -3,7 +3,7 @@ import { Type } from "@sinclair/typebox";
 import type { ReportedUsage } from "../../src/base/usage/usage.ts";
 import { admit } from "../../src/gateway/admission/admit.ts";
 import { charged } from "../../src/gateway/charge/charged.ts";
-import { Produced } from "../../src/gateway/charge/produced.ts";
+import { Produced } from "../../src/gateway/charge/evidence.ts";
 import { addCostHeaders, commonHeaders } from "../../src/gateway/headers.ts";
 import { operations } from "../../src/gateway/operations.ts";
 import { findModel, rejectForbidden, rejectUnpriced } from "../../src/gateway/request/request.ts";

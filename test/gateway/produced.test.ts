@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
 import { estimateText } from "../../src/catalog/estimate.ts";
-import { Produced } from "../../src/gateway/charge/produced.ts";
+import { Produced } from "../../src/gateway/charge/evidence.ts";
 import { ordinaryTexts } from "../catalog/ordinary-texts.ts";
 import { seededRandom } from "../support/random.ts";
 

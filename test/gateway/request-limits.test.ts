@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import type { ModelSettings } from "../../src/config/settings.ts";
 import type { ClientCall } from "../../src/gateway/client-call.ts";
+import { rejectOverlongInput } from "../../src/gateway/generate.ts";
 import { routes } from "../../src/gateway/operations.ts";
-import { rejectOverlongInput } from "../../src/gateway/request/context-window.ts";
 import { expectedOf } from "../../src/gateway/request/request.ts";
 
 describe("input for a window of 1000 tokens", () => {

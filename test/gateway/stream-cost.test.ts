@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import type { Answering } from "../../src/gateway/answer/answering.ts";
 import { StreamCost } from "../../src/gateway/answer/stream-cost.ts";
 import type { StreamRelayer } from "../../src/gateway/answer/stream-relayer.ts";
-import type { Evidence } from "../../src/gateway/charge/cost-meter.ts";
+import type { Evidence } from "../../src/gateway/charge/evidence.ts";
 
 const asked = {
   generation: { request: { bytes: new Uint8Array() }, estimatedInput: { tokens: 10, unmeasured: 0 } },

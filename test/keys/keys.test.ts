@@ -1,8 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { hasKeyForm, newSecret } from "../../src/keys/form.ts";
-import { hashSecret } from "../../src/keys/hash.ts";
 import { issueKey, rotateKey } from "../../src/keys/issue.ts";
 import { KeyRing } from "../../src/keys/keyring.ts";
+import { hashSecret, hasKeyForm, newSecret } from "../../src/keys/secret.ts";
 import { effectiveStatus, mayBecome } from "../../src/keys/status.ts";
 import { openBench } from "../ledger/fixtures.ts";
 import { testEachJournal } from "../store/each-journal.ts";

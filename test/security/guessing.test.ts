@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Socket } from "bun";
-import { newSecret } from "../../src/keys/form.ts";
+import { newSecret } from "../../src/keys/secret.ts";
 import { configFor } from "../support/config.ts";
 import { type ScriptedProvider, startProvider } from "../support/provider.ts";
 import { type Sluice, startSluice, type TestKey } from "../support/sluice.ts";

@@ -1,12 +1,13 @@
 import { expect, test } from "bun:test";
 import { GatewayError } from "../../src/base/errors.ts";
+import { shownModel } from "../../src/base/models/shown-model.ts";
 import type { Failure } from "../../src/upstream/failure.ts";
 import type { Candidate } from "../../src/upstream/health/deployment-state.ts";
 import { AttemptState } from "../../src/upstream/selection/attempt-state.ts";
 
 function candidate(name: string, coolDownMs = 0): Candidate {
   return {
-    deployment: { name, upstreamModel: name, provider: { settings: { name } } },
+    deployment: { name, upstreamModel: name, shownModel: shownModel(name), provider: { settings: { name } } },
     state: { breaker: { coolDowns: { requestedMs: () => coolDownMs } } },
   } as unknown as Candidate;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { CallHistory } from "../../src/upstream/health/call-history.ts";
+import { CallHistory } from "../../src/upstream/health/recent-calls.ts";
 import { FakeClock } from "../support/clock.ts";
 
 function historyOf() {

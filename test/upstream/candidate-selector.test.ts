@@ -1,9 +1,8 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import type { Candidate } from "../../src/upstream/health/deployment-state.ts";
-import { releaseSlot, tryTakeSlot } from "../../src/upstream/health/slots.ts";
 import { AttemptState } from "../../src/upstream/selection/attempt-state.ts";
 import { CandidateSelector } from "../../src/upstream/selection/candidate-selector.ts";
-import { Directory } from "../../src/upstream/selection/directory.ts";
+import { Directory, releaseSlot, tryTakeSlot } from "../../src/upstream/selection/directory.ts";
 import { createProvider } from "../../src/vendors/registry.ts";
 import { FakeClock } from "../support/clock.ts";
 import { waitFor } from "../support/wait.ts";

@@ -79,4 +79,5 @@ test("a deployment's name does not show the operator's account", () => {
   const [candidate] = orderOf(directoryOf(places), places);
   expect(candidate?.state.id).toContain("123456789012");
   expect(candidate?.deployment.name).not.toContain("123456789012");
+  expect(candidate?.deployment.shownModel).not.toContain("123456789012");
 });

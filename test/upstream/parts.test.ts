@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { DeadlineTimer } from "../../src/upstream/call/deadline-timer.ts";
 import { inspectWhole } from "../../src/upstream/call/inspect.ts";
 import { inspectStart } from "../../src/upstream/call/stream-start.ts";
-import { SlidingWindow } from "../../src/upstream/health/sliding-window.ts";
+import { SlidingWindow } from "../../src/upstream/health/recent-calls.ts";
 import { FakeClock } from "../support/clock.ts";
 import { type FixtureName, fixture } from "../support/fixtures.ts";
 import { waitFor } from "../support/wait.ts";

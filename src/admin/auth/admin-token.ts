@@ -1,6 +1,6 @@
 import { timingSafeEqual } from "node:crypto";
 import { mintSecret } from "../../base/secrets/mint-secret.ts";
-import { hashSecret } from "../../keys/hash.ts";
+import { hashSecret } from "../../keys/secret.ts";
 import type { AdminRecords } from "../../store/admin-records.ts";
 
 export type TokenStore = Pick<AdminRecords, "readAdminTokenHash" | "saveAdminTokenHash">;

@@ -1,5 +1,5 @@
 import { newId } from "../../base/id.ts";
-import { hashSecret } from "../../keys/hash.ts";
+import { hashSecret } from "../../keys/secret.ts";
 import type { AdminTokenRecord } from "../../store/store.ts";
 import { invalidInput, type OperationContext, OperationError } from "../context.ts";
 import { checkKeyFields } from "../keys/key-fields.ts";

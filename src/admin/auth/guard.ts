@@ -1,7 +1,7 @@
 import { asCompared } from "../../config/admin.ts";
 import type { AdminSettings } from "../../config/settings.ts";
-import { hashSecret } from "../../keys/hash.ts";
 import type { KeyRing } from "../../keys/keyring.ts";
+import { hashSecret } from "../../keys/secret.ts";
 import type { RateLimiter } from "../../limits/rate-limiter.ts";
 import type { AdminRecords, AdminTokenRecord, KeyRecord } from "../../store/store.ts";
 import { actorName } from "./actor.ts";

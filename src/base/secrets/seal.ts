@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
-import { sharedBytes } from "../bytes/shared-bytes.ts";
+import { sharedBytes } from "../bytes.ts";
 
 const cipher = "aes-256-gcm";
 const nonceBytes = 12;

@@ -1,7 +1,6 @@
 import { GatewayError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
-import { noCalls, type ReportedExtras } from "../../base/usage/extra-usage.ts";
-import { hasTokens, type ReportedUsage } from "../../base/usage/usage.ts";
+import { hasTokens, noCalls, type ReportedExtras, type ReportedUsage } from "../../base/usage/usage.ts";
 import { maxParsedValues } from "../json/count-values.ts";
 import { type AnswerFigures, type ReportedSoFar, runningTotal } from "../usage/usage-figures.ts";
 import { isUnpaid } from "./account-error.ts";

@@ -1,4 +1,4 @@
-import { hexDigit, noDigit } from "../../base/bytes/hex-digit.ts";
+import { hexDigit, noDigit } from "../../base/bytes.ts";
 import { backslash, notJson, quote } from "./json-bytes.ts";
 
 /** Text has a line break or a quote now and then. A longer run without one is most likely an image. */

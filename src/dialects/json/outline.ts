@@ -1,4 +1,4 @@
-import { asBuffer } from "../../base/bytes/as-buffer.ts";
+import { asBuffer } from "../../base/bytes.ts";
 import { GatewayError } from "../../base/errors.ts";
 import { isObject, type JsonObject, nestsTooDeeply, tryParse } from "../../base/json.ts";
 import { malformedAnswer } from "../errors/failure.ts";

@@ -1,6 +1,5 @@
 import type { JsonObject } from "../../base/json.ts";
-import type { ReportedExtras } from "../../base/usage/extra-usage.ts";
-import { noUsage } from "../../base/usage/usage.ts";
+import { noUsage, type ReportedExtras } from "../../base/usage/usage.ts";
 import { reportedFailure } from "../errors/failure.ts";
 import { figures as chatFigures } from "../openai-chat/provider/usage-in.ts";
 import type { ParsedEvent } from "../sse/sse.ts";

@@ -1,7 +1,6 @@
 import type { ClientDialect } from "../client-dialect.ts";
 import { objectOf } from "../json/json-fields.ts";
-import { forwardHeaders, requestHeaders } from "../openai/headers.ts";
-import { readUser } from "../openai/identity.ts";
+import { forwardHeaders, readUser, requestHeaders } from "../openai/request-fields.ts";
 import { asIs, choicesOf, rejectOverLimit } from "../output-limit.ts";
 import type { ProviderDialect } from "../provider-dialect.ts";
 import { keepaliveComment } from "../sse/sse.ts";
@@ -12,8 +11,7 @@ import { writeResponse } from "./client/response-out.ts";
 import { acceptedChatRequest, chatChunk, chatMessage, chatRequest, chatResponse } from "./client/schema.ts";
 import { ChatStreamWriter, inBandError, wantsUsage } from "./client/stream-out.ts";
 import { stripForeignReasoning } from "./client/strip-foreign-reasoning.ts";
-import { isOpeningChunk } from "./provider/delta-in.ts";
-import { issuedIds } from "./provider/issued-ids.ts";
+import { isOpeningChunk, issuedIds } from "./provider/delta-in.ts";
 import { writeRequest } from "./provider/request-out.ts";
 import { failedStart, failureIn, readResponse } from "./provider/response-in.ts";
 import { ChatStreamReader } from "./provider/stream-in.ts";

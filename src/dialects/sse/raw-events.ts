@@ -1,4 +1,4 @@
-import { asBuffer } from "../../base/bytes/as-buffer.ts";
+import { asBuffer } from "../../base/bytes.ts";
 import { type JsonObject, tryParse } from "../../base/json.ts";
 import { hasTooManyValues, maxKeptValues } from "../json/count-values.ts";
 import { dropLargestParts } from "../json/drop-largest-parts.ts";

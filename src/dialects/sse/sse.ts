@@ -1,4 +1,4 @@
-import { asBuffer } from "../../base/bytes/as-buffer.ts";
+import { asBuffer } from "../../base/bytes.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { errorIn } from "../errors/bare-error.ts";
 import type { Shortcut } from "../translation/shortcut.ts";

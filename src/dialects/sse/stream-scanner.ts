@@ -1,7 +1,6 @@
 import type { GatewayError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
-import type { ReportedExtras } from "../../base/usage/extra-usage.ts";
-import type { ReportedUsage } from "../../base/usage/usage.ts";
+import type { ReportedExtras, ReportedUsage } from "../../base/usage/usage.ts";
 import { eventTooLarge } from "../errors/failure.ts";
 import { streamedText } from "../produced.ts";
 import { type ReportedSoFar, runningTotal } from "../usage/usage-figures.ts";

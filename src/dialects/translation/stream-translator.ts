@@ -1,7 +1,6 @@
 import type { GatewayError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
-import type { Tiers } from "../../base/usage/extra-usage.ts";
-import type { ReportedUsage, Usage } from "../../base/usage/usage.ts";
+import type { ReportedUsage, Tiers, Usage } from "../../base/usage/usage.ts";
 import type { StreamWriter, WriterContext } from "../client-dialect.ts";
 import { BlockOrder } from "../ir/block-order.ts";
 import { eventsOf } from "../ir/events.ts";
@@ -11,9 +10,8 @@ import type { StreamReader, Target } from "../provider-dialect.ts";
 import { ProducedText } from "../sse/produced-text.ts";
 import type { SseFrame } from "../sse/sse.ts";
 import type { ReportedSoFar } from "../usage/usage-figures.ts";
-import { patternOf } from "./frame-pattern.ts";
 import { StreamRestorer, type ToolMapping } from "./restore-answer.ts";
-import { Shortcut } from "./shortcut.ts";
+import { patternOf, Shortcut } from "./shortcut.ts";
 
 /** What is needed to translate an answer from the provider's dialect to the client's. */
 export interface TranslationContext {

@@ -1,7 +1,6 @@
 import { GatewayError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
-import { nothingReported } from "../../base/usage/extra-usage.ts";
-import type { ReportedUsage, Usage } from "../../base/usage/usage.ts";
+import { nothingReported, type ReportedUsage, type Usage } from "../../base/usage/usage.ts";
 import type { WriterContext } from "../client-dialect.ts";
 import { FailedAnswer, failedAfter, isBilled } from "../errors/failure.ts";
 import { EventCollector } from "../ir/events.ts";

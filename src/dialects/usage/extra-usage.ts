@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from "../../base/json.ts";
-import { nothingReported, type ReportedExtras, tierFields } from "../../base/usage/extra-usage.ts";
 import type { HostedToolName } from "../../base/usage/hosted-tools.ts";
+import { nothingReported, type ReportedExtras, tierFields } from "../../base/usage/usage.ts";
 import { objectOf } from "../json/json-fields.ts";
 
 /** Shared by the dialects: reads what a provider reports of its tier, hosted tools and audio. */

@@ -1,8 +1,8 @@
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
-import type { ReportedExtras } from "../../base/usage/extra-usage.ts";
 import {
   addUsage,
   maxTokens,
+  type ReportedExtras,
   type ReportedUsage,
   totalInput,
   type Usage,

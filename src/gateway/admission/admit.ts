@@ -1,12 +1,16 @@
 import { assert } from "../../base/assert.ts";
 import { GatewayError } from "../../base/errors.ts";
+import { modeOrigins } from "../../base/key-attributes.ts";
 import { plural } from "../../base/text/plural.ts";
+import { hasKeyForm } from "../../keys/secret.ts";
+import { effectiveStatus } from "../../keys/status.ts";
 import type { RateVerdict } from "../../limits/verdict.ts";
 import type { KeyRecord } from "../../store/store.ts";
+import type { ClientCall, Route } from "../client-call.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import { AdmittedCall } from "../stages.ts";
-import { authenticate } from "./authenticate.ts";
+import { originReachedAt } from "./reached-at.ts";
 
 /** Credential, key status, origin, and one token of the key's rate bucket, in this order. */
 export async function admit(gateway: Gateway, exchange: Exchange): Promise<AdmittedCall> {
@@ -44,4 +48,119 @@ function takeAddressToken(gateway: Gateway, address: string): void {
       retryAfterSeconds: verdict.retryAfterSeconds,
     },
   );
+}
+
+/**
+ * The key of a call, or null if none was sent and none is needed. Throws otherwise; the exchange then has the key that was rejected.
+ */
+export async function authenticate(gateway: Gateway, exchange: Exchange): Promise<KeyRecord | null> {
+  const { call, atMs } = exchange;
+  try {
+    const { sameKeyInBothHeaders } = exchange.configured.settings.server;
+    const presented = readCredential(call, sameKeyInBothHeaders === "accept");
+    if (presented === null) return null;
+    const key = gateway.keys.find(presented) ?? (await findAfresh(gateway, call, presented));
+    if (key === null) throw rejected("The API key is not valid.");
+    exchange.key = key;
+    checkKey(key, call, atMs);
+    return key;
+  } catch (error) {
+    throw slowedDown(gateway, call, error);
+  }
+}
+
+/**
+ * Another process may have created the key a moment ago. Anyone can make up a key of the right form, so an address that
+ * has failed too often causes no look: a key that is new is known without one within a tenth of a second.
+ */
+async function findAfresh(
+  { keys, addressLimiter, catchUp }: Gateway,
+  { address }: ClientCall,
+  presented: string,
+): Promise<KeyRecord | null> {
+  if (hasKeyForm(presented) && addressLimiter.wouldAllow(address)) await catchUp();
+  return keys.find(presented);
+}
+
+/** Failed credentials are rate-limited by address. A valid key never is, even at a rate-limited address. */
+function slowedDown(gateway: Gateway, call: ClientCall, error: unknown): unknown {
+  if (!(error instanceof GatewayError && error.code === "invalid_credentials")) return error;
+  const verdict = gateway.addressLimiter.take(call.address);
+  if (verdict.allowed) return error;
+  return new GatewayError(
+    "rate_limit_exceeded",
+    "Too many failed credentials from this address; wait and try again.",
+    {
+      retryAfterSeconds: verdict.retryAfterSeconds,
+    },
+  );
+}
+
+function readCredential({ request, route }: ClientCall, acceptsKeyTwice: boolean): string | null {
+  const authorization = request.headers.get("authorization");
+  const apiKey = request.headers.get("x-api-key");
+  if (authorization !== null && apiKey !== null) {
+    return onlyCredential(authorization, apiKey, route, acceptsKeyTwice);
+  }
+  if (apiKey !== null) {
+    if (route.acceptsApiKeyHeader) return apiKey;
+    throw rejected("This route does not accept `x-api-key`; send `Authorization: Bearer <key>`.");
+  }
+  if (authorization !== null) return bearerToken(authorization);
+  if (!route.needsKey) return null;
+  throw rejected(
+    route.acceptsApiKeyHeader
+      ? "No API key was sent; send `Authorization: Bearer <key>` or `x-api-key: <key>`."
+      : "No API key was sent; send `Authorization: Bearer <key>`.",
+  );
+}
+
+/** The interface wants exactly one. Claude Code with `apiKeyHelper` sends the same key in both headers. */
+function onlyCredential(
+  authorization: string,
+  apiKey: string,
+  route: Route,
+  acceptsKeyTwice: boolean,
+): string {
+  if (!route.acceptsApiKeyHeader) {
+    throw rejected("Two credentials were sent. Send only `Authorization: Bearer <key>`.");
+  }
+  const choice = "Send only one of `Authorization: Bearer` and `x-api-key`";
+  if (bearerToken(authorization) !== apiKey) throw rejected(`Two credentials were sent. ${choice}.`);
+  if (acceptsKeyTwice) return apiKey;
+  throw rejected(
+    `The same key was sent twice. ${choice}; the gateway accepts both if its operator sets server.same_key_in_both_headers = "accept".`,
+  );
+}
+
+function bearerToken(authorization: string): string {
+  // The usual spelling first: it allocates nothing.
+  if (!authorization.startsWith("Bearer ") && authorization.slice(0, 7).toLowerCase() !== "bearer ") {
+    throw rejected("The Authorization header must read `Bearer <key>`.");
+  }
+  return authorization.slice(7).trim();
+}
+
+function checkKey(key: KeyRecord, { request, route }: ClientCall, atMs: number): void {
+  const status = effectiveStatus(key, atMs);
+  if (status === "revoked") throw rejected("The API key has been revoked.");
+  if (status === "suspended") throw rejected("The API key is suspended.");
+  if (key.mode !== route.mode) throw rejected(wrongOrigin(key, originReachedAt(request)));
+  if (status === "expired") throw unusable(route, "key_expired", "The API key has expired.");
+  if (status === "disabled") throw unusable(route, "key_disabled", "The API key is disabled.");
+}
+
+function wrongOrigin({ mode }: KeyRecord, origin: string): string {
+  const what = mode === "credit" ? "an API-credit key" : "a token-budget key";
+  const base = `${origin}${modeOrigins[mode]}`;
+  return `This is ${what}; its base URL is ${base}/v1, or ${base} in Anthropic clients.`;
+}
+
+/** The interface lists no 403 for the model list and the usage summary, so there it is a 401. */
+function unusable(route: Route, code: "key_expired" | "key_disabled", message: string): GatewayError {
+  return route.codes.includes(code) ? new GatewayError(code, message) : rejected(message);
+}
+
+function rejected(message: string): GatewayError {
+  return new GatewayError("invalid_credentials", message);
 }

@@ -1,6 +1,5 @@
-import { shared } from "../../base/bytes/shared-bytes.ts";
-import type { ReportedExtras } from "../../base/usage/extra-usage.ts";
-import { type ReportedUsage, totalTokens } from "../../base/usage/usage.ts";
+import { shared } from "../../base/bytes.ts";
+import { type ReportedExtras, type ReportedUsage, totalTokens } from "../../base/usage/usage.ts";
 import type { InputEstimate } from "../../catalog/estimate.ts";
 import type { StreamedItems } from "../../dialects/openai-responses/client/streamed-items.ts";
 import { type EndedIds, withContinued } from "../../dialects/openai-responses/client/turn-items.ts";

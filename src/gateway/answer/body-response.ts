@@ -1,10 +1,9 @@
 import { assert } from "../../base/assert.ts";
-import { releaseBytes } from "../../base/bytes/release.ts";
+import { lengthOf, releaseBytes } from "../../base/bytes.ts";
 import { largeEventBytes } from "../../dialects/sse/parse-event.ts";
 import { eventEnd } from "../../dialects/sse/raw-events.ts";
 import { inParts } from "../body-worker/in-parts.ts";
 import { largeBodyBytes } from "../body-worker/is-large.ts";
-import { lengthOf } from "../body-worker/join-shared.ts";
 import { largeBodyPacer } from "../body-worker/large-body-pacer.ts";
 import type { ClientCall } from "../client-call.ts";
 import type { Exchange } from "../exchange.ts";

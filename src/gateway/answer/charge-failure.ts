@@ -1,7 +1,7 @@
 import { assert } from "../../base/assert.ts";
 import { noUsage } from "../../base/usage/usage.ts";
 import { type FailedAnswer, isBilled } from "../../dialects/errors/failure.ts";
-import { Produced } from "../charge/produced.ts";
+import { Produced } from "../charge/evidence.ts";
 import type { Answering } from "./answering.ts";
 
 /**

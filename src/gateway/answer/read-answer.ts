@@ -1,6 +1,5 @@
 import type { JsonObject } from "../../base/json.ts";
-import type { ReportedExtras } from "../../base/usage/extra-usage.ts";
-import type { ReportedUsage, Usage } from "../../base/usage/usage.ts";
+import type { ReportedExtras, ReportedUsage, Usage } from "../../base/usage/usage.ts";
 import { malformedAnswer } from "../../dialects/errors/failure.ts";
 import { parseAnswer } from "../../dialects/json/outline.ts";
 import type { EndedIds } from "../../dialects/openai-responses/client/turn-items.ts";

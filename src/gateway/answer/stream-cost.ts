@@ -1,8 +1,7 @@
 import { hasTokens } from "../../base/usage/usage.ts";
 import type { StoredResponse } from "../../store/store.ts";
 import { isAbandoned, settleAbandoned } from "../charge/abandoned.ts";
-import type { Evidence } from "../charge/cost-meter.ts";
-import { Produced } from "../charge/produced.ts";
+import { type Evidence, Produced } from "../charge/evidence.ts";
 import { type Delivery, recordFacts } from "./answering.ts";
 import type { StreamRelayer } from "./stream-relayer.ts";
 

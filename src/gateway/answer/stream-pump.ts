@@ -15,10 +15,9 @@ import { type Delivery, inConversation, recordFacts } from "./answering.ts";
 import { ClientStream, type DirectController, type StreamSource } from "./client-stream.ts";
 import { cutOff } from "./cut-off.ts";
 import { isEndOverdue } from "./end-overdue.ts";
-import { readTrailing, trailingMs } from "./read-trailing.ts";
 import { hasCharge, StreamCost } from "./stream-cost.ts";
+import { readTrailing, StreamRecording, trailingMs } from "./stream-end.ts";
 import { streamPacer } from "./stream-pacer.ts";
-import { StreamRecording } from "./stream-recording.ts";
 import type { Piece, StreamRelayer } from "./stream-relayer.ts";
 import type { GuardedStream } from "./watchdog.ts";
 
@@ -194,7 +193,8 @@ export class StreamPump implements GuardedStream, StreamSource {
     const end = await this.#recording.end(terminal, this.#readTrailing);
     await recordFacts(this.#answering, this.#relayer, terminal);
     await this.#answering.meter.settle("completed", this.#cost.evidence(), 200, this.#recording.stored);
-    await unlockConversation(this.#answering.call.gateway, this.#exchange);
+    if (this.#exchange.conversationClaim !== null)
+      await unlockConversation(this.#answering.call.gateway, this.#exchange);
     try {
       if (this.#relayer.isRaw !== true)
         await this.#write(costComment(this.#exchange, this.#answering.call.key));

@@ -1,6 +1,5 @@
 import type { GatewayError } from "../../base/errors.ts";
-import type { ReportedExtras } from "../../base/usage/extra-usage.ts";
-import type { ReportedUsage, Usage } from "../../base/usage/usage.ts";
+import type { ReportedExtras, ReportedUsage, Usage } from "../../base/usage/usage.ts";
 import type { StreamedItems } from "../../dialects/openai-responses/client/streamed-items.ts";
 import type { RepeatedEvents } from "../../dialects/sse/repeated-text.ts";
 import type { ParsedEvent } from "../../dialects/sse/sse.ts";

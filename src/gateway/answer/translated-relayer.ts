@@ -1,7 +1,6 @@
 import { assert } from "../../base/assert.ts";
 import { GatewayError } from "../../base/errors.ts";
-import type { ReportedExtras } from "../../base/usage/extra-usage.ts";
-import type { ReportedUsage, Usage } from "../../base/usage/usage.ts";
+import type { ReportedExtras, ReportedUsage, Usage } from "../../base/usage/usage.ts";
 import { FailedAnswer, failedAfter, isBilled } from "../../dialects/errors/failure.ts";
 import { largeEventBytes } from "../../dialects/sse/parse-event.ts";
 import { type ParsedEvent, SseDecoder, type SseFrame } from "../../dialects/sse/sse.ts";

@@ -1,5 +1,4 @@
-import { releaseBytes } from "../../base/bytes/release.ts";
-import { sharedCopy } from "../../base/bytes/shared-bytes.ts";
+import { releaseBytes, sharedCopy } from "../../base/bytes.ts";
 import type { Usage } from "../../base/usage/usage.ts";
 import { malformedAnswer } from "../../dialects/errors/failure.ts";
 import { providerDialect } from "../../dialects/registry.ts";

@@ -1,7 +1,6 @@
-import { releaseBytes } from "../../base/bytes/release.ts";
+import { releaseBytes } from "../../base/bytes.ts";
 import { GatewayError } from "../../base/errors.ts";
-import type { Evidence } from "../charge/cost-meter.ts";
-import { Produced } from "../charge/produced.ts";
+import { type Evidence, Produced } from "../charge/evidence.ts";
 import { recordContent, recordUpstream, wholeBodyOf } from "../content.ts";
 import { compactedWhole } from "../conversations/compacted-answer.ts";
 import { addCostHeaders, addHeaders, addMissingHeaders, commonHeaders } from "../headers.ts";

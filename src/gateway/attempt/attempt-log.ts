@@ -1,4 +1,3 @@
-import { shownModel } from "../../base/models/shown-model.ts";
 import { type AttemptRecord, noAttempts } from "../../base/requests/attempt.ts";
 import type { Usage } from "../../base/usage/usage.ts";
 import {
@@ -77,14 +76,14 @@ export class AttemptLog {
   }
 
   #begin(deployment: Deployment, credential: string | null, mayBeBilled: boolean): void {
-    const { provider, upstreamModel } = deployment;
+    const { provider, shownModel } = deployment;
     this.#earlier = this.uncharged();
     this.deployment = deployment;
     this.reported = null;
     this.#last = {
       provider: provider.settings.name,
       credential: credential ?? "",
-      upstreamModel: shownModel(upstreamModel),
+      upstreamModel: shownModel,
     };
     this.#mayBeBilled = mayBeBilled;
   }
@@ -96,7 +95,7 @@ export class AttemptLog {
     const answered: AttemptRecord = {
       deployment: deployment.name,
       provider: deployment.provider.settings.name,
-      upstreamModel: shownModel(deployment.upstreamModel),
+      upstreamModel: deployment.shownModel,
       status: 200,
       code: error === null ? null : errorCode(error),
       failure: error === null ? null : "answer_failed",

@@ -10,11 +10,10 @@ import type { WantedHold } from "../charge/hold.ts";
 import { recordUpstream } from "../content.ts";
 import type { TurnInMaking } from "../conversations/turn-body.ts";
 import type { HoldPlan } from "../lifecycle.ts";
-import { conversationHash } from "../request/conversation.ts";
+import { conversationHash } from "../request/labels.ts";
 import type { ClientRequest } from "../request/request.ts";
-import type { RoutedCall } from "../stages.ts";
+import { ExchangePlan, type RoutedCall } from "../stages.ts";
 import type { Attempt } from "./attempt.ts";
-import { ExchangePlan } from "./exchange-plan.ts";
 import { type PreparedAttempt, prepareAttempt, prepareLargeAttempt } from "./prepare.ts";
 
 /** A request within the limits of its model, and what it may cost in addition to its tokens. */

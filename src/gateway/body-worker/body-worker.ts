@@ -1,5 +1,5 @@
 import { assert } from "../../base/assert.ts";
-import { sharedCopy } from "../../base/bytes/shared-bytes.ts";
+import { sharedCopy } from "../../base/bytes.ts";
 import { FairQueue } from "../../base/collections/fair-queue.ts";
 import { GatewayError } from "../../base/errors.ts";
 import { IdleThread } from "../../base/threads/idle-thread.ts";

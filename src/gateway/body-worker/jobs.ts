@@ -1,6 +1,5 @@
 import type { ErrorCode, VendorError } from "../../base/errors.ts";
-import type { ReportedExtras } from "../../base/usage/extra-usage.ts";
-import type { ReportedUsage, Usage } from "../../base/usage/usage.ts";
+import type { ReportedExtras, ReportedUsage, Usage } from "../../base/usage/usage.ts";
 import type { Source } from "../../dialects/client-dialect.ts";
 import type { JsonSpans } from "../../dialects/json/json-spans.ts";
 import type { BodyChanges } from "../../dialects/json/patch.ts";

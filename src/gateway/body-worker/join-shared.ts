@@ -1,5 +1,4 @@
-import { releaseBytes } from "../../base/bytes/release.ts";
-import { sharedBytes } from "../../base/bytes/shared-bytes.ts";
+import { lengthOf, releaseBytes, sharedBytes } from "../../base/bytes.ts";
 import type { ReceivedBytes } from "../../upstream/upstream.ts";
 import { largeBodyBytes } from "./is-large.ts";
 import { largeBodyPacer } from "./large-body-pacer.ts";
@@ -42,10 +41,6 @@ const encoder = new TextEncoder();
 /** The first half of a surrogate pair. */
 function isFirstHalf(code: number): boolean {
   return code >= 0xd800 && code < 0xdc00;
-}
-
-export function lengthOf(pieces: readonly { readonly length: number }[]): number {
-  return pieces.reduce((sum, { length }) => sum + length, 0);
 }
 
 /** The pieces as one. A large one is in memory that both threads see; nothing is released. */

@@ -1,6 +1,5 @@
 import { assert } from "../../base/assert.ts";
-import { asBuffer } from "../../base/bytes/as-buffer.ts";
-import { shared, sharedBytes } from "../../base/bytes/shared-bytes.ts";
+import { asBuffer, shared, sharedBytes } from "../../base/bytes.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { estimateInput, estimateTruncatedInput } from "../../catalog/estimate.ts";
 import { removeValues } from "../../dialects/json/remove-values.ts";

@@ -1,7 +1,7 @@
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
-import type { CostMeter, Evidence } from "./cost-meter.ts";
-import { Produced } from "./produced.ts";
+import type { CostMeter } from "./cost-meter.ts";
+import { type Evidence, Produced } from "./evidence.ts";
 
 /** nginx's status for a client that disconnected before the response. */
 const clientClosedRequest = 499;

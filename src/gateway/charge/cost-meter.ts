@@ -1,9 +1,10 @@
 import { assert } from "../../base/assert.ts";
 import { type Quantities, tokensOf } from "../../base/money/rates.ts";
-import { type ExtraUsage, noCalls, type ReportedExtras } from "../../base/usage/extra-usage.ts";
 import {
-  answerOf,
+  type ExtraUsage,
+  noCalls,
   noUsage,
+  type ReportedExtras,
   type ReportedUsage,
   totalInput,
   type Usage,
@@ -26,28 +27,14 @@ import type {
 } from "../../store/store.ts";
 import type { Exchange } from "../exchange.ts";
 import { runsBeside } from "./advisors.ts";
-import { clampUsage } from "./clamp-usage.ts";
+import { atLeast, clampUsage, type Evidence, isMeasured, isOutputSure } from "./evidence.ts";
 import { type RequestedExtras, usedExtras } from "./extras.ts";
-import type { Produced } from "./produced.ts";
 
 /** Counts tokens locally; never rejects. */
 export type LocalCounts = Pick<TokenCounter, "of" | "isLoaded" | "load">;
 
 /** A cancelled call with more than this is counted exactly, even if the tokenizer has to be loaded: that takes a second. */
 const maxLowCountedBytes = 4096;
-
-/** The evidence of the call's tokens when it ends. */
-export interface Evidence {
-  /** The provider's final usage. */
-  readonly usage: ReportedUsage | null;
-  /** What it had reported when the stream broke off. */
-  readonly partialUsage: ReportedUsage | null;
-  /** Only called if the provider's usage does not suffice. */
-  produced(): Produced;
-  readonly requestBytes: Uint8Array;
-  /** Counts the input; absent for generation, which is counted elsewhere. */
-  countInput?(): Promise<number>;
-}
 
 /** The usage to charge, whether it was measured, and the evidence for it. */
 interface UsedEvidence {
@@ -302,26 +289,4 @@ function isSmall(evidence: Evidence): boolean {
   const { countInput, requestBytes } = evidence;
   if (countInput !== undefined || requestBytes.length > maxLowCountedBytes) return false;
   return evidence.produced().chars <= maxLowCountedBytes;
-}
-
-function isMeasured(reported: ReportedUsage, evidence: Evidence): boolean {
-  return reported.isInputDoubtful !== true && isOutputSure(reported, evidence);
-}
-
-function isOutputSure(reported: ReportedUsage, { usage }: Evidence): boolean {
-  const isFinal = usage !== null || reported.isUpToDate === true;
-  return isFinal && reported.isOutputDoubtful !== true;
-}
-
-/** If the input is doubtful, what the answer's own lacks of the count is taken as uncached input. */
-function atLeast(reported: ReportedUsage, countedInput: number, countedOutput: number): Usage {
-  const { isInputDoubtful = false, isOutputDoubtful: _, isUpToDate: __, ...usage } = reported;
-  const answer = answerOf(usage);
-  const lackingInput = isInputDoubtful ? Math.max(0, countedInput - totalInput(answer)) : 0;
-  const lackingOutput = Math.max(0, countedOutput - answer.outputTokens);
-  return {
-    ...usage,
-    inputTokens: usage.inputTokens + lackingInput,
-    outputTokens: usage.outputTokens + lackingOutput,
-  };
 }

@@ -1,4 +1,5 @@
 import type { Quantities } from "../../base/money/rates.ts";
+import { type HostedToolName, hostedToolNames, type ToolCalls } from "../../base/usage/hosted-tools.ts";
 import {
   type ExtraUsage,
   isUsualTier,
@@ -7,8 +8,7 @@ import {
   type ReportedExtras,
   type Tiers,
   tierFields,
-} from "../../base/usage/extra-usage.ts";
-import { type HostedToolName, hostedToolNames, type ToolCalls } from "../../base/usage/hosted-tools.ts";
+} from "../../base/usage/usage.ts";
 import { ownTierPrice } from "../../catalog/price.ts";
 import type { Price } from "../../config/settings.ts";
 import type { UnpricedTools } from "./requested-tools.ts";

@@ -1,5 +1,5 @@
 import { unaffordableNano } from "../../base/money/money.ts";
-import { noCalls } from "../../base/usage/extra-usage.ts";
+import { noCalls } from "../../base/usage/usage.ts";
 import { type HoldTokens, holdAmount } from "../../catalog/price.ts";
 import type { ModelSettings } from "../../config/settings.ts";
 import type { Hold, HoldRequest } from "../../ledger/accounts.ts";

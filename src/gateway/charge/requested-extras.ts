@@ -1,6 +1,6 @@
 import { GatewayError, invalidRequest } from "../../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
-import { isUsualTier, type TierField, tierFields } from "../../base/usage/extra-usage.ts";
+import { isUsualTier, type TierField, tierFields } from "../../base/usage/usage.ts";
 import { ownTierPrice } from "../../catalog/price.ts";
 import { listOf, objectOf } from "../../dialects/json/json-fields.ts";
 import type { BilledEffect } from "../../dialects/names/billed-fields.ts";

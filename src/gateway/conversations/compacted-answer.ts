@@ -1,7 +1,6 @@
 import { GatewayError } from "../../base/errors.ts";
 import type { Json } from "../../base/json.ts";
-import { nothingReported } from "../../base/usage/extra-usage.ts";
-import type { Usage } from "../../base/usage/usage.ts";
+import { nothingReported, type Usage } from "../../base/usage/usage.ts";
 import { FailedAnswer } from "../../dialects/errors/failure.ts";
 import {
   CompactionStream,

@@ -1,4 +1,4 @@
-import { asBuffer } from "../../base/bytes/as-buffer.ts";
+import { asBuffer } from "../../base/bytes.ts";
 import type { TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
 import type { StoredTurn } from "../../store/store.ts";
 import {

@@ -1,4 +1,4 @@
-import { asBuffer } from "../../base/bytes/as-buffer.ts";
+import { asBuffer } from "../../base/bytes.ts";
 import { idKey, newId } from "../../base/id.ts";
 import { isPlainSegment } from "../../base/requests/path-segment.ts";
 import { patchMembers } from "../../dialects/json/patch.ts";

@@ -1,4 +1,4 @@
-import { shared } from "../../base/bytes/shared-bytes.ts";
+import { shared } from "../../base/bytes.ts";
 import { GatewayError } from "../../base/errors.ts";
 import { isConversationId } from "../../base/id.ts";
 import { isCompaction } from "../../dialects/openai-responses/client/compaction.ts";

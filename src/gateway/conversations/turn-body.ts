@@ -1,4 +1,4 @@
-import { asBuffer } from "../../base/bytes/as-buffer.ts";
+import { asBuffer, lengthOf } from "../../base/bytes.ts";
 import { GatewayError } from "../../base/errors.ts";
 import { sealing, unsealing } from "../../base/secrets/seal.ts";
 import {
@@ -7,7 +7,6 @@ import {
   type TurnItem,
 } from "../../dialects/openai-responses/client/turn-items.ts";
 import type { Recording } from "../../store/store.ts";
-import { lengthOf } from "../body-worker/join-shared.ts";
 import { largeBodyPacer } from "../body-worker/large-body-pacer.ts";
 import { identifiedInput } from "./item-ids.ts";
 

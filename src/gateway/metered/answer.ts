@@ -1,4 +1,4 @@
-import { releaseBytes } from "../../base/bytes/release.ts";
+import { lengthOf, releaseBytes } from "../../base/bytes.ts";
 import { GatewayError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { Quantities } from "../../base/money/rates.ts";
@@ -10,16 +10,14 @@ import { recordWhole } from "../answer/record-whole.ts";
 import { streamPacer } from "../answer/stream-pacer.ts";
 import type { Piece } from "../answer/stream-relayer.ts";
 import { largeBodyBytes } from "../body-worker/is-large.ts";
-import { lengthOf } from "../body-worker/join-shared.ts";
 import { largeBodyPacer } from "../body-worker/large-body-pacer.ts";
-import type { Evidence } from "../charge/cost-meter.ts";
-import { Produced } from "../charge/produced.ts";
+import { type Evidence, Produced } from "../charge/evidence.ts";
 import { recordContent, wholeBodyOf } from "../content.ts";
 import { addCostHeaders, addHeaders, addMissingHeaders, commonHeaders } from "../headers.ts";
 import { type AnsweredParts, askForParts, type BegunCall, wholeOf } from "./ask.ts";
 import { countInput } from "./count-input.ts";
 import { isAboveInputs } from "./destination.ts";
-import type { HeldMeteredCall } from "./plan.ts";
+import type { HeldMeteredCall } from "./metered-call.ts";
 import { type FoundAnswer, readAnswers } from "./read-answers.ts";
 
 /** Asks a provider, charges for its answer, and passes it on. */

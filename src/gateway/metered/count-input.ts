@@ -1,9 +1,13 @@
 import type { JsonObject } from "../../base/json.ts";
+import type { MeteredRoute } from "../../dialects/metered/route.ts";
+import type { RoutedCall } from "../stages.ts";
 import { maxWrittenBytes } from "./destination.ts";
-import type { MeteredCallParts } from "./metered-call.ts";
 import type { MeteredPricing } from "./pricing.ts";
 
-type CountedCall = Pick<MeteredCallParts, "call" | "route" | "request"> & Pick<MeteredPricing, "demand">;
+interface CountedCall extends Pick<MeteredPricing, "request" | "demand"> {
+  readonly call: RoutedCall;
+  readonly route: MeteredRoute;
+}
 
 /** For input that is not counted. */
 const usualBytesPerToken = 4;

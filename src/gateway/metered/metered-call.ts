@@ -2,16 +2,22 @@ import { assert } from "../../base/assert.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { traceHeaders } from "../../base/requests/trace-context.ts";
 import { type BodyChanges, patchBody, patchMembers } from "../../dialects/json/patch.ts";
-import type { MeteredRoute } from "../../dialects/metered/route.ts";
+import type { MeteredRouteName } from "../../dialects/metered/registry.ts";
+import type { MeteredRoute, RequestedForm } from "../../dialects/metered/route.ts";
 import { clientDialect } from "../../dialects/registry.ts";
 import type { Deployment, GenerationPlan } from "../../upstream/upstream.ts";
 import { type ChosenFormat, formatFor } from "../../vendors/metered-format.ts";
 import type { PreparedRequest } from "../../vendors/provider.ts";
-import { ExchangePlan } from "../attempt/exchange-plan.ts";
 import { askingForUsage, withoutUsageOption } from "../attempt/prepare.ts";
+import type { CostMeter } from "../charge/cost-meter.ts";
+import type { WantedHold } from "../charge/hold.ts";
+import type { HoldPlan } from "../lifecycle.ts";
 import type { ClientRequest } from "../request/request.ts";
-import type { RoutedCall } from "../stages.ts";
+import { ExchangePlan, type RoutedCall } from "../stages.ts";
+import { countAtMost } from "./count-input.ts";
+import { countedNames } from "./destination.ts";
 import type { SpooledForm } from "./form/spooled-form.ts";
+import type { MeteredPricing } from "./pricing.ts";
 
 export interface MeteredCallParts {
   readonly call: RoutedCall;
@@ -105,4 +111,57 @@ export class MeteredCall extends ExchangePlan implements GenerationPlan {
     this.hidesUsage = asking !== null;
     return asking ?? withoutUsageOption(this.#parts, deployment);
   }
+}
+
+/** A metered request, ready to be sent. */
+export interface MeteredPlan extends HoldPlan, MeteredCallParts, MeteredPricing {
+  readonly name: MeteredRouteName;
+  /** What the form and the figures of a deployment's answer depend on. */
+  askedAt(deployment: Deployment): RequestedForm;
+  /** Whether a deployment is charged by what is counted in tokens. */
+  isInTokensAt(deployment: Deployment): boolean;
+}
+
+/** A metered request with its hold. */
+export interface HeldMeteredCall extends MeteredPlan {
+  readonly meter: CostMeter;
+}
+
+export function meteredPlan(
+  call: RoutedCall,
+  name: MeteredRouteName,
+  route: MeteredCallParts["route"],
+  form: SpooledForm | null,
+  pricing: MeteredPricing,
+): MeteredPlan {
+  const { key, model, requestedModel } = call;
+  const { request, files, demand, usualInput, extras, demandAt } = pricing;
+  // What is charged by its hold, where the provider reports nothing, is charged as ordinary text.
+  const held = { input: usualInput, output: demand.output };
+  const wanted: WantedHold = {
+    key,
+    model,
+    requestedModel,
+    extras,
+    atMost: { input: demand.input, output: demand.output },
+    usual: held,
+    storedInput: 0,
+    requestBytes: request.bytes,
+    canBeCounted: demand.canBeCounted,
+    countInput: () => countAtMost({ call, route, request, demand }),
+  };
+  return {
+    ...pricing,
+    call,
+    name,
+    route,
+    form,
+    wanted,
+    hasSlot: form !== null,
+    askedAt: ({ price }) => {
+      const priced = [...countedNames(route, price)];
+      return { model: model.id, body: request.truncated, files, held, priced };
+    },
+    isInTokensAt: ({ price }) => demandAt(request, countedNames(route, price)).isInTokens,
+  };
 }

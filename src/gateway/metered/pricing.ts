@@ -1,7 +1,7 @@
 import { assert } from "../../base/assert.ts";
 import { invalidRequest } from "../../base/errors.ts";
 import type { Quantities } from "../../base/money/rates.ts";
-import { noCalls } from "../../base/usage/extra-usage.ts";
+import { noCalls } from "../../base/usage/usage.ts";
 import { estimateText, type InputEstimate } from "../../catalog/estimate.ts";
 import type { ModelSettings } from "../../config/settings.ts";
 import { type MeteredRouteName, meteredRoute } from "../../dialects/metered/registry.ts";

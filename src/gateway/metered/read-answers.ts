@@ -1,12 +1,11 @@
 import { assert } from "../../base/assert.ts";
-import { shared } from "../../base/bytes/shared-bytes.ts";
+import { lengthOf, shared } from "../../base/bytes.ts";
 import type { Usage } from "../../base/usage/usage.ts";
 import type { MeteredAnswer, MeteredFormat, MeteredReading } from "../../dialects/metered/route.ts";
 import type { Piece } from "../answer/stream-relayer.ts";
 import { isLargeBody, largeBodyBytes } from "../body-worker/is-large.ts";
-import { lengthOf } from "../body-worker/join-shared.ts";
 import type { AnsweredParts } from "./ask.ts";
-import type { MeteredPlan } from "./plan.ts";
+import type { MeteredPlan } from "./metered-call.ts";
 
 /** What was used, and the answer once its usage is known. */
 export interface FoundAnswer extends Omit<MeteredReading, "written"> {

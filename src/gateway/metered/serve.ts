@@ -16,7 +16,7 @@ import { answerMetered } from "./answer.ts";
 import { boundaryOf } from "./form/form-parser.ts";
 import { bodyOfForm, readForm } from "./form/read-form.ts";
 import type { SpooledForm } from "./form/spooled-form.ts";
-import { type MeteredPlan, meteredPlan } from "./plan.ts";
+import { type MeteredPlan, meteredPlan } from "./metered-call.ts";
 import { type MeteredPricing, priceMetered } from "./pricing.ts";
 import { streamMetered } from "./stream.ts";
 

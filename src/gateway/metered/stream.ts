@@ -6,7 +6,7 @@ import { relayStream } from "../answer/stream-response.ts";
 import { addCostHeaders } from "../headers.ts";
 import { answerWhole, chargeFailure } from "./answer.ts";
 import { type BegunCall, openCall } from "./ask.ts";
-import type { HeldMeteredCall } from "./plan.ts";
+import type { HeldMeteredCall } from "./metered-call.ts";
 
 function isEventStream({ head }: OpenedCall): boolean {
   return head?.get("content-type")?.includes("text/event-stream") === true;

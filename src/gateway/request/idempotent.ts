@@ -57,5 +57,5 @@ export function replay(exchange: Exchange, claimed: Replay): Response {
 /** Called before the client gets an error, so that it can repeat the request at once, on any gateway. */
 export async function giveBackClaims(gateway: Gateway, exchange: Exchange): Promise<void> {
   if (exchange.claim !== null) await gateway.claims.end(exchange.claim);
-  await unlockConversation(gateway, exchange);
+  if (exchange.conversationClaim !== null) await unlockConversation(gateway, exchange);
 }

@@ -1,5 +1,5 @@
 import { invalidRequest } from "../../base/errors.ts";
-import type { JsonObject } from "../../base/json.ts";
+import { isObject, type JsonObject } from "../../base/json.ts";
 import {
   keptLabels,
   maxTags,
@@ -9,7 +9,7 @@ import {
 } from "../../base/requests/labels.ts";
 import { type ClientDialectName, clientDialect } from "../../dialects/registry.ts";
 import type { AdmittedCall } from "../stages.ts";
-import { sessionOf } from "./conversation.ts";
+import type { ClientRequest } from "./request.ts";
 
 const header = "x-sluice-tags";
 const noTags: Tags = {};
@@ -35,7 +35,7 @@ export function labelExchange(
 }
 
 /** `x-sluice-tags: project=atlas,env=prod` */
-export function tagsOf(headers: Headers): Tags {
+function tagsOf(headers: Headers): Tags {
   const text = headers.get(header);
   if (text === null) return noTags;
   const tags = tagsFromTexts(text.split(",", maxTags + 1));
@@ -49,4 +49,30 @@ function malformed(): Error {
       "digits or any of _.:@- for each name and value.",
     header,
   );
+}
+
+/** Claude Code's, Codex's, and what others send. */
+const sessionHeaders = ["x-claude-code-session-id", "session_id", "conversation_id", "x-session-id"];
+
+/** The client's own name for the conversation that a request belongs to; null if it has none. */
+export function sessionOf(
+  headers: Headers,
+  { prompt_cache_key: cacheKey, metadata }: JsonObject,
+): string | null {
+  for (const header of sessionHeaders) {
+    const name = headers.get(header);
+    if (name !== null && name !== "") return name;
+  }
+  for (const name of [cacheKey, isObject(metadata) ? metadata["user_id"] : null]) {
+    if (typeof name === "string" && name !== "") return name;
+  }
+  return null;
+}
+
+/**
+ * Tells a key's conversations apart, without memory: the same for every turn, on every gateway. One without a name is
+ * known by how it begins.
+ */
+export function conversationHash(keyId: string, session: string | null, request: ClientRequest): number {
+  return Bun.hash.xxHash32(keyId, session === null ? request.openingHash : Bun.hash.xxHash32(session));
 }

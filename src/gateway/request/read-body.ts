@@ -1,4 +1,4 @@
-import { releaseBytes } from "../../base/bytes/release.ts";
+import { releaseBytes } from "../../base/bytes.ts";
 import { largeBodyBytes } from "../body-worker/is-large.ts";
 import { joinShared } from "../body-worker/join-shared.ts";
 import type { ReadableRequest } from "../client-call.ts";

@@ -1,3 +1,4 @@
+import { lengthOf } from "../../base/bytes.ts";
 import { GatewayError, invalidRequest } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { removeValues, type ValuePath } from "../../dialects/json/remove-values.ts";
@@ -5,7 +6,7 @@ import { itemsFieldOf, type RequestKind, truncateBody } from "../../dialects/sch
 import type { BodyReservation } from "../../limits/body-budget.ts";
 import { hasManyValues, largeBodyBytes } from "../body-worker/is-large.ts";
 import type { ReadResult } from "../body-worker/jobs.ts";
-import { joinPieces, lengthOf } from "../body-worker/join-shared.ts";
+import { joinPieces } from "../body-worker/join-shared.ts";
 import type { ClientCall } from "../client-call.ts";
 import { beginContent } from "../content.ts";
 import { continued } from "../conversations/continue.ts";

@@ -2,7 +2,7 @@ import { assert } from "../../base/assert.ts";
 import { GatewayError, invalidRequest } from "../../base/errors.ts";
 import type { WebSocketSettings } from "../../config/settings.ts";
 import { clientDialect } from "../../dialects/registry.ts";
-import { authenticate } from "../admission/authenticate.ts";
+import { authenticate } from "../admission/admit.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import { freeOfCharge, readingCodes, type ServedOperation } from "../served-operation.ts";

@@ -6,7 +6,7 @@ import type { Usage } from "../../base/usage/usage.ts";
 import { Parameters, type Queries } from "../query.ts";
 import type { Entry } from "../records.ts";
 import type { CursorPage, ExchangeQuery, FiledExchange, ListedExchange } from "../reports.ts";
-import { quantitiesOf } from "../stored-quantities.ts";
+import { quantitiesOf } from "../stored-columns.ts";
 import { keyMatches, partPattern } from "../tables/key-search.ts";
 import { sentLabel } from "./label-column.ts";
 import { mergePages } from "./merge-pages.ts";

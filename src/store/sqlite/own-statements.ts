@@ -3,7 +3,7 @@ import { periodStart } from "../../base/money/period.ts";
 import { type EntryRow, entryOf, selectEntries } from "../entry-row.ts";
 import type { NumberedOwner, OwnStatements } from "../own-statements.ts";
 import { query, type Work } from "../query.ts";
-import { otherAccount } from "./tables/account-number.ts";
+import { otherAccount } from "./writers/entry-writer.ts";
 
 export const sqliteStatements: OwnStatements = {
   *nextNo() {

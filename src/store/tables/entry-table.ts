@@ -4,7 +4,7 @@ import { type Query, query, type Work } from "../query.ts";
 import type { AccountTotals, AttemptTarget, Entry, HoldProgress, KeyTotals, Totals } from "../records.ts";
 import { type SumRow, sumChecks, sumFaults } from "../reporting/sum-audit.ts";
 import type { LedgerFault } from "../store.ts";
-import { quantitiesOf } from "../stored-quantities.ts";
+import { quantitiesOf } from "../stored-columns.ts";
 
 /** Reads the ledger: entries, their totals, and the open holds. */
 

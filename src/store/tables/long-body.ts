@@ -1,4 +1,4 @@
-import { sharedBytes } from "../../base/bytes/shared-bytes.ts";
+import { sharedBytes } from "../../base/bytes.ts";
 import { LoopPacer } from "../../base/loop/pacer.ts";
 import type { Query } from "../query.ts";
 import type { ReserveMemory } from "../turn-records.ts";

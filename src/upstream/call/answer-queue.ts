@@ -1,6 +1,7 @@
-import { asBuffer } from "../../base/bytes/as-buffer.ts";
-import { releaseBytes } from "../../base/bytes/release.ts";
+import { asBuffer, releaseBytes } from "../../base/bytes.ts";
 import type { GatewayError } from "../../base/errors.ts";
+import type { Head, Transfer } from "../../wire/transfer.ts";
+import { maxWholeBytes, type Plan } from "../upstream.ts";
 
 /**
  * Takes a piece that its reader waits for, within the callback that received it. Returns true if the reader need not
@@ -117,4 +118,27 @@ export class AnswerQueue {
 export function joined(pieces: readonly Uint8Array[]): Buffer {
   const [only] = pieces;
   return pieces.length !== 1 || only === undefined ? Buffer.concat(pieces) : asBuffer(only);
+}
+
+/** Whole answers of more than this take their memory from a budget. */
+const maxUncountedBytes = 1024 * 1024;
+
+/** Whether a whole answer exceeds what is accepted from a provider. */
+export function isTooLarge({ bytes }: AnswerQueue): boolean {
+  return bytes > maxWholeBytes;
+}
+
+/** Whether this piece has made a whole answer a large one. */
+export function hasBecomeLarge({ bytes }: AnswerQueue, piece: Uint8Array): boolean {
+  return bytes > maxUncountedBytes && bytes - piece.length <= maxUncountedBytes;
+}
+
+/** The rest of a large answer is read once there is memory for all of it. Until then TCP slows the provider down. */
+export async function awaitMemory(plan: Plan, head: Head | null, transfer: Transfer | null): Promise<void> {
+  if (plan.awaitMemory === undefined) return;
+  const announced = Number(head?.get("content-length") ?? maxWholeBytes);
+  transfer?.pause();
+  // Rejects if the exchange has ended, which ends this call, too.
+  await plan.awaitMemory(Math.min(announced, maxWholeBytes)).catch(() => {});
+  transfer?.resume();
 }

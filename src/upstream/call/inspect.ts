@@ -1,4 +1,4 @@
-import { asBuffer } from "../../base/bytes/as-buffer.ts";
+import { asBuffer } from "../../base/bytes.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
 import { isDisguised } from "../../dialects/errors/error-body.ts";
 import { closeBrace, isSpace, openBrace, skipSpace } from "../../dialects/json/json-bytes.ts";

@@ -1,5 +1,5 @@
 import { CoolDowns, FailingKeys } from "./key-health.ts";
-import { retryShare, SlidingWindow } from "./sliding-window.ts";
+import { retryShare, SlidingWindow } from "./recent-calls.ts";
 
 export type BreakerState = "closed" | "open" | "half_open" | "cooling";
 

@@ -3,8 +3,8 @@ import type { Credential } from "../../vendors/credentials/credential.ts";
 import type { Provider } from "../../vendors/provider.ts";
 import type { Deployment } from "../upstream.ts";
 import type { Breaker } from "./breaker.ts";
-import type { CallHistory } from "./call-history.ts";
 import type { KeyPool } from "./key-pool.ts";
+import type { CallHistory } from "./recent-calls.ts";
 
 /** Shared by all deployments at one provider. */
 export interface ProviderState {

@@ -1,4 +1,4 @@
-import { SlidingWindow } from "./sliding-window.ts";
+import { SlidingWindow } from "./recent-calls.ts";
 
 /** A provider that asks for a pause of hours is tried again after ten minutes. */
 const maxCoolDownMs = 600_000;

@@ -1,5 +1,4 @@
 import { GatewayError } from "../../base/errors.ts";
-import { shownModel } from "../../base/models/shown-model.ts";
 import { type AttemptRecord, truncateMessage } from "../../base/requests/attempt.ts";
 import type { Failure } from "../failure.ts";
 import type { Candidate } from "../health/deployment-state.ts";
@@ -112,7 +111,7 @@ function recordOf(
   return {
     deployment: deployment.name,
     provider: deployment.provider.settings.name,
-    upstreamModel: shownModel(deployment.upstreamModel),
+    upstreamModel: deployment.shownModel,
     status,
     code: failure.kind === "cancelled" ? null : failure.error.code,
     failure: failure.kind,

@@ -2,11 +2,10 @@ import { setTimeout } from "node:timers/promises";
 import type { Clock } from "../../base/clock.ts";
 import { cancelled } from "../failure.ts";
 import type { Candidate } from "../health/deployment-state.ts";
-import { RetryBudget } from "../health/sliding-window.ts";
-import { releaseSlot, takeSlot, tryTakeSlot } from "../health/slots.ts";
+import { RetryBudget } from "../health/recent-calls.ts";
 import type { Plan } from "../upstream.ts";
 import type { AttemptState } from "./attempt-state.ts";
-import { queueLimit, queueWaitMs } from "./directory.ts";
+import { queueLimit, queueWaitMs, releaseSlot, takeSlot, tryTakeSlot } from "./directory.ts";
 
 /** Per exchange; enough for every sane configuration, and a bound for the others. */
 const maxAttempts = 5;

@@ -5,9 +5,9 @@ import type { DeploymentSettings, ModelSettings, Settings } from "../../config/s
 import { Gate } from "../../limits/concurrency.ts";
 import type { Provider, ProviderSettings } from "../../vendors/provider.ts";
 import { Breaker } from "../health/breaker.ts";
-import { CallHistory } from "../health/call-history.ts";
 import type { Candidate, DeploymentState, ProviderState } from "../health/deployment-state.ts";
 import { KeyPool } from "../health/key-pool.ts";
+import { CallHistory } from "../health/recent-calls.ts";
 import type { Deployment, Plan } from "../upstream.ts";
 import { rankOf } from "./rendezvous.ts";
 
@@ -107,7 +107,8 @@ export class Directory {
     return model.deployments.map((settings) => {
       const state = this.#stateOf(settings);
       const { provider } = state.providerState;
-      const deployment = { ...settings, name: state.name, provider, model };
+      const shown = shownModel(settings.upstreamModel);
+      const deployment = { ...settings, name: state.name, shownModel: shown, provider, model };
       const gate = gateFor(settings.maxConcurrent);
       if (gate !== null) state.gates.push(gate);
       return { deployment, state, gate };
@@ -129,4 +130,28 @@ export class Directory {
       waitingForCoolDown: 0,
     }));
   }
+}
+
+/** A concurrency slot at a deployment is one at its own gate and one at its provider's. Takes both or none. */
+export function tryTakeSlot({ gate, state: { providerState } }: Candidate): boolean {
+  if (gate !== null && !gate.tryEnter()) return false;
+  if (providerState.gate === null || providerState.gate.tryEnter()) return true;
+  gate?.leave();
+  return false;
+}
+
+/** Takes a slot, queueing at each gate if necessary. False if none came free in time, or the signal fired. */
+export async function takeSlot(
+  { gate, state: { providerState } }: Candidate,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (gate !== null && !(await gate.enter(signal))) return false;
+  if (providerState.gate === null || (await providerState.gate.enter(signal))) return true;
+  gate?.leave();
+  return false;
+}
+
+export function releaseSlot({ gate, state: { providerState } }: Candidate): void {
+  gate?.leave();
+  providerState.gate?.leave();
 }

@@ -1,5 +1,5 @@
 import { hash } from "bun";
-import { asBuffer } from "../../base/bytes/as-buffer.ts";
+import { asBuffer } from "../../base/bytes.ts";
 import { WireError } from "../../wire/transfer.ts";
 
 /**

@@ -1,4 +1,4 @@
-import { asBuffer } from "../../base/bytes/as-buffer.ts";
+import { asBuffer } from "../../base/bytes.ts";
 import { tableOf } from "../../base/collections/table.ts";
 import { hasTooManyValues } from "../../dialects/json/count-values.ts";
 import { parseObject, stringOf } from "../../dialects/json/json-fields.ts";

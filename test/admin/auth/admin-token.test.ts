@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { isToken, loadAdminToken, type TokenStore } from "../../../src/admin/auth/admin-token.ts";
-import { hashSecret } from "../../../src/keys/hash.ts";
+import { hashSecret } from "../../../src/keys/secret.ts";
 
 function memory(): TokenStore & { hash: string | null } {
   return {

@@ -11,8 +11,8 @@ import { adminBase, adminRoutes, memberRoutes } from "../../../src/admin/routes/
 import { checkConfig } from "../../../src/cli/check-config.ts";
 import { loadSettings } from "../../../src/config/load.ts";
 import { reloadable } from "../../../src/config/reload.ts";
-import { hashSecret } from "../../../src/keys/hash.ts";
 import { KeyRing } from "../../../src/keys/keyring.ts";
+import { hashSecret } from "../../../src/keys/secret.ts";
 import { Ledger } from "../../../src/ledger/ledger.ts";
 import { RateLimiter } from "../../../src/limits/rate-limiter.ts";
 import { openStore } from "../../../src/store/open.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { openAiIdentity } from "../../../src/dialects/openai/identity.ts";
+import { openAiIdentity } from "../../../src/dialects/openai/request-fields.ts";
 import type { Target } from "../../../src/dialects/provider-dialect.ts";
 import { providerDialect } from "../../../src/dialects/registry.ts";
 

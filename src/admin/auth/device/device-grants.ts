@@ -1,6 +1,6 @@
 import { mintSecret } from "../../../base/secrets/mint-secret.ts";
 import type { AdminSettings } from "../../../config/settings.ts";
-import { hashSecret } from "../../../keys/hash.ts";
+import { hashSecret } from "../../../keys/secret.ts";
 import type { DeviceGrant } from "../../../store/device-records.ts";
 import { OperationError } from "../../context.ts";
 import type { AdminDeps } from "../../deps.ts";

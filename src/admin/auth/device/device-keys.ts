@@ -1,7 +1,7 @@
 import { asCompared } from "../../../config/admin.ts";
 import type { AdminSettings } from "../../../config/settings.ts";
-import { hashSecret } from "../../../keys/hash.ts";
 import type { IssuedKey } from "../../../keys/issue.ts";
+import { hashSecret } from "../../../keys/secret.ts";
 import { OperationError } from "../../context.ts";
 import type { AdminDeps } from "../../deps.ts";
 import { creationDetail } from "../../keys/change-detail.ts";

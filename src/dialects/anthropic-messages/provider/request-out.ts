@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../../base/json.ts";
 import { requestsImageDetail } from "../../ir/image-detail.ts";
 import type { IrRequest, IrTool } from "../../ir/ir.ts";
-import { shortened } from "../../openai/identity.ts";
+import { shortened } from "../../openai/request-fields.ts";
 import type { Target } from "../../provider-dialect.ts";
 import { functionSchema } from "../../tools/schema.ts";
 import { type DroppedFields, takenStops } from "../../translation/field-decisions.ts";

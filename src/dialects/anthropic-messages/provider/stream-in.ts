@@ -1,8 +1,7 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
-import type { Tiers } from "../../../base/usage/extra-usage.ts";
+import type { Tiers } from "../../../base/usage/usage.ts";
 import { cutShort, malformedAnswer } from "../../errors/failure.ts";
-import { functionCall, usageEvent } from "../../ir/answer-parts.ts";
-import { BlockEmitter, type OpenBlock } from "../../ir/block-emitter.ts";
+import { BlockEmitter, functionCall, type OpenBlock, usageEvent } from "../../ir/answer-parts.ts";
 import type { IrBlockHead, IrCitation, IrEvent, IrFinish, ReasoningSignature } from "../../ir/ir.ts";
 import { numberOf, objectOf, stringOf } from "../../json/json-fields.ts";
 import type { StreamReader } from "../../provider-dialect.ts";

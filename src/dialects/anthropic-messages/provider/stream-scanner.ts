@@ -1,5 +1,5 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
-import type { ReportedExtras } from "../../../base/usage/extra-usage.ts";
+import type { ReportedExtras } from "../../../base/usage/usage.ts";
 import { objectOf } from "../../json/json-fields.ts";
 import { writtenText } from "../../produced.ts";
 import type { ScannerOptions } from "../../provider-dialect.ts";

@@ -1,7 +1,6 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
-import type { ReportedExtras } from "../../../base/usage/extra-usage.ts";
 import { type HostedToolName, hostedToolNames } from "../../../base/usage/hosted-tools.ts";
-import { noUsage, type ReportedUsage, unreported } from "../../../base/usage/usage.ts";
+import { noUsage, type ReportedExtras, type ReportedUsage, unreported } from "../../../base/usage/usage.ts";
 import { objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
 import { CallCounter, countOf, reportedTogether, tiersIn } from "../../usage/extra-usage.ts";
 import {

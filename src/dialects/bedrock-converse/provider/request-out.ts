@@ -8,7 +8,7 @@ import {
   writeThinking,
 } from "../../anthropic-messages/provider/thinking-out.ts";
 import type { IrFormat, IrRequest, IrTool } from "../../ir/ir.ts";
-import { dropCacheMarks } from "../../openai/cache-marks.ts";
+import { dropCacheMarks } from "../../openai/request-fields.ts";
 import type { Target } from "../../provider-dialect.ts";
 import { effortOf } from "../../reasoning/effort.ts";
 import { functionSchema } from "../../tools/schema.ts";

@@ -1,10 +1,8 @@
 import type { GatewayError } from "../../../base/errors.ts";
 import { isObject, type JsonObject } from "../../../base/json.ts";
-import { nothingReported } from "../../../base/usage/extra-usage.ts";
-import type { ReportedUsage } from "../../../base/usage/usage.ts";
+import { nothingReported, type ReportedUsage } from "../../../base/usage/usage.ts";
 import { cutShort, failedAnswer, reportedFailure } from "../../errors/failure.ts";
-import { functionCall, usageEvent } from "../../ir/answer-parts.ts";
-import { BlockEmitter, type OpenBlock } from "../../ir/block-emitter.ts";
+import { BlockEmitter, functionCall, type OpenBlock, usageEvent } from "../../ir/answer-parts.ts";
 import type { IrBlockHead, IrEvent, IrFinish, ReasoningSignature } from "../../ir/ir.ts";
 import { numberOf, objectOf, stringOf } from "../../json/json-fields.ts";
 import type { StreamReader } from "../../provider-dialect.ts";

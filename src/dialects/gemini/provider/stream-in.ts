@@ -1,7 +1,6 @@
 import { isObject, type JsonObject } from "../../../base/json.ts";
 import { cutShort, failedAnswer, malformedAnswer, reportedFailure } from "../../errors/failure.ts";
-import { functionCall, usageEvent } from "../../ir/answer-parts.ts";
-import { BlockEmitter, type OpenBlock } from "../../ir/block-emitter.ts";
+import { BlockEmitter, functionCall, type OpenBlock, usageEvent } from "../../ir/answer-parts.ts";
 import { EventCollector } from "../../ir/events.ts";
 import type { IrEvent, IrResponse } from "../../ir/ir.ts";
 import { listOf, objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";

@@ -1,4 +1,4 @@
-import { asBuffer } from "../../../base/bytes/as-buffer.ts";
+import { asBuffer } from "../../../base/bytes.ts";
 import { isObject, type Json, type JsonObject, tryParse } from "../../../base/json.ts";
 import { closeBracket, comma, openBracket, quote } from "../../json/json-bytes.ts";
 import { listOf, objectOf } from "../../json/json-fields.ts";

@@ -1,4 +1,4 @@
-import { asBuffer } from "../../../base/bytes/as-buffer.ts";
+import { asBuffer } from "../../../base/bytes.ts";
 import type { JsonObject } from "../../../base/json.ts";
 import { noUsage } from "../../../base/usage/usage.ts";
 import { malformedAnswer } from "../../errors/failure.ts";

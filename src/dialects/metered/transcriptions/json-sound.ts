@@ -1,4 +1,4 @@
-import { asBuffer } from "../../../base/bytes/as-buffer.ts";
+import { asBuffer } from "../../../base/bytes.ts";
 import { openBrace, quote, skipSpace } from "../../json/json-bytes.ts";
 import { scanObject } from "../../json/json-spans.ts";
 import type { FormFile, RouteBody } from "../route.ts";

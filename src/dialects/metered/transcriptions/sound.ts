@@ -1,4 +1,4 @@
-import { asBuffer } from "../../../base/bytes/as-buffer.ts";
+import { asBuffer } from "../../../base/bytes.ts";
 import type { FormFile } from "../route.ts";
 import type { DeclaredSound } from "./declared-sound.ts";
 import { flacSeconds } from "./flac.ts";

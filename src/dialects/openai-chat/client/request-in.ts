@@ -18,7 +18,7 @@ import {
   stringsOf,
 } from "../../json/json-fields.ts";
 import { readFormat } from "../../openai/format.ts";
-import { readIdentity } from "../../openai/identity.ts";
+import { readIdentity } from "../../openai/request-fields.ts";
 import { readEffort } from "../../reasoning/effort.ts";
 import { functionTool } from "../../tools/schema.ts";
 import { type DroppedFields, decideFields, reject } from "../../translation/field-decisions.ts";

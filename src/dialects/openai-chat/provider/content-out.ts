@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from "../../../base/json.ts";
 import { dataUrl } from "../../ir/data-url.ts";
 import type { IrContent, IrDocument, IrImage } from "../../ir/ir.ts";
-import { cacheBreakpoint } from "../../openai/cache-marks.ts";
+import { cacheBreakpoint } from "../../openai/request-fields.ts";
 import type { Target } from "../../provider-dialect.ts";
 import { reject } from "../../translation/field-decisions.ts";
 import { flattenContent } from "../../translation/flatten-content.ts";

@@ -1,9 +1,18 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import { isDisguised } from "../../errors/error-body.ts";
 import type { IrCitation, ReasoningSignature } from "../../ir/ir.ts";
-import { isZero, nonEmpty, objectOf, objectsOf, parseObject, stringOf } from "../../json/json-fields.ts";
+import {
+  isZero,
+  listOf,
+  nonEmpty,
+  objectOf,
+  objectsOf,
+  parseObject,
+  stringOf,
+} from "../../json/json-fields.ts";
 import { readCitations } from "../../openai/citations.ts";
 import { dataOf } from "../../sse/data-field.ts";
+import { IdCollector } from "../../usage/id-collector.ts";
 import { signatureIn } from "../call-signature.ts";
 import { customPart } from "../custom-part.ts";
 
@@ -142,4 +151,19 @@ function isOpeningChoice({ delta, finish_reason: finish }: JsonObject): boolean 
 
 function isEmpty(value: Json | undefined): boolean {
   return value == null || value === "" || (Array.isArray(value) && value.length === 0);
+}
+
+const noIds: readonly string[] = [];
+
+/** The ids of spoken answers, which a later request may refer to. */
+export function issuedIds(answer: JsonObject): readonly string[] {
+  let ids: IdCollector | null = null;
+  for (const choice of listOf(answer["choices"])) {
+    if (!isObject(choice)) continue;
+    const audio = (objectOf(choice["message"]) ?? objectOf(choice["delta"]))?.["audio"];
+    if (audio === undefined) continue;
+    ids ??= new IdCollector();
+    ids.addId(audio);
+  }
+  return ids?.all ?? noIds;
 }

@@ -1,9 +1,13 @@
 import type { JsonObject } from "../../../base/json.ts";
 import type { Effort, IrFormat, IrRequest, IrTool, IrToolChoice } from "../../ir/ir.ts";
-import { dropCacheMarks, limitBreakpoints } from "../../openai/cache-marks.ts";
 import { writeSchema } from "../../openai/format.ts";
-import { openAiIdentity, shortened } from "../../openai/identity.ts";
-import { openAiSampling } from "../../openai/sampling.ts";
+import {
+  dropCacheMarks,
+  limitBreakpoints,
+  openAiIdentity,
+  openAiSampling,
+  shortened,
+} from "../../openai/request-fields.ts";
 import type { Target } from "../../provider-dialect.ts";
 import { effortOf, openAiEffort } from "../../reasoning/effort.ts";
 import { functionSchema } from "../../tools/schema.ts";

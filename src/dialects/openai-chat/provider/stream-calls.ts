@@ -1,5 +1,5 @@
 import { malformedAnswer } from "../../errors/failure.ts";
-import type { BlockEmitter, OpenBlock } from "../../ir/block-emitter.ts";
+import type { BlockEmitter, OpenBlock } from "../../ir/answer-parts.ts";
 import type { Target } from "../../provider-dialect.ts";
 import { googleSignature } from "../../reasoning/google-signature.ts";
 import type { CallFragment } from "./delta-in.ts";

@@ -1,7 +1,6 @@
 import type { JsonObject } from "../../../base/json.ts";
 import { cutShort, failedAnswer, reportedFailure, unexplainedFailure } from "../../errors/failure.ts";
-import { unsaidFinish, usageEvent } from "../../ir/answer-parts.ts";
-import { BlockEmitter, type OpenBlock } from "../../ir/block-emitter.ts";
+import { BlockEmitter, type OpenBlock, unsaidFinish, usageEvent } from "../../ir/answer-parts.ts";
 import type { IrCitation, IrEvent, IrFinish, ReasoningSignature } from "../../ir/ir.ts";
 import { firstObjectOf, objectOf, stringOf } from "../../json/json-fields.ts";
 import type { StreamReader, Target } from "../../provider-dialect.ts";

@@ -1,13 +1,12 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
-import type { ReportedExtras } from "../../../base/usage/extra-usage.ts";
+import type { ReportedExtras } from "../../../base/usage/usage.ts";
 import { FailedAnswer, reportedFailure } from "../../errors/failure.ts";
 import { listOf, stringOf } from "../../json/json-fields.ts";
 import { writtenText } from "../../produced.ts";
 import type { ScannerOptions } from "../../provider-dialect.ts";
 import { isDoneMark } from "../../sse/data-field.ts";
 import { type EventAction, StreamScanner } from "../../sse/stream-scanner.ts";
-import { isFailure, sealedChars } from "./delta-in.ts";
-import { issuedIds } from "./issued-ids.ts";
+import { isFailure, issuedIds, sealedChars } from "./delta-in.ts";
 import { type ChoiceFigures, figures, readExtras, reportsUsage, usageIn } from "./usage-in.ts";
 
 /** Chat streams end with `data: [DONE]`; usage is in a chunk of its own before it, or in the last one. */

@@ -1,6 +1,5 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
-import { nothingReported, type ReportedExtras } from "../../../base/usage/extra-usage.ts";
-import type { ReportedUsage } from "../../../base/usage/usage.ts";
+import { nothingReported, type ReportedExtras, type ReportedUsage } from "../../../base/usage/usage.ts";
 import { firstObjectOf, listOf, objectOf, objectsOf } from "../../json/json-fields.ts";
 import { audioOf, countOf, reportedTogether, tiersIn } from "../../usage/extra-usage.ts";
 import {

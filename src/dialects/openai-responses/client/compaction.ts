@@ -1,4 +1,4 @@
-import { asBuffer } from "../../../base/bytes/as-buffer.ts";
+import { asBuffer } from "../../../base/bytes.ts";
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import type { Source } from "../../client-dialect.ts";
 import { listOf, stringOf } from "../../json/json-fields.ts";

@@ -1,4 +1,4 @@
-import { asBuffer } from "../../../base/bytes/as-buffer.ts";
+import { asBuffer } from "../../../base/bytes.ts";
 import { GatewayError } from "../../../base/errors.ts";
 import { isConversationId } from "../../../base/id.ts";
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";

@@ -10,7 +10,7 @@ import type {
   IrToolResult,
   IrUserBlock,
 } from "../../ir/ir.ts";
-import { cacheBreakpoint } from "../../openai/cache-marks.ts";
+import { cacheBreakpoint } from "../../openai/request-fields.ts";
 import type { Target } from "../../provider-dialect.ts";
 import type { DroppedFields } from "../../translation/field-decisions.ts";
 import {

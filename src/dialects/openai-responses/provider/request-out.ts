@@ -8,10 +8,13 @@ import type {
   IrToolChoice,
   ToolRef,
 } from "../../ir/ir.ts";
-import { dropCacheMarks, limitBreakpoints } from "../../openai/cache-marks.ts";
 import { writeSchema } from "../../openai/format.ts";
-import { openAiIdentity } from "../../openai/identity.ts";
-import { openAiSampling } from "../../openai/sampling.ts";
+import {
+  dropCacheMarks,
+  limitBreakpoints,
+  openAiIdentity,
+  openAiSampling,
+} from "../../openai/request-fields.ts";
 import type { Target } from "../../provider-dialect.ts";
 import { openAiEffort } from "../../reasoning/effort.ts";
 import { functionSchema } from "../../tools/schema.ts";

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../../base/json.ts";
-import { BlockEmitter, type OpenBlock } from "../../ir/block-emitter.ts";
+import { BlockEmitter, type OpenBlock } from "../../ir/answer-parts.ts";
 import type { IrBlockHead, IrCitation, IrEvent } from "../../ir/ir.ts";
 import { stringOf } from "../../json/json-fields.ts";
 import { readReasoning, signatureOf } from "../reasoning.ts";

@@ -1,5 +1,5 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
-import { nothingReported, type ReportedExtras } from "../../../base/usage/extra-usage.ts";
+import { nothingReported, type ReportedExtras } from "../../../base/usage/usage.ts";
 import { reportedBy, reportedFailure } from "../../errors/failure.ts";
 import { listOf } from "../../json/json-fields.ts";
 import type { ScannerOptions } from "../../provider-dialect.ts";

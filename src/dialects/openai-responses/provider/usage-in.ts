@@ -1,8 +1,7 @@
 import { tableOf } from "../../../base/collections/table.ts";
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
-import type { ReportedExtras } from "../../../base/usage/extra-usage.ts";
 import type { HostedToolName } from "../../../base/usage/hosted-tools.ts";
-import type { ReportedUsage } from "../../../base/usage/usage.ts";
+import type { ReportedExtras, ReportedUsage } from "../../../base/usage/usage.ts";
 import { objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
 import { audioOf, CallCounter, reportedTogether, tiersIn } from "../../usage/extra-usage.ts";
 import { type AnswerFigures, detailsOf, inclusiveUsage } from "../../usage/usage-figures.ts";

@@ -1,4 +1,4 @@
-import { releaseBytes } from "../../../base/bytes/release.ts";
+import { releaseBytes } from "../../../base/bytes.ts";
 import { invalidRequest } from "../../../base/errors.ts";
 import { LoopPacer } from "../../../base/loop/pacer.ts";
 

@@ -3,8 +3,8 @@ import { totalInput } from "../../../base/usage/usage.ts";
 import { type AttemptCount, attemptTotalNames } from "../../attempt-sums.ts";
 import type { ChargeOrder, ChargeResult } from "../../node.ts";
 import type { StoredResponse, TurnRecord, UsageRecord } from "../../records.ts";
-import { quantitiesColumn, savingsColumn } from "../../stored-quantities.ts";
-import { outcomeRow, responseRow, rounded } from "../../written-rows.ts";
+import { msColumn, quantitiesColumn, savingsColumn } from "../../stored-columns.ts";
+import { outcomeRow, responseRow } from "../../written-rows.ts";
 import { numberAt } from "./number-at.ts";
 import { type Field, rowText } from "./row-text.ts";
 
@@ -105,7 +105,7 @@ function recordColumns(record: UsageRecord, savedNano: number | null): readonly 
     ...[record.atMs, record.route, record.upstreamModel, record.stream, record.status],
     ...[usage.inputTokens, usage.cachedInputTokens, usage.cacheWriteTokens, totalInput(usage)],
     ...[usage.outputTokens, usage.reasoningTokens],
-    ...[rounded(record.firstByteMs), rounded(record.totalMs), record.attempts, savedNano],
+    ...[msColumn(record.firstByteMs), msColumn(record.totalMs), record.attempts, savedNano],
   ];
 }
 

@@ -1,11 +1,8 @@
 import type { Database, SQLQueryBindings, Statement } from "bun:sqlite";
 import { assert } from "../../../base/assert.ts";
+import type { KeptRates } from "../../../base/money/rates.ts";
 import type { ChargeEntry, UsageRecord } from "../../records.ts";
-import { quantitiesColumn, savingsColumn } from "../../stored-quantities.ts";
-import { rounded } from "../../written-rows.ts";
-import { otherAccount } from "../tables/account-number.ts";
-import type { RatesWriter } from "./rates-writer.ts";
-import type { WrittenKey } from "./written-key.ts";
+import { msColumn, quantitiesColumn, savingsColumn } from "../../stored-columns.ts";
 
 /** The bound columns of an entry, in order. */
 const columns = `kind, key_no, account_no, amount, at_ms, period_start_ms, counted_at_ms, exchange_id, basis, outcome,
@@ -174,8 +171,8 @@ function fillRecord(
   values[next++] = usage?.outputTokens ?? null;
   values[next++] = usage?.reasoningTokens ?? null;
   values[next++] = record?.costNano ?? null;
-  values[next++] = rounded(record?.firstByteMs ?? null);
-  values[next++] = rounded(record?.totalMs ?? null);
+  values[next++] = msColumn(record?.firstByteMs ?? null);
+  values[next++] = msColumn(record?.totalMs ?? null);
   values[next++] = record?.attempts ?? null;
   return next;
 }
@@ -183,4 +180,44 @@ function fillRecord(
 function insertion(rows: number): string {
   const row = `(${Array.from({ length: valuesPerRow }, () => "?").join(", ")})`;
   return `INSERT INTO entries (${columns}) VALUES ${Array.from({ length: rows }, () => row).join(", ")}`;
+}
+
+/** Writes each set of rates once, inside the batch's transaction. */
+export class RatesWriter {
+  readonly #insert: Statement;
+  /** Rates that are in the database, or will be if this transaction commits. */
+  readonly #known = new Set<number>();
+
+  constructor(database: Database) {
+    this.#insert = database.query("INSERT INTO rates (id, rates) VALUES (?, ?) ON CONFLICT DO NOTHING");
+  }
+
+  idOf(rates: KeptRates | null): number | null {
+    if (rates === null) return null;
+    if (!this.#known.has(rates.id)) {
+      this.#insert.run(rates.id, rates.text);
+      this.#known.add(rates.id);
+    }
+    return rates.id;
+  }
+
+  /** Call it after a rollback. */
+  forget(): void {
+    this.#known.clear();
+  }
+}
+
+/**
+ * The `account_no` of an entry or a hold: NULL for the key's own account, which has the key's number. So the common
+ * case stores nothing, and rows older than accounts need no change.
+ */
+export function otherAccount(keyNo: number, accountNo: number): number | null {
+  return accountNo === keyNo ? null : accountNo;
+}
+
+/** The part of a key that the writers need. */
+export interface WrittenKey {
+  readonly no: number;
+  readonly accountNo: number;
+  readonly isCredit: boolean;
 }

@@ -10,18 +10,13 @@ import type { Checkpointer } from "../log/checkpointer.ts";
 import type { LogSync } from "../log/log-sync.ts";
 import { sqliteStatements } from "../own-statements.ts";
 import { perform } from "../queries.ts";
-import { otherAccount } from "../tables/account-number.ts";
 import { failureReason } from "../troubles.ts";
-import { AccountDeltas } from "./account-deltas.ts";
-import { AttemptWriter } from "./attempt-writer.ts";
-import { CapWriter } from "./cap-writer.ts";
-import { EntryWriter } from "./entry-writer.ts";
+import { AccountDeltas, CapWriter } from "./account-deltas.ts";
+import { AttemptWriter, rowAttempt } from "./attempt-writer.ts";
+import { EntryWriter, otherAccount, RatesWriter, type WrittenKey } from "./entry-writer.ts";
 import { OutcomeWriter } from "./outcome-writer.ts";
-import { RatesWriter } from "./rates-writer.ts";
 import { UsageRollup } from "./rollup.ts";
-import { rowAttempt } from "./row-attempt.ts";
 import { TurnWriter } from "./turn-writer.ts";
-import type { WrittenKey } from "./written-key.ts";
 
 /** Limits a roll-up to a few milliseconds. */
 const maxUncountedRows = 500;

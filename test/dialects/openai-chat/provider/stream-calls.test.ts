@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { BlockEmitter } from "../../../../src/dialects/ir/block-emitter.ts";
+import { BlockEmitter } from "../../../../src/dialects/ir/answer-parts.ts";
 import type { IrEvent } from "../../../../src/dialects/ir/ir.ts";
 import type { CallFragment } from "../../../../src/dialects/openai-chat/provider/delta-in.ts";
 import { CallAssembler } from "../../../../src/dialects/openai-chat/provider/stream-calls.ts";

@@ -63,3 +63,8 @@ function ratesOf({ id, text }: KeptRates): Rates {
   knownRates.set(id, rates);
   return rates;
 }
+
+/** A duration is stored in whole milliseconds. */
+export function msColumn(ms: number | null): number | null {
+  return ms === null ? null : Math.round(ms);
+}

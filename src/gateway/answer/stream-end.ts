@@ -1,7 +1,8 @@
 import type { ResponseRecorder } from "../../idempotency/recorder.ts";
 import type { StoredResponse } from "../../store/store.ts";
+import type { OpenedCall } from "../../upstream/upstream.ts";
 import { streamHeaders } from "./answering.ts";
-import { bytesOf, type Piece } from "./stream-relayer.ts";
+import { bytesOf, type Piece, type StreamRelayer } from "./stream-relayer.ts";
 
 /** Reads what follows the end of a stream. */
 type ReadTrailing = (take: (piece: Piece) => void) => Promise<void>;
@@ -33,4 +34,34 @@ export class StreamRecording {
     this.stored = await this.#recorder.finish({ status: 200, headers: streamHeaders });
     return end;
   }
+}
+
+/** How long bytes may follow the proper end. Reading them makes the provider's connection reusable. */
+export const trailingMs = 1000;
+
+/** How many trailing bytes are read. A recorded stream keeps them until it is settled, so they count toward its memory. */
+const maxTrailingBytes = 64 * 1024;
+
+/**
+ * Reads what follows the proper end of a provider's stream. A provider that breaks off, falls silent or goes on and on there
+ * does no harm.
+ */
+export async function readTrailing(
+  opened: OpenedCall,
+  relayer: StreamRelayer,
+  take: (piece: Piece) => Promise<void> | undefined | void,
+): Promise<void> {
+  let bytes = 0;
+  try {
+    for (let chunk = await opened.read(); chunk !== null; chunk = await opened.read()) {
+      bytes += chunk.length;
+      if (bytes > maxTrailingBytes) break;
+      const piece = relayer.push(chunk);
+      if (piece.length > 0) await take(piece);
+    }
+  } catch {
+    // What was read before is delivered.
+  }
+  // Nothing is left to end of a body that was read to its end.
+  opened.abort();
 }

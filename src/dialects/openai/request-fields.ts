@@ -1,0 +1,93 @@
+import type { Json, JsonObject } from "../../base/json.ts";
+import { type ForwardedHeaders, pickHeaders } from "../headers.ts";
+import type { Effort, IrIdentity, IrRequest } from "../ir/ir.ts";
+import { parseObject, stringOf } from "../json/json-fields.ts";
+import type { Target } from "../provider-dialect.ts";
+import type { DroppedFields } from "../translation/field-decisions.ts";
+import { countMarks, limitMarks } from "../translation/mark-cache.ts";
+import { openAiTakesSampling } from "../translation/model-traits.ts";
+
+/** Forwarded to providers of OpenAI's dialects. */
+const names = ["openai-beta", "x-codex-beta-features", "x-openai-internal-codex-responses-lite"] as const;
+
+export function forwardHeaders(client: Headers): ForwardedHeaders {
+  return pickHeaders(names, client);
+}
+
+/** Without another dialect's headers, which a translated request may have. */
+export function requestHeaders(forwarded: ForwardedHeaders): ForwardedHeaders {
+  return pickHeaders(names, { get: (name) => forwarded[name] ?? null });
+}
+
+/** OpenAI answers 400 to longer values. */
+const maxChars = 64;
+
+/**
+ * The user's identity in OpenAI's dialects. Claude Code's `user_id` is about 170 characters of JSON that include the
+ * session: it is hashed to a short name, and the session becomes the prompt cache key.
+ */
+export function openAiIdentity(identity: IrIdentity, target: Target) {
+  const { user, safetyIdentifier, promptCacheKey } = identity;
+  const session = user === null || !target.isStrict ? null : sessionOf(user);
+  const cacheKey = promptCacheKey ?? session;
+  return {
+    ...(user === null ? {} : { user: shortened(user) }),
+    ...(safetyIdentifier === null ? {} : { safety_identifier: shortened(safetyIdentifier) }),
+    ...(cacheKey === null ? {} : { prompt_cache_key: shortened(cacheKey) }),
+  };
+}
+
+/** The newer field has the same meaning. */
+export function readUser({ safety_identifier, user }: JsonObject): string | null {
+  return stringOf(safety_identifier) || stringOf(user) || null;
+}
+
+/** Hashed instead of truncated, because two users may have the same prefix. */
+export function shortened(name: string): string {
+  return name.length <= maxChars ? name : new Bun.CryptoHasher("sha256").update(name).digest("hex");
+}
+
+/** Claude Code writes `{"session_id": …}`; older ones `user_…_session_…`. */
+function sessionOf(user: string): string | null {
+  return stringOf(parseObject(user)?.["session_id"]) ?? /_session_([\w-]+)$/.exec(user)?.[1] ?? null;
+}
+
+/** The body's own fields for it. */
+export function readIdentity(body: JsonObject): IrIdentity {
+  return {
+    user: stringOf(body["user"]),
+    safetyIdentifier: stringOf(body["safety_identifier"]),
+    promptCacheKey: stringOf(body["prompt_cache_key"]),
+  };
+}
+
+/** OpenAI's reasoning models reject sampling, and only Anthropic documents top_k. */
+export function openAiSampling(
+  { sampling }: IrRequest,
+  effort: Effort | null,
+  target: Target,
+  dropped: DroppedFields,
+): JsonObject {
+  const { temperature, topP, topK } = sampling;
+  if (topK !== null) dropped.add("top_k");
+  if (openAiTakesSampling(target, effort)) {
+    return { ...(temperature === null ? {} : { temperature }), ...(topP === null ? {} : { top_p: topP }) };
+  }
+  if (temperature !== null) dropped.add("temperature");
+  if (topP !== null) dropped.add("top_p");
+  return {};
+}
+
+/** A client's cache marks are dropped where the provider caches by itself and takes none. */
+export function dropCacheMarks(request: IrRequest, dropped: DroppedFields): void {
+  if (countMarks(request) > 0) dropped.add(dropped.names.cacheMark);
+}
+
+/** OpenAI's form of a mark, for models that take one. The lifetime is the request's. */
+export const cacheBreakpoint = { prompt_cache_breakpoint: { mode: "explicit" } };
+
+/** Limits the breakpoints, and reports if not all marks of the request are left: tools and some parts have no place for one. */
+export function limitBreakpoints(written: readonly Json[], request: IrRequest, dropped: DroppedFields): void {
+  if (limitMarks(written, "prompt_cache_breakpoint") < countMarks(request))
+    dropped.add(dropped.names.cacheMark);
+}

@@ -1,0 +1,151 @@
+import { answerOf, maxTokens, type ReportedUsage, totalInput, type Usage } from "../../base/usage/usage.ts";
+import { estimateText } from "../../catalog/estimate.ts";
+import type { HoldTokens } from "../../catalog/price.ts";
+import { countPieces, isWordCut, shareOfPieces } from "../../catalog/tokens/low-count.ts";
+
+/** The evidence of the call's tokens when it ends. */
+export interface Evidence {
+  /** The provider's final usage. */
+  readonly usage: ReportedUsage | null;
+  /** What it had reported when the stream broke off. */
+  readonly partialUsage: ReportedUsage | null;
+  /** Only called if the provider's usage does not suffice. */
+  produced(): Produced;
+  readonly requestBytes: Uint8Array;
+  /** Counts the input; absent for generation, which is counted elsewhere. */
+  countInput?(): Promise<number>;
+}
+
+export function isMeasured(reported: ReportedUsage, evidence: Evidence): boolean {
+  return reported.isInputDoubtful !== true && isOutputSure(reported, evidence);
+}
+
+export function isOutputSure(reported: ReportedUsage, { usage }: Evidence): boolean {
+  const isFinal = usage !== null || reported.isUpToDate === true;
+  return isFinal && reported.isOutputDoubtful !== true;
+}
+
+/** If the input is doubtful, what the answer's own lacks of the count is taken as uncached input. */
+export function atLeast(reported: ReportedUsage, countedInput: number, countedOutput: number): Usage {
+  const { isInputDoubtful = false, isOutputDoubtful: _, isUpToDate: __, ...usage } = reported;
+  const answer = answerOf(usage);
+  const lackingInput = isInputDoubtful ? Math.max(0, countedInput - totalInput(answer)) : 0;
+  const lackingOutput = Math.max(0, countedOutput - answer.outputTokens);
+  return {
+    ...usage,
+    inputTokens: usage.inputTokens + lackingInput,
+    outputTokens: usage.outputTokens + lackingOutput,
+  };
+}
+
+/** The limits of plausible usage. */
+export interface UsageBounds {
+  /** The most tokens that the model reads and writes at once; null if that is not known. */
+  readonly contextWindow: number | null;
+  /** The provider may have run the model several times, so that sums may be above the window. */
+  readonly mayRepeat: boolean;
+  readonly held: HoldTokens;
+}
+
+/**
+ * Input or output above what the model can read or write is implausible, and is clamped to what the hold allowed for. So implausible
+ * usage makes a call neither more nor less expensive than its hold.
+ */
+export function clampUsage(
+  reported: ReportedUsage,
+  { contextWindow, mayRepeat, held }: UsageBounds,
+): ReportedUsage {
+  const most = mayRepeat ? maxTokens : (contextWindow ?? maxTokens);
+  const isInputImplausible = totalInput(reported) > most;
+  // Several choices may produce more than one window in total.
+  const isOutputImplausible = reported.outputTokens > Math.max(most, held.output);
+  if (!isInputImplausible && !isOutputImplausible) return reported;
+  const { rounds: _, ...sums } = reported;
+  return {
+    ...sums,
+    ...(isInputImplausible ? inputUpTo(held.input, reported) : {}),
+    ...(isOutputImplausible ? outputUpTo(held.output, reported) : {}),
+  };
+}
+
+/** The kinds that cost most come first. */
+function inputUpTo(most: number, usage: Usage) {
+  const cacheWriteTokens = Math.min(usage.cacheWriteTokens, most);
+  const inputTokens = Math.min(usage.inputTokens, most - cacheWriteTokens);
+  const cachedInputTokens = Math.min(usage.cachedInputTokens, most - cacheWriteTokens - inputTokens);
+  return { inputTokens, cachedInputTokens, cacheWriteTokens, isInputDoubtful: true } as const;
+}
+
+function outputUpTo(most: number, { outputTokens, reasoningTokens }: Usage) {
+  return {
+    outputTokens: Math.min(outputTokens, most),
+    reasoningTokens: Math.min(reasoningTokens, most),
+    isOutputDoubtful: true,
+  } as const;
+}
+
+/** Some sixteen thousand tokens; a stream in all may keep 256 KiB. */
+const maxKeptChars = 64 * 1024;
+
+/** Encrypted reasoning takes 5 to 6 characters a token, and there is an envelope around it. So this counts too little. */
+const sealedCharsPerToken = 16;
+
+/**
+ * What a stream has produced, in case the provider reports no usage. Text is kept up to a bound, to be counted exactly when
+ * the stream has ended; beyond it only an estimate is.
+ */
+export class Produced {
+  readonly #pieces: string[] = [];
+  #keptChars = 0;
+  #tokensOfTheRest = 0;
+  #textChars = 0;
+  /** How many of the pieces are in the low count. */
+  #lowCounted = 0;
+  #lowPieces = 0;
+  /** All reasoning so far that only its provider can read. */
+  sealedChars = 0;
+  /** How many answers were written for each that is shown. */
+  readonly #times: number;
+
+  constructor(times = 1) {
+    this.#times = times;
+  }
+
+  add(text: string): this {
+    if (text === "") return this;
+    this.#textChars += text.length;
+    const room = maxKeptChars - this.#keptChars;
+    const kept = text.length <= room ? text : text.slice(0, room);
+    if (kept !== "") this.#pieces.push(kept);
+    this.#keptChars += kept.length;
+    if (kept.length < text.length) this.#tokensOfTheRest += estimateText(text.slice(kept.length));
+    return this;
+  }
+
+  /** How much there is, counted or not. */
+  get chars(): number {
+    return this.#textChars + this.sealedChars;
+  }
+
+  /** Counted by the tokenizer's thread; at least 1 if there is content. */
+  async count(countText: (texts: string[]) => Promise<number>): Promise<number> {
+    if (this.chars === 0) return 0;
+    const counted = this.#keptChars === 0 ? 0 : await countText([this.#pieces.join("")]);
+    return Math.max(1, Math.ceil((counted + this.#estimated) * this.#times));
+  }
+
+  /** At or below that, without a tokenizer: what is journaled while the stream runs. Each text is looked at once. */
+  lowCount(): number {
+    for (; this.#lowCounted < this.#pieces.length; this.#lowCounted += 1) {
+      const text = this.#pieces[this.#lowCounted] ?? "";
+      const before = this.#pieces[this.#lowCounted - 1] ?? "";
+      this.#lowPieces += countPieces(text) - (isWordCut(before, text) ? 1 : 0);
+    }
+    if (this.chars === 0) return 0;
+    return Math.max(1, Math.round(this.#lowPieces * shareOfPieces) + this.#estimated);
+  }
+
+  get #estimated(): number {
+    return this.#tokensOfTheRest + Math.ceil(this.sealedChars / sealedCharsPerToken);
+  }
+}
