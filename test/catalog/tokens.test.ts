@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
 import type { JsonObject } from "../../src/base/json.ts";
-import { countTexts } from "../../src/catalog/tokens/bpe.ts";
+import { countTexts, minCountedChars } from "../../src/catalog/tokens/bpe.ts";
 import { roughCount, TokenCounter } from "../../src/catalog/tokens/counter.ts";
 import { modelInputOf } from "../../src/catalog/tokens/model-input.ts";
 import { waitFor } from "../support/wait.ts";
@@ -31,6 +31,16 @@ describe("counting by byte pairs", () => {
       expect(countTexts([text], noHurry)).toBeGreaterThanOrEqual(3000);
     }
     expect(countTexts(["\ud800".repeat(3000)], noHurry)).toBeGreaterThan(0);
+  });
+
+  test("is exact for texts of an ordinary length although no time is left", () => {
+    expect(prose.length).toBeLessThan(minCountedChars);
+    expect(countTexts(["Hello, world!", prose], 0)).toBe(countTokens("Hello, world!") + countTokens(prose));
+    const half = Math.floor(minCountedChars / 2);
+    const long = prose.repeat(3);
+    expect(countTexts([long.slice(0, half), long.slice(half, minCountedChars), long], 0, true)).toBe(
+      countTexts([long.slice(0, half), long.slice(half, minCountedChars)], noHurry) + long.length,
+    );
   });
 
   test("gives up on texts that take too long, and takes the rest to be like what it has seen", () => {
