@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 
@@ -89,6 +89,7 @@ export async function installed(
   commands: (into: string) => readonly (readonly string[])[],
 ): Promise<string | null> {
   const place = join(cache, name);
+  await untilNotInstalling(name);
   if (existsSync(place)) return place;
   const workshop = `${place}.${process.pid}`;
   try {
@@ -103,6 +104,29 @@ export async function installed(
     return null;
   } finally {
     rmSync(workshop, { recursive: true, force: true });
+  }
+}
+
+/**
+ * Waits while another process installs the same, which ends sooner than installing it twice at once. The workshop's name has the
+ * process's id, so that one that was killed is not waited for.
+ */
+async function untilNotInstalling(name: string): Promise<void> {
+  const isUnderWay = () =>
+    existsSync(cache) &&
+    readdirSync(cache).some(
+      (each) => each.startsWith(`${name}.`) && isRunning(Number(each.slice(name.length + 1))),
+    );
+  const deadlineMs = performance.now() + 2 * timeoutMs;
+  while (performance.now() < deadlineMs && isUnderWay()) await Bun.sleep(200);
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
   }
 }
 

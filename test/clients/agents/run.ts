@@ -32,7 +32,7 @@ export interface AgentRun {
 }
 
 /** Long enough for a busy machine; an agent that keeps retrying must not hang the tests. */
-const timeoutMs = 50_000;
+export const agentTimeoutMs = 100_000;
 
 /** Passes nothing of this machine's environment, so that no proxy, key or personal setting is used. */
 export async function runAgent(
@@ -46,7 +46,7 @@ export async function runAgent(
     stdin: "ignore",
     stdout: "pipe",
     stderr: "pipe",
-    timeout: timeoutMs,
+    timeout: agentTimeoutMs,
     killSignal: "SIGKILL",
   });
   const [stdout, stderr, code] = await Promise.all([
