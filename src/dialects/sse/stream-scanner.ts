@@ -7,7 +7,7 @@ import { type ReportedSoFar, runningTotal } from "../usage/usage-figures.ts";
 import { isDoneMark } from "./data-field.ts";
 import { ProducedText } from "./produced-text.ts";
 import { EventWalk, meaningOf, rawEvent } from "./raw-events.ts";
-import { type RepeatedEvents, RepeatedText } from "./repeated-text.ts";
+import { type RepeatedEvents, RepeatedText, type RepeatedValues } from "./repeated-text.ts";
 import type { ParsedEvent } from "./sse.ts";
 
 const nothingIssued: readonly string[] = [];
@@ -104,9 +104,8 @@ export abstract class StreamScanner implements ReportedSoFar {
   #readRepeated(): string {
     if (!this.#walk.skipRepeated(this.#repeated)) return "";
     const { text } = this.#repeated;
+    this.addRepeated(this.#repeated);
     this.#produced.add(text);
-    this.#hasEndedText = false;
-    this.#areFiguresOutdated = true;
     return text;
   }
 
@@ -182,11 +181,19 @@ export abstract class StreamScanner implements ReportedSoFar {
 
   /**
    * Whether an event with another text would mean nothing but that text after this one: reading an event like it a second time
-   * changes nothing else.
+   * changes nothing else but what `addRepeated` changes.
    */
   protected addsOnlyText(_event: JsonObject): boolean {
     return false;
   }
+
+  /** The values in which events that repeat this one differ. Reading them changes nothing that reading the event has not changed. */
+  protected repeatedValues(event: JsonObject): RepeatedValues {
+    return { text: this.producedBy(event) ?? "", sequenceNumber: null };
+  }
+
+  /** Reads events that repeat the last one: all of their texts, which are new, and the last of their numbers. */
+  protected addRepeated(_values: RepeatedValues): void {}
 
   /** To be called for an event with figures that include the output up to it, and its own. */
   protected takeFigures(usage: ReportedUsage): void {
@@ -214,7 +221,7 @@ export abstract class StreamScanner implements ReportedSoFar {
     this.#hasEndedText = this.endsText(event) || (this.#hasEndedText && !isContent);
     const isTextAlone = text !== "" && sealedChars === 0 && !this.#areFiguresNew && !this.#hasEndedText;
     if (isTextAlone && this.addsOnlyText(event)) {
-      this.#repeated.learn(this.#walk, text, (like) => this.producedBy(like));
+      this.#repeated.learn(this.#walk, event, (like) => this.repeatedValues(like));
     }
     return text;
   }

@@ -35,6 +35,7 @@ const chat: ScannedDialect = {
       { content: text },
       { reasoning_content: text },
       { content: text, refusal: "no" },
+      { content: text, reasoning_details: [{ type: "reasoning.encrypted", data: "sealed" }] },
       { tool_calls: [{ index: 0, function: { arguments: text } }] },
       { role: "assistant", content: "" },
     ]);

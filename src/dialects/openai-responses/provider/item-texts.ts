@@ -27,6 +27,11 @@ export class ItemTexts {
     return text;
   }
 
+  /** Adds a delta of the item that the last event was about, which was a delta, too. */
+  addToLast(delta: string): void {
+    this.#open?.add("delta", delta);
+  }
+
   /** The text of an item in the final response. If its id and index are new, it may be the item whose events had neither. */
   at(index: number, item: Json): ItemText {
     return this.#find(index, idOf(item)) ?? this.#unnamed ?? new ItemText();
