@@ -172,7 +172,7 @@ describe("sluice reconcile", () => {
     const argv = ["--provider", "openai", ...days, "--fetch", "--admin-key", "env:ADMIN"];
     const said = await sluice(place, "reconcile", ...argv);
     expect(said.code).toBe(1);
-    expect(said.stderr).toContain("OpenAI's usage is refused with status 401");
+    expect(said.stderr).toContain("The provider rejected the request for OpenAI's usage with status 401");
     expect(said.stderr).not.toContain(secret);
   });
 
@@ -192,14 +192,18 @@ describe("sluice reconcile", () => {
     "a provider that tells no bill": [
       ["--provider", "local", "--fetch", "--admin-key", "env:ADMIN"],
       1,
-      /kind "openai-compatible"/,
+      /"openai-compatible" providers/,
     ],
     "an unknown provider": [
       ["--provider", "nobody", "bill.csv"],
       1,
-      /no provider "nobody"; the configuration has openai/,
+      /unknown provider "nobody". Configured: openai/i,
     ],
-    "days that are none": [["--provider", "openai", "--from", "October", "bill.csv"], 1, /2026-10-01/],
+    "days that are none": [
+      ["--provider", "openai", "--from", "October", "bill.csv"],
+      1,
+      /"October" is not a day/,
+    ],
     "an end before the beginning": [
       ["--provider", "openai", "--from", "2026-10-02", "--to", "2026-10-01", "bill.csv"],
       1,

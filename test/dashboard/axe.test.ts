@@ -118,7 +118,7 @@ describe.if(browserPath !== null)("axe finds nothing to complain about", () => {
     expect(await violations(page), "a reload").toEqual([]);
     await Bun.write(join(sluice.folder, "sluice.toml"), `${sampleConfig}\n[server]\nnode = 5\n`);
     await open("system");
-    await page.getByRole("list", { name: "Problems of the file" }).waitFor();
+    await page.getByRole("list", { name: "Problems in the file" }).waitFor();
     expect(await violations(page), "a configuration with a problem").toEqual([]);
     await open("playground");
     await page.getByLabel("Key", { exact: true }).fill(key.key);

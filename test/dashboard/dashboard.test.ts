@@ -136,7 +136,7 @@ describe.if(browserPath !== null)("the dashboard in a browser", () => {
     await content.getByText("charge", { exact: true }).waitFor();
     const id = new URL(page.url()).pathname.split("/").at(-1) ?? "";
     expect(id).toMatch(/^req_/);
-    const phases = content.getByRole("list", { name: "Time line" }).getByRole("listitem");
+    const phases = content.getByRole("list", { name: "Timeline" }).getByRole("listitem");
     expect(await phases.allTextContents()).toContainEqual(expect.stringMatching(/^demo\/.*first byte/));
 
     // As a client reports it.
@@ -192,7 +192,7 @@ describe.if(browserPath !== null)("the dashboard in a browser", () => {
     await openPage("Requests");
     const rows = page.getByRole("row", { name: /Browser test/ });
     await rows.first().waitFor();
-    await page.getByLabel("Time", { exact: true }).selectOption("A range of your own");
+    await page.getByLabel("Time", { exact: true }).selectOption("Custom range");
     await page.getByLabel("To (UTC)").fill("2020-01-01T00:00");
     await page.getByText("No requests found").waitFor();
     expect(new URL(page.url()).searchParams.get("until")).toEndWith("Z");
@@ -252,7 +252,7 @@ describe.if(browserPath !== null)("the dashboard in a browser", () => {
 
   test("says which models are left out, and why", async () => {
     await openPage("Models");
-    const warnings = page.getByRole("list", { name: "Warnings of the configuration" });
+    const warnings = page.getByRole("list", { name: "Configuration warnings" });
     await warnings.getByText("KEY_THAT_NOBODY_SET is not set; not listed: missing-model").waitFor();
   });
 
@@ -338,18 +338,18 @@ describe.if(browserPath !== null)("the dashboard in a browser", () => {
     await row.getByRole("link", { name: "Atlas" }).click();
     await page.getByRole("link", { name: "Ada's laptop" }).click();
     await page.getByText("credit key of ada@example.com, paid by").waitFor();
-    await page.getByText("0.00 of 5.00 credits a day").waitFor();
+    await page.getByText("0.00 of 5.00 credits per day").waitFor();
     await choose(page.locator(".page-head"), "Raise a cap once…");
     await dialog.getByLabel("Credits more").fill("2.5");
-    await dialog.getByLabel("Why").fill("release week");
+    await dialog.getByLabel("Reason").fill("release week");
     await dialog.getByRole("button", { name: "Raise" }).click();
-    await page.getByText("0.00 of 7.50 credits a day").waitFor();
+    await page.getByText("0.00 of 7.50 credits per day").waitFor();
     await page.getByText("raised by 2.50 until then, resets").waitFor();
     // Saving the form again does not make that the cap for good.
     await choose(page.locator(".page-head"), "Edit…");
     expect(await dialog.getByLabel("Credits").inputValue()).toBe("5");
     await dialog.getByRole("button", { name: "Save" }).click();
-    await page.getByText("0.00 of 7.50 credits a day").waitFor();
+    await page.getByText("0.00 of 7.50 credits per day").waitFor();
 
     await sluice.createKey({ label: "Wanderer" });
     await openPage("Keys");
@@ -371,7 +371,7 @@ describe.if(browserPath !== null)("the dashboard in a browser", () => {
     await choose(page.locator(".page-head"), "Close…");
     await dialog.getByRole("button", { name: "Close permanently" }).click();
     await page.locator(".page-head").getByText("closed").waitFor();
-    await page.getByText("its account is closed").first().waitFor();
+    await page.getByText("account closed").first().waitFor();
     expect((await sluice.cliJson<{ status: string }>("keys", "show", "Wanderer")).status).toBe("disabled");
   });
 

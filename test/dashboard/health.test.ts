@@ -22,7 +22,7 @@ test("a deployment whose calls fail is not called healthy, though its breaker is
   expect(text({ recent_attempts: 10, recent_failures: 5 })).toBe("failing");
   expect(text({ alarm: "billing" })).toBe("billing problem");
   expect(text({ alarm: "billing", recent_attempts: 9, state: "closed" })).toBe("billing problem");
-  expect(text({ alarm: "status_418" })).toBe("rejects the gateway");
+  expect(text({ alarm: "status_418" })).toBe("requests rejected");
   expect(text({ keys_ready: 0 })).toBe("no credential ready");
   expect(text({ recent_attempts: 1, keys: 0, keys_ready: 0 })).toBe("healthy");
   expect(healthText({ ...resting, state: "cooling", recent_attempts: 1, recent_failures: 1 }).text).toBe(

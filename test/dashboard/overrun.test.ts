@@ -10,6 +10,6 @@ test("what was not charged has a tile, where there is any", () => {
     ["Overrun", "50", "tokens above limits, not charged"],
   ]);
   expect(overrunFacts({ overrun: 2, overrun_tokens: 50 })).toEqual([
-    ["Overrun", "2.00", "credits above limits, not charged · 50 tokens of budgets"],
+    ["Overrun", "2.00", "credits above limits, not charged · 50 budget tokens"],
   ]);
 });

@@ -59,12 +59,12 @@ describe("figures", () => {
 
   test("compare with what was before, if there was anything", () => {
     expect([change(110, 100), change(50, 100), change(5, 0), change(100, 100)]).toEqual([
-      "+10 % vs. before",
-      "−50 % vs. before",
+      "+10% vs. before",
+      "−50% vs. before",
       null,
       "unchanged",
     ]);
-    expect([percent(0, 0), percent(1, 3), percent(1, 1000)]).toEqual(["0 %", "33 %", "0.1 %"]);
+    expect([percent(0, 0), percent(1, 3), percent(1, 1000)]).toEqual(["0%", "33%", "0.1%"]);
   });
 });
 
@@ -196,7 +196,7 @@ describe("a key's form", () => {
     expect(none).toMatchObject({ tpm_limits: null, tags: null, max_concurrent: null });
     for (const form of [{ tpm: "60,000" }, { tpm: "many" }, { tag: "project" }]) {
       expect(() => requestOf({ ...emptyKeyForm, ...form }, "credit", false)).toThrow(
-        /Write 60000|Write tags/,
+        /Enter 60000|Enter at most 8 tags/,
       );
     }
   });
@@ -210,7 +210,7 @@ describe("what is typed into a form", () => {
     const rpm = (text: string) => requestOf({ ...emptyKeyForm, rpm: text }, "credit", false)["rpm_limit"];
     expect(["60", "1,000", "1_000", "1 000", ""].map(rpm)).toEqual([60, 1000, 1000, 1000, null]);
     for (const text of ["2,5", "1,00", "1.5", "many"]) {
-      expect(() => rpm(text)).toThrow("Requests a minute must be a whole number");
+      expect(() => rpm(text)).toThrow("Requests per minute must be a whole number");
     }
     expect(["0", "1.5"].map(hoursOf)).toEqual([0, 1.5]);
     expect(() => hoursOf("soon")).toThrow("The hours must be a number");

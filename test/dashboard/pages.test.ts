@@ -107,7 +107,7 @@ describe.if(browserPath !== null)("a month of a company's traffic in the dashboa
   test("a key's page shows its spend, its entries by kind, and what is done most often", async () => {
     await open(page, `keys/${key.id}`);
     await page.locator(".chart canvas, canvas").first().waitFor();
-    await page.getByText("Send something with this key, or from the playground").waitFor();
+    await page.getByText("Send a request with this key, or from the playground").waitFor();
     await page.getByRole("button", { name: "Top up", exact: true }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("Amount in credits").fill("2");
@@ -133,9 +133,7 @@ describe.if(browserPath !== null)("a month of a company's traffic in the dashboa
   test("a model tells how its calls of the last day ended, and leads to them", async () => {
     await open(page, "models");
     const told = page.locator(".model", { hasText: "claude-opus-5" }).first().locator("[data-test=last-day]");
-    expect(await told.textContent()).toMatch(
-      /\d %.* of \d+ calls succeeded · \d+ % of their input was cached/,
-    );
+    expect(await told.textContent()).toMatch(/\d%.* of \d+ calls succeeded · \d+% of their input was cached/);
     await told.getByRole("link").click();
     await page.getByRole("heading", { level: 1, name: "Requests" }).waitFor();
     expect(await page.getByLabel("Model", { exact: true }).inputValue()).toBe("claude-opus-5");
@@ -166,7 +164,7 @@ describe.if(browserPath !== null)("a month of a company's traffic in the dashboa
     await page.getByRole("row", { name: /404/ }).waitFor();
     expect(await page.locator("tbody tr").count()).toBe(1);
     await page.getByLabel("Outcome").selectOption("Any outcome");
-    await page.getByLabel("Only lines with").fill("GPT-5");
+    await page.getByLabel("Filter lines").fill("GPT-5");
     await page.getByRole("row", { name: /gpt-5\.6/ }).waitFor();
     await waitFor(async () => (await page.locator("tbody tr").count()) === 1, "the line of that model alone");
   }, 120_000);
@@ -186,7 +184,7 @@ describe.if(browserPath !== null)("a month of a company's traffic in the dashboa
 
     await Bun.write(file, `[server]\nnode = 5\n${before}`);
     await check();
-    const problems = card.getByRole("list", { name: "Problems of the file" });
+    const problems = card.getByRole("list", { name: "Problems in the file" });
     await problems.getByText(/^server\.node \(line 2\): must be a string/).waitFor();
     expect(await card.getByRole("button", { name: "Reload" }).isDisabled()).toBe(true);
 
@@ -221,7 +219,7 @@ describe.if(browserPath !== null)("a month of a company's traffic in the dashboa
     await open(page, "system");
     await page.getByText(/^The database uses [\d.]+ MiB, its journal [\d.]+ [KM]iB; [\d.]+ [GT]iB/).waitFor();
     const entries = records.ledger_entries.toLocaleString("en");
-    await page.getByRole("row", { name: `Ledger entries ${entries} ever –` }).waitFor();
+    await page.getByRole("row", { name: `Ledger entries ${entries} forever –` }).waitFor();
     const free = `Requests without a charge .* ${retention.request_days} days, at most`;
     await page.getByRole("row", { name: new RegExp(free) }).waitFor();
   }, 120_000);
@@ -253,18 +251,18 @@ describe.if(browserPath !== null)("a month of a company's traffic in the dashboa
     const { prefix } = await sluice.createKey({ label: "Looked for" });
     await open(page, "system");
     const rows = page
-      .locator("section", { has: page.getByRole("heading", { name: "Changes", exact: true }) })
+      .locator("section", { has: page.getByRole("heading", { name: "Audit log", exact: true }) })
       .locator("tbody tr");
-    await page.getByLabel("Search changes").fill(prefix);
+    await page.getByLabel("Search the audit log").fill(prefix);
     await waitFor(async () => (await rows.count()) === 1, "the one change that is like this");
     expect(await rows.first().textContent()).toContain("key.create");
     await page.getByLabel("Time", { exact: true }).selectOption("Last 24 hours");
     await page.reload();
     await rows.first().waitFor();
     expect(await rows.count()).toBe(1);
-    expect(await page.getByLabel("Search changes").inputValue()).toBe(prefix);
+    expect(await page.getByLabel("Search the audit log").inputValue()).toBe(prefix);
     await page.goto(`${sluice.url}/admin/system?until=2020-01`);
-    await page.getByText("No change is like this.").waitFor();
+    await page.getByText("No matching records.").waitFor();
   }, 120_000);
 
   test("usage is told apart by two things, within a month, as the command line has it", async () => {
@@ -291,10 +289,10 @@ describe.if(browserPath !== null)("a month of a company's traffic in the dashboa
     expect(await page.locator("tbody tr", { hasText: "rejected" }).count()).toBe(refused.length);
     expect(await page.locator("tbody tr").count()).toBe(lines.length);
     await page.locator(".tile", { hasText: "Saved by caching" }).waitFor();
-    await page.getByLabel("Only this key").fill("Mobile app");
+    await page.getByLabel("Filter by key").fill("Mobile app");
     await waitFor(async () => (await page.locator("tbody tr").count()) === 3, "its three models");
     await page.getByLabel("By", { exact: true }).selectOption("by tag");
-    await page.getByLabel("Tag's name").waitFor();
+    await page.getByLabel("Tag name").waitFor();
     expect(new URL(page.url()).searchParams.get("by")).toBe("tag:project,model");
   }, 120_000);
 

@@ -53,7 +53,7 @@ describe.if(browserPath !== null)("the playground", () => {
     await page.getByLabel("Message").fill("say 400 words, slow");
     await page.getByRole("button", { name: "Send" }).click();
     const [small, large] = ["demo-small", "demo-large"].map((name) =>
-      page.getByRole("region", { name: `Response of ${name}` }),
+      page.getByRole("region", { name: `Response from ${name}` }),
     );
     await small?.getByText("The water").waitFor();
     await large?.getByText("The water").waitFor();
@@ -91,13 +91,13 @@ describe.if(browserPath !== null)("the playground", () => {
   test("shows an image, plays sound, and sends a file to be transcribed", async () => {
     const answer = page.locator("[data-test=answer]");
     await page.getByLabel("Route").selectOption({ label: "Images" });
-    await page.getByLabel("What it shows").fill("a lock");
+    await page.getByLabel("Image prompt").fill("a lock");
     await ask("Images");
     const width = () => page.evaluate("document.querySelector('.pictures img')?.naturalWidth");
     await waitFor(async () => (await width()) === 2, "the image to be shown");
     expect(await violations(page), "an image").toEqual([]);
     await page.getByLabel("Route").selectOption({ label: "Speech" });
-    await page.getByLabel("What it says").fill("hello");
+    await page.getByLabel("Text to speak").fill("hello");
     await ask("Speech");
     const seconds = () => page.evaluate("document.querySelector('audio')?.duration");
     await waitFor(async () => Number(await seconds()) > 0.4, "the sound to be loaded");

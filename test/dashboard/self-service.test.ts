@@ -67,7 +67,7 @@ describe.if(browserPath !== null)("the self-service page", () => {
     await page.locator("canvas").first().waitFor();
     const text = await page.locator("main").textContent();
     expect(text).toContain("of 5.00 credits");
-    expect(text).toContain("2.00 credits a day");
+    expect(text).toContain("2.00 credits per day");
     expect(text).toContain("demo-small");
     expect(text).not.toContain("somebody else");
     expect(await page.locator("meter").count()).toBe(1);
@@ -123,10 +123,10 @@ describe.if(browserPath !== null)("the self-service page", () => {
     const theirs = await browsing.context.newPage();
     await theirs.setExtraHTTPHeaders({ "x-forwarded-email": "dora@example.com" });
     await theirs.goto(`${own.url}/usage`);
-    await theirs.getByText("An operator makes one with you as its owner: dora@example.com.").waitFor();
+    await theirs.getByText("Ask an operator to create one with the owner dora@example.com.").waitFor();
     await own.reload(`${head}member_keys = { account = "crowd", cap = "5/day" }\n${demo}`);
     await theirs.reload();
-    await theirs.getByText("Make one for yourself").waitFor();
+    await theirs.getByText("Create one. It is shown only once.").waitFor();
     await theirs.getByRole("button", { name: "New key" }).click();
     await theirs.getByLabel("Label").fill("Dora's");
     await theirs.getByRole("button", { name: "Create key" }).click();

@@ -103,5 +103,5 @@ export class BillThread {
 }
 
 function busy(): OperationError {
-  return new OperationError("gateway_busy", "other bills are being compared; try again in a minute");
+  return new OperationError("gateway_busy", "other usage reports are being compared; retry in a minute");
 }

@@ -25,13 +25,13 @@ const columns: Readonly<Record<string, Column>> = {
   cost_usd: "cost",
 };
 
-/** A table with a line for each day and model. Cached input is part of the input; an empty field is not told. */
+/** A table with a line for each day and model. Cached input is part of the input; an empty field counts as not reported. */
 export function readCsvBill(text: string): readonly UsageReportLine[] {
   const [header = [], ...rows] = csvRows(text);
   const places = placesOf(header);
   if (!places.has("date") || !reportMetrics.some((name) => places.has(name))) {
     throw new UnreadableReport(
-      "it is neither a report of OpenAI or Anthropic nor a CSV file whose first line names its columns: date, model, input, cached, cache_writes, output, requests, cost.",
+      "unknown format. Pass an OpenAI or Anthropic report (JSON), or a CSV file with a header of these columns: date, model, input, cached, cache_writes, output, requests, cost.",
     );
   }
   return rows.map((row, index) => {
@@ -64,7 +64,7 @@ function lineOf(field: (name: Column) => string): UsageReportLine {
   const date = field("date");
   const atMs = isoMs(date);
   if (atMs === null)
-    throw new UnreadableReport(`the date is "${shortened(date)}", and should be one such as 2026-10-31.`);
+    throw new UnreadableReport(`date must be a day such as 2026-10-31, not "${shortened(date)}".`);
   const reported = reportMetrics.filter((name) => field(name) !== "");
   const figures = Object.fromEntries(reported.map((name) => [name, figureOf(name, field(name))]));
   return { day: Math.floor(atMs / msPerDay), model: field("model") || null, figures };
@@ -74,7 +74,7 @@ function figureOf(name: ReportMetric, text: string): number {
   if (name === "cost") return nanoUsd(text.replace(/^\$/, ""));
   const figure = wholeFromDigits(text);
   if (figure !== null) return figure;
-  throw new UnreadableReport(`${name} is "${shortened(text)}", and should be a whole number.`);
+  throw new UnreadableReport(`${name} must be a whole number, not "${shortened(text)}".`);
 }
 
 const maxShown = 40;

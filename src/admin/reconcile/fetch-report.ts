@@ -29,7 +29,7 @@ export async function fetchBill(
   const { usageReports } = vendorOf(provider.kind);
   if (usageReports === undefined) {
     throw new UnreadableReport(
-      `A provider of the kind "${provider.kind}" has no usage report that Sluice can fetch. Save the report as a file and pass that.`,
+      `Sluice cannot fetch usage reports of "${provider.kind}" providers. Save the report and pass the file.`,
     );
   }
   const headers = usageReports.headers(adminKey);
@@ -56,7 +56,7 @@ async function fetchReport(
     if (page.next === next) break;
     next = page.next;
   }
-  throw new UnreadableReport(`${report.name} does not end: ${pages.length} pages were read.`);
+  throw new UnreadableReport(`${report.name} does not end after ${pages.length} pages.`);
 }
 
 /** The key goes nowhere else: redirects are not followed. */
@@ -72,11 +72,15 @@ async function ask(
     body = await boundedText(response);
   } catch (error) {
     const cause = systemCode(error) ?? (error instanceof Error ? error.message : String(error));
-    throw new UnreadableReport(withoutSecrets(`${name} cannot be fetched: ${cause}.`));
+    throw new UnreadableReport(withoutSecrets(`Could not fetch ${name}: ${cause}.`));
   }
   if (response.ok) return body;
   const { message } = readErrorObject(parseObject(body) ?? {});
-  throw new UnreadableReport(withoutSecrets(`${name} is refused with status ${response.status}: ${message}`));
+  throw new UnreadableReport(
+    withoutSecrets(
+      `The provider rejected the request for ${name} with status ${response.status}: ${message}`,
+    ),
+  );
 }
 
 async function boundedText(response: Response): Promise<string> {

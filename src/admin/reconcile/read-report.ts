@@ -55,13 +55,13 @@ function readFile({ name, text }: BillFile): readonly BillPage[] {
   }
 }
 
-/** It tells what any of its lines does. */
+/** A page reports every metric that any of its lines has. */
 function pageOf(lines: readonly UsageReportLine[]): BillPage {
   const tells = reportMetrics.filter((name) => lines.some(({ figures }) => figures[name] !== undefined));
   return { report: null, lines, tells, next: null };
 }
 
-/** A page, a list of pages, or a page a line; null if it is no JSON. */
+/** A page, a list of pages, or one page per line; null if the text is not JSON. */
 function documentsIn(text: string): readonly Json[] | null {
   if (!/^\s*[[{]/.test(text)) return null;
   const whole = tryParse(text);
@@ -69,15 +69,15 @@ function documentsIn(text: string): readonly Json[] | null {
   const lines = text.split("\n").filter((line) => line.trim() !== "");
   return lines.map((line) => {
     const page = tryParse(line);
-    if (page === undefined) throw new UnreadableReport("it is not JSON.");
+    if (page === undefined) throw new UnreadableReport("not JSON.");
     return page;
   });
 }
 
-/** `asked` is the report that it answers; null if its results have to say so. */
+/** `requested` is the report that the page belongs to; null to infer it from the results. */
 export function readPage(page: Json | undefined, requested: UsageReport | null): BillPage {
   const buckets = isObject(page) && Array.isArray(page["data"]) ? page["data"].filter(isObject) : null;
-  if (!isObject(page) || buckets === null) throw new UnreadableReport("it has no list of buckets (`data`).");
+  if (!isObject(page) || buckets === null) throw new UnreadableReport("no list of buckets (`data`) found.");
   const results = buckets.flatMap((bucket) => resultsOf(bucket).map((result) => ({ bucket, result })));
   const [first] = results;
   const report = requested ?? (first === undefined ? null : recognised(first.result, first.bucket));
@@ -91,7 +91,7 @@ export function readPage(page: Json | undefined, requested: UsageReport | null):
 
 function resultsOf(bucket: JsonObject): readonly JsonObject[] {
   const { results } = bucket;
-  if (!Array.isArray(results)) throw new UnreadableReport("a bucket has no results.");
+  if (!Array.isArray(results)) throw new UnreadableReport("a bucket has no `results`.");
   return results.filter(isObject);
 }
 
@@ -102,7 +102,9 @@ function recognised(result: JsonObject, bucket: JsonObject): UsageReport {
 }
 
 function unknownResult(): UnreadableReport {
-  return new UnreadableReport(`it is no answer of ${usageReports.map(({ name }) => name).join(", ")}.`);
+  return new UnreadableReport(
+    `unknown report. Sluice reads ${usageReports.map(({ name }) => name).join(", ")}.`,
+  );
 }
 
 /** A report whose last page was not saved would look like calls that were not billed. */
@@ -111,7 +113,7 @@ function rejectMissingPages(pages: readonly BillPage[]): void {
     const ofReport = pages.filter((page) => page.report === report || page.lines.length === 0);
     if (ofReport.some((page) => page.next === null)) continue;
     throw new UnreadableReport(
-      `The last page of ${report?.name} is missing: every page that was given says that there are more (has_more).`,
+      `The last page of ${report?.name} is missing: every page passed has \`has_more: true\`.`,
     );
   }
 }

@@ -17,19 +17,15 @@ interface Differing {
   readonly attempts: readonly AttemptSums[];
 }
 
-/** How calls ended that were charged by a count of our own, and why that may be wrong. */
+/** Outcomes of calls that were charged by our own count, and why that count may be wrong. */
 const estimatedOutcomes: readonly [AttemptOutcome, ReasonKind, string][] = [
-  ["cancelled", "cancelled", "cancelled: the provider may have produced more than what had arrived"],
-  ["failed", "failed", "interrupted after content had begun: the received output was counted here"],
-  [
-    "interrupted",
-    "interrupted",
-    "interrupted by the end of a gateway: what it had noted by then was charged",
-  ],
-  ["completed", "estimated", "answered without usable usage: the tokens were counted here"],
+  ["cancelled", "cancelled", "cancelled: the provider may have produced more than what arrived"],
+  ["failed", "failed", "failed mid-stream: Sluice counted the output that arrived"],
+  ["interrupted", "interrupted", "interrupted when a gateway stopped: charged by its last recorded progress"],
+  ["completed", "estimated", "answered without plausible usage: Sluice counted the tokens"],
 ];
 
-/** The likely reasons, those that are known for certain first. */
+/** The likely reasons, the certain ones first. */
 export function reasonsOf(row: Differing): readonly Reason[] {
   const { billed, ledger, differing, attempts } = row;
   const knowsTokens = billed.input !== undefined || billed.output !== undefined;

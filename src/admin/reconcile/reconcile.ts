@@ -18,7 +18,9 @@ const maxDays = 366;
 /** Two dates (UTC), both included. */
 export function comparedDays(from: string, to: string): FetchedDays {
   const [fromMs, toMs] = [from, to].map((date) => (date.length === 10 ? isoMs(date) : null));
-  if (fromMs == null || toMs == null) throw invalidInput("Write days such as 2026-10-01 and 2026-10-31.");
+  if (fromMs == null || toMs == null) {
+    throw invalidInput(`"${fromMs == null ? from : to}" is not a day such as 2026-10-31.`);
+  }
   const [fromDay, throughDay] = [fromMs / msPerDay, toMs / msPerDay];
   if (throughDay < fromDay) throw invalidInput(`${to} is before ${from}.`);
   if (throughDay - fromDay >= maxDays) throw invalidInput(`At most ${maxDays} days can be compared.`);

@@ -30,7 +30,7 @@ export function reconciliation(
 ): ReconciliationView {
   if (attempts.length === 0 && !providers.includes(provider)) {
     const known = providers.join(", ");
-    throw invalidInput(`There is no provider "${provider}"; the configuration has ${known || "none"}.`);
+    throw invalidInput(`Unknown provider "${provider}". Configured: ${known || "none"}.`);
   }
   const lines = bill.lines.filter(({ day }) => day >= fromDay && day <= throughDay);
   if (bill.tells.size === 0) throw invalidInput("The report has no lines, so there is nothing to compare.");

@@ -112,7 +112,7 @@ async function adminKey({ adminKey: where }: Options, { env, cwd }: Terminal): P
 function percent(text: string): number {
   const value = Number(text.replace(/%$/, ""));
   if (/^\d+(\.\d+)?%?$/.test(text) && value <= 100) return value;
-  throw new InvalidArgumentError("Write percent such as 1 or 0.5.");
+  throw new InvalidArgumentError("Pass a percentage such as 1 or 0.5.");
 }
 
 function asCsv({ data }: ReconciliationView): string {

@@ -53,9 +53,9 @@ export function duration(ms: number | null): string {
 }
 
 export function percent(part: number, all: number): string {
-  if (all === 0) return "0 %";
+  if (all === 0) return "0%";
   const share = (100 * part) / all;
-  return `${share === 0 || share >= 10 ? share.toFixed(0) : share.toFixed(share < 0.1 ? 2 : 1)} %`;
+  return `${share === 0 || share >= 10 ? share.toFixed(0) : share.toFixed(share < 0.1 ? 2 : 1)}%`;
 }
 
 /** A share that the server has worked out; null where there was nothing to share. */
@@ -75,7 +75,7 @@ export function change(now: number, before: number): string | null {
   if (before === 0) return null;
   const share = Math.round((100 * (now - before)) / before);
   if (share === 0) return "unchanged";
-  return `${share > 0 ? "+" : "−"}${whole.format(Math.abs(share))} % vs. before`;
+  return `${share > 0 ? "+" : "−"}${whole.format(Math.abs(share))}% vs. before`;
 }
 
 const hourAndMinute = { hour: "2-digit", minute: "2-digit" } as const;

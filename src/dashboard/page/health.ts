@@ -18,7 +18,7 @@ const wordsByAlarm: Readonly<Record<string, string>> = {
 };
 
 export function alarmText(alarm: string): string {
-  return wordsByAlarm[alarm] ?? "rejects the gateway";
+  return wordsByAlarm[alarm] ?? "requests rejected";
 }
 
 /**

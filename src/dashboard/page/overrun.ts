@@ -10,6 +10,6 @@ export function overrunFacts({
 }: OverrunFigures): readonly (readonly [string, string, string])[] {
   if (overrun === 0 && tokens === 0) return [];
   if (overrun === 0) return [["Overrun", shortCount(tokens), "tokens above limits, not charged"]];
-  const more = tokens > 0 ? ` · ${shortCount(tokens)} tokens of budgets` : "";
+  const more = tokens > 0 ? ` · ${shortCount(tokens)} budget tokens` : "";
   return [["Overrun", credits(overrun), `credits above limits, not charged${more}`]];
 }

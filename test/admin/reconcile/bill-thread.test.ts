@@ -101,7 +101,7 @@ test("a tenth bill at once is refused", async () => {
   const waiting = Array.from({ length: 9 }, () =>
     thread.reconcile(billOf({ figures }, undefined, client.signal)),
   );
-  await expect(thread.reconcile(billOf({ figures }))).rejects.toThrow("try again in a minute");
+  await expect(thread.reconcile(billOf({ figures }))).rejects.toThrow("retry in a minute");
   client.abort();
   const endings = await Promise.allSettled(waiting);
   expect(endings.map(({ status }) => status)).toEqual(Array(9).fill("rejected"));

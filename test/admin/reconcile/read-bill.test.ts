@@ -86,7 +86,7 @@ describe("a bill is read", () => {
 
   test("not of a page whose results are of two reports", () => {
     const [usage, cost] = [openAiUsage("gpt-5.6"), openAiCost("gpt-5.6, input", 1)];
-    expect(() => read(openAiPageOf([[usage, cost]], 0, null))).toThrow("it is no answer of");
+    expect(() => read(openAiPageOf([[usage, cost]], 0, null))).toThrow("unknown report");
   });
 
   test("of several reports at once, and of pages without results", () => {
@@ -118,13 +118,19 @@ describe("a bill is refused, and told why", () => {
     ],
     "if it is another document": [
       '{"data": [{"results": [{"object": "file"}]}]}',
-      /no answer of OpenAI's usage/,
+      /unknown report. Sluice reads OpenAI's usage/,
     ],
     "if it has no buckets": ['{"error": {"message": "no"}}', /no list of buckets/],
     "if it is broken off": [lastPage.slice(0, 40), /not JSON/],
     "if it is a table without a date": ["model,input\na,1\n", /date, model, input/],
-    "if a date is none": ["date,input\n31.10.2026,1\n", /line 2: the date is "31.10.2026"/],
-    "if a number is none": ["date,input\n2026-10-01,1.5\n", /line 2: input is "1.5"/],
+    "if a date is none": [
+      "date,input\n31.10.2026,1\n",
+      /line 2: date must be a day such as 2026-10-31, not "31.10.2026"/,
+    ],
+    "if a number is none": [
+      "date,input\n2026-10-01,1.5\n",
+      /line 2: input must be a whole number, not "1.5"/,
+    ],
     "if a quote is open": ['date,input\n"2026', /quote is not closed/],
   };
   for (const [name, [text, message]] of Object.entries(cases)) {

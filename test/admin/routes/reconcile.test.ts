@@ -63,13 +63,13 @@ test("a provider that the configuration no longer has is compared with what the 
 test("what cannot be read, or is not asked for well, is refused with a sentence", async () => {
   await using admin = await startAdmin();
   const cases = [
-    [{ files: ["{}"] }, /^Files\[0\]: it has no list of buckets/],
+    [{ files: ["{}"] }, /^Files\[0\]: no list of buckets/],
     [{}, /nothing to compare/],
     [{ figures: [{ date: "2026-10-01", tokens: 5 }] }, /figures\.0\.tokens` is not a known field/],
-    [{ figures: [{ date: "2026-02-30", input: 5 }] }, /days such as/],
+    [{ figures: [{ date: "2026-02-30", input: 5 }] }, /is not a day such as/],
     [{ files: [anthropicUsagePage], to: "2026-09-30" }, /2026-09-30 is before 2026-10-01/],
-    [{ files: [anthropicUsagePage], to: "2026-13-01" }, /days such as/],
-    [{ files: [anthropicUsagePage], provider: "nobody" }, /no provider "nobody"/],
+    [{ files: [anthropicUsagePage], to: "2026-13-01" }, /is not a day such as/],
+    [{ files: [anthropicUsagePage], provider: "nobody" }, /unknown provider "nobody"/i],
     [{ files: ['{"data": [], "has_more": false}'] }, /nothing to compare/],
     [{ files: [" ".repeat(5 * 1024 * 1024)] }, /too large/],
   ] as const;

@@ -38,7 +38,7 @@ export function CreateAccount(dialog: Omit<AccountDialogProps, "of">) {
   const done = `Account ${form.label.trim()} created.`;
   return (
     <Ask {...dialog} title="New account" verb="Create account" send={send} done={done}>
-      <ModeField label="What its keys spend" of={chosen} />
+      <ModeField label="Billing mode" of={chosen} />
       <AccountFields form={form} mode={mode} onForm={setForm} />
       {isPrepaid && <TextField label="Starting credit" of={credit} inputMode="decimal" />}
     </Ask>
@@ -59,7 +59,7 @@ export function EditAccount({ of: account, ...dialog }: AccountDialogProps) {
 export function TopUpAccount({ of: account, ...dialog }: AccountDialogProps) {
   return (
     <TopUpBalance {...describe(account)} {...dialog}>
-      {account.postpaid && <p>It lowers the amount due.</p>}
+      {account.postpaid && <p>This lowers the amount due.</p>}
       {!account.postpaid && account.status === "closed" && (
         <p class="bad">The account is closed, so no key can spend this credit.</p>
       )}
@@ -79,9 +79,9 @@ export function CloseAccount({ of: account, ...dialog }: AccountDialogProps) {
   return (
     <Ask {...dialog} {...texts} verb="Close permanently" danger send={send}>
       <p>
-        {keyCount === 1 ? "Its key is" : `Its ${count(keyCount)} keys are`} refused from now on, on every
-        node, within a second, and it takes no new ones. Requests in progress are not interrupted.{" "}
-        <strong>This cannot be undone.</strong> Its entries stay, and it can still be topped up.
+        {keyCount === 1 ? "Its key is" : `Its ${count(keyCount)} keys are`} rejected on every node within a
+        second, and no new keys can be added. Requests in progress are not interrupted.{" "}
+        <strong>This cannot be undone.</strong> The ledger entries stay, and you can still top it up.
       </p>
     </Ask>
   );

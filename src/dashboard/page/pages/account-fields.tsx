@@ -85,7 +85,7 @@ export function AccountFields({ form, mode, onForm }: AccountFieldsProps) {
       ) : (
         <div class="pair">
           <TextField label="Token budget" of={field("budget")} placeholder="no limit" inputMode="numeric" />
-          <SelectField label="Renewed" of={field("period")} choices={budgetPeriods} />
+          <SelectField label="Resets" of={field("period")} choices={budgetPeriods} />
         </div>
       )}
       <CapFields

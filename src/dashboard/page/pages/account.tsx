@@ -33,7 +33,7 @@ function Facts({ of: account }: { of: AccountView }) {
   const facts: readonly Fact[] = [
     [name, exact, side],
     credit
-      ? ["Spent", credits(credit.used), "credits in all"]
+      ? ["Spent", credits(credit.used), "credits in total"]
       : ["Spent", shortCount(account.budget?.used ?? 0), "tokens in this period"],
     ["Keys", count(keys.length), plural(owners.size, "owner")],
     [
@@ -119,7 +119,7 @@ export function AccountPage({ id }: { id: string }) {
                 columns={keyColumns(value)}
                 keyOf={({ id: keyId }) => keyId}
                 empty={
-                  <Empty icon="keys" title="No key draws on it yet">
+                  <Empty icon="keys" title="No keys yet">
                     <p>Create one from the menu above, or move a key here from the key's page.</p>
                   </Empty>
                 }

@@ -41,7 +41,7 @@ export function Attention() {
         </ul>
         {rest > 0 && (
           <p>
-            and {count(rest)} more, which <code>sluice status</code> lists
+            and {count(rest)} more: run <code>sluice status</code>
           </p>
         )}
       </div>

@@ -36,7 +36,7 @@ export function capsOf(forms: readonly CapForm[], mode: KeyView["mode"]): CapsBo
 export function amountOf(text: string, mode: KeyView["mode"]): number {
   if (mode === "credit") return creditsOf(text);
   const tokens = wholeFromText(text);
-  if (tokens === null) throw new Error("Tokens are a whole number, such as 200,000.");
+  if (tokens === null) throw new Error("Tokens must be a whole number, such as 200,000.");
   return tokens;
 }
 
@@ -66,7 +66,7 @@ export function CapFields({ title, hint, of: [caps, onCaps], mode }: CapFieldsPr
               inputMode={isCredit ? "decimal" : "numeric"}
               required
             />
-            <SelectField label="Time" of={field("period")} choices={periods} />
+            <SelectField label="Period" of={field("period")} choices={periods} />
             <TextField label="Models" of={field("models")} placeholder="all, or claude-*" />
             <Button
               kind="quiet"
@@ -84,4 +84,4 @@ export function CapFields({ title, hint, of: [caps, onCaps], mode }: CapFieldsPr
   );
 }
 
-export const keyTexts = { title: "Caps", hint: "The most that this key may take. All of them hold at once." };
+export const keyTexts = { title: "Caps", hint: "The most that this key can spend. All caps apply." };

@@ -51,8 +51,8 @@ function Checked({ of: { file, ok, problems, warnings, changes } }: { of: Config
       <p class="pad">
         <code>{nameOf(file)}</code> {state}
       </p>
-      <Points tone="bad" label="Problems of the file" points={problemTexts} />
-      <Points label="Warnings of the file" points={warnings} />
+      <Points tone="bad" label="Problems in the file" points={problemTexts} />
+      <Points label="Warnings about the file" points={warnings} />
       {changes.length > 0 && <Table rows={changes} columns={changeColumns} keyOf={({ where }) => where} />}
     </>
   );

@@ -38,7 +38,7 @@ export function TopUpBalance({ path, name, children, ...dialog }: CreditDialogPr
         placeholder="An invoice, for example"
         hint="A repeated reference adds nothing."
       />
-      <TextField label="Note" of={note} placeholder="Kept with the ledger entry" />
+      <TextField label="Note" of={note} placeholder="Stored with the ledger entry" />
     </Ask>
   );
 }
@@ -51,7 +51,7 @@ export function AdjustBalance({ path, name, ...dialog }: CreditDialogProps) {
   return (
     <Ask {...dialog} title="Adjust credit" verb="Adjust" send={send} done={done}>
       <TextField label={label} of={amount} inputMode="decimal" placeholder="-5" required />
-      <TextField label="Why" of={note} placeholder="Kept with the ledger entry" required />
+      <TextField label="Reason" of={note} placeholder="Stored with the ledger entry" required />
     </Ask>
   );
 }

@@ -16,7 +16,7 @@ function Why({ of: entry }: { of: EntryView }) {
 const columns: readonly Column<EntryView>[] = [
   { name: "Time", cell: ({ at }) => moment(at) },
   { name: "Entry", cell: ({ kind }) => kind },
-  { name: "Why", class: "muted", cell: (entry) => <Why of={entry} /> },
+  { name: "Reason", class: "muted", cell: (entry) => <Why of={entry} /> },
   {
     name: "Amount",
     class: "number",

@@ -87,7 +87,7 @@ const attemptColumns: readonly Column<AttemptView>[] = [
     class: "muted message",
     cell: ({ provider_message: message, cause }) => message ?? cause ?? "–",
   },
-  { name: "Took", class: "number", cell: ({ duration_ms }) => duration(duration_ms) },
+  { name: "Duration", class: "number", cell: ({ duration_ms }) => duration(duration_ms) },
 ];
 
 /** The request that the self-service page's address names. */
@@ -135,7 +135,7 @@ function Detail({ id }: { id: string }) {
           <p class="well">{explanation}</p>
           {request && (
             <>
-              <h2>Time line</h2>
+              <h2>Timeline</h2>
               <TimeLine phases={phasesOf(request, attempts, settleMs)} />
             </>
           )}

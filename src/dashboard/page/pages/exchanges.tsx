@@ -79,7 +79,7 @@ export function Exchanges() {
   const codes = new Set((page.value?.data ?? []).flatMap(({ code }) => code ?? []));
   return (
     <>
-      <PageHead title="Requests" about="Every request of a key and how it ended, newest first.">
+      <PageHead title="Requests" about="Every request with a key, and its outcome. Newest first.">
         <Download name="requests" rows={() => everyPage<ExchangeView>("/requests", filters)} />
       </PageHead>
       <Filters codes={[...codes].sort()} />

@@ -44,7 +44,7 @@ export function KeyLink({ id, label, prefix }: Pick<KeyView, "id" | "label" | "p
 export function TopUpKey({ of: key, ...dialog }: KeyDialogProps) {
   return (
     <TopUpBalance path={`/keys/${key.id}`} name={nameOfKey(key)} about={aboutKey(key)} {...dialog}>
-      {isShared(key) && <p>It is added to the key's account, for all keys of the account.</p>}
+      {isShared(key) && <p>The credit is added to the key's account, for all of its keys.</p>}
     </TopUpBalance>
   );
 }
@@ -81,7 +81,7 @@ export function RotateKey({ of: key, onDone, onClose }: KeyDialogProps) {
     setIssued(made);
   };
   if (issued) {
-    return <Secret title="The new secret" issued={issued} onClose={onDone} />;
+    return <Secret title="New secret" issued={issued} onClose={onDone} />;
   }
   return (
     <Ask about={aboutKey(key)} title="Rotate secret" verb="Rotate" onClose={onClose} send={send}>
@@ -166,7 +166,7 @@ export function CreateKey({ of: initialAccount, onDone, onClose }: DialogProps<A
   };
 
   if (issued) {
-    return <Secret title="The new key" issued={issued} onClose={onDone} />;
+    return <Secret title="New key" issued={issued} onClose={onDone} />;
   }
   const choices = accounts
     .filter(({ status }) => status === "active")
@@ -177,7 +177,7 @@ export function CreateKey({ of: initialAccount, onDone, onClose }: DialogProps<A
         <SelectField
           label="Account"
           of={[account?.id ?? "", choose]}
-          choices={[{ value: "", text: "an account of its own" }, ...choices]}
+          choices={[{ value: "", text: "its own account" }, ...choices]}
         />
       )}
       {account === null && <ModeField label="Billing mode" of={ownMode} />}

@@ -29,11 +29,11 @@ export const fieldTexts: Readonly<Record<KeyField, FieldText>> = {
   label: { label: "Label", placeholder: "Who or what uses it" },
   owner: { label: "Owner", placeholder: "An e-mail address, or any name" },
   budget: { label: "Token budget", placeholder: "no limit", subject: "The token budget" },
-  period: { label: "Renewed" },
+  period: { label: "Resets" },
   provider: { label: "Provider scope" },
-  rpm: { label: "Requests a minute", placeholder: "no limit" },
+  rpm: { label: "Requests per minute", placeholder: "no limit" },
   tpm: {
-    label: "Tokens a minute",
+    label: "Tokens per minute",
     placeholder: "no limit",
     hint: "60000 for all models, 20000:claude-opus-* for some; separate with commas.",
   },
@@ -43,22 +43,25 @@ export const fieldTexts: Readonly<Record<KeyField, FieldText>> = {
     placeholder: "project=atlas, env=prod",
     hint: "For requests that do not have these tags.",
   },
-  models: { label: "Models", hint: "None ticked means all." },
+  models: { label: "Models", hint: "Select none to allow all." },
   expires: { label: "Expires", hint: "At the end of that day, UTC; empty means never." },
-  content: { label: "Request content", hint: "The most that is recorded, if the gateway records content." },
+  content: {
+    label: "Request content",
+    hint: "How much is recorded at most, if the gateway records content.",
+  },
 };
 
 /** Labels for how often a budget renews. */
 export const budgetPeriods = [
-  { value: "day", text: "a day" },
-  { value: "week", text: "a week" },
-  { value: "month", text: "a month" },
-  { value: "none", text: "in all" },
+  { value: "day", text: "daily" },
+  { value: "week", text: "weekly" },
+  { value: "month", text: "monthly" },
+  { value: "none", text: "never" },
 ];
 
 /** What may be recorded of a key's requests. */
 export const contentChoices = [
-  { value: "", text: "as the configuration says" },
+  { value: "", text: "configuration default" },
   { value: "none", text: "never" },
   { value: "failed", text: "only requests that fail" },
   { value: "all", text: "all" },
@@ -149,7 +152,7 @@ function listed(text: string): readonly string[] {
 export function tpmOf(text: string): readonly TpmLimit[] | null {
   const limits = listed(text).map((each) => {
     const tpm = tpmFromText(each);
-    if (tpm === null) throw new Error(`"${each}" is not a limit. Write 60000 or 20000:claude-opus-*.`);
+    if (tpm === null) throw new Error(`"${each}" is not a limit. Enter 60000 or 20000:claude-opus-*.`);
     return tpm;
   });
   return limits.length === 0 ? null : limits;
@@ -160,7 +163,7 @@ export function tagsOf(text: string): Tags | null {
   const texts = listed(text);
   if (texts.length === 0) return null;
   const tags = tagsFromTexts(texts);
-  if (tags === null) throw new Error("Write tags as project=atlas, env=prod; at most 8.");
+  if (tags === null) throw new Error("Enter at most 8 tags, as in project=atlas, env=prod.");
   return tags;
 }
 

@@ -110,7 +110,7 @@ function ExtendKey({ of: key, ...dialog }: KeyDialogProps) {
       <p>Only for the current period. The cap then returns to its normal value.</p>
       <SelectField label="Cap" of={cap} choices={choices} />
       <TextField label={`${unit} more`} of={amount} inputMode="decimal" required />
-      <TextField label="Why" of={note} placeholder="Kept in the audit log" required />
+      <TextField label="Reason" of={note} placeholder="Stored in the audit log" required />
     </Ask>
   );
 }
@@ -127,11 +127,11 @@ function MoveKey({ of: key, ...dialog }: KeyDialogProps) {
   return (
     <Ask {...dialog} about={aboutKey(key)} title="Move to an account" verb="Move" send={send} done={done}>
       <p>
-        Requests in progress are charged to the old account, and old entries stay there. Its caps and lifetime
-        spend go along.
+        Requests in progress are charged to the old account, and old entries stay there. The key keeps its
+        caps and lifetime spend.
       </p>
       {accounts.value !== null && fitting.length === 0 ? (
-        <p class="muted">There is no other account with {key.mode === "credit" ? "credit" : "a budget"}.</p>
+        <p class="muted">There is no other {key.mode === "credit" ? "credit" : "token-budget"} account.</p>
       ) : (
         <SelectField
           label="Account"

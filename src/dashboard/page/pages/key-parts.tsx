@@ -18,7 +18,7 @@ import { SpendByDay, spendDays, spendSince } from "../self-service/spend-by-day.
 function spentNote(key: KeyView, figures: FiguresView | null): string {
   const unit = key.credit ? "credits" : "tokens in this period";
   if (figures === null) return unit;
-  if (key.credit === null) return `${unit} · ${credits(figures.list_cost)} credits list cost in all`;
+  if (key.credit === null) return `${unit} · ${credits(figures.list_cost)} credits at list price in total`;
   const parts = [unit];
   if (figures.cancelled_spend > 0) parts.push(`${credits(figures.cancelled_spend)} for cancelled requests`);
   if (figures.interrupted_spend > 0)
@@ -34,8 +34,8 @@ function endedNote(key: KeyView, figures: FiguresView | null): string {
 }
 
 function limitsNote({ tpm_limits: tpm, max_concurrent: inFlight }: KeyView): string {
-  const parts = ["requests a minute"];
-  if (tpm !== null) parts.push(`${tpmText(tpm)} tokens a minute`);
+  const parts = ["requests per minute"];
+  if (tpm !== null) parts.push(`${tpmText(tpm)} tokens per minute`);
   if (inFlight !== null) parts.push(`${count(inFlight)} in flight`);
   return parts.join(" · ");
 }

@@ -74,7 +74,7 @@ function columnsOf(
     {
       name: "14 days",
       cell: ({ recent, label, prefix }) => (
-        <Sparkline values={recent} label={`Use of ${label ?? prefix} over the last 14 days`} />
+        <Sparkline values={recent} label={`Usage of ${label ?? prefix} over the last 14 days`} />
       ),
     },
     {
@@ -107,7 +107,7 @@ export function Keys() {
     <>
       <PageHead
         title="Keys"
-        about={keys.value ? `${count(keys.value.total)} ${isFiltered(filters) ? "found" : "in all"}` : "…"}
+        about={keys.value ? `${count(keys.value.total)} ${isFiltered(filters) ? "found" : "in total"}` : "…"}
       >
         <ForAdmins>
           <Button kind="primary" icon="plus" onClick={ask("create")}>

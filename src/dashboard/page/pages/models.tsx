@@ -201,7 +201,10 @@ export function Models() {
   const lastDay = useLoaded("usage of models", () => rowsByGroup(usageOfModels), 30_000);
   return (
     <>
-      <PageHead title="Models" about="What clients may ask for, and which deployments answer." />
+      <PageHead
+        title="Models"
+        about="Models that clients can request, and the deployments that serve them."
+      />
       <Warnings />
       <Shown loaded={models}>
         {({ data }) =>

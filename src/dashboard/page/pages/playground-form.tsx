@@ -23,7 +23,7 @@ export const firstForm: PlaygroundForm = {
 };
 
 const sizes = [
-  { value: "", text: "as the model likes" },
+  { value: "", text: "model default" },
   ...plainChoices(["1024x1024", "1536x1024", "1024x1536"]),
 ];
 
@@ -43,7 +43,7 @@ export function QuestionFields({ route, form, onForm }: QuestionFieldsProps) {
   const fields: Readonly<Record<QuestionField, ComponentChildren>> = {
     system: <TextField label="System" of={field("system")} placeholder="none" />,
     text: long(route.textLabel ?? "Message", 5, "text"),
-    suffix: long("Text after it", 3, "suffix"),
+    suffix: long("Text after the gap", 3, "suffix"),
     documents: long("Documents, one per line", 5, "documents"),
     size: <SelectField label="Size" of={field("size")} choices={sizes} />,
     voice: <TextField label="Voice" of={field("voice")} required />,

@@ -36,7 +36,7 @@ function hintFor(secret: string, key: KeyView | null): string {
   if (key === null) {
     return secret.trim().length < prefixLength
       ? "Stays in this tab. Keys created here are listed by name."
-      : "No key starts with this.";
+      : "No key has this prefix.";
   }
   const { main, side } = keyStanding(key);
   const status = key.status === "active" ? "" : `, ${key.status}`;

@@ -102,7 +102,7 @@ function AnswerView({ of: answer, isRunning }: { of: Answer; isRunning: boolean 
                 {address}
               </a>
             ) : (
-              <img key={address} src={address} alt={`Answer ${place + 1}`} />
+              <img key={address} src={address} alt={`Result ${place + 1}`} />
             ),
           )}
         </div>
@@ -181,7 +181,7 @@ function Events({ of: events }: { of: readonly string[] }) {
 function OneRun({ of: run }: { of: Run }) {
   const hasAnswer = run.error === null || (run.answer.kind === "text" && run.answer.text !== "");
   return (
-    <section class="card run" aria-label={`Response of ${run.model}`}>
+    <section class="card run" aria-label={`Response from ${run.model}`}>
       <h2>{run.model}</h2>
       <FactList class="figures line" facts={figuresOf(run)} />
       <div class="answer">

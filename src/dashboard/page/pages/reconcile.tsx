@@ -160,7 +160,7 @@ export function Reconcile() {
         <TextField label="Tolerance (%)" of={tolerance} inputMode="decimal" />
         <Field
           label="Files"
-          hint="Saved reports of OpenAI (usage, costs) or Anthropic (usage and cost), all pages, or a CSV table."
+          hint="Saved OpenAI reports (usage, costs) or Anthropic reports (usage and cost), all pages, or CSV files."
         >
           {(id) => (
             <input
@@ -182,8 +182,8 @@ export function Reconcile() {
       {!compared && !error && (
         <Empty icon="bill" title="Choose the files of a usage report">
           <p class="muted">
-            Files are compared on the gateway and not stored. <code>sluice reconcile --fetch</code> gets them
-            provider itself.
+            The gateway compares the files and does not store them. <code>sluice reconcile --fetch</code>{" "}
+            downloads them from the provider.
           </p>
         </Empty>
       )}

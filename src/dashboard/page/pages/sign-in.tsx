@@ -49,7 +49,7 @@ export function SignIn() {
     await askWhoIsSignedIn();
   };
   return (
-    <Entrance title="Sluice" about="Sign in to see and steer this gateway." verb="Sign in" send={send}>
+    <Entrance title="Sluice" about="Sign in to manage this gateway." verb="Sign in" send={send}>
       <TextField
         label="Admin token"
         type="password"

@@ -18,7 +18,7 @@ interface Kept {
 const columns: readonly Column<Kept>[] = [
   { name: "What", class: "lead", cell: ({ what }) => what },
   { name: "Records", class: "number", cell: ({ records }) => count(records) },
-  { name: "Kept for", cell: ({ retention }) => retention ?? "ever" },
+  { name: "Retention", cell: ({ retention }) => retention ?? "forever" },
   {
     name: "Last deleted",
     cell: ({ pruned, retention }) =>
@@ -53,12 +53,12 @@ function kinds({ records, retention, pruned, content, ...sizes }: StorageView): 
       ? []
       : [
           {
-            what: `Content of requests, ${size(content.bytes)}`,
+            what: `Request content, ${size(content.bytes)}`,
             records: content.requests,
             retention: `${plural(content.days, "day")}, at most ${size(content.max_bytes)}`,
           },
         ]),
-    { what: "Changes", records: records.audit_log, retention: null },
+    { what: "Audit log records", records: records.audit_log, retention: null },
   ];
 }
 

@@ -25,10 +25,10 @@ function HealthTiles({ health }: { health: HealthView }) {
   const facts: readonly Fact[] = [
     ["Version", health.version, "of Sluice"],
     ["State", health.status, health.status === "ok" ? "accepting requests" : "not accepting requests"],
-    ["Up for", uptime(health.uptime_seconds), "since the last start"],
+    ["Uptime", uptime(health.uptime_seconds), "since the last start"],
     ["In flight", count(health.in_flight), "requests in progress"],
     ["Memory", size(health.memory_bytes), "resident"],
-    ["Loop lag", duration(health.event_loop_lag_ms), "recent maximum"],
+    ["Event loop lag", duration(health.event_loop_lag_ms), "recent maximum"],
   ];
   return <FactTiles facts={facts} />;
 }
@@ -79,9 +79,9 @@ export function System() {
 
 const columns: readonly Column<AuditView>[] = [
   { name: "Time", cell: ({ at }) => moment(at) },
-  { name: "What", cell: ({ action }) => action },
+  { name: "Action", cell: ({ action }) => action },
   {
-    name: "To",
+    name: "Target",
     cell: ({ target, target_label: label }) => label ?? (target ? <code>{target}</code> : "–"),
     note: ({ target, target_label: label }) => label !== null && <code>{target}</code>,
   },
@@ -96,11 +96,11 @@ function AuditLog() {
   const isFiltered = Object.values(filters).some(Boolean);
   return (
     <Card
-      title="Changes"
+      title="Audit log"
       actions={<Download name="changes" rows={() => everyPage<AuditView>("/audit", filters)} />}
     >
       <div class="filters">
-        <SearchBox label="Search changes" placeholder="Who, from where, what, to what or how" />
+        <SearchBox label="Search the audit log" placeholder="Actor, address, action, target or detail" />
         <RangePicker otherwise="Any time" />
       </div>
       <Shown loaded={page}>
@@ -109,7 +109,7 @@ function AuditLog() {
             rows={data}
             columns={columns}
             keyOf={({ id }) => id}
-            empty={<p class="muted pad">{isFiltered ? "No change is like this." : "No changes yet."}</p>}
+            empty={<p class="muted pad">{isFiltered ? "No matching records." : "No changes yet."}</p>}
           />
         )}
       </Shown>
@@ -127,7 +127,7 @@ function ConfigInForce() {
         {({ toml }) => (
           // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard.
           <section class="config" tabIndex={0} aria-label="Running configuration">
-            <pre>{toml === "" ? "# Everything has its default." : toml}</pre>
+            <pre>{toml === "" ? "# All settings have their defaults." : toml}</pre>
           </section>
         )}
       </Shown>

@@ -59,7 +59,7 @@ const columns: readonly Column<TailView>[] = [
     cell: ({ key_prefix: prefix, key_label: label }) =>
       label ?? (prefix ? <code>{prefix}…</code> : <span class="muted">none</span>),
   },
-  { name: "Ended", cell: ({ error_code: code, outcome }) => (code ? <code>{code}</code> : outcome) },
+  { name: "Outcome", cell: ({ error_code: code, outcome }) => (code ? <code>{code}</code> : outcome) },
   {
     name: "Tokens",
     class: "number",
@@ -92,15 +92,15 @@ function matchesFilters(line: TailView): boolean {
 function NoLines({ hidden }: { hidden: number }) {
   if (hidden > 0) {
     return (
-      <Empty icon="search" title="No line fits">
+      <Empty icon="search" title="No matching lines">
         <p>The filters hide {count(hidden)} of the newest lines.</p>
         <Button onClick={() => setQuery({ search: null, outcome: null })}>Clear the filters</Button>
       </Empty>
     );
   }
   return (
-    <Empty icon="tail" title="Waiting for the next exchange">
-      <p>Every call shows up here the moment it ends, rejected ones too.</p>
+    <Empty icon="tail" title="Waiting for the next request">
+      <p>Requests appear here as soon as they end, including rejected ones.</p>
       <FirstRequest />
     </Empty>
   );
@@ -122,7 +122,7 @@ export function Tail() {
         <Button onClick={tail.clear}>Clear</Button>
       </PageHead>
       <div class="filters">
-        <SearchBox label="Only lines with" placeholder="Key, model, route, status or code" />
+        <SearchBox label="Filter lines" placeholder="Key, model, route, status or code" />
         <Choose name="outcome" choices={plainChoices(["completed", "failed", "rejected", "cancelled"])} />
       </div>
       <div class="card flush tail">

@@ -46,7 +46,7 @@ function DimensionChoice(props: { label: string; of: State; other: string; none?
       />
       {value.startsWith("tag:") && (
         <SearchBox
-          label="Tag's name"
+          label="Tag name"
           of={[value.slice("tag:".length), (name) => onValue(`tag:${name || "project"}`)]}
           placeholder="project"
         />
@@ -66,7 +66,7 @@ function GroupingChoice() {
         label="And by"
         of={[second, (value) => choose(first, value)]}
         other={first}
-        none="and nothing else"
+        none="no second grouping"
       />
     </>
   );
@@ -78,7 +78,7 @@ function Filters() {
     <div class="filters">
       <RangePicker otherwise="Last week" />
       <GroupingChoice />
-      <SearchBox label="Only this key" of={parameter("key")} placeholder="Key's id, prefix or label" />
+      <SearchBox label="Filter by key" of={parameter("key")} placeholder="Key id, prefix or label" />
       <Choose
         name="account"
         choices={accounts.value?.data.map(({ id, label }) => ({ value: id, text: label ?? id })) ?? []}

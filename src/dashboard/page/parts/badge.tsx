@@ -20,7 +20,7 @@ export function KeyStatus({ status, account }: { status: string; account?: "acti
   return (
     <>
       <Badge tone={keyTones[status] ?? "muted"}>{status}</Badge>
-      {status === "disabled" && account === "closed" && <small class="muted"> its account is closed</small>}
+      {status === "disabled" && account === "closed" && <small class="muted"> account closed</small>}
     </>
   );
 }

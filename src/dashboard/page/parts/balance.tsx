@@ -32,7 +32,7 @@ function prepaid({ credit, budget }: Pick<KeyView, "credit" | "budget">, reserve
   if (remaining === null || tokens === null) {
     return { name: "Tokens left", main: "no limit", side: "tokens", left: null };
   }
-  const per = period === "none" ? "in all" : `a ${period}`;
+  const per = period === "none" ? "in total" : `per ${period}`;
   return {
     name: "Tokens left",
     main: shortCount(remaining),
@@ -58,7 +58,7 @@ export function tightestStanding(key: KeyView): Standing {
 
 function capStanding({ caps, account_caps, mode }: KeyView): Standing {
   const cap = tightestCap([...caps, ...account_caps]);
-  const name = "Left of its cap";
+  const name = "Left of cap";
   if (cap === null) return { name, main: "no cap", side: "postpaid", left: null };
   const rest = leftOfCap(cap);
   const main = mode === "credit" ? credits(rest) : shortCount(rest);

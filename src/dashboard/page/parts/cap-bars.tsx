@@ -12,7 +12,7 @@ function amountOf(value: number, mode: Unit): string {
 export function capText({ limit, period, models }: Pick<CapView, "limit" | "period" | "models">, mode: Unit) {
   const unit = billedUnit(mode, limit);
   const which = models === null ? "" : ` for ${models}`;
-  return `${amountOf(limit, mode)} ${unit} a ${period}${which}`;
+  return `${amountOf(limit, mode)} ${unit} per ${period}${which}`;
 }
 
 /** Nearly used up is said by its colour, and by the figures. */
@@ -56,7 +56,7 @@ export function CapBars({ caps, mode }: { caps: readonly CapView[]; mode: Unit }
 export function KeyCapCards({ of: { caps, account_caps, mode } }: { of: KeyView }) {
   const cards = [
     { title: "Caps", bars: caps },
-    { title: "Caps of its account, for all keys together", bars: account_caps },
+    { title: "The account's caps, shared by all its keys", bars: account_caps },
   ];
   return (
     <>

@@ -16,10 +16,10 @@ export function FirstRequest({ by: key }: { by?: KeyView }) {
     <div class="first-request stack">
       <p>
         {key ? (
-          "Send something with this key"
+          "Send a request with this key"
         ) : (
           <>
-            Make a <a href={hrefOf("keys")}>key</a>, and send something with it
+            Create a <a href={hrefOf("keys")}>key</a> and send a request with it
           </>
         )}
         , or from the <a href={hrefOf("playground")}>playground</a>:

@@ -76,7 +76,7 @@ export function RangePicker({ otherwise }: { otherwise: string }) {
         choices={[
           { value: "", text: otherwise },
           ...plainChoices(choices.map(({ text }) => text)),
-          { value: "own", text: "A range of your own" },
+          { value: "own", text: "Custom range" },
         ]}
       />
       {isOwn && <Moment label="From" name="since" />}

@@ -13,7 +13,7 @@ export function Secret(props: { title: string; issued: IssuedKeyView; onClose: (
     <Dialog title={title} stays onClose={onClose}>
       <div class="body stack">
         <p>
-          Copy the key now. Only its hash is kept, so <strong>it cannot be shown again</strong>.
+          Copy the key now. Only its hash is stored, so <strong>it cannot be shown again</strong>.
         </p>
         <output class="well secret" data-test="secret">
           {issued.key}

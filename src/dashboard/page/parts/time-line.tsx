@@ -6,7 +6,7 @@ export function TimeLine({ phases }: { phases: readonly Phase[] }) {
   const totalMs = Math.max(1, ...phases.map(({ startMs, ms }) => startMs + ms));
   const share = (ms: number) => `${(100 * ms) / totalMs}%`;
   return (
-    <ol class="time-line" aria-label="Time line">
+    <ol class="time-line" aria-label="Timeline">
       {phases.map(({ name, kind, startMs, ms }) => (
         <li key={`${name} ${startMs}`}>
           <span class="name">{name}</span>

@@ -20,5 +20,5 @@ export function Points(props: { label: string; points: readonly string[]; tone?:
 /** Warnings about the running configuration, such as a provider that is skipped because its key is not set. */
 export function Warnings() {
   const config = useAnswer<{ warnings: readonly string[] }>("/config", 30_000);
-  return <Points label="Warnings of the configuration" points={config.value?.warnings ?? []} />;
+  return <Points label="Configuration warnings" points={config.value?.warnings ?? []} />;
 }

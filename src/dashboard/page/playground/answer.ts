@@ -75,7 +75,7 @@ export function rankingIn(body: unknown, documents: readonly string[]): Answer {
       isHigh: false,
     };
   });
-  return { kind: "scores", verdict: "the best first", scores };
+  return { kind: "scores", verdict: "best first", scores };
 }
 
 const formats = { jpg: "jpeg", jpeg: "jpeg", webp: "webp" } as const;

@@ -14,11 +14,12 @@ export function errorIn(body: unknown): CallError | null {
   return { code: textAt(error, "code") || textAt(error, "type") || "error", message };
 }
 
-/** What to do about refusals that no exchange is kept of, and so no explanation either. */
+/** What to do about errors of requests that are not logged, and so have no explanation. */
 const adviceByCode: Readonly<Record<string, string>> = {
-  invalid_credentials: "Check the key, or make a new one on the Keys page; a rotated key has another secret.",
-  invalid_request: "Change what the message names. Other models may take what this one does not.",
-  unreachable: "Is the gateway still running? The System page says how it is doing.",
+  invalid_credentials:
+    "Check the key, or create a new one on the Keys page. Rotating a key changes its secret.",
+  invalid_request: "Change the field that the message names, or try another model.",
+  unreachable: "Is the gateway still running? Check the System page.",
 };
 
 export function adviceFor({ code }: CallError): string | null {

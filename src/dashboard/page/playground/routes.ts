@@ -150,7 +150,7 @@ const rerank: PageRoute = {
 const image: PageRoute = {
   name: "Images",
   fields: ["text", "size"],
-  textLabel: "What it shows",
+  textLabel: "Image prompt",
   body: ({ model, text, size }) => ({ model, prompt: text, ...(size === "" ? {} : { size }) }),
   read: imagesIn,
 };
@@ -172,7 +172,7 @@ const imageEdit: PageRoute = {
 const speech: PageRoute = {
   name: "Speech",
   fields: ["text", "voice"],
-  textLabel: "What it says",
+  textLabel: "Text to speak",
   body: ({ model, text, voice }) => ({ model, input: text, voice }),
 };
 

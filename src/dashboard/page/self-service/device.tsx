@@ -67,8 +67,8 @@ function Decision({ device, onDecided }: { device: DeviceView; onDecided: (devic
       <form class="card stack" onSubmit={approve.onSubmit}>
         <p>
           A terminal at <strong>{device.address}</strong>
-          {device.device === null ? "" : `, which calls itself “${device.device}”,`} asked for a key of yours,{" "}
-          {moment(device.requested_at)}.
+          {device.device === null ? "" : `, which calls itself “${device.device}”,`} requested a key in your
+          name, {moment(device.requested_at)}.
         </p>
         {!device.is_own_address && (
           <div class="callout warn" role="alert">
@@ -79,7 +79,7 @@ function Decision({ device, onDecided }: { device: DeviceView; onDecided: (devic
         <p>
           Approve only if you ran <code>sluice login</code> yourself just now, and your terminal shows the
           code <strong>{device.user_code}</strong>. If you got this code or link from someone else, deny it:
-          they would get a key that spends in your name.
+          they would get a key that spends your credit.
         </p>
         {approve.error && <Failure error={approve.error} />}
         <p class="line">

@@ -37,7 +37,7 @@ export function SelfService() {
         <strong>Sluice</strong>
         <small class="muted">{session.value?.name}</small>
         <Button kind="quiet" icon={theme.value} label={`Theme: ${theme.value}`} onClick={nextTheme} />
-        <Button kind="quiet" icon="leave" label="Leave" onClick={signOut} />
+        <Button kind="quiet" icon="leave" label="Sign out" onClick={signOut} />
       </header>
       <main id="content" tabIndex={-1}>
         {isDevicePage ? <ApproveDevice /> : <OwnKeys />}
@@ -78,9 +78,9 @@ function OwnKeys() {
             {chosen === undefined ? (
               <Empty icon="keys" title="You have no key yet">
                 {session.value?.may_create_keys ? (
-                  <p>Make one for yourself; it is shown to you once.</p>
+                  <p>Create one. It is shown only once.</p>
                 ) : (
-                  <p>An operator makes one with you as its owner: {session.value?.name}.</p>
+                  <p>Ask an operator to create one with the owner {session.value?.name}.</p>
                 )}
               </Empty>
             ) : (
@@ -104,7 +104,7 @@ function MakeKey({ onDone, onClose }: DialogProps<null>) {
   };
   return (
     <Ask title="New key" verb="Create key" onClose={onClose} send={send}>
-      <TextField label="Label" of={label} placeholder="Such as: my laptop" />
+      <TextField label="Label" of={label} placeholder="For example, my laptop" />
       <NewKeyTerms />
     </Ask>
   );
@@ -117,14 +117,14 @@ function NewKeyTerms() {
   return (
     <p class="muted">
       The key is billed to the account <strong>{terms.account}</strong>
-      {terms.cap === null ? ", without a cap of its own." : ` and capped at ${terms.cap}.`}
+      {terms.cap === null ? ", without its own cap." : ` and capped at ${terms.cap}.`}
     </p>
   );
 }
 
 function ShowKey() {
   const key = useState("");
-  const about = "See what is left, what it was spent on, and how to use it.";
+  const about = "See what is left, what it was spent on, and how to use the key.";
   return (
     <Entrance title="Your key" about={about} verb="Show" send={() => showKey(key[0].trim())}>
       <TextField
@@ -177,13 +177,13 @@ function OwnKey({ id, onChange }: { id: string; onChange: () => void }) {
             <Shown loaded={newest}>
               {(page) => (
                 <ExchangeTable exchanges={page.data} withKey={false}>
-                  <p>What follows shows how to make the first request.</p>
+                  <p>See below how to send the first request.</p>
                 </ExchangeTable>
               )}
             </Shown>
           </Card>
           <section class="card pad">
-            <h2>Use it</h2>
+            <h2>Use this key</h2>
             <Snippets of={value} secret={shownKey.value} />
           </section>
           <OpenExchange />
