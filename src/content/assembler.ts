@@ -3,7 +3,7 @@ import { type BodyCollector, collectorOf, JsonCollector } from "./body-collector
 import type { RecordingStart } from "./document.ts";
 import { EndReader } from "./end-frame.ts";
 import { type Frame, frameKinds, type Part, readFrames, type SentLog, textOf } from "./frame-log.ts";
-import { bodyOf, makeDocument } from "./make-document.ts";
+import { cleanBody, makeDocument } from "./make-document.ts";
 import { pack } from "./pack.ts";
 import { Redactor } from "./redactor.ts";
 import { type TracedContent, tracedContent } from "./traced-content.ts";
@@ -93,7 +93,7 @@ export class Assembler {
   /** A request arrives in one piece. A large one is cut at once: its response can take minutes, and several would fill the queue. */
   #addRequest({ request, start: { maxRequestBytes: max } }: OpenRecording, part: Part): void {
     request.add(part);
-    if (part.end - part.start > max) request.finish((body) => bodyOf(body, max, this.#redactor));
+    if (part.end - part.start > max) request.finish((body) => cleanBody(body, max, this.#redactor));
   }
 
   /** Most recordings start like the previous one. */

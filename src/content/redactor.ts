@@ -2,41 +2,50 @@
 const ownSecrets = /slua?_[0-9A-Za-z]{30,}/g;
 /** Without the global flag, which is stateful. Key prefixes are shorter, and not secret. */
 const ownSecret = new RegExp(ownSecrets.source);
+const ownMark = Buffer.from("slu");
 
 /** Finds and removes secrets. */
 export class Redactor {
+  /** As they are, and as JSON writes them: text can be JSON itself, such as a tool's arguments. */
   readonly #secrets: readonly string[];
-  /** Including their UTF-8 bytes read as Latin-1. */
-  readonly #forms: readonly string[];
+  /** The bytes of JSON that has one of those in a text. */
+  readonly #written: readonly Buffer[];
 
   constructor(secrets: readonly string[]) {
-    // Longest first: a shorter secret may be part of a longer one.
-    this.#secrets = secrets.toSorted((one, other) => other.length - one.length);
-    this.#forms = [...new Set([...secrets, ...secrets.map(bytesAsText)])];
+    const forms = withEscaped(secrets);
+    // The longest first, since one may be part of another.
+    this.#secrets = forms.toSorted((one, other) => other.length - one.length);
+    this.#written = withEscaped(forms).map((form) => Buffer.from(form));
   }
 
-  /** Whether text, or bytes read as Latin-1, can hold a secret. Does not see secrets behind JSON escapes. */
-  isSuspect(text: string): boolean {
-    return ownSecret.test(text) || this.#forms.some((form) => text.includes(form));
+  /** Whether JSON can hold a secret, from this index on. Does not see secrets behind `\u` and `\/`. */
+  isSuspectJson(json: Buffer, from: number): boolean {
+    if (this.#written.some((secret) => json.includes(secret, from))) return true;
+    return json.includes(ownMark, from) && ownSecret.test(json.toString("latin1", from));
   }
 
-  /** Text can be JSON itself, such as a tool's arguments, and hide a secret behind escapes. */
+  /** Text can be JSON itself, and hide a secret behind escapes. */
   readonly clean = (text: string): string => {
     const clean = this.#replace(text);
     const unescaped = withoutEscapes(clean);
-    return unescaped !== clean && this.isSuspect(unescaped) ? this.#replace(unescaped) : clean;
+    return unescaped !== clean && this.#isSuspect(unescaped) ? this.#replace(unescaped) : clean;
   };
 
+  #isSuspect(text: string): boolean {
+    return ownSecret.test(text) || this.#secrets.some((secret) => text.includes(secret));
+  }
+
   #replace(text: string): string {
-    if (!this.isSuspect(text)) return text;
+    if (!this.#isSuspect(text)) return text;
     let rest = text.replace(ownSecrets, "[secret]");
     for (const secret of this.#secrets) rest = rest.replaceAll(secret, "[secret]");
     return rest;
   }
 }
 
-function bytesAsText(secret: string): string {
-  return Buffer.from(secret).toString("latin1");
+/** The texts, and what is different inside of a JSON string: a private key has line feeds. */
+function withEscaped(texts: readonly string[]): readonly string[] {
+  return [...new Set(texts.flatMap((text) => [text, JSON.stringify(text).slice(1, -1)]))];
 }
 
 function withoutEscapes(text: string): string {

@@ -1,10 +1,22 @@
 import { expect, test } from "bun:test";
 import { EndReader, writeEnd } from "../../src/content/end-frame.ts";
-import { hasLongBase64, isPlain } from "../../src/content/plain-json.ts";
+import { hasLongBase64 as hasLongBase64From, isPlain as isPlainFrom } from "../../src/content/plain-json.ts";
 import { Redactor } from "../../src/content/redactor.ts";
 
 const secret = "sk-a-provider-key-0123456789";
 const redactor = new Redactor([secret]);
+
+function hasLongBase64(text: string): boolean {
+  const found = hasLongBase64From(Buffer.from(text), 0);
+  expect(hasLongBase64From(Buffer.from(`${"x".repeat(400)}${text}`), 400)).toBe(found);
+  return found;
+}
+
+function isPlain(text: string): boolean {
+  const found = isPlainFrom(Buffer.from(text), 0, redactor);
+  expect(isPlainFrom(Buffer.from(`base64${text}`), 6, redactor)).toBe(found);
+  return found;
+}
 
 test("data is found wherever it is, from 256 bytes on", () => {
   const data = Buffer.alloc(256, 7).toString("base64");
@@ -21,7 +33,7 @@ test("data is found wherever it is, from 256 bytes on", () => {
 });
 
 test("JSON is kept as it came only without data, secrets, vectors, and escapes that may hide them", () => {
-  expect(isPlain('{"content":"A \\"sluice\\"\\nis a gate."}', redactor)).toBe(true);
+  expect(isPlain('{"content":"A \\"sluice\\"\\nis a gate."}')).toBe(true);
   for (const text of [
     '{"url":"data:image/png;base64,AAAA"}',
     '{"embedding":[0.1,0.2]}',
@@ -30,7 +42,19 @@ test("JSON is kept as it came only without data, secrets, vectors, and escapes t
     `{"content":"my key is ${secret}"}`,
     `{"content":"slu_${"A1".repeat(20)}"}`,
   ])
-    expect(isPlain(text, redactor), text).toBe(false);
+    expect(isPlain(text), text).toBe(false);
+});
+
+test("a secret with line feeds and quotes is found in JSON, and in JSON inside of its texts", () => {
+  const key = '-----BEGIN PRIVATE KEY-----\nMIIEvQ "IBADAN" Bgkq\n-----END PRIVATE KEY-----';
+  const cleaner = new Redactor([key]);
+  const nested = JSON.stringify({ private_key: key });
+  for (const text of [key, nested]) {
+    const json = Buffer.from(JSON.stringify({ content: `mine: ${text}` }));
+    expect(isPlainFrom(json, 0, cleaner)).toBe(false);
+    expect(cleaner.clean(`mine: ${text}`)).not.toContain("MIIEvQ");
+    expect(cleaner.clean(`mine: ${text}`)).toContain("[secret]");
+  }
 });
 
 test("a secret in a model's name or a label is in neither the document nor its row", () => {
