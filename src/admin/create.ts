@@ -14,7 +14,7 @@ import type { Guard } from "./auth/guard.ts";
 import { Lockout } from "./auth/lockout.ts";
 import { ReportLimits } from "./auth/report-limits.ts";
 import { Sessions } from "./auth/sessions.ts";
-import type { AdminDeps } from "./deps.ts";
+import type { UnmountedDeps } from "./deps.ts";
 import type { Live } from "./live/live.ts";
 import { OtherNodes } from "./live/other-nodes.ts";
 import type { InFlightView } from "./reports/schema.ts";
@@ -65,7 +65,7 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
     reports: new ReportLimits(clock),
     settings: () => gateway.configured.settings.admin,
   };
-  const deps: Omit<AdminDeps, "originOf"> = {
+  const deps: UnmountedDeps = {
     store,
     clock,
     keys,

@@ -12,7 +12,18 @@ import type { Guard, Origin } from "./auth/guard.ts";
 import type { Live } from "./live/live.ts";
 import type { InFlightView } from "./reports/schema.ts";
 
-export interface AdminDeps {
+/** What the edge knows about the connection of a request, and can do with it. */
+export interface Connections {
+  /** Where a request comes from, trusted proxies taken into account. */
+  originOf(request: Request): Origin;
+  /** Lets a request take longer than connections may be idle. */
+  keepWaiting(request: Request): void;
+}
+
+/** Without the edge, which is created later. */
+export type UnmountedDeps = Omit<AdminDeps, keyof Connections>;
+
+export interface AdminDeps extends Connections {
   readonly store: Store;
   readonly clock: Clock;
   readonly keys: KeyRing;
@@ -47,8 +58,6 @@ export interface AdminDeps {
   trouble(): Trouble | null;
   /** Counters of what writes the charges. */
   journalStats(): Readonly<StoreStats>;
-  /** Where a request comes from, trusted proxies taken into account. */
-  originOf(request: Request): Origin;
   /** Loads what an operation has just changed into memory, so that it takes effect at once. */
   applyChanges(): Promise<void>;
 }

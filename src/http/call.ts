@@ -3,7 +3,7 @@ import type { ClientCall, Route } from "../gateway/client-call.ts";
 import { clientAddress, type TrustedProxies } from "../limits/address.ts";
 
 /** Bun takes no longer timeout. */
-const maxIdleSeconds = 255;
+export const maxIdleSeconds = 255;
 
 /** Bun ends what has a shorter one when it looks next, which it does every four seconds, although the client reads. */
 const minIdleSeconds = 5;

@@ -13,7 +13,7 @@ import { routes } from "../gateway/operations.ts";
 import type { ServedRoute } from "../gateway/served-operation.ts";
 import { currentProxies, isTrusted } from "../limits/address.ts";
 import type { Log } from "../observe/log.ts";
-import { addressOn, HttpCall, peerOf } from "./call.ts";
+import { addressOn, HttpCall, maxIdleSeconds, peerOf } from "./call.ts";
 import { Cors } from "./cors.ts";
 import { landingPage } from "./landing.ts";
 import { formatAt, plainDocument, plainError, plainJson } from "./plain.ts";
@@ -22,8 +22,16 @@ import { documentLimit, isAt, isOfInterface, isOn, meantPath, origins } from "./
 import { UpgradeCall, webSocketOptions } from "./socket/upgrade.ts";
 import { guardPatterns, hostProblem, targetProblem } from "./target.ts";
 
-/** Routes that another module adds, such as the admin API. `originOf` returns where a request comes from. */
-export type Mounted = (originOf: (request: Request) => RequestOrigin) => AnyElysia;
+/** Routes that another module adds, such as the admin API. */
+export type Mounted = (connections: Connections) => AnyElysia;
+
+/** What mounted routes can learn about the connection of a request, and do with it. */
+interface Connections {
+  /** Where a request comes from. */
+  originOf(request: Request): RequestOrigin;
+  /** Lets a request take longer than connections may be idle, up to the longest time that Bun allows. */
+  keepWaiting(request: Request): void;
+}
 
 interface RequestOrigin {
   readonly address: string;
@@ -37,7 +45,7 @@ interface RequestOrigin {
  */
 const maxRequestBodySize = Number.MAX_SAFE_INTEGER;
 
-/** Generation requests disable it for themselves, since a provider may take long to answer. */
+/** Generation requests disable it for themselves, since a provider may take long to answer. The admin API extends it. */
 const idleTimeoutSeconds = 30;
 
 /**
@@ -155,11 +163,14 @@ export function createEdge(
   }
   app.get("/healthz", () => plainJson({ status: "ok" }));
   app.get("/readyz", () => readiness(gateway));
-  const originOf = (request: Request) => ({
-    address: addressOf(request),
-    isFromProxy: isTrusted(peerOf(app.server, request), trusted()),
-  });
-  for (const mount of mounted) app.use(mount(originOf));
+  const connections: Connections = {
+    originOf: (request) => ({
+      address: addressOf(request),
+      isFromProxy: isTrusted(peerOf(app.server, request), trusted()),
+    }),
+    keepWaiting: (request) => app.server?.timeout(request, maxIdleSeconds),
+  };
+  for (const mount of mounted) app.use(mount(connections));
   app.all("/*", ({ request }) => unrouted(request, served(), cors), { parse: "none" });
   return app;
 }

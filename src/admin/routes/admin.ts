@@ -11,7 +11,7 @@ import { admit } from "../auth/guard.ts";
 import { mountOidc, mountSession } from "../auth/session-routes.ts";
 import { configRoutes } from "../config/routes.ts";
 import { contentRoutes } from "../content/routes.ts";
-import type { AdminDeps } from "../deps.ts";
+import type { AdminDeps, Connections, UnmountedDeps } from "../deps.ts";
 import { keyRoutes } from "../keys/routes.ts";
 import { modelRoutes } from "../models/routes.ts";
 import { reconcileRoutes } from "../reconcile/routes.ts";
@@ -27,14 +27,14 @@ export const adminBase = "/admin/api/v1";
 /** Where members ask about a key by presenting it, instead of signing in. */
 export const memberBase = "/usage/api/v1";
 
-/** Called by the edge, which knows where a request comes from. */
-export type AdminMount = (originOf: AdminDeps["originOf"]) => Elysia;
+/** Called by the edge, which has the connections. */
+export type AdminMount = (connections: Connections) => Elysia;
 
 /** What members read, authenticated by a key instead of a sign-in. */
-export function memberRoutes(withoutOrigin: Omit<AdminDeps, "originOf">): AdminMount {
-  return (originOf) => {
+export function memberRoutes(unmounted: UnmountedDeps): AdminMount {
+  return (connections) => {
     const app = new Elysia();
-    const deps = { ...withoutOrigin, originOf };
+    const deps = { ...unmounted, ...connections };
     for (const route of readWithKey(routesOf(deps))) mountRoute(app, memberBase, deps, route, "key");
     app.all(
       `${memberBase}/*`,
@@ -46,10 +46,10 @@ export function memberRoutes(withoutOrigin: Omit<AdminDeps, "originOf">): AdminM
   };
 }
 
-export function adminRoutes(withoutOrigin: Omit<AdminDeps, "originOf">): AdminMount {
-  return (originOf) => {
+export function adminRoutes(unmounted: UnmountedDeps): AdminMount {
+  return (connections) => {
     const app = new Elysia();
-    const deps = { ...withoutOrigin, originOf };
+    const deps = { ...unmounted, ...connections };
     const routes = routesOf(deps);
     for (const route of routes) mountRoute(app, adminBase, deps, route);
     mountSession(app, adminBase, deps);

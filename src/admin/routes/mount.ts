@@ -46,6 +46,8 @@ async function answer(
       : await admit(deps.guard, request, origin, route.roleIn?.(deps.settings()) ?? roleFor(route), changes);
   if (verdict.kind === "refused") throw await accessError(deps.guard.lockout, verdict);
   const { caller } = verdict;
+  // Only now: a client that is not admitted has as long as any other connection.
+  deps.keepWaiting(request);
   const query = checkedQuery(route.query, request.url);
   if (caller.role === "member") {
     rejectAccount(query);

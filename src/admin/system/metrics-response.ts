@@ -4,9 +4,9 @@ import { creditsFromNano } from "../../base/money/money.ts";
 import { residentBytes } from "../../base/system/resident-bytes.ts";
 import type { AccountGauges } from "../../observe/metrics-gauges.ts";
 import { viewAccounts } from "../accounts/account-view.ts";
-import type { AdminDeps } from "../deps.ts";
+import type { UnmountedDeps } from "../deps.ts";
 
-export type MetricsSource = Omit<AdminDeps, "originOf">;
+export type MetricsSource = UnmountedDeps;
 
 export async function metricsResponse(deps: MetricsSource): Promise<Response> {
   return new Response(renderMetrics(deps, await accountGauges(deps)), {

@@ -5,7 +5,7 @@ import { Elysia } from "elysia";
 import { Lockout } from "../../../src/admin/auth/lockout.ts";
 import { ReportLimits } from "../../../src/admin/auth/report-limits.ts";
 import { Sessions } from "../../../src/admin/auth/sessions.ts";
-import type { AdminDeps } from "../../../src/admin/deps.ts";
+import type { Connections, UnmountedDeps } from "../../../src/admin/deps.ts";
 import { Live } from "../../../src/admin/live/live.ts";
 import { adminBase, adminRoutes, memberRoutes } from "../../../src/admin/routes/admin.ts";
 import { checkConfig } from "../../../src/cli/check-config.ts";
@@ -26,9 +26,11 @@ export const tracingSecret = "tracing-header-canary";
 
 export interface AdminServer extends AsyncDisposable {
   readonly url: string;
-  readonly deps: Omit<AdminDeps, "originOf">;
+  readonly deps: UnmountedDeps;
   readonly store: JournaledStore;
   readonly clock: FakeClock;
+  /** The paths of requests that may take longer than connections may be idle. */
+  readonly keptWaiting: readonly string[];
   /** Calls the API with the token, or with what `init` says instead. */
   call(path: string, init?: RequestInit): Promise<Response>;
   /** Calls it as a program that must be answered well. */
@@ -43,10 +45,12 @@ export async function startAdmin(adminSettings = ""): Promise<AdminServer> {
   const clock = new FakeClock();
   const store = await openStore({ dir, clock, role: "gateway" });
   const deps = await makeDeps(dir, store, clock, adminSettings);
+  const keptWaiting: string[] = [];
+  const connections = connectionsOf(({ url }) => keptWaiting.push(new URL(url).pathname));
   const server = Bun.serve({
     port: 0,
     hostname: "127.0.0.1",
-    fetch: new Elysia().use(adminRoutes(deps)(originOf)).use(memberRoutes(deps)(originOf)).fetch,
+    fetch: new Elysia().use(adminRoutes(deps)(connections)).use(memberRoutes(deps)(connections)).fetch,
   });
   const url = `http://127.0.0.1:${server.port}`;
   const call = (path: string, init: RequestInit = {}) =>
@@ -62,6 +66,7 @@ export async function startAdmin(adminSettings = ""): Promise<AdminServer> {
   return {
     url,
     deps,
+    keptWaiting,
     store,
     clock,
     call,
@@ -77,9 +82,12 @@ export async function startAdmin(adminSettings = ""): Promise<AdminServer> {
 }
 
 /** Requests that name their address come through a proxy. */
-const originOf = (request: Request) => ({
-  address: request.headers.get("x-from") ?? "127.0.0.1",
-  isFromProxy: request.headers.has("x-from"),
+const connectionsOf = (keepWaiting: Connections["keepWaiting"]): Connections => ({
+  originOf: (request) => ({
+    address: request.headers.get("x-from") ?? "127.0.0.1",
+    isFromProxy: request.headers.has("x-from"),
+  }),
+  keepWaiting,
 });
 
 async function makeDeps(
@@ -87,7 +95,7 @@ async function makeDeps(
   store: JournaledStore,
   clock: FakeClock,
   adminSettings: string,
-): Promise<Omit<AdminDeps, "originOf">> {
+): Promise<UnmountedDeps> {
   const snapshot = await store.load();
   const keys = new KeyRing(clock, snapshot.keys);
   const ledger = await Ledger.open({ store, clock, snapshot });

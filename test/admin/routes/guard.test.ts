@@ -1,5 +1,5 @@
 import { describe, expect, spyOn, test } from "bun:test";
-import { adminBase } from "../../../src/admin/routes/admin.ts";
+import { adminBase, memberBase } from "../../../src/admin/routes/admin.ts";
 import type { Page } from "../../../src/admin/routes/shapes.ts";
 import type { AuditView } from "../../../src/admin/system/schema.ts";
 import { signIn, startAdmin, token } from "./fixtures.ts";
@@ -37,6 +37,16 @@ describe("without a credential", () => {
     ];
     for (const headers of tries) expect((await admin.call("/health", { headers })).status).toBe(401);
   });
+});
+
+test("only an admitted request may take longer than connections may be idle", async () => {
+  await using admin = await startAdmin();
+  await admin.call("/keys", { headers: { authorization: "Bearer wrong" } });
+  await fetch(`${admin.url}${memberBase}/usage?key=slu_12345678`);
+  expect(admin.keptWaiting).toEqual([]);
+  await admin.json("/keys");
+  await admin.post("/keys", { mode: "credit" });
+  expect(admin.keptWaiting).toEqual([`${adminBase}/keys`, `${adminBase}/keys`]);
 });
 
 describe("the session", () => {
