@@ -1,11 +1,17 @@
+import { base64Forms } from "./base64-forms.ts";
+
 /**
  * Every secret that was read from the environment or from a file. Providers' messages are quoted to clients and in the
  * log, and a careless provider echoes the key it was sent, so quoted text is redacted with this list. Secrets are
- * never removed from it, because an answer may arrive after a reload.
+ * never removed from it, because an answer may arrive after a reload. Their forms within base64 are here, too: the header of basic
+ * authentication has them.
  */
 const known = new Set<string>();
 
-/** Tokens that were issued to the gateway. They live an hour or so, and only the latest are kept. */
+/**
+ * Tokens that were issued to the gateway. They live an hour or so, and only the latest are kept. They are no part of basic authentication,
+ * and so many that their forms within base64 would make masking slow.
+ */
 const issued = new Set<string>();
 const maxIssued = 256;
 
@@ -25,7 +31,7 @@ let revision = 0;
 
 export function rememberSecret(secret: string): void {
   if (secret.length < shortest || known.has(secret)) return;
-  known.add(secret);
+  for (const form of [secret, ...base64Forms(secret)]) known.add(form);
   revision += 1;
 }
 
