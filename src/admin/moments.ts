@@ -27,23 +27,26 @@ function endOfMinute(nowMs: number): number {
   return (Math.floor(nowMs / msPerMinute) + 1) * msPerMinute;
 }
 
-/** A moment of the past, in whole minutes; null if it cannot be read. A day or a month stands for its beginning. */
+/** A moment of the past, in whole minutes, as ranges need it; null if it cannot be read. A day or a month stands for its beginning. */
 export function pastMoment(text: string, nowMs: number): number | null {
+  const atMs = momentFrom(text, endOfMinute(nowMs), nowMs);
+  return atMs === null ? null : wholeMinute(atMs);
+}
+
+/** The same to the millisecond, for deletions: rounding would delete more or less than what was named. */
+export function exactMoment(text: string, nowMs: number): number | null {
+  return momentFrom(text, nowMs, nowMs);
+}
+
+/** `endMs`: the moment that durations are counted back from. */
+function momentFrom(text: string, endMs: number, nowMs: number): number | null {
   const today = Math.floor(nowMs / msPerDay) * msPerDay;
-  const agoMs = durationMs(text);
-  if (agoMs !== null) return wholeMinute(Math.max(0, endOfMinute(nowMs) - agoMs));
-  switch (text) {
-    case "now":
-      return endOfMinute(nowMs);
-    case "today":
-      return today;
-    case "yesterday":
-      return today - msPerDay;
-    default: {
-      const atMs = isoMs(text);
-      return atMs === null || atMs < 0 ? null : wholeMinute(atMs);
-    }
-  }
+  const agoMs = text === "now" ? 0 : durationMs(text);
+  if (agoMs !== null) return Math.max(0, endMs - agoMs);
+  if (text === "today") return today;
+  if (text === "yesterday") return today - msPerDay;
+  const atMs = isoMs(text);
+  return atMs === null || atMs < 0 ? null : atMs;
 }
 
 /** The moment that a checked text stands for; undefined if there is no text. */

@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from "commander";
-import { durationMs, isoMs, momentText, pastMoment } from "../admin/moments.ts";
+import { durationMs, exactMoment, isoMs, momentText, pastMoment } from "../admin/moments.ts";
 import { maxRequestLimit } from "../base/key-attributes.ts";
 import { maxCredits, nanoFromCredits } from "../base/money/money.ts";
 import { commaInCredits, wholeFromText } from "../base/text/typed-number.ts";
@@ -23,6 +23,11 @@ export function expiry(text: string, nowMs: number = Date.now()): number {
   const atMs = fromNowMs === null ? isoMs(text) : nowMs + fromNowMs;
   const future = valid(atMs, "Write a duration such as 30d, or a date such as 2027-01-31.");
   return valid(future > nowMs ? future : null, "It must be in the future.");
+}
+
+/** A moment in the past, to the millisecond. */
+export function pastTime(text: string): number {
+  return valid(exactMoment(text, Date.now()), `Write ${momentText}.`);
 }
 
 /** A moment in the past, in whole minutes. */

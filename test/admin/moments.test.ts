@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { chosenRange, pastMoment } from "../../src/admin/moments.ts";
+import { chosenRange, exactMoment, pastMoment } from "../../src/admin/moments.ts";
 
 const nowMs = Date.UTC(2026, 10, 16, 13, 27, 31, 500);
 const at = (text: string) => {
@@ -19,6 +19,15 @@ describe("a moment of the past", () => {
     expect(at("2026-10-31")).toBe("2026-10-31T00:00:00.000Z");
     expect(at("2026-10-31T15:04:05")).toBe("2026-10-31T15:04:00.000Z");
     expect(at("2026-10-31T15:04:05.123+02:00")).toBe("2026-10-31T13:04:00.000Z");
+  });
+
+  test("is exact to the millisecond for a deletion", () => {
+    const exactly = (text: string) => new Date(exactMoment(text, nowMs) ?? Number.NaN).toISOString();
+    expect(exactly("24h")).toBe("2026-11-15T13:27:31.500Z");
+    expect(exactly("now")).toBe("2026-11-16T13:27:31.500Z");
+    expect(exactly("yesterday")).toBe("2026-11-15T00:00:00.000Z");
+    expect(exactly("2026-10-31T15:04:05.123+02:00")).toBe("2026-10-31T13:04:05.123Z");
+    expect(exactMoment("last week", nowMs)).toBeNull();
   });
 
   test("is nothing else", () => {

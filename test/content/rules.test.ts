@@ -42,11 +42,11 @@ async function ask(sluice: Sluice, key: TestKey, body: object): Promise<Asked> {
   return { id: headers.get("x-request-id") ?? "", header: headers.get("x-sluice-content") };
 }
 
-function api(sluice: Sluice, path: string): Promise<Response> {
-  return sluice.request(`/admin/api/v1${path}`, { headers: { authorization: `Bearer ${token}` } });
+function api(sluice: Sluice, path: string, method = "GET"): Promise<Response> {
+  return sluice.request(`/admin/api/v1${path}`, { method, headers: { authorization: `Bearer ${token}` } });
 }
 
-async function isRecorded(sluice: Sluice, { id }: Asked): Promise<boolean> {
+async function isRecorded(sluice: Sluice, { id }: Pick<Asked, "id">): Promise<boolean> {
   return (await api(sluice, `/requests/${id}/content`)).status === 200;
 }
 
@@ -134,6 +134,27 @@ describe("what is recorded", () => {
     timeoutMs,
   );
 });
+
+test(
+  "content is deleted up to the millisecond that is named, by command and by API",
+  async () => {
+    await using sluice = await start("");
+    const key = await sluice.createKey();
+    const asked: { readonly id: string; readonly time: string }[] = [];
+    for (let no = 0; no < 4; no += 1) {
+      const { id } = await ask(sluice, key, { messages: [{ role: "user", content: `request ${no}` }] });
+      const { time } = (await (await api(sluice, `/requests/${id}/content`)).json()) as { time: string };
+      asked.push({ id, time });
+    }
+    const [, second, , last] = asked.map(({ time }) => time);
+    const deleted = await sluice.cliJson("content", "delete", "--before", `${second}`, "--yes");
+    expect(deleted).toEqual({ deleted: 1 });
+    expect(await (await api(sluice, `/content?before=${last}`, "DELETE")).json()).toEqual({ deleted: 2 });
+    const remain = await Promise.all(asked.map((each) => isRecorded(sluice, each)));
+    expect(remain).toEqual([false, false, false, true]);
+  },
+  timeoutMs,
+);
 
 test(
   "content is deleted by the owner of its keys, and by its time",

@@ -4,7 +4,7 @@ import { plural } from "../../base/text/plural.ts";
 import type { ContentPlace } from "../../store/content-store.ts";
 import type { AdminDeps } from "../deps.ts";
 import { findKey } from "../keys/find-key.ts";
-import { momentOf } from "../moments.ts";
+import { exactMoment, momentOf } from "../moments.ts";
 import { requestedLabels } from "../requests/find-exchanges.ts";
 import { requestOutcomes } from "../requests/schema.ts";
 import { writeAudit } from "../routes/mount.ts";
@@ -121,7 +121,8 @@ export const contentRoutes: readonly AdminRoute[] = [
     async ({ deps, query }) => {
       // The schema above has checked it.
       const { before, ...filters } = query as Static<typeof deleteQuery>;
-      const filter = { ...filters, beforeMs: momentOf(before, deps.clock.wallMs()) };
+      const beforeMs = before === undefined ? null : exactMoment(before, deps.clock.wallMs());
+      const filter = { ...filters, beforeMs: beforeMs ?? undefined };
       const deleted = await deleteContent(deps, recorded(deps), filter);
       const detail = `${plural(deleted, "request")}: ${filterText(filter)}`;
       return { answer: { deleted }, change: { action: "content.delete", target: null, detail } };

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { plural } from "../../../base/text/plural.ts";
-import { since } from "../../arguments.ts";
+import { pastTime } from "../../arguments.ts";
 import { confirm, type YesOption } from "../../confirm.ts";
 import { type DataOptions, newDataCommand } from "../../help.ts";
 import { contentLocation } from "../../open-content.ts";
@@ -18,7 +18,7 @@ export function contentDeleteCommand(terminal: Terminal): Command {
     .argument("[ids...]", "the ids of requests")
     .option("--key <key>", "all requests of this key, by id, prefix or label")
     .option("--owner <name>", "all requests of this owner's keys")
-    .option("--before <when>", "all requests before this time", (text) => since(text))
+    .option("--before <when>", "all requests that started before this time", pastTime)
     .option("--yes", "skip confirmation")
     .examples(
       ["sluice content delete req_0f3K9xTz --yes", "one request"],
