@@ -18,6 +18,8 @@ export interface TurnRecord {
   readonly items: readonly string[];
   /** What the gateway makes of it, perhaps encrypted; with a `recording`, only what follows the parts written ahead. */
   readonly body: Uint8Array;
+  /** The request as it came, where the body is the response as it went. */
+  readonly request?: Uint8Array | undefined;
   readonly recording?: Recording;
   /** How many bytes the key's turns may have; the oldest go first. */
   readonly keyBytes: number;
@@ -38,6 +40,7 @@ export interface StoredTurn extends Pick<TurnRecord, "id" | "parentId"> {
   readonly no: number;
   readonly bytes: number;
   readonly body: Uint8Array;
+  readonly request: Uint8Array | null;
   /** How many bytes of the body are in the row, behind the parts of the recording. */
   readonly endBytes: number;
   readonly recording: Recording | null;

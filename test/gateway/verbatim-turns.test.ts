@@ -119,6 +119,19 @@ describe("the id of an item that was sent without one", () => {
     expect(error).toMatchObject({ code: "not_found", param: "input[0].id" });
   });
 
+  test("is taken out again where the item is sent again, however long it and its request are", async () => {
+    const responseId = `resp_${"a1".repeat(30)}`;
+    turns.world.provider.script((request) => json({ ...responseFrom(request), id: responseId }));
+    await turns.create({ input: [say("Named by nobody")] });
+    const [item] = (await turns.call("GET", `${responseId}/input_items`)).body.data;
+    expect(item?.id).toHaveLength(72);
+    for (const text of ["short", "long ".repeat(4_000)]) {
+      await turns.create({ input: [item ?? say(""), say(text)] });
+      expect(turns.lastText()).toContain("Named by nobody");
+      expect(turns.lastText()).not.toContain("item_a1");
+    }
+  });
+
   test("begins with the time where a response has an unusual id, so that its row is beside the last one", async () => {
     const made = async (id: string) => {
       turns.world.provider.script((request) => json({ ...responseFrom(request), id }));

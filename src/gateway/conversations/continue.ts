@@ -1,4 +1,5 @@
 import { type GatewayError, invalidRequest } from "../../base/errors.ts";
+import { isObject, type Json } from "../../base/json.ts";
 import type { Settings } from "../../config/settings.ts";
 import { keptMessages, mayHaveSeal } from "../../dialects/openai-responses/client/compaction.ts";
 import { type TurnItem, withInput } from "../../dialects/openai-responses/client/turn-items.ts";
@@ -25,7 +26,7 @@ import {
   type Parent,
   type WantedConversation,
 } from "./find-conversation.ts";
-import { isMinted, mayHaveMinted } from "./item-ids.ts";
+import { isMinted, mayBeMinted } from "./item-ids.ts";
 import { keepsConversations, keepsResponses } from "./storage-settings.ts";
 import type { TurnInMaking } from "./turn-body.ts";
 import { verbatimRequest } from "./verbatim-turn.ts";
@@ -112,11 +113,20 @@ function needsRewrite(
   { summaryForm, parent, isKept, references }: AskedTurn,
 ): boolean {
   if (summaryForm !== null || (isKept && (parent !== null || references.length > 0))) return true;
-  return hasMintedItem(request) || mayHaveSeal(request.bytes);
+  return hasOwnItem(request);
 }
 
-function hasMintedItem(request: ClientRequest): boolean {
-  return mayHaveMinted(request.bytes) && request.inputItems().some(isMinted);
+/** Whether an item has an id that was made here, or is a summary that was sealed here. The parsed items spare most requests a closer look. */
+function hasOwnItem(request: ClientRequest): boolean {
+  const { input } = request.truncated;
+  if (!Array.isArray(input)) return false;
+  if (input.some(mayBeMinted) && request.inputItems().some(isMinted)) return true;
+  return input.some(mayBeCompaction) && mayHaveSeal(request.bytes);
+}
+
+function mayBeCompaction(item: Json): boolean {
+  const type = isObject(item) ? item["type"] : null;
+  return typeof type === "string" && type.startsWith("compaction");
 }
 
 /** A turn before it is known where it is kept. */

@@ -1,7 +1,8 @@
-import { asBuffer } from "../../base/bytes.ts";
 import { idKey, newId } from "../../base/id.ts";
+import { isObject, type Json } from "../../base/json.ts";
 import { isPlainSegment } from "../../base/requests/path-segment.ts";
 import { patchMembers } from "../../dialects/json/patch.ts";
+import { cutText } from "../../dialects/json/truncate-strings.ts";
 import type { TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
 
 /**
@@ -36,7 +37,7 @@ export function responseOfItem(itemId: string): string | null {
 
 /** The group of a turn's items that have no id, if it has to be stored; null if the id of the response says it, or all have ids. */
 export function ownGroupOf(responseId: string, items: readonly Pick<TurnItem, "id">[]): string | null {
-  const needsGroup = groupOfResponse(responseId) === null && items.some(({ id }) => id === null);
+  const needsGroup = !usualResponseId.test(responseId) && items.some(({ id }) => id === null);
   return needsGroup ? newGroup() : null;
 }
 
@@ -67,9 +68,10 @@ function mintedId(group: string, place: number): string {
 
 const minted = /^item_(?:[0-9a-zA-Z]{22}|[0-9a-zA-Z]{1,64}_[0-9a-z]{6})$/;
 
-/** Whether a request may have an item under an id that was made here; spares most requests a closer look. */
-export function mayHaveMinted(body: Uint8Array): boolean {
-  return asBuffer(body).includes(`"${mintedPrefix}`);
+/** Whether a parsed item may have an id that was made here. A long one may be cut. */
+export function mayBeMinted(item: Json): boolean {
+  const id = isObject(item) ? item["id"] : null;
+  return typeof id === "string" && (id.startsWith(mintedPrefix) || id === cutText);
 }
 
 export function isMinted({ type, id }: TurnItem): boolean {
@@ -106,6 +108,8 @@ export function keysOf(
   input: readonly string[],
   output: readonly string[],
 ): readonly string[] {
+  // Most turns have one: without a set, 2 → 0.3 µs.
+  if (group === null && input.length === 0 && output.length < 2) return output.map(idKey);
   const ids = new Set(group === null ? output : [group, ...output]);
   for (const id of input.toReversed()) ids.add(id);
   return [...ids].slice(0, maxListed).map(idKey);

@@ -28,7 +28,14 @@ import {
   ownGroupOf,
   responseOfItem,
 } from "./item-ids.ts";
-import { type ChangedConversation, type KeptTurn, readTurn, type Turn, turnPieces } from "./turn-body.ts";
+import {
+  type ChangedConversation,
+  type KeptTurn,
+  readTurn,
+  splitContent,
+  type Turn,
+  turnPieces,
+} from "./turn-body.ts";
 import { moreThanKept, tooLong, tooManyReferenced, tooMuchReferenced } from "./turn-refusals.ts";
 import { type VerbatimFacts, verbatimTurn } from "./verbatim-turn.ts";
 import { writtenAhead } from "./write-ahead.ts";
@@ -323,9 +330,12 @@ async function opened(stored: readonly StoredTurn[], { responses }: Settings): P
 }
 
 async function openTurn(stored: StoredTurn, key: Uint8Array | null): Promise<KeptTurn | null> {
-  const { no, id, parentId, body } = stored;
+  const { no, id, parentId, body, request } = stored;
   if (isConversationId(id)) return readConversation(stored, key);
-  const content = await readTurn(id, body, key);
+  const content =
+    request === null
+      ? await readTurn(id, body, key)
+      : splitContent(id, { request, response: body, group: null });
   return content && { no, id, parentId, isStored: true, ...content };
 }
 

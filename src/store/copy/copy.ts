@@ -33,7 +33,7 @@ const copiedTables: Readonly<Record<string, readonly string[]>> = {
   responses: ["key_no", "route", "idempotency_key"],
   response_parts: ["recording_id", "sequence"],
   turns: ["no"],
-  turn_items: ["key_no", "id_key", "turn_no"],
+  turn_items: ["id_key", "key_no", "turn_no"],
   sealing_secret: ["id"],
   issued_ids: ["no"],
   caller_ids: ["no"],

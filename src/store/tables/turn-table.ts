@@ -224,7 +224,7 @@ SELECT no::float8 AS no, parent_id AS "parentId", bytes::float8 AS bytes FROM ch
 
 const findAll = `SELECT no FROM turns WHERE key_no = ${keyNo} AND id = ANY ($2::text[]) AND expires_at_ms > $3::int8`;
 
-const turnColumns = `no::float8 AS no, id, parent_id AS "parentId", bytes::float8 AS bytes, recording_id AS "recordingId", parts, body`;
+const turnColumns = `no::float8 AS no, id, parent_id AS "parentId", bytes::float8 AS bytes, recording_id AS "recordingId", parts, body, request`;
 
 const readTurns = `SELECT ${turnColumns} FROM turns WHERE no = ANY ($1::int8[]) ORDER BY no`;
 

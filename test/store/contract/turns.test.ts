@@ -1,60 +1,9 @@
 import { expect } from "bun:test";
-import type { TurnRecord } from "../../../src/store/store.ts";
-import type { ItemsQuery } from "../../../src/store/turn-records.ts";
 import { FakeClock } from "../../support/clock.ts";
 import { testEachStore } from "../each-store.ts";
-import { keyRecord, settleItem } from "../fixtures.ts";
-import type { GatewayStore } from "../kind.ts";
+import { settleItem } from "../fixtures.ts";
 import { responsePart } from "../responses.ts";
-
-const nowMs = 1_000;
-const bounds = { nowMs, maxTurns: 10, maxBytes: 1_000, headBytes: 0, reserve: (_: number) => {} };
-
-function turn(
-  keyId: string,
-  id: string,
-  parentId: string | null,
-  more: Partial<TurnRecord> = {},
-): TurnRecord {
-  return {
-    keyId,
-    id,
-    parentId,
-    model: "m",
-    provider: "p",
-    createdAtMs: 500,
-    expiresAtMs: 2_000,
-    bytes: 10,
-    items: [`item of ${id}`, "item of all"],
-    body: new TextEncoder().encode(`body of ${id}`),
-    keyBytes: 1_000,
-    ...more,
-  };
-}
-
-async function keep(store: GatewayStore, ...turns: readonly TurnRecord[]): Promise<void> {
-  for (const each of turns) await store.charge([{ ...settleItem(each.keyId, 1), turns: [each] }]);
-}
-
-async function twoKeys(store: GatewayStore): Promise<readonly [string, string]> {
-  const [one, other] = [keyRecord(), keyRecord()];
-  await store.insertKey(one, 1_000_000);
-  await store.insertKey(other, 1_000_000);
-  return [one.id, other.id];
-}
-
-const bodies = (turns: readonly { readonly body: Uint8Array }[]) =>
-  turns.map(({ body }) => new TextDecoder().decode(body));
-
-async function chainOf(store: GatewayStore, keyId: string, id: string, more: Partial<typeof bounds> = {}) {
-  const found = await store.turns.chain({ keyId, id, ...bounds, ...more });
-  return found.kind === "found" ? bodies(found.turns) : found.kind;
-}
-
-async function turnsWith(store: GatewayStore, keyId: string, query: Partial<ItemsQuery>) {
-  const found = await store.turns.withItems({ ...bounds, keyId, items: [], turnIds: [], ...query });
-  return found.kind === "found" ? bodies(found.turns) : found.kind;
-}
+import { bodies, bounds, chainOf, keep, nowMs, turn, turnsWith, twoKeys } from "../turns.ts";
 
 testEachStore("a turn is written with its charge, and found with all before it", async (database) => {
   const store = await database.openGateway(new FakeClock());
@@ -74,6 +23,35 @@ testEachStore("a turn is written with its charge, and found with all before it",
   const again = await database.openGateway(new FakeClock());
   expect(await chainOf(again, one, "b")).toEqual(["body of a", "body of b"]);
   await again.close();
+});
+
+testEachStore("a request that is stored as it came is read with its response", async (database) => {
+  const store = await database.openGateway(new FakeClock());
+  const [one] = await twoKeys(store);
+  const request = Uint8Array.from([0, 255, 34, 39, 92, 128]);
+  await keep(store, turn(one, "a", null, { request }), turn(one, "b", "a"));
+  const found = await store.turns.chain({ keyId: one, id: "b", ...bounds });
+  expect(found.kind === "found" && found.turns.map((each) => each.request?.toHex() ?? null)).toEqual([
+    request.toHex(),
+    null,
+  ]);
+  expect((await store.turns.end(one, "a", nowMs))?.request?.toHex()).toBe(request.toHex());
+  await store.close();
+});
+
+testEachStore("the number of a deleted turn is not used again", async (database) => {
+  const store = await database.openGateway(new FakeClock());
+  const [one] = await twoKeys(store);
+  const numberOf = async (id: string) => {
+    await keep(store, turn(one, id, null));
+    const { no } = (await store.turns.find(one, id, nowMs)) ?? { no: 0 };
+    await store.turns.delete(one, id, nowMs);
+    return no;
+  };
+  const [first, second] = [await numberOf("a"), await numberOf("b")];
+  expect(first).toBeGreaterThan(0);
+  expect(second).toBeGreaterThan(first);
+  await store.close();
 });
 
 testEachStore("a long chain is read piece by piece, once there is room for all of it", async (database) => {
@@ -148,66 +126,6 @@ testEachStore("an id that is given twice is that of the newer turn", async (data
     oldestAtMs: 500,
     newestAtMs: 500,
   });
-  await store.close();
-});
-
-testEachStore(
-  "the newest turn of each item is found once, for its key and until it expires",
-  async (database) => {
-    const store = await database.openGateway(new FakeClock());
-    const [one, other] = await twoKeys(store);
-    await keep(store, turn(one, "a", null), turn(one, "b", "a"), turn(other, "x", null));
-    const withItems = (keyId: string, items: readonly string[], at = nowMs, maxBytes = 20) =>
-      turnsWith(store, keyId, { items, nowMs: at, maxBytes });
-    expect(await withItems(one, ["item of all", "item of b", "item of x"])).toEqual(["body of b"]);
-    expect(await withItems(one, ["item of all", "item of a"])).toEqual(["body of a", "body of b"]);
-    expect(await withItems(other, ["item of a"])).toEqual([]);
-    expect(await withItems(one, ["item of a"], 2_000)).toEqual([]);
-    expect(await withItems(one, ["item of all", "item of a"], nowMs, 19)).toBe("too_large");
-    const byId = (keyId: string, turnIds: readonly string[], at = nowMs) =>
-      turnsWith(store, keyId, { items: ["item of b"], turnIds, nowMs: at });
-    expect(await byId(one, ["a", "b", "x", "unknown"])).toEqual(["body of a", "body of b"]);
-    expect(await byId(other, ["a"])).toEqual([]);
-    expect(await byId(one, ["a"], 2_000)).toEqual([]);
-    await store.close();
-  },
-);
-
-testEachStore(
-  "no more turns are read by their items or ids than one request may have, however short they are",
-  async (database) => {
-    const store = await database.openGateway(new FakeClock());
-    const [one] = await twoKeys(store);
-    const ids = ["a", "b", "c", "d"];
-    await keep(store, ...ids.map((id) => turn(one, id, null)));
-    const items = ids.map((id) => `item of ${id}`);
-    const reserved: number[] = [];
-    const reserve = (bytes: number) => void reserved.push(bytes);
-    const found = (query: Partial<ItemsQuery>) => turnsWith(store, one, { reserve, ...query });
-    expect(await found({ items, maxTurns: 3 })).toBe("too_many");
-    expect(await found({ items: items.slice(2), turnIds: ids.slice(0, 2), maxTurns: 3 })).toBe("too_many");
-    // All of them together have at most twice what a request may have, whatever each may have in addition.
-    expect(await found({ items, maxBytes: 19, headBytes: 1_000 })).toBe("too_large");
-    expect(await chainOf(store, one, "d", { maxBytes: 4, headBytes: 1_000 })).toBe("too_large");
-    expect(reserved).toEqual([]);
-    expect(await found({ items, turnIds: ids, maxTurns: 4 })).toHaveLength(4);
-    expect(await found({ items, maxBytes: 20, headBytes: 1_000 })).toHaveLength(4);
-    expect(reserved).toEqual([40, 20]);
-    await store.close();
-  },
-);
-
-testEachStore("an item that very many turns have is found in the newest of them", async (database) => {
-  const store = await database.openGateway(new FakeClock());
-  const [one] = await twoKeys(store);
-  const others = Array.from({ length: 2_500 }, (_, place) => `item ${place}`);
-  await keep(
-    store,
-    turn(one, "a", null, { items: others }),
-    turn(one, "b", null, { items: others.slice(1) }),
-  );
-  expect(await turnsWith(store, one, { items: ["unknown", ...others] })).toEqual(["body of a", "body of b"]);
-  expect(await turnsWith(store, one, { items: others.slice(1) })).toEqual(["body of b"]);
   await store.close();
 });
 

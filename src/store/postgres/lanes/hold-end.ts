@@ -1,3 +1,4 @@
+import { asBuffer } from "../../../base/bytes.ts";
 import type { KeptRates } from "../../../base/money/rates.ts";
 import { totalInput } from "../../../base/usage/usage.ts";
 import { type AttemptCount, attemptTotalNames } from "../../attempt-sums.ts";
@@ -111,8 +112,11 @@ function recordColumns(record: UsageRecord, savedNano: number | null): readonly 
 
 /** Its first columns identify the claim that it ends. */
 function storedRow(id: string, response: StoredResponse) {
-  const body = Buffer.from(response.body).toString("base64");
-  return { id, key: response.keyId, ...responseRow(response), body };
+  return { id, key: response.keyId, ...responseRow(response), body: base64(response.body) };
+}
+
+function base64(bytes: Uint8Array): string {
+  return asBuffer(bytes).toString("base64");
 }
 
 /** A turn in the form that `sluice_keep_turns` takes. */
@@ -129,7 +133,8 @@ export function turnOf(turn: TurnRecord): TurnColumns {
     items: turn.items,
     recording_id: turn.recording?.id ?? null,
     parts: turn.recording?.parts ?? 0,
-    body: Buffer.from(turn.body).toString("base64"),
+    body: base64(turn.body),
+    request: turn.request === undefined ? null : base64(turn.request),
     key_bytes: turn.keyBytes,
     replaces: turn.replaces ?? null,
   };

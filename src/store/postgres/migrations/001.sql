@@ -391,10 +391,13 @@ CREATE TABLE turns (
   recording_id text,
   parts int NOT NULL,
   body bytea NOT NULL,
+  -- The request as it came, where the body is the response as it went: short turns are split when they are read.
+  request bytea,
   -- A JSON array of what it has in turn_items, so that those rows are found when it is deleted: an index would cost a page per turn.
   items text NOT NULL
 );
-CREATE UNIQUE INDEX turns_by_id ON turns (key_no, id);
+-- Ids mostly begin with the time: with them first, new rows of all keys are next to each other.
+CREATE UNIQUE INDEX turns_by_id ON turns (id, key_no);
 CREATE INDEX turns_by_key ON turns (key_no, no);
 CREATE INDEX turns_by_expiry ON turns (expires_at_ms);
 CREATE INDEX turns_by_recording ON turns (recording_id) WHERE recording_id IS NOT NULL;
@@ -404,7 +407,7 @@ CREATE TABLE turn_items (
   key_no int NOT NULL,
   id_key text NOT NULL,
   turn_no int8 NOT NULL,
-  PRIMARY KEY (key_no, id_key, turn_no)
+  PRIMARY KEY (id_key, key_no, turn_no)
 );
 
 CREATE TABLE turn_sums (key_no int PRIMARY KEY, bytes int8 NOT NULL) WITH (fillfactor = 50);
@@ -1214,7 +1217,7 @@ DECLARE
   v_whole boolean;
 BEGIN
   FOR t IN SELECT k.no AS key_no, x.* FROM json_to_recordset(p_turns) AS x(key text, id text, parent text, model text, provider text, created int8,
-      expires int8, bytes int8, items text[], recording_id text, parts int, body text, key_bytes int8, replaces int8),
+      expires int8, bytes int8, items text[], recording_id text, parts int, body text, request text, key_bytes int8, replaces int8),
     LATERAL (SELECT no FROM keys WHERE keys.id = x.key LIMIT 1) AS k
     -- A replacement comes before inserts that might crowd out the turn it replaces.
     ORDER BY k.no, x.replaces
@@ -1232,8 +1235,8 @@ BEGIN
         AND NOT EXISTS (SELECT FROM turns WHERE recording_id = t.recording_id);
       CONTINUE;
     END IF;
-    INSERT INTO turns (key_no, id, parent_id, model, provider, created_at_ms, expires_at_ms, bytes, recording_id, parts, body, items)
-      VALUES (t.key_no, t.id, t.parent, t.model, t.provider, t.created, t.expires, t.bytes, t.recording_id, t.parts, decode(t.body, 'base64'), to_json(t.items)::text)
+    INSERT INTO turns (key_no, id, parent_id, model, provider, created_at_ms, expires_at_ms, bytes, recording_id, parts, body, request, items)
+      VALUES (t.key_no, t.id, t.parent, t.model, t.provider, t.created, t.expires, t.bytes, t.recording_id, t.parts, decode(t.body, 'base64'), decode(t.request, 'base64'), to_json(t.items)::text)
       RETURNING no INTO v_no;
     INSERT INTO turn_items (key_no, id_key, turn_no) SELECT DISTINCT t.key_no, id_key, v_no FROM unnest(t.items) AS id_key;
     WHILE (SELECT bytes FROM turn_sums WHERE key_no = t.key_no) > t.key_bytes LOOP

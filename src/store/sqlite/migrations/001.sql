@@ -293,8 +293,8 @@ CREATE TABLE response_parts (
 
 -- Responses that a client may read, continue or refer to. Each has what was new in it; the conversation is the chain of its parents.
 CREATE TABLE turns (
-  -- Grows with time.
-  no INTEGER PRIMARY KEY AUTOINCREMENT,
+  -- Grows with time. The writer chooses it: AUTOINCREMENT would write another page per batch.
+  no INTEGER PRIMARY KEY,
   key_no INTEGER NOT NULL REFERENCES keys (no),
   id TEXT NOT NULL,
   parent_id TEXT,
@@ -307,11 +307,15 @@ CREATE TABLE turns (
   recording_id TEXT,
   parts INTEGER NOT NULL,
   body BLOB NOT NULL,
+  -- The request as it came, where the body is the response as it went: short turns are split when they are read.
+  request BLOB,
   -- A JSON array of what it has in turn_items, so that those rows are found when it is deleted: an index would cost a page per turn.
   items TEXT NOT NULL
 ) STRICT;
-CREATE UNIQUE INDEX turns_by_id ON turns (key_no, id);
-CREATE INDEX turns_by_key ON turns (key_no, no);
+-- Ids mostly begin with the time: with them first, new rows of all keys are next to each other.
+CREATE UNIQUE INDEX turns_by_id ON turns (id, key_no);
+-- In the order of their numbers.
+CREATE INDEX turns_by_key ON turns (key_no);
 CREATE INDEX turns_by_expiry ON turns (expires_at_ms);
 
 -- Which turn an item is in. `id_key` is its id, or a digest of an unusual one.
@@ -319,7 +323,7 @@ CREATE TABLE turn_items (
   key_no INTEGER NOT NULL,
   id_key TEXT NOT NULL,
   turn_no INTEGER NOT NULL,
-  PRIMARY KEY (key_no, id_key, turn_no)
+  PRIMARY KEY (id_key, key_no, turn_no)
 ) STRICT, WITHOUT ROWID;
 -- How many bytes the turns of a key have. The writer adds them once for all turns of a batch.
 CREATE TABLE turn_sums (key_no INTEGER PRIMARY KEY, bytes INTEGER NOT NULL) STRICT;

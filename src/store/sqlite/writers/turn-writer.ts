@@ -51,7 +51,6 @@ interface WaitingTurn {
 export class TurnWriter {
   readonly #turns: BatchedInsert;
   readonly #items: BatchedInsert;
-  readonly #lastNo: Statement<{ no: number }, []>;
   readonly #parts: Statement<{ count: number }, [string, number]>;
   readonly #detach: Statement;
   readonly #deleteParts: Statement;
@@ -61,11 +60,13 @@ export class TurnWriter {
   readonly #bytes: Statement<{ bytes: number }, [number]>;
   readonly #deleteOldest: Statement;
   #waiting: WaitingTurn[] = [];
+  /** No number is used twice while this process runs, even if the newest turn is deleted. */
+  #lastNo: number;
 
   constructor(database: Database) {
     this.#turns = new BatchedInsert(database, `turns (${columns})`, columns.split(",").length);
     this.#items = new BatchedInsert(database, "turn_items (key_no, id_key, turn_no)", 3);
-    this.#lastNo = database.query("SELECT seq AS no FROM sqlite_sequence WHERE name = 'turns'");
+    this.#lastNo = database.query<{ no: number }, []>(selectLastNo).get()?.no ?? 0;
     this.#parts = database.query(
       "SELECT count(*) AS count FROM response_parts WHERE recording_id = ? AND sequence < ?",
     );
@@ -134,7 +135,8 @@ export class TurnWriter {
   }
 
   #insertAll(waiting: readonly WaitingTurn[]): void {
-    const firstNo = (this.#lastNo.get()?.no ?? 0) + 1;
+    const firstNo = this.#lastNo + 1;
+    this.#lastNo += waiting.length;
     const rows: SQLQueryBindings[] = [];
     const items: SQLQueryBindings[] = [];
     for (const [place, { keyNo, turn }] of waiting.entries()) {
@@ -158,7 +160,9 @@ export class TurnWriter {
 }
 
 const columns =
-  "no, key_no, id, parent_id, model, provider, created_at_ms, expires_at_ms, bytes, recording_id, parts, body, items";
+  "no, key_no, id, parent_id, model, provider, created_at_ms, expires_at_ms, bytes, recording_id, parts, body, request, items";
+
+const selectLastNo = "SELECT max(no) AS no FROM turns";
 
 function pushRow(rows: SQLQueryBindings[], no: number, keyNo: number, turn: TurnRecord): SQLQueryBindings[] {
   rows.push(no, keyNo, turn.id, turn.parentId, turn.model, turn.provider, turn.createdAtMs, turn.expiresAtMs);
@@ -167,9 +171,15 @@ function pushRow(rows: SQLQueryBindings[], no: number, keyNo: number, turn: Turn
     turn.recording?.id ?? null,
     turn.recording?.parts ?? 0,
     turn.body,
-    JSON.stringify(turn.items),
+    turn.request ?? null,
+    itemsColumn(turn.items),
   );
   return rows;
+}
+
+/** A JSON array. What items are found by needs no escapes. */
+function itemsColumn(items: readonly string[]): string {
+  return items.length === 0 ? "[]" : `["${items.join('","')}"]`;
 }
 
 function pushItems(
