@@ -46,7 +46,7 @@ export interface RepeatedEvents {
 /** One event in place of all that repeat a pattern. */
 export function joinRepeated({ pattern, text }: RepeatedEvents): string {
   const { opening, values, closing, sequenceNumber } = pattern;
-  const written = { text, number: `${sequenceNumber}`, padding: "" };
+  const written = { text: JSON.stringify(text).slice(1, -1), number: `${sequenceNumber}`, padding: "" };
   return opening + values.map(({ kind, before }) => before + written[kind]).join("") + closing;
 }
 
@@ -63,7 +63,8 @@ const firstPrintable = 32;
 
 /**
  * Recognizes events that repeat the one before in everything but their text and a number that counts up, as nearly all of a stream's
- * do, so that they need not be parsed: 1.6 → 0.4 µs an event of chat or messages.
+ * do, so that they need not be parsed: 1.6 → 0.4 µs an event of chat or messages, 0.66 → 0.25 of Responses. Only a text with
+ * escapes is parsed: where every tenth has some, an event of Responses takes 0.80 → 0.26 µs.
  */
 export class RepeatedText implements RepeatedValues {
   /** The text of all events that were matched last. */
@@ -127,10 +128,24 @@ export class RepeatedText implements RepeatedValues {
     for (const { kind, before } of values) {
       if (before !== "" && !events.startsWith(before, end)) return -1;
       const start = end + before.length;
-      end = kind === "number" ? endOf(`${number}`, events, start) : plainEnd(events, start);
+      if (kind === "text") end = this.#matchText(events, start);
+      else end = kind === "number" ? endOf(`${number}`, events, start) : plainEnd(events, start);
       if (end === -1) return -1;
-      if (kind === "text") this.#textOfEvent = events.slice(start, end);
     }
+    return end;
+  }
+
+  /** Matches the text that starts at this index, and returns the index after it; -1 if it is not a JSON string. */
+  #matchText(events: string, start: number): number {
+    const plain = plainEnd(events, start);
+    if (plain !== -1) {
+      this.#textOfEvent = events.slice(start, plain);
+      return plain;
+    }
+    const end = escapedEnd(events, start);
+    const text = tryParse(events.slice(start - 1, end + 1));
+    if (typeof text !== "string") return -1;
+    this.#textOfEvent = text;
     return end;
   }
 }
@@ -181,6 +196,16 @@ function plainEnd(events: string, start: number): number {
     const char = events.charCodeAt(at);
     if (char === quote) return at;
     if (char === backslash || char < firstPrintable) return -1;
+  }
+  return -1;
+}
+
+/** The index of the quote that ends a text which may have escapes; -1 if there is none. */
+function escapedEnd(events: string, start: number): number {
+  for (let at = start; at < events.length; at += 1) {
+    const char = events.charCodeAt(at);
+    if (char === quote) return at;
+    if (char === backslash) at += 1;
   }
   return -1;
 }

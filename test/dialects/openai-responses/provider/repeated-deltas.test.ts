@@ -257,15 +257,37 @@ test("nor are those of the tenth item", () => {
 });
 
 test("what comes before an event does not make up for its number", () => {
-  const scanner = new ResponsesScanner();
-  scanner.pass(Buffer.from(delta("a", 8)));
-  scanner.pass(Buffer.from(`}\n\n${delta("b", 30)}${delta("c", 40)}`));
-  expect(scanner.position.sequenceNumber).toBe(41);
-  expect(scanner.takeProduced()).toBe("abc");
+  const numberedFirst = (text: string, number: number) =>
+    `data: {"type":"x.delta","sequence_number":${number},"delta":"${text}"}\n\n`;
+  for (const [event, before] of [
+    [delta, "}"],
+    [numberedFirst, ',"delta":"}'],
+  ] as const) {
+    const scanner = new ResponsesScanner();
+    scanner.pass(Buffer.from(event("a", 8)));
+    scanner.pass(Buffer.from(`${before}\n\n${event("b", 30)}${event("c", 40)}`));
+    expect(scanner.position.sequenceNumber).toBe(41);
+    expect(scanner.takeProduced()).toBe("abc");
+  }
 });
 
-test("a delta with an escaped text is parsed once", () => {
-  expect(parsesOf(delta("\\n", 9))).toBe(1);
+test("of a delta whose text has escapes, only the text is parsed", () => {
+  const scanner = new ResponsesScanner();
+  scanner.pass(Buffer.from(delta("a", 8)));
+  const parse = spyOn(JSON, "parse");
+  scanner.pass(Buffer.from(delta("\\n\\\\", 9) + delta('\\"\\u00e9', 10)));
+  const parsed = parse.mock.calls.map(([text]) => text);
+  parse.mockRestore();
+  expect(parsed).toEqual(['"\\n\\\\"', '"\\"\\u00e9"']);
+  expect(scanner.takeProduced()).toBe('a\n\\"é');
+});
+
+test("a delta whose escapes are invalid is parsed", () => {
+  expect(parsesOf(delta("\\x", 9))).toBe(2);
+});
+
+test("no pattern is made of a delta whose text has escapes", () => {
+  expect(parsesOf(delta("\\n", 8), ": a comment\n\n")).toBe(1);
 });
 
 test("a delta whose number does not follow the last is parsed", () => {
