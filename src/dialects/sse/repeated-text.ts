@@ -101,8 +101,8 @@ export class RepeatedText implements RepeatedValues {
 
   /** Takes an event as the pattern for those that follow. `read` reads the values of an event like it. */
   learn({ event, data }: EventText, json: JsonObject, read: (like: JsonObject) => RepeatedValues): void {
-    // A text with escapes would not be found.
-    if (this.#unmatched >= maxUnmatched || data.includes("\\")) return;
+    // A text with escapes would not be found, and data of several lines only in lines that are not data.
+    if (this.#unmatched >= maxUnmatched || data.includes("\\") || data.includes("\n")) return;
     const at = event.indexOf(data);
     // A comment in front of it may have the same text.
     if (at === -1 || at !== event.lastIndexOf(data)) return;

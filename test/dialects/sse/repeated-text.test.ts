@@ -132,3 +132,22 @@ test("data that also stands in a comment of its event is not taken for the data"
   scanner.pass(Buffer.from(event("long", "long") + event("x", "long").repeat(3)));
   expect(scanner.takeProduced()).toBe("long".repeat(4));
 });
+
+test("data of several lines that also stands in lines of its event that are not data is read", () => {
+  const lines = (text: string) => [`{"choices":[{"index":0,"delta":{"content":"${text}"}}]`, "}"];
+  const event = (other: string, text: string) =>
+    `:${lines(other).join("\n")}\n${lines(text)
+      .map((line) => `data: ${line}\n`)
+      .join("")}\n`;
+  const scanner = chat.scanner();
+  scanner.pass(Buffer.from(event("long", "long") + event("", "long").repeat(3)));
+  expect(scanner.takeProduced()).toBe("long".repeat(4));
+});
+
+test("a stream is complete, although the index of a choice equals its text", () => {
+  const event = (content: string, finish: string) =>
+    `data: {"choices":[{"index":"a","delta":{"content":"${content}"},"finish_reason":${finish}}]}\n\n`;
+  const scanner = chat.scanner();
+  scanner.pass(Buffer.from(event("a", "null") + event("", '"stop"')));
+  expect(scanner.isComplete()).toBe(true);
+});

@@ -1,7 +1,7 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import type { ReportedExtras } from "../../../base/usage/usage.ts";
 import { FailedAnswer, reportedFailure } from "../../errors/failure.ts";
-import { listOf, stringOf } from "../../json/json-fields.ts";
+import { listOf, objectsOf, stringOf } from "../../json/json-fields.ts";
 import { writtenText } from "../../produced.ts";
 import type { ScannerOptions } from "../../provider-dialect.ts";
 import { isDoneMark } from "../../sse/data-field.ts";
@@ -36,6 +36,7 @@ export class ChatScanner extends StreamScanner {
       return "stop";
     }
     this.#recordIds(chunk);
+    for (const choice of objectsOf(chunk["choices"])) this.#noteFinish(choice);
     if (!reportsUsage(chunk)) return "forward";
     const usage = usageIn(chunk, this.#figuresOfChoices);
     if (usage !== null) this.takeFigures(usage);
@@ -70,7 +71,6 @@ export class ChatScanner extends StreamScanner {
     if (!Array.isArray(chunk["choices"])) return null;
     for (const choice of chunk["choices"]) {
       if (!isObject(choice)) continue;
-      this.#noteFinish(choice);
       text += writtenText(choice["delta"] ?? choice["message"]) + (stringOf(choice["text"]) ?? "");
     }
     return text;
