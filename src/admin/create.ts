@@ -1,4 +1,4 @@
-import type { AttentionMonitor } from "../alerts/monitor.ts";
+import type { AlertMonitor } from "../alerts/monitor.ts";
 import type { Backend } from "../backend/backend.ts";
 import type { ConfigOnDisk } from "../config/on-disk.ts";
 import type { Settings } from "../config/settings.ts";
@@ -28,7 +28,7 @@ interface AdminParts {
   readonly version: string;
   readonly requestLog: Pick<OutcomeQueue, "dropped" | "flush">;
   readonly callerIds: Pick<CallerIdQueue, "flush">;
-  readonly monitor: Pick<AttentionMonitor, "list">;
+  readonly monitor: Pick<AlertMonitor, "list">;
   readonly configOnDisk: ConfigOnDisk | undefined;
 }
 
@@ -37,11 +37,14 @@ export interface Admin {
   readonly mount: AdminMount;
   /** Routes for members who authenticate with a key; they need no listener of their own. */
   readonly mountForMembers: AdminMount;
-  /** A token generated at this start; null if there was one, or another gateway was faster. It is shown once. */
+  /**
+   * The token generated at this start, to be shown once; null if a token existed already, or another gateway saved its
+   * own first.
+   */
   readonly generatedToken: string | null;
-  /** Saves that token, once the gateway is up and the token will be shown. */
+  /** Saves the generated token, once the gateway is up and the token will be shown. */
   saveGeneratedToken(): Promise<void>;
-  /** A new token signs everyone out. Returns what could not be changed, and why. */
+  /** Applies new settings. A new admin token signs everyone out. Returns what could not be changed, and why. */
   reload(settings: Settings): Promise<readonly string[]>;
   /** Null without a metrics listener. */
   readonly metricsAddress: string | null;
@@ -80,7 +83,7 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
     settings: () => gateway.configured.settings,
     configOnDisk: configOnDisk ?? null,
     deploymentHealth: () => gateway.configured.upstream.health(),
-    attention: () => monitor.list,
+    alerts: () => monitor.list,
     inFlight: () => ongoing.size,
     requestLogDropped: () => requestLog.dropped,
     flushRequestLog: async () => {
@@ -102,8 +105,8 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
       return guard.tokenHash === tokenHash ? generated : null;
     },
     saveGeneratedToken: async () => {
-      const inForce = await save();
-      if (inForce !== tokenHash) guard.tokenHash = inForce;
+      const savedHash = await save();
+      if (savedHash !== tokenHash) guard.tokenHash = savedHash;
     },
     mount: adminRoutes(deps),
     mountForMembers: memberRoutes(deps),

@@ -32,7 +32,7 @@ export interface AdminDeps extends Connections {
   readonly live: Live;
   /** Recorded content; null if none is recorded. */
   readonly content: ArchiveCalls | null;
-  /** Requests whose content was recorded or traced, and lost; null if none is. */
+  /** How many requests lost their recorded or traced content; null if nothing is recorded. */
   droppedContent(): number | null;
   /** The stored items that a recorded request continued, as a JSON list; null if there are none. */
   storedBefore(
@@ -42,11 +42,11 @@ export interface AdminDeps extends Connections {
   readonly version: string;
   /** The current settings; a reload replaces them. */
   settings(): Settings;
-  /** Null if the settings came from no file that could be read again. */
+  /** Null if the settings did not come from a file. */
   readonly configOnDisk: ConfigOnDisk | null;
   deploymentHealth(): readonly DeploymentHealth[];
-  /** What needs the operator's attention, as of the last look. */
-  attention(): readonly Alert[];
+  /** The active alerts, as of the last check. */
+  alerts(): readonly Alert[];
   inFlight(): number;
   /** Outcomes neither stored nor counted since the start. */
   requestLogDropped(): number;
@@ -56,7 +56,7 @@ export interface AdminDeps extends Connections {
   isDraining(): boolean;
   /** Why the gateway rejects requests; null while it accepts them. */
   trouble(): Trouble | null;
-  /** Counters of what writes the charges. */
+  /** Counters of the journal. */
   journalStats(): Readonly<StoreStats>;
   /** Loads what an operation has just changed into memory, so that it takes effect at once. */
   applyChanges(): Promise<void>;

@@ -3,49 +3,52 @@ import type { AlertChanges, BegunAlert } from "../store/store.ts";
 import { type Alert, idOf, isAboutProvider, kindOf } from "./alert.ts";
 
 /**
- * What has begun, and what is over. A higher threshold fires again, a lower one does not resolve anything: the end comes when
- * nothing is found any more. What a stopped gateway had found begins nothing either: it only keeps what has begun from ending.
- * A provider that fails in another way than before has not answered: that is one new begin, which names the former kind.
+ * Compares the active alerts with those that are firing, and returns which to fire, which to resolve, and what to post.
+ *
+ * - A higher threshold fires again. A lower one does nothing: the alert resolves when it is no longer active.
+ * - An alert of a stopped gateway fires nothing, but keeps a firing alert from being resolved.
+ * - A provider that now fails in another way has not recovered. Its new alert names the previous kind, and the previous
+ *   alert ends without a post.
  */
 export function alertChanges(
-  found: readonly Alert[],
-  answered: readonly Alert[],
-  before: readonly BegunAlert[],
+  active: readonly Alert[],
+  recovered: readonly Alert[],
+  firing: readonly BegunAlert[],
   nowMs: number,
 ): AlertChanges {
-  const sent = new Map(
-    found.filter((each) => kindOf(each).isOnlyShown !== true).map((each) => [idOf(each), each]),
+  const sendable = new Map(
+    active.filter((alert) => kindOf(alert).isNeverSent !== true).map((alert) => [idOf(alert), alert]),
   );
-  const levels = new Map(before.map(({ id, level }) => [id, level]));
-  const begun = [...sent].filter(
+  const levels = new Map(firing.map(({ id, level }) => [id, level]));
+  const toFire = [...sendable].filter(
     ([id, { level, isStopped }]) => isStopped !== true && (level ?? 0) > (levels.get(id) ?? -1),
   );
-  // It was written here when it began.
-  const over = before
-    .filter(({ id }) => !sent.has(id))
-    .map(({ id, finding }) => ({ id, finding: JSON.parse(finding) as Alert }));
-  const changed = over.filter(({ finding }) => begun.some(([, other]) => isSameProvider(finding, other)));
+  // The cast holds because the text was written below, when the alert fired.
+  const toResolve = firing
+    .filter(({ id }) => !sendable.has(id))
+    .map(({ id, finding }) => ({ id, alert: JSON.parse(finding) as Alert }));
+  const replaced = toResolve.filter(({ alert }) => toFire.some(([, other]) => isSameProvider(alert, other)));
   return {
-    begun: begun.map(([id, finding]) => ({
+    begun: toFire.map(([id, alert]) => ({
       id,
-      level: finding.level ?? 0,
-      finding: JSON.stringify({ ...finding, lastError: null }),
+      level: alert.level ?? 0,
+      finding: JSON.stringify({ ...alert, lastError: null }),
     })),
-    ended: over.map(({ id }) => id),
+    ended: toResolve.map(({ id }) => id),
     posts: [
-      ...begun.map(([alertId, finding]) => {
-        const former = changed.find((each) => isSameProvider(each.finding, finding));
+      ...toFire.map(([alertId, alert]) => {
+        const previous = replaced.find((each) => isSameProvider(each.alert, alert))?.alert;
         return {
           alertId,
-          body: alertBody(following(finding, former?.finding), "firing", nowMs),
+          body: alertBody(withPreviousKind(alert, previous), "firing", nowMs),
           madeAtMs: nowMs,
         };
       }),
-      ...over
-        .filter((each) => !changed.includes(each))
-        .map(({ id, finding }) => ({
+      ...toResolve
+        .filter((each) => !replaced.includes(each))
+        .map(({ id, alert }) => ({
           alertId: id,
-          body: bodyOf(finding, "resolved", endText(finding, found, answered, nowMs), nowMs),
+          body: bodyOf(alert, "resolved", resolvedText(alert, active, recovered, nowMs), nowMs),
           madeAtMs: nowMs,
         })),
     ],
@@ -56,41 +59,46 @@ function isSameProvider(one: Alert, other: Alert): boolean {
   return isAboutProvider(one) && isAboutProvider(other) && one.subject.id === other.subject.id;
 }
 
-function following(finding: Alert, former: Alert | undefined): Alert {
-  if (former === undefined) return finding;
-  return { ...finding, details: { ...finding.details, previous_kind: former.kind } };
+function withPreviousKind(alert: Alert, previous: Alert | undefined): Alert {
+  if (previous === undefined) return alert;
+  return { ...alert, details: { ...alert.details, previous_kind: previous.kind } };
 }
 
-/** That a provider answers again is said only where each of the deployments has answered. */
-function endText(finding: Alert, found: readonly Alert[], answered: readonly Alert[], nowMs: number): string {
-  if (!isAboutProvider(finding)) return kindOf(finding).over(finding, nowMs);
-  const { label } = finding.subject;
-  const other = found.find((each) => isSameProvider(each, finding));
+/** Says that a provider has recovered only if every deployment that failed has responded since. */
+function resolvedText(
+  alert: Alert,
+  active: readonly Alert[],
+  recovered: readonly Alert[],
+  nowMs: number,
+): string {
+  if (!isAboutProvider(alert)) return kindOf(alert).resolvedText(alert, nowMs);
+  const { label } = alert.subject;
+  const other = active.find((each) => isSameProvider(each, alert));
   if (other !== undefined) return `Provider ${label} no longer fails in this way. ${other.text}`;
-  const names = answered
-    .filter((each) => isSameProvider(each, finding))
+  const responding = recovered
+    .filter((each) => isSameProvider(each, alert))
     .map(({ details }) => details["deployments"]);
-  const failed = String(finding.details["deployments"]).split(", ");
-  if (failed.every((name) => names.includes(name))) return kindOf(finding).over(finding, nowMs);
+  const failed = String(alert.details["deployments"]).split(", ");
+  if (failed.every((name) => responding.includes(name))) return kindOf(alert).resolvedText(alert, nowMs);
   return `The state of provider ${label} is unknown: it was not called since a restart, a configuration change or a long pause.`;
 }
 
-export function alertBody(finding: Alert, state: "firing" | "resolved", nowMs: number): string {
+export function alertBody(alert: Alert, state: "firing" | "resolved", nowMs: number): string {
   return bodyOf(
-    finding,
+    alert,
     state,
-    state === "firing" ? finding.text : kindOf(finding).over(finding, nowMs),
+    state === "firing" ? alert.text : kindOf(alert).resolvedText(alert, nowMs),
     nowMs,
   );
 }
 
-function bodyOf(finding: Alert, state: "firing" | "resolved", text: string, nowMs: number): string {
-  const { kind, subject, details } = finding;
+function bodyOf(alert: Alert, state: "firing" | "resolved", text: string, nowMs: number): string {
+  const { kind, subject, details } = alert;
   const at = new Date(nowMs).toISOString();
   return JSON.stringify({ text: chatText(text), kind, state, subject, at, details });
 }
 
-/** Slack and its kin take `<!channel>` for a command; labels are written by people who may not send those. */
+/** Slack and similar services run `<!channel>` as a command, and labels can be written by people who must not send it. */
 export function chatText(text: string): string {
   return printable(text).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }

@@ -21,7 +21,7 @@ export interface Alert {
 }
 
 /** What most alerts have none of. */
-export const plain = { level: null, sinceMs: null, lastError: null } as const;
+export const unsetAlertFields = { level: null, sinceMs: null, lastError: null } as const;
 
 export interface Subject {
   readonly type: "provider" | "key" | "account" | "model" | "store" | "node" | "ledger" | "configuration";
@@ -59,11 +59,11 @@ interface AlertKindFacts {
   /** The command that says more, or mends it. */
   next(alert: Alert): string;
   /** It is shown and counted, but not sent when it begins and when it is over. */
-  readonly isOnlyShown?: true;
+  readonly isNeverSent?: true;
   /** What it is, for the metrics and the documentation. */
   readonly about: string;
   /** The sentence that is sent when it is over. */
-  over(before: Alert, nowMs: number): string;
+  resolvedText(before: Alert, nowMs: number): string;
 }
 
 const below80 = ({ subject: { type, label }, kind }: Alert) =>
@@ -80,113 +80,114 @@ export const alertKinds: Readonly<Record<AlertKind, AlertKindFacts>> = {
     severity: "critical",
     next: () => "sluice store check",
     about: "A gateway is not accepting requests: it cannot write to its store.",
-    over: ({ subject }) => `Gateway ${subject.label} can write to its store again.`,
+    resolvedText: ({ subject }) => `Gateway ${subject.label} can write to its store again.`,
   },
   audit_failed: {
     severity: "critical",
     next: () => "sluice ledger audit",
     about: "The last audit of the ledger found differences.",
-    over: () => "The last audit of the ledger found no differences.",
+    resolvedText: () => "The last audit of the ledger found no differences.",
   },
   provider_billing: {
     severity: "critical",
     next: checkProviders,
     about: "A provider reports a billing problem.",
-    over: answersAgain,
+    resolvedText: answersAgain,
   },
   provider_auth: {
     severity: "critical",
     next: checkProviders,
     about: "A provider rejects the gateway's credentials, or none are configured.",
-    over: answersAgain,
+    resolvedText: answersAgain,
   },
   provider_failing: {
     severity: "critical",
     next: checkProviders,
     about: "Calls to a provider keep failing.",
-    over: answersAgain,
+    resolvedText: answersAgain,
   },
   provider_slow: {
     severity: "warning",
     next: checkProviders,
     about: "A provider sends no first byte, and most clients disconnect.",
-    over: ({ subject }) => `Provider ${subject.label} responds in time again.`,
+    resolvedText: ({ subject }) => `Provider ${subject.label} responds in time again.`,
   },
   node_missing: {
     severity: "critical",
     next: () => "sluice nodes",
     about: "A gateway of a cluster has missed its heartbeat.",
-    over: ({ subject }) => `Gateway ${subject.label} is back, or no longer expected.`,
+    resolvedText: ({ subject }) => `Gateway ${subject.label} is back, or no longer expected.`,
   },
   clock_moved: {
     severity: "warning",
     next: ({ subject }) => `timedatectl status   # on ${subject.label}`,
     about: "A gateway's clock was changed by more than five minutes while it ran.",
-    over: ({ subject }) => `The clock of gateway ${subject.label} runs evenly again.`,
+    resolvedText: ({ subject }) => `The clock of gateway ${subject.label} runs evenly again.`,
   },
   clock_differs: {
     severity: "warning",
     next: ({ subject }) => `timedatectl status   # on ${subject.label}`,
     about: "A gateway's clock differs from the database's by more than a minute.",
-    over: ({ subject }) => `The clock of gateway ${subject.label} agrees with the database's again.`,
+    resolvedText: ({ subject }) => `The clock of gateway ${subject.label} agrees with the database's again.`,
   },
   overrun: {
     severity: "warning",
     next: () => "sluice usage --by=key --since=24h",
     about: "Requests in the last 24 hours cost more than was held, and the rest was not charged.",
-    over: () => "Every request in the last 24 hours was charged in full.",
+    resolvedText: () => "Every request in the last 24 hours was charged in full.",
   },
-  balance_threshold: { ...limited, about: "80, 95 or 100% of a balance is used.", over: below80 },
-  budget_threshold: { ...limited, about: "80, 95 or 100% of a token budget is used.", over: below80 },
-  cap_threshold: { ...limited, about: "80, 95 or 100% of a cap is used.", over: below80 },
+  balance_threshold: { ...limited, about: "80, 95 or 100% of a balance is used.", resolvedText: below80 },
+  budget_threshold: { ...limited, about: "80, 95 or 100% of a token budget is used.", resolvedText: below80 },
+  cap_threshold: { ...limited, about: "80, 95 or 100% of a cap is used.", resolvedText: below80 },
   key_expiring: {
     severity: "warning",
     next: ({ subject }) => `sluice keys update ${subject.id} --expires 30d`,
     about: "A key expires within 7 days.",
-    over: ({ subject: { label }, details }, nowMs) =>
+    resolvedText: ({ subject: { label }, details }, nowMs) =>
       Date.parse(String(details["expires_at"])) <= nowMs
         ? `Key ${label} has expired.`
         : `Key ${label} no longer expires within 7 days.`,
   },
   running_out: {
     ...limited,
-    isOnlyShown: true,
+    isNeverSent: true,
     about: "A balance or budget will run out within 7 days at the current rate.",
-    over: ({ subject: { label } }) => `The balance or budget of ${label} no longer runs out within 7 days.`,
+    resolvedText: ({ subject: { label } }) =>
+      `The balance or budget of ${label} no longer runs out within 7 days.`,
   },
   model_unavailable: {
     severity: "warning",
     next: () => "sluice config check",
-    isOnlyShown: true,
+    isNeverSent: true,
     about: "A configured model is not served.",
-    over: ({ subject }) => `Model ${subject.label} is served again.`,
+    resolvedText: ({ subject }) => `Model ${subject.label} is served again.`,
   },
   content_dropped: {
     severity: "warning",
     next: () => "sluice store size",
     about: "Content is not recorded, because the queue or the disk is full.",
-    over: ({ subject }) => `Gateway ${subject.label} records all content again.`,
+    resolvedText: ({ subject }) => `Gateway ${subject.label} records all content again.`,
   },
   price_outdated: {
     severity: "info",
     next: () => "sluice models list",
-    isOnlyShown: true,
+    isNeverSent: true,
     about: "A price was last compared with the provider's list more than 90 days ago.",
-    over: () => "All prices were checked within the last 90 days.",
+    resolvedText: () => "All prices were checked within the last 90 days.",
   },
   config_not_loaded: {
     severity: "info",
     next: () => "sluice config reload",
-    isOnlyShown: true,
+    isNeverSent: true,
     about: "The configuration on disk differs from the running one.",
-    over: () => "The configuration on disk is running.",
+    resolvedText: () => "The configuration on disk is running.",
   },
   not_listed: {
     severity: "info",
     next: () => "sluice keys list",
-    isOnlyShown: true,
+    isNeverSent: true,
     about: "There are more alerts of one kind than are listed.",
-    over: ({ subject }) => `All ${subject.label} are listed again.`,
+    resolvedText: ({ subject }) => `All ${subject.label} are listed again.`,
   },
 };
 

@@ -1,6 +1,6 @@
 import type { Clock } from "../base/clock.ts";
 import { msPerHour, msPerMinute } from "../base/clock.ts";
-import { type Alert, plain } from "./alert.ts";
+import { type Alert, unsetAlertFields } from "./alert.ts";
 
 const notableMoveMs = 5 * msPerMinute;
 /** Clocks drift a little from one look to the next, and are slowly corrected. */
@@ -25,7 +25,7 @@ export class ClockWatch {
   }
 
   /** To be called every few seconds. */
-  look(node: string): Alert | null {
+  check(node: string): Alert | null {
     const movedMs = this.#differenceMs() - this.#usualMs;
     if (Math.abs(movedMs) <= notableMoveMs) {
       this.#movedSinceMs = null;
@@ -49,7 +49,7 @@ function clockMoved(node: string, movedMs: number): Alert {
   const seconds = Math.round(movedMs / 1_000);
   const way = seconds > 0 ? "forward" : "back";
   return {
-    ...plain,
+    ...unsetAlertFields,
     kind: "clock_moved",
     subject: { type: "node", id: node, label: node },
     text: `The clock of gateway ${node} was set ${way} by ${Math.abs(seconds)} s while it ran. Check its time service.`,
@@ -63,7 +63,7 @@ export function clockDiffers(node: string, databaseAheadMs: number): Alert | nul
   const seconds = Math.round(databaseAheadMs / 1_000);
   const way = seconds > 0 ? "behind" : "ahead of";
   return {
-    ...plain,
+    ...unsetAlertFields,
     kind: "clock_differs",
     subject: { type: "node", id: node, label: node },
     text: `The clock of gateway ${node} is ${Math.abs(seconds)} s ${way} the database's, which defines periods. Check its time service.`,

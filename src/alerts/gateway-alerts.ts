@@ -4,7 +4,7 @@ import type { Settings } from "../config/settings.ts";
 import { hasChangedOnDisk } from "../config/source.ts";
 import type { Trouble } from "../store/store.ts";
 import type { DeploymentHealth, SlowCalls } from "../upstream/upstream.ts";
-import { type Alert, plain } from "./alert.ts";
+import { type Alert, unsetAlertFields } from "./alert.ts";
 
 /** What only a running gateway knows. */
 export interface GatewayState {
@@ -26,9 +26,9 @@ export function gatewayAlerts(
   const dropped = droppedContent?.() ?? null;
   return [
     ...failingProviders(health),
-    ...answeredProviders(health, nowMs),
+    ...recoveredProviders(health, nowMs),
     ...skippedModels.map(({ model, reason }) => ({
-      ...plain,
+      ...unsetAlertFields,
       kind: "model_unavailable" as const,
       subject: { type: "model" as const, id: model, label: model },
       text: `Model ${model} is not served: ${reason}.`,
@@ -41,12 +41,12 @@ export function gatewayAlerts(
 }
 
 /** The store can only keep it while it can still be written. */
-export function storeAway({ settings, trouble }: GatewayState): Alert | null {
+export function storeUnavailable({ settings, trouble }: GatewayState): Alert | null {
   const { node } = settings().server;
   const found = trouble();
   if (found === null) return null;
   return {
-    ...plain,
+    ...unsetAlertFields,
     kind: "store_unavailable",
     subject: { type: "store", id: node, label: node },
     text: `Gateway ${node} is not accepting requests: ${found.reason}`,
@@ -64,19 +64,19 @@ function failingProviders(health: readonly DeploymentHealth[]): Alert[] {
 }
 
 /** Longer than a stopped gateway's alerts are believed: an answer after a restart ends what was found before it. */
-const toldForMs = 120_000;
+const recoveryPublishedForMs = 120_000;
 
 /** Other gateways send the alerts, and cannot see which alert is gone because the provider has answered. */
-function answeredProviders(health: readonly DeploymentHealth[], nowMs: number): Alert[] {
-  const answered = health.filter(
+function recoveredProviders(health: readonly DeploymentHealth[], nowMs: number): Alert[] {
+  const recovered = health.filter(
     (each) =>
       each.answeredAtMs !== null &&
-      nowMs - each.answeredAtMs < toldForMs &&
+      nowMs - each.answeredAtMs < recoveryPublishedForMs &&
       !isFailing(each) &&
       each.slow === null,
   );
-  return answered.map(({ name, provider }) => ({
-    ...plain,
+  return recovered.map(({ name, provider }) => ({
+    ...unsetAlertFields,
     kind: "provider_failing",
     subject: { type: "provider", id: provider, label: provider },
     text: "",
@@ -108,8 +108,8 @@ function alertOf(deployments: readonly DeploymentHealth[]): Alert[] {
   const { provider, alarm } = first;
   const kind = kindOfFailure(first);
   const calls = deployments.flatMap(({ failing }) => failing ?? []);
-  const named = alarm ?? calls[0]?.failure ?? "incomplete_response";
-  const failure = kind === "provider_slow" ? "no first byte" : named.replaceAll("_", " ");
+  const failureKind = alarm ?? calls[0]?.failure ?? "incomplete_response";
+  const failure = kind === "provider_slow" ? "no first byte" : failureKind.replaceAll("_", " ");
   const sum = (count: (slow: SlowCalls) => number) =>
     deployments.reduce((total, { slow }) => total + (slow === null ? 0 : count(slow)), 0);
   const names = deployments.map(({ name }) => name).join(", ");
@@ -131,8 +131,8 @@ function alertOf(deployments: readonly DeploymentHealth[]): Alert[] {
       text,
       details: { deployments: names, failure },
       lastError:
-        calls.find((call) => call.failure === named && call.providerMessage !== null)?.providerMessage ??
-        null,
+        calls.find((call) => call.failure === failureKind && call.providerMessage !== null)
+          ?.providerMessage ?? null,
     },
   ];
 }
@@ -145,13 +145,13 @@ function outdatedPrices({ models }: Settings, nowMs: number): Alert[] {
   const old = models.filter(({ priceChecked }) => isOld(priceChecked));
   const oldest = old.map(({ priceChecked }) => priceChecked ?? "").sort()[0];
   if (oldest === undefined) return [];
-  const whose = plural(old.length, "price was", "prices were");
+  const outdated = plural(old.length, "price was", "prices were");
   return [
     {
-      ...plain,
+      ...unsetAlertFields,
       kind: "price_outdated",
       subject: { type: "configuration", id: "prices", label: "prices" },
-      text: `${whose} checked more than ${priceDays} days ago, the oldest on ${oldest}. Compare with the provider's list, or upgrade Sluice.`,
+      text: `${outdated} checked more than ${priceDays} days ago, the oldest on ${oldest}. Compare with the provider's list, or upgrade Sluice.`,
       details: { models: old.length, oldest },
     },
   ];
@@ -159,7 +159,7 @@ function outdatedPrices({ models }: Settings, nowMs: number): Alert[] {
 
 function unrecorded(node: string, dropped: number): Alert {
   return {
-    ...plain,
+    ...unsetAlertFields,
     kind: "content_dropped",
     subject: { type: "node", id: node, label: node },
     text: `Gateway ${node} does not record all content: its queue or its disk is full.`,
@@ -169,7 +169,7 @@ function unrecorded(node: string, dropped: number): Alert {
 
 function newerConfiguration(file: string): Alert {
   return {
-    ...plain,
+    ...unsetAlertFields,
     kind: "config_not_loaded",
     subject: { type: "configuration", id: file, label: file },
     text: `The configuration ${file} has changed since it was loaded; \`sluice config reload\` applies it.`,

@@ -8,16 +8,16 @@ const thresholds = [100, 95, 80] as const;
 const soonMs = 7 * msPerDay;
 
 /** The alerts about a balance, a budget or a cap: how much of it is used, and how long the rest lasts. */
-export function limitAlerts(drawn: DrawnBound, nowMs: number): Alert[] {
-  const { bound, mode, limit, used, period, models, capNo } = drawn;
+export function limitAlerts(usedLimit: DrawnBound, nowMs: number): Alert[] {
+  const { bound, mode, limit, used, period, models, capNo } = usedLimit;
   const shown = (amount: number) => (mode === "credit" ? creditsFromNano(amount) : amount);
   const unit = mode === "credit" ? "credits" : "tokens";
   const resetsAtMs = mode === "credit" && capNo === null ? null : nextPeriodStart(period, nowMs);
-  const { type, label } = subjectOf(drawn);
+  const { type, label } = subjectOf(usedLimit);
   const holder = `${type === "key" ? "Key" : "Account"} ${label}`;
-  const limitName = limitNameOf(drawn);
+  const limitName = limitNameOf(usedLimit);
   const shared = {
-    subject: subjectOf(drawn),
+    subject: subjectOf(usedLimit),
     sinceMs: null,
     lastError: null,
     ...(capNo === null ? {} : { part: String(capNo) }),
@@ -26,7 +26,7 @@ export function limitAlerts(drawn: DrawnBound, nowMs: number): Alert[] {
     limit: shown(limit),
     used: shown(used),
     unit,
-    account: drawn.accountId,
+    account: usedLimit.accountId,
     period: period === "none" ? null : period,
     models,
     resets_at: resetsAtMs === null ? null : new Date(resetsAtMs).toISOString(),
@@ -34,13 +34,13 @@ export function limitAlerts(drawn: DrawnBound, nowMs: number): Alert[] {
   const found: Alert[] = [];
   const level = thresholds.find((threshold) => used * 100 >= limit * threshold);
   if (level !== undefined) {
-    const amounts = `${short(shown(used))} of ${short(shown(limit))} ${unit}`;
+    const amounts = `${shortAmount(shown(used))} of ${shortAmount(shown(limit))} ${unit}`;
     const share = level === 100 ? "up" : `${Math.floor((used * 100) / limit)}% of`;
     const text = `${holder} has used ${share} its ${limitName}: ${amounts}.`;
     const kind = `${kindOfLimit[bound]}_threshold` as const;
     found.push({ ...shared, kind, level, text, details: { level, ...details } });
   }
-  const endsAtMs = usedUpAt(drawn, nowMs);
+  const endsAtMs = usedUpAt(usedLimit, nowMs);
   if (
     endsAtMs !== null &&
     endsAtMs <= nowMs + soonMs &&
@@ -77,6 +77,6 @@ function limitNameOf({ bound, period, models }: DrawnBound): string {
 }
 
 /** Four digits are enough to read. */
-function short(amount: number): string {
+function shortAmount(amount: number): string {
   return String(Number(amount.toPrecision(4)));
 }

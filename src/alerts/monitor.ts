@@ -6,7 +6,7 @@ import type { Store } from "../store/store.ts";
 import type { Alert } from "./alert.ts";
 import { alertBody, alertChanges } from "./alert-changes.ts";
 import { ClockWatch, clockDiffers } from "./clock-watch.ts";
-import { type GatewayState, gatewayAlerts, storeAway } from "./gateway-alerts.ts";
+import { type GatewayState, gatewayAlerts, storeUnavailable } from "./gateway-alerts.ts";
 import { type Hook, postToHook } from "./hook.ts";
 import { readAlerts } from "./read-alerts.ts";
 
@@ -20,20 +20,20 @@ export interface MonitorOptions extends GatewayState {
   readonly leadForMs?: number;
 }
 
-const lookEveryMs = 5_000;
+const checkEveryMs = 5_000;
 /** If the gateway that sends alerts is gone, another one does so, still within 30 seconds. */
-const usualLeadMs = 15_000;
+const defaultLeadMs = 15_000;
 /** What a gateway has found is believed for a minute after its last look, and written again in time. */
-const believedForMs = 60_000;
+const validForMs = 60_000;
 /** A stop does not wait for a store that does not answer. */
 const stopTimeoutMs = 2_000;
 const postsAtOnce = 500;
 /** A slow hook does not keep the list from being looked at. */
 const sendForMs = 15_000;
-const shortestPauseMs = 5_000;
+const minPauseMs = 5_000;
 const maxPauseMs = 5 * 60_000;
 
-interface UnkeptPost {
+interface UnsavedPost {
   readonly body: string;
   readonly madeAtMs: number;
 }
@@ -43,20 +43,20 @@ interface UnkeptPost {
  * is sent and deleted afterwards, so a crash in between sends it twice rather than never. `store_unavailable` cannot be
  * written to the store: the gateway that sent alerts last sends this one from memory.
  */
-export class AttentionMonitor {
+export class AlertMonitor {
   readonly #options: MonitorOptions;
   readonly #gateway = newId("gw_");
-  readonly #looking = new Repeating();
+  readonly #checking = new Repeating();
   readonly #clockWatch: ClockWatch;
   /** A stop does not wait for the hook: what is not accepted by then is sent after the next start. */
   readonly #stopping = new AbortController();
-  #look: Promise<void> | null = null;
+  #check: Promise<void> | null = null;
   #list: readonly Alert[] = [];
   #published = "[]";
   #publishedAtMs = 0;
   #isSender = false;
-  #away: Alert | null = null;
-  #unkept: UnkeptPost[] = [];
+  #unavailable: Alert | null = null;
+  #unsaved: UnsavedPost[] = [];
   /** Posts that need not be sent again, and could not be removed because the store was away. */
   readonly #settled = new Set<number>();
   #isFailing = false;
@@ -72,85 +72,87 @@ export class AttentionMonitor {
   }
 
   start(): void {
-    this.#looking.start(lookEveryMs, () => void this.look());
-    void this.look();
+    this.#checking.start(checkEveryMs, () => void this.check());
+    void this.check();
   }
 
   async stop(): Promise<void> {
-    this.#looking.stop();
+    this.#checking.stop();
     this.#stopping.abort();
-    await Promise.race([this.#endLooks().catch(() => {}), Bun.sleep(stopTimeoutMs)]);
+    await Promise.race([this.#endChecks().catch(() => {}), Bun.sleep(stopTimeoutMs)]);
   }
 
-  async #endLooks(): Promise<void> {
-    await this.#look;
+  async #endChecks(): Promise<void> {
+    await this.#check;
     await this.#publish(gatewayAlerts(this.#options, this.#options.clock.wallMs()), true);
   }
 
   /** One look at a time, and what follows from it. */
-  look(): Promise<void> {
-    this.#look ??= this.#lookOnce().finally(() => {
-      this.#look = null;
+  check(): Promise<void> {
+    this.#check ??= this.#checkOnce().finally(() => {
+      this.#check = null;
     });
-    return this.#look;
+    return this.#check;
   }
 
-  async #lookOnce(): Promise<void> {
+  async #checkOnce(): Promise<void> {
     const { clock, settings, store } = this.#options;
     const hook = settings().alerts;
-    const away = storeAway(this.#options);
-    this.#followStore(away, hook);
-    const sending = this.#sendUnkept(hook);
+    const unavailable = storeUnavailable(this.#options);
+    this.#followStore(unavailable, hook);
+    const sending = this.#sendUnsaved(hook);
     try {
       this.#isSender = await this.#lead();
       // A full disk may still have room for it.
       await this.#publish([
-        ...(away === null ? [] : [away]),
+        ...(unavailable === null ? [] : [unavailable]),
         ...gatewayAlerts(this.#options, clock.wallMs()),
-        ...this.#clockFindings(),
+        ...this.#clockAlerts(),
       ]);
-      const { found: kept, ofStopped, answered } = await readAlerts(store, clock.wallMs());
-      const found = withoutAway(kept);
-      this.#list = away === null ? found : [away, ...found];
-      if (this.#isSender && hook !== null) await this.#tell([...ofStopped, ...found], answered, hook);
+      const { active: stored, ofStoppedGateways, recovered } = await readAlerts(store, clock.wallMs());
+      const active = withoutStoreUnavailable(stored);
+      this.#list = unavailable === null ? active : [unavailable, ...active];
+      if (this.#isSender && hook !== null)
+        await this.#sendChanges([...ofStoppedGateways, ...active], recovered, hook);
       this.#isFailing = false;
     } catch (err) {
-      if (away !== null) this.#list = [away, ...withoutAway(this.#list)];
+      if (unavailable !== null) this.#list = [unavailable, ...withoutStoreUnavailable(this.#list)];
       // While the store is away every look fails, and the log has the reason already.
-      if (!this.#isFailing && away === null) this.#options.log.warn({ err }, "alerts could not be read");
+      if (!this.#isFailing && unavailable === null)
+        this.#options.log.warn({ err }, "alerts could not be read");
       this.#isFailing = true;
     }
     await sending;
   }
 
-  #clockFindings(): readonly Alert[] {
+  #clockAlerts(): readonly Alert[] {
     const { settings, clockOffsetMs = () => 0 } = this.#options;
     const { node } = settings().server;
-    return [this.#clockWatch.look(node), clockDiffers(node, clockOffsetMs())].filter(
-      (found) => found !== null,
+    return [this.#clockWatch.check(node), clockDiffers(node, clockOffsetMs())].filter(
+      (alert) => alert !== null,
     );
   }
 
   #lead(): Promise<boolean> {
-    const { store, leadForMs = usualLeadMs } = this.#options;
+    const { store, leadForMs = defaultLeadMs } = this.#options;
     return store.alerts.lead(this.#gateway, leadForMs);
   }
 
   /** Written when it changes, and before it is no longer believed. */
-  async #publish(found: readonly Alert[], isStopped = false): Promise<void> {
+  async #publish(alerts: readonly Alert[], isStopped = false): Promise<void> {
     const { clock, store } = this.#options;
     const nowMs = clock.wallMs();
-    const text = JSON.stringify(isStopped ? found.map((each) => ({ ...each, isStopped })) : found);
-    const isOld = found.length > 0 && nowMs - this.#publishedAtMs > believedForMs / 2;
+    const text = JSON.stringify(isStopped ? alerts.map((each) => ({ ...each, isStopped })) : alerts);
+    const isOld = alerts.length > 0 && nowMs - this.#publishedAtMs > validForMs / 2;
     if (text === this.#published && !isOld) return;
-    await store.alerts.publish(this.#gateway, text, nowMs, nowMs + believedForMs);
+    await store.alerts.publish(this.#gateway, text, nowMs, nowMs + validForMs);
     this.#published = text;
     this.#publishedAtMs = nowMs;
   }
 
-  async #tell(found: readonly Alert[], answered: readonly Alert[], hook: Hook): Promise<void> {
+  async #sendChanges(active: readonly Alert[], recovered: readonly Alert[], hook: Hook): Promise<void> {
     const { clock, store } = this.#options;
-    const changes = alertChanges(found, answered, await store.alerts.begun(), clock.wallMs());
+    const changes = alertChanges(active, recovered, await store.alerts.begun(), clock.wallMs());
     if (changes.posts.length > 0) await store.alerts.recordAlerts(changes);
     await this.#sendDue(hook);
   }
@@ -171,7 +173,7 @@ export class AttentionMonitor {
         continue;
       }
       const nowMs = clock.wallMs();
-      const pauseMs = Math.min(Math.max(nowMs - madeAtMs, shortestPauseMs), maxPauseMs);
+      const pauseMs = Math.min(Math.max(nowMs - madeAtMs, minPauseMs), maxPauseMs);
       await alerts.postponePost(no, nowMs + pauseMs);
       return;
     }
@@ -192,28 +194,28 @@ export class AttentionMonitor {
   }
 
   /** Which gateway sends alerts is not known while the store is away; the last one does. */
-  #followStore(away: Alert | null, hook: Hook | null): void {
-    const before = this.#away;
+  #followStore(unavailable: Alert | null, hook: Hook | null): void {
+    const before = this.#unavailable;
     const madeAtMs = this.#options.clock.wallMs();
-    if (before === null && away !== null && this.#isSender && hook !== null) {
-      this.#away = away;
-      this.#unkept.push({ body: alertBody(away, "firing", madeAtMs), madeAtMs });
-    } else if (before !== null && away === null) {
-      this.#away = null;
-      this.#unkept.push({ body: alertBody(before, "resolved", madeAtMs), madeAtMs });
+    if (before === null && unavailable !== null && this.#isSender && hook !== null) {
+      this.#unavailable = unavailable;
+      this.#unsaved.push({ body: alertBody(unavailable, "firing", madeAtMs), madeAtMs });
+    } else if (before !== null && unavailable === null) {
+      this.#unavailable = null;
+      this.#unsaved.push({ body: alertBody(before, "resolved", madeAtMs), madeAtMs });
     }
   }
 
-  async #sendUnkept(hook: Hook | null): Promise<void> {
+  async #sendUnsaved(hook: Hook | null): Promise<void> {
     if (hook === null) return;
-    for (const post of [...this.#unkept]) {
+    for (const post of [...this.#unsaved]) {
       if (!(await this.#send(hook, post.body, post.madeAtMs))) return;
-      this.#unkept = this.#unkept.filter((each) => each !== post);
+      this.#unsaved = this.#unsaved.filter((each) => each !== post);
     }
   }
 }
 
 /** `store_unavailable` is always sent from memory, even if it could be stored. */
-function withoutAway(alerts: readonly Alert[]): Alert[] {
+function withoutStoreUnavailable(alerts: readonly Alert[]): Alert[] {
   return alerts.filter(({ kind }) => kind !== "store_unavailable");
 }

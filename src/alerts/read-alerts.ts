@@ -3,17 +3,17 @@ import { creditsFromNano } from "../base/money/money.ts";
 import { count } from "../base/text/plural.ts";
 import type { PartialList } from "../store/alert-records.ts";
 import type { NodeRecord, Overrun, Store } from "../store/store.ts";
-import { type Alert, alertKindNames, idOf, plain } from "./alert.ts";
+import { type Alert, alertKindNames, idOf, unsetAlertFields } from "./alert.ts";
 import { limitAlerts } from "./limit-alerts.ts";
 
 const expiresSoonMs = 7 * msPerDay;
 
 export interface KnownAlerts {
-  readonly found: Alert[];
+  readonly active: Alert[];
   /** What a stopped gateway had found; not shown. */
-  readonly ofStopped: Alert[];
+  readonly ofStoppedGateways: Alert[];
   /** Which deployments have answered lately; not shown. */
-  readonly answered: Alert[];
+  readonly recovered: Alert[];
 }
 
 /** All that needs attention as far as the store knows: what it says itself, and what gateways and audits have found. */
@@ -26,7 +26,7 @@ export async function readAlerts(
   const bounds = await alerts.drawnBounds(nowMs);
   const keys = await alerts.expiringKeys(nowMs, nowMs + expiresSoonMs);
   const overrun = await alerts.overrunSince(nowMs - msPerDay);
-  const found = inOrder([
+  const active = inOrder([
     ...published.filter(({ isStopped, hasAnswered }) => isStopped !== true && hasAnswered !== true),
     ...bounds.listed.flatMap((bound) => limitAlerts(bound, nowMs)),
     ...overrunAlerts(overrun),
@@ -34,7 +34,7 @@ export async function readAlerts(
       const name = label ?? prefix;
       const expires_at = new Date(expiresAtMs).toISOString();
       return {
-        ...plain,
+        ...unsetAlertFields,
         kind: "key_expiring",
         subject: { type: "key", id, label: name },
         text: `Key ${name} expires at ${toTheSecond(expiresAtMs)}.`,
@@ -46,9 +46,11 @@ export async function readAlerts(
     ...lateNodes(nodes === null ? [] : await nodes.list()),
   ]);
   return {
-    found,
-    ofStopped: published.filter(({ isStopped, hasAnswered }) => isStopped === true && hasAnswered !== true),
-    answered: published.filter(({ hasAnswered }) => hasAnswered === true),
+    active,
+    ofStoppedGateways: published.filter(
+      ({ isStopped, hasAnswered }) => isStopped === true && hasAnswered !== true,
+    ),
+    recovered: published.filter(({ hasAnswered }) => hasAnswered === true),
   };
 }
 
@@ -56,7 +58,7 @@ function notListed(label: string, what: string, { listed, more }: PartialList<un
   if (more === 0) return [];
   const subject = { type: "store", id: label, label } as const;
   const text = `${count(more)} more ${what}; at most ${count(listed.length)} are listed.`;
-  return [{ ...plain, kind: "not_listed", subject, text, details: { more } }];
+  return [{ ...unsetAlertFields, kind: "not_listed", subject, text, details: { more } }];
 }
 
 /** By kind, as the table has them. Several gateways may have found the same; the first to do so is believed. */
@@ -81,7 +83,7 @@ function overrunAlerts({ nano, tokens }: Overrun): Alert[] {
   );
   const text = `Requests in the last 24 hours cost ${amounts.join(" and ")} more than holds, balances and caps covered. That was not charged.`;
   const subject = { type: "ledger", id: "ledger", label: "ledger" } as const;
-  return [{ ...plain, kind: "overrun", subject, text, details: { credits, tokens } }];
+  return [{ ...unsetAlertFields, kind: "overrun", subject, text, details: { credits, tokens } }];
 }
 
 /** A node that was killed is missed until one of its name has started since, or it is forgotten after a day. */
@@ -90,7 +92,7 @@ function lateNodes(nodes: readonly NodeRecord[]): Alert[] {
     nodes.some((other) => other.state === "live" && other.name === name && other.startedAtMs > lastBeatMs);
   const missed = nodes.filter((node) => node.state !== "live" && !isReplaced(node));
   return missed.map(({ no, name, state, lastBeatMs }) => ({
-    ...plain,
+    ...unsetAlertFields,
     kind: "node_missing",
     subject: { type: "node", id: String(no), label: name },
     sinceMs: lastBeatMs,

@@ -1,4 +1,4 @@
-import { AttentionMonitor } from "../alerts/monitor.ts";
+import { AlertMonitor } from "../alerts/monitor.ts";
 import { GatewayError } from "../base/errors.ts";
 import { fetchLimit } from "../base/system/fetch-limit.ts";
 import { Catalog } from "../catalog/catalog.ts";
@@ -108,8 +108,8 @@ function abandonAllowance({ clock, backend }: Services): AbandonAllowance {
 }
 
 /** Looks after what needs the operator's attention. */
-export function createMonitor(gateway: Gateway, { backend, clock, logs }: Services): AttentionMonitor {
-  return new AttentionMonitor({
+export function createMonitor(gateway: Gateway, { backend, clock, logs }: Services): AlertMonitor {
+  return new AlertMonitor({
     store: backend.store,
     clock,
     clockOffsetMs: () => backend.clockOffsetMs,

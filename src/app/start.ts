@@ -1,6 +1,6 @@
 import { version } from "../../package.json";
 import { createAdmin } from "../admin/create.ts";
-import type { AttentionMonitor } from "../alerts/monitor.ts";
+import type { AlertMonitor } from "../alerts/monitor.ts";
 import { openBackend } from "../backend/open.ts";
 import { msPerDay, systemClock } from "../base/clock.ts";
 import { Repeating } from "../base/loop/repeating.ts";
@@ -103,7 +103,7 @@ async function assemble(
 function startUpkeep(
   { watcher, backend, clock, logs: { log }, idOwners, turns }: Services,
   gateway: Gateway,
-  monitor: AttentionMonitor,
+  monitor: AlertMonitor,
 ): () => Promise<void> {
   const onError = (err: unknown) => log.error({ err }, "pruning failed");
   const limits = () => {

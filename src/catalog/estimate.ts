@@ -37,7 +37,7 @@ const audioTokensPerSecond = 32;
 const minBinaryLength = 256;
 
 /** Where a text is found: in an attachment, in a text that belongs to one, or elsewhere. */
-type Within = Attachment | "text" | null;
+type ContainerKind = Attachment | "text" | null;
 
 /** An estimate of a request's input. */
 export interface InputEstimate {
@@ -125,16 +125,16 @@ class Walk {
     };
   }
 
-  addObject(object: JsonObject, within: Within): void {
+  addObject(object: JsonObject, within: ContainerKind): void {
     const { type } = object;
     // Within an attachment it is where that comes from.
     const attachment = type === "file" && within !== null ? null : attachmentOf(type);
     if (attachment !== null) this.#addAttachment(attachment, object);
     this.tokens += tokensPerObject;
-    const inside = attachment ?? (within !== null && isText(type) ? "text" : within);
+    const innerKind = attachment ?? (within !== null && isText(type) ? "text" : within);
     for (const name in object) {
       this.textBytes += name.length;
-      this.#add(object[name], inside);
+      this.#add(object[name], innerKind);
     }
   }
 
@@ -147,7 +147,7 @@ class Walk {
     else this.attachedTokens += (secondsOfAudio(block) ?? 0) * audioTokensPerSecond;
   }
 
-  #add(value: Json | undefined, within: Within): void {
+  #add(value: Json | undefined, within: ContainerKind): void {
     if (typeof value === "string") this.#addText(value, within);
     else if (typeof value === "number") this.#addNumber(value);
     else if (typeof value !== "object" || value === null) this.tokens += 1;
@@ -161,12 +161,12 @@ class Walk {
     if (value > 9999 || value < -9999) this.moreOfNumbers += maxNumberTokens;
   }
 
-  #addText(text: string, within: Within): void {
+  #addText(text: string, within: ContainerKind): void {
     if (within === null || text.length < minBinaryLength) this.textBytes += Buffer.byteLength(text);
     else this.#addAttachedText(text, within);
   }
 
-  #addAttachedText(text: string, within: NonNullable<Within>): void {
+  #addAttachedText(text: string, within: NonNullable<ContainerKind>): void {
     if (within === "text" || !looksEncoded(text)) {
       this.attachedTextBytes += Buffer.byteLength(text);
       return;

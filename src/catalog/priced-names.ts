@@ -5,8 +5,8 @@ import type { Price } from "../config/settings.ts";
 /** The names that a price has in the configuration, as far as metered routes are charged by them; see `PricedNames`. */
 export function pricedNames({ names = ["input", "output"], extras = {} }: Price): ReadonlySet<string> {
   const known = new Set(names);
-  const dearestFirst = Object.entries(extras).sort(([, one], [, other]) => other - one);
-  for (const [name] of dearestFirst) {
+  const mostExpensiveFirst = Object.entries(extras).sort(([, one], [, other]) => other - one);
+  for (const [name] of mostExpensiveFirst) {
     const unit = unitOf(name);
     if (unit !== undefined) known.add(unit).add(name === unit ? `${unit}.*` : name);
     else if (isToken(name)) known.add(name);

@@ -13,13 +13,13 @@ export interface PricedUsage {
 }
 
 /** An additional model that ran for the response. */
-export interface OtherRun {
+export interface RoundModel {
   readonly id: string;
   readonly price: Price | null;
 }
 
-const none: readonly string[] = [];
-const noOther = () => null;
+const noTiers: readonly string[] = [];
+const noOtherModel = () => null;
 
 /** `runOf` finds a model by the name that the provider reports; null if it is taken for the call's own. */
 export function priced(
@@ -27,25 +27,25 @@ export function priced(
   price: Price | null,
   microUsdPerCredit: number,
   extra: ExtraUsage | null = null,
-  runOf: (model: string) => OtherRun | null = noOther,
+  findOtherModel: (model: string) => RoundModel | null = noOtherModel,
 ): PricedUsage {
   const { rounds } = usage;
   const answer = answerOf(usage);
-  const tiers = extra?.tiers ?? none;
+  const tiers = extra?.tiers ?? noTiers;
   const rates = ratesFor(price, tiers, totalInput(answer), microUsdPerCredit);
   const quantities = quantitiesOf(answer, extra, rates);
   if (rounds === undefined) return { rates, quantities, costNano: costNano(rates, quantities) };
   const sums: Record<string, number> = { ...quantities };
   const picoUsd: Record<string, number> = { ...rates.picoUsd };
   for (const { model, usage: used } of rounds) {
-    const other = model === null ? null : runOf(model);
-    const itsPrice = other === null ? price : other.price;
+    const other = model === null ? null : findOtherModel(model);
+    const roundPrice = other === null ? price : other.price;
     // Each is a call of its own: whether its context is long depends on its own input.
-    const itsRates = ratesFor(itsPrice, tiers, totalInput(used), microUsdPerCredit);
-    const prefix = prefixOf(other, itsRates, rates);
-    for (const [name, count] of Object.entries(quantitiesOf(used, null, itsRates))) {
+    const roundRates = ratesFor(roundPrice, tiers, totalInput(used), microUsdPerCredit);
+    const prefix = prefixOf(other, roundRates, rates);
+    for (const [name, count] of Object.entries(quantitiesOf(used, null, roundRates))) {
       sums[prefix + name] = (sums[prefix + name] ?? 0) + count;
-      const rate = itsRates.picoUsd[name];
+      const rate = roundRates.picoUsd[name];
       if (rate !== undefined) picoUsd[prefix + name] = rate;
     }
   }
@@ -54,14 +54,14 @@ export function priced(
 }
 
 /** What a round used is named after it where it has other rates than the answer: `claude-5/input`. */
-function prefixOf(other: OtherRun | null, { inputAbove }: Rates, answer: Rates): string {
+function prefixOf(other: RoundModel | null, { inputAbove }: Rates, answer: Rates): string {
   if (other === null && inputAbove === answer.inputAbove) return "";
   const name = other?.id ?? "compaction";
   return inputAbove === null ? `${name}/` : `${name} above ${inputAbove}/`;
 }
 
 /** Made once for each price, its tiers and sides of a long context's limit: a reload brings prices of its own. */
-const known = new WeakMap<Price, Map<string | number | null, Rates>>();
+const ratesCache = new WeakMap<Price, Map<string | number | null, Rates>>();
 const newMap = () => new Map<string | number | null, Rates>();
 let free: Rates | null = null;
 
@@ -76,14 +76,14 @@ export function ratesFor(
   const tiers =
     requested.length === 0 ? requested : requested.filter((tier) => ownTierPrice(price, tier) !== undefined);
   const tokenPrice = tierPrice(price, tiers);
-  const chosen = ratesAt(tokenPrice, inputTokens);
-  const inputAbove = chosen === tokenPrice ? null : (tokenPrice.long_context?.above ?? null);
-  const ofPrice = known.getOrInsertComputed(price, newMap);
+  const tokenRates = ratesAt(tokenPrice, inputTokens);
+  const inputAbove = tokenRates === tokenPrice ? null : (tokenPrice.long_context?.above ?? null);
+  const ratesByName = ratesCache.getOrInsertComputed(price, newMap);
   const name = tiers.length === 0 ? inputAbove : `${inputAbove ?? ""} ${tiers.join(" ")}`;
-  const made = ofPrice.get(name);
-  if (made?.microUsdPerCredit === microUsdPerCredit) return made;
-  const rates = makeRates({ microUsdPerCredit, picoUsd: picoUsdOf(price, chosen), tiers, inputAbove });
-  ofPrice.set(name, rates);
+  const cached = ratesByName.get(name);
+  if (cached?.microUsdPerCredit === microUsdPerCredit) return cached;
+  const rates = makeRates({ microUsdPerCredit, picoUsd: picoUsdOf(price, tokenRates), tiers, inputAbove });
+  ratesByName.set(name, rates);
   return rates;
 }
 
@@ -94,8 +94,8 @@ function freeRates(microUsdPerCredit: number): Rates {
 }
 
 /** Under the names of the configuration. What costs the same as what it is part of is not named. */
-function picoUsdOf({ extras }: Price, chosen: TokenRates): Record<string, number> {
-  const { input, cached_input, cache_write, cache_write_1h, output } = chosen;
+function picoUsdOf({ extras }: Price, tokenRates: TokenRates): Record<string, number> {
+  const { input, cached_input, cache_write, cache_write_1h, output } = tokenRates;
   return {
     input,
     cached_input,

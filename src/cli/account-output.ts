@@ -40,12 +40,12 @@ export function showAccount(view: AccountView, { json, place }: AccountOutput, t
 type Shared = Pick<AccountView, "tags" | "tpm_limits">;
 
 /** What keys and accounts both have. */
-export function sharedFacts({ tags, tpm_limits: limits }: Shared, whose = ""): (readonly [string, string])[] {
+export function sharedFacts({ tags, tpm_limits: limits }: Shared, owner = ""): (readonly [string, string])[] {
   const rate = (limits ?? []).map(
     ({ limit, models }) =>
-      [`${whose}rate`, `${plural(limit, "token")} per minute${models ? ` for ${models}` : ""}`] as const,
+      [`${owner}rate`, `${plural(limit, "token")} per minute${models ? ` for ${models}` : ""}`] as const,
   );
-  return tags === null ? rate : [...rate, [`${whose}tags`, tagsText(tags)]];
+  return tags === null ? rate : [...rate, [`${owner}tags`, tagsText(tags)]];
 }
 
 function paidBefore({ mode }: AccountView): string {
@@ -70,7 +70,7 @@ export function standing(
 }
 
 /** The balance for a table's cell, with at most four decimals: `5.00 credits`, `5.00 credits owed`. */
-export function standingText(view: Holdings, unit?: string): string {
+export function balanceText(view: Holdings, unit?: string): string {
   const [name, text] = standing(view, unit, shortCredits);
   return name === "left" ? text : `${text} ${name}`;
 }

@@ -71,9 +71,10 @@ export function port(text: string): number {
 
 /** Where Bedrock has the profiles that the built-in prices are for. */
 export function region(text: string): string {
-  const isThere = /^[a-z]{2,4}(?:-[a-z]+)+-\d{1,2}$/.test(text) && !/^cn-|^us-(?:gov|iso)/.test(text);
+  const isCommercialRegion =
+    /^[a-z]{2,4}(?:-[a-z]+)+-\d{1,2}$/.test(text) && !/^cn-|^us-(?:gov|iso)/.test(text);
   return valid(
-    isThere ? text : null,
+    isCommercialRegion ? text : null,
     "Write a region of AWS such as us-east-1; China and GovCloud need a file.",
   );
 }

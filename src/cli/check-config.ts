@@ -3,7 +3,7 @@ import { configFileName } from "../config/defaults.ts";
 import { type ExaminedSettings, examiningSettings, type LoadOptions } from "../config/load.ts";
 import type { CheckedConfig } from "../config/on-disk.ts";
 import { ConfigError, type ConfigProblem } from "../config/problems.ts";
-import { doubtPrices } from "./price-lint.ts";
+import { lintPrices } from "./price-lint.ts";
 
 /** Everything that is wrong with a configuration, and what looks wrong. */
 export function checkConfig(options: LoadOptions): CheckedConfig {
@@ -40,7 +40,7 @@ function nothingToServe({ source, settings, problems }: ExaminedSettings): reado
 
 function priceWarnings({ models, places }: ExaminedSettings): readonly string[] {
   return models.flatMap((model) =>
-    doubtPrices(model).map(({ path, message }) => {
+    lintPrices(model).map(({ path, message }) => {
       const at = `${places.pathOfModel(model.id)}.${path}`;
       return `${places.describe(at)} ${message}`;
     }),

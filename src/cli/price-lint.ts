@@ -5,7 +5,7 @@ import type { ModelConfig, PriceConfig } from "../config/schema.ts";
 import { shippedPrice } from "./import/shipped-prices.ts";
 
 /** A price that looks mistyped. `message` ends a sentence that starts with where it stands. */
-export interface PriceDoubt {
+export interface PriceWarning {
   /** Within the model, such as `deployments[0].price.input`. */
   readonly path: string;
   readonly message: string;
@@ -15,12 +15,12 @@ export interface PriceDoubt {
 const maxTimes = 20;
 
 /** The prices of a model, held against the list prices in this program. */
-export function doubtPrices(model: ModelConfig): readonly PriceDoubt[] {
-  const own = model.price === undefined ? [] : doubtsAbout(model.price, "price", namesOf(model, model));
+export function lintPrices(model: ModelConfig): readonly PriceWarning[] {
+  const own = model.price === undefined ? [] : lintPrice(model.price, "price", namesOf(model, model));
   const others = (model.deployments ?? []).flatMap((deployment, index) =>
     deployment.price === undefined
       ? []
-      : doubtsAbout(deployment.price, `deployments[${index}].price`, namesOf(deployment, model)),
+      : lintPrice(deployment.price, `deployments[${index}].price`, namesOf(deployment, model)),
   );
   return [...own, ...others];
 }
@@ -43,39 +43,39 @@ function namesOf(
   return names.filter((each) => each !== undefined);
 }
 
-function doubtsAbout(price: PriceConfig, path: string, names: readonly string[]): readonly PriceDoubt[] {
+function lintPrice(price: PriceConfig, path: string, names: readonly string[]): readonly PriceWarning[] {
   const name = names.find((each) => shippedPrice(each) !== null);
   const listed = name === undefined ? null : shippedPrice(name);
-  if (listed === null) return doubtsWithoutList(price, path);
+  if (listed === null) return lintUnlistedPrice(price, path);
   const { long_context: long, tiers = {}, images: _, ...rates } = price;
   return [
-    ...doubtRates(rates, path, listed),
-    ...(long === undefined ? [] : doubtRates(long, `${path}.long_context`, listed.long_context ?? listed)),
+    ...lintRates(rates, path, listed),
+    ...(long === undefined ? [] : lintRates(long, `${path}.long_context`, listed.long_context ?? listed)),
     ...Object.entries(tiers).flatMap(([tier, { long_context: __, ...tierRates }]) =>
-      doubtRates(tierRates, `${path}.tiers.${tier}`, listed),
+      lintRates(tierRates, `${path}.tiers.${tier}`, listed),
     ),
   ];
 }
 
 type Rates = Readonly<Record<string, number>>;
 
-function doubtRates(
+function lintRates(
   rates: Rates,
   path: string,
   listed: Readonly<Record<string, unknown>>,
-): readonly PriceDoubt[] {
+): readonly PriceWarning[] {
   const list: Rates = Object.fromEntries(
     Object.entries(listed).filter((entry): entry is [string, number] => typeof entry[1] === "number"),
   );
-  const swapped = swappable.find(([cheap, dear]) => areSwapped(rates, list, cheap, dear));
+  const swapped = swappable.find(([cheap, expensive]) => areSwapped(rates, list, cheap, expensive));
   if (swapped !== undefined) {
-    const [cheap, dear] = swapped;
-    const message = `${cheap} and ${dear} look swapped: the list price is ${list[cheap]} and ${list[dear]}`;
+    const [cheap, expensive] = swapped;
+    const message = `${cheap} and ${expensive} look swapped: the list price is ${list[cheap]} and ${list[expensive]}`;
     return [{ path, message }];
   }
   return Object.entries(rates).flatMap(([field, usd]) => {
     const usual = list[field] ?? 0;
-    const message = usd === 0 || usual === 0 ? null : doubtAt(usd, usual, unitFor(field));
+    const message = usd === 0 || usual === 0 ? null : lintRate(usd, usual, unitFor(field));
     return message === null ? [] : [{ path: `${path}.${field}`, message }];
   });
 }
@@ -88,9 +88,9 @@ const swappable = [
   ["cache_write", "cache_write_1h"],
 ] as const;
 
-function areSwapped(rates: Rates, listed: Rates, cheap: string, dear: string): boolean {
-  const [lower, higher] = [listed[cheap] ?? 0, listed[dear] ?? 0];
-  const [cheapUsd = 0, dearUsd = 0] = [rates[cheap], rates[dear]];
+function areSwapped(rates: Rates, listed: Rates, cheap: string, expensive: string): boolean {
+  const [lower, higher] = [listed[cheap] ?? 0, listed[expensive] ?? 0];
+  const [cheapUsd = 0, dearUsd = 0] = [rates[cheap], rates[expensive]];
   if (higher < lower * 1.5 || dearUsd >= cheapUsd) return false;
   return isNear(cheapUsd, higher) && isNear(dearUsd, lower);
 }
@@ -106,24 +106,24 @@ interface PriceUnit {
   /** So many of them. */
   readonly per: number;
   /** What one of them is called. */
-  readonly one: string;
+  readonly unitName: string;
 }
 
 function unitFor(field: string): PriceUnit {
-  if (isToken(field)) return { name: "USD per million tokens", per: 1_000_000, one: "token" };
+  if (isToken(field)) return { name: "USD per million tokens", per: 1_000_000, unitName: "token" };
   const unit = unitOf(field);
-  if (unit === undefined) return { name: "USD per 1,000 calls", per: 1000, one: "call" };
+  if (unit === undefined) return { name: "USD per 1,000 calls", per: 1000, unitName: "call" };
   const { description, per } = meteredUnits[unit];
   const name = description.replace(/(?:, or .+)?\.$/, "");
-  return { name, per, one: oneUnit(unit) };
+  return { name, per, unitName: oneUnit(unit) };
 }
 
 /** What one price is off by, in terms of the mistake that it most likely is. */
-function doubtAt(usd: number, list: number, { name, per, one }: PriceUnit): string | null {
+function lintRate(usd: number, list: number, { name, per, unitName }: PriceUnit): string | null {
   const times = usd / list;
   if (times >= 1 / maxTimes && times <= maxTimes) return null;
   const beginning = `is ${usd} ${name}, and the list price is ${list}`;
-  if (per > 1 && isNear(times, 1 / per)) return `${beginning}; it looks like a price per ${one}`;
+  if (per > 1 && isNear(times, 1 / per)) return `${beginning}; it looks like a price per ${unitName}`;
   if (per > 1000 && isNear(times, 1e-3)) return `${beginning}; it looks like a price per thousand`;
   return beginning;
 }
@@ -131,7 +131,7 @@ function doubtAt(usd: number, list: number, { name, per, one }: PriceUnit): stri
 /** No model costs less than a thousandth of a dollar for a million tokens. */
 const lowest = 0.001;
 
-function doubtsWithoutList({ input = 0, output = 0 }: PriceConfig, path: string): readonly PriceDoubt[] {
+function lintUnlistedPrice({ input = 0, output = 0 }: PriceConfig, path: string): readonly PriceWarning[] {
   return Object.entries({ input, output }).flatMap(([field, usd]) => {
     if (usd === 0 || usd >= lowest) return [];
     const message = `is ${usd} USD per million tokens; it looks like a price per token or per thousand`;

@@ -20,13 +20,13 @@ export async function run(argv: readonly string[], unguarded: Terminal): Promise
     await program.parseAsync(expandHelpAliases(argv, program), { from: "user" });
     return 0;
   } catch (error) {
-    return tell(error, terminal, json);
+    return reportError(error, terminal, json);
   }
 }
 
-function tell(error: unknown, terminal: Terminal, json: boolean): number {
+function reportError(error: unknown, terminal: Terminal, json: boolean): number {
   if (error instanceof CommandFailed) return 1;
-  if (error instanceof CommanderError) return tellMisuse(error, terminal, json);
+  if (error instanceof CommanderError) return reportMisuse(error, terminal, json);
   const message = messageOf(error);
   const problems = error instanceof ConfigError ? { problems: error.problems } : {};
   if (json) terminal.note(JSON.stringify({ error: { message, ...problems } }));
@@ -35,7 +35,11 @@ function tell(error: unknown, terminal: Terminal, json: boolean): number {
 }
 
 /** Commander has printed its message, unless it is wanted as JSON. It reports a request for help as an error, too. */
-function tellMisuse({ code, exitCode, message }: CommanderError, terminal: Terminal, json: boolean): number {
+function reportMisuse(
+  { code, exitCode, message }: CommanderError,
+  terminal: Terminal,
+  json: boolean,
+): number {
   if (exitCode === 0) return 0;
   if (json && code !== "commander.help") {
     terminal.note(JSON.stringify({ error: { message: message.replace(/^error: /, "") } }));

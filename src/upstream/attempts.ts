@@ -8,7 +8,7 @@ import type { PreparedRequest } from "../vendors/provider.ts";
 import { certificateProblem } from "../wire/certificate-problem.ts";
 import type { CallContext } from "./call/call-context.ts";
 import { UpstreamCall } from "./call/upstream-call.ts";
-import { cancelled, type Failure, unprepared } from "./failure.ts";
+import { cancelled, type Failure, notSent } from "./failure.ts";
 import type { Candidate } from "./health/deployment-state.ts";
 import type { CallHistory } from "./health/recent-calls.ts";
 import { AttemptState, causeOf } from "./selection/attempt-state.ts";
@@ -193,7 +193,7 @@ export class Attempts {
 function notPrepared(candidate: Candidate, state: AttemptState, error: unknown): unknown {
   giveUpCandidate(candidate, state);
   if (!(error instanceof GatewayError)) return error;
-  state.finalFailure = unprepared(error);
+  state.finalFailure = notSent(error);
   return state.error();
 }
 

@@ -50,7 +50,7 @@ export interface Failure {
   readonly alarm: boolean;
 }
 
-const final = {
+const neverRetried = {
   providerMessage: null,
   mayTryOthers: false,
   mayRetry: false,
@@ -62,7 +62,7 @@ const final = {
   hasExpired: false,
   alarm: false,
 } as const;
-const tryOthers = { ...final, mayTryOthers: true, evidence: "provider" } as const;
+const tryOthers = { ...neverRetried, mayTryOthers: true, evidence: "provider" } as const;
 
 /** No connection: refused, unknown host, failed TLS handshake, timeout. Nothing was sent, so nothing is billed. */
 export function unreachable(cause: unknown): Failure {
@@ -83,7 +83,7 @@ export function withoutCredential(cause: CredentialUnavailable): Failure {
 }
 
 /** The connection was closed before an answer. */
-export function hungUp(cause: unknown): Failure {
+export function connectionClosed(cause: unknown): Failure {
   const error = new GatewayError("upstream_error", "The provider closed the connection without a response.", {
     cause,
   });
@@ -91,7 +91,7 @@ export function hungUp(cause: unknown): Failure {
 }
 
 /** The answer ended early. None of it has reached the client, but the provider may bill it. */
-export function brokenOff(cause: unknown): Failure {
+export function incompleteResponse(cause: unknown): Failure {
   const error = new GatewayError(
     "upstream_error",
     "The provider closed the connection before the response was complete.",
@@ -106,18 +106,18 @@ export function timeoutError(dialect: ClientDialectName): GatewayError {
 }
 
 /** Not retried: the provider may still be working on the request, and bill it. */
-export function tooSlow(dialect: ClientDialectName): Failure {
-  return { ...final, error: timeoutError(dialect), kind: "timeout", evidence: "connection" };
+export function timedOut(dialect: ClientDialectName): Failure {
+  return { ...neverRetried, error: timeoutError(dialect), kind: "timeout", evidence: "connection" };
 }
 
 /** Not valid HTTP. Never retried: the provider has answered, so it has done the work and bills it. */
-export function malformed(cause: unknown): Failure {
+export function malformedHttp(cause: unknown): Failure {
   const error = new GatewayError("upstream_error", "The provider sent a malformed HTTP response.", { cause });
-  return { ...final, error, kind: "malformed_http", evidence: "provider" };
+  return { ...neverRetried, error, kind: "malformed_http", evidence: "provider" };
 }
 
 /** Wrong content type, a redirect, compression, broken JSON. */
-export function unusable(problem: string, cause?: unknown): Failure {
+export function invalidResponse(problem: string, cause?: unknown): Failure {
   const error = new GatewayError("upstream_error", `The provider sent an invalid response: ${problem}.`, {
     cause,
   });
@@ -128,13 +128,13 @@ export function unusable(problem: string, cause?: unknown): Failure {
  * An error with status 200, as the body or as the first frame. Not retried if the provider reports usage for it: that is
  * charged, and the client would pay twice.
  */
-export function errorWithin(body: JsonObject, spoken: ProviderDialectName): Failure {
-  const reported = reportedFailure(body, providerDialect(spoken));
+export function errorIn200(body: JsonObject, upstreamDialect: ProviderDialectName): Failure {
+  const reported = reportedFailure(body, providerDialect(upstreamDialect));
   const providerError = readErrorObject(body);
   const { message: providerMessage, rejectsSignatures = false } = providerError;
   if (reported.code === "context_length_exceeded")
-    return { ...final, error: reported, kind: "context_length", providerMessage };
-  const error = asUpstreams(reported);
+    return { ...neverRetried, error: reported, kind: "context_length", providerMessage };
+  const error = blameProvider(reported);
   const evidence = reported.code === "invalid_request" ? null : "provider";
   const failure = { ...tryOthers, error, kind: "error_in_200", providerMessage, evidence } as const;
   if (isBilled(reported)) {
@@ -149,7 +149,7 @@ export function errorWithin(body: JsonObject, spoken: ProviderDialectName): Fail
 }
 
 /** An overload is one, whatever the status. The client is to blame for nothing that comes with a 200. */
-function asUpstreams({ code, message, cause }: GatewayError): GatewayError {
+function blameProvider({ code, message, cause }: GatewayError): GatewayError {
   if (code !== "service_unavailable") return new GatewayError("upstream_error", message, { cause });
   return new GatewayError(code, message, { cause, retryAfterSeconds: 1 });
 }
@@ -158,7 +158,7 @@ function asUpstreams({ code, message, cause }: GatewayError): GatewayError {
  * An answer that the provider reports as failed before any content. A retry may succeed, but is not made if usage was
  * reported.
  */
-export function failedAtOnce(error: GatewayError): Failure {
+export function failedAnswerFailure(error: GatewayError): Failure {
   const failure = {
     ...tryOthers,
     error,
@@ -176,12 +176,12 @@ export function cancelled(signal: AbortSignal): Failure {
     reason instanceof GatewayError
       ? reason
       : new GatewayError("upstream_error", "The request was cancelled before the provider responded.");
-  return { ...final, error, kind: "cancelled" };
+  return { ...neverRetried, error, kind: "cancelled" };
 }
 
 /** The request could not be made for this deployment, e.g. not translated. Not the provider's fault. */
-export function unprepared(error: GatewayError): Failure {
-  return { ...final, error, kind: "not_sent" };
+export function notSent(error: GatewayError): Failure {
+  return { ...neverRetried, error, kind: "not_sent" };
 }
 
 /**
@@ -192,11 +192,11 @@ export function errorStatus(
   status: number,
   providerError: ProviderError,
   dialect: ClientDialectName,
-  spoken: ProviderDialectName,
+  upstreamDialect: ProviderDialectName,
   body: string,
 ): Failure {
-  const failure = explained(status, providerError, dialect, spoken);
-  const { usageIn, readExtras } = providerDialect(spoken);
+  const failure = failureForStatus(status, providerError, dialect, upstreamDialect);
+  const { usageIn, readExtras } = providerDialect(upstreamDialect);
   const parsed = parseObject(body) ?? {};
   const error = failedAnswer(failure.error, usageIn(parsed), readExtras(parsed));
   if (!isBilled(error)) return failure;
@@ -225,27 +225,27 @@ const subjects: Readonly<Record<number, ProviderErrorSubject>> = {
 };
 
 /** The client sees the provider's message only if it is about the client's request. */
-function explained(
+function failureForStatus(
   status: number,
   providerError: ProviderError,
   dialect: ClientDialectName,
-  spoken: ProviderDialectName,
+  upstreamDialect: ProviderDialectName,
 ): Failure {
   const labels = { kind: `status_${status}`, providerMessage: providerError.message };
   const errorFor = (code: ErrorCode) => {
-    const { message, details } = explainProviderError(providerError, dialect, spoken);
+    const { message, details } = explainProviderError(providerError, dialect, upstreamDialect);
     return new GatewayError(code, message, details);
   };
   if (status === 404 && isAboutRequest(providerError))
-    return { ...final, ...labels, error: errorFor("not_found") };
+    return { ...neverRetried, ...labels, error: errorFor("not_found") };
   const mayRetry = true;
   switch (providerError.about ?? subjects[status] ?? null) {
     case "request": {
       const code = providerError.contextOverflow ? "context_length_exceeded" : "invalid_request";
-      return { ...final, ...labels, error: errorFor(code) };
+      return { ...neverRetried, ...labels, error: errorFor(code) };
     }
     case "signatures":
-      return { ...final, ...labels, error: errorFor("invalid_request"), rejectsSignatures: true };
+      return { ...neverRetried, ...labels, error: errorFor("invalid_request"), rejectsSignatures: true };
     case "credential":
       return { ...rejectedGateway(status, providerError), ...labels, keyProblem: "rejected" };
     case "unpaid":
@@ -269,11 +269,11 @@ function explained(
     case "overloaded":
       return { ...busy(providerError), ...labels };
     case "timeout":
-      return { ...tooSlow(dialect), ...labels };
+      return { ...timedOut(dialect), ...labels };
     case "failure":
-      return { ...tryOthers, ...labels, error: failedWith(status, providerError), mayRetry };
+      return { ...tryOthers, ...labels, error: statusError(status, providerError), mayRetry };
     case "passing":
-      return { ...tryOthers, ...labels, error: failedWith(status, providerError), mayRetry, evidence: null };
+      return { ...tryOthers, ...labels, error: statusError(status, providerError), mayRetry, evidence: null };
     case "generation":
       return { ...tryOthers, ...labels, error: errorFor("upstream_error"), mayRetry, evidence: null };
     case null:
@@ -311,7 +311,7 @@ function busy(providerError: ProviderError): UnlabelledFailure {
   return { ...tryOthers, error, coolDownMs: retryAfterMs ?? 0, quotaResetMs };
 }
 
-function failedWith(status: number, providerError: ProviderError): GatewayError {
+function statusError(status: number, providerError: ProviderError): GatewayError {
   return new GatewayError("upstream_error", `The provider failed with status ${status}.`, {
     cause: providerError,
   });
@@ -322,9 +322,15 @@ function unexpectedStatus(
   providerError: ProviderError,
   labels: Pick<Failure, "kind" | "providerMessage">,
 ): Failure {
-  if (status >= 300 && status < 400) return unusable("it is a redirect");
-  if (status >= 200 && status < 300) return unusable(`its status is ${status}`);
-  const isServers = status >= 500;
-  const evidence = isServers ? "provider" : status === 408 ? "unclear" : null;
-  return { ...tryOthers, ...labels, error: failedWith(status, providerError), mayRetry: isServers, evidence };
+  if (status >= 300 && status < 400) return invalidResponse("it is a redirect");
+  if (status >= 200 && status < 300) return invalidResponse(`its status is ${status}`);
+  const isServerError = status >= 500;
+  const evidence = isServerError ? "provider" : status === 408 ? "unclear" : null;
+  return {
+    ...tryOthers,
+    ...labels,
+    error: statusError(status, providerError),
+    mayRetry: isServerError,
+    evidence,
+  };
 }

@@ -8,19 +8,19 @@ test("a clock that is set by more than five minutes is an alert for an hour, in 
     const clock = new FakeClock();
     const watch = new ClockWatch(clock);
     clock.advance(7 * msPerDay);
-    expect(watch.look("one")).toBeNull();
+    expect(watch.check("one")).toBeNull();
     clock.jumpWall(minutes * msPerMinute);
-    expect(watch.look("one")).toMatchObject({
+    expect(watch.check("one")).toMatchObject({
       kind: "clock_moved",
       subject: { type: "node", id: "one" },
       details: { moved_seconds: minutes * 60 },
     });
     clock.advance(msPerHour);
-    expect(watch.look("one")).not.toBeNull();
+    expect(watch.check("one")).not.toBeNull();
     clock.advance(1);
-    expect(watch.look("one")).toBeNull();
+    expect(watch.check("one")).toBeNull();
     clock.advance(msPerHour);
-    expect(watch.look("one")).toBeNull();
+    expect(watch.check("one")).toBeNull();
   }
 });
 
@@ -28,11 +28,11 @@ test("a clock that is set right again ends the alert at once", () => {
   const clock = new FakeClock();
   const watch = new ClockWatch(clock);
   clock.jumpWall(msPerDay);
-  expect(watch.look("one")?.text).toBe(
+  expect(watch.check("one")?.text).toBe(
     "The clock of gateway one was set forward by 86400 s while it ran. Check its time service.",
   );
   clock.jumpWall(-msPerDay);
-  expect(watch.look("one")).toBeNull();
+  expect(watch.check("one")).toBeNull();
 });
 
 test("a clock that drifts, or is set by five minutes, is no alert", () => {
@@ -40,12 +40,12 @@ test("a clock that drifts, or is set by five minutes, is no alert", () => {
   const watch = new ClockWatch(clock);
   for (let look = 0; look < 1_000; look += 1) {
     clock.jumpWall(900);
-    expect(watch.look("one")).toBeNull();
+    expect(watch.check("one")).toBeNull();
   }
   clock.jumpWall(5 * msPerMinute);
-  expect(watch.look("one")).toBeNull();
+  expect(watch.check("one")).toBeNull();
   clock.jumpWall(1);
-  expect(watch.look("one")).not.toBeNull();
+  expect(watch.check("one")).not.toBeNull();
 });
 
 test("a node whose clock differs from the database's by more than a minute says so", () => {

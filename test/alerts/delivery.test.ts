@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { AttentionMonitor } from "../../src/alerts/monitor.ts";
+import { AlertMonitor } from "../../src/alerts/monitor.ts";
 import { readAlerts } from "../../src/alerts/read-alerts.ts";
 import { msPerDay } from "../../src/base/clock.ts";
 import { loadSettings } from "../../src/config/load.ts";
@@ -19,7 +19,7 @@ function monitorOn(store: Store, clock: FakeClock, hook: HookServer, own: Partia
       return typeof value === "function" ? value.bind(target) : value;
     },
   });
-  return new AttentionMonitor({
+  return new AlertMonitor({
     store: { alerts, nodes: null },
     clock,
     log: { warn: () => {}, error: () => {} },
@@ -43,9 +43,9 @@ testEachStore("a gateway that no longer leads sends nothing more", async (databa
   let asked = 0;
   // Once for the look, and once before each post.
   const lead = async () => ++asked <= 2;
-  await monitorOn(store, clock, hook, { lead }).look();
+  await monitorOn(store, clock, hook, { lead }).check();
   expect(hook.posts).toHaveLength(1);
-  await monitorOn(store, clock, hook, {}).look();
+  await monitorOn(store, clock, hook, {}).check();
   expect(new Set(hook.alerts.map(({ subject }) => subject.id)).size).toBe(3);
   expect(hook.posts).toHaveLength(3);
   await store.close();
@@ -60,10 +60,10 @@ testEachStore("what the hook has accepted is not sent again if that cannot be no
   const removePost = (no: number) =>
     isAway ? Promise.reject(new Error("the store is away")) : store.alerts.removePost(no);
   const monitor = monitorOn(store, clock, hook, { removePost });
-  await monitor.look();
-  await monitor.look();
+  await monitor.check();
+  await monitor.check();
   isAway = false;
-  await monitor.look();
+  await monitor.check();
   expect(hook.posts).toHaveLength(1);
   expect(await store.alerts.duePosts(clock.wallMs(), 10)).toEqual([]);
   await store.close();
@@ -85,7 +85,7 @@ testEachStore(
     const monitor = monitorOn(store, clock, hook, { postponePost });
     for (const afterMs of [0, 4_999, 1, 60_000, 600_000]) {
       clock.advance(afterMs);
-      await monitor.look();
+      await monitor.check();
     }
     expect(pauses).toEqual([5_000, 5_000, 65_000, 300_000]);
     await store.close();
@@ -112,7 +112,7 @@ test("a node is missed unless it is live, or one of its name has started since",
     overrunSince: async () => ({ nano: 0, tokens: 0 }),
   } as unknown as Store["alerts"];
   const missed = async (...nodes: NodeRecord[]) => {
-    const { found } = await readAlerts({ alerts, nodes: { list: async () => nodes } }, 5_000);
+    const { active: found } = await readAlerts({ alerts, nodes: { list: async () => nodes } }, 5_000);
     return found.map(({ subject }) => subject.id);
   };
   expect(await missed(node(1, {}))).toEqual([]);

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { alertKindNames, alertKinds } from "../../src/alerts/alert.ts";
-import { gatewayAlerts, storeAway } from "../../src/alerts/gateway-alerts.ts";
+import { gatewayAlerts, storeUnavailable } from "../../src/alerts/gateway-alerts.ts";
 import { limitAlerts } from "../../src/alerts/limit-alerts.ts";
 import { inOrder } from "../../src/alerts/read-alerts.ts";
 import { msPerDay } from "../../src/base/clock.ts";
@@ -146,7 +146,7 @@ test("a gateway finds failing providers, models left out and a newer configurati
   // What was said with another failure is not quoted.
   expect(found[1]).toMatchObject({ kind: "provider_billing", lastError: null });
   expect(found[4]?.text).toEndWith("`sluice config reload` applies it.");
-  expect(storeAway(state)).toBeNull();
+  expect(storeUnavailable(state)).toBeNull();
   rmSync(dir, { recursive: true });
 });
 
@@ -191,6 +191,6 @@ test("every kind has a rule for Prometheus and a line in the documentation, and 
     /^\| `(\w+)` \| (.+?) \| (yes|no) \|$/gm,
   );
   expect([...documented].map(([, ...cells]) => cells)).toEqual(
-    alertKindNames.map((kind) => [kind, alertKinds[kind].about, alertKinds[kind].isOnlyShown ? "no" : "yes"]),
+    alertKindNames.map((kind) => [kind, alertKinds[kind].about, alertKinds[kind].isNeverSent ? "no" : "yes"]),
   );
 });

@@ -2,8 +2,8 @@ import { expect, test } from "bun:test";
 import { createHmac } from "node:crypto";
 import { iso } from "../../src/admin/moments.ts";
 import { auditLedger } from "../../src/admin/reports/audit-ledger.ts";
-import { readAttention } from "../../src/admin/system/list-alerts.ts";
-import { AttentionMonitor, type MonitorOptions } from "../../src/alerts/monitor.ts";
+import { readAlertViews } from "../../src/admin/system/list-alerts.ts";
+import { AlertMonitor, type MonitorOptions } from "../../src/alerts/monitor.ts";
 import { msPerDay } from "../../src/base/clock.ts";
 import { loadSettings } from "../../src/config/load.ts";
 import type { LedgerFault, Store, Trouble } from "../../src/store/store.ts";
@@ -31,7 +31,7 @@ function monitorOf(
     warn: (...line: unknown[]) => logged.push(line),
     error: (...line: unknown[]) => logged.push(line),
   };
-  const monitor = new AttentionMonitor({
+  const monitor = new AlertMonitor({
     store,
     clock,
     log,
@@ -59,21 +59,21 @@ testEachStore(
     const topUp = (amountNano: number) =>
       store.recordTopUp({ keyId: key.id, amountNano, reference: null, note: null, atMs: nowMs });
     await use(79);
-    await monitor.look();
+    await monitor.check();
     expect(hook.posts).toEqual([]);
     await use(1);
-    await monitor.look();
+    await monitor.check();
     await use(15);
-    await monitor.look();
-    await monitor.look();
+    await monitor.check();
+    await monitor.check();
     await topUp(1);
-    await monitor.look();
+    await monitor.check();
     expect(hook.told("balance_threshold")).toEqual(["firing 80", "firing 95"]);
     await topUp(100);
-    await monitor.look();
+    await monitor.check();
     expect(hook.told("balance_threshold")).toEqual(["firing 80", "firing 95", "resolved 95"]);
     await use(106);
-    await monitor.look();
+    await monitor.check();
     expect(hook.told("balance_threshold").slice(3)).toEqual(["firing 100"]);
     expect(hook.alerts[0]).toEqual({
       text: "Key ci has used 80% of its balance: 8e-8 of 1e-7 credits.",
@@ -110,16 +110,16 @@ testEachStore("a hook that is away gets every alert later, in order, and is not 
   const { monitor, logged } = monitorOf(store, clock, hook);
   const key = keyRecord({ expiresAtMs: nowMs + msPerDay });
   await store.insertKey(key, 0);
-  await monitor.look();
+  await monitor.check();
   expect(hook.told("key_expiring")).toEqual(["firing"]);
-  await monitor.look();
+  await monitor.check();
   await store.updateKey(key.id, { expiresAtMs: null });
-  await monitor.look();
+  await monitor.check();
   expect(hook.told("key_expiring")).toEqual(["firing"]);
   hook.answer = () => new Response("ok");
   clock.advance(5_000);
-  await monitor.look();
-  await monitor.look();
+  await monitor.check();
+  await monitor.check();
   expect(hook.told("key_expiring")).toEqual(["firing", "firing", "resolved"]);
   expect(hook.alerts[1]).toEqual(hook.alerts[0] as (typeof hook.alerts)[number]);
   expect(JSON.stringify(logged)).toContain("the webhook returned 500");
@@ -134,13 +134,13 @@ testEachStore("what was not delivered for a day is given up", async (database) =
   const store = await database.openGateway(clock);
   const { monitor, logged } = monitorOf(store, clock, hook);
   await store.insertKey(keyRecord({ expiresAtMs: clock.wallMs() + 3 * msPerDay }), 0);
-  await monitor.look();
+  await monitor.check();
   clock.advance(msPerDay);
-  await monitor.look();
+  await monitor.check();
   expect(hook.posts).toHaveLength(2);
   expect(JSON.stringify(logged.at(-1))).toContain("alert dropped");
   clock.advance(msPerDay / 2);
-  await monitor.look();
+  await monitor.check();
   expect(hook.posts).toHaveLength(2);
   await store.close();
 });
@@ -153,17 +153,17 @@ testEachStore(
     hook.answer = () => new Response("no", { status: 503 });
     const first = await database.openGateway(clock);
     await first.insertKey(keyRecord({ expiresAtMs: clock.wallMs() + msPerDay }), 0);
-    await monitorOf(first, clock, hook, { leadForMs: 1 }).monitor.look();
+    await monitorOf(first, clock, hook, { leadForMs: 1 }).monitor.check();
     await first.close();
     hook.answer = () => new Response("ok");
     clock.advance(60_000);
     const second = await database.openGateway(clock);
     const { monitor } = monitorOf(second, clock, hook);
     await waitFor(async () => {
-      await monitor.look();
+      await monitor.check();
       return hook.posts.length > 1;
     }, "the alert to be delivered");
-    await monitor.look();
+    await monitor.check();
     expect(hook.told("key_expiring")).toEqual(["firing", "firing"]);
     await second.close();
   },
@@ -183,14 +183,17 @@ testEachStore("a slow hook is never sent two at once, and nothing twice", async 
     await store.insertKey(keyRecord({ expiresAtMs: clock.wallMs() + msPerDay }), 0);
   }
   const one = monitorOf(store, clock, hook).monitor;
-  const looking = one.look();
+  const looking = one.check();
   await waitFor(() => hook.posts.length === 1, "the first post");
   // On SQLite a folder has one gateway; of several on PostgreSQL this one does not lead.
-  const looks = [one.look(), ...(store.nodes === null ? [] : [monitorOf(other, clock, hook).monitor.look()])];
+  const looks = [
+    one.check(),
+    ...(store.nodes === null ? [] : [monitorOf(other, clock, hook).monitor.check()]),
+  ];
   await Promise.all(looks.slice(1));
   gate.resolve();
   await Promise.all([looking, ...looks]);
-  await one.look();
+  await one.check();
   expect(hook.mostAtOnce).toBe(1);
   expect(new Set(hook.alerts.map(({ subject }) => subject.id)).size).toBe(3);
   expect(hook.posts).toHaveLength(3);
@@ -208,24 +211,24 @@ testEachStore(
     let health: DeploymentHealth[] = [deploymentHealth({ alarm: "billing", failing })];
     const one = monitorOf(store, clock, hook, { deploymentHealth: () => health }).monitor;
     const two = monitorOf(store, clock, hook).monitor;
-    await one.look();
-    await two.look();
+    await one.check();
+    await two.check();
     expect(two.list).toMatchObject([{ kind: "provider_billing", sinceMs: 7, lastError: "a prompt-canary" }]);
-    expect(await readAttention({ store, clock })).toMatchObject([
+    expect(await readAlertViews({ store, clock })).toMatchObject([
       { kind: "provider_billing", since: iso(7) },
     ]);
     expect(hook.told("provider_billing")).toEqual(["firing"]);
     expect(hook.posts[0]?.body).not.toContain("prompt-canary");
     clock.advance(40_000);
-    await one.look();
+    await one.check();
     clock.advance(40_000);
-    await two.look();
+    await two.check();
     expect(two.list).toHaveLength(1);
     health = [];
-    await one.look();
-    await two.look();
+    await one.check();
+    await two.check();
     expect(two.list).toEqual([]);
-    await one.look();
+    await one.check();
     expect(hook.told("provider_billing")).toEqual(["firing", "resolved"]);
     await store.close();
   },
@@ -241,18 +244,18 @@ testEachStore(
     const failing = { deploymentHealth: () => health, leadForMs: 1 };
     const { monitor } = monitorOf(store, clock, hook, failing);
     await waitFor(async () => {
-      await monitor.look();
+      await monitor.check();
       return hook.posts.length === 1;
     }, "the post");
-    expect(await readAttention({ store, clock })).toHaveLength(1);
+    expect(await readAlertViews({ store, clock })).toHaveLength(1);
     await monitor.stop();
-    expect(await readAttention({ store, clock })).toEqual([]);
+    expect(await readAlertViews({ store, clock })).toEqual([]);
     const next = monitorOf(store, clock, hook).monitor;
-    await next.look();
+    await next.check();
     expect(next.list).toEqual([]);
     expect(hook.told("provider_billing")).toEqual(["firing"]);
     clock.advance(60_000);
-    await next.look();
+    await next.check();
     expect(hook.told("provider_billing")).toEqual(["firing", "resolved"]);
     expect(hook.alerts.at(-1)?.text).toStartWith("The state of provider openai is unknown");
     await store.close();
@@ -269,7 +272,7 @@ testEachStore("a provider answers again only if each deployment in the alert has
   const answered = (name: string) => deploymentHealth({ name, answeredAtMs: clock.wallMs() });
   const lookAt = async (...now: readonly DeploymentHealth[]) => {
     health = [...now];
-    await monitor.look();
+    await monitor.check();
     return [hook.posts.length, hook.alerts.at(-1)?.text ?? ""] as const;
   };
   expect(await lookAt(...failing)).toEqual([1, expect.stringContaining("billing problem")]);
@@ -295,10 +298,10 @@ testEachStore("a provider that fails in another way than before is one update", 
   const store = await database.openGateway(clock);
   let health = [deploymentHealth({ alarm: "billing" })];
   const { monitor } = monitorOf(store, clock, hook, { deploymentHealth: () => health });
-  await monitor.look();
+  await monitor.check();
   health = [deploymentHealth({ consecutiveFailures: 3 })];
-  await monitor.look();
-  await monitor.look();
+  await monitor.check();
+  await monitor.check();
   const told = hook.alerts.map(({ kind, state, details }) => [kind, state, details["previous_kind"]]);
   expect(told).toEqual([
     ["provider_billing", "firing", undefined],
@@ -309,9 +312,9 @@ testEachStore("a provider that fails in another way than before is one update", 
     deploymentHealth({ name: "openai/b", alarm: "status_401" }),
     deploymentHealth({ name: "other/c", provider: "other", slow: { calls: 8, cancelled: 8 } }),
   ];
-  await monitor.look();
+  await monitor.check();
   health = [deploymentHealth({ consecutiveFailures: 3 })];
-  await monitor.look();
+  await monitor.check();
   expect(hook.alerts.slice(2).map(({ kind, state, text }) => [kind, state, text])).toEqual([
     ["provider_auth", "firing", expect.any(String)],
     [
@@ -336,9 +339,9 @@ testEachStore("what a gateway finds only as it stops begins no alert", async (da
   const health = [deploymentHealth({ alarm: "billing" })];
   await monitorOf(store, clock, hook, { deploymentHealth: () => health }).monitor.stop();
   const next = monitorOf(store, clock, hook).monitor;
-  await next.look();
+  await next.check();
   clock.advance(60_000);
-  await next.look();
+  await next.check();
   expect(hook.posts).toEqual([]);
   await store.close();
 });
@@ -349,18 +352,18 @@ testEachStore("a store that is away is told from memory, and so is its return", 
   const store = await database.openGateway(clock);
   let trouble: Trouble | null = null;
   const { monitor } = monitorOf(store, clock, hook, { trouble: () => trouble });
-  await monitor.look();
+  await monitor.check();
   await store.close();
   trouble = { reason: "The database is away.", advice: "Look after it." };
   hook.answer = () => new Response("no", { status: 500 });
-  await monitor.look();
+  await monitor.check();
   expect(monitor.list.map(({ kind }) => kind)).toEqual(["store_unavailable"]);
   hook.answer = () => new Response("ok");
-  await monitor.look();
-  await monitor.look();
+  await monitor.check();
+  await monitor.check();
   expect(hook.told("store_unavailable")).toEqual(["firing", "firing"]);
   trouble = null;
-  await monitor.look();
+  await monitor.check();
   expect(hook.told("store_unavailable")).toEqual(["firing", "firing", "resolved"]);
 });
 
@@ -370,13 +373,13 @@ testEachStore("a store that can still be written says itself that no work is tak
   const store = await database.openGateway(clock);
   let trouble: Trouble | null = { reason: "The disk is full.", advice: "Make room." };
   const { monitor } = monitorOf(store, clock, hook, { trouble: () => trouble });
-  const listed = async () => (await readAttention({ store, clock })).map(({ kind }) => kind);
-  await monitor.look();
-  await monitor.look();
+  const listed = async () => (await readAlertViews({ store, clock })).map(({ kind }) => kind);
+  await monitor.check();
+  await monitor.check();
   expect(await listed()).toEqual(["store_unavailable"]);
   expect(monitor.list).toHaveLength(1);
   trouble = null;
-  await monitor.look();
+  await monitor.check();
   expect([await listed(), monitor.list]).toEqual([[], []]);
   expect(hook.told("store_unavailable")).toEqual(["firing", "resolved"]);
   await store.close();
@@ -396,14 +399,14 @@ testEachStore("an audit that failed is told until one finds no difference", asyn
   });
   const found = await auditLedger({ store: faulty, clock }, false);
   expect(found.differences).toHaveLength(1);
-  await monitor.look();
+  await monitor.check();
   clock.advance(30 * msPerDay);
-  await monitor.look();
+  await monitor.check();
   expect(hook.alerts.map(({ text }) => text)).toEqual([
     "The audit of the ledger found 1 difference; `sluice ledger audit` lists them.",
   ]);
   expect((await auditLedger({ store, clock }, false)).differences).toEqual([]);
-  await monitor.look();
+  await monitor.check();
   expect(hook.told("audit_failed")).toEqual(["firing", "resolved"]);
   await store.close();
 });
@@ -417,7 +420,7 @@ testEachStore(
     const store = await database.openGateway(clock);
     await store.insertKey(keyRecord({ expiresAtMs: clock.wallMs() + msPerDay }), 0);
     const { monitor, logged } = monitorOf(store, clock, hook, { leadForMs: 1 });
-    const looking = monitor.look();
+    const looking = monitor.check();
     await waitFor(() => hook.posts.length === 1, "the post");
     await monitor.stop();
     await looking;
@@ -426,7 +429,7 @@ testEachStore(
     clock.advance(5_000);
     const next = monitorOf(store, clock, hook).monitor;
     await waitFor(async () => {
-      await next.look();
+      await next.check();
       return hook.posts.length === 2;
     }, "the post after the next start");
     await store.close();
@@ -439,7 +442,7 @@ test("a stop does not wait for a store that does not answer", async () => {
   const failing = { deploymentHealth: () => [deploymentHealth({ alarm: "billing" })] };
   const store = { alerts: silent, nodes: null } as Store;
   const amidLook = monitorOf(store, new FakeClock(), hook, failing).monitor;
-  void amidLook.look();
+  void amidLook.check();
   const { monitor } = monitorOf(store, new FakeClock(), hook, failing);
   await Promise.all([amidLook.stop(), monitor.stop()]);
   expect(hook.posts).toEqual([]);

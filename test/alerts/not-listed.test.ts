@@ -20,7 +20,7 @@ testEachStore(
     await Promise.all(keys.map((key) => store.insertKey(key, 100)));
     await store.charge(keys.map(({ id }) => settleItem(id, 90, { atMs: nowMs, countedAtMs: nowMs })));
 
-    const { found } = await readAlerts(store, nowMs);
+    const { active: found } = await readAlerts(store, nowMs);
     const ofKind = (kind: string) => found.filter((finding) => finding.kind === kind);
     expect(ofKind("balance_threshold")).toHaveLength(maxListed);
     expect(ofKind("key_expiring")).toHaveLength(maxListed);

@@ -1,12 +1,12 @@
 import { describe, expect, test } from "bun:test";
-import { doubtPrices } from "../../src/cli/price-lint.ts";
+import { lintPrices } from "../../src/cli/price-lint.ts";
 import type { ModelConfig } from "../../src/config/schema.ts";
 
 /** Listed at 5 and 25, 0.5 cached, 6.25 and 10 to write, 10 for a thousand searches. */
 const listed = { id: "house", provider: "anthropic", upstream_model: "claude-opus-5" } as const;
 
 const doubts = (price: ModelConfig["price"], model: Partial<ModelConfig> = {}) =>
-  doubtPrices({ ...listed, ...model, ...(price === undefined ? {} : { price }) }).map(
+  lintPrices({ ...listed, ...model, ...(price === undefined ? {} : { price }) }).map(
     ({ path, message }) => `${path} ${message}`,
   );
 
@@ -70,7 +70,7 @@ describe("a price that is off its list price is doubted:", () => {
     ]);
     const deployment = { provider: "aws", upstream_model: "eu.anthropic.claude-opus-5-v1:0" };
     const deployments = [deployment, { ...deployment, price: { input: 0.005, output: 25 } }];
-    expect(doubtPrices({ id: "house", deployments }).map(({ path }) => path)).toEqual([
+    expect(lintPrices({ id: "house", deployments }).map(({ path }) => path)).toEqual([
       "deployments[1].price.input",
     ]);
   });

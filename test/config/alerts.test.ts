@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { configInForce } from "../../src/admin/config/running-config.ts";
+import { runningConfigView } from "../../src/admin/config/running-config.ts";
 import { load, problemsOf, warningsOf } from "./fixtures.ts";
 
 const section = '[alerts]\nurl = "env:ALERT_WEBHOOK_URL"\nsecret = "env:SIGNING"\n';
@@ -8,8 +8,8 @@ const url = "https://hooks.example.com/services/canary";
 test("alerts have an address and a secret, neither of which is shown", () => {
   const { settings } = load(section, { env: { ALERT_WEBHOOK_URL: url, SIGNING: "signing-canary" } });
   expect(settings.alerts).toEqual({ url, secret: "signing-canary" });
-  expect(JSON.stringify(configInForce(settings))).not.toContain("canary");
-  expect(configInForce(settings)).toMatchObject({ alerts: { url: "********", secret: "********" } });
+  expect(JSON.stringify(runningConfigView(settings))).not.toContain("canary");
+  expect(runningConfigView(settings)).toMatchObject({ alerts: { url: "********", secret: "********" } });
   expect(load("").settings.alerts).toBeNull();
   const unsigned = load('[alerts]\nurl = "env:ALERT_WEBHOOK_URL"', { env: { ALERT_WEBHOOK_URL: url } });
   expect(unsigned.settings.alerts).toEqual({ url, secret: null });

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { configInForce } from "../../src/admin/config/running-config.ts";
+import { runningConfigView } from "../../src/admin/config/running-config.ts";
 import { contentLevels, strictestContent } from "../../src/base/requests/content-level.ts";
 import { reloadable } from "../../src/config/reload.ts";
 import { load, problemsOf } from "./fixtures.ts";
@@ -38,7 +38,7 @@ test("every option of the section is read, and its key is not shown", () => {
     recordUpstream: true,
     membersSeeOwn: true,
   });
-  expect(JSON.stringify(configInForce(settings))).not.toContain(key);
+  expect(JSON.stringify(runningConfigView(settings))).not.toContain(key);
 });
 
 test("a wrong value is named with what it should be", () => {

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { type TObject, type TSchema, Type } from "@sinclair/typebox";
-import { configInForce } from "../../src/admin/config/running-config.ts";
+import { runningConfigView } from "../../src/admin/config/running-config.ts";
 import { decode } from "../../src/config/decode.ts";
 import { Places } from "../../src/config/places.ts";
 import { ProblemList } from "../../src/config/problems.ts";
@@ -34,7 +34,7 @@ test("every option that is written as a reference to a secret is marked, so that
 test("the running configuration has every option of the schema", () => {
   const text = '[content]\n[tracing]\notlp_endpoint = "http://127.0.0.1:1"\n[alerts]\nurl = "env:HOOK"\n';
   const shown: Record<string, unknown> = {
-    ...configInForce(load(text, { env: { HOOK: "https://hooks.example.com" } }).settings),
+    ...runningConfigView(load(text, { env: { HOOK: "https://hooks.example.com" } }).settings),
   };
   for (const [name, schema] of Object.entries(sections)) {
     if (shown[name] === null) continue;

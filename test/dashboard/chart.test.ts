@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import {
   everyDay,
   loneIndices,
-  splitRunning,
+  splitUnfinished,
   totalsByDay,
 } from "../../src/dashboard/page/parts/chart-values.ts";
 
@@ -13,9 +13,9 @@ test("a value between two gaps is marked, because no line leads to it", () => {
 });
 
 test("the step that is not over is apart, and a line leads to it from the one before", () => {
-  expect(splitRunning([1, 2, 3], "line")).toEqual({ over: [1, 2, null], running: [null, 2, 3] });
-  expect(splitRunning([1, 2, 3], "bars")).toEqual({ over: [1, 2, null], running: [null, null, 3] });
-  expect(splitRunning([5], "area")).toEqual({ over: [null], running: [5] });
+  expect(splitUnfinished([1, 2, 3], "line")).toEqual({ over: [1, 2, null], running: [null, 2, 3] });
+  expect(splitUnfinished([1, 2, 3], "bars")).toEqual({ over: [1, 2, null], running: [null, null, 3] });
+  expect(splitUnfinished([5], "area")).toEqual({ over: [null], running: [5] });
 });
 
 test("a day without data is a gap between its neighbours, not a zero and not a line across", () => {

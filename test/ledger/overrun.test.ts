@@ -113,7 +113,7 @@ for (const [where, openBench] of accountsKinds) {
     test("is not charged to a prepaid account without balance: a figure of reports, and an alert for a day", async () => {
       await using bench = await openBench(1);
       const { key } = await open(bench, {}, 50);
-      expect((await readAlerts(bench.store, bench.clock.wallMs())).found).toEqual([]);
+      expect((await readAlerts(bench.store, bench.clock.wallMs())).active).toEqual([]);
       expect(await settle(bench, await hold(bench, key, 40), 80)).toEqual({ charged: 50, overrun: 30 });
       expect(await entriesOf(bench)).toEqual([
         ["charge", -50],
@@ -128,7 +128,7 @@ for (const [where, openBench] of accountsKinds) {
         overrunTokens: 0,
       });
       const overruns = async () =>
-        (await readAlerts(bench.store, bench.clock.wallMs())).found.filter(({ kind }) => kind === "overrun");
+        (await readAlerts(bench.store, bench.clock.wallMs())).active.filter(({ kind }) => kind === "overrun");
       expect(await overruns()).toMatchObject([{ details: { credits: 30e-9, tokens: 0 } }]);
       expect((await audit(bench.store)).differences).toEqual([]);
       bench.clock.advance(msPerDay + msPerDay / 24);

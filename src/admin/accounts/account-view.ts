@@ -11,7 +11,10 @@ import { allAccounts } from "./accounts.ts";
 import type { AccountView } from "./schema.ts";
 
 const accountsPerRead = 100;
-/** With the accounts, in one statement. Where there are more, they are read in pages: about 5 ms each. */
+/**
+ * How many keys are read with each account, in one statement. If an account has more, they are read in pages of about 5
+ * ms.
+ */
 const keysWithAccount = 5;
 const keysPerRead = 500;
 
@@ -28,7 +31,7 @@ export async function listAccountViews(context: OperationContext): Promise<Accou
   return viewAccounts(context, await allAccounts(context.store));
 }
 
-/** Some accounts at a time, and some keys of each: an account may have ten thousand. */
+/** Reads the accounts in batches, and only some keys of each, because an account can have ten thousand. */
 export async function viewAccounts(
   context: OperationContext,
   accounts: readonly AccountRecord[],
@@ -39,13 +42,13 @@ export async function viewAccounts(
   for (let first = 0; first < accounts.length; first += accountsPerRead) {
     const some = accounts.slice(first, first + accountsPerRead);
     const ids = some.map(({ id }) => id);
-    const standings = await store.readAccounts(ids, withKeys ? keysWithAccount : 0);
-    for (const [place, standing] of standings.entries()) {
-      // One for each that was asked for.
+    const states = await store.readAccounts(ids, withKeys ? keysWithAccount : 0);
+    for (const [place, state] of states.entries()) {
+      // The store returns one state per requested account, in the same order.
       const account = some[place] as AccountRecord;
-      const isLong = withKeys && standing.hasMoreKeys;
-      const keys = isLong ? await keyViews(context, account) : keyPage(standing, account, clock);
-      views.push({ ...accountView(account, standing, clock), keys });
+      const isLong = withKeys && state.hasMoreKeys;
+      const keys = isLong ? await keyViews(context, account) : keyPage(state, account, clock);
+      views.push({ ...accountView(account, state, clock), keys });
     }
     await nextLoopIteration();
   }
@@ -81,12 +84,12 @@ type KeyOfAccount = AccountView["keys"][number];
 
 function accountView(
   account: AccountRecord,
-  standing: AccountStanding,
+  state: AccountStanding,
   clock: Clock,
 ): Omit<AccountView, "keys"> {
   const { mode, period } = account;
-  const { totals } = standing;
-  const counted = byNumber(standing.caps);
+  const { totals } = state;
+  const counted = byNumber(state.caps);
   const nowMs = clock.wallMs();
   const isCurrent = totals.periodStartMs >= periodStart(period, nowMs);
   const used = isCurrent ? totals.periodUsed : 0;

@@ -71,7 +71,7 @@ function checkTerms({ clock }: OperationContext, account: AccountRecord): void {
   checkKeyFields({ label, budgetTokens, period, content, tags, tpmLimits }, clock.wallMs());
 }
 
-/** By its id, or by its label where that fits one alone. */
+/** Finds an account by its id, or by its label if only one account has that label. */
 export async function findAccount({ store }: OperationContext, name: string): Promise<AccountRecord> {
   const exact = await store.findAccount(name);
   if (exact !== null) return exact;
@@ -81,7 +81,7 @@ export async function findAccount({ store }: OperationContext, name: string): Pr
   throw new OperationError("unknown_account", `${why}; list them to see their ids`);
 }
 
-/** Changes only what is given. */
+/** Changes only the fields that are set. */
 export async function updateAccount(
   context: OperationContext,
   name: string,
@@ -113,7 +113,7 @@ async function rejectTakenLabel({ store }: OperationContext, { id, label }: Acco
   throw invalidInput(`the account ${taken.id} has the label "${label}"; choose another`);
 }
 
-/** Its keys are refused from now on; its entries stay. */
+/** Closes an account. Its keys are rejected from now on; its ledger entries stay. */
 export async function closeAccount(context: OperationContext, name: string): Promise<AccountRecord> {
   const account = await findAccount(context, name);
   if (account.closedAtMs !== null) return account;

@@ -16,8 +16,8 @@ interface CreditEntry {
 }
 
 /**
- * What open requests hold of a key's or an account's balance. Only a running gateway knows it. Removing more than is available
- * without it is rejected, but not the repetition of an adjustment that did.
+ * Returns the amount reserved by open requests on a key or account. Only a running gateway knows it. An adjustment that
+ * removes more than the rest is rejected, unless it repeats one that was entered before.
  */
 type HeldNano = (id: string) => Promise<number>;
 
@@ -26,7 +26,7 @@ interface EnteredCredit extends RecordedEntry {
   readonly detail: string;
 }
 
-/** What the admin API and `--json` add to the key or account. */
+/** Fields that the admin API and `--json` add to the key or account. */
 export function entryOf({ entry, repeated }: EnteredCredit): { entry_id: number; repeated: boolean } {
   return { entry_id: entry.id, repeated };
 }

@@ -26,7 +26,7 @@ export const accountRoutes: readonly AdminRoute[] = [
     const { mode, credit } = call.body;
     const creditNano = credit === undefined ? undefined : nano(credit, "credit");
     const spec = { ...updateFrom(call.body), mode, creditNano };
-    return changed(call, "account.create", await createAccount(call.deps, spec));
+    return applyAndRespond(call, "account.create", await createAccount(call.deps, spec));
   }),
   patch(
     "/accounts/:account",
@@ -34,7 +34,7 @@ export const accountRoutes: readonly AdminRoute[] = [
     { body: accountChangesBody, answers: accountView },
     async (call) => {
       const updated = await updateAccount(call.deps, accountName(call), updateFrom(call.body));
-      return changed(call, "account.update", updated);
+      return applyAndRespond(call, "account.update", updated);
     },
   ),
   post(
@@ -43,8 +43,8 @@ export const accountRoutes: readonly AdminRoute[] = [
     { body: topUpBody, answers: withEntry(accountView) },
     async (call) => {
       const entry = { ...call.body, amountNano: nano(call.body.amount, "amount") };
-      const entered = await enterAccountCredit(call.deps, accountName(call), "topup", entry);
-      return changed(call, "account.topup", entered, entryOf(entered));
+      const result = await enterAccountCredit(call.deps, accountName(call), "topup", entry);
+      return applyAndRespond(call, "account.topup", result, entryOf(result));
     },
   ),
   post(
@@ -54,8 +54,8 @@ export const accountRoutes: readonly AdminRoute[] = [
     async (call) => {
       const entry = { ...call.body, amountNano: signedNano(call.body.amount) };
       const held = (accountId: string) => heldOf(call.deps, accountId);
-      const entered = await enterAccountCredit(call.deps, accountName(call), "adjustment", entry, held);
-      return changed(call, "account.adjust", entered, entryOf(entered));
+      const result = await enterAccountCredit(call.deps, accountName(call), "adjustment", entry, held);
+      return applyAndRespond(call, "account.adjust", result, entryOf(result));
     },
   ),
   post(
@@ -63,7 +63,7 @@ export const accountRoutes: readonly AdminRoute[] = [
     "Close an account permanently: its keys are rejected, its entries stay",
     { answers: accountView },
     async (call) =>
-      changed(call, "account.close", { account: await closeAccount(call.deps, accountName(call)) }),
+      applyAndRespond(call, "account.close", { account: await closeAccount(call.deps, accountName(call)) }),
   ),
 ];
 
@@ -84,14 +84,14 @@ function updateFrom(body: AccountChangesBody): AccountUpdate {
   };
 }
 
-/** Every key that draws on an account tells what is held of it. */
+/** The summary of any key of an account includes what is reserved on the account. */
 async function heldOf({ keys, accounts }: AdminDeps, accountId: string): Promise<number> {
-  const key = Array.from(keys.all()).find((one) => one.accountId === accountId);
+  const key = Array.from(keys.all()).find((each) => each.accountId === accountId);
   return key === undefined ? 0 : ((await accounts.summaries([key.id]))[0]?.held ?? 0);
 }
 
-/** Loads the change into memory before the answer says that it is done. */
-async function changed(
+/** Loads the change into memory first, so that the response describes what is in effect. */
+async function applyAndRespond(
   call: AdminCall,
   action: string,
   { account, detail = null }: { readonly account: AccountRecord; readonly detail?: string | null },

@@ -13,7 +13,7 @@ export interface StatementRequest {
   readonly account?: string | undefined;
 }
 
-/** What customers are sent: an account's lines add up, with what it had before, to what it has at the end. */
+/** A monthly statement for a customer: the opening balance plus the lines add up to the closing balance. */
 export async function statementOf(
   context: OperationContext,
   { month, account }: StatementRequest,

@@ -7,7 +7,7 @@ import { iso } from "../moments.ts";
 import type { AdminTokenView, IssuedAdminTokenView } from "../system/schema.ts";
 import { newToken } from "./admin-token.ts";
 
-/** The token of the configuration, or of the first start, which has no record. */
+/** The token from the configuration or the first start. It has no record in the store. */
 const first: AdminTokenView = {
   id: "admin",
   label: "admin",
@@ -43,7 +43,7 @@ export async function createAdminToken(
   return { ...viewOf(record), token };
 }
 
-/** By its id or its label. Sessions that were started with it end. */
+/** Revokes a token by its id or label, and ends the sessions started with it. */
 export async function revokeAdminToken(
   { store, clock }: OperationContext,
   name: string,

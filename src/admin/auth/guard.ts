@@ -25,9 +25,9 @@ export interface Guard {
   readonly lockout: Lockout;
   readonly tokens: Pick<AdminRecords, "listTokens">;
   readonly memberChanges: RateLimiter;
-  /** Wrong codes of terminals, by who tried them. */
+  /** Wrong device codes, by the person who typed them. */
   readonly deviceGuesses: Lockout;
-  /** Terminals that ask for a code, by their address. */
+  /** Requests for device codes, by address. */
   readonly deviceRequests: RateLimiter;
   readonly reports: ReportGuard;
   settings(): AdminSettings;
@@ -35,7 +35,7 @@ export interface Guard {
 
 export interface Origin {
   readonly address: string;
-  /** Whether a trusted proxy sent it, whose word about the user counts. */
+  /** Whether the request came from a trusted proxy, whose user header counts. */
   readonly isFromProxy: boolean;
 }
 
@@ -49,11 +49,14 @@ export interface RejectedAccess {
 }
 
 type Verdict = { readonly kind: "admitted"; readonly caller: Caller } | RejectedAccess;
-type Recognized = { readonly kind: "recognized"; readonly identity: Identity };
+type RecognizedCaller = { readonly kind: "recognized"; readonly identity: Identity };
 
 const cookieName = "sluice_session";
 
-/** The one place that decides whether a request may have what needs this role. A change must also come from our own page. */
+/**
+ * Decides whether a request has the needed role; nothing else does. A change must also come from the dashboard's own
+ * origin.
+ */
 export async function admit(
   guard: Guard,
   request: Request,
@@ -63,7 +66,7 @@ export async function admit(
 ): Promise<Verdict> {
   const recognized = await recognize(guard, request, origin);
   if (recognized.kind === "refused") return recognized;
-  // Cookies and a proxy's sign-in come along by themselves, so another site's page might be asking.
+  // Browsers attach cookies and proxy sign-ins to every request, so a page of another site could have sent it.
   if (changes && !isOwnOrigin(request, guard.settings(), bearerOf(request) === null)) return foreign;
   const session = bearerOf(request) === null ? sessionOf(request) : null;
   const caller = await callerOf(guard, recognized.identity, session);
@@ -75,10 +78,10 @@ export async function admit(
   return tooMany ?? { kind: "admitted", caller: { ...caller, role: caller.role } };
 }
 
-/** Per member and minute. Each change is a transaction that others wait for, and a line in a log that is kept for ever. */
+/** Changes per member and minute. Each is a transaction that others wait for, and a permanent line in the audit log. */
 const maxChanges = 30;
 
-/** Null while they may change something. */
+/** Null if the member can make another change now. */
 function tooManyChanges({ memberChanges }: Guard, member: string): RejectedAccess | null {
   const { allowed, retryAfterSeconds } = memberChanges.take(member, maxChanges);
   if (allowed) return null;
@@ -86,7 +89,7 @@ function tooManyChanges({ memberChanges }: Guard, member: string): RejectedAcces
   return refused(429, "too_many_changes", message, retryAfterSeconds);
 }
 
-/** For answers that last: whether the request would still be admitted. */
+/** For long-lived responses: whether the request would still be admitted. */
 export async function isStillAdmitted(
   guard: Guard,
   request: Request,
@@ -96,12 +99,12 @@ export async function isStillAdmitted(
   return (await admit(guard, request, origin, needed, false)).kind === "admitted";
 }
 
-/** A bearer token beats a session, which beats what a proxy says. */
+/** A bearer token takes precedence over a session, and a session over a proxy's header. */
 async function recognize(
   guard: Guard,
   request: Request,
   { address, isFromProxy }: Origin,
-): Promise<Recognized | RejectedAccess> {
+): Promise<RecognizedCaller | RejectedAccess> {
   const bearer = bearerOf(request);
   if (bearer !== null) return tryToken(guard, bearer, address);
   const session = sessionOf(request);
@@ -114,8 +117,8 @@ async function recognize(
 }
 
 /**
- * What an identity may do now. Null for a revoked token, or a person whose identity provider is no longer configured. People
- * get their role from the running configuration.
+ * The current permissions of an identity. Null for a revoked token or a removed identity provider. The roles of people
+ * come from the running configuration.
  */
 export async function callerOf(
   guard: Guard,
@@ -140,7 +143,7 @@ export async function callerOf(
 
 const seesAll: Pick<Caller, "owner" | "owns" | "person"> = { owner: null, owns: () => true, person: null };
 
-/** Whether the provider that signed them in is still configured. */
+/** Whether the identity provider that signed the person in is still configured. */
 export function isIssuerRequested({ issuer }: PersonIdentity, { oidc }: AdminSettings): boolean {
   return issuer === null || issuer === oidc?.issuer;
 }
@@ -150,7 +153,10 @@ export function memberOf(owner: string): Pick<Caller, "owner" | "owns"> {
   return { owner, owns: (key) => key.owner !== null && asCompared(key.owner) === name };
 }
 
-/** For the self-service page, where a pasted key takes the place of a sign-in: it shows this key, no other, and changes nothing. */
+/**
+ * Admits a request that presents an API key on the self-service page instead of signing in. It can see this key only,
+ * and change nothing.
+ */
 export function admitKey(
   { guard, keys }: { readonly guard: Guard; readonly keys: KeyRing },
   request: Request,
@@ -174,20 +180,21 @@ export function admitKey(
 
 async function tokenWhere(
   { tokens }: Guard,
-  isIt: (token: AdminTokenRecord) => boolean,
+  matches: (token: AdminTokenRecord) => boolean,
 ): Promise<AdminTokenRecord | undefined> {
-  return (await tokens.listTokens()).find((token) => token.revokedAtMs === null && isIt(token));
+  return (await tokens.listTokens()).find((token) => token.revokedAtMs === null && matches(token));
 }
 
 /**
- * The only place where a token is accepted, as a bearer or at sign-in. A correct token is always accepted, the first one even
- * while the database is unavailable. It does not clear the failures of a locked address: another client may have caused them.
+ * Checks a token, as bearer or at sign-in; nothing else does. A correct token is always accepted, and the first one
+ * even while the database is unavailable. It does not clear the failures of a locked address, because another client
+ * may have caused them.
  */
 export async function tryToken(
   guard: Guard,
   candidate: string,
   address: string,
-): Promise<Recognized | RejectedAccess> {
+): Promise<RecognizedCaller | RejectedAccess> {
   const waitSeconds = guard.lockout.waitSeconds(address);
   const identity = await identityOf(guard, candidate);
   if (identity !== null) {
@@ -245,7 +252,7 @@ function refused(
   return { kind: "refused", status, code, message, waitSeconds };
 }
 
-/** Trimmed away or not seen, these would make one name another. */
+/** Leading or trailing spaces and invisible characters could make one name pass for another. */
 const unseen = /^\s|\s$|\p{C}/u;
 
 /**

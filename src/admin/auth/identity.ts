@@ -16,12 +16,12 @@ export interface PersonIdentity extends Person {
 
 export interface Caller {
   readonly role: Role;
-  /** As the audit log has it. */
+  /** The name in the audit log. */
   readonly name: string;
   /** Whose keys a member's new ones are; null if they cannot have any. */
   readonly owner: string | null;
   /** Null for tokens and keys. */
   readonly person: PersonIdentity | null;
-  /** Whether this key is theirs to see. Everybody but a member sees all. */
+  /** Whether the caller can see this key. Only members are limited to their own. */
   owns(key: KeyRecord): boolean;
 }

@@ -1,12 +1,12 @@
 import { type Seal, sealText, unsealText } from "../../base/secrets/seal.ts";
 
-/** What a browser keeps while its user is at the identity provider. */
+/** The state that the browser keeps in a cookie while the person is at the identity provider. */
 export interface SignInAttempt {
   readonly state: string;
   readonly nonce: string;
   readonly verifier: string;
   readonly redirectUri: string;
-  /** Where they wanted to go. */
+  /** The page to return to after sign-in. */
   readonly returnTo: string;
   readonly endsAtMs: number;
 }
@@ -21,7 +21,7 @@ export function sealAttempt(attempt: SignInAttempt, clientSecret: string): strin
   return sealText(Buffer.from(JSON.stringify(attempt)), sealBy(clientSecret));
 }
 
-/** Null for anything that was not sealed here, or too long ago. */
+/** Null if it was not encrypted here, or has expired. */
 export function openAttempt(sealed: string, clientSecret: string, nowMs: number): SignInAttempt | null {
   const content = unsealText(sealed, sealBy(clientSecret));
   if (content === null) return null;

@@ -12,7 +12,7 @@ const timeoutMs = 10_000;
 const readHeaders = ["content-type", "www-authenticate", "dpop-nonce"];
 
 /** A `fetch` for the OpenID client on a connection of its own: clients' uploads can fill the slots of the real one. */
-const askIssuer: CustomFetch = async (url, { method, headers, body, signal }) => {
+const fetchFromIssuer: CustomFetch = async (url, { method, headers, body, signal }) => {
   const sent = body === undefined || body === null ? null : await new Response(body).text();
   const request = { method, headers: { ...headers, "accept-encoding": "identity" }, body: sent };
   const answer = await collectAnswer(
@@ -28,7 +28,7 @@ const askIssuer: CustomFetch = async (url, { method, headers, body, signal }) =>
 };
 
 const timeoutSeconds = 10;
-/** The issuer's keys and addresses are asked for again after this. */
+/** How long the issuer's keys and endpoints are cached. */
 const knownForMs = 3_600_000;
 
 /** A failed sign-in. The message is shown to the person. */
@@ -47,7 +47,7 @@ export class OidcSignIn {
     null;
   #asking: { readonly settings: OidcSettings; readonly answer: Promise<Configuration> } | null = null;
 
-  /** Where the browser is sent, and what has to come back from there. */
+  /** The address to redirect the browser to, and the values that its return must match. */
   async begin(settings: OidcSettings, redirectUri: string) {
     const client = await import("openid-client");
     const config = await this.#discover(settings);
@@ -67,7 +67,7 @@ export class OidcSignIn {
     return { url, state, nonce, verifier };
   }
 
-  /** `callback` is the address that the browser came back to. */
+  /** `callback` is the full URL to which the browser returned. */
   async finish(settings: OidcSettings, callback: URL, attempt: SignInAttempt): Promise<Person> {
     const client = await import("openid-client");
     const config = await this.#discover(settings);
@@ -95,10 +95,10 @@ export class OidcSignIn {
     const needed = [userClaim, groupsClaim, ...(userClaim === "email" ? ["email_verified"] : [])];
     const isComplete = needed.every((name) => claims[name] !== undefined);
     const more = isComplete ? {} : await userInfo(client, config, tokens.access_token, claims);
-    return personIn(together(claims, more), settings);
+    return personIn(mergeClaims(claims, more), settings);
   }
 
-  /** One question at a time: while the issuer hangs, everyone who signs in waits for the same answer. */
+  /** Discovers the issuer once at a time: while it hangs, all sign-ins wait for the same response. */
   #discover(settings: OidcSettings): Promise<Configuration> {
     const known = this.#known;
     if (known?.settings === settings && known.atMs + knownForMs > performance.now())
@@ -122,7 +122,7 @@ export class OidcSignIn {
       const config = await client.discovery(issuer, settings.clientId, settings.clientSecret, auth, {
         execute: checks,
         timeout: timeoutSeconds,
-        [client.customFetch]: askIssuer,
+        [client.customFetch]: fetchFromIssuer,
       });
       this.#known = { settings, config, atMs: performance.now() };
       return config;
@@ -145,13 +145,15 @@ async function userInfo(
 }
 
 /** `email_verified` only counts for the address in the same document. */
-function together(claims: JsonObject, more: JsonObject): JsonObject {
+function mergeClaims(claims: JsonObject, more: JsonObject): JsonObject {
   const email = claims["email"] ?? more["email"];
-  const source = [claims, more].find((it) => it["email"] === email && it["email_verified"] !== undefined);
+  const source = [claims, more].find(
+    (each) => each["email"] === email && each["email_verified"] !== undefined,
+  );
   return { ...more, ...claims, email_verified: source?.["email_verified"] };
 }
 
-/** What cannot be seen in a name would make it look like another's, or compare as that. */
+/** Invisible characters could make one name look like another, or compare as equal. */
 const unseen = /^\s|\s$|\p{C}/u;
 
 /** Rejects an unverified e-mail address: it may belong to someone else. */

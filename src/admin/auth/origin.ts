@@ -22,14 +22,17 @@ export function isOwnOrigin(request: Request, { publicUrl }: Address, needed: bo
   return origin.host === (request.headers.get("host") ?? URL.parse(request.url)?.host);
 }
 
-/** The gateway's origin in the browser: a trusted proxy may have ended TLS. No browser sends a Host that is none. */
+/**
+ * The gateway's origin as the browser sees it: a trusted proxy may have terminated TLS. Browsers never send an invalid
+ * Host.
+ */
 export function originInBrowser(request: Request, isFromProxy: boolean, { publicUrl }: Address): string {
   if (publicUrl !== null) return new URL(publicUrl).origin;
   const url = URL.parse(request.url) ?? urlOf({ request });
   return isFromProxy && isForwardedTls(request) ? `https://${url.host}` : url.origin;
 }
 
-/** Whether the browser used TLS. Its own word counts most: the public address may not be the one that it is at. */
+/** Whether the browser used TLS. Its own `Origin` counts most, because it may not be at the public address. */
 export function isOverTls(request: Request, isFromProxy: boolean, address: Address): boolean {
   if (isFromProxy && isForwardedTls(request)) return true;
   const origin = request.headers.get("origin") ?? originInBrowser(request, isFromProxy, address);

@@ -9,10 +9,13 @@ export interface Person {
 
 const groupMark = "group:";
 
-/** Evaluated on every call, so that removing someone from a list takes effect with the reload. Null if no list has them. */
+/**
+ * The person's role; null if no list has them. Evaluated on every call, so that removing someone from a list takes
+ * effect at the reload.
+ */
 export function roleOf({ user, groups }: Person, { admins, viewers, members }: AdminSettings): Role | null {
   const name = asCompared(user);
-  // People may choose what they are called, and must not be a group by that.
+  // People can choose their name, and must not become a group by that.
   if (name.startsWith(groupMark)) return null;
   const names = new Set([name, ...groups.map((group) => `${groupMark}${asCompared(group)}`)]);
   if (admins.some((name) => names.has(name))) return "admin";

@@ -5,10 +5,10 @@ import { AdminError, clientGone } from "../routes/refusal.ts";
 
 /** The limit for one key or person. */
 const reportsPerMinute = 30;
-/** A page of the dashboard asks for three at once. */
+/** A dashboard page requests three reports at once. */
 const gateOptions = { limit: 1, queueLimit: 10, waitMs: 60_000 };
 
-/** Reports read much of the ledger, so each key and person gets one at a time and so many a minute. */
+/** Limits reports, which read much of the ledger: one at a time per key or person, and a number per minute. */
 export class ReportLimits {
   readonly #rates: RateLimiter;
   readonly #gates = new Gates(gateOptions);
@@ -17,7 +17,7 @@ export class ReportLimits {
     this.#rates = new RateLimiter(clock);
   }
 
-  /** Runs the report when the ones that the caller asked for before are done. */
+  /** Runs the report after the caller's earlier ones are done. */
   async run<Result>(caller: string, signal: AbortSignal, report: () => Promise<Result>): Promise<Result> {
     const { allowed, retryAfterSeconds } = this.#rates.take(caller, reportsPerMinute);
     if (!allowed) throw tooMany(`more than ${reportsPerMinute} reports in a minute`, retryAfterSeconds);

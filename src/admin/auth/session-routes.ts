@@ -45,7 +45,7 @@ async function sessionView(deps: AdminDeps, request: Request): Promise<SessionVi
   };
 }
 
-/** Viewers never do, and members where the configuration says so. */
+/** Whether the role can read recorded content: viewers never, members if the configuration allows it. */
 function readsContent(deps: AdminDeps, role: Role | null): boolean {
   if (deps.content === null) return false;
   return role === "admin" || (role === "member" && deps.settings().content?.membersSeeOwn === true);
@@ -67,7 +67,7 @@ export async function recordSignIn(deps: AdminDeps, request: Request, actor: str
   const { address } = deps.originOf(request);
   const change = { action: "session.begin", target: null, detail: null };
   const recorded = deps.store.admin.appendAudit({ atMs: deps.clock.wallMs(), actor, address, ...change });
-  // Operators must be able to look at a gateway that cannot write, so the record is then not waited for.
+  // The record is not awaited while the store cannot be written, so that operators can still sign in and look.
   if (deps.trouble() === null) await recorded;
   else void recorded.catch(() => undefined);
 }
@@ -97,7 +97,7 @@ const home = "/admin";
 const base = "/admin/oidc";
 const cookiePrefix = "sluice_oidc_";
 const attemptName = /^sluice_oidc_[\w-]{16}$/;
-/** Tabs that sign in at the same time. Who began more has given up on the first of them. */
+/** How many tabs can sign in at once. Beyond that, the oldest attempts are dropped. */
 const maxAttempts = 4;
 
 /** Sends people to the identity provider, and takes them back. */
@@ -106,11 +106,11 @@ export function mountOidc(app: Elysia, deps: AdminDeps): void {
   const guarded = (work: (request: Request, oidc: OidcSettings) => Promise<Response>) => {
     return async ({ request }: { readonly request: Request }) => {
       const { oidc } = deps.settings().admin;
-      if (oidc === null) return refusal(404, "Signing in with OpenID Connect is not configured here.");
+      if (oidc === null) return errorPage(404, "Signing in with OpenID Connect is not configured here.");
       try {
         return await work(request, oidc);
       } catch (error) {
-        if (error instanceof SignInRejected) return refusal(error.status, error.message);
+        if (error instanceof SignInRejected) return errorPage(error.status, error.message);
         throw error;
       }
     };
@@ -125,9 +125,9 @@ export function mountOidc(app: Elysia, deps: AdminDeps): void {
       const endsAtMs = deps.clock.wallMs() + attemptMinutes * 60_000;
       const returnTo = safeReturn(urlOf({ request }).searchParams.get("return"));
       const sealed = sealAttempt({ ...attempt, redirectUri, returnTo, endsAtMs }, oidc.clientSecret);
-      const begun = [...cookiesOf(request).keys()].filter((name) => attemptName.test(name));
+      const attempts = [...cookiesOf(request).keys()].filter((name) => attemptName.test(name));
       return redirect(url.href, [
-        ...begun.slice(0, 1 - maxAttempts).map((name) => attemptCookie(name, null, redirectUri)),
+        ...attempts.slice(0, 1 - maxAttempts).map((name) => attemptCookie(name, null, redirectUri)),
         attemptCookie(cookieFor(attempt.state), sealed, redirectUri),
       ]);
     }),
@@ -147,7 +147,7 @@ export function mountOidc(app: Elysia, deps: AdminDeps): void {
       const identity = { kind: "person", issuer: oidc.issuer, ...person } as const;
       await refreshSignIn(deps, identity, deps.settings().admin);
       if (roleOf(person, deps.settings().admin) === null) {
-        return refusal(
+        return errorPage(
           403,
           `You signed in as ${person.user}, which has no role here. Ask an operator for one.`,
         );
@@ -164,8 +164,8 @@ export function mountOidc(app: Elysia, deps: AdminDeps): void {
 }
 
 /**
- * Only to pages of this gateway: anything else would make it a signpost to other sites. The pattern is for the address as it is
- * written and as a browser reads it, without its dots.
+ * Returns only to pages of this gateway, so that it cannot be used as an open redirect. The pattern must match the path
+ * as written and as a browser resolves it, without dots.
  */
 function safeReturn(path: string | null): string {
   const page = /^\/(admin|usage)(?![\w-])[\w\-./?=&%#]{0,500}$/;
@@ -173,7 +173,7 @@ function safeReturn(path: string | null): string {
   return page.test(new URL(path, "http://localhost").pathname) ? path : home;
 }
 
-/** Each tab's attempt has a cookie of its own, so that they do not spoil each other's. */
+/** Each tab has its own cookie, so that parallel attempts do not overwrite each other. */
 function cookieFor(state: string): string {
   return cookiePrefix + state.slice(0, 16);
 }
@@ -194,8 +194,8 @@ function redirect(location: string, cookies: readonly string[]): Response {
   return new Response(null, { status: 302, headers });
 }
 
-/** For a person at a browser, who came here by a link. */
-function refusal(status: 401 | 403 | 404 | 503, message: string): Response {
+/** An error page for a person who came here by a link. */
+function errorPage(status: 401 | 403 | 404 | 503, message: string): Response {
   const escaped = message.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
   const page = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Sluice</title><h1>Not signed in</h1><p>${escaped}</p><p><a href="${home}">Back</a></p></html>`;
   const headers = {

@@ -16,7 +16,10 @@ export class Sessions {
   readonly #nowMs: () => number;
   readonly #tokenHash: () => string;
 
-  /** Behind a load balancer, a page's next request may reach another gateway: they share the sessions as they share all else. */
+  /**
+   * `shared` is set if several gateways share the sessions: behind a load balancer the next request may reach another
+   * one.
+   */
   constructor(clock: Clock, shared: SessionRecords | null, tokenHash: () => string) {
     this.#records = shared ?? new SessionsInMemory();
     this.#nowMs = () => (shared === null ? clock.monotonicMs() : clock.wallMs());

@@ -3,17 +3,20 @@ import { configDifferences } from "../../config/differences.ts";
 import type { CheckedConfig } from "../../config/on-disk.ts";
 import type { ConfigCheckView } from "./schema.ts";
 
-/** What is wrong with the file, and what would be different with it, under the names that the admin API and `--json` share. */
+/**
+ * The file's problems, and how it differs from the running configuration, in the fields shared by the admin API and
+ * `--json`.
+ */
 export function configCheckDocument(checked: CheckedConfig, running: JsonObject): ConfigCheckView {
   const { file, settings, problems, warnings } = checked;
-  const isSound = settings !== null && problems.length === 0;
+  const isValid = settings !== null && problems.length === 0;
   return {
-    ok: isSound,
+    ok: isValid,
     file,
     digest: settings?.source?.digest ?? null,
     problems: problems.map(({ path, where = path, line = null, message }) => ({ where, line, message })),
     warnings: [...warnings],
-    changes: isSound ? configDifferences(running, settings.written) : [],
+    changes: isValid ? configDifferences(running, settings.written) : [],
   };
 }
 

@@ -4,7 +4,7 @@ import { AdminError, sentence } from "../routes/refusal.ts";
 import { type AdminRoute, get, post } from "../routes/route.ts";
 import { changesText, configCheckDocument } from "./config-check.ts";
 import { configTextDocument, runningConfigOf } from "./config-text.ts";
-import { configInForce } from "./running-config.ts";
+import { runningConfigView } from "./running-config.ts";
 import {
   type ConfigCheckView,
   configCheckView,
@@ -18,7 +18,7 @@ export const configRoutes: readonly AdminRoute[] = [
     "/config",
     "Show the running configuration with all defaults, secrets masked",
     { answers: Type.Object({}, { additionalProperties: true }) },
-    ({ deps }) => configInForce(deps.settings()),
+    ({ deps }) => runningConfigView(deps.settings()),
   ),
   get(
     "/config/toml",
@@ -50,9 +50,9 @@ export const configRoutes: readonly AdminRoute[] = [
           "The file has changed since it was checked, or a different gateway checked it. Check it again.",
         );
       }
-      const notInForce = await onDisk.reload();
+      const needsRestart = await onDisk.reload();
       return {
-        answer: { file, needs_restart: notInForce, changes },
+        answer: { file, needs_restart: needsRestart, changes },
         change: { action: "config.reload", target: file, detail: changesText(changes) },
       };
     },

@@ -7,8 +7,8 @@ import type { ProviderSettings } from "../../vendors/provider.ts";
 
 const { properties: sections } = configSchema;
 
-/** The running configuration: all options with the values that are used. The schema says which are secret. */
-export function configInForce(settings: Settings): object {
+/** All options of the running configuration with their effective values. The schema says which are secret. */
+export function runningConfigView(settings: Settings): object {
   const { store, content, tracing, alerts } = settings;
   const { otlp_endpoint, headers, ...traced } =
     tracing === null ? {} : sectionView(sections.tracing, tracing);
@@ -18,7 +18,7 @@ export function configInForce(settings: Settings): object {
     log: sectionView(sections.log, settings.log),
     retention: sectionView(sections.retention, settings.retention),
     responses: sectionView(sections.responses, settings.responses),
-    // What is not recorded has no options; they are named nevertheless, so that all of them are seen.
+    // Without [content] there are no values; its options are listed nevertheless, so that they can be found.
     content: sectionView(sections.content, content ?? {}),
     websocket: sectionView(sections.websocket, settings.websocket),
     routes: settings.routes,
@@ -27,14 +27,14 @@ export function configInForce(settings: Settings): object {
     tracing: tracing && { otlp_endpoint, ...traced, headers },
     alerts: alerts && sectionView(sections.alerts, alerts),
     providers: Object.fromEntries(
-      [...settings.providers].map(([name, provider]) => [name, providerInForce(provider)]),
+      [...settings.providers].map(([name, provider]) => [name, providerView(provider)]),
     ),
     models: settings.models.map((model) => model.id),
     warnings: settings.warnings,
   };
 }
 
-function providerInForce(provider: ProviderSettings): object {
+function providerView(provider: ProviderSettings): object {
   return {
     kind: provider.kind,
     base_url: withoutCredentials(provider.baseUrl),

@@ -8,11 +8,11 @@ import { iso } from "../moments.ts";
 import { searchExchanges } from "../requests/find-exchanges.ts";
 import type { ListedContentView } from "./schema.ts";
 
-/** A document in memory may have some megabytes. */
+/** Documents can have several megabytes each. */
 const documentsPerPage = 10;
 const rowsPerPage = 500;
 
-/** What is asked for by the filters of the list of requests. */
+/** The filters of an export, which are those of the list of requests. */
 export type ContentExport = Omit<ExchangeQuery, "limit" | "cursor">;
 
 /** Pages of JSON lines, the newest first, for evaluations and fine-tuning. */
@@ -25,7 +25,7 @@ export async function* exportContent(
     yield* exportPages(archive, contentFilter(filter));
     return;
   }
-  // The request log knows the rest: who was asked for, labels and errors.
+  // Other filters, such as provider, labels and errors, need the request log.
   for (let cursor: string | undefined; ; ) {
     const { rows, next } = await searchExchanges(store, { ...filter, limit: rowsPerPage, cursor });
     const ids = rows.map(({ exchangeId }) => exchangeId);
@@ -35,7 +35,7 @@ export async function* exportContent(
   }
 }
 
-/** Whether what is kept with the content is enough to find it. */
+/** Whether the fields stored with the content are enough for this filter. */
 function isKnownToContent({ search, code, provider, route, labels = {} }: ContentExport): boolean {
   return (
     [search, code, provider, route].every((each) => each === undefined) && Object.keys(labels).length === 0
@@ -67,7 +67,7 @@ export function listedDocument(
   return { id, time: iso(atMs), model: model || null, key, owner, outcome, bytes };
 }
 
-/** What an operator names to be deleted. */
+/** Selects the content to delete. */
 export interface NamedContent {
   readonly ids?: readonly string[] | undefined;
   readonly key?: string | undefined;
@@ -75,7 +75,7 @@ export interface NamedContent {
   readonly beforeMs?: number | undefined;
 }
 
-/** Returns how many there were. Something has to be named, and an id has to be known. */
+/** Deletes content and returns how many requests had any. At least one field must be set, and an id must exist. */
 export async function deleteContent(
   context: OperationContext,
   archive: Pick<ArchiveCalls, "delete" | "list">,
@@ -88,7 +88,7 @@ export async function deleteContent(
   const keyIds = key === undefined ? undefined : [(await findKey(context, key)).id];
   if (owner === undefined) return archive.delete({ ...common, keyIds });
   const asRecorded = await archive.delete({ ...common, keyIds, owner });
-  // A key may have got its owner later.
+  // The owner of a key may have been set after the request.
   const owned = await keysOf(context, owner);
   const others = keyIds === undefined ? owned : owned.filter((id) => keyIds.includes(id));
   return asRecorded + (others.length === 0 ? 0 : await archive.delete({ ...common, keyIds: others }));
@@ -111,7 +111,7 @@ async function keysOf({ store }: OperationContext, owner: string): Promise<strin
   }
 }
 
-/** For the audit log: what was asked for, as far as it was named. */
+/** The filter for the audit log, without unset fields. */
 export function filterText(filter: object): string {
   const parts = Object.entries(filter).flatMap(([name, value]) => {
     if (value === undefined || (typeof value === "object" && Object.keys(value).length === 0)) return [];

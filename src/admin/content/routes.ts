@@ -48,7 +48,7 @@ const exportQuery = Type.Object({
 
 const deleteQuery = Type.Object({ key, owner, before: Type.Optional(when) });
 
-/** What requests and responses say, where that is recorded. Every reading is a line of the audit log. */
+/** Recorded requests and responses. Every read is a line in the audit log. */
 export const contentRoutes: readonly AdminRoute[] = [
   get(
     "/requests/:id/content",
@@ -139,7 +139,9 @@ function nothingRecorded(): AdminError {
   return notFound("recorded content for this request; it was not recorded, or was deleted");
 }
 
-/** A member sees the requests of their own keys; any other is as unknown as one that is not there. */
+/**
+ * Whether the caller can see this request. For a member, a request of another key looks like one that does not exist.
+ */
 async function isOwn({ deps, caller }: AdminCall, id: string): Promise<boolean> {
   const [row] = await recorded(deps).list({ ids: [id], limit: 1 });
   const key = row === undefined ? null : deps.keys.byId(row.keyId);
@@ -160,7 +162,7 @@ function placeOf(cursor: string | undefined): ContentPlace | undefined {
   return atMs === undefined || id === undefined ? undefined : { atMs: Number(atMs), id };
 }
 
-/** One line of the audit log tells what was asked for, and how much of it was sent. */
+/** Exports as a stream, and writes one audit line with the filter and the number of requests sent. */
 function exportResponse(call: AdminCall, filter: ContentExport): Response {
   const pages = exportContent(call.deps, recorded(call.deps), filter);
   let exported = 0;

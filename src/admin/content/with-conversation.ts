@@ -12,12 +12,12 @@ export interface ConversationSources {
     keyId: string,
     content: { readonly request: Json; readonly response: Json },
   ): Promise<string | null>;
-  /** Without data and secrets. */
+  /** Removes binary data and secrets. */
   clean(text: CleanedText): string | Promise<string>;
   readonly maxBytes: number;
 }
 
-/** Reads stored conversations where no gateway runs. */
+/** Reads stored conversations for commands, without a running gateway. */
 export function storedConversations(
   { store, clock }: { readonly store: Store; readonly clock: Clock },
   settings: Settings,
@@ -26,7 +26,7 @@ export function storedConversations(
   return (keyId, content) => storedBefore({ turns, settings }, keyId, content);
 }
 
-/** A document, with the stored conversation that its request continued as its last member. */
+/** Adds the stored conversation that the request continued, as the document's last member. */
 export async function withConversation(
   document: Uint8Array,
   keyId: string | undefined,

@@ -40,7 +40,7 @@ export function capDocument(cap: BoundState, mode: KeyMode): CapView {
   };
 }
 
-/** The caps of a key's account, and then its own, from the store: for callers that have no ledger in memory. */
+/** Reads the caps of the key's account and then of the key from the store, for callers without a ledger in memory. */
 export async function readCaps(
   store: Pick<Store, "readAccounts" | "findAccount">,
   { accountId, caps }: KeyRecord,
@@ -48,17 +48,17 @@ export async function readCaps(
 ): Promise<readonly BoundState[]> {
   const shared = (await store.findAccount(accountId))?.caps ?? [];
   if (shared.length + caps.length === 0) return [];
-  const [standing] = await store.readAccounts([accountId]);
-  const counted = byNumber(standing?.caps ?? []);
+  const [accountState] = await store.readAccounts([accountId]);
+  const counted = byNumber(accountState?.caps ?? []);
   return [...capStates(shared, counted, "account_cap", nowMs), ...capStates(caps, counted, "key_cap", nowMs)];
 }
 
-/** An account may have thousands of keys, each with caps. */
+/** Indexes totals by cap number: an account may have thousands of keys, each with caps. */
 export function byNumber(totals: readonly CapTotals[]): ReadonlyMap<number, CapTotals> {
   return new Map(totals.map((each) => [each.no, each]));
 }
 
-/** What was counted in a period that is over does not count any more. */
+/** The state of each cap. Amounts of an earlier period do not count. */
 export function capStates(
   caps: readonly CapRecord[],
   counted: ReadonlyMap<number, CapTotals>,

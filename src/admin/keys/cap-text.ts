@@ -10,7 +10,7 @@ export interface WrittenCap extends Omit<CapLimit, "limit"> {
 
 const form = /^(\d+(?:\.\d{1,9})?)\/(day|week|month)(?::(.+))?$/;
 
-/** Null if it is not written like one. */
+/** Null if the text is not a cap. */
 export function capFromText(text: string): WrittenCap | null {
   const [, amount, period, models] = form.exec(text) ?? [];
   if (amount === undefined || period === undefined) return null;
@@ -18,10 +18,10 @@ export function capFromText(text: string): WrittenCap | null {
   return { amount: Number(amount), period: period as CapLimit["period"], models: models ?? null };
 }
 
-/** Every request is checked against each of them. */
+/** A limit, because every request is checked against each cap. */
 const maxCaps = 20;
 
-/** What is kept of them for an account of this mode. */
+/** Converts caps as written to the limits that are stored for an account of this mode. */
 export function capLimits(caps: readonly WrittenCap[], mode: KeyMode): CapLimit[] {
   if (caps.length > maxCaps) {
     throw invalidInput(`a key or account can have at most ${maxCaps} caps`);
@@ -45,7 +45,7 @@ const rules: Readonly<Record<KeyMode, string>> = {
   token_budget: "a cap of a token budget is a whole number of tokens",
 };
 
-/** As an operator writes them, in credits or tokens. */
+/** The caps as an operator writes them, in credits or tokens. */
 export function capsText(caps: readonly CapLimit[], mode: KeyMode): string {
   const amounts = caps.map(
     (cap) => `${mode === "credit" ? creditsFromNano(cap.limit) : cap.limit}/${capName(cap)}`,
@@ -53,7 +53,7 @@ export function capsText(caps: readonly CapLimit[], mode: KeyMode): string {
   return amounts.join(", ") || "none";
 }
 
-/** `month`, or `week:claude-opus-*`: a key or an account has one of each. */
+/** Identifies a cap among those of a key or account: `month`, or `week:claude-opus-*`. */
 export function capName({ period, models }: Omit<CapLimit, "limit">): string {
   return models === null ? period : `${period}:${models}`;
 }

@@ -9,7 +9,7 @@ import { capsText } from "./cap-text.ts";
 
 const maxValueLength = 200;
 
-/** What the audit log says of a new key: what it may spend, or who pays for it, and every limit that it has. */
+/** The audit text of a new key: its credit or account, and all its limits. */
 export function creationDetail(key: KeyRecord, creditNano: number): string {
   const limits = keyAttributeList
     .filter(({ kind, table, field, unset }) => kind !== "text" && table === "keys" && key[field] !== unset)
@@ -36,12 +36,12 @@ export function creditsText(nano: number): string {
   return plural(creditsFromNano(nano), "credit", "credits", String);
 }
 
-/** What the audit log says of a changed key: each limit as it was and as it is. */
+/** The audit text of a changed key: each limit before and after. */
 export function updateDetail(before: KeyRecord, after: KeyRecord): string {
   const changes = keyAttributeList.flatMap((attribute) => {
     const [was, is] = [valueText(attribute, before), valueText(attribute, after)];
     if (was === is) return [];
-    // A text may be a person's name, so it is only named.
+    // A text may be a person's name, so its value is not written.
     return [attribute.kind === "text" ? attribute.option : `${attribute.option} ${was} → ${is}`];
   });
   const [were, are] = [capsText(before.caps, before.mode), capsText(after.caps, after.mode)];
@@ -64,7 +64,7 @@ function attributeText(value: Exclude<KeyAttributes[keyof KeyAttributes], null>)
   return typeof first === "string" ? value.join(" ") : tpmText(value);
 }
 
-/** What the audit log says of a new account: what it may spend, and every cap that it has or gives. */
+/** The audit text of a new account: its credit, its caps, and the caps of its new keys. */
 export function accountCreationDetail(account: AccountRecord, creditNano: number): string {
   const { mode, isOpen, caps, keyCaps, content, tags, tpmLimits } = account;
   const parts = [
@@ -83,14 +83,14 @@ function namedCaps(name: string, caps: readonly CapLimit[], { mode }: AccountRec
   return caps.length === 0 ? [] : [`${name} ${capsText(caps, mode)}`];
 }
 
-/** What the audit log says of a changed account: each term as it was and as it is. */
+/** The audit text of a changed account: each term before and after. */
 export function accountUpdateDetail(before: AccountRecord, after: AccountRecord): string {
   const was = terms(before);
   const is = terms(after);
   const changes = [...is].flatMap(([name, value]) =>
     value === was.get(name) ? [] : [`${name} ${was.get(name)} → ${value}`],
   );
-  // A label may be a person's name, so it is only named.
+  // A label may be a person's name, so its value is not written.
   if (before.label !== after.label) changes.unshift("label");
   return changes.join(", ") || "nothing changed";
 }

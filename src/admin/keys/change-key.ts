@@ -21,8 +21,8 @@ export interface UpdatedKey {
 }
 
 /**
- * Changes only what is given; null removes a limit, and a new expiry reactivates an expired key. Caps take the place of all
- * that the key has.
+ * Changes only the fields that are set. Null removes a limit, a new expiry reactivates an expired key, and `caps`
+ * replaces all caps of the key.
  */
 export async function updateKey(
   context: OperationContext,
@@ -35,8 +35,8 @@ export async function updateKey(
   if (key.mode === "credit" && (update.budgetTokens != null || update.period !== undefined)) {
     throw invalidInput(`${key.prefix} is a credit key without a token budget; top it up instead`);
   }
-  const ofAccount = update.budgetTokens !== undefined || update.period !== undefined;
-  if (ofAccount && key.accountId !== ownAccountId(key.id)) {
+  const changesAccountTerms = update.budgetTokens !== undefined || update.period !== undefined;
+  if (changesAccountTerms && key.accountId !== ownAccountId(key.id)) {
     throw invalidInput(`the key shares the budget of account ${key.accountId}; update the account instead`);
   }
   checkKeyFields(update, context.clock.wallMs());
@@ -53,7 +53,10 @@ export async function updateKey(
   return { key: updated, detail: updateDetail(key, updated) };
 }
 
-/** Disables, enables, suspends or revokes a key, where the transition is allowed. `changed` is false if it had that status already. */
+/**
+ * Disables, enables, suspends or revokes a key, if the transition is allowed. `changed` is false if the key already had
+ * the status.
+ */
 export async function changeStatus(
   context: OperationContext,
   idOrPrefix: string,
@@ -78,11 +81,11 @@ export async function rotateKey(
   const key = await findKey(context, idOrPrefix);
   if (key.status === "revoked") throw revoked(key);
   const issued = await giveNewSecret(context.store, context.clock, key, graceMs);
-  // The prefix that the key had is found again by this.
+  // `keyFormerlyNamed` finds the old prefix by this text.
   return { ...issued, detail: rotationDetail(key.prefix, graceMs) };
 }
 
-/** From now on the key draws on another account of its mode. */
+/** Bills the key to another account of the same mode from now on. */
 export async function moveKey(context: OperationContext, name: string, account: string): Promise<UpdatedKey> {
   const { id, accountId } = await findKey(context, name);
   const to = await findAccount(context, account);
@@ -92,15 +95,15 @@ export async function moveKey(context: OperationContext, name: string, account: 
   };
 }
 
-/** Raises one of the key's caps for its running period alone. */
+/** Raises one of the key's caps, for the current period only. */
 export async function extendKey(
   context: OperationContext,
   name: string,
-  { amount, cap: which, note }: ExtendBody,
+  { amount, cap: capToRaise, note }: ExtendBody,
 ): Promise<UpdatedKey> {
   const { id, mode, prefix, caps } = await findKey(context, name);
   checkEntryText(note);
-  const cap = capNamed(caps, which, prefix);
+  const cap = capNamed(caps, capToRaise, prefix);
   const [limit] = capLimits([{ ...cap, amount }], mode);
   await context.store.extendCap({ keyId: id }, cap.no, limit?.limit ?? 0, context.clock.wallMs());
   return { key: await findKey(context, id), detail: `+${amount}/${capName(cap)}: ${note}` };

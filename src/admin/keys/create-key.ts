@@ -5,7 +5,7 @@ import { capLimits, type WrittenCap } from "./cap-text.ts";
 import { checkKeyFields } from "./key-fields.ts";
 import { type KnownNames, rejectUnknownNames } from "./known-names.ts";
 
-/** `known`: the names that scope and models are checked against; null if unknown. */
+/** `known` has the names that scope and models are checked against; null skips the check. */
 export async function createKey(
   { store, clock }: OperationContext,
   spec: KeySpec,
@@ -18,15 +18,15 @@ export async function createKey(
 }
 
 export interface PaidKeySpec extends Omit<KeySpec, "mode" | "accountId" | "caps"> {
-  /** May be absent if an account is named: it is the account's. */
+  /** Optional if `account` is set: the mode is the account's. */
   readonly mode?: KeySpec["mode"] | undefined;
-  /** The id or label of the account that it draws on; it gets one of its own if this is absent. */
+  /** The id or label of the account to bill. Without it the key gets its own account. */
   readonly account?: string | undefined;
-  /** Instead of those that the account gives to new keys. */
+  /** Replaces the caps that the account defines for new keys. */
   readonly caps?: readonly WrittenCap[] | undefined;
 }
 
-/** A key on an account that there is, or on one of its own. */
+/** Creates a key on an existing account, or on a new one of its own. */
 export async function createKeyOn(
   context: OperationContext,
   { account: name, caps, mode: requestedMode, ...spec }: PaidKeySpec,

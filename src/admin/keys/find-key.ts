@@ -6,8 +6,8 @@ const prefixLength = 12;
 const pageSize = 500;
 
 /**
- * Finds a key by id or prefix, by the beginning of either, or by its label. Whatever fits several keys is rejected, so
- * that nothing happens to the wrong one.
+ * Finds a key by id, prefix, the start of either, or label. A name that matches several keys is rejected, so that the
+ * wrong key is never changed.
  */
 export async function findKey({ store }: OperationContext, name: string): Promise<KeyRecord> {
   if (name.startsWith("slu_") && name.length > prefixLength) {
@@ -16,14 +16,14 @@ export async function findKey({ store }: OperationContext, name: string): Promis
   }
   const exact = await store.findKey(name);
   if (exact !== null) return exact;
-  const fitting = await store.keysNamed(name, maxNamed + 1);
-  const [only, ...others] = fitting;
+  const matching = await store.keysNamed(name, maxNamed + 1);
+  const [only, ...others] = matching;
   if (only === undefined) {
     const rotated = await keyFormerlyNamed(store, name);
     if (rotated === null) throw unknownKey(name);
     throw new OperationError("unknown_key", `${name} was rotated; the key's prefix is now ${rotated.prefix}`);
   }
-  if (others.length > 0) throw new OperationError("ambiguous_key", ambiguous(name, fitting));
+  if (others.length > 0) throw new OperationError("ambiguous_key", ambiguous(name, matching));
   return only;
 }
 
@@ -31,7 +31,7 @@ export function unknownKey(name: string): OperationError {
   return new OperationError("unknown_key", `there is no key "${name}"; list them to see their ids`);
 }
 
-/** All keys, or those that match the search, so many at a time. */
+/** Pages of all keys, or of those that match the search. */
 export async function* keyPages(
   store: OperationContext["store"],
   search?: string,
@@ -46,7 +46,7 @@ export async function* keyPages(
 
 const maxNamed = 5;
 
-function ambiguous(name: string, fitting: readonly KeyRecord[]): string {
-  const ids = fitting.slice(0, maxNamed).map(({ id }) => id);
-  return `"${name}" matches several keys; use an id: ${ids.join(", ")}${fitting.length > maxNamed ? ", …" : ""}`;
+function ambiguous(name: string, matching: readonly KeyRecord[]): string {
+  const ids = matching.slice(0, maxNamed).map(({ id }) => id);
+  return `"${name}" matches several keys; use an id: ${ids.join(", ")}${matching.length > maxNamed ? ", …" : ""}`;
 }

@@ -1,7 +1,7 @@
 import { nextLoopIteration } from "../../base/loop/next-iteration.ts";
 import type { KeyRecord, Store } from "../../store/store.ts";
 
-/** Audit records that are searched, newest first. Nothing is searched unless a name fits no key. */
+/** How many audit records are searched, newest first. The search only runs if a name matches no key. */
 const maxRecords = 20_000;
 const recordsPerPage = 500;
 

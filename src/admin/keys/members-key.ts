@@ -16,13 +16,13 @@ let last: Promise<unknown> = Promise.resolve();
  * One member's key is made after the other: made at once, each would be counted without the others. Where another gateway has changed
  * something since `make` has counted, it counts again.
  */
-export function inTurn<Made>(make: () => Promise<Made>): Promise<Made> {
+export function oneAtATime<Result>(make: () => Promise<Result>): Promise<Result> {
   const creating = last.then(() => unchanged(make));
   last = creating.catch(() => undefined);
   return creating;
 }
 
-async function unchanged<Made>(make: () => Promise<Made>): Promise<Made> {
+async function unchanged<Result>(make: () => Promise<Result>): Promise<Result> {
   for (;;) {
     try {
       return await make();

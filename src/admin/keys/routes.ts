@@ -8,7 +8,7 @@ import { createKeyOn, type PaidKeySpec } from "./create-key.ts";
 import { findKey } from "./find-key.ts";
 import { attributesFromBody, capsFromBody } from "./key-document.ts";
 import { keyList, keyListQuery, keyView } from "./key-list.ts";
-import { inTurn, membersKey } from "./members-key.ts";
+import { membersKey, oneAtATime } from "./members-key.ts";
 import {
   adjustBody,
   extendBody,
@@ -39,7 +39,7 @@ export const keyRoutes: readonly AdminRoute[] = [
   patch("/keys/:key", "Change a key", { body: keyChangesBody, answers: keyViewSchema }, async (call) => {
     const { named } = call.deps.settings();
     const update = { ...attributesFromBody(call.body), caps: capsFromBody(call.body.caps) };
-    return changed(call, "key.update", await updateKey(call.deps, keyName(call), update, named));
+    return applyAndRespond(call, "key.update", await updateKey(call.deps, keyName(call), update, named));
   }),
   post(
     "/keys/:key/topup",
@@ -47,8 +47,8 @@ export const keyRoutes: readonly AdminRoute[] = [
     { body: topUpBody, answers: withEntry(keyViewSchema) },
     async (call) => {
       const entry = { ...call.body, amountNano: nano(call.body.amount, "amount") };
-      const entered = await enterKeyCredit(call.deps, keyName(call), "topup", entry);
-      return changed(call, "key.topup", entered, entryOf(entered));
+      const result = await enterKeyCredit(call.deps, keyName(call), "topup", entry);
+      return applyAndRespond(call, "key.topup", result, entryOf(result));
     },
   ),
   post(
@@ -58,21 +58,23 @@ export const keyRoutes: readonly AdminRoute[] = [
     async (call) => {
       const entry = { ...call.body, amountNano: signedNano(call.body.amount) };
       const held = async (keyId: string) => (await call.deps.accounts.summaries([keyId]))[0]?.held ?? 0;
-      const entered = await enterKeyCredit(call.deps, keyName(call), "adjustment", entry, held);
-      return changed(call, "key.adjust", entered, entryOf(entered));
+      const result = await enterKeyCredit(call.deps, keyName(call), "adjustment", entry, held);
+      return applyAndRespond(call, "key.adjust", result, entryOf(result));
     },
   ),
   post(
     "/keys/:key/move",
     "Bill a key to a different account",
     { body: moveBody, answers: keyViewSchema },
-    async (call) => changed(call, "key.move", await moveKey(call.deps, keyName(call), call.body.account)),
+    async (call) =>
+      applyAndRespond(call, "key.move", await moveKey(call.deps, keyName(call), call.body.account)),
   ),
   post(
     "/keys/:key/raise-cap",
     "Raise a cap for the current period only",
     { body: extendBody, answers: keyViewSchema },
-    async (call) => changed(call, "key.raise_cap", await extendKey(call.deps, keyName(call), call.body)),
+    async (call) =>
+      applyAndRespond(call, "key.raise_cap", await extendKey(call.deps, keyName(call), call.body)),
   ),
   post(
     "/keys/:key/rotate",
@@ -81,7 +83,7 @@ export const keyRoutes: readonly AdminRoute[] = [
     async (call) => {
       const graceSeconds = call.body.grace_seconds ?? 0;
       const rotated = await rotateKey(call.deps, keyName(call), graceSeconds * 1000);
-      return changed(call, "key.rotate", rotated, { key: rotated.secret });
+      return applyAndRespond(call, "key.rotate", rotated, { key: rotated.secret });
     },
   ),
   statusRoute("enable", "active", "Make a disabled or suspended key active again"),
@@ -93,14 +95,14 @@ export const keyRoutes: readonly AdminRoute[] = [
 function statusRoute(verb: string, status: StoredKeyStatus, summary: string): AdminRoute {
   return post(`/keys/:key/${verb}`, summary, { answers: keyStatusView }, async (call) => {
     const changedKey = await changeStatus(call.deps, keyName(call), status);
-    return changed(call, `key.${verb}`, changedKey, { changed: changedKey.changed });
+    return applyAndRespond(call, `key.${verb}`, changedKey, { changed: changedKey.changed });
   });
 }
 
 function createdKey(call: AdminCall<unknown, NewKeyBody>): Promise<Changed> {
   const { deps, caller, body } = call;
   if (caller.role !== "member") return createdFrom(call, specOf(body));
-  return inTurn(async () => {
+  return oneAtATime(async () => {
     const sinceRevision = await deps.store.currentRevision();
     await deps.applyChanges();
     return createdFrom(call, { ...membersKey(deps, caller, body), sinceRevision });
@@ -111,7 +113,7 @@ async function createdFrom(call: AdminCall, spec: PaidKeySpec): Promise<Changed>
   const { deps } = call;
   const { key, secret } = await createKeyOn(deps, spec, deps.settings().named);
   const detail = creationDetail(key, spec.creditNano ?? 0);
-  return changed(call, "key.create", { key, detail }, { key: secret });
+  return applyAndRespond(call, "key.create", { key, detail }, { key: secret });
 }
 
 function specOf({ mode, account, postpaid, credit, caps, ...attributes }: NewKeyBody): PaidKeySpec {
@@ -126,8 +128,8 @@ function specOf({ mode, account, postpaid, credit, caps, ...attributes }: NewKey
   };
 }
 
-/** Loads the change into memory before the answer says that it is done. */
-async function changed(
+/** Loads the change into memory first, so that the response describes what is in effect. */
+async function applyAndRespond(
   call: AdminCall,
   action: string,
   { key, detail = null }: { readonly key: KeyRecord; readonly detail?: string | null },

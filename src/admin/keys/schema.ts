@@ -54,9 +54,9 @@ const { budget_tokens, period, ...shownAttributes } = attributes;
 export const accountTerms = { budget_tokens, period };
 export type ShownAttributes = Static<TObject<typeof shownAttributes>>;
 
-export const creditStanding = Type.Object({ purchased: credits, used: credits, balance: credits });
+export const creditState = Type.Object({ purchased: credits, used: credits, balance: credits });
 
-export const budgetStanding = Type.Object({
+export const budgetState = Type.Object({
   tokens: nullable(count),
   period: oneOf(budgetPeriods),
   used: count,
@@ -101,8 +101,8 @@ const keyFields = {
   }),
   created_at: moment,
   previous_secret_until: nullable(moment),
-  credit: nullable(creditStanding),
-  budget: nullable(budgetStanding),
+  credit: nullable(creditState),
+  budget: nullable(budgetState),
   reserved: figure("Reserved by requests in progress: credits, or tokens of a budget."),
   lifetime_spend: figure("Credits spent by this key, on any account."),
   recorded_requests: count,

@@ -148,7 +148,7 @@ function problemWith(
   const answer = { head, text, receivedAtMs: Date.now() };
   const providerError = provider.readProviderError(answer);
   const advice =
-    provider.advise?.(answer, shownModel(upstreamModel)) ?? usualAdvice(status, providerError.about);
+    provider.advise?.(answer, shownModel(upstreamModel)) ?? defaultAdvice(status, providerError.about);
   const providerMessage = body === null ? "" : ` ${shortened(providerError.message)}`;
   return `${status}${providerMessage}; ${advice}`;
 }
@@ -158,7 +158,7 @@ function shortened(message: string): string {
   return message.slice(0, maxMessageLength).replace(/\.$/, "");
 }
 
-function usualAdvice(status: number, about: ProviderErrorSubject | undefined): string {
+function defaultAdvice(status: number, about: ProviderErrorSubject | undefined): string {
   if (status === 402 || about === "unpaid")
     return "the account is out of credit or over its spending limit; see the provider's billing page";
   if (status === 401 || status === 403) return "check api_key";

@@ -14,7 +14,7 @@ type WithHealth<Health> = Omit<ModelView, "deployments"> & {
 export type ConfiguredModelView = WithHealth<null>;
 
 export function modelViews(deps: AdminDeps): readonly WithHealth<DeploymentView["health"]>[] {
-  const health = new Map(deps.deploymentHealth().map((one) => [one.name, one]));
+  const health = new Map(deps.deploymentHealth().map((each) => [each.name, each]));
   return deps.settings().models.map((model) => modelView(model, (name) => healthView(health.get(name))));
 }
 

@@ -44,37 +44,37 @@ export async function vendorModels(settings: ProviderSettings): Promise<readonly
   }
 }
 
-interface Asking {
+interface ListRequest {
   readonly settings: ProviderSettings;
   readonly list: ModelList;
   readonly use: CredentialUse | null;
   readonly signal: AbortSignal;
 }
 
-async function allPages(asking: Asking): Promise<readonly VendorModel[]> {
-  const { list, settings } = asking;
+async function allPages(request: ListRequest): Promise<readonly VendorModel[]> {
+  const { list, settings } = request;
   const models: VendorModel[] = [];
   let query = list.query ?? "";
   for (let pages = 0; pages < maxPages; pages += 1) {
-    const page = await readPage(`${list.url(settings)}${query === "" ? "" : `?${query}`}`, asking);
+    const page = await readPage(`${list.url(settings)}${query === "" ? "" : `?${query}`}`, request);
     models.push(...page.models);
     if (page.next === null || page.next === query) break;
     query = page.next;
   }
-  return list.describe === undefined ? models : describeAll(models, list.describe, asking);
+  return list.describe === undefined ? models : describeAll(models, list.describe, request);
 }
 
 /** Adds what the list lacks. Stops at the first model that the server does not describe: most servers lack the path. */
 async function describeAll(
   models: readonly VendorModel[],
   description: ModelDescription,
-  asking: Asking,
+  request: ListRequest,
 ): Promise<readonly VendorModel[]> {
-  const url = description.url(asking.settings);
+  const url = description.url(request.settings);
   const described: VendorModel[] = [];
   for (const [at, model] of models.entries()) {
     const isOver = url === null || model.contextWindow !== null || at >= maxDescribed;
-    const body = isOver ? null : await describeOne(url, description.body(model.id), asking);
+    const body = isOver ? null : await describeOne(url, description.body(model.id), request);
     if (!isOver && body === null) return [...described, ...models.slice(at)];
     described.push(body === null ? model : { ...model, ...description.read(body) });
   }
@@ -82,11 +82,11 @@ async function describeAll(
 }
 
 /** Null if the server does not describe its models. */
-async function describeOne(url: string, body: JsonObject, asking: Asking): Promise<JsonObject | null> {
-  const headers = { ...headersFor(url, asking, "POST"), "content-type": "application/json" };
-  const request = { method: "POST", body: JSON.stringify(body), signal: asking.signal } as const;
+async function describeOne(url: string, body: JsonObject, request: ListRequest): Promise<JsonObject | null> {
+  const headers = { ...headersFor(url, request, "POST"), "content-type": "application/json" };
+  const init = { method: "POST", body: JSON.stringify(body), signal: request.signal } as const;
   try {
-    const response = await fetch(url, { ...request, headers, redirect: "manual" });
+    const response = await fetch(url, { ...init, headers, redirect: "manual" });
     const text = await limitedText(response);
     return response.status === 200 ? parseObject(text) : null;
   } catch {
@@ -96,7 +96,7 @@ async function describeOne(url: string, body: JsonObject, asking: Asking): Promi
 
 function headersFor(
   url: string,
-  { settings, list, use }: Asking,
+  { settings, list, use }: ListRequest,
   method: "GET" | "POST",
 ): Record<string, string> {
   const { host, pathname, search } = new URL(url);
@@ -106,10 +106,10 @@ function headersFor(
   return { ...headers, ...use?.headers(), ...signed, ...settings.headers };
 }
 
-async function readPage(url: string, asking: Asking) {
+async function readPage(url: string, request: ListRequest) {
   // A redirect is not followed: the key is for this address only.
-  const { signal, list } = asking;
-  const response = await fetch(url, { headers: headersFor(url, asking, "GET"), signal, redirect: "manual" });
+  const { signal, list } = request;
+  const response = await fetch(url, { headers: headersFor(url, request, "GET"), signal, redirect: "manual" });
   const text = await limitedText(response);
   if (response.status !== 200)
     throw new ModelListUnavailable(`${response.status}; ${adviceFor(response.status)}`);

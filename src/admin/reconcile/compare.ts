@@ -1,6 +1,6 @@
 import type { AttemptSums } from "../../store/store.ts";
 import { type ReportMetric, type ReportMetrics, reportMetrics } from "../../vendors/usage-report.ts";
-import type { ProviderBill } from "./read-report.ts";
+import type { ProviderReport } from "./read-report.ts";
 import { type Reason, reasonsOf } from "./reasons.ts";
 import { commonNames } from "./same-model.ts";
 
@@ -26,7 +26,7 @@ export interface Comparison {
 }
 
 export interface ComparedSides {
-  readonly bill: ProviderBill;
+  readonly bill: ProviderReport;
   readonly attempts: readonly AttemptSums[];
   readonly microUsdPerCredit: number;
   /** A share: 0.01 is one percent. */
@@ -64,7 +64,7 @@ function isBeyond(billed: number | undefined, ledger: number, tolerance: number)
 }
 
 /** What is missing on one side is 0 there, if the bill tells it at all. */
-function bothSides({ lines, tells }: ProviderBill, attempts: readonly AttemptSums[]): readonly Side[] {
+function bothSides({ lines, tells }: ProviderReport, attempts: readonly AttemptSums[]): readonly Side[] {
   const billedModels = lines.flatMap(({ model }) => model ?? []);
   const nameOf = commonNames(
     billedModels,

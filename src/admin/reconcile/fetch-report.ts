@@ -6,7 +6,7 @@ import { parseObject } from "../../dialects/json/json-fields.ts";
 import type { ProviderSettings } from "../../vendors/provider.ts";
 import { vendorOf } from "../../vendors/registry.ts";
 import { UnreadableReport, type UsageReport } from "../../vendors/usage-report.ts";
-import { type BillPage, billOf, type ProviderBill, readPage } from "./read-report.ts";
+import { joinPages, type ProviderReport, type ReportPage, readPage } from "./read-report.ts";
 
 export interface FetchedDays {
   readonly fromDay: number;
@@ -20,12 +20,12 @@ const timeoutMs = 30_000;
 const maxBytes = 16 * 1024 * 1024;
 
 /** Asks the provider itself, report by report and page by page. */
-export async function fetchBill(
+export async function fetchReports(
   provider: ProviderSettings,
   adminKey: string,
   days: FetchedDays,
   onPage: (report: string, page: number) => void,
-): Promise<ProviderBill> {
+): Promise<ProviderReport> {
   const { usageReports } = vendorOf(provider.kind);
   if (usageReports === undefined) {
     throw new UnreadableReport(
@@ -33,10 +33,10 @@ export async function fetchBill(
     );
   }
   const headers = usageReports.headers(adminKey);
-  const pages: BillPage[] = [];
+  const pages: ReportPage[] = [];
   for (const report of usageReports.reports)
     pages.push(...(await fetchReport(provider, report, headers, days, onPage)));
-  return billOf(pages);
+  return joinPages(pages);
 }
 
 async function fetchReport(
@@ -45,8 +45,8 @@ async function fetchReport(
   headers: Readonly<Record<string, string>>,
   { fromDay, throughDay }: FetchedDays,
   onPage: (report: string, page: number) => void,
-): Promise<readonly BillPage[]> {
-  const pages: BillPage[] = [];
+): Promise<readonly ReportPage[]> {
+  const pages: ReportPage[] = [];
   for (let next: string | null = null; pages.length < maxPages; ) {
     onPage(report.name, pages.length + 1);
     const answer = await ask(`${baseUrl}${report.path(fromDay, throughDay, next)}`, headers, report);

@@ -7,15 +7,15 @@ import {
   type UsageReport,
   type UsageReportLine,
 } from "../../vendors/usage-report.ts";
-import { readCsvBill } from "./csv-bill.ts";
+import { readCsvReport } from "./csv-report.ts";
 
-export interface ProviderBill {
+export interface ProviderReport {
   readonly lines: readonly UsageReportLine[];
   /** The figures that it tells of every day and model, so that a line that is not there means 0. */
   readonly tells: ReadonlySet<ReportMetric>;
 }
 
-export interface BillFile {
+export interface ReportFile {
   /** For messages. */
   readonly name: string;
   readonly text: string;
@@ -25,18 +25,21 @@ export interface BillFile {
  * Reads saved answers and tables, each recognised by its content, and adds lines that were read elsewhere. A file that is given
  * twice counts once.
  */
-export function readBill(files: readonly BillFile[], lines: readonly UsageReportLine[] = []): ProviderBill {
+export function readReports(
+  files: readonly ReportFile[],
+  lines: readonly UsageReportLine[] = [],
+): ProviderReport {
   const once = new Map(files.map((file) => [file.text, file]));
   const pages = [...once.values()].flatMap(readFile);
   rejectMissingPages(pages);
-  return billOf([...pages, pageOf(lines)]);
+  return joinPages([...pages, pageOf(lines)]);
 }
 
-export function billOf(pages: readonly BillPage[]): ProviderBill {
+export function joinPages(pages: readonly ReportPage[]): ProviderReport {
   return { lines: pages.flatMap(({ lines }) => lines), tells: new Set(pages.flatMap(({ tells }) => tells)) };
 }
 
-export interface BillPage {
+export interface ReportPage {
   /** Null for a table, and for a page without any results. */
   readonly report: UsageReport | null;
   readonly lines: readonly UsageReportLine[];
@@ -45,18 +48,18 @@ export interface BillPage {
   readonly next: string | null;
 }
 
-function readFile({ name, text }: BillFile): readonly BillPage[] {
+function readFile({ name, text }: ReportFile): readonly ReportPage[] {
   try {
     const documents = documentsIn(text);
     if (documents !== null) return documents.map((document) => readPage(document, null));
-    return [pageOf(readCsvBill(text))];
+    return [pageOf(readCsvReport(text))];
   } catch (error) {
     throw error instanceof UnreadableReport ? new UnreadableReport(`${name}: ${error.message}`) : error;
   }
 }
 
 /** A page reports every metric that any of its lines has. */
-function pageOf(lines: readonly UsageReportLine[]): BillPage {
+function pageOf(lines: readonly UsageReportLine[]): ReportPage {
   const tells = reportMetrics.filter((name) => lines.some(({ figures }) => figures[name] !== undefined));
   return { report: null, lines, tells, next: null };
 }
@@ -75,7 +78,7 @@ function documentsIn(text: string): readonly Json[] | null {
 }
 
 /** `requested` is the report that the page belongs to; null to infer it from the results. */
-export function readPage(page: Json | undefined, requested: UsageReport | null): BillPage {
+export function readPage(page: Json | undefined, requested: UsageReport | null): ReportPage {
   const buckets = isObject(page) && Array.isArray(page["data"]) ? page["data"].filter(isObject) : null;
   if (!isObject(page) || buckets === null) throw new UnreadableReport("no list of buckets (`data`) found.");
   const results = buckets.flatMap((bucket) => resultsOf(bucket).map((result) => ({ bucket, result })));
@@ -108,10 +111,10 @@ function unknownResult(): UnreadableReport {
 }
 
 /** A report whose last page was not saved would look like calls that were not billed. */
-function rejectMissingPages(pages: readonly BillPage[]): void {
+function rejectMissingPages(pages: readonly ReportPage[]): void {
   for (const report of new Set(pages.map((page) => page.report))) {
-    const ofReport = pages.filter((page) => page.report === report || page.lines.length === 0);
-    if (ofReport.some((page) => page.next === null)) continue;
+    const reportPages = pages.filter((page) => page.report === report || page.lines.length === 0);
+    if (reportPages.some((page) => page.next === null)) continue;
     throw new UnreadableReport(
       `The last page of ${report?.name} is missing: every page passed has \`has_more: true\`.`,
     );

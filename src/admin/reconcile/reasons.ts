@@ -10,7 +10,7 @@ export interface Reason {
   readonly text: string;
 }
 
-interface Differing {
+interface DifferingRow {
   readonly billed: ReportMetrics;
   readonly ledger: Readonly<Record<ReportMetric, number>>;
   readonly differing: readonly ReportMetric[];
@@ -26,7 +26,7 @@ const estimatedOutcomes: readonly [AttemptOutcome, ReasonKind, string][] = [
 ];
 
 /** The likely reasons, the certain ones first. */
-export function reasonsOf(row: Differing): readonly Reason[] {
+export function reasonsOf(row: DifferingRow): readonly Reason[] {
   const { billed, ledger, differing, attempts } = row;
   const knowsTokens = billed.input !== undefined || billed.output !== undefined;
   if (knowsTokens && differing.every((name) => name === "cost")) return [otherPrices];

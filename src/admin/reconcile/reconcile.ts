@@ -4,8 +4,8 @@ import type { ProviderSettings } from "../../vendors/provider.ts";
 import { nanoUsd, UnreadableReport, type UsageReportLine } from "../../vendors/usage-report.ts";
 import { invalidInput, type OperationContext } from "../context.ts";
 import { isoMs } from "../moments.ts";
-import { type FetchedDays, fetchBill } from "./fetch-report.ts";
-import { type BillFile, type ProviderBill, readBill } from "./read-report.ts";
+import { type FetchedDays, fetchReports } from "./fetch-report.ts";
+import { type ProviderReport, type ReportFile, readReports } from "./read-report.ts";
 import { type ReconciliationRequest, reconciliation } from "./reconciliation.ts";
 import type { BilledFiguresView, ReconciliationView } from "./schema.ts";
 import { withoutMarkup } from "./without-markup.ts";
@@ -28,9 +28,12 @@ export function comparedDays(from: string, to: string): FetchedDays {
 }
 
 /** Saved reports and tables, each recognised by its content, and figures as they are. */
-export function billIn(files: readonly BillFile[], figures: readonly BilledFiguresView[] = []): ProviderBill {
+export function reportFromFiles(
+  files: readonly ReportFile[],
+  figures: readonly BilledFiguresView[] = [],
+): ProviderReport {
   try {
-    return readBill(files, figures.map(lineOf));
+    return readReports(files, figures.map(lineOf));
   } catch (error) {
     throw asOperationError(error);
   }
@@ -46,14 +49,14 @@ function lineOf({ date, model, cost, ...counts }: BilledFiguresView): UsageRepor
 }
 
 /** What the provider answers, asked with an admin key. */
-export async function billOf(
+export async function fetchProviderReport(
   provider: ProviderSettings,
   adminKey: string,
   days: FetchedDays,
   onPage: (report: string, page: number) => void,
-): Promise<ProviderBill> {
+): Promise<ProviderReport> {
   try {
-    return await fetchBill(provider, adminKey, days, onPage);
+    return await fetchReports(provider, adminKey, days, onPage);
   } catch (error) {
     throw asOperationError(error);
   }

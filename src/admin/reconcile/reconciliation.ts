@@ -5,12 +5,12 @@ import { type ReportMetric, type ReportMetrics, reportMetrics } from "../../vend
 import { invalidInput, type OperationError } from "../context.ts";
 import { compare, type LedgerFigures } from "./compare.ts";
 import type { FetchedDays } from "./fetch-report.ts";
-import type { ProviderBill } from "./read-report.ts";
+import type { ProviderReport } from "./read-report.ts";
 import type { ComparedFigureView, ReconciliationView } from "./schema.ts";
 
 export interface ReconciliationRequest extends FetchedDays {
   readonly provider: string;
-  readonly bill: ProviderBill;
+  readonly bill: ProviderReport;
   /** Percent. */
   readonly tolerance: number;
 }

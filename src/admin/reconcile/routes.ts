@@ -1,12 +1,12 @@
 import { type AdminRoute, postBytes } from "../routes/route.ts";
-import { BillThread } from "./bill-thread.ts";
+import { ReconcileThread } from "./reconcile-thread.ts";
 import { reconcileBody, reconciliationView } from "./schema.ts";
 import { pagesWithoutMarkup } from "./without-markup.ts";
 
 /** Reports of a month are far shorter, unless they tell every key and project apart. */
 const maxBytes = 4 * 1024 * 1024;
 
-export function reconcileRoutes(thread = new BillThread()): readonly AdminRoute[] {
+export function reconcileRoutes(thread = new ReconcileThread()): readonly AdminRoute[] {
   return [
     postBytes(
       "/reconcile",
@@ -23,7 +23,7 @@ export function reconcileRoutes(thread = new BillThread()): readonly AdminRoute[
         await deps.flushRequestLog();
         const settings = deps.settings();
         const { microUsdPerCredit, providers } = settings;
-        const { asked, json, rows, differing } = await thread.reconcile({
+        const { request, json, rows, differing } = await thread.reconcile({
           body,
           signal,
           microUsdPerCredit,
@@ -33,8 +33,8 @@ export function reconcileRoutes(thread = new BillThread()): readonly AdminRoute[
             return pagesWithoutMarkup(pages, provider, settings);
           },
         });
-        const detail = `${asked.from} to ${asked.to}: ${differing} of ${rows} differ`;
-        return { answer: json, change: { action: "reconcile", target: asked.provider, detail } };
+        const detail = `${request.from} to ${request.to}: ${differing} of ${rows} differ`;
+        return { answer: json, change: { action: "reconcile", target: request.provider, detail } };
       },
     ),
   ];

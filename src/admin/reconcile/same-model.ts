@@ -21,11 +21,15 @@ export function commonNames(billed: Iterable<string>, recorded: Iterable<string>
   for (const model of billed) familyOf(model).billed.add(model);
   for (const model of recorded) familyOf(model).recorded.add(model);
   const names = new Map<string, string>();
-  for (const [name, { billed: ofBill, recorded: ofLedger }] of families) {
-    const isApart = ofBill.symmetricDifference(ofLedger).size === 0;
+  for (const [name, { billed: billedNames, recorded: ledgerNames }] of families) {
+    const areSameNames = billedNames.symmetricDifference(ledgerNames).size === 0;
     const [common = name] =
-      ofLedger.size === 1 ? ofLedger : ofLedger.size === 0 && ofBill.size === 1 ? ofBill : [];
-    for (const model of ofBill.union(ofLedger)) names.set(model, isApart ? model : common);
+      ledgerNames.size === 1
+        ? ledgerNames
+        : ledgerNames.size === 0 && billedNames.size === 1
+          ? billedNames
+          : [];
+    for (const model of billedNames.union(ledgerNames)) names.set(model, areSameNames ? model : common);
   }
   return (model) => names.get(model) ?? model;
 }

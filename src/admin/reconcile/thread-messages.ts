@@ -9,13 +9,13 @@ export type ReconcileMessage =
   | ({ readonly type: "compare" } & Omit<LedgerSide, "attempts">);
 
 /** What the body asks for. */
-export interface Asked extends FetchedDays {
+export interface RequestedReconciliation extends FetchedDays {
   readonly provider: string;
   readonly from: string;
   readonly to: string;
 }
 
-export interface Compared {
+export interface ComparisonResult {
   /** A `ReconciliationView` as JSON. */
   readonly json: Uint8Array<ArrayBuffer>;
   readonly rows: number;
@@ -31,7 +31,7 @@ export interface FailedReconciliation {
 }
 
 export type ReconcileReply =
-  | { readonly type: "asked"; readonly asked: Asked }
-  | { readonly type: "compared"; readonly compared: Compared }
-  | { readonly type: "refused"; readonly refused: FailedReconciliation }
+  | { readonly type: "request"; readonly request: RequestedReconciliation }
+  | { readonly type: "compared"; readonly compared: ComparisonResult }
+  | { readonly type: "rejected"; readonly rejected: FailedReconciliation }
   | { readonly type: "failed"; readonly failure: string };

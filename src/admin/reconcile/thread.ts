@@ -1,10 +1,15 @@
 import type { AttemptSums } from "../../store/store.ts";
 import { checkedBytes } from "../routes/check.ts";
 import { expectedError } from "../routes/refusal.ts";
-import { billIn, comparedDays, defaultTolerance } from "./reconcile.ts";
+import { comparedDays, defaultTolerance, reportFromFiles } from "./reconcile.ts";
 import { type ReconciliationRequest, reconciliation } from "./reconciliation.ts";
 import { type ReconcileBody, reconcileBody } from "./schema.ts";
-import type { Asked, Compared, ReconcileMessage, ReconcileReply } from "./thread-messages.ts";
+import type {
+  ComparisonResult,
+  ReconcileMessage,
+  ReconcileReply,
+  RequestedReconciliation,
+} from "./thread-messages.ts";
 
 declare const self: Worker;
 
@@ -27,7 +32,7 @@ function replyTo(message: ReconcileMessage): ReconcileReply | null {
   try {
     switch (message.type) {
       case "read":
-        return { type: "asked", asked: read(message.body) };
+        return { type: "request", request: read(message.body) };
       case "attempts":
         attempts.push(...message.attempts);
         return null;
@@ -38,17 +43,17 @@ function replyTo(message: ReconcileMessage): ReconcileReply | null {
     const expected = expectedError(error);
     if (expected === null) return { type: "failed", failure: String((error as Error)?.stack ?? error) };
     const { status, code, message: text, param } = expected;
-    return { type: "refused", refused: { status, code, message: text, param } };
+    return { type: "rejected", rejected: { status, code, message: text, param } };
   }
 }
 
-function read(bytes: Uint8Array): Asked {
+function read(bytes: Uint8Array): RequestedReconciliation {
   request = null;
   attempts = [];
   const body = checkedBytes(reconcileBody, bytes) as ReconcileBody;
   const { provider, from, to, files = [], figures, tolerance = defaultTolerance } = body;
   const days = comparedDays(from, to);
-  const bill = billIn(
+  const bill = reportFromFiles(
     files.map((text, index) => ({ name: `files[${index}]`, text })),
     figures,
   );
@@ -59,7 +64,7 @@ function read(bytes: Uint8Array): Asked {
 function compared({
   microUsdPerCredit,
   providers,
-}: Extract<ReconcileMessage, { type: "compare" }>): Compared {
+}: Extract<ReconcileMessage, { type: "compare" }>): ComparisonResult {
   if (request === null) throw new Error("a bill is read before it is compared");
   const view = reconciliation(request, { attempts, microUsdPerCredit, providers }, maxRows);
   request = null;

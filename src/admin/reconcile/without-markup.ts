@@ -11,8 +11,8 @@ export function withoutMarkup(
 ): readonly AttemptSums[] {
   const markup = catalogRules.find((rule) => rule.provider === provider)?.markup ?? 1;
   if (markup === 1) return attempts;
-  const ofCatalog = models.filter(({ priceSource }) => priceSource === "catalog");
-  const deployments = ofCatalog.flatMap((model) => model.deployments);
+  const catalogModels = models.filter(({ priceSource }) => priceSource === "catalog");
+  const deployments = catalogModels.flatMap((model) => model.deployments);
   const marked = new Set(
     deployments.filter((each) => each.provider === provider).map(({ upstreamModel }) => upstreamModel),
   );

@@ -1,4 +1,4 @@
-import { type Alert, plain } from "../../alerts/alert.ts";
+import { type Alert, unsetAlertFields } from "../../alerts/alert.ts";
 import { plural } from "../../base/text/plural.ts";
 import { type AuditReport, audit } from "../../ledger/audit.ts";
 import type { OperationContext } from "../context.ts";
@@ -20,7 +20,7 @@ function auditAlerts(differences: number, nowMs: number): Alert[] {
   const found = plural(differences, "difference");
   return [
     {
-      ...plain,
+      ...unsetAlertFields,
       kind: "audit_failed",
       subject: { type: "ledger", id: "ledger", label: "ledger" },
       sinceMs: nowMs,

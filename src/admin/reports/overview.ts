@@ -79,10 +79,10 @@ function keyName({ keys }: AdminDeps, id: string): string {
   return key?.label ?? key?.prefix ?? id;
 }
 
-type Charted = Pick<OverviewView, "points" | "totals" | "before">;
+type ChartData = Pick<OverviewView, "points" | "totals" | "before">;
 
 /** Points aligned to the calendar (the range may cut the first and the last), their totals, and the totals of the period before. */
-async function chart({ store }: AdminDeps, query: StepQuery): Promise<Charted> {
+async function chart({ store }: AdminDeps, query: StepQuery): Promise<ChartData> {
   const { sinceMs, untilMs, stepMs } = query;
   const earlier = { ...query, sinceMs: 2 * sinceMs - untilMs, untilMs: sinceMs };
   const [steps, bands, before] = await Promise.all([

@@ -161,11 +161,11 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
         const found = await findExchange(deps.store, params["id"] ?? "", query.entry ?? null, isShown);
         if (found === null)
           throw notFound("request with this id; it may have been deleted (see `[retention]`)");
-        const key = keyOf(found.filed.exchange?.keyId ?? "");
+        const key = keyOf(found.record.exchange?.keyId ?? "");
         const view = key && (await keyView(deps, key));
         return exchangeDetailDocument(
           found.id,
-          found.filed,
+          found.record,
           keyOf,
           view,
           deps.live.feed.durationMs(found.id),

@@ -92,7 +92,8 @@ const byProviderStatus: Readonly<Record<number, string>> = {
 
 const unreached =
   "Check the provider's `base_url` and the network. `sluice models check` calls each provider.";
-const nobodyAsked = "The request itself was valid. See the failures just before it for the provider's error.";
+const noProviderCalled =
+  "The request itself was valid. See the failures just before it for the provider's error.";
 
 /** The vendor may have it, and the catalog not. */
 function lineToAdd(model: string): string {
@@ -115,7 +116,7 @@ export function adviceFor(
     const advice = byFailure[last.failure ?? ""] ?? byStatus;
     if (advice !== undefined) return advice;
   }
-  if (code === "service_unavailable" && last === undefined) return nobodyAsked;
+  if (code === "service_unavailable" && last === undefined) return noProviderCalled;
   if (code === null) return null;
   const unknown = code === "model_not_found" ? unknownModelIn(message) : null;
   if (unknown !== null) return `${byCode["model_not_found"]} ${lineToAdd(unknown)}`;
@@ -139,12 +140,12 @@ function limitAdvice(exchange: DeniedExchange, key: KeySummary): string {
 function commandsFor(key: KeySummary, denied: DeniedExchange & { readonly needed: number }): string[] {
   const { needed, model, exchangeId } = denied;
   const unit = unitOf(key.mode);
-  const lacks = (cap: CapView) => matchesModel(cap.models, model) && missing(cap, needed, unit) > 0;
-  const ofKey = key.caps.filter(lacks).map((cap) => {
+  const isTooLow = (cap: CapView) => matchesModel(cap.models, model) && missing(cap, needed, unit) > 0;
+  const keyCommands = key.caps.filter(isTooLow).map((cap) => {
     const amount = shown(missing(cap, needed, unit), key.mode);
     return `sluice keys raise-cap ${key.prefix} ${amount} --cap ${quoted(capName(cap))} --note ${exchangeId}`;
   });
-  return [...ofFunds(key, needed), ...raisedAccountCaps(key, needed, lacks), ...ofKey];
+  return [...fundsCommands(key, needed), ...raisedAccountCaps(key, needed, isTooLow), ...keyCommands];
 }
 
 /** Nano-credits for each credit of a view; tokens are shown as they are. */
@@ -157,7 +158,7 @@ function missing({ used, limit }: Pick<CapView, "used" | "limit">, needed: numbe
 }
 
 /** The balance or the budget, of the key's own account or of one that it shares. */
-function ofFunds(key: KeySummary, needed: number): string[] {
+function fundsCommands(key: KeySummary, needed: number): string[] {
   const { credit, budget, mode } = key;
   const isOwn = key.account === ownAccountId(key.id);
   const [noun, name] = isOwn ? ["keys", key.prefix] : ["accounts", key.account];
@@ -172,13 +173,13 @@ function ofFunds(key: KeySummary, needed: number): string[] {
 }
 
 /** One command sets all caps of an account. */
-function raisedAccountCaps(key: KeySummary, needed: number, lacks: (cap: CapView) => boolean): string[] {
+function raisedAccountCaps(key: KeySummary, needed: number, isTooLow: (cap: CapView) => boolean): string[] {
   const { account, account_caps: caps, mode } = key;
-  if (!caps.some(lacks)) return [];
+  if (!caps.some(isTooLow)) return [];
   const unit = unitOf(mode);
   const options = caps.map((cap) => {
     const unchanged = (cap.limit - cap.raised_by).toFixed(9).replace(/\.?0+$/, "");
-    const amount = lacks(cap) ? shown(Math.round(cap.used * unit) + needed, mode) : unchanged;
+    const amount = isTooLow(cap) ? shown(Math.round(cap.used * unit) + needed, mode) : unchanged;
     return `--cap ${quoted(`${amount}/${capName(cap)}`)}`;
   });
   return [`sluice accounts update ${account} ${options.join(" ")}`];

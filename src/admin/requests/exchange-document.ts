@@ -58,21 +58,21 @@ export function exchangeDocument(exchange: ListedExchange, keyOf: KeyOf): Exchan
 /** `key` is the state of its key now; null if that is unknown. */
 export function exchangeDetailDocument(
   id: string,
-  filed: FiledExchange,
+  record: FiledExchange,
   keyOf: KeyOf,
   key: KeySummary | null,
   /** With the charge, which the record does not know; null if it is not known any more. */
   durationMs: number | null,
 ): ExchangeDetailView {
-  const { exchange } = filed;
+  const { exchange } = record;
   const totalMs = exchange?.totalMs ?? null;
   return {
     id,
     request: exchange && exchangeDocument(exchange, keyOf),
-    explanation: explainExchange(filed, key),
-    attempts: filed.attempts.map(attemptDocument),
+    explanation: explainExchange(record, key),
+    attempts: record.attempts.map(attemptDocument),
     settle_ms: durationMs === null || totalMs === null ? null : Math.max(0, durationMs - totalMs),
-    entries: filed.entries.map((entry) => entryDocument(entry, keyOf)),
+    entries: record.entries.map((entry) => entryDocument(entry, keyOf)),
   };
 }
 

@@ -3,7 +3,7 @@ import { invalidInput } from "../context.ts";
 
 interface FoundExchange {
   readonly id: string;
-  readonly filed: FiledExchange;
+  readonly record: FiledExchange;
   /** More exchanges that the client gave the same id, newest first. */
   readonly others: readonly string[];
 }
@@ -15,15 +15,15 @@ export async function findExchange(
   { reports }: Pick<Store, "reports">,
   id: string,
   entryId: number | null,
-  isShown: (filed: FiledExchange) => boolean = () => true,
+  isShown: (record: FiledExchange) => boolean = () => true,
 ): Promise<FoundExchange | null> {
   const own = await reports.exchange(id, entryId);
-  if (own !== null) return isShown(own) ? { id, filed: own, others: [] } : null;
+  if (own !== null) return isShown(own) ? { id, record: own, others: [] } : null;
   const called = await reports.exchangesCalled(id, maxShown);
   for (const [place, exchangeId] of called.entries()) {
-    const filed = await reports.exchange(exchangeId, null);
-    if (filed !== null && isShown(filed))
-      return { id: exchangeId, filed, others: called.toSpliced(place, 1) };
+    const record = await reports.exchange(exchangeId, null);
+    if (record !== null && isShown(record))
+      return { id: exchangeId, record, others: called.toSpliced(place, 1) };
   }
   return null;
 }
@@ -39,8 +39,8 @@ export async function searchExchanges(
   const { search, cursor, keyId, limit } = query;
   if (search !== undefined && cursor === undefined) {
     const ids = search.startsWith("req_") ? [search] : await reports.exchangesCalled(search, limit);
-    const filed = await Promise.all(ids.map((id) => reports.exchange(id, null)));
-    const rows = filed
+    const records = await Promise.all(ids.map((id) => reports.exchange(id, null)));
+    const rows = records
       .flatMap((found) => found?.exchange ?? [])
       .filter((found) => keyId === undefined || found.keyId === keyId);
     if (rows.length > 0) return { rows, next: null };

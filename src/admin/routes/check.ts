@@ -64,13 +64,13 @@ export function checkedQuery(schema: TObject | undefined, url: string): unknown 
   }
   const values = [...query].flatMap(([name, text]) => {
     const fieldSchema = text === "" ? undefined : schema.properties[name];
-    return fieldSchema === undefined ? [] : [[name, asWanted(fieldSchema, text)] as const];
+    return fieldSchema === undefined ? [] : [[name, convertValue(fieldSchema, text)] as const];
   });
   return checked(schema, Value.Default(schema, Object.fromEntries(values)));
 }
 
 /** What is no number stays as it is, and is refused. */
-function asWanted(schema: TSchema, text: string): string | number {
+function convertValue(schema: TSchema, text: string): string | number {
   return KindGuard.IsInteger(schema) ? (wholeFromDigits(text) ?? text) : text;
 }
 

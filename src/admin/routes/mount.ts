@@ -27,7 +27,7 @@ export function mountRoute(
   );
 }
 
-interface Asked {
+interface ReceivedCall {
   readonly request: Request;
   readonly params: Readonly<Record<string, string>>;
   readonly proof: Proof;
@@ -36,7 +36,7 @@ interface Asked {
 async function answer(
   deps: AdminDeps,
   route: AdminRoute,
-  { request, params, proof }: Asked,
+  { request, params, proof }: ReceivedCall,
 ): Promise<Response> {
   const origin = deps.originOf(request);
   const changes = route.method !== "GET";

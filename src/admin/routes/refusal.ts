@@ -28,8 +28,8 @@ export class AdminError extends Error {
 }
 
 /** The error for a request that is not authenticated. A locked address gets it late. */
-export async function accessError(lockout: Lockout, refused: RejectedAccess): Promise<AdminError> {
-  const { status, code, message, waitSeconds } = refused;
+export async function accessError(lockout: Lockout, access: RejectedAccess): Promise<AdminError> {
+  const { status, code, message, waitSeconds } = access;
   if (code === "locked_out") await lockout.slowDown();
   const headers: Record<string, string> = waitSeconds > 0 ? { "retry-after": String(waitSeconds) } : {};
   return new AdminError(status, code, message, { headers });

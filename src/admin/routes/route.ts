@@ -29,7 +29,7 @@ export interface Changed {
   readonly change: Change;
 }
 
-interface Described {
+interface RouteDescription {
   /** Below `/admin/api/v1`, with `:names`. */
   readonly path: string;
   readonly summary: string;
@@ -43,13 +43,13 @@ interface Described {
   readonly isReport?: true;
 }
 
-interface ReadRoute extends Described {
+interface ReadRoute extends RouteDescription {
   readonly method: "GET";
   /** A Response is sent as it is, anything else as JSON. */
   handle(call: AdminCall): unknown;
 }
 
-interface ChangeRoute extends Described {
+interface ChangeRoute extends RouteDescription {
   readonly method: "POST" | "PATCH" | "DELETE";
   readonly body?: TSchema;
   /** The longest body; by default 64 KiB. */

@@ -5,8 +5,8 @@ import { isoOrNull } from "../moments.ts";
 import type { AlertView } from "./alert-schema.ts";
 
 /** What needs attention, under the names that the admin API, the dashboard and `--json` share. */
-export async function readAttention({ store, clock }: OperationContext): Promise<AlertView[]> {
-  return (await readAlerts(store, clock.wallMs())).found.map(alertDocument);
+export async function readAlertViews({ store, clock }: OperationContext): Promise<AlertView[]> {
+  return (await readAlerts(store, clock.wallMs())).active.map(alertDocument);
 }
 
 export function alertDocument(alert: Alert): AlertView {

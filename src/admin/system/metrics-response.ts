@@ -33,7 +33,7 @@ function renderMetrics(deps: MetricsSource, accounts: readonly AccountGauges[]):
     eventLoopLagMs: deps.live.lag.maxMs,
     residentBytes: residentBytes(),
     journal: deps.journalStats(),
-    activeAlerts: attentionCounts(deps.attention()),
+    activeAlerts: alertCounts(deps.alerts()),
     accounts,
     breakers: deps
       .deploymentHealth()
@@ -42,7 +42,7 @@ function renderMetrics(deps: MetricsSource, accounts: readonly AccountGauges[]):
 }
 
 /** Every kind, so that a series does not vanish when it is over. */
-function attentionCounts(alerts: readonly Alert[]) {
+function alertCounts(alerts: readonly Alert[]) {
   return alertKindNames.map((kind) => ({
     kind,
     count: alerts.filter((alert) => alert.kind === kind).length,

@@ -37,7 +37,7 @@ const auditQuery = Type.Object({
 export const systemRoutes: readonly AdminRoute[] = [
   get("/health", "Show the state of the gateway", { answers: healthView }, ({ deps }) => health(deps)),
   get("/alerts", "List active alerts, most urgent first", { answers: listOf(alertView) }, ({ deps }) => ({
-    data: deps.attention().map(alertDocument),
+    data: deps.alerts().map(alertDocument),
   })),
   get(
     "/nodes",

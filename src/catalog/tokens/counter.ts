@@ -5,7 +5,7 @@ import { startDeadline } from "../../base/loop/deadline.ts";
 import { IdleThread } from "../../base/threads/idle-thread.ts";
 import { startThread, threadSource } from "../../base/threads/start-thread.ts";
 import { parseModelInput } from "./model-input.ts";
-import type { Countable, CountJob, DecodeJob, JobDone } from "./worker.ts";
+import type { CountInput, CountJob, DecodeJob, JobDone } from "./worker.ts";
 
 export interface TokenCounterOptions {
   /** How long a count may take, including loading, before a rough count is returned instead. */
@@ -120,7 +120,7 @@ export class TokenCounter {
     for (const id of [...this.#waiting.keys()]) this.#settle(id, null);
   }
 
-  #count(keyId: string, what: Countable, isAtMost = false, isForClaude = false): Promise<number> {
+  #count(keyId: string, what: CountInput, isAtMost = false, isForClaude = false): Promise<number> {
     const roughly = () => roughCount(what, isAtMost, isForClaude);
     if (!this.#isAvailable(keyId)) return Promise.resolve(roughly());
     return new Promise((resolve) => {
@@ -206,7 +206,7 @@ const maxParsedBytes = 1024 * 1024;
  * About four bytes per token for English, and three for most other writing; one where the most is wanted, as for a hold. Never
  * throws: a charge may wait for it.
  */
-export function roughCount(what: Countable, isAtMost = false, isForClaude = false): number {
+export function roughCount(what: CountInput, isAtMost = false, isForClaude = false): number {
   if (!(what instanceof Uint8Array)) return isAtMost ? bytesIn(what) : roughlyIn(what);
   if (isAtMost) return Number.POSITIVE_INFINITY;
   if (what.length >= maxParsedBytes) return bytesAsTokens(what);

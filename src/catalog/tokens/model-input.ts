@@ -8,7 +8,7 @@ const tokensPerTool = 10;
 /** What Anthropic alone adds before the tools of a request, however few and small they are. */
 const claudeToolsPreamble = 346;
 /** What is usually attached. */
-const usualTokens: Readonly<Record<Attachment, number>> = {
+const defaultTokens: Readonly<Record<Attachment, number>> = {
   image: imageTokens,
   document: 3000,
   audio: 500,
@@ -54,14 +54,14 @@ export interface ModelInput {
 
 /** Works for all dialects: their messages, instructions and tools are in fields with different names. */
 export function modelInputOf(body: JsonObject): ModelInput {
-  const found: ModelInput = { texts: [], fixedTokens: 0, claudeTokens: 0, possibleTokens: 0 };
-  collect(body["system"], found);
-  collect(body["instructions"], found);
-  collectMessages(body["messages"], found);
-  collectMessages(body["input"], found);
-  collectTools(body["tools"], found);
-  collectOthers(body, found);
-  return found;
+  const input: ModelInput = { texts: [], fixedTokens: 0, claudeTokens: 0, possibleTokens: 0 };
+  collect(body["system"], input);
+  collect(body["instructions"], input);
+  collectMessages(body["messages"], input);
+  collectMessages(body["input"], input);
+  collectTools(body["tools"], input);
+  collectOthers(body, input);
+  return input;
 }
 
 /** Members of the body that the model reads as JSON. */
@@ -84,60 +84,60 @@ const otherwiseKnown = new Set([
   ...["previous_response_id", "conversation", "thread", "container", "context_management", "cache_control"],
 ]);
 
-function collectOthers(body: JsonObject, found: ModelInput): void {
+function collectOthers(body: JsonObject, input: ModelInput): void {
   for (const name in body) {
     const value = body[name];
     if (otherwiseKnown.has(name) || value === null) continue;
     if (typeof value !== "object" && typeof value !== "string") continue;
     const text = typeof value === "string" ? value : JSON.stringify(value);
-    if (readAsJson.has(name)) found.texts.push(text);
-    else found.possibleTokens += Buffer.byteLength(text);
+    if (readAsJson.has(name)) input.texts.push(text);
+    else input.possibleTokens += Buffer.byteLength(text);
   }
 }
 
-function collectMessages(messages: Json | undefined, found: ModelInput): void {
+function collectMessages(messages: Json | undefined, input: ModelInput): void {
   if (typeof messages !== "string" && !Array.isArray(messages)) return;
-  found.fixedTokens += tokensPerMessage * (typeof messages === "string" ? 1 : messages.length);
-  collect(messages, found);
+  input.fixedTokens += tokensPerMessage * (typeof messages === "string" ? 1 : messages.length);
+  collect(messages, input);
 }
 
 /** Within JSON that the model may read, names and brackets count, too. */
-function collect(value: Json | undefined, found: ModelInput, isJson = false): void {
-  if (isJson) found.possibleTokens += value === null ? 4 : 2;
-  if (typeof value === "string") found.texts.push(value);
-  else if (typeof value === "number" || typeof value === "boolean") found.texts.push(String(value));
-  else if (Array.isArray(value)) for (const item of value) collect(item, found, isJson);
-  else if (isObject(value)) collectBlock(value, found, isJson);
+function collect(value: Json | undefined, input: ModelInput, isJson = false): void {
+  if (isJson) input.possibleTokens += value === null ? 4 : 2;
+  if (typeof value === "string") input.texts.push(value);
+  else if (typeof value === "number" || typeof value === "boolean") input.texts.push(String(value));
+  else if (Array.isArray(value)) for (const item of value) collect(item, input, isJson);
+  else if (isObject(value)) collectBlock(value, input, isJson);
 }
 
-function collectBlock(block: JsonObject, found: ModelInput, isJson: boolean): void {
+function collectBlock(block: JsonObject, input: ModelInput, isJson: boolean): void {
   if (block["type"] === "redacted_thinking") {
-    addSealed(block["data"], found);
+    addSealed(block["data"], input);
     return;
   }
   const attachment = isPlainDocument(block) ? null : attachmentOf(block["type"]);
   if (attachment !== null) {
-    const usual = usualTokens[attachment];
-    found.fixedTokens += usual;
-    found.possibleTokens += Math.max(0, estimateAttachment(block) - usual);
+    const usual = defaultTokens[attachment];
+    input.fixedTokens += usual;
+    input.possibleTokens += Math.max(0, estimateAttachment(block) - usual);
     return;
   }
   // A tool's input has arbitrary fields. The model reads it as JSON.
   if (block["type"] === "tool_use" && isObject(block["input"])) {
-    if (typeof block["name"] === "string") found.texts.push(block["name"]);
-    found.texts.push(JSON.stringify(block["input"]));
+    if (typeof block["name"] === "string") input.texts.push(block["name"]);
+    input.texts.push(JSON.stringify(block["input"]));
     return;
   }
   for (const name in block) {
     const isOther = isJson || !ownFields.has(name);
-    if (isOther) found.possibleTokens += Buffer.byteLength(name) + 3;
-    if (sealedFields.has(name)) addSealed(block[name], found);
-    else if (isJson || !unreadFields.has(name)) collect(block[name], found, isOther);
+    if (isOther) input.possibleTokens += Buffer.byteLength(name) + 3;
+    if (sealedFields.has(name)) addSealed(block[name], input);
+    else if (isJson || !unreadFields.has(name)) collect(block[name], input, isOther);
   }
 }
 
-function addSealed(value: Json | undefined, found: ModelInput): void {
-  if (typeof value === "string") found.possibleTokens += Math.ceil(value.length / sealedCharsPerToken);
+function addSealed(value: Json | undefined, input: ModelInput): void {
+  if (typeof value === "string") input.possibleTokens += Math.ceil(value.length / sealedCharsPerToken);
 }
 
 function isPlainDocument({ type, source }: JsonObject): boolean {
@@ -146,14 +146,14 @@ function isPlainDocument({ type, source }: JsonObject): boolean {
   );
 }
 
-function collectTools(tools: Json | undefined, found: ModelInput): void {
+function collectTools(tools: Json | undefined, input: ModelInput): void {
   if (!Array.isArray(tools) || tools.length === 0) return;
-  found.claudeTokens = claudeToolsPreamble;
+  input.claudeTokens = claudeToolsPreamble;
   for (const tool of tools) {
-    found.fixedTokens += tokensPerTool;
+    input.fixedTokens += tokensPerTool;
     if (!isObject(tool)) continue;
     const { cache_control: _, ...read } = tool;
-    found.texts.push(JSON.stringify(read));
+    input.texts.push(JSON.stringify(read));
   }
 }
 

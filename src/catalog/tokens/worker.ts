@@ -4,11 +4,11 @@ import { parseModelInput } from "./model-input.ts";
 declare const self: Worker;
 
 /** Texts, or the body of a request, which the worker parses. */
-export type Countable = readonly string[] | Uint8Array;
+export type CountInput = readonly string[] | Uint8Array;
 
 export interface CountJob {
   readonly id: number;
-  readonly what: Countable;
+  readonly what: CountInput;
   /** Whether what there may be beyond the usual is included. */
   readonly isAtMost: boolean;
   /** Whether Claude reads it, in front of whose tools Anthropic puts a text of its own. */

@@ -5,7 +5,7 @@ import type { WrittenCap } from "../../admin/keys/cap-text.ts";
 import { type BudgetPeriod, budgetPeriods, keyModes } from "../../base/key-attributes.ts";
 import { type ContentLevel, contentLevels } from "../../base/requests/content-level.ts";
 import type { KeyMode } from "../../store/store.ts";
-import { capText, showAccount, standingText } from "../account-output.ts";
+import { balanceText, capText, showAccount } from "../account-output.ts";
 import { atLeastZero, creditAmount, orWord } from "../arguments.ts";
 import { capOption } from "../cap-options.ts";
 import { confirm, type YesOption } from "../confirm.ts";
@@ -146,7 +146,7 @@ const columns: readonly ListColumn<AccountView>[] = [
     title: "BALANCE",
     align: "right",
     value: ({ credit, budget }) => credit?.balance ?? budget?.remaining,
-    cell: (view) => standingText(view),
+    cell: (view) => balanceText(view),
   },
   { name: "purchased", value: ({ credit }) => credit?.purchased },
   { name: "used", value: ({ credit, budget }) => credit?.used ?? budget?.used },
@@ -179,8 +179,8 @@ const enterCredit =
     const { readAccountView } = await views();
     await withStore(terminal, options, { writes: true }, async (context) => {
       const { reference, note } = options;
-      const entered = await enterAccountCredit(context, name, kind, { amountNano, reference, note });
-      const { account, detail, repeated } = entered;
+      const result = await enterAccountCredit(context, name, kind, { amountNano, reference, note });
+      const { account, detail, repeated } = result;
       await auditChange(context, kind === "topup" ? "account.topup" : "account.adjust", account, detail);
       const called = account.label ?? account.id;
       if (account.closedAtMs !== null && !account.isOpen && kind === "topup") {
@@ -188,7 +188,7 @@ const enterCredit =
       }
       const view = await readAccountView(context, account);
       if (options.json) {
-        printJson({ ...view, ...entryOf(entered), ...context.place }, terminal);
+        printJson({ ...view, ...entryOf(result), ...context.place }, terminal);
         return;
       }
       const { style } = terminal;

@@ -40,9 +40,9 @@ function columnsOf(nowMs: number, { style }: Terminal): readonly ListColumn<Node
   ];
 }
 
-const aMinuteMs = 60_000;
+const minuteMs = 60_000;
 
 function ago(ms: number, nowMs: number): string {
   const sinceMs = Math.max(0, nowMs - ms);
-  return sinceMs < aMinuteMs ? `${span(sinceMs)} ago` : fromNow(ms, nowMs);
+  return sinceMs < minuteMs ? `${span(sinceMs)} ago` : fromNow(ms, nowMs);
 }

@@ -77,13 +77,13 @@ async function compared(
   const days = operations.comparedDays(options.from ?? `${to.slice(0, 7)}-01`, to);
   const { provider, tolerance = operations.defaultTolerance } = options;
   const bill = options.fetch
-    ? await operations.billOf(
+    ? await operations.fetchProviderReport(
         providerOf(settings, provider),
         await adminKey(options, terminal),
         days,
         (report, page) => terminal.note(terminal.noteStyle.dim(`fetching ${report}, page ${page}`)),
       )
-    : operations.billIn(
+    : operations.reportFromFiles(
         files.map((name) => ({ name, text: readFileSync(resolve(terminal.cwd, name), "utf8") })),
       );
   return withStore(terminal, options, {}, (context) =>
@@ -128,11 +128,11 @@ function asCsv({ data }: ReconciliationView): string {
   return [["date", "model", ...titles, "differing", "reasons"], ...lines].map(csvLine).join("\n");
 }
 
-function asText(document: ReconciliationView, isAll: boolean, terminal: Terminal): string {
+function asText(document: ReconciliationView, showsAllRows: boolean, terminal: Terminal): string {
   const { provider, from, to, tolerance, differing, data, total } = document;
   const { style } = terminal;
   const reported = totalNames.filter((name) => total[name].billed !== null);
-  const rows = data.filter((row) => isAll || row.differing.length > 0);
+  const rows = data.filter((row) => showsAllRows || row.differing.length > 0);
   const cells = (row: Pick<ReconciledRowView, Figure>, isMarked: (name: Figure) => boolean) =>
     reported.map((name) => cell(name, row[name], isMarked(name) ? style.warn : style.dim));
   const columns: Column[] = [
@@ -155,8 +155,8 @@ function asText(document: ReconciliationView, isAll: boolean, terminal: Terminal
       : style.bad(
           `✗ ${provider}'s report from ${from} to ${to} differs from the ledger in ${plural(differing, "line")} by more than ${tolerance}%.`,
         );
-  const explained = reasons.length === 0 ? [] : ["", "Likely reasons:", ...reasons];
-  return [table(columns, [...lines, sum], terminal), ...explained, "", verdict].join("\n");
+  const reasonLines = reasons.length === 0 ? [] : ["", "Likely reasons:", ...reasons];
+  return [table(columns, [...lines, sum], terminal), ...reasonLines, "", verdict].join("\n");
 }
 
 /** What was billed, and how much more or less that is than what the ledger has. */

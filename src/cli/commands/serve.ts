@@ -58,7 +58,7 @@ async function serve(options: Options, terminal: Terminal): Promise<void> {
   const { settings, source } = loadSettings(first);
   const { startService } = await import("../serve/service.ts");
   const { createReloads } = await import("../serve/reload.ts");
-  const { answerWantedReloads } = await import("../serve/wanted-reload.ts");
+  const { serveReloadRequests } = await import("../serve/reload-request.ts");
   const { writeFilesForCommands } = await import("../serve/files-for-commands.ts");
   const { untilStopped } = await import("../serve/signals.ts");
   const { serviceManager } = await import("../serve/service-manager.ts");
@@ -72,7 +72,7 @@ async function serve(options: Options, terminal: Terminal): Promise<void> {
   const reloads = createReloads({ load, check }, terminal, manager);
   const running = await startService(settings, reloads, options.json === true, terminal);
   reloads.of(running);
-  answerWantedReloads(settings.server.data, reloads);
+  serveReloadRequests(settings.server.data, reloads);
   // Signal handlers must be installed before readiness is announced.
   const onStopping = () => {
     terminal.note("stopping: draining requests");
@@ -97,7 +97,9 @@ async function loadOptions(options: Options, { env, cwd }: Terminal): Promise<Lo
   const requested = [
     ...(bedrock === undefined ? [] : [requestedBedrock(bedrock, env)]),
     ...(vertex === undefined ? [] : [requestedVertex(vertex, env)]),
-    ...(local === undefined ? [] : [await (await import("../serve/local-models.ts")).askedLocal(env)]),
+    ...(local === undefined
+      ? []
+      : [await (await import("../serve/local-models.ts")).discoverLocalModels(env)]),
   ];
   return { file: config, env, cwd, flags, demoOnly, requested };
 }

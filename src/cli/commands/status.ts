@@ -19,9 +19,9 @@ export function statusCommand(terminal: Terminal): Command {
       ["sluice status --check || page-oncall", "exit status 1 unless all alerts are informational"],
     )
     .action(async (options: Options) => {
-      const { readAttention } = await import("../../admin/system/list-alerts.ts");
+      const { readAlertViews } = await import("../../admin/system/list-alerts.ts");
       await withStore(terminal, options, {}, async (context) => {
-        const alerts = await readAttention(context);
+        const alerts = await readAlertViews(context);
         const nothing = `${terminal.style.good("✓")} no active alerts`;
         printList({ rows: alerts, columns: columnsOf(terminal), nothing }, options, terminal);
         if (options.check && alerts.some(({ severity }) => severity !== "info")) throw new CommandFailed();

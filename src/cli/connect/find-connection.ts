@@ -123,8 +123,8 @@ export async function listModels(
 
 /** Bun would use a proxy from the environment for this machine too. */
 export function directSession(url: string): { session?: Bun.FetchSession } {
-  const isHere = /^(127\.\d+\.\d+\.\d+|localhost|\[::1\])$/.test(new URL(url).hostname);
-  return isHere ? { session: new Bun.FetchSession({ proxy: false }) } : {};
+  const isLocal = /^(127\.\d+\.\d+\.\d+|localhost|\[::1\])$/.test(new URL(url).hostname);
+  return isLocal ? { session: new Bun.FetchSession({ proxy: false }) } : {};
 }
 
 /** The models that generate. */

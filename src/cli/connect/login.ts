@@ -22,7 +22,7 @@ export async function login(address: string, options: LoginOptions, terminal: Te
   }
   const endpoints = await findEndpoints(signInUrl);
   const code = await requestCode(endpoints);
-  tellCode(code, terminal);
+  printCode(code, terminal);
   if (options.browser && terminal.interactive) openBrowser(code.completeUri);
   const key = await waitForKey(endpoints, code);
   if (writes) return writeIssued(client, { url, key }, options, terminal);
@@ -38,7 +38,7 @@ export async function login(address: string, options: LoginOptions, terminal: Te
   return printFound(client ?? "curl", await findIssuedConnection(url, key), options, terminal);
 }
 
-function tellCode({ uri, completeUri, userCode }: DeviceCode, terminal: Terminal): void {
+function printCode({ uri, completeUri, userCode }: DeviceCode, terminal: Terminal): void {
   const { noteStyle } = terminal;
   terminal.note(
     [

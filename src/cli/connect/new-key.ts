@@ -6,7 +6,7 @@ import { listModels } from "./find-connection.ts";
 import { type ClientSettings, clientSettings } from "./settings-text.ts";
 
 /** The address of a gateway that has not run yet. */
-const usualAddress = "http://127.0.0.1:8787";
+const defaultAddress = "http://127.0.0.1:8787";
 
 /** A client's settings with a key that was just created. A running gateway is asked for the public list: it may not know the key yet. */
 export async function newKeyConnect(
@@ -15,7 +15,7 @@ export async function newKeyConnect(
   dir: string,
   known: KnownNames | null,
 ): Promise<ClientSettings> {
-  const address = addressFor(servedAddress(dir) ?? usualAddress, key.mode);
+  const address = addressFor(servedAddress(dir) ?? defaultAddress, key.mode);
   const answer = await listModels(address, null);
   const listed = Array.isArray(answer) ? answer : [];
   const allowed = key.models?.find((model) => !model.includes("*"));

@@ -10,7 +10,12 @@ import { baseModel, capabilitiesOf, textOf, useOf } from "./litellm-model-info.t
 import { LiteLlmParameters } from "./litellm-parameters.ts";
 import { familyOf, knownProviders, serverSettings } from "./litellm-providers.ts";
 import { litellmRates } from "./litellm-rates.ts";
-import { type LiteLlmTimeouts, timeoutsOf, usualTimeoutNames, usualTimeouts } from "./litellm-timeouts.ts";
+import {
+  defaultTimeoutNames,
+  defaultTimeouts,
+  type LiteLlmTimeouts,
+  timeoutsOf,
+} from "./litellm-timeouts.ts";
 import { type ConvertedModel, type ConvertedProvider, configToml } from "./litellm-toml.ts";
 import type { PriceList } from "./price-list.ts";
 import { shippedPrice } from "./shipped-prices.ts";
@@ -52,7 +57,7 @@ export function importLiteLlmConfig(
 ): ImportedConfig {
   const document: unknown = Bun.YAML.parse(yaml);
   const root = isObject(document) ? document : {};
-  const timeouts = usualTimeouts(root);
+  const timeouts = defaultTimeouts(root);
   const providers = new Map<string, ConvertedProvider>();
   const models = new Map<string, ConvertedModel>();
   const dropped: string[] = [];
@@ -121,7 +126,7 @@ export function importLiteLlmConfig(
     }
     if (isObject(aliases)) addAliases(aliases);
     for (const name of Object.keys(others)) {
-      if (usualTimeoutNames.has(`${section}.${name}`)) continue;
+      if (defaultTimeoutNames.has(`${section}.${name}`)) continue;
       dropped.push(`${section}.${name}: not supported`);
     }
   }
@@ -133,7 +138,7 @@ export function importLiteLlmConfig(
     if (longest > maxExchangeSeconds) {
       dropped.push(`a timeout of ${longest} s: reduced to the maximum of one hour`);
     }
-    return longest > usualExchangeSeconds ? Math.min(longest, maxExchangeSeconds) : null;
+    return longest > defaultRequestSeconds ? Math.min(longest, maxExchangeSeconds) : null;
   }
 
   /** Names of models by the alias, or objects that have one. */
@@ -238,11 +243,11 @@ export function importLiteLlmConfig(
       price: statedPrice ?? listed?.model.price ?? shippedPrice(base ?? upstreamModel),
     };
     if (statedPrice === null && deployment.price !== null && listed?.isOtherVendors !== false) {
-      const whose =
+      const priceNote =
         listed === null
           ? `list price of ${base ?? upstreamModel}`
           : `price of ${listed.model.id} at ${listed.model.vendor}`;
-      dropped.push(`${id}: no price in the file; using the ${whose}; check it`);
+      dropped.push(`${id}: no price in the file; using the ${priceNote}; check it`);
     }
     const known = models.get(id);
     if (known !== undefined) {
@@ -274,7 +279,7 @@ export function importLiteLlmConfig(
 const unitCost = /^(?:in|out)put_cost_per_(?:second|character|query|pixel|image|image_token|audio_token)$/;
 
 /** In seconds: what an exchange may take if nothing is said, and what it may take at most. */
-const usualExchangeSeconds = 300;
+const defaultRequestSeconds = 300;
 const maxExchangeSeconds = 3600;
 
 /** The provider in `provider/model`, or by the model's name; null if neither tells. */

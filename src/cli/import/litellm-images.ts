@@ -4,12 +4,12 @@ import type { ImportedModel } from "./imported.ts";
 const variantName = /^(?:(?<quality>[a-z0-9]+)\/)?(?<width>\d+)-x-(?<height>\d+)\/(?<model>[^/]+)$/;
 
 /** Where neither the name nor the file says it. */
-const usualPixels = 1024 * 1024;
+const defaultPixels = 1024 * 1024;
 
 /** The pixels of the image that an entry is for. */
 export function pixelsOf(id: string): number {
   const { width, height } = variantName.exec(id)?.groups ?? {};
-  return width === undefined ? usualPixels : Number(width) * Number(height);
+  return width === undefined ? defaultPixels : Number(width) * Number(height);
 }
 
 /** The models with the prices of their variants, which are no models. */
@@ -21,7 +21,7 @@ export function withImageVariants(models: readonly ImportedModel[]): ImportedMod
     );
     const [first] = variants;
     const [usual = null, ...rest] = others;
-    return first === undefined ? others : [joined(usual, [first, ...variants.slice(1)]), ...rest];
+    return first === undefined ? others : [withVariantPrices(usual, [first, ...variants.slice(1)]), ...rest];
   });
 }
 
@@ -30,7 +30,7 @@ function modelOf(id: string): string {
 }
 
 /** What is charged by tokens needs no other price. What has none of its own costs as much as the most expensive. */
-function joined(
+function withVariantPrices(
   usual: ImportedModel | null,
   variants: readonly [ImportedModel, ...ImportedModel[]],
 ): ImportedModel {

@@ -9,7 +9,7 @@ export interface LiteLlmTimeouts {
 }
 
 /** What holds for every deployment without timeouts of its own. The router's settings come before the library's. */
-export function usualTimeouts(root: JsonObject): LiteLlmTimeouts {
+export function defaultTimeouts(root: JsonObject): LiteLlmTimeouts {
   const router = isObject(root["router_settings"]) ? root["router_settings"] : {};
   const library = isObject(root["litellm_settings"]) ? root["litellm_settings"] : {};
   return {
@@ -18,8 +18,8 @@ export function usualTimeouts(root: JsonObject): LiteLlmTimeouts {
   };
 }
 
-/** The settings that `usualTimeouts` has read. */
-export const usualTimeoutNames: ReadonlySet<string> = new Set([
+/** The settings that `defaultTimeouts` has read. */
+export const defaultTimeoutNames: ReadonlySet<string> = new Set([
   "router_settings.timeout",
   "router_settings.stream_timeout",
   "litellm_settings.request_timeout",

@@ -32,10 +32,10 @@ export class PriceList {
     const others: ImportedModel[] = [];
     for (const compared of comparisons) {
       for (const name of names) {
-        const fitting = this.#models.filter(({ id }) => compared(id) === compared(name));
-        const own = fitting.find((model) => isOf(model, vendor));
+        const matches = this.#models.filter(({ id }) => compared(id) === compared(name));
+        const own = matches.find((model) => isFromVendor(model, vendor));
         if (own !== undefined) return { model: own, isOtherVendors: false };
-        others.push(...fitting);
+        others.push(...matches);
       }
     }
     const [first] = others;
@@ -44,6 +44,6 @@ export class PriceList {
 }
 
 /** LiteLLM tells vendors of one cloud apart: `bedrock_converse`, `vertex_ai-anthropic_models`. */
-function isOf({ vendor: seller }: ImportedModel, vendor: string): boolean {
+function isFromVendor({ vendor: seller }: ImportedModel, vendor: string): boolean {
   return seller.startsWith(vendor) || seller.startsWith(otherNames[vendor] ?? vendor);
 }

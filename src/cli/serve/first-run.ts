@@ -21,12 +21,14 @@ export interface FirstKeys {
  * second command. A file with real providers gets none, because its credit is real money. Without a file, vendors of the
  * environment can be used by the credit key, which limits what it can spend; a million tokens of a large model would cost more.
  */
-export async function makeFirstKeys(context: OperationContext, settings: Settings): Promise<FirstKeys> {
+export async function createFirstKeys(context: OperationContext, settings: Settings): Promise<FirstKeys> {
   const { keys } = await context.store.listKeys({ limit: 1 });
   if (keys.length > 0) return { issued: [], hasNone: false };
   if (!settings.isDemo && settings.source !== null) return { issued: [], hasNone: true };
   const credit = { label: "demo credit", creditNano: demoCredits * nanoPerCredit };
-  const models = settings.isDemo ? null : settings.models.filter(isOfDemo(settings)).map(({ id }) => id);
+  const models = settings.isDemo
+    ? null
+    : settings.models.filter(isServedByDemo(settings)).map(({ id }) => id);
   const budget = { label: "demo token budget", budgetTokens: demoTokens, period: "month" as const, models };
   const issued = [
     await createKey(context, { mode: "credit", ...credit }),
@@ -42,17 +44,17 @@ export function firstKeysDocument(issued: readonly IssuedKey[]): readonly object
   return issued.map(({ key, secret }) => ({ id: key.id, key: secret, prefix: key.prefix, mode: key.mode }));
 }
 
-interface Reachable {
+interface ReachableGateway {
   readonly url: string;
   readonly settings: Settings;
 }
 
-function isOfDemo({ providers }: Settings): (model: ModelSettings) => boolean {
+function isServedByDemo({ providers }: Settings): (model: ModelSettings) => boolean {
   return ({ deployments }) => deployments.every(({ provider }) => providers.get(provider)?.kind === "demo");
 }
 
 /** Shows each key once, with a command that works as pasted. */
-export function firstKeysText(issued: readonly IssuedKey[], gateway: Reachable, style: Style): string {
+export function firstKeysText(issued: readonly IssuedKey[], gateway: ReachableGateway, style: Style): string {
   const blocks = issued.map(({ key, secret }) => {
     const { isDemo } = gateway.settings;
     const what =
@@ -67,14 +69,14 @@ export function firstKeysText(issued: readonly IssuedKey[], gateway: Reachable, 
 }
 
 /** Null if the key can pay for none. */
-function curlLine(mode: KeyMode, secret: string, { url, settings }: Reachable): string | null {
-  const model = mode === "credit" ? modelToTry(settings) : settings.models.find(isOfDemo(settings));
+function curlLine(mode: KeyMode, secret: string, { url, settings }: ReachableGateway): string | null {
+  const model = mode === "credit" ? modelToTry(settings) : settings.models.find(isServedByDemo(settings));
   return model === undefined ? null : curlFor(model, mode === "credit" ? url : `${url}/token`, secret);
 }
 
 /** The vendor's model with the lowest price of output, or else one of the demo, that writes text and that a credit key can use. */
 export function modelToTry(settings: Settings): ModelSettings | undefined {
-  const isDemo = isOfDemo(settings);
+  const isDemo = isServedByDemo(settings);
   const usable = settings.models.filter(
     ({ free, price, serves }) => serves.includes("generation") && (free || price !== null),
   );

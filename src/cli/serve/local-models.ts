@@ -7,10 +7,10 @@ import { tableText } from "../import/toml.ts";
 import { CommandError } from "../terminal/terminal.ts";
 
 const name = "local";
-const usualPort = 11434;
+const defaultPort = 11434;
 
 /** The models of Ollama, or of any server with OpenAI's API at OLLAMA_HOST. They are free. */
-export async function askedLocal(env: Environment): Promise<RequestedProvider> {
+export async function discoverLocalModels(env: Environment): Promise<RequestedProvider> {
   const baseUrl = `${addressOf(env["OLLAMA_HOST"] ?? "")}/v1`;
   const table = [
     `[providers.${name}]`,
@@ -42,6 +42,6 @@ function addressOf(text: string): string {
   if (url === null) throw new CommandError("OLLAMA_HOST is not an address such as 127.0.0.1:11434");
   if (url.hostname === "0.0.0.0" || url.hostname === "[::]") url.hostname = "127.0.0.1";
   const hasPort = /:\d+$/.test(address) || /^https?:/.test(address);
-  if (!hasPort) url.port = String(usualPort);
+  if (!hasPort) url.port = String(defaultPort);
   return url.href.replace(/\/+$/, "");
 }

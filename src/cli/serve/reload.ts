@@ -4,7 +4,7 @@ import type { Terminal } from "../terminal/terminal.ts";
 import { showWarnings } from "../warnings.ts";
 import type { ServiceManager } from "./service-manager.ts";
 
-interface Reloadable {
+interface ReloadableGateway {
   /** Returns the settings that did not take effect, in sentences. */
   reload(settings: Settings): Promise<readonly string[]>;
   reportRefusedReload(reason: string): void;
@@ -21,7 +21,7 @@ interface FileReaders {
  * and the old one keeps running. Reloads run one after the other, so that the file read last wins.
  */
 export function createReloads({ load, check }: FileReaders, terminal: Terminal, manager: ServiceManager) {
-  let running: Reloadable | null = null;
+  let running: ReloadableGateway | null = null;
   let last: Promise<unknown> = Promise.resolve();
 
   function reload(): Promise<readonly string[]> {
@@ -34,16 +34,16 @@ export function createReloads({ load, check }: FileReaders, terminal: Terminal, 
     manager.reloading();
     try {
       const settings = await load();
-      const notInForce = (await running?.reload(settings)) ?? [];
-      showWarnings([...settings.warnings, ...notInForce], terminal);
-      const message = `the new configuration is running${notInForce.length === 0 ? "" : ", except for what needs a restart"}`;
+      const needsRestart = (await running?.reload(settings)) ?? [];
+      showWarnings([...settings.warnings, ...needsRestart], terminal);
+      const message = `the new configuration is running${needsRestart.length === 0 ? "" : ", except for what needs a restart"}`;
       terminal.note(message);
       manager.ready(message);
       // Returned too, because the caller does not see the warnings printed above and may have a different environment.
       const unserved = settings.skippedModels.map(
         ({ model, reason }) => `model "${model}" is not served: ${reason}`,
       );
-      return [...notInForce, ...unserved];
+      return [...needsRestart, ...unserved];
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       terminal.note(`${terminal.noteStyle.bad("error:")} the old configuration keeps running: ${reason}`);
@@ -57,7 +57,7 @@ export function createReloads({ load, check }: FileReaders, terminal: Terminal, 
     check,
     reload,
     /** From now on reloads reach this gateway. */
-    of(gateway: Reloadable): void {
+    of(gateway: ReloadableGateway): void {
       running = gateway;
       process.on("SIGHUP", () => {
         // It has been reported.

@@ -29,10 +29,10 @@ export async function startService(
   let running: RunningGateway | null = await startWithKeys({ settings, configOnDisk }, json, terminal);
   folder?.endStagedRestore();
   const { url } = running;
-  let inForce = settings;
+  let current = settings;
   let restoring: Promise<void> | null = null;
   let isStopping = false;
-  let lastTold = "";
+  let lastNote = "";
   const looking = folder === null ? null : setInterval(() => look(folder), lookEveryMs);
   const collecting = collectWhenIdle(() => running?.gateway.ongoing ?? null);
 
@@ -43,8 +43,8 @@ export async function startService(
       await restoring;
       if (running === null) return [];
       const reloaded = await running.reload(next);
-      inForce = reloaded.settings;
-      writeFilesForCommands(inForce, terminal, url);
+      current = reloaded.settings;
+      writeFilesForCommands(current, terminal, url);
       return reloaded.notInForce;
     },
     reportRefusedReload: (reason: string) => running?.reportRefusedReload(reason),
@@ -81,7 +81,7 @@ export async function startService(
     try {
       return folder.hasStagedRestore();
     } catch (error) {
-      tellOnce(`cannot look for a backup to restore: ${reasonOf(error)}`);
+      noteOnce(`cannot look for a backup to restore: ${reasonOf(error)}`);
       return false;
     }
   }
@@ -91,40 +91,40 @@ export async function startService(
       await folder.awaitUnlocked();
     } catch (error) {
       // The gateway keeps running. The copy stays in place, and the next check tries again.
-      tellOnce(`the backup cannot be restored yet: ${reasonOf(error)}`);
+      noteOnce(`the backup cannot be restored yet: ${reasonOf(error)}`);
       return;
     }
     terminal.note("restoring a backup: draining requests");
     const losses = (await running?.stop()) ?? [];
     for (const loss of losses) terminal.note(`${terminal.noteStyle.bad("error:")} ${loss}`);
     running = null;
-    const restored = await putInPlace(folder, terminal);
-    running = await startAgain(folder, restored);
+    const restored = await applyRestore(folder, terminal);
+    running = await restart(folder, restored);
     if (running === null) return;
     folder.endStagedRestore();
     terminal.note(`listening again on ${url}`);
   }
 
   /** Null if the service was stopped meanwhile; the next start continues from here. */
-  async function startAgain(
+  async function restart(
     folder: FolderMaintenance,
     restored: RestoreResult | null,
   ): Promise<RunningGateway | null> {
-    const { server } = inForce;
+    const { server } = current;
     const port = Number(new URL(url).port);
     let replaced = restored?.replaced ?? null;
     while (!isStopping) {
       try {
-        const settings = { ...inForce, server: { ...server, port } };
+        const settings = { ...current, server: { ...server, port } };
         return await startGateway({ settings, configOnDisk });
       } catch (error) {
         if (!mayPass(error)) {
           if (replaced === null) throw error;
-          await goBack(folder, replaced, error);
+          await rollBack(folder, replaced, error);
           replaced = null;
           continue;
         }
-        tellOnce(`not listening yet: ${reasonOf(error)}`);
+        noteOnce(`not listening yet: ${reasonOf(error)}`);
       }
       await Bun.sleep(startAgainEveryMs);
     }
@@ -132,22 +132,22 @@ export async function startService(
   }
 
   /** The restored data is unusable: the gateway continues with the old data. */
-  async function goBack(folder: FolderMaintenance, replaced: string, error: unknown): Promise<void> {
-    const refusal = `the backup cannot be used: ${reasonOf(error)}`;
-    terminal.note(`${terminal.noteStyle.bad("error:")} ${refusal}`);
+  async function rollBack(folder: FolderMaintenance, replaced: string, error: unknown): Promise<void> {
+    const problem = `the backup cannot be used: ${reasonOf(error)}`;
+    terminal.note(`${terminal.noteStyle.bad("error:")} ${problem}`);
     await folder.restore(replaced, systemClock.wallMs());
-    folder.endStagedRestore(refusal);
+    folder.endStagedRestore(problem);
   }
 
-  function tellOnce(text: string): void {
-    if (text !== lastTold) terminal.note(text);
-    lastTold = text;
+  function noteOnce(text: string): void {
+    if (text !== lastNote) terminal.note(text);
+    lastNote = text;
   }
 }
 
 async function checkedFolder({ server }: Settings, terminal: Terminal): Promise<FolderMaintenance> {
   return withFolder(server.data, async (folder) => {
-    await putInPlace(folder, terminal);
+    await applyRestore(folder, terminal);
     const finished = await folder.finishRestore(systemClock.wallMs());
     if (finished !== null) terminal.note(finished);
     return folder;
@@ -155,7 +155,7 @@ async function checkedFolder({ server }: Settings, terminal: Terminal): Promise<
 }
 
 /** A copy that cannot be put in place is reported and skipped: the gateway continues with its data. */
-async function putInPlace(
+async function applyRestore(
   folder: FolderMaintenance,
   { note, noteStyle }: Terminal,
 ): Promise<RestoreResult | null> {

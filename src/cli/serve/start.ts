@@ -6,7 +6,13 @@ import type { Settings } from "../../config/settings.ts";
 import { openFolder } from "../open-store.ts";
 import type { Style } from "../terminal/style.ts";
 import type { Terminal } from "../terminal/terminal.ts";
-import { type FirstKeys, firstKeysDocument, firstKeysText, makeFirstKeys, noKeysText } from "./first-run.ts";
+import {
+  createFirstKeys,
+  type FirstKeys,
+  firstKeysDocument,
+  firstKeysText,
+  noKeysText,
+} from "./first-run.ts";
 import { reachable } from "./reachable.ts";
 import { type SecretOutput, showSecrets } from "./show-secrets.ts";
 
@@ -23,7 +29,7 @@ export async function startWithKeys(
   // A folder that cannot be used is explained to the operator.
   if (settings.store === null) await (await openFolder(settings.server.data, terminal)).close();
   const running = await startGateway(starting);
-  const firstKeys = await makeKeys(running, settings);
+  const firstKeys = await createKeys(running, settings);
   const output = { settings, json, terminal };
   const adminUrl = reachable(running.adminUrl);
   if (firstKeys.issued.length > 0) {
@@ -66,10 +72,10 @@ function warnIfDiskNearlyFull(folder: string, terminal: Terminal): void {
   terminal.print(`${terminal.style.warn("!")} ${what}\n`);
 }
 
-async function makeKeys(running: RunningGateway, settings: Settings): Promise<FirstKeys> {
+async function createKeys(running: RunningGateway, settings: Settings): Promise<FirstKeys> {
   const { store, gateway } = running;
   try {
-    const firstKeys = await makeFirstKeys({ store, clock: systemClock }, settings);
+    const firstKeys = await createFirstKeys({ store, clock: systemClock }, settings);
     await gateway.catchUp();
     return firstKeys;
   } catch (error) {

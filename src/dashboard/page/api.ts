@@ -37,10 +37,10 @@ class ApiError extends Error {
 }
 
 /** Waits as long as the server asks for, and calls again. Rejects with any other error. */
-export async function patiently<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
+export async function retryWhenLimited<Answer>(send: () => Promise<Answer>): Promise<Answer> {
   for (;;) {
     try {
-      return await ask();
+      return await send();
     } catch (error) {
       const waitMs = error instanceof ApiError ? error.retryAfterMs : null;
       if (waitMs === null) throw error;
@@ -123,13 +123,13 @@ export function useLoaded<Value>(name: string, load: () => Promise<Value>, every
 
   const reload = useCallback(async () => {
     latest.current += 1;
-    const mine = latest.current;
+    const requestNumber = latest.current;
     try {
       const value = await loader.current();
-      if (mine === latest.current) setState({ value, error: null });
+      if (requestNumber === latest.current) setState({ value, error: null });
     } catch (cause) {
       const error = cause instanceof Error ? cause : new Error(String(cause));
-      if (mine === latest.current) setState(({ value }) => ({ value, error }));
+      if (requestNumber === latest.current) setState(({ value }) => ({ value, error }));
     }
   }, [name]);
 

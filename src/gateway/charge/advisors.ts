@@ -1,7 +1,7 @@
 import { GatewayError, invalidRequest } from "../../base/errors.ts";
 import type { Catalog, ModelRun } from "../../catalog/catalog.ts";
 import { highestPrice } from "../../catalog/price.ts";
-import type { OtherRun } from "../../catalog/priced-usage.ts";
+import type { RoundModel } from "../../catalog/priced-usage.ts";
 import { pathOf } from "../../dialects/names/name-path.ts";
 import type { HostedTool } from "../../dialects/tools/hosted-tools.ts";
 import type { Deployment } from "../../upstream/upstream.ts";
@@ -51,7 +51,7 @@ export function runsBeside(
   catalog: Catalog,
   deployment: Deployment | null,
   requested: RequestedExtras | null,
-): (name: string) => OtherRun | null {
+): (name: string) => RoundModel | null {
   return (name) => {
     const run = catalog.findRun(name, deployment?.provider.settings.name ?? "");
     if (run !== undefined && isPriced(run)) return { id: run.model.id, price: run.price };

@@ -16,7 +16,7 @@ export type PieceTaker = (piece: Uint8Array) => boolean;
 export const maxReadBytes = 32 * 1024;
 
 /** Returned to a reader that wakes up after the taker has taken a piece. */
-const taken = new Uint8Array(0);
+const releasedBytes = new Uint8Array(0);
 
 /** Bytes received from a provider and not read yet. */
 export class AnswerQueue {
@@ -51,7 +51,7 @@ export class AnswerQueue {
     try {
       if (this.#taker === null) reader.resolve(piece);
       else if (this.#taker(piece) && this.isEmpty) return;
-      else reader.resolve(taken);
+      else reader.resolve(releasedBytes);
     } catch (error) {
       reader.reject(error);
     }

@@ -4,18 +4,18 @@ import { type ProviderDialectName, providerDialect } from "../../dialects/regist
 import { CredentialUnavailable } from "../../vendors/credentials/credential.ts";
 import { isMalformed, type Transfer } from "../../wire/transfer.ts";
 import {
-  brokenOff,
   cancelled,
+  connectionClosed,
+  errorIn200,
   errorStatus,
-  errorWithin,
   type Failure,
-  failedAtOnce,
-  hungUp,
-  malformed,
+  failedAnswerFailure,
+  incompleteResponse,
+  invalidResponse,
+  malformedHttp,
+  timedOut,
   timeoutError,
-  tooSlow,
   unreachable,
-  unusable,
   withoutCredential,
 } from "../failure.ts";
 import type { Deployment, Plan } from "../upstream.ts";
@@ -31,14 +31,14 @@ export function failureBeforeAnswer(
   { missed }: CallDeadlines,
   transfer: Transfer | null,
 ): Failure {
-  if (missed === "answer") return tooSlow(plan.clientDialect);
+  if (missed === "answer") return timedOut(plan.clientDialect);
   if (plan.isOver) return { ...cancelled(plan.signal), wasSent: transfer?.isConnected === true };
   if (missed === "connection") return unreachable(cause);
   if (cause instanceof CredentialUnavailable) return withoutCredential(cause);
-  if (isMalformed(cause)) return malformed(cause);
-  if (state !== "awaits_head") return brokenOff(cause);
+  if (isMalformed(cause)) return malformedHttp(cause);
+  if (state !== "awaits_head") return incompleteResponse(cause);
   // Without a connection it is certain that nothing was sent.
-  return transfer?.isConnected === true ? hungUp(cause) : unreachable(cause);
+  return transfer?.isConnected === true ? connectionClosed(cause) : unreachable(cause);
 }
 
 /** The failure for any other status than 200. */
@@ -46,38 +46,43 @@ export function failureOfStatus(
   answer: Parameters<Deployment["provider"]["readProviderError"]>[0],
   { provider }: Deployment,
   { clientDialect }: Plan,
-  spoken: ProviderDialectName,
+  upstreamDialect: ProviderDialectName,
 ): Failure {
   return errorStatus(
     answer.head.status,
     provider.readProviderError(answer),
     clientDialect,
-    spoken,
+    upstreamDialect,
     answer.text,
   );
 }
 
 /** The failure for an answer of status 200 that was rejected on inspection; of a stream, with what its opening events reported as used. */
-export function failureWithin(
-  found: "empty" | "broken" | JsonObject | GatewayError,
-  spoken: ProviderDialectName,
+export function failureIn200(
+  problem: "empty" | "broken" | JsonObject | GatewayError,
+  upstreamDialect: ProviderDialectName,
   stream: readonly Uint8Array[] = [],
 ): Failure {
-  return { ...failureFound(found, spoken), reported: openingUsage(stream, providerDialect(spoken)) };
+  return {
+    ...failureFor(problem, upstreamDialect),
+    reported: openingUsage(stream, providerDialect(upstreamDialect)),
+  };
 }
 
-function failureFound(
-  found: "empty" | "broken" | JsonObject | GatewayError,
-  spoken: ProviderDialectName,
+function failureFor(
+  problem: "empty" | "broken" | JsonObject | GatewayError,
+  upstreamDialect: ProviderDialectName,
 ): Failure {
-  if (found instanceof GatewayError) return failedAtOnce(found);
-  if (found === "empty") return unusable("its stream ends before it begins");
-  return found === "broken" ? unusable("it is not a JSON object") : errorWithin(found, spoken);
+  if (problem instanceof GatewayError) return failedAnswerFailure(problem);
+  if (problem === "empty") return invalidResponse("its stream ends before it begins");
+  return problem === "broken"
+    ? invalidResponse("it is not a JSON object")
+    : errorIn200(problem, upstreamDialect);
 }
 
 /** The failure of a stream that was already handed over to its reader. */
-export function errorWithinStream(cause: unknown, plan: Plan, { missed }: CallDeadlines): GatewayError {
+export function streamError(cause: unknown, plan: Plan, { missed }: CallDeadlines): GatewayError {
   if (missed !== null) return timeoutError(plan.clientDialect);
   if (plan.isOver) return cancelled(plan.signal).error;
-  return brokenOff(cause).error;
+  return incompleteResponse(cause).error;
 }

@@ -50,11 +50,11 @@ const suspicious =
 export const maxInspectedBytes = 64 * 1024;
 const quotedError = Buffer.from('"error"');
 /** Marks of errors that do not call themselves one. */
-const disguises = [Buffer.from('"base_resp"'), Buffer.from('"msg"')];
+const errorMarkers = [Buffer.from('"base_resp"'), Buffer.from('"msg"')];
 
 export function hasErrorMark(bytes: Buffer): boolean {
   if (bytes.indexOf(quotedError) !== -1) return true;
-  for (const mark of disguises) if (bytes.indexOf(mark) !== -1) return true;
+  for (const mark of errorMarkers) if (bytes.indexOf(mark) !== -1) return true;
   return false;
 }
 

@@ -3,14 +3,14 @@ import { type ProviderDialectName, providerDialect } from "../../dialects/regist
 import type { CredentialUse } from "../../vendors/credentials/credential.ts";
 import type { PreparedRequest } from "../../vendors/provider.ts";
 import { connectionLost, type Head, type Receiver, type Transfer } from "../../wire/transfer.ts";
-import { type Failure, unusable } from "../failure.ts";
+import { type Failure, invalidResponse } from "../failure.ts";
 import type { Candidate } from "../health/deployment-state.ts";
 import { releaseSlot } from "../selection/directory.ts";
 import type { Deployment, OpenedCall, Plan, ReceivedBytes } from "../upstream.ts";
 import { AnswerQueue, awaitMemory, hasBecomeLarge, isTooLarge, type PieceTaker } from "./answer-queue.ts";
 import type { CallContext } from "./call-context.ts";
 import { CallDeadlines, type DeadlineOwner, drainMs, orNever } from "./call-deadlines.ts";
-import { errorWithinStream, failureBeforeAnswer, failureOfStatus, failureWithin } from "./call-failure.ts";
+import { failureBeforeAnswer, failureIn200, failureOfStatus, streamError } from "./call-failure.ts";
 import type { CallState } from "./call-state.ts";
 import { inspectBody, inspectHead, sniffBody, unknownType } from "./inspect.ts";
 import { shownHeaders } from "./shown-headers.ts";
@@ -53,12 +53,12 @@ export class UpstreamCall implements OpenedCall, Receiver, DeadlineOwner {
   #hasHeard = false;
   #isReported = false;
 
-  constructor(context: CallContext, candidate: Candidate, plan: Plan, spoken: ProviderDialectName) {
+  constructor(context: CallContext, candidate: Candidate, plan: Plan, upstreamDialect: ProviderDialectName) {
     this.#context = context;
     this.#candidate = candidate;
     this.#plan = plan;
     this.deployment = candidate.deployment;
-    this.#spoken = spoken;
+    this.#spoken = upstreamDialect;
     this.#deadlines = new CallDeadlines(context.clock, this);
   }
 
@@ -94,7 +94,7 @@ export class UpstreamCall implements OpenedCall, Receiver, DeadlineOwner {
     const kind = inspectHead(head);
     const { stream, takesAnyType, streamsAnyType } = this.#plan;
     if (typeof kind === "object" || (kind === "other" && !stream && takesAnyType !== true)) {
-      this.#fail(unusable(typeof kind === "object" ? kind.problem : unknownType));
+      this.#fail(invalidResponse(typeof kind === "object" ? kind.problem : unknownType));
       return;
     }
     this.headers = shownHeaders(head, this.deployment, this.#plan, this.#context.clock);
@@ -125,7 +125,7 @@ export class UpstreamCall implements OpenedCall, Receiver, DeadlineOwner {
         return;
       case "whole":
         this.#queue.add(bytes);
-        if (isTooLarge(this.#queue)) this.#fail(unusable("it is too large"));
+        if (isTooLarge(this.#queue)) this.#fail(invalidResponse("it is too large"));
         else if (hasBecomeLarge(this.#queue, bytes)) void awaitMemory(this.#plan, this.head, this.#transfer);
         return;
       case "refusal":
@@ -171,7 +171,7 @@ export class UpstreamCall implements OpenedCall, Receiver, DeadlineOwner {
       else if (this.#state === "whole" || this.#state === "unnamed") this.#inspectWhole();
       else if (this.#state === "first_frame" || this.#state === "opening") this.#inspectStart(true);
     } catch (cause) {
-      this.#fail(unusable("it cannot be read", cause));
+      this.#fail(invalidResponse("it cannot be read", cause));
     }
   }
 
@@ -254,16 +254,16 @@ export class UpstreamCall implements OpenedCall, Receiver, DeadlineOwner {
   }
 
   #inspectStart(isEnd: boolean): void {
-    const found = inspectStart(this.#queue.pieces, isEnd, providerDialect(this.#spoken));
-    if (found === "opening") {
+    const verdict = inspectStart(this.#queue.pieces, isEnd, providerDialect(this.#spoken));
+    if (verdict === "opening") {
       if (this.#state === "first_frame") this.#deadlines.expectContent(this.#nowMs(), openingMs);
       this.#state = "opening";
-    } else if (found === "fine") {
+    } else if (verdict === "fine") {
       this.#deadlines.expectOnlyEnd();
       this.#state = "streaming";
       this.#pauseIfBehind();
       this.#handOverStream();
-    } else if (found !== "more") this.#fail(failureWithin(found, this.#spoken, this.#queue.pieces));
+    } else if (verdict !== "more") this.#fail(failureIn200(verdict, this.#spoken, this.#queue.pieces));
   }
 
   #handOverStream(): void {
@@ -273,20 +273,20 @@ export class UpstreamCall implements OpenedCall, Receiver, DeadlineOwner {
 
   /** A stream was requested, and the content type says that this is not one. Its first bytes decide. */
   #sniff(): void {
-    const found = sniffBody(this.#queue.pieces);
-    if (found === "stream") {
+    const verdict = sniffBody(this.#queue.pieces);
+    if (verdict === "stream") {
       this.#beginStream();
       this.#inspectStart(false);
-    } else if (found === "other") {
+    } else if (verdict === "other") {
       this.#state = "whole";
-      if (!this.#isNamedJson && this.#plan.takesAnyType !== true) this.#fail(unusable(unknownType));
+      if (!this.#isNamedJson && this.#plan.takesAnyType !== true) this.#fail(invalidResponse(unknownType));
     }
   }
 
   #inspectWhole(): void {
     if (this.#plan.takesAnyType === true && !this.#isNamedJson) return;
-    const found = inspectBody(this.#queue);
-    if (found !== "fine") this.#fail(failureWithin(found, this.#spoken));
+    const verdict = inspectBody(this.#queue);
+    if (verdict !== "fine") this.#fail(failureIn200(verdict, this.#spoken));
   }
 
   #failRejected(): void {
@@ -317,7 +317,7 @@ export class UpstreamCall implements OpenedCall, Receiver, DeadlineOwner {
       case "streaming":
       case "draining":
         this.#cancel();
-        this.#queue.fail(errorWithinStream(cause, this.#plan, this.#deadlines));
+        this.#queue.fail(streamError(cause, this.#plan, this.#deadlines));
     }
   }
 

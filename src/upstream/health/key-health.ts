@@ -9,7 +9,7 @@ interface CoolDown {
   readonly requestedUntilMs: number;
 }
 
-const none: CoolDown = { untilMs: 0, requestedUntilMs: 0 };
+const noCoolDown: CoolDown = { untilMs: 0, requestedUntilMs: 0 };
 
 /**
  * The pauses that a provider requested (Retry-After), by client key. A key waits for the end of its own. All keys wait
@@ -19,7 +19,7 @@ export class CoolDowns {
   /** Ended cooldowns are removed when the next one begins. */
   readonly #byKey = new Map<string, CoolDown>();
   /** The one with the second-latest end. */
-  #shared = none;
+  #shared = noCoolDown;
   #lastEndMs = 0;
 
   begin(nowMs: number, durationMs: number, keyId: string): void {
@@ -28,8 +28,10 @@ export class CoolDowns {
       untilMs: nowMs + Math.min(durationMs, maxCoolDownMs),
       requestedUntilMs: nowMs + durationMs,
     };
-    this.#byKey.set(keyId, later(requested, this.#byKey.get(keyId) ?? none));
-    const [last = none, lastButOne = none] = [...this.#byKey.values()].sort((a, b) => b.untilMs - a.untilMs);
+    this.#byKey.set(keyId, laterOf(requested, this.#byKey.get(keyId) ?? noCoolDown));
+    const [last = noCoolDown, lastButOne = noCoolDown] = [...this.#byKey.values()].sort(
+      (a, b) => b.untilMs - a.untilMs,
+    );
     this.#shared = lastButOne;
     this.#lastEndMs = last.untilMs;
   }
@@ -50,11 +52,11 @@ export class CoolDowns {
   }
 
   #of(keyId: string): CoolDown {
-    return later(this.#byKey.get(keyId) ?? none, this.#shared);
+    return laterOf(this.#byKey.get(keyId) ?? noCoolDown, this.#shared);
   }
 }
 
-function later(one: CoolDown, other: CoolDown): CoolDown {
+function laterOf(one: CoolDown, other: CoolDown): CoolDown {
   return one.untilMs > other.untilMs ? one : other;
 }
 
@@ -92,9 +94,9 @@ export class FailingKeys {
 
   /** The answer has been counted by `answered`. */
   brokeOff(keyId: string, nowMs: number): void {
-    const known = this.#windows.get(keyId);
-    if (known === undefined) this.failed(keyId, nowMs);
-    else known.mark(nowMs);
+    const window = this.#windows.get(keyId);
+    if (window === undefined) this.failed(keyId, nowMs);
+    else window.mark(nowMs);
   }
 
   /** The key that has failed most. */

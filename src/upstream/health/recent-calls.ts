@@ -113,8 +113,8 @@ export class CallHistory {
   }
 
   answered(nowMs: number, clock: Clock): void {
-    const isNews = this.answeredAtMs === null || this.failing !== null || this.#cancelled > 0;
-    if (isNews || this.alarm !== null) this.answeredAtMs = clock.wallMs();
+    const isChange = this.answeredAtMs === null || this.failing !== null || this.#cancelled > 0;
+    if (isChange || this.alarm !== null) this.answeredAtMs = clock.wallMs();
     this.alarm = null;
     this.failing = null;
     this.#unanswered = 0;

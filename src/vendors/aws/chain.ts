@@ -143,11 +143,11 @@ async function fromProfile(env: Environment): Promise<IssuedToken<AwsKey>> {
   const home = env["HOME"] ?? homedir();
   const file = env["AWS_SHARED_CREDENTIALS_FILE"] ?? join(home, ".aws", "credentials");
   const profile = env["AWS_PROFILE"] ?? "default";
-  const nowhere =
+  const notFoundText =
     "no AWS credentials were found in the environment, from a web identity, a container, this machine or ~/.aws/credentials";
   const settings = profileIn(await readFile(file, "utf8").catch(() => ""), profile);
   const { aws_access_key_id: id, aws_secret_access_key: secret, aws_session_token: token } = settings;
-  if (id === undefined || secret === undefined) throw new CredentialUnavailable(nowhere);
+  if (id === undefined || secret === undefined) throw new CredentialUnavailable(notFoundText);
   return lasting(id, secret, token);
 }
 

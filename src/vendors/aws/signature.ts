@@ -71,8 +71,8 @@ export class RequestSigner {
   #signingKeyOf(day: string): Uint8Array {
     if (day !== this.#day) {
       const { region, service } = this.#scope;
-      const ofDay = hmac(`AWS4${this.#key.secretAccessKey}`, day);
-      this.#signingKey = hmac(hmac(hmac(ofDay, region), service), "aws4_request");
+      const dayKey = hmac(`AWS4${this.#key.secretAccessKey}`, day);
+      this.#signingKey = hmac(hmac(hmac(dayKey, region), service), "aws4_request");
       this.#day = day;
     }
     return this.#signingKey;

@@ -13,17 +13,17 @@ import type { ConfiguredSettings } from "../vendor.ts";
  *
  * A base URL includes the part after the root, as Azure's portal shows it.
  */
-const doors = /\/(?:openai(?:\/v1)?|anthropic(?:\/v1)?|models)\/*$/;
+const apiPaths = /\/(?:openai(?:\/v1)?|anthropic(?:\/v1)?|models)\/*$/;
 
 export function rootOf(baseUrl: string): string {
-  return baseUrl.replace(doors, "");
+  return baseUrl.replace(apiPaths, "");
 }
 
-export function isAnthropicDoor(baseUrl: string | undefined): boolean {
+export function isAnthropicEndpoint(baseUrl: string | undefined): boolean {
   return baseUrl !== undefined && /\/anthropic(?:\/v1)?\/*$/.test(baseUrl);
 }
 
-export function isModelsDoor(baseUrl: string | undefined): boolean {
+export function isModelsEndpoint(baseUrl: string | undefined): boolean {
   return baseUrl !== undefined && /\/models\/*$/.test(baseUrl);
 }
 
@@ -57,7 +57,7 @@ export function targetOf(prepared: PreparedRequest, baseUrl: string, apiVersion:
   const path = dialectPath(prepared);
   if (dialect === "messages") return `/anthropic/v1${path}`;
   const query = apiVersion === undefined || apiVersion === "v1" ? "" : `?api-version=${apiVersion}`;
-  if (isModelsDoor(baseUrl)) return `/models${path}${query}`;
+  if (isModelsEndpoint(baseUrl)) return `/models${path}${query}`;
   if (!isDated(apiVersion)) return `/openai/v1${path}${query}`;
   // Responses name the model in the body, in dated versions too.
   return dialect === "chat"

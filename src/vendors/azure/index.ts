@@ -11,8 +11,8 @@ import type { ModelDefaults, OptionProblem, Vendor, VendorDefaults } from "../ve
 import {
   addressOfResource,
   dateOf,
-  isAnthropicDoor,
-  isModelsDoor,
+  isAnthropicEndpoint,
+  isModelsEndpoint,
   rootOf,
   settingsIn,
   targetOf,
@@ -41,8 +41,8 @@ export const azure: Vendor = {
     countTokens: false,
   },
   defaultsFor({ baseUrl, dialects, options }): Partial<VendorDefaults> {
-    if (isAnthropicDoor(baseUrl)) return { dialects: ["messages"], countTokens: true };
-    if (isModelsDoor(baseUrl)) return { dialects: ["chat"], maxTokensField: "max_tokens" };
+    if (isAnthropicEndpoint(baseUrl)) return { dialects: ["messages"], countTokens: true };
+    if (isModelsEndpoint(baseUrl)) return { dialects: ["chat"], maxTokensField: "max_tokens" };
     const date = dateOf(options.api_version);
     const isOld = date !== null && date < firstWithUsageOption;
     return {
@@ -53,7 +53,7 @@ export const azure: Vendor = {
   },
   modelDefaults: (model, { dialects }) => ({
     ...(otherMakers.test(model) ? { maxTokensField: "max_tokens" } : {}),
-    ...doorOf(model, dialects),
+    ...endpointDefaults(model, dialects),
   }),
   modelTraits(model) {
     if (!otherMakers.test(model)) return {};
@@ -101,12 +101,15 @@ export const azure: Vendor = {
 };
 
 /** On a resource with both endpoints, Claude uses its own and all other models use OpenAI's. */
-function doorOf(model: string, spoken: ProviderSettings["dialects"]): Partial<ModelDefaults> {
+function endpointDefaults(
+  model: string,
+  configuredDialects: ProviderSettings["dialects"],
+): Partial<ModelDefaults> {
   const isClaude = model.startsWith("claude-");
-  const dialects = spoken.filter((dialect) => (dialect === "messages") === isClaude);
+  const dialects = configuredDialects.filter((dialect) => (dialect === "messages") === isClaude);
   // DeepSeek answers 400 to an effort in responses, and wants its reasoning back, which only chat has a place for.
-  const taken = isDeepSeek(model) && dialects.includes("chat") ? (["chat"] as const) : dialects;
-  return taken.length === 0 ? {} : { dialects: taken };
+  const usedDialects = isDeepSeek(model) && dialects.includes("chat") ? (["chat"] as const) : dialects;
+  return usedDialects.length === 0 ? {} : { dialects: usedDialects };
 }
 
 function isDeepSeek(model: string): boolean {

@@ -2,7 +2,7 @@ import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { countPieces } from "./pieces.ts";
 import { wholeNumberOf } from "./request.ts";
 
-const usualDimensions = 64;
+const defaultDimensions = 64;
 const maxDimensions = 128;
 /** OpenAI's. */
 const categories = [
@@ -15,7 +15,7 @@ const categories = [
 const answers: Readonly<Record<string, (body: JsonObject) => Json>> = {
   embeddings: ({ model = "", input, dimensions }) => {
     const texts = textsOf(input);
-    const requested = wholeNumberOf(dimensions) ?? usualDimensions;
+    const requested = wholeNumberOf(dimensions) ?? defaultDimensions;
     const length = Math.min(maxDimensions, Math.max(1, requested));
     const data = texts.map((text, index) => ({
       object: "embedding",
@@ -42,11 +42,11 @@ const answers: Readonly<Record<string, (body: JsonObject) => Json>> = {
   rerank: ({ model = "", query, documents, top_n }) => {
     const [requested = ""] = textsOf(query);
     const texts = textsOf(documents);
-    const queryVector = vectorOf(requested, usualDimensions);
+    const queryVector = vectorOf(requested, defaultDimensions);
     const results = texts
       .map((text, index) => ({
         index,
-        relevance_score: similarity(queryVector, vectorOf(text, usualDimensions)),
+        relevance_score: similarity(queryVector, vectorOf(text, defaultDimensions)),
       }))
       .toSorted((one, other) => other.relevance_score - one.relevance_score)
       .slice(0, wholeNumberOf(top_n) ?? texts.length);

@@ -54,19 +54,19 @@ function isKeyRejected(error: JsonObject, details: readonly JsonObject[]): boole
   return /\bapi key (?:not valid|expired)/i.test(stringOf(error["message"]) ?? "");
 }
 
-function ofType(details: readonly JsonObject[], type: string): JsonObject | undefined {
+function detailOfType(details: readonly JsonObject[], type: string): JsonObject | undefined {
   return details.find((detail) => stringOf(detail["@type"])?.endsWith(`google.rpc.${type}`) === true);
 }
 
 /** `"34.4s"`; gRPC also knows `"900ms"`. */
 function retryDelayMs(details: readonly JsonObject[]): number | null {
-  const delay = stringOf(ofType(details, "RetryInfo")?.["retryDelay"]) ?? "";
+  const delay = stringOf(detailOfType(details, "RetryInfo")?.["retryDelay"]) ?? "";
   const [, figure, unit] = /^(\d+(?:\.\d+)?)(ms|s)$/.exec(delay) ?? [];
   if (figure === undefined) return null;
   return Math.ceil(Number(figure) * (unit === "s" ? 1000 : 1));
 }
 
 function isDailyQuota(details: readonly JsonObject[]): boolean {
-  const violations = objectsOf(ofType(details, "QuotaFailure")?.["violations"]);
+  const violations = objectsOf(detailOfType(details, "QuotaFailure")?.["violations"]);
   return violations.some(({ quotaId }) => stringOf(quotaId)?.includes("PerDay") === true);
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { readBill } from "../../../src/admin/reconcile/read-report.ts";
+import { readReports } from "../../../src/admin/reconcile/read-report.ts";
 import {
   anthropicCostPage,
   anthropicUsagePage,
@@ -14,7 +14,7 @@ const [firstPage = "", lastPage = ""] = openAiUsagePages;
 const october = Date.UTC(2026, 9, 1) / 86_400_000;
 
 function read(...texts: readonly string[]) {
-  return readBill(texts.map((text, index) => ({ name: `file ${index + 1}`, text })));
+  return readReports(texts.map((text, index) => ({ name: `file ${index + 1}`, text })));
 }
 
 describe("a bill is read", () => {

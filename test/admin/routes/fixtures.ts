@@ -137,7 +137,7 @@ async function makeDeps(
       },
     },
     deploymentHealth: () => [],
-    attention: () => [],
+    alerts: () => [],
     inFlight: () => 0,
     requestLogDropped: () => 0,
     flushRequestLog: async () => {},

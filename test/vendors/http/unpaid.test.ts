@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { JsonObject } from "../../../src/base/json.ts";
-import { errorStatus, errorWithin } from "../../../src/upstream/failure.ts";
+import { errorIn200, errorStatus } from "../../../src/upstream/failure.ts";
 import { createProvider } from "../../../src/vendors/registry.ts";
 import { providerSettings } from "../../upstream/fixtures.ts";
 
@@ -184,7 +184,7 @@ test("so is one that a stream, or an answer with status 200, says this of", () =
     openAi("You exceeded your current quota.", "insufficient_quota"),
     anthropic("Your credit balance is too low to access the Anthropic API."),
   ]) {
-    const failure = errorWithin(body, "messages");
+    const failure = errorIn200(body, "messages");
     expect(failure).toMatchObject({
       alarm: true,
       kind: "billing",

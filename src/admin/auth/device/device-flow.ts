@@ -11,7 +11,7 @@ const grantType = "urn:ietf:params:oauth:grant-type:device_code";
 const clientId = "sluice-cli";
 const maxFormBytes = 4096;
 const maxDeviceLength = 60;
-/** Codes that an address may ask for in a minute. */
+/** How many codes one address can request per minute. */
 const maxRequests = 10;
 
 const metadataPath = "/.well-known/oauth-authorization-server";
@@ -22,7 +22,10 @@ const verificationPath = "/usage/device";
 type Form = ReadonlyMap<string, string>;
 type Work = (request: Request, deps: AdminDeps) => Promise<Response> | Response;
 
-/** RFC 8628 for terminals and RFC 8414's metadata, without authentication. 404 unless people can sign in. */
+/**
+ * Mounts RFC 8628 (device authorization) and RFC 8414 (metadata), without authentication. They return 404 unless
+ * sign-in is configured.
+ */
 export function mountDeviceFlow(app: Elysia, deps: AdminDeps): void {
   const guarded =
     (work: Work) =>
@@ -56,15 +59,15 @@ async function authorize(request: Request, deps: AdminDeps): Promise<Response> {
   const form = await formOf(request);
   if (form === null) return invalidForm();
   if (form.get("client_id") !== clientId) return unknownClient();
-  const begun = await beginGrant(deps, { address, device: deviceName(form.get("device_name")) });
-  if (begun === null)
+  const grant = await beginGrant(deps, { address, device: deviceName(form.get("device_name")) });
+  if (grant === null)
     return tooMany("Too many terminals are waiting for approval. Try again later.", pollSeconds);
   const uri = `${ownOrigin(request, deps)}${verificationPath}`;
   return json({
-    device_code: begun.deviceCode,
-    user_code: begun.userCode,
+    device_code: grant.deviceCode,
+    user_code: grant.userCode,
     verification_uri: uri,
-    verification_uri_complete: `${uri}/${begun.userCode}`,
+    verification_uri_complete: `${uri}/${grant.userCode}`,
     expires_in: codeSeconds,
     interval: pollSeconds,
   });
@@ -85,7 +88,7 @@ async function issueToken(request: Request, deps: AdminDeps): Promise<Response> 
   return rejectGuess(deps, address, polled.isUnknown) ?? oauthError(polled.error, polled.description);
 }
 
-/** A right code is never refused: others may share the address, and a device code is too long to be guessed. */
+/** A correct code is always accepted: other people may share the address, and a device code is too long to guess. */
 function rejectGuess(deps: AdminDeps, address: string, isUnknown: boolean): Response | null {
   if (!isUnknown) return null;
   const { deviceGuesses } = deps.guard;
@@ -100,14 +103,14 @@ function ownOrigin(request: Request, deps: AdminDeps): string {
   return originInBrowser(request, deps.originOf(request).isFromProxy, deps.settings().admin);
 }
 
-/** Null if a name comes twice, which RFC 6749 forbids. */
+/** Null if a parameter occurs twice, which RFC 6749 forbids. */
 async function formOf(request: Request): Promise<Form | null> {
   const pairs = [...new URLSearchParams(new TextDecoder().decode(await bodyBytes(request, maxFormBytes)))];
   const form = new Map(pairs);
   return form.size === pairs.length ? form : null;
 }
 
-/** It is shown to the person who decides, so it has nothing that could pass for more than a name. */
+/** Cleans the device's name. It is shown to the person who approves, so it must not look like anything but a name. */
 function deviceName(text: string | undefined): string | null {
   const name =
     text

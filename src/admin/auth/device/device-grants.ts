@@ -12,9 +12,9 @@ import { ownCaller } from "./device-keys.ts";
 
 export const codeSeconds = 900;
 export const pollSeconds = 5;
-/** Codes that were asked for in the last half hour. */
+/** How many codes can be open at once; each is kept for half an hour. */
 const maxGrants = 1000;
-/** No vowels, so that no code is a word, and nothing that looks like another letter. */
+/** No vowels, so that no code spells a word, and no letters that look alike. */
 const letters = "BCDFGHJKLMNPQRSTVWXZ";
 const codeLength = 8;
 const codeAttempts = 3;
@@ -25,19 +25,19 @@ export function isSignInConfigured({ oidc, userHeader }: AdminSettings): boolean
 
 type Deps = Pick<AdminDeps, "store" | "clock" | "settings" | "keys">;
 
-interface BegunGrant {
+interface StartedGrant {
   readonly deviceCode: string;
   readonly userCode: string;
 }
 
-/** Null if too many are open. */
+/** Issues a code. Null if too many are open. */
 export async function beginGrant(
   { store, clock }: Deps,
   requester: Pick<DeviceGrant, "address" | "device">,
-): Promise<BegunGrant | null> {
+): Promise<StartedGrant | null> {
   const createdAtMs = clock.wallMs();
   const times = { createdAtMs, endsAtMs: createdAtMs + codeSeconds * 1000 };
-  // What has ended is kept for a while, so that a late poll is answered with why.
+  // Ended grants are kept for a while, so that a late poll gets the reason.
   const forgetBeforeMs = createdAtMs - codeSeconds * 1000;
   const terms = { intervalMs: pollSeconds * 1000, max: maxGrants, forgetBeforeMs };
   for (let attempt = 0; attempt < codeAttempts; attempt += 1) {
@@ -58,13 +58,16 @@ function newUserCode(): string {
   return `${code.slice(0, 4).join("")}-${code.slice(4).join("")}`;
 }
 
-/** As a person types it: without the dash, in lower case, with blanks. */
+/** Normalizes a typed code: people leave out the dash, use lower case or add blanks. */
 function asUserCode(typed: string): string {
   const code = typed.toUpperCase().replaceAll(/[^A-Z]/g, "");
   return `${code.slice(0, 4)}-${code.slice(4)}`;
 }
 
-/** The request behind a code. Each wrong code counts; the caller has made sure that they may try one. */
+/**
+ * Finds the request for a typed code. Each wrong code counts as a guess; the caller has checked that this person can
+ * still guess.
+ */
 export async function findGrant(deps: AdminDeps, caller: Caller, typed: string): Promise<DeviceGrant> {
   const { deviceGuesses } = deps.guard;
   const grant = await deps.store.admin.devices.findPending(asUserCode(typed), deps.clock.wallMs());
@@ -76,7 +79,7 @@ export async function findGrant(deps: AdminDeps, caller: Caller, typed: string):
   );
 }
 
-/** Records what the person has decided. What they may not have is refused here, where they read it. */
+/** Records the decision. A key that the person cannot have is rejected here, where they can read why. */
 export async function decideGrant(
   deps: AdminDeps,
   caller: Caller,

@@ -7,12 +7,12 @@ import type { AdminDeps } from "../../deps.ts";
 import { creationDetail } from "../../keys/change-detail.ts";
 import { changeStatus } from "../../keys/change-key.ts";
 import { createKeyOn } from "../../keys/create-key.ts";
-import { inTurn, membersKey } from "../../keys/members-key.ts";
+import { membersKey, oneAtATime } from "../../keys/members-key.ts";
 import { isIssuerRequested, memberOf } from "../guard.ts";
 import type { Caller, PersonIdentity } from "../identity.ts";
 import { roleOf } from "../person.ts";
 
-/** Whatever their role, what they get here is a key of their own. */
+/** The caller as a plain member: whatever their role, this flow creates a key of their own. */
 export function ownCaller(person: PersonIdentity): Caller {
   return { role: "member", name: person.user, person, ...memberOf(person.user) };
 }
@@ -28,14 +28,14 @@ export type PollError =
 interface RejectedPoll {
   readonly error: PollError;
   readonly description: string;
-  /** The code was never issued or expired long ago, so this may be a guess. */
+  /** The code was never issued or has expired long ago, so the client may be guessing. */
   readonly isUnknown: boolean;
 }
 
-export type Polled = IssuedKey | RejectedPoll;
+export type PollResult = IssuedKey | RejectedPoll;
 
-/** Answers a terminal's question about its code: the key, once, or why there is none. */
-export async function pollGrant(deps: AdminDeps, deviceCode: string, address: string): Promise<Polled> {
+/** Handles a terminal's poll: returns the key once, or the reason why there is none. */
+export async function pollGrant(deps: AdminDeps, deviceCode: string, address: string): Promise<PollResult> {
   const { devices } = deps.store.admin;
   const deviceHash = hashSecret(deviceCode);
   const nowMs = deps.clock.wallMs();
@@ -69,7 +69,7 @@ export async function pollGrant(deps: AdminDeps, deviceCode: string, address: st
 /** RFC 8628: the interval of a terminal that polls too often grows by this. */
 const slowerByMs = 5000;
 
-function refusedPoll(error: PollError, description: string, isUnknown = false): Polled {
+function refusedPoll(error: PollError, description: string, isUnknown = false): PollResult {
   return { error, description, isUnknown };
 }
 
@@ -87,7 +87,7 @@ async function issueTo(
     throw new OperationError("not_allowed", `${person.user} can no longer have a key here; ask an operator`);
   }
   const caller = ownCaller(person);
-  const issued = await inTurn(async () => {
+  const issued = await oneAtATime(async () => {
     const sinceRevision = await deps.store.currentRevision();
     await deps.applyChanges();
     const spec = membersKey(deps, caller, label === null ? {} : { label });
@@ -110,7 +110,7 @@ function personName({ issuer, user }: PersonIdentity): string {
   return `${issuer ?? "proxy"} ${asCompared(user)}`;
 }
 
-/** Viewers spend nothing. */
+/** Viewers cannot have keys, because they must not spend. */
 function mayHoldKeys(person: PersonIdentity, settings: AdminSettings): boolean {
   const role = isIssuerRequested(person, settings) ? roleOf(person, settings) : null;
   return role === "member" || role === "admin";
@@ -119,8 +119,8 @@ function mayHoldKeys(person: PersonIdentity, settings: AdminSettings): boolean {
 type EndingDeps = Pick<AdminDeps, "store" | "clock" | "applyChanges">;
 
 /**
- * Revokes the keys whose owner could not sign in any more: taken off the lists, or signed in by a provider that is no longer
- * configured. Keys that an operator created are not among them. Called at the start, at every reload and at every sign-in.
+ * Revokes keys whose owner can no longer sign in, because they were removed from the lists or their identity provider
+ * was removed. Keys created by an operator are not affected. Called at start, at every reload and at every sign-in.
  */
 export async function endLostSignIns(deps: EndingDeps, settings: AdminSettings): Promise<void> {
   const { devices } = deps.store.admin;
@@ -141,7 +141,7 @@ export async function endLostSignIns(deps: EndingDeps, settings: AdminSettings):
   if (ended > 0) await deps.applyChanges();
 }
 
-/** At a sign-in: groups may have changed since the key was approved. */
+/** Updates the person's groups at sign-in: they may have changed since the key was approved. */
 export async function refreshSignIn(
   deps: EndingDeps,
   person: PersonIdentity,

@@ -4,7 +4,7 @@ import { type AdminCall, type AdminRoute, get, post } from "../../routes/route.t
 import { decideGrant, findGrant, isSignInConfigured } from "./device-grants.ts";
 import { type DeviceView, deviceBody, deviceQuery, deviceView } from "./schema.ts";
 
-/** What the signed-in person sees and decides about a terminal that asks for a key of theirs. */
+/** Routes with which a signed-in person reviews and approves a terminal's request for a key. */
 export const deviceRoutes: readonly AdminRoute[] = [
   get(
     "/device",
@@ -36,7 +36,7 @@ function decision(verb: "approve" | "deny", state: "approved" | "denied", summar
   );
 }
 
-/** Refused unless people can sign in here, and this person has not tried too many wrong codes. */
+/** Throws unless sign-in is configured and this person has guesses left. */
 function expectAllowed({ deps, caller }: AdminCall): void {
   if (!isSignInConfigured(deps.settings().admin)) throw notFound("sign-in configured here");
   const waitSeconds = deps.guard.deviceGuesses.waitSeconds(caller.name);

@@ -31,13 +31,13 @@ export function configCheckCommand(terminal: Terminal): Command {
         options,
         terminal,
       );
-      const isLacking = !options.allowMissingSecrets && checked.missingSecrets.length > 0;
+      const hasMissingSecrets = !options.allowMissingSecrets && checked.missingSecrets.length > 0;
       const hasWarning = options.strict && checked.warnings.length > 0;
-      const isFine = checked.problems.length === 0 && !isLacking && !hasWarning;
-      if (options.json) printJson(documentOf(checked, isFine), terminal);
-      else show(checked, isFine, terminal);
-      if (isLacking) terminal.note(missingSecretsText(checked.missingSecrets));
-      if (!isFine) throw new CommandFailed();
+      const isClean = checked.problems.length === 0 && !hasMissingSecrets && !hasWarning;
+      if (options.json) printJson(documentOf(checked, isClean), terminal);
+      else show(checked, isClean, terminal);
+      if (hasMissingSecrets) terminal.note(missingSecretsText(checked.missingSecrets));
+      if (!isClean) throw new CommandFailed();
     });
 }
 
@@ -70,13 +70,13 @@ function missingSecretsText(reasons: readonly string[]): string {
   );
 }
 
-function documentOf({ file, settings, problems, warnings, missingSecrets }: CheckedConfig, isFine: boolean) {
+function documentOf({ file, settings, problems, warnings, missingSecrets }: CheckedConfig, isClean: boolean) {
   const served = {
     providers: [...(settings?.providers.keys() ?? [])],
     models: settings?.models.map(({ id }) => id),
   };
   return {
-    ok: isFine,
+    ok: isClean,
     file,
     ...(problems.length === 0 ? served : { problems }),
     warnings,
@@ -86,11 +86,11 @@ function documentOf({ file, settings, problems, warnings, missingSecrets }: Chec
 
 function show(
   { origin, settings, problems, warnings }: CheckedConfig,
-  isFine: boolean,
+  isClean: boolean,
   terminal: Terminal,
 ): void {
   if (problems.length > 0) terminal.note(invalidText(origin, problems, terminal));
-  if (!isFine) {
+  if (!isClean) {
     showWarnings(warnings, terminal);
     if (problems.length === 0 && warnings.length > 0)
       terminal.note(`${terminal.noteStyle.bad("✗")} ${plural(warnings.length, "warning")} in ${origin}`);

@@ -40,7 +40,7 @@ function liteLlmCommand(terminal: Terminal): Command {
         throw new CommandError(`${file} has no model_list`);
       const path = writeResult(imported.toml, options.out, terminal);
       if (options.json) printJson({ ...imported, file: path }, terminal);
-      else tell(imported, path, terminal);
+      else printSummary(imported, path, terminal);
     });
 }
 
@@ -53,7 +53,7 @@ function parsed(text: string, file: string, read: (text: string) => ImportedConf
 }
 
 /** The configuration goes to stdout, so that it can be redirected; notes go to stderr. */
-function tell(imported: ImportedConfig, path: string | null, terminal: Terminal): void {
+function printSummary(imported: ImportedConfig, path: string | null, terminal: Terminal): void {
   if (path === null) terminal.print(imported.toml.trimEnd());
   const { noteStyle } = terminal;
   const what = `${plural(imported.providers, "provider")} and ${plural(imported.models, "model")}`;

@@ -14,7 +14,7 @@ export function configShowCommand(terminal: Terminal): Command {
   return newDataCommand("show", "Print the running configuration, without secrets")
     .examples(["sluice config show", "the configuration of the gateway on this data folder"])
     .action(async (options: DataOptions) => {
-      const document = configTextDocument(configInForce(options, terminal));
+      const document = configTextDocument(readRunningConfig(options, terminal));
       if (options.json) return printJson(document, terminal);
       const { file, toml, prices } = document;
       terminal.note(terminal.noteStyle.dim(`# ${file ?? "the built-in configuration"}`));
@@ -36,7 +36,10 @@ function priceLines(prices: RunningConfig["prices"]): string[] {
 }
 
 /** As the gateway of this data folder has written it down. */
-export function configInForce({ config: file, data }: DataOptions, { env, cwd }: Terminal): RunningConfig {
+export function readRunningConfig(
+  { config: file, data }: DataOptions,
+  { env, cwd }: Terminal,
+): RunningConfig {
   const dir = locateData({ file, data, env, cwd });
   const served = servedConfig(dir);
   if (served !== null) return served;
@@ -57,7 +60,7 @@ export function configDiffCommand(terminal: Terminal): Command {
     .action(async (file: string | undefined, options: DataOptions & CsvOption) => {
       const { checkConfig } = await import("../../check-config.ts");
       const { configCheckDocument } = await import("../../../admin/config/config-check.ts");
-      const running = configInForce(options, terminal);
+      const running = readRunningConfig(options, terminal);
       const { env, cwd } = terminal;
       const checked = checkConfig({ file: file ?? options.config ?? running.file ?? undefined, env, cwd });
       const document = configCheckDocument(checked, running.written);
@@ -95,22 +98,22 @@ export function configReloadCommand(terminal: Terminal): Command {
       "\nAs with SIGHUP, a file with problems is rejected, and the old configuration keeps running.",
     )
     .action(async (options: DataOptions) => {
-      const { wantReload } = await import("../../serve/wanted-reload.ts");
+      const { requestReload } = await import("../../serve/reload-request.ts");
       const { changesText } = await import("../../../admin/config/config-check.ts");
       const { configDifferences } = await import("../../../config/differences.ts");
       await withStore(terminal, options, {}, async (context) => {
         const before = servedConfig(context.dir)?.written ?? {};
-        const answer = await wantReload(context.dir);
+        const answer = await requestReload(context.dir);
         if (answer === null) throw new CommandError(`no gateway on this machine uses ${context.dir}`);
-        if ("refusal" in answer)
-          throw new CommandError(`the old configuration keeps running: ${answer.refusal}`);
+        if ("rejection" in answer)
+          throw new CommandError(`the old configuration keeps running: ${answer.rejection}`);
         const { file = null, written = {} } = servedConfig(context.dir) ?? {};
         const changes = configDifferences(before, written);
         await auditChange(context, "config.reload", { prefix: file ?? "" }, changesText(changes));
-        const { notInForce } = answer;
-        if (!options.json) showWarnings(notInForce, terminal);
+        const { needsRestart } = answer;
+        if (!options.json) showWarnings(needsRestart, terminal);
         const message = `${file ?? "the built-in configuration"} is running: ${changesText(changes)}`;
-        printDone(options.json, { file, needs_restart: notInForce, changes }, message, terminal);
+        printDone(options.json, { file, needs_restart: needsRestart, changes }, message, terminal);
       });
     });
 }

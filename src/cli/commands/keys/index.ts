@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { KeyRecord, StoredKeyStatus } from "../../../store/store.ts";
-import { standingText } from "../../account-output.ts";
+import { balanceText } from "../../account-output.ts";
 import { confirm, type YesOption } from "../../confirm.ts";
 import { adjustCommand, type EnterCredit, topUpCommand } from "../../credit-commands.ts";
 import { type DataOptions, group, newKeyCommand } from "../../help.ts";
@@ -84,22 +84,22 @@ const enterCredit =
     const { readKeySummary } = await import("../../../admin/keys/key-summary.ts");
     await withStore(terminal, options, { writes: true }, async (context) => {
       const { reference, note } = options;
-      const entered = await enterKeyCredit(context, name, kind, { amountNano, reference, note });
-      const { key, repeated, detail } = entered;
+      const result = await enterKeyCredit(context, name, kind, { amountNano, reference, note });
+      const { key, repeated, detail } = result;
       await auditChange(context, kind === "topup" ? "key.topup" : "key.adjust", key, detail);
       const view = await readKeySummary(context, key);
       if (options.json) {
-        printJson({ ...view, ...entryOf(entered), ...context.place }, terminal);
+        printJson({ ...view, ...entryOf(result), ...context.place }, terminal);
         return;
       }
-      const balance = view.postpaid ? standingText(view) : `the balance is ${standingText(view)}`;
+      const balance = view.postpaid ? balanceText(view) : `the balance is ${balanceText(view)}`;
       const amount = credits(Math.abs(amountNano));
       const done =
         kind === "topup" ? `got ${amount}` : `was adjusted by ${amountNano < 0 ? "-" : "+"}${amount}`;
-      const had = kind === "topup" ? "top-up" : "adjustment";
+      const entryName = kind === "topup" ? "top-up" : "adjustment";
       terminal.print(
         repeated
-          ? `${terminal.style.warn("=")} ${key.prefix} had this ${had} already (${reference}); ${balance}`
+          ? `${terminal.style.warn("=")} ${key.prefix} had this ${entryName} already (${reference}); ${balance}`
           : `${terminal.style.good("✓")} ${key.prefix} ${done} credits; ${balance}`,
       );
     });

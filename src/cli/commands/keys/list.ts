@@ -7,7 +7,7 @@ import { leftOfCap, tightestCap } from "../../../base/money/tightest-cap.ts";
 import { ownAccountId } from "../../../base/own-account.ts";
 import { tagsText } from "../../../base/requests/labels.ts";
 import { count, shortCredits } from "../../../base/text/plural.ts";
-import { standingText } from "../../account-output.ts";
+import { balanceText } from "../../account-output.ts";
 import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../../help.ts";
 import { colorStatus } from "../../key-output.ts";
 import { withStore } from "../../open-store.ts";
@@ -149,7 +149,7 @@ function capLeftText(cap: CapView, mode: KeySummary["mode"]): string {
 }
 
 function leftOfFunds(view: KeySummary): string {
-  if (view.credit !== null) return standingText(view, "cr");
+  if (view.credit !== null) return balanceText(view, "cr");
   if (view.budget === null || view.budget.remaining === null) return "unlimited";
   return `${count(view.budget.remaining)} tok`;
 }

@@ -33,7 +33,7 @@ export function modelsCheckCommand(terminal: Terminal): Command {
       };
       printList(list, options, terminal);
       // In a check of all providers, one that could not be called (it only embeds, say) does not fail the command. A named model does.
-      const isFailure = (check: ModelCheckView) => !check.ok && (model !== undefined || wasAsked(check));
+      const isFailure = (check: ModelCheckView) => !check.ok && (model !== undefined || wasCalled(check));
       if (checks.some(isFailure)) throw new CommandFailed();
     });
 }
@@ -47,7 +47,7 @@ function modelNamed(id: string, { models }: Settings): ModelSettings {
   );
 }
 
-function wasAsked({ upstream_model }: ModelCheckView): boolean {
+function wasCalled({ upstream_model }: ModelCheckView): boolean {
   return upstream_model !== null;
 }
 
@@ -57,7 +57,7 @@ function columnsOf({ style }: Terminal): readonly ListColumn<ModelCheckView>[] {
     {
       name: "ok",
       title: "",
-      cell: (check) => (check.ok ? style.good("✓") : wasAsked(check) ? style.bad("✗") : none),
+      cell: (check) => (check.ok ? style.good("✓") : wasCalled(check) ? style.bad("✗") : none),
     },
     {
       name: "provider",

@@ -30,7 +30,7 @@ export function modelsImportCommand(terminal: Terminal): Command {
       const prices = await readPriceFile(file, terminal);
       const models = choose(prices.models, { vendor: options.provider, match: options.match });
       if (models.length === 0) throw new CommandError(nothingFits(prices, options));
-      await tell(prices, models, options, terminal);
+      await printSummary(prices, models, options, terminal);
     });
 }
 
@@ -41,7 +41,7 @@ function nothingFits(prices: ImportedPrices, { provider, match }: Options): stri
   return `nothing matches ${filters}; the file has ${vendors.slice(0, 40).join(", ")}`;
 }
 
-async function tell(
+async function printSummary(
   prices: ImportedPrices,
   models: readonly ImportedModel[],
   options: Options,

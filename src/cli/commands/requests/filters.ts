@@ -4,10 +4,10 @@ import { since } from "../../arguments.ts";
 import { sinceHelp, type TimeOptions, untilHelp } from "../../chosen-time.ts";
 import { choiceOption, type SluiceCommand } from "../../help.ts";
 
-type Searched = Pick<ExchangeQuery, "search" | "outcome" | "code" | "model" | "provider" | "route">;
+type SearchFilters = Pick<ExchangeQuery, "search" | "outcome" | "code" | "model" | "provider" | "route">;
 
 /** Which requests a command is about. */
-export interface RequestFilters extends TimeOptions, Searched, RequestedLabels {
+export interface RequestFilters extends TimeOptions, SearchFilters, RequestedLabels {
   readonly key?: string;
 }
 

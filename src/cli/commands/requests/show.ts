@@ -31,11 +31,11 @@ export function requestsShowCommand(terminal: Terminal): Command {
         const { store } = context;
         const found = await findExchange(store, id, null);
         if (found === null) throw new CommandError(unknown(id));
-        const { filed, others } = found;
-        const keyId = filed.exchange?.keyId ?? filed.entries[0]?.keyId ?? "";
+        const { record, others } = found;
+        const keyId = record.exchange?.keyId ?? record.entries[0]?.keyId ?? "";
         const key: KeyRecord | null = await store.findKey(keyId);
         const summary = key && (await readKeySummary(context, key));
-        const detail = exchangeDetailDocument(found.id, filed, () => key, summary, null);
+        const detail = exchangeDetailDocument(found.id, record, () => key, summary, null);
         if (options.json) printJson(detail, terminal);
         else terminal.print(asText(detail, terminal));
         if (others.length > 0)

@@ -8,7 +8,7 @@ import { choicesOf } from "../parts/choose.tsx";
 import { CopyButton } from "../parts/copy.tsx";
 import { ForAdmins } from "../parts/for-admins.tsx";
 import { Segmented } from "../parts/segmented.tsx";
-import { Shown } from "../parts/states.tsx";
+import { LoadedContent } from "../parts/states.tsx";
 import { openInPlayground } from "../playground/recorded.ts";
 import { ConversationView, NotSent } from "./conversation.tsx";
 import { JsonView } from "./json-view.tsx";
@@ -35,7 +35,7 @@ export function RequestContent({ id }: { id: string }) {
 function Loaded({ id }: { id: string }) {
   const path = `/requests/${encodeURIComponent(id)}/content`;
   const loaded = useLoaded(path, () => api.get<ContentView>(path));
-  return <Shown loaded={loaded}>{(content) => <Content of={content} />}</Shown>;
+  return <LoadedContent loaded={loaded}>{(content) => <Content content={content} />}</LoadedContent>;
 }
 
 const views = {
@@ -45,7 +45,7 @@ const views = {
   upstream: "Provider",
 };
 
-function Content({ of: content }: { of: ContentView }) {
+function Content({ content }: { content: ContentView }) {
   const [view, setView] = useState("conversation");
   const { upstream, dropped } = content;
   // Bodies are JSON, whatever they say.
@@ -55,7 +55,7 @@ function Content({ of: content }: { of: ContentView }) {
   return (
     <div class="content stack">
       <div class="line">
-        <Segmented label="Show" of={[view, setView]} choices={shown} />
+        <Segmented label="Show" state={[view, setView]} choices={shown} />
         <CopyButton text={curlOf(location.origin, content.route, request)} label="Copy as curl" />
         <ForAdmins>
           <Button icon="playground" onClick={() => openInPlayground(content)}>
@@ -63,7 +63,7 @@ function Content({ of: content }: { of: ContentView }) {
           </Button>
         </ForAdmins>
       </div>
-      <Cut of={content} />
+      <Cut content={content} />
       {view === "conversation" && (
         <>
           <NotSent fields={elsewhere} />
@@ -90,7 +90,7 @@ function Content({ of: content }: { of: ContentView }) {
   );
 }
 
-function Cut({ of: { request_cut: request, response_cut: response } }: { of: ContentView }) {
+function Cut({ content: { request_cut: request, response_cut: response } }: { content: ContentView }) {
   const sides = [
     ["request", request],
     ["response", response],

@@ -23,7 +23,7 @@ export function ConversationView({ request, response, earlier, dropped }: Conver
     return <p class="muted">No conversation to show. The JSON has everything that was recorded.</p>;
   return (
     <ol class="conversation stack">
-      {system.length > 0 && <Said of={{ role: "system", parts: system }} />}
+      {system.length > 0 && <MessageView message={{ role: "system", parts: system }} />}
       {tools.length > 0 && (
         <Turn by="tools">
           <Folded
@@ -35,13 +35,13 @@ export function ConversationView({ request, response, earlier, dropped }: Conver
         </Turn>
       )}
       {before.map((message) => (
-        <Said key={`earlier${message.path}`} of={message} note="from the stored conversation" />
+        <MessageView key={`earlier${message.path}`} message={message} note="from the stored conversation" />
       ))}
       {input.map((message) => (
-        <Said key={message.path} of={message} dropped={droppedAt(message.path, dropped)} />
+        <MessageView key={message.path} message={message} dropped={droppedAt(message.path, dropped)} />
       ))}
       {output.map((message, place) => (
-        <Said key={`output${place}`} of={message} note={finishNote(message)} />
+        <MessageView key={`output${place}`} message={message} note={finishNote(message)} />
       ))}
     </ol>
   );
@@ -58,18 +58,18 @@ function finishNote({ finish_reason: reason }: Message): string {
   return reason === undefined ? "response" : `response, ended by ${reason}`;
 }
 
-interface SaidProps {
-  readonly of: Message;
+interface MessageViewProps {
+  readonly message: Message;
   readonly note?: string;
   readonly dropped?: readonly string[];
 }
 
-function Said({ of: { role, parts }, note, dropped = [] }: SaidProps) {
+function MessageView({ message: { role, parts }, note, dropped = [] }: MessageViewProps) {
   return (
     <Turn by={role} note={note}>
       {parts.length === 0 && <p class="muted">No text.</p>}
       {parts.map((part, place) => (
-        <PartView key={place} of={part} />
+        <PartView key={place} part={part} />
       ))}
       <NotSent fields={dropped} />
     </Turn>
@@ -116,7 +116,7 @@ function Folded(props: {
   );
 }
 
-function PartView({ of: part }: { of: GenAiPart }) {
+function PartView({ part }: { part: GenAiPart }) {
   switch (part.type) {
     case "text":
       return <div class="text">{part.content}</div>;

@@ -4,7 +4,7 @@ import type { KeyView } from "../../../admin/keys/schema.ts";
 import { api } from "../api.ts";
 import { count } from "../format.ts";
 import { Ask } from "../parts/ask.tsx";
-import { accountStanding } from "../parts/balance.tsx";
+import { accountBalance } from "../parts/balance.tsx";
 import type { DialogProps } from "../parts/dialogs.tsx";
 import { TextField } from "../parts/field.tsx";
 import {
@@ -20,12 +20,12 @@ import { creditsOf } from "./key-form.ts";
 type AccountDialogProps = DialogProps<AccountView>;
 
 function describe(account: AccountView) {
-  const { main, side } = accountStanding(account);
+  const { main, side } = accountBalance(account);
   const name = account.label ?? account.id;
   return { path: `/accounts/${account.id}`, name, about: `${name} · ${main} ${side}` };
 }
 
-export function CreateAccount(dialog: Omit<AccountDialogProps, "of">) {
+export function CreateAccount(dialog: Omit<AccountDialogProps, "subject">) {
   const chosen = useState<KeyView["mode"]>("credit");
   const credit = useState("");
   const [form, setForm] = useState(emptyAccountForm);
@@ -38,14 +38,14 @@ export function CreateAccount(dialog: Omit<AccountDialogProps, "of">) {
   const done = `Account ${form.label.trim()} created.`;
   return (
     <Ask {...dialog} title="New account" verb="Create account" send={send} done={done}>
-      <ModeField label="Billing mode" of={chosen} />
+      <ModeField label="Billing mode" state={chosen} />
       <AccountFields form={form} mode={mode} onForm={setForm} />
-      {isPrepaid && <TextField label="Starting credit" of={credit} inputMode="decimal" />}
+      {isPrepaid && <TextField label="Starting credit" state={credit} inputMode="decimal" />}
     </Ask>
   );
 }
 
-export function EditAccount({ of: account, ...dialog }: AccountDialogProps) {
+export function EditAccount({ subject: account, ...dialog }: AccountDialogProps) {
   const [form, setForm] = useState(() => accountFormOf(account));
   const send = () => api.patch(`/accounts/${account.id}`, accountRequest(form, account.mode));
   const texts = { about: describe(account).about, title: "Edit account", done: "Account updated." };
@@ -56,7 +56,7 @@ export function EditAccount({ of: account, ...dialog }: AccountDialogProps) {
   );
 }
 
-export function TopUpAccount({ of: account, ...dialog }: AccountDialogProps) {
+export function TopUpAccount({ subject: account, ...dialog }: AccountDialogProps) {
   return (
     <TopUpBalance {...describe(account)} {...dialog}>
       {account.postpaid && <p>This lowers the amount due.</p>}
@@ -67,11 +67,11 @@ export function TopUpAccount({ of: account, ...dialog }: AccountDialogProps) {
   );
 }
 
-export function AdjustAccount({ of: account, ...dialog }: AccountDialogProps) {
+export function AdjustAccount({ subject: account, ...dialog }: AccountDialogProps) {
   return <AdjustBalance {...describe(account)} {...dialog} />;
 }
 
-export function CloseAccount({ of: account, ...dialog }: AccountDialogProps) {
+export function CloseAccount({ subject: account, ...dialog }: AccountDialogProps) {
   const { path, name, about } = describe(account);
   const keyCount = account.keys.length;
   const send = () => api.post(`${path}/close`);

@@ -49,21 +49,27 @@ export function accountRequest(form: AccountForm, mode: KeyView["mode"]): Record
   return { label: form.label.trim(), ...terms, ...caps, content, ...limits };
 }
 
-export function ModeField({ label, of: [mode, setMode] }: { label: string; of: State<KeyView["mode"]> }) {
+export function ModeField({
+  label,
+  state: [mode, setMode],
+}: {
+  label: string;
+  state: State<KeyView["mode"]>;
+}) {
   return (
     <Segmented
       label={label}
-      of={[mode, (value) => setMode(value === "credit" ? "credit" : "token_budget")]}
+      state={[mode, (value) => setMode(value === "credit" ? "credit" : "token_budget")]}
       choices={choicesOf({ credit: "Credit", token_budget: "Token budget" })}
     />
   );
 }
 
-export function BilledField({ of: [isOpen, setOpen] }: { of: State<boolean> }) {
+export function BilledField({ state: [isOpen, setOpen] }: { state: State<boolean> }) {
   return (
     <Segmented
       label="Billing"
-      of={[isOpen ? "postpaid" : "prepaid", (value) => setOpen(value === "postpaid")]}
+      state={[isOpen ? "postpaid" : "prepaid", (value) => setOpen(value === "postpaid")]}
       choices={choicesOf({ prepaid: "Prepaid", postpaid: "Postpaid" })}
     />
   );
@@ -79,30 +85,35 @@ export function AccountFields({ form, mode, onForm }: AccountFieldsProps) {
   const field = <Name extends keyof AccountForm>(name: Name) => fieldOf(form, onForm, name);
   return (
     <>
-      <TextField label="Name" of={field("label")} placeholder="A team, a customer, a class" required />
+      <TextField label="Name" state={field("label")} placeholder="A team, a customer, a class" required />
       {mode === "credit" ? (
-        <BilledField of={field("isOpen")} />
+        <BilledField state={field("isOpen")} />
       ) : (
         <div class="pair">
-          <TextField label="Token budget" of={field("budget")} placeholder="no limit" inputMode="numeric" />
-          <SelectField label="Resets" of={field("period")} choices={budgetPeriods} />
+          <TextField
+            label="Token budget"
+            state={field("budget")}
+            placeholder="no limit"
+            inputMode="numeric"
+          />
+          <SelectField label="Resets" state={field("period")} choices={budgetPeriods} />
         </div>
       )}
       <CapFields
         title="Account caps"
         hint="Limits for all its keys together. All caps apply."
-        of={field("caps")}
+        state={field("caps")}
         mode={mode}
       />
       <CapFields
         title="Default caps for new keys"
         hint="They apply to keys created on this account. Existing keys are not changed."
-        of={field("keyCaps")}
+        state={field("keyCaps")}
         mode={mode}
       />
-      <TextField {...fieldTexts.tpm} of={field("tpm")} />
-      <TextField {...fieldTexts.tag} of={field("tags")} />
-      <SelectField {...fieldTexts.content} of={field("content")} choices={contentChoices} />
+      <TextField {...fieldTexts.tpm} state={field("tpm")} />
+      <TextField {...fieldTexts.tag} state={field("tags")} />
+      <SelectField {...fieldTexts.content} state={field("content")} choices={contentChoices} />
     </>
   );
 }

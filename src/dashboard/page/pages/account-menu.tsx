@@ -15,14 +15,14 @@ const dialogs = {
 } as const;
 
 interface AccountMenuProps {
-  readonly of: AccountView;
+  readonly account: AccountView;
   readonly onChange: () => void;
   /** A button for what is done most often, where there is room for it. */
   readonly showsTopUp?: boolean;
 }
 
 /** Everything that can be done to an account. A closed one can still be paid for. */
-export function AccountMenu({ of: account, onChange, showsTopUp = false }: AccountMenuProps) {
+export function AccountMenu({ account, onChange, showsTopUp = false }: AccountMenuProps) {
   const [ask, dialog] = useDialogs(dialogs, account, onChange);
   const isActive = account.status === "active";
   return (

@@ -7,7 +7,7 @@ import { plural } from "../../../base/text/plural.ts";
 import { api, useAnswer, useLoaded } from "../api.ts";
 import { count, credits, date, exactCredits, shortCount } from "../format.ts";
 import { KeyStatus } from "../parts/badge.tsx";
-import { accountStanding } from "../parts/balance.tsx";
+import { accountBalance } from "../parts/balance.tsx";
 import { CapBars, capText } from "../parts/cap-bars.tsx";
 import { Card } from "../parts/card.tsx";
 import { Choose } from "../parts/choose.tsx";
@@ -15,7 +15,7 @@ import { Download } from "../parts/download.tsx";
 import { type Fact, FactTiles } from "../parts/fact-tiles.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { month, monthName } from "../parts/range-picker.tsx";
-import { Empty, Shown } from "../parts/states.tsx";
+import { Empty, LoadedContent } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { hrefOf, query } from "../router.ts";
 import { SpendByDay, spendSince } from "../self-service/spend-by-day.tsx";
@@ -26,9 +26,9 @@ import { TopRows } from "./overview-parts.tsx";
 
 type AccountKey = AccountView["keys"][number];
 
-function Facts({ of: account }: { of: AccountView }) {
+function Facts({ account }: { account: AccountView }) {
   const { credit, postpaid, keys, key_caps: keyCaps, mode } = account;
-  const { name, main, exact = main, side } = accountStanding(account);
+  const { name, main, exact = main, side } = accountBalance(account);
   const owners = new Set(keys.map(({ owner }) => owner).filter((owner) => owner !== null));
   const facts: readonly Fact[] = [
     [name, exact, side],
@@ -60,14 +60,16 @@ function keyColumns({ mode, status: account }: AccountView): readonly Column<Acc
 }
 
 /** What the account paid for in the last thirty days, whichever of its keys asked. */
-function Spend({ of: { id, mode } }: { of: AccountView }) {
+function Spend({ account: { id, mode } }: { account: AccountView }) {
   const since = spendSince();
   const byDay = useAnswer<UsageView>("/usage", 30_000, { account: id, by: "day", since });
   const byModel = useAnswer<UsageView>("/usage", 30_000, { account: id, by: "model", since });
   return (
     <div class="columns spend">
-      <Shown loaded={byDay}>{(value) => <SpendByDay usage={value} mode={mode} since={since} />}</Shown>
-      <Shown loaded={byModel}>
+      <LoadedContent loaded={byDay}>
+        {(value) => <SpendByDay usage={value} mode={mode} since={since} />}
+      </LoadedContent>
+      <LoadedContent loaded={byModel}>
         {({ data }) => (
           <TopRows
             title="Models by spend"
@@ -75,7 +77,7 @@ function Spend({ of: { id, mode } }: { of: AccountView }) {
             href={({ group }) => hrefOf(`requests?model=${encodeURIComponent(group ?? "")}`)}
           />
         )}
-      </Shown>
+      </LoadedContent>
     </div>
   );
 }
@@ -86,7 +88,7 @@ export function AccountPage({ id }: { id: string }) {
   return (
     <>
       {account.value === null && <PageHead title="Account" />}
-      <Shown loaded={account}>
+      <LoadedContent loaded={account}>
         {(value) => (
           <>
             <PageHead
@@ -99,7 +101,7 @@ export function AccountPage({ id }: { id: string }) {
               }
             >
               <AccountMenu
-                of={value}
+                account={value}
                 showsTopUp
                 onChange={() => {
                   account.reload();
@@ -107,12 +109,12 @@ export function AccountPage({ id }: { id: string }) {
                 }}
               />
             </PageHead>
-            <Facts of={value} />
+            <Facts account={value} />
             <section class="card">
               <h2>Caps</h2>
               <CapBars caps={value.caps} mode={value.mode} />
             </section>
-            <Spend of={value} />
+            <Spend account={value} />
             <Card title="Keys">
               <Table
                 rows={value.keys}
@@ -125,13 +127,13 @@ export function AccountPage({ id }: { id: string }) {
                 }
               />
             </Card>
-            <AccountStatement of={value} />
+            <AccountStatement account={value} />
             <Card title="Newest ledger entries">
-              <Shown loaded={entries}>{(page) => <EntryTable entries={page.data} />}</Shown>
+              <LoadedContent loaded={entries}>{(page) => <EntryTable entries={page.data} />}</LoadedContent>
             </Card>
           </>
         )}
-      </Shown>
+      </LoadedContent>
     </>
   );
 }
@@ -139,10 +141,10 @@ export function AccountPage({ id }: { id: string }) {
 const earlierMonths = 11;
 
 /** The columns of `sluice statement --csv`. */
-function linesOf({ month: of, unfinished, accounts }: StatementView): readonly object[] {
+function linesOf({ month: statementMonth, unfinished, accounts }: StatementView): readonly object[] {
   return accounts.flatMap(({ account, label, unit, lines }) =>
     lines.map(({ amount, amount_nano, reference, note, ...line }) => ({
-      month: of,
+      month: statementMonth,
       unfinished,
       account,
       account_label: label,
@@ -171,7 +173,7 @@ function inWords({ accounts: [statement], unfinished }: StatementView): string {
   return `${parts.join(" · ")}${unfinished ? " · the month is not over" : ""}`;
 }
 
-function AccountStatement({ of: { id, label } }: { of: AccountView }) {
+function AccountStatement({ account: { id, label } }: { account: AccountView }) {
   const chosen = query.value.get("month") ?? month(0);
   const load = () => api.get<StatementView>("/statement", { month: chosen, account: id });
   const statement = useLoaded(`${id}/statement/${chosen}`, load);
@@ -190,9 +192,9 @@ function AccountStatement({ of: { id, label } }: { of: AccountView }) {
         </>
       }
     >
-      <Shown loaded={statement} rows={1}>
+      <LoadedContent loaded={statement} rows={1}>
         {(value) => <p class="pad">{inWords(value)}</p>}
-      </Shown>
+      </LoadedContent>
     </Card>
   );
 }

@@ -2,7 +2,7 @@ import type { AccountList, AccountView } from "../../../admin/accounts/schema.ts
 import { useAnswer } from "../api.ts";
 import { count } from "../format.ts";
 import { KeyStatus } from "../parts/badge.tsx";
-import { accountStanding, Balance } from "../parts/balance.tsx";
+import { accountBalance, Balance } from "../parts/balance.tsx";
 import { Button } from "../parts/button.tsx";
 import { CapBars } from "../parts/cap-bars.tsx";
 import { Choose, choicesOf, plainChoices } from "../parts/choose.tsx";
@@ -11,7 +11,7 @@ import { EmptyList } from "../parts/empty-list.tsx";
 import { ForAdmins } from "../parts/for-admins.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { SearchBox } from "../parts/search-box.tsx";
-import { Shown } from "../parts/states.tsx";
+import { LoadedContent } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { hrefOf, parameters } from "../router.ts";
 import { CreateAccount } from "./account-dialogs.tsx";
@@ -87,7 +87,7 @@ function columnsOf(onChange: () => void): readonly Column<AccountView>[] {
     {
       name: "Balance",
       class: "number two",
-      cell: (account) => <Balance standing={accountStanding(account)} of={account.label ?? account.id} />,
+      cell: (account) => <Balance summary={accountBalance(account)} name={account.label ?? account.id} />,
     },
     { name: "Caps", class: "wide", cell: ({ caps, mode }) => <CapBars caps={caps} mode={mode} /> },
     { name: "Keys", cell: ({ keys }) => count(keys.length), note: owners },
@@ -95,7 +95,7 @@ function columnsOf(onChange: () => void): readonly Column<AccountView>[] {
       name: "Actions",
       class: "row-end",
       unseen: true,
-      cell: (account) => <AccountMenu of={account} onChange={onChange} />,
+      cell: (account) => <AccountMenu account={account} onChange={onChange} />,
     },
   ];
 }
@@ -136,7 +136,7 @@ export function Accounts() {
         ))}
       </div>
       <div class="card flush">
-        <Shown loaded={accounts}>
+        <LoadedContent loaded={accounts}>
           {({ data }) => (
             <Table
               rows={chosenAccounts(data, filter)}
@@ -152,7 +152,7 @@ export function Accounts() {
               }
             />
           )}
-        </Shown>
+        </LoadedContent>
       </div>
       {dialog}
     </>

@@ -20,9 +20,9 @@ function toneOf(alerts: readonly AlertView[]): string {
 }
 
 /** Active alerts, the most urgent first. Each stays until it is resolved. */
-export function Attention() {
-  const attention = useAnswer<{ data: AlertView[] }>("/alerts", 5000);
-  const alerts = attention.value?.data ?? [];
+export function ActiveAlerts() {
+  const loaded = useAnswer<{ data: AlertView[] }>("/alerts", 5000);
+  const alerts = loaded.value?.data ?? [];
   if (alerts.length === 0) return null;
   const rest = alerts.length - shownCount;
   return (

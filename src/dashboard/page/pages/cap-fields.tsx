@@ -43,14 +43,14 @@ export function amountOf(text: string, mode: KeyView["mode"]): number {
 interface CapFieldsProps {
   readonly title: string;
   readonly hint: string;
-  readonly of: State<readonly CapForm[]>;
+  readonly state: State<readonly CapForm[]>;
   readonly mode: KeyView["mode"];
 }
 
 const periods = budgetPeriods.filter(({ value }) => value !== "none");
 
 /** Any number of caps: how much, in which time, for which models. */
-export function CapFields({ title, hint, of: [caps, onCaps], mode }: CapFieldsProps) {
+export function CapFields({ title, hint, state: [caps, onCaps], mode }: CapFieldsProps) {
   const isCredit = mode === "credit";
   return (
     <fieldset class="cap-fields stack">
@@ -62,12 +62,12 @@ export function CapFields({ title, hint, of: [caps, onCaps], mode }: CapFieldsPr
           <div key={place} class="cap-row">
             <TextField
               label={isCredit ? "Credits" : "Tokens"}
-              of={field("limit")}
+              state={field("limit")}
               inputMode={isCredit ? "decimal" : "numeric"}
               required
             />
-            <SelectField label="Period" of={field("period")} choices={periods} />
-            <TextField label="Models" of={field("models")} placeholder="all, or claude-*" />
+            <SelectField label="Period" state={field("period")} choices={periods} />
+            <TextField label="Models" state={field("models")} placeholder="all, or claude-*" />
             <Button
               kind="quiet"
               icon="close"

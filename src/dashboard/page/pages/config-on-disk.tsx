@@ -7,7 +7,7 @@ import { Badge } from "../parts/badge.tsx";
 import { Button } from "../parts/button.tsx";
 import { Card } from "../parts/card.tsx";
 import { ForAdmins } from "../parts/for-admins.tsx";
-import { Shown } from "../parts/states.tsx";
+import { LoadedContent } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { Points } from "../parts/warnings.tsx";
 
@@ -36,7 +36,7 @@ function nameOf(file: string | null): string {
   return file ?? "The built-in configuration";
 }
 
-function Checked({ of: { file, ok, problems, warnings, changes } }: { of: ConfigCheckView }) {
+function CheckResult({ check: { file, ok, problems, warnings, changes } }: { check: ConfigCheckView }) {
   const state = !ok
     ? "has problems and cannot be applied. The running configuration is unchanged."
     : changes.length === 0
@@ -59,12 +59,12 @@ function Checked({ of: { file, ok, problems, warnings, changes } }: { of: Config
 }
 
 interface ReloadProps {
-  readonly of: ConfigCheckView;
+  readonly check: ConfigCheckView;
   readonly onClose: () => void;
   readonly onDone: (reloaded: ConfigReloadView) => void;
 }
 
-function Reload({ of: { file, digest, changes }, onClose, onDone }: ReloadProps) {
+function Reload({ check: { file, digest, changes }, onClose, onDone }: ReloadProps) {
   const restarts = changes.filter(({ needs_restart }) => needs_restart).length;
   return (
     <Ask
@@ -90,7 +90,7 @@ function Reload({ of: { file, digest, changes }, onClose, onDone }: ReloadProps)
   );
 }
 
-function Done({ of: { file, changes, needs_restart } }: { of: ConfigReloadView }) {
+function ReloadResult({ result: { file, changes, needs_restart } }: { result: ConfigReloadView }) {
   return (
     <>
       <p class="pad" role="status">
@@ -121,13 +121,13 @@ export function ConfigOnDisk({ onReload }: { onReload: () => void }) {
         </>
       }
     >
-      {reloaded && <Done of={reloaded} />}
-      <Shown loaded={check} rows={2}>
-        {(checked) => <Checked of={checked} />}
-      </Shown>
+      {reloaded && <ReloadResult result={reloaded} />}
+      <LoadedContent loaded={check} rows={2}>
+        {(checked) => <CheckResult check={checked} />}
+      </LoadedContent>
       {asking && (
         <Reload
-          of={asking}
+          check={asking}
           onClose={() => setAsking(null)}
           onDone={(done) => {
             setAsking(null);

@@ -4,10 +4,10 @@ import { api } from "../api.ts";
 import { Ask } from "../parts/ask.tsx";
 import type { DialogProps } from "../parts/dialogs.tsx";
 import { TextField } from "../parts/field.tsx";
-import { tell } from "../parts/notices.tsx";
+import { notify } from "../parts/notices.tsx";
 import { creditsOf } from "./key-form.ts";
 
-interface CreditDialogProps extends Omit<DialogProps<unknown>, "of"> {
+interface CreditDialogProps extends Omit<DialogProps<unknown>, "subject"> {
   /** The path of the key or the account. */
   readonly path: string;
   /** What a notice calls the key or the account. */
@@ -25,20 +25,20 @@ export function TopUpBalance({ path, name, children, ...dialog }: CreditDialogPr
       ...texts,
     });
     if (repeated)
-      tell(`Nothing was added: ${name} already has an entry with reference ${reference[0]}.`, "bad");
-    else tell(`${amount[0]} credits added to ${name}.`);
+      notify(`Nothing was added: ${name} already has an entry with reference ${reference[0]}.`, "bad");
+    else notify(`${amount[0]} credits added to ${name}.`);
   };
   return (
     <Ask {...dialog} title="Top up" verb="Top up" send={send}>
       {children}
-      <TextField label="Amount in credits" of={amount} inputMode="decimal" required />
+      <TextField label="Amount in credits" state={amount} inputMode="decimal" required />
       <TextField
         label="Reference"
-        of={reference}
+        state={reference}
         placeholder="An invoice, for example"
         hint="A repeated reference adds nothing."
       />
-      <TextField label="Note" of={note} placeholder="Stored with the ledger entry" />
+      <TextField label="Note" state={note} placeholder="Stored with the ledger entry" />
     </Ask>
   );
 }
@@ -50,8 +50,8 @@ export function AdjustBalance({ path, name, ...dialog }: CreditDialogProps) {
   const label = "Credits to add; negative to subtract";
   return (
     <Ask {...dialog} title="Adjust credit" verb="Adjust" send={send} done={done}>
-      <TextField label={label} of={amount} inputMode="decimal" placeholder="-5" required />
-      <TextField label="Reason" of={note} placeholder="Stored with the ledger entry" required />
+      <TextField label={label} state={amount} inputMode="decimal" placeholder="-5" required />
+      <TextField label="Reason" state={note} placeholder="Stored with the ledger entry" required />
     </Ask>
   );
 }

@@ -4,7 +4,7 @@ import { Money } from "../parts/money.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { hrefOf } from "../router.ts";
 
-function Why({ of: entry }: { of: EntryView }) {
+function EntryReason({ entry }: { entry: EntryView }) {
   if (!entry.request_id) return <>{entry.note ?? entry.reference ?? "–"}</>;
   return (
     <a href={hrefOf(`requests/${entry.request_id}?entry=${entry.id}`)}>
@@ -16,11 +16,11 @@ function Why({ of: entry }: { of: EntryView }) {
 const columns: readonly Column<EntryView>[] = [
   { name: "Time", cell: ({ at }) => moment(at) },
   { name: "Entry", cell: ({ kind }) => kind },
-  { name: "Reason", class: "muted", cell: (entry) => <Why of={entry} /> },
+  { name: "Reason", class: "muted", cell: (entry) => <EntryReason entry={entry} /> },
   {
     name: "Amount",
     class: "number",
-    cell: ({ unit, amount }) => (unit === "credits" ? <Money of={amount} /> : count(amount)),
+    cell: ({ unit, amount }) => (unit === "credits" ? <Money amount={amount} /> : count(amount)),
     note: ({ unit }) => unit,
   },
 ];

@@ -7,7 +7,7 @@ import { CopyButton } from "../parts/copy.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { FactList, type NamedFact } from "../parts/fact-list.tsx";
 import { PageHead } from "../parts/page-head.tsx";
-import { Shown } from "../parts/states.tsx";
+import { LoadedContent } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { TimeLine } from "../parts/time-line.tsx";
 import { hrefOf, query, setQuery } from "../router.ts";
@@ -32,12 +32,12 @@ function originOf(exchange: ExchangeView): readonly NamedFact[] {
     ["Route", `${exchange.route || "–"} ${exchange.stream ? "(stream)" : "(non-streaming)"}`],
     ["Model", exchange.model || <span class="muted">{exchange.unknown_model ?? "–"}</span>],
     [outcome === "completed" ? "Served by" : "Last tried", provider === "" ? "no provider" : answered],
-    ...saidOf(exchange),
+    ...callerFacts(exchange),
   ];
 }
 
 /** What the client said about the request, each as a link to all that say the same. */
-function saidOf({ user, session, tags, affinity }: ExchangeView): readonly NamedFact[] {
+function callerFacts({ user, session, tags, affinity }: ExchangeView): readonly NamedFact[] {
   const callerFields = [
     ["User", "user", user],
     ["Session", "session", session],
@@ -53,7 +53,7 @@ function saidOf({ user, session, tags, affinity }: ExchangeView): readonly Named
 
 function figuresOf(exchange: ExchangeView): readonly NamedFact[] {
   const { unit, charged, list_cost: listCost } = exchange;
-  const tokens = (of: number) => (hasUsageRecord(exchange) ? count(of) : "–");
+  const tokens = (tokenCount: number) => (hasUsageRecord(exchange) ? count(tokenCount) : "–");
   return [
     ["Charged", `${unit === "credits" ? exactCredits(charged) : count(charged)} ${unit}`, "number"],
     ...(listCost === null ? [] : [["List cost", `${exactCredits(listCost)} credits`, "number"] as const]),
@@ -129,7 +129,7 @@ function Detail({ id }: { id: string }) {
   const entry = query.value.get("entry");
   const detail = useAnswer<ExchangeDetailView>(`/requests/${encodeURIComponent(id)}`, 0, { entry });
   return (
-    <Shown loaded={detail}>
+    <LoadedContent loaded={detail}>
       {({ request, explanation, attempts, entries, settle_ms: settleMs }) => (
         <>
           <p class="well">{explanation}</p>
@@ -154,7 +154,7 @@ function Detail({ id }: { id: string }) {
           {request && <RequestContent id={request.id} />}
         </>
       )}
-    </Shown>
+    </LoadedContent>
   );
 }
 

@@ -57,7 +57,7 @@ const columns: readonly Column<ExchangeView>[] = [
   {
     name: "Cost",
     class: "number",
-    cell: ({ entry, unit, charged }) => (entry === null ? none : <Money of={charged} unit={unit} />),
+    cell: ({ entry, unit, charged }) => (entry === null ? none : <Money amount={charged} unit={unit} />),
     note: ({ list_cost: listed }) => listed !== null && listed > 0 && `${credits(listed)} list`,
   },
   { name: "First byte", class: "number", cell: ({ first_byte_ms }) => duration(first_byte_ms) },

@@ -12,12 +12,12 @@ import { PageHead } from "../parts/page-head.tsx";
 import { Pager } from "../parts/pager.tsx";
 import { RangePicker } from "../parts/range-picker.tsx";
 import { SearchBox } from "../parts/search-box.tsx";
-import { Shown } from "../parts/states.tsx";
+import { LoadedContent } from "../parts/states.tsx";
 import { goTo, hrefOf, parameters, query, setQuery } from "../router.ts";
 import { ExchangeTable } from "./exchange-table.tsx";
 
 /** What callers say; chosen by a link of an exchange. */
-const saidNames = ["user", "session", "tag"] as const;
+const callerFilters = ["user", "session", "tag"] as const;
 const filterNames = [
   "search",
   "key",
@@ -28,7 +28,7 @@ const filterNames = [
   "route",
   "since",
   "until",
-  ...saidNames,
+  ...callerFilters,
 ] as const;
 
 const outcomes = ["completed", "failed", "rejected", "cancelled", "interrupted"];
@@ -50,7 +50,7 @@ function Filters({ codes }: { codes: readonly string[] }) {
     <div class="filters">
       <SearchBox
         label="Search requests"
-        of={[query.value.get("search") ?? query.value.get("key") ?? "", search]}
+        state={[query.value.get("search") ?? query.value.get("key") ?? "", search]}
         placeholder="Id, key, owner, code or tag=value"
       />
       <Choose name="model" choices={plainChoices(known.map((model) => model.id))} />
@@ -58,7 +58,7 @@ function Filters({ codes }: { codes: readonly string[] }) {
       <Choose name="outcome" choices={plainChoices(outcomes)} />
       <Choose name="code" choices={plainChoices(codes)} />
       <Choose name="route" choices={[...paths].map((path) => ({ value: path, text: routeName(path) }))} />
-      {saidNames
+      {callerFilters
         .filter((name) => query.value.has(name))
         .map((name) => (
           <Choose key={name} name={name} choices={[]} />
@@ -84,7 +84,7 @@ export function Exchanges() {
       </PageHead>
       <Filters codes={[...codes].sort()} />
       <div class="card flush">
-        <Shown loaded={page} rows={12}>
+        <LoadedContent loaded={page} rows={12}>
           {({ data }) =>
             data.length === 0 ? (
               <EmptyList icon="exchanges" what="requests" filters={filterNames}>
@@ -94,7 +94,7 @@ export function Exchanges() {
               <ExchangeTable exchanges={data} withKey />
             )
           }
-        </Shown>
+        </LoadedContent>
       </div>
       <Pager next={page.value?.next_cursor ?? null} />
     </>

@@ -4,7 +4,7 @@ import type { AccountList, AccountView } from "../../../admin/accounts/schema.ts
 import type { IssuedKeyView, KeyView } from "../../../admin/keys/schema.ts";
 import { api, useAnswer } from "../api.ts";
 import { Ask } from "../parts/ask.tsx";
-import { keyStanding } from "../parts/balance.tsx";
+import { keyBalance } from "../parts/balance.tsx";
 import type { DialogProps } from "../parts/dialogs.tsx";
 import { SelectField, TextField } from "../parts/field.tsx";
 import { Secret } from "../parts/secret.tsx";
@@ -19,7 +19,7 @@ import { creditsOf, emptyKeyForm, formOf, hoursOf, isShared, requestOf } from ".
 export type KeyDialogProps = DialogProps<KeyView>;
 
 export function aboutKey(key: KeyView): ComponentChildren {
-  const { main, side } = keyStanding(key);
+  const { main, side } = keyBalance(key);
   return (
     <>
       {key.label ?? "No label"} · <code>{key.prefix}…</code> · {main} {side}
@@ -41,7 +41,7 @@ export function KeyLink({ id, label, prefix }: Pick<KeyView, "id" | "label" | "p
   );
 }
 
-export function TopUpKey({ of: key, ...dialog }: KeyDialogProps) {
+export function TopUpKey({ subject: key, ...dialog }: KeyDialogProps) {
   return (
     <TopUpBalance path={`/keys/${key.id}`} name={nameOfKey(key)} about={aboutKey(key)} {...dialog}>
       {isShared(key) && <p>The credit is added to the key's account, for all of its keys.</p>}
@@ -49,12 +49,12 @@ export function TopUpKey({ of: key, ...dialog }: KeyDialogProps) {
   );
 }
 
-export function AdjustKey({ of: key, ...dialog }: KeyDialogProps) {
+export function AdjustKey({ subject: key, ...dialog }: KeyDialogProps) {
   const path = `/keys/${key.id}`;
   return <AdjustBalance path={path} name={nameOfKey(key)} about={aboutKey(key)} {...dialog} />;
 }
 
-export function EditKey({ of: key, ...dialog }: KeyDialogProps) {
+export function EditKey({ subject: key, ...dialog }: KeyDialogProps) {
   const [form, setForm] = useState(() => formOf(key));
   const caps = useState<readonly CapForm[]>(() => capForms(key.caps));
   const shared = isShared(key);
@@ -66,12 +66,12 @@ export function EditKey({ of: key, ...dialog }: KeyDialogProps) {
   return (
     <Ask {...dialog} {...texts} verb="Save" send={send}>
       <KeyFields form={form} mode={key.mode} isShared={shared} onForm={setForm} />
-      <CapFields {...keyTexts} of={caps} mode={key.mode} />
+      <CapFields {...keyTexts} state={caps} mode={key.mode} />
     </Ask>
   );
 }
 
-export function RotateKey({ of: key, onDone, onClose }: KeyDialogProps) {
+export function RotateKey({ subject: key, onDone, onClose }: KeyDialogProps) {
   const hours = useState("0");
   const [issued, setIssued] = useState<IssuedKeyView | null>(null);
   const send = async () => {
@@ -86,7 +86,7 @@ export function RotateKey({ of: key, onDone, onClose }: KeyDialogProps) {
   return (
     <Ask about={aboutKey(key)} title="Rotate secret" verb="Rotate" onClose={onClose} send={send}>
       <p>The key gets a new secret. Balance, label and limits stay.</p>
-      <TextField label="Hours until the old secret stops working" of={hours} inputMode="decimal" />
+      <TextField label="Hours until the old secret stops working" state={hours} inputMode="decimal" />
     </Ask>
   );
 }
@@ -115,7 +115,7 @@ const stops = {
 /** A dialog that names the key in its title, and says what will happen. */
 export function stopKey(action: keyof typeof stops) {
   const { verb, done, means } = stops[action];
-  return ({ of: key, ...dialog }: KeyDialogProps) => {
+  return ({ subject: key, ...dialog }: KeyDialogProps) => {
     const name = nameOfKey(key);
     const send = () => api.post(`/keys/${key.id}/${action.toLowerCase()}`);
     const texts = { about: aboutKey(key), title: `${action} ${name}?`, verb, done: `${name} is ${done}.` };
@@ -133,7 +133,7 @@ export function stopKey(action: keyof typeof stops) {
 const noAccounts: readonly AccountView[] = [];
 
 /** A key that draws on the given account, unless another one is chosen. */
-export function CreateKey({ of: initialAccount, onDone, onClose }: DialogProps<AccountView | null>) {
+export function CreateKey({ subject: initialAccount, onDone, onClose }: DialogProps<AccountView | null>) {
   const accounts = useAnswer<AccountList>("/accounts").value?.data ?? noAccounts;
   const [account, setAccount] = useState(initialAccount);
   const ownMode = useState<KeyView["mode"]>("credit");
@@ -176,17 +176,17 @@ export function CreateKey({ of: initialAccount, onDone, onClose }: DialogProps<A
       {choices.length > 0 && (
         <SelectField
           label="Account"
-          of={[account?.id ?? "", choose]}
+          state={[account?.id ?? "", choose]}
           choices={[{ value: "", text: "its own account" }, ...choices]}
         />
       )}
-      {account === null && <ModeField label="Billing mode" of={ownMode} />}
-      {account === null && mode === "credit" && <BilledField of={open} />}
+      {account === null && <ModeField label="Billing mode" state={ownMode} />}
+      {account === null && mode === "credit" && <BilledField state={open} />}
       {account === null && mode === "credit" && !isOpen && (
-        <TextField label="Starting credit" of={credit} inputMode="decimal" />
+        <TextField label="Starting credit" state={credit} inputMode="decimal" />
       )}
       <KeyFields form={form} mode={mode} isShared={account !== null} onForm={setForm} />
-      <CapFields {...keyTexts} of={caps} mode={mode} />
+      <CapFields {...keyTexts} state={caps} mode={mode} />
     </Ask>
   );
 }

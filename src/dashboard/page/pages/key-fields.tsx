@@ -34,7 +34,7 @@ export function KeyFields({ form, mode, isShared, onForm }: KeyFieldsProps) {
   };
   const inputs = (row: readonly KeyField[]) =>
     row.map((field) => (
-      <KeyInput key={field} field={field} of={fieldOf(form, onForm, field)} choices={choicesOf(field)} />
+      <KeyInput key={field} field={field} state={fieldOf(form, onForm, field)} choices={choicesOf(field)} />
     ));
   return (
     <>
@@ -53,27 +53,27 @@ export function KeyFields({ form, mode, isShared, onForm }: KeyFieldsProps) {
   );
 }
 
-function KeyInput({ field, of, choices }: SelectProps & { field: KeyField }) {
+function KeyInput({ field, state, choices }: SelectProps & { field: KeyField }) {
   const { subject: _, ...texts } = fieldTexts[field];
   switch (kindOf(field)) {
     case "provider":
     case "period":
     case "content":
-      return <SelectField {...texts} of={of} choices={choices} />;
+      return <SelectField {...texts} state={state} choices={choices} />;
     case "models":
-      return <ModelPicker {...texts} of={of} choices={choices} />;
+      return <ModelPicker {...texts} state={state} choices={choices} />;
     case "moment":
-      return <TextField {...texts} of={of} type="date" />;
+      return <TextField {...texts} state={state} type="date" />;
     case "count":
     case "positive":
-      return <TextField {...texts} of={of} inputMode="numeric" />;
+      return <TextField {...texts} state={state} inputMode="numeric" />;
     default:
-      return <TextField {...texts} of={of} />;
+      return <TextField {...texts} state={state} />;
   }
 }
 
 /** Models to tick, with commas between them; none means all. One that is no longer served stays, until it is unticked. */
-function ModelPicker({ label, hint, of: [value, onValue], choices }: LabelProps & SelectProps) {
+function ModelPicker({ label, hint, state: [value, onValue], choices }: LabelProps & SelectProps) {
   const chosen = value.split(",").flatMap((name) => name.trim() || []);
   const names = [...new Set([...choices.map((choice) => choice.value), ...chosen])];
   const toggle = (name: string) =>

@@ -9,7 +9,7 @@ import { useDialogs } from "../parts/dialogs.tsx";
 import { SelectField, TextField } from "../parts/field.tsx";
 import { ForAdmins } from "../parts/for-admins.tsx";
 import { Menu, MenuItem } from "../parts/menu.tsx";
-import { tell } from "../parts/notices.tsx";
+import { notify } from "../parts/notices.tsx";
 import { useAction } from "../parts/submit.ts";
 import { amountOf } from "./cap-fields.tsx";
 import {
@@ -36,19 +36,19 @@ const dialogs = {
 } as const;
 
 interface KeyMenuProps {
-  readonly of: KeyView;
+  readonly apiKey: KeyView;
   /** What is done most often gets a button. */
-  readonly inSight?: boolean;
+  readonly showsButtons?: boolean;
   readonly onChange: () => void;
 }
 
 /** Everything that can be done to a key, as far as its status allows it. */
-export function KeyMenu({ of: key, inSight = false, onChange }: KeyMenuProps) {
+export function KeyMenu({ apiKey: key, showsButtons = false, onChange }: KeyMenuProps) {
   const [ask, dialog] = useDialogs(dialogs, key, onChange);
   const [, enable] = useAction(async () => {
     try {
       await api.post(`/keys/${key.id}/enable`);
-      tell(`${nameOfKey(key)} is active again.`);
+      notify(`${nameOfKey(key)} is active again.`);
     } finally {
       // A rejection usually means that the key was changed elsewhere in the meantime.
       onChange();
@@ -60,12 +60,12 @@ export function KeyMenu({ of: key, inSight = false, onChange }: KeyMenuProps) {
   if (key.status === "revoked") return null;
   return (
     <ForAdmins>
-      {inSight && key.mode === "credit" && (
+      {showsButtons && key.mode === "credit" && (
         <Button icon="plus" onClick={ask("topup")}>
           Top up
         </Button>
       )}
-      {inSight && (
+      {showsButtons && (
         <Button icon="exchanges" onClick={ask("rotate")}>
           Rotate
         </Button>
@@ -96,7 +96,7 @@ function nameOf({ period, models }: CapView): string {
   return models === null ? period : `${period}:${models}`;
 }
 
-function ExtendKey({ of: key, ...dialog }: KeyDialogProps) {
+function ExtendKey({ subject: key, ...dialog }: KeyDialogProps) {
   const choices = key.caps.map((cap) => ({ value: nameOf(cap), text: capText(cap, key.mode) }));
   const [cap, amount, note] = [useState(choices[0]?.value ?? ""), useState(""), useState("")];
   const send = async () => {
@@ -108,14 +108,14 @@ function ExtendKey({ of: key, ...dialog }: KeyDialogProps) {
   return (
     <Ask {...dialog} about={aboutKey(key)} title="Raise a cap once" verb="Raise" send={send} done={done}>
       <p>Only for the current period. The cap then returns to its normal value.</p>
-      <SelectField label="Cap" of={cap} choices={choices} />
-      <TextField label={`${unit} more`} of={amount} inputMode="decimal" required />
-      <TextField label="Reason" of={note} placeholder="Stored in the audit log" required />
+      <SelectField label="Cap" state={cap} choices={choices} />
+      <TextField label={`${unit} more`} state={amount} inputMode="decimal" required />
+      <TextField label="Reason" state={note} placeholder="Stored in the audit log" required />
     </Ask>
   );
 }
 
-function MoveKey({ of: key, ...dialog }: KeyDialogProps) {
+function MoveKey({ subject: key, ...dialog }: KeyDialogProps) {
   const accounts = useAnswer<AccountList>("/accounts");
   const fitting = (accounts.value?.data ?? []).filter(
     ({ id, mode, status }) => mode === key.mode && status === "active" && id !== key.account,
@@ -135,7 +135,7 @@ function MoveKey({ of: key, ...dialog }: KeyDialogProps) {
       ) : (
         <SelectField
           label="Account"
-          of={[account, setChosen]}
+          state={[account, setChosen]}
           choices={fitting.map(({ id, label }) => ({ value: id, text: label ?? id }))}
         />
       )}

@@ -4,12 +4,12 @@ import { tpmText } from "../../../base/models/tpm-limit.ts";
 import { plural } from "../../../base/text/plural.ts";
 import { useAnswer } from "../api.ts";
 import { count, credits, date, rate, shortCount, shortPlural } from "../format.ts";
-import { keyStanding, Spent } from "../parts/balance.tsx";
+import { keyBalance, Spent } from "../parts/balance.tsx";
 import { Card } from "../parts/card.tsx";
 import { type Fact, FactTiles } from "../parts/fact-tiles.tsx";
 import { Money } from "../parts/money.tsx";
 import { Pager } from "../parts/pager.tsx";
-import { Shown } from "../parts/states.tsx";
+import { LoadedContent } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { parameters } from "../router.ts";
 import { SpendByDay, spendDays, spendSince } from "../self-service/spend-by-day.tsx";
@@ -40,11 +40,11 @@ function limitsNote({ tpm_limits: tpm, max_concurrent: inFlight }: KeyView): str
   return parts.join(" · ");
 }
 
-export function KeyFacts({ of: key, figures = null }: { of: KeyView; figures?: FiguresView | null }) {
-  const { name, main, exact = main, side } = keyStanding(key);
+export function KeyFacts({ apiKey: key, figures = null }: { apiKey: KeyView; figures?: FiguresView | null }) {
+  const { name, main, exact = main, side } = keyBalance(key);
   const facts: readonly Fact[] = [
     [name, exact, side],
-    ["Spent", <Spent of={key} />, spentNote(key, figures)],
+    ["Spent", <Spent apiKey={key} />, spentNote(key, figures)],
     ["Requests", count(key.recorded_requests), endedNote(key, figures)],
     ["Limit", key.rpm_limit === null ? "none" : count(key.rpm_limit), limitsNote(key)],
     [
@@ -59,7 +59,7 @@ export function KeyFacts({ of: key, figures = null }: { of: KeyView; figures?: F
 
 const modelsPerPage = 50;
 
-export function KeySpend({ of: key }: { of: Pick<KeyView, "id" | "mode"> }) {
+export function KeySpend({ apiKey: key }: { apiKey: Pick<KeyView, "id" | "mode"> }) {
   const since = spendSince();
   const byDay = useAnswer<UsageView>("/usage", 60_000, { key: key.id, by: "day", since });
   const { cursor } = parameters(["cursor"]);
@@ -67,9 +67,13 @@ export function KeySpend({ of: key }: { of: Pick<KeyView, "id" | "mode"> }) {
   const byModel = useAnswer<UsageView>("/usage", 60_000, usageQuery);
   return (
     <>
-      <Shown loaded={byDay}>{(usage) => <SpendByDay usage={usage} mode={key.mode} since={since} />}</Shown>
+      <LoadedContent loaded={byDay}>
+        {(usage) => <SpendByDay usage={usage} mode={key.mode} since={since} />}
+      </LoadedContent>
       <Card title={`By model, last ${spendDays} days`}>
-        <Shown loaded={byModel}>{({ data }) => <ByModel rows={data} mode={key.mode} />}</Shown>
+        <LoadedContent loaded={byModel}>
+          {({ data }) => <ByModel rows={data} mode={key.mode} />}
+        </LoadedContent>
       </Card>
       <Pager next={byModel.value?.next_cursor ?? null} first="First page" />
     </>
@@ -94,7 +98,7 @@ function ByModel({ rows, mode }: { rows: readonly UsageRowView[]; mode: KeyView[
       name: "Spent",
       class: "number",
       cell: ({ spend, spend_tokens }) =>
-        mode === "credit" ? <Money of={spend} /> : plural(spend_tokens, "token"),
+        mode === "credit" ? <Money amount={spend} /> : plural(spend_tokens, "token"),
     },
   ];
   return <Table rows={rows} columns={columns} keyOf={({ group }) => group ?? ""} />;

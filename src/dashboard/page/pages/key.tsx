@@ -10,7 +10,7 @@ import { Card } from "../parts/card.tsx";
 import { Choose, choicesOf } from "../parts/choose.tsx";
 import { FirstRequest } from "../parts/first-request.tsx";
 import { PageHead } from "../parts/page-head.tsx";
-import { Shown } from "../parts/states.tsx";
+import { LoadedContent } from "../parts/states.tsx";
 import { hrefOf, query } from "../router.ts";
 import { EntryTable } from "./entry-table.tsx";
 import { ExchangeTable } from "./exchange-table.tsx";
@@ -30,7 +30,7 @@ export function KeyPage({ id }: { id: string }) {
   return (
     <>
       {key.value === null && <PageHead title="Key" />}
-      <Shown loaded={key}>
+      <LoadedContent loaded={key}>
         {(value) => (
           <>
             <PageHead
@@ -50,37 +50,37 @@ export function KeyPage({ id }: { id: string }) {
               }
             >
               <KeyMenu
-                of={value}
-                inSight
+                apiKey={value}
+                showsButtons
                 onChange={() => {
                   key.reload();
                   entries.reload();
                 }}
               />
             </PageHead>
-            <KeyFacts of={value} figures={usage.value?.total ?? null} />
-            <KeyCapCards of={value} />
-            <KeySpend of={value} />
+            <KeyFacts apiKey={value} figures={usage.value?.total ?? null} />
+            <KeyCapCards apiKey={value} />
+            <KeySpend apiKey={value} />
             <Card title="Newest requests" actions={<a href={hrefOf(`requests?key=${value.id}`)}>all</a>}>
-              <Shown loaded={exchanges}>
+              <LoadedContent loaded={exchanges}>
                 {(page) => (
                   <ExchangeTable exchanges={page.data} withKey={false}>
                     <FirstRequest by={value} />
                   </ExchangeTable>
                 )}
-              </Shown>
+              </LoadedContent>
             </Card>
             <Card
               title="Newest ledger entries"
               actions={<Choose name="kind" label="Kind of entry" choices={choicesOf(kinds)} />}
             >
-              <Shown loaded={entries}>
+              <LoadedContent loaded={entries}>
                 {(page) => <EntryTable entries={page.data} isFiltered={kind !== ""} />}
-              </Shown>
+              </LoadedContent>
             </Card>
           </>
         )}
-      </Shown>
+      </LoadedContent>
     </>
   );
 }

@@ -3,7 +3,7 @@ import { useAccountNames } from "../account-names.ts";
 import { useAnswer } from "../api.ts";
 import { count } from "../format.ts";
 import { KeyStatus } from "../parts/badge.tsx";
-import { Balance, Spent, tightestStanding } from "../parts/balance.tsx";
+import { Balance, Spent, tightestBalance } from "../parts/balance.tsx";
 import { Button } from "../parts/button.tsx";
 import { Choose, choicesOf, plainChoices } from "../parts/choose.tsx";
 import { useDialogs } from "../parts/dialogs.tsx";
@@ -13,7 +13,7 @@ import { ForAdmins } from "../parts/for-admins.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Pager } from "../parts/pager.tsx";
 import { SearchBox } from "../parts/search-box.tsx";
-import { Shown } from "../parts/states.tsx";
+import { LoadedContent } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { hrefOf, parameters } from "../router.ts";
 import { CreateKey, KeyLink, nameOfKey } from "./key-dialogs.tsx";
@@ -62,9 +62,9 @@ function columnsOf(
     {
       name: "Left",
       class: "number two",
-      cell: (key) => <Balance standing={tightestStanding(key)} of={nameOfKey(key)} />,
+      cell: (key) => <Balance summary={tightestBalance(key)} name={nameOfKey(key)} />,
     },
-    { name: "Spent", class: "number", cell: (key) => <Spent of={key} /> },
+    { name: "Spent", class: "number", cell: (key) => <Spent apiKey={key} /> },
     {
       name: "Requests",
       class: "number",
@@ -81,7 +81,7 @@ function columnsOf(
       name: "Actions",
       class: "row-end",
       unseen: true,
-      cell: (key) => <KeyMenu of={key} onChange={onChange} />,
+      cell: (key) => <KeyMenu apiKey={key} onChange={onChange} />,
     },
   ];
 }
@@ -122,7 +122,7 @@ export function Keys() {
         ))}
       </div>
       <div class="card flush">
-        <Shown loaded={keys}>
+        <LoadedContent loaded={keys}>
           {(page) => (
             <Table
               class="rows keys"
@@ -136,7 +136,7 @@ export function Keys() {
               }
             />
           )}
-        </Shown>
+        </LoadedContent>
       </div>
       <Pager next={keys.value?.next_cursor ?? null} />
       {dialog}

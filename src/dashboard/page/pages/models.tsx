@@ -12,13 +12,13 @@ import { Badge } from "../parts/badge.tsx";
 import { Button } from "../parts/button.tsx";
 import { ForAdmins } from "../parts/for-admins.tsx";
 import { PageHead } from "../parts/page-head.tsx";
-import { Empty, Shown } from "../parts/states.tsx";
+import { Empty, LoadedContent } from "../parts/states.tsx";
 import { useAction } from "../parts/submit.ts";
 import { type Column, Table } from "../parts/table.tsx";
 import { Warnings } from "../parts/warnings.tsx";
 import { hrefOf } from "../router.ts";
 
-function Health({ of: deployment }: { of: DeploymentView }) {
+function Health({ deployment }: { deployment: DeploymentView }) {
   const { wait_ms: waitMs, keys, keys_ready: ready, failing } = deployment.health;
   const { tone, text } = healthText(deployment.health);
   return (
@@ -43,30 +43,30 @@ function Health({ of: deployment }: { of: DeploymentView }) {
 const tokenRates = new Set(["input", "output", "cached_input", "cache_write", "cache_write_1h"]);
 
 /** Tools, audio and images by name and price, tiers by name. */
-function extrasOf(of: PriceView): string[] {
-  const { long_context: long } = of;
+function extrasOf(prices: PriceView): string[] {
+  const { long_context: long } = prices;
   const above = long && `${price(long.input)} in, ${price(long.output)} out above ${shortCount(long.above)}`;
-  const priced = Object.entries(of).flatMap(([name, usd]) =>
+  const priced = Object.entries(prices).flatMap(([name, usd]) =>
     typeof usd === "number" && !tokenRates.has(name) ? [`${price(usd)} ${name}`] : [],
   );
-  const bySize = typeof of.images === "object" ? Object.entries(of.images) : [];
+  const bySize = typeof prices.images === "object" ? Object.entries(prices.images) : [];
   return [
     ...(above ? [above] : []),
     ...priced,
     ...bySize.map(([size, usd]) => `${price(usd)} images ${size}`),
-    ...Object.keys(of.tiers ?? {}).map((tier) => `tier ${tier}`),
+    ...Object.keys(prices.tiers ?? {}).map((tier) => `tier ${tier}`),
   ];
 }
 
 /** What a million tokens cost, where tokens are charged, and the rest below it. */
-function pricesOf(of: PriceView, { serves }: ModelView): readonly [string, string] {
-  const sides = [["in", of.input] as const, ["out", of.output] as const];
+function pricesOf(prices: PriceView, { serves }: ModelView): readonly [string, string] {
+  const sides = [["in", prices.input] as const, ["out", prices.output] as const];
   const tokens = sides.flatMap(([side, usd]) =>
     showsTokenPrice(serves, usd) ? [`${price(usd)} ${side}`] : [],
   );
-  const extras = extrasOf(of);
+  const extras = extrasOf(prices);
   if (tokens.length === 0) return [extras.join(" · ") || "–", ""];
-  const cached = tokens.length === sides.length ? [`${price(of.cached_input)} cached`] : [];
+  const cached = tokens.length === sides.length ? [`${price(prices.cached_input)} cached`] : [];
   return [tokens.join(" · "), [...cached, ...extras].join(" · ")];
 }
 
@@ -83,7 +83,7 @@ const columnsOf = (model: ModelView): readonly Column<DeploymentView>[] => [
     cell: ({ name }) => <code>{name}</code>,
     note: ({ dialects }) => `speaks ${dialects.join(", ")}`,
   },
-  { name: "Health", cell: (deployment) => <Health of={deployment} /> },
+  { name: "Health", cell: (deployment) => <Health deployment={deployment} /> },
   {
     name: "Order",
     class: "number",
@@ -99,13 +99,13 @@ const columnsOf = (model: ModelView): readonly Column<DeploymentView>[] => [
   {
     name: "Price per million",
     class: "number",
-    cell: ({ price: of }) => (of ? pricesOf(of, model)[0] : <span class="muted">no price</span>),
-    note: ({ price: of }) => of && pricesOf(of, model)[1],
+    cell: ({ price: prices }) => (prices ? pricesOf(prices, model)[0] : <span class="muted">no price</span>),
+    note: ({ price: prices }) => prices && pricesOf(prices, model)[1],
   },
 ];
 
 /** What came of asking each deployment of a model for a few tokens. */
-function Checks({ of: checks }: { of: readonly ModelCheckView[] }) {
+function Checks({ checks }: { checks: readonly ModelCheckView[] }) {
   return (
     <ul class="checks stack" aria-live="polite">
       {checks.map((check) => (
@@ -123,7 +123,7 @@ function Checks({ of: checks }: { of: readonly ModelCheckView[] }) {
 }
 
 /** How the calls of the last day ended, and how much of their input the providers had cached. */
-function LastDay({ of: { id }, usage }: { of: ModelView; usage: UsageRowView | undefined }) {
+function LastDay({ model: { id }, usage }: { model: ModelView; usage: UsageRowView | undefined }) {
   const calls = usage === undefined ? 0 : usage.completed + usage.failed;
   if (usage === undefined || calls === 0) return <p class="muted pad">No calls in the last 24 hours.</p>;
   const { completed, recovered_attempts: covered, cached_input_share: cached } = usage;
@@ -138,7 +138,7 @@ function LastDay({ of: { id }, usage }: { of: ModelView; usage: UsageRowView | u
 }
 
 /** Where the price comes from, and how old it is. */
-function PriceOrigin({ of: { price_source: source, price_checked: day } }: { of: ModelView }) {
+function PriceOrigin({ model: { price_source: source, price_checked: day } }: { model: ModelView }) {
   if (source === null) return null;
   const where = source === "catalog" ? "Price from the built-in catalog" : "Price from the configuration";
   return (
@@ -149,7 +149,7 @@ function PriceOrigin({ of: { price_source: source, price_checked: day } }: { of:
   );
 }
 
-function ModelCard({ of: model, usage }: { of: ModelView; usage: UsageRowView | undefined }) {
+function ModelCard({ model, usage }: { model: ModelView; usage: UsageRowView | undefined }) {
   const [checks, setChecks] = useState<readonly ModelCheckView[]>([]);
   const [busy, check] = useAction(async () => {
     const { data } = await api.post<{ data: ModelCheckView[] }>("/models/check", { model: model.id });
@@ -183,9 +183,9 @@ function ModelCard({ of: model, usage }: { of: ModelView; usage: UsageRowView | 
         )}
       </header>
       <Table rows={model.deployments} columns={columnsOf(model)} keyOf={({ name }) => name} unseenHead />
-      {checks.length > 0 && <Checks of={checks} />}
-      <LastDay of={model} usage={usage} />
-      <PriceOrigin of={model} />
+      {checks.length > 0 && <Checks checks={checks} />}
+      <LastDay model={model} usage={usage} />
+      <PriceOrigin model={model} />
       {model.aliases.length > 0 && <p class="muted pad">Also asked for as {model.aliases.join(", ")}.</p>}
       {model.fallbacks.length > 0 && <p class="muted pad">Falls back to {model.fallbacks.join(", ")}.</p>}
     </section>
@@ -206,7 +206,7 @@ export function Models() {
         about="Models that clients can request, and the deployments that serve them."
       />
       <Warnings />
-      <Shown loaded={models}>
+      <LoadedContent loaded={models}>
         {({ data }) =>
           data.length === 0 ? (
             <div class="card">
@@ -215,10 +215,12 @@ export function Models() {
               </Empty>
             </div>
           ) : (
-            data.map((model) => <ModelCard key={model.id} of={model} usage={lastDay.value?.get(model.id)} />)
+            data.map((model) => (
+              <ModelCard key={model.id} model={model} usage={lastDay.value?.get(model.id)} />
+            ))
           )
         }
-      </Shown>
+      </LoadedContent>
     </>
   );
 }

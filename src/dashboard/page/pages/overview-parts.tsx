@@ -72,7 +72,7 @@ interface TopRowsProps {
 }
 
 export function TopRows({ title, rows, href }: TopRowsProps) {
-  const most = Math.max(...rows.map(worth), 0);
+  const most = Math.max(...rows.map(chargedOrListCost), 0);
   return (
     <section class="card top">
       <h2>{title}</h2>
@@ -90,7 +90,12 @@ export function TopRows({ title, rows, href }: TopRowsProps) {
                 credits(row.spend)
               )}
             </span>
-            <meter min={0} max={most || 1} value={worth(row)} aria-label={`Share of ${row.name}`} />
+            <meter
+              min={0}
+              max={most || 1}
+              value={chargedOrListCost(row)}
+              aria-label={`Share of ${row.name}`}
+            />
             <small class="muted number">{rowNote(row)}</small>
           </li>
         ))}
@@ -100,7 +105,7 @@ export function TopRows({ title, rows, href }: TopRowsProps) {
 }
 
 /** The figure that is shown: what was charged, or what the use of budgets would have cost where nothing was. */
-function worth({ spend, list_cost }: UsageRowView): number {
+function chargedOrListCost({ spend, list_cost }: UsageRowView): number {
   return spend === 0 ? list_cost : spend;
 }
 

@@ -10,9 +10,9 @@ import { choicesOf } from "../parts/choose.tsx";
 import { FirstRequest } from "../parts/first-request.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Segmented } from "../parts/segmented.tsx";
-import { Empty, Shown } from "../parts/states.tsx";
+import { Empty, LoadedContent } from "../parts/states.tsx";
 import { hrefOf, query, setQuery } from "../router.ts";
-import { Attention } from "./alerts.tsx";
+import { ActiveAlerts } from "./alerts.tsx";
 import { InFlight, LatestFailures, Tiles, TopRows } from "./overview-parts.tsx";
 import { Setup } from "./setup.tsx";
 
@@ -25,7 +25,7 @@ const rangeNames: Readonly<Record<OverviewRange, string>> = {
 
 const overviewRanges = Object.keys(rangeNames) as OverviewRange[];
 
-function Quiet() {
+function NoTraffic() {
   return (
     <div class="card">
       <Empty icon="overview" title="No requests in this time range">
@@ -102,7 +102,7 @@ function OverviewBody({ overview }: { overview: OverviewView }) {
     <>
       <Tiles overview={overview} />
       {totals.failed > 0 && latest.length > 0 && <LatestFailures exchanges={latest} />}
-      {isQuiet ? <Quiet /> : <OverviewCharts overview={overview} />}
+      {isQuiet ? <NoTraffic /> : <OverviewCharts overview={overview} />}
       <div class="columns">
         <TopRows
           title="Models by spend"
@@ -137,15 +137,15 @@ export function Overview() {
       >
         <Segmented
           label="Range"
-          of={[range, (value) => setQuery({ range: value === "24h" ? null : value })]}
+          state={[range, (value) => setQuery({ range: value === "24h" ? null : value })]}
           choices={choicesOf(rangeNames)}
         />
       </PageHead>
-      <Attention />
+      <ActiveAlerts />
       <Setup />
-      <Shown loaded={overview} rows={10}>
+      <LoadedContent loaded={overview} rows={10}>
         {(value) => <OverviewBody overview={value} />}
-      </Shown>
+      </LoadedContent>
     </>
   );
 }

@@ -36,17 +36,17 @@ interface QuestionFieldsProps {
 export function QuestionFields({ route, form, onForm }: QuestionFieldsProps) {
   const field = <Name extends keyof PlaygroundForm>(name: Name) => fieldOf(form, onForm, name);
   const long = (label: string, rows: number, name: "text" | "documents" | "suffix") => (
-    <LongField label={label} rows={rows} of={field(name)} />
+    <LongField label={label} rows={rows} state={field(name)} />
   );
   const [, setFile] = field("file");
   const [isStream, setStream] = field("stream");
   const fields: Readonly<Record<QuestionField, ComponentChildren>> = {
-    system: <TextField label="System" of={field("system")} placeholder="none" />,
+    system: <TextField label="System" state={field("system")} placeholder="none" />,
     text: long(route.textLabel ?? "Message", 5, "text"),
     suffix: long("Text after the gap", 3, "suffix"),
     documents: long("Documents, one per line", 5, "documents"),
-    size: <SelectField label="Size" of={field("size")} choices={sizes} />,
-    voice: <TextField label="Voice" of={field("voice")} required />,
+    size: <SelectField label="Size" state={field("size")} choices={sizes} />,
+    voice: <TextField label="Voice" state={field("voice")} required />,
     file: (
       <Field label="File">
         {(id) => (
@@ -61,7 +61,7 @@ export function QuestionFields({ route, form, onForm }: QuestionFieldsProps) {
     ),
     maxTokens: (
       <div class="pair">
-        <TextField label="Max tokens" of={field("maxTokens")} inputMode="numeric" />
+        <TextField label="Max tokens" state={field("maxTokens")} inputMode="numeric" />
         <label class="tick line">
           <input
             type="checkbox"
@@ -77,20 +77,20 @@ export function QuestionFields({ route, form, onForm }: QuestionFieldsProps) {
 }
 
 /** A recorded request, to be changed and sent in place of what the form would make. */
-export function RecordedFields({ of }: { of: State }) {
+export function RecordedFields({ state }: { state: State }) {
   return (
     <>
-      <LongField label="Request body" rows={14} of={of} />
+      <LongField label="Request body" rows={14} state={state} />
       <small class="muted">
         The model above replaces the recorded one. Images and files were not recorded and cannot be sent
         again.
       </small>
-      <Button onClick={() => of[1]("")}>Use the form</Button>
+      <Button onClick={() => state[1]("")}>Use the form</Button>
     </>
   );
 }
 
-function LongField({ label, rows, of: [value, onValue] }: { label: string; rows: number; of: State }) {
+function LongField({ label, rows, state: [value, onValue] }: { label: string; rows: number; state: State }) {
   return (
     <Field label={label}>
       {(id) => (

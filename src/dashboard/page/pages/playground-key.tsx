@@ -1,6 +1,6 @@
 import type { KeyList, KeyView } from "../../../admin/keys/schema.ts";
 import { api, useLoaded } from "../api.ts";
-import { keyStanding } from "../parts/balance.tsx";
+import { keyBalance } from "../parts/balance.tsx";
 import { fieldOf, SelectField, TextField } from "../parts/field.tsx";
 import { knownSecrets } from "../secrets.ts";
 
@@ -38,19 +38,19 @@ function hintFor(secret: string, key: KeyView | null): string {
       ? "Stays in this tab. Keys created here are listed by name."
       : "No key has this prefix.";
   }
-  const { main, side } = keyStanding(key);
+  const { main, side } = keyBalance(key);
   const status = key.status === "active" ? "" : `, ${key.status}`;
   return `${key.label ?? key.prefix}${status}: ${main} ${side}`;
 }
 
 interface KeyChoiceProps {
   readonly chosen: ChosenKey;
-  readonly of: KeyView | null;
+  readonly apiKey: KeyView | null;
   readonly onChoose: (chosen: ChosenKey) => void;
 }
 
 /** Keys made in this tab by name, or any other by its secret: the server itself could not tell them. */
-export function KeyChoice({ chosen, of, onChoose }: KeyChoiceProps) {
+export function KeyChoice({ chosen, apiKey, onChoose }: KeyChoiceProps) {
   const known = knownSecrets.value;
   const choices = [
     ...known.map((each) => ({ value: each.secret, text: each.name })),
@@ -61,18 +61,21 @@ export function KeyChoice({ chosen, of, onChoose }: KeyChoiceProps) {
       {known.length > 0 && (
         <SelectField
           label="Key"
-          of={[chosen.pasted ? "" : chosen.secret, (secret) => onChoose({ secret, pasted: secret === "" })]}
+          state={[
+            chosen.pasted ? "" : chosen.secret,
+            (secret) => onChoose({ secret, pasted: secret === "" }),
+          ]}
           choices={choices}
-          hint={chosen.pasted ? undefined : hintFor(chosen.secret, of)}
+          hint={chosen.pasted ? undefined : hintFor(chosen.secret, apiKey)}
         />
       )}
       {chosen.pasted && (
         <TextField
           label={known.length > 0 ? "Secret" : "Key"}
           type="password"
-          of={fieldOf(chosen, onChoose, "secret")}
+          state={fieldOf(chosen, onChoose, "secret")}
           placeholder="slu_…"
-          hint={hintFor(chosen.secret, of)}
+          hint={hintFor(chosen.secret, apiKey)}
         />
       )}
     </>

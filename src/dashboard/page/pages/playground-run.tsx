@@ -47,7 +47,7 @@ function figuresOf(run: Run): readonly NamedFact[] {
   ];
 }
 
-function Vectors({ of: vectors }: { of: readonly Vector[] }) {
+function Vectors({ vectors }: { vectors: readonly Vector[] }) {
   return (
     <ol class="vectors stack">
       {vectors.map(({ length, first }, place) => (
@@ -63,7 +63,7 @@ function Vectors({ of: vectors }: { of: readonly Vector[] }) {
   );
 }
 
-function Scores({ verdict, of: scores }: { verdict: string; of: readonly Score[] }) {
+function Scores({ verdict, scores }: { verdict: string; scores: readonly Score[] }) {
   return (
     <>
       <p data-test="verdict">{verdict}</p>
@@ -87,17 +87,17 @@ function Scores({ verdict, of: scores }: { verdict: string; of: readonly Score[]
 }
 
 /** What came back, in the form that fits it. */
-function AnswerView({ of: answer, isRunning }: { of: Answer; isRunning: boolean }) {
+function AnswerView({ answer, isRunning }: { answer: Answer; isRunning: boolean }) {
   switch (answer.kind) {
     case "vectors":
-      return <Vectors of={answer.vectors} />;
+      return <Vectors vectors={answer.vectors} />;
     case "scores":
-      return <Scores verdict={answer.verdict} of={answer.scores} />;
+      return <Scores verdict={answer.verdict} scores={answer.scores} />;
     case "images":
       return (
         <div class="pictures stack">
-          {answer.images.map(({ address, isElsewhere }, place) =>
-            isElsewhere ? (
+          {answer.images.map(({ address, isExternal }, place) =>
+            isExternal ? (
               <a key={address} href={address} target="_blank" rel="noreferrer">
                 {address}
               </a>
@@ -144,7 +144,7 @@ function useFollow(length: number) {
 }
 
 /** What went wrong, in the server's words, and what to do about it. */
-function Problem({ of: { error, detail } }: { of: Run }) {
+function Problem({ run: { error, detail } }: { run: Run }) {
   if (error === null) return null;
   const advice = detail?.explanation ?? adviceFor(error);
   return (
@@ -161,7 +161,7 @@ function Problem({ of: { error, detail } }: { of: Run }) {
   );
 }
 
-function Events({ of: events }: { of: readonly string[] }) {
+function Events({ events }: { events: readonly string[] }) {
   const { place, onScroll } = useFollow(events.length);
   return (
     <>
@@ -178,7 +178,7 @@ function Events({ of: events }: { of: readonly string[] }) {
   );
 }
 
-function OneRun({ of: run }: { of: Run }) {
+function OneRun({ run }: { run: Run }) {
   const hasAnswer = run.error === null || (run.answer.kind === "text" && run.answer.text !== "");
   return (
     <section class="card run" aria-label={`Response from ${run.model}`}>
@@ -186,15 +186,15 @@ function OneRun({ of: run }: { of: Run }) {
       <FactList class="figures line" facts={figuresOf(run)} />
       <div class="answer">
         <div class="answer-side stack" aria-live="polite">
-          <Problem of={run} />
+          <Problem run={run} />
           {hasAnswer && (
             <div data-test="answer">
-              <AnswerView of={run.answer} isRunning={run.state === "running"} />
+              <AnswerView answer={run.answer} isRunning={run.state === "running"} />
             </div>
           )}
         </div>
         <div class="answer-side">
-          <Events of={run.events} />
+          <Events events={run.events} />
         </div>
       </div>
     </section>
@@ -215,7 +215,7 @@ export function RunViews({ runs }: { runs: readonly Run[] }) {
   return (
     <div class={runs.length > 1 ? "runs two" : "runs"}>
       {runs.map((run, place) => (
-        <OneRun key={place} of={run} />
+        <OneRun key={place} run={run} />
       ))}
     </div>
   );

@@ -82,15 +82,15 @@ export function Playground() {
   const key = useKeyOf(chosen.secret);
 
   const places = placesFor(routes.value?.data ?? [], key?.mode ?? "credit");
-  const serves = (of: ModelView, use: string | null | undefined) =>
-    of.serves.some((served) => served === use);
+  const serves = (candidate: ModelView, use: string | null | undefined) =>
+    candidate.serves.some((served) => served === use);
   const served = models.value?.data.filter(({ id }) => id === chosenModel) ?? [];
   const place =
     places.find(({ name }) => name === routeName) ??
     places.find(({ path }) => path === recorded?.route) ??
-    places.find(({ use }) => served.some((of) => serves(of, use))) ??
+    places.find(({ use }) => served.some((candidate) => serves(candidate, use))) ??
     places[0];
-  const serving = models.value?.data.filter((of) => serves(of, place?.use)) ?? [];
+  const serving = models.value?.data.filter((candidate) => serves(candidate, place?.use)) ?? [];
   const names = serving.map(({ id }) => id);
   const model = names.includes(chosenModel) ? chosenModel : (names[0] ?? "");
   const second = names.includes(other) && other !== model ? other : "";
@@ -119,16 +119,16 @@ export function Playground() {
       />
       <div class="playground">
         <form class="card stack" onSubmit={send}>
-          <KeyChoice chosen={chosen} of={key} onChoose={setChosen} />
+          <KeyChoice chosen={chosen} apiKey={key} onChoose={setChosen} />
           <SelectField
             label="Route"
-            of={[place?.name ?? "", setRouteName]}
+            state={[place?.name ?? "", setRouteName]}
             choices={places.map(({ name, route }) => ({ value: name, text: route.name }))}
             hint={place && <code>POST {place.path}</code>}
           />
           <SelectField
             label="Model"
-            of={[model, setModel]}
+            state={[model, setModel]}
             choices={plainChoices(names)}
             hint={
               models.value !== null && place?.use && names.length === 0 ? (
@@ -141,7 +141,7 @@ export function Playground() {
           {names.length > 1 && (
             <SelectField
               label="Compare with"
-              of={[second, setOther]}
+              state={[second, setOther]}
               choices={[
                 { value: "", text: "no second model" },
                 ...plainChoices(names.filter((name) => name !== model)),
@@ -149,7 +149,7 @@ export function Playground() {
             />
           )}
           {place && body === "" && <QuestionFields route={place.route} form={form} onForm={setForm} />}
-          {body !== "" && <RecordedFields of={[body, setBody]} />}
+          {body !== "" && <RecordedFields state={[body, setBody]} />}
           {isRunning ? (
             // A key each: one element that turns from Stop into Send would submit the form by the same click.
             <Button key="stop" icon="stop" onClick={stop}>

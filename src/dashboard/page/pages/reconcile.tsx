@@ -33,7 +33,7 @@ const figures = {
 type Figure = keyof typeof figures;
 const totalNames = Object.keys(figures) as Figure[];
 
-function UsageTotals({ row, of: name }: { row: ReconciledRowView; of: Figure }) {
+function UsageTotals({ row, metric: name }: { row: ReconciledRowView; metric: Figure }) {
   const { billed, difference } = row[name];
   const { format } = figures[name];
   if (billed === null || difference === null) return <span class="muted">–</span>;
@@ -58,7 +58,7 @@ function columnsOf(reported: readonly Figure[]): readonly Column<ReconciledRowVi
     ...reported.map((name) => ({
       name: figures[name].name,
       class: "number",
-      cell: (row: ReconciledRowView) => <UsageTotals row={row} of={name} />,
+      cell: (row: ReconciledRowView) => <UsageTotals row={row} metric={name} />,
     })),
     {
       name: "Likely reasons",
@@ -73,7 +73,7 @@ function columnsOf(reported: readonly Figure[]): readonly Column<ReconciledRowVi
 }
 
 /** What was billed and what was charged, day by day: the cost, or the tokens if that is not told. */
-function BillChart({ of: { data, total } }: { of: ReconciliationView }) {
+function ReportChart({ reconciliation: { data, total } }: { reconciliation: ReconciliationView }) {
   const figure = total.cost.billed === null ? "input" : "cost";
   const format = figure === "cost" ? usd : shortCount;
   const reported = data.filter((row) => row[figure].billed !== null);
@@ -104,7 +104,7 @@ function BillChart({ of: { data, total } }: { of: ReconciliationView }) {
   );
 }
 
-function Compared({ of: compared }: { of: ReconciliationView }) {
+function ComparisonResult({ reconciliation: compared }: { reconciliation: ReconciliationView }) {
   const shown = useState("differing");
   const { data, differing, tolerance, total } = compared;
   const reported = totalNames.filter((name) => total[name].billed !== null);
@@ -117,9 +117,9 @@ function Compared({ of: compared }: { of: ReconciliationView }) {
   return (
     <>
       <div class="charts">
-        <BillChart of={compared} />
+        <ReportChart reconciliation={compared} />
       </div>
-      <Card title={verdict} actions={<Segmented label="Lines" of={shown} choices={choicesOf(lines)} />}>
+      <Card title={verdict} actions={<Segmented label="Lines" state={shown} choices={choicesOf(lines)} />}>
         {rows.length > 0 && (
           <Table rows={rows} columns={columnsOf(reported)} keyOf={({ date, model }) => `${date} ${model}`} />
         )}
@@ -154,10 +154,10 @@ export function Reconcile() {
     <>
       <PageHead title="Reconcile" about="Compare a provider's usage report with the ledger" />
       <form class="card bill" onSubmit={onSubmit}>
-        <SelectField label="Provider" of={[provider, setProvider]} choices={plainChoices(known)} />
-        <TextField label="From" type="date" of={from} required />
-        <TextField label="To" type="date" of={to} required />
-        <TextField label="Tolerance (%)" of={tolerance} inputMode="decimal" />
+        <SelectField label="Provider" state={[provider, setProvider]} choices={plainChoices(known)} />
+        <TextField label="From" type="date" state={from} required />
+        <TextField label="To" type="date" state={to} required />
+        <TextField label="Tolerance (%)" state={tolerance} inputMode="decimal" />
         <Field
           label="Files"
           hint="Saved OpenAI reports (usage, costs) or Anthropic reports (usage and cost), all pages, or CSV files."
@@ -178,7 +178,7 @@ export function Reconcile() {
         </Button>
       </form>
       {error && <Failure error={error} />}
-      <div aria-live="polite">{compared && <Compared of={compared} />}</div>
+      <div aria-live="polite">{compared && <ComparisonResult reconciliation={compared} />}</div>
       {!compared && !error && (
         <Empty icon="bill" title="Choose the files of a usage report">
           <p class="muted">

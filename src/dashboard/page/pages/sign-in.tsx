@@ -7,7 +7,7 @@ import { Mark } from "../parts/icon.tsx";
 import { Failure } from "../parts/states.tsx";
 import { useSubmit } from "../parts/submit.ts";
 
-interface EntranceProps {
+interface SignInFormProps {
   readonly title: string;
   readonly about: string;
   readonly verb: string;
@@ -16,7 +16,7 @@ interface EntranceProps {
 }
 
 /** Shown to visitors who are not signed in: sign in, or enter a secret. */
-export function Entrance({ title, about, verb, send, children }: EntranceProps) {
+export function SignInForm({ title, about, verb, send, children }: SignInFormProps) {
   const { busy, error, onSubmit } = useSubmit(send);
   const form = useRef<HTMLFormElement>(null);
   useEffect(() => form.current?.querySelector("input")?.focus(), []);
@@ -49,15 +49,15 @@ export function SignIn() {
     await askWhoIsSignedIn();
   };
   return (
-    <Entrance title="Sluice" about="Sign in to manage this gateway." verb="Sign in" send={send}>
+    <SignInForm title="Sluice" about="Sign in to manage this gateway." verb="Sign in" send={send}>
       <TextField
         label="Admin token"
         type="password"
-        of={token}
+        state={token}
         required
         autocomplete="current-password"
         hint="Printed at the first start, in first-start.txt in the data folder, or the value of SLUICE_ADMIN_TOKEN."
       />
-    </Entrance>
+    </SignInForm>
   );
 }

@@ -4,10 +4,10 @@ import { size } from "../../../base/text/size.ts";
 import { useAnswer } from "../api.ts";
 import { count, moment } from "../format.ts";
 import { Card } from "../parts/card.tsx";
-import { Shown } from "../parts/states.tsx";
+import { LoadedContent } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 
-interface Kept {
+interface StoredKind {
   readonly what: string;
   readonly records: number;
   /** Null means for ever. */
@@ -15,7 +15,7 @@ interface Kept {
   readonly pruned?: StorageView["pruned"][number] | undefined;
 }
 
-const columns: readonly Column<Kept>[] = [
+const columns: readonly Column<StoredKind>[] = [
   { name: "What", class: "lead", cell: ({ what }) => what },
   { name: "Records", class: "number", cell: ({ records }) => count(records) },
   { name: "Retention", cell: ({ retention }) => retention ?? "forever" },
@@ -26,7 +26,7 @@ const columns: readonly Column<Kept>[] = [
   },
 ];
 
-function kinds({ records, retention, pruned, content, ...sizes }: StorageView): readonly Kept[] {
+function kinds({ records, retention, pruned, content, ...sizes }: StorageView): readonly StoredKind[] {
   const last = (kind: StorageView["pruned"][number]["what"]) => pruned.find(({ what }) => what === kind);
   return [
     { what: "Accounts", records: records.accounts, retention: null },
@@ -74,14 +74,14 @@ export function Storage() {
   const storage = useAnswer<StorageView>("/storage", 30_000);
   return (
     <Card title="Storage">
-      <Shown loaded={storage}>
+      <LoadedContent loaded={storage}>
         {(value) => (
           <>
             <p class="pad">{sizes(value)}</p>
             <Table rows={kinds(value)} columns={columns} keyOf={({ what }) => what} />
           </>
         )}
-      </Shown>
+      </LoadedContent>
     </Card>
   );
 }

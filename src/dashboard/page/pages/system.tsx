@@ -14,7 +14,7 @@ import { PageHead } from "../parts/page-head.tsx";
 import { Pager } from "../parts/pager.tsx";
 import { RangePicker } from "../parts/range-picker.tsx";
 import { SearchBox } from "../parts/search-box.tsx";
-import { Shown } from "../parts/states.tsx";
+import { LoadedContent } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { Warnings } from "../parts/warnings.tsx";
 import { parameters } from "../router.ts";
@@ -61,9 +61,9 @@ export function System() {
     <>
       <PageHead title="System" about="Health, configuration, storage and audit log." />
       <Warnings key={`warnings ${reloads}`} />
-      <Shown loaded={health} rows={2}>
+      <LoadedContent loaded={health} rows={2}>
         {(value) => <HealthTiles health={value} />}
-      </Shown>
+      </LoadedContent>
       {nodes.value !== null && nodes.value.data.length > 0 && (
         <Card title="Nodes">
           <Table rows={nodes.value.data} columns={nodeColumns} keyOf={({ node }) => node} />
@@ -103,7 +103,7 @@ function AuditLog() {
         <SearchBox label="Search the audit log" placeholder="Actor, address, action, target or detail" />
         <RangePicker otherwise="Any time" />
       </div>
-      <Shown loaded={page}>
+      <LoadedContent loaded={page}>
         {({ data }) => (
           <Table
             rows={data}
@@ -112,7 +112,7 @@ function AuditLog() {
             empty={<p class="muted pad">{isFiltered ? "No matching records." : "No changes yet."}</p>}
           />
         )}
-      </Shown>
+      </LoadedContent>
       <Pager next={page.value?.next_cursor ?? null} />
     </Card>
   );
@@ -123,14 +123,14 @@ function ConfigInForce() {
   const config = useAnswer<ConfigTextView>("/config/toml");
   return (
     <Card title="Running configuration" actions={<CopyButton text={config.value?.toml ?? ""} />}>
-      <Shown loaded={config}>
+      <LoadedContent loaded={config}>
         {({ toml }) => (
           // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard.
           <section class="config" tabIndex={0} aria-label="Running configuration">
             <pre>{toml === "" ? "# All settings have their defaults." : toml}</pre>
           </section>
         )}
-      </Shown>
+      </LoadedContent>
     </Card>
   );
 }

@@ -68,7 +68,7 @@ const columns: readonly Column<TailView>[] = [
   {
     name: "Cost",
     class: "number",
-    cell: ({ unit, charged }) => <Money of={charged} unit={unit} />,
+    cell: ({ unit, charged }) => <Money amount={charged} unit={unit} />,
   },
   { name: "Duration", class: "number", cell: ({ total_ms }) => duration(total_ms) },
 ];

@@ -14,7 +14,7 @@ import { PageHead } from "../parts/page-head.tsx";
 import { Pager } from "../parts/pager.tsx";
 import { RangePicker } from "../parts/range-picker.tsx";
 import { SearchBox } from "../parts/search-box.tsx";
-import { Shown } from "../parts/states.tsx";
+import { LoadedContent } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { hrefOf, parameter, parameters, query, setQuery } from "../router.ts";
 
@@ -28,9 +28,9 @@ function wordOf(dimension: string): string {
   return dimension.startsWith("tag:") ? "tag" : dimension;
 }
 
-function DimensionChoice(props: { label: string; of: State; other: string; none?: string }) {
+function DimensionChoice(props: { label: string; state: State; other: string; none?: string }) {
   const { label, other, none } = props;
-  const [value, onValue] = props.of;
+  const [value, onValue] = props.state;
   const known = dimensions.filter((each) => wordOf(each) !== wordOf(other));
   const choices = known.map((each) => ({
     // Of a tag, the name that was chosen.
@@ -41,13 +41,13 @@ function DimensionChoice(props: { label: string; of: State; other: string; none?
     <>
       <Select
         aria-label={label}
-        of={props.of}
+        state={props.state}
         choices={[...(none === undefined ? [] : [{ value: "", text: none }]), ...choices]}
       />
       {value.startsWith("tag:") && (
         <SearchBox
           label="Tag name"
-          of={[value.slice("tag:".length), (name) => onValue(`tag:${name || "project"}`)]}
+          state={[value.slice("tag:".length), (name) => onValue(`tag:${name || "project"}`)]}
           placeholder="project"
         />
       )}
@@ -61,10 +61,10 @@ function GroupingChoice() {
     setQuery({ by: by.filter((each) => each !== "").join(","), cursor: null });
   return (
     <>
-      <DimensionChoice label="By" of={[first, (value) => choose(value, second)]} other={second} />
+      <DimensionChoice label="By" state={[first, (value) => choose(value, second)]} other={second} />
       <DimensionChoice
         label="And by"
-        of={[second, (value) => choose(first, value)]}
+        state={[second, (value) => choose(first, value)]}
         other={first}
         none="no second grouping"
       />
@@ -78,7 +78,7 @@ function Filters() {
     <div class="filters">
       <RangePicker otherwise="Last week" />
       <GroupingChoice />
-      <SearchBox label="Filter by key" of={parameter("key")} placeholder="Key id, prefix or label" />
+      <SearchBox label="Filter by key" state={parameter("key")} placeholder="Key id, prefix or label" />
       <Choose
         name="account"
         choices={accounts.value?.data.map(({ id, label }) => ({ value: id, text: label ?? id })) ?? []}
@@ -111,10 +111,10 @@ function GroupName({ row, by }: { row: UsageRowView; by: string }) {
 }
 
 /** What was charged, or what the use of budgets would have cost where nothing was. */
-function Spend({ of: row, most }: { of: UsageRowView; most: number }) {
+function Spend({ row, most }: { row: UsageRowView; most: number }) {
   return (
     <>
-      <Money of={row.spend} />
+      <Money amount={row.spend} />
       {row.list_cost > 0 && <small class="muted">{credits(row.list_cost)} list</small>}
       <meter
         min={0}
@@ -134,7 +134,7 @@ function columnsOf({ by, data }: UsageView): readonly Column<UsageRowView>[] {
       class: "lead",
       cell: (row) => <GroupName row={row} by={by} />,
     },
-    { name: "Spend", class: "number", cell: (row) => <Spend of={row} most={most} /> },
+    { name: "Spend", class: "number", cell: (row) => <Spend row={row} most={most} /> },
     {
       name: "Requests",
       class: "number",
@@ -147,7 +147,7 @@ function columnsOf({ by, data }: UsageView): readonly Column<UsageRowView>[] {
     { name: "Input", class: "number", cell: ({ input_tokens: tokens }) => shortCount(tokens) },
     { name: "Cached", class: "number", cell: ({ cached_input_share: share }) => rate(share) },
     { name: "Output", class: "number", cell: ({ output_tokens: tokens }) => shortCount(tokens) },
-    { name: "Saved", class: "number", cell: ({ cache_savings: saved }) => <Money of={saved} /> },
+    { name: "Saved", class: "number", cell: ({ cache_savings: saved }) => <Money amount={saved} /> },
   ];
 }
 
@@ -178,7 +178,7 @@ export function Usage() {
         {value !== null && <Download name="usage" rows={() => tableRows(value)} />}
       </PageHead>
       <Filters />
-      <Shown loaded={usage} rows={10}>
+      <LoadedContent loaded={usage} rows={10}>
         {(report) => (
           <>
             <FactTiles facts={factsOf(report)} />
@@ -197,7 +197,7 @@ export function Usage() {
             <Pager next={report.next_cursor} first="First page" />
           </>
         )}
-      </Shown>
+      </LoadedContent>
     </>
   );
 }

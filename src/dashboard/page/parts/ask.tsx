@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { Button } from "./button.tsx";
 import { Dialog } from "./dialog.tsx";
-import { tell } from "./notices.tsx";
+import { notify } from "./notices.tsx";
 import { Failure } from "./states.tsx";
 import { useSubmit } from "./submit.ts";
 
@@ -23,7 +23,7 @@ interface AskProps {
 export function Ask({ title, about, verb, danger, children, send, done, onDone, onClose }: AskProps) {
   const { busy, error, onSubmit } = useSubmit(async () => {
     await send();
-    if (done !== undefined) tell(done);
+    if (done !== undefined) notify(done);
     onDone?.();
   });
   return (

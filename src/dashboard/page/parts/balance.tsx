@@ -6,17 +6,17 @@ import { capText } from "./cap-bars.tsx";
 import { Money } from "./money.tsx";
 
 /** What a key or an account may still take, or what it owes. */
-export interface Standing {
+export interface BalanceSummary {
   readonly name: string;
   readonly main: string;
   /** To the last digit, where that is more than `main` has. */
   readonly exact?: string;
   readonly side: string;
   /** How much is left of how much; null where nothing limits it. */
-  readonly left: { readonly rest: number; readonly of: number } | null;
+  readonly left: { readonly rest: number; readonly limit: number } | null;
 }
 
-function prepaid({ credit, budget }: Pick<KeyView, "credit" | "budget">, reserved: number): Standing {
+function prepaid({ credit, budget }: Pick<KeyView, "credit" | "budget">, reserved: number): BalanceSummary {
   if (credit) {
     const { balance, purchased } = credit;
     const holding = reserved > 0 ? ` · ${credits(reserved)} reserved` : "";
@@ -25,7 +25,7 @@ function prepaid({ credit, budget }: Pick<KeyView, "credit" | "budget">, reserve
       main: credits(balance),
       exact: exactCredits(balance),
       side: `of ${credits(purchased)} credits${holding}`,
-      left: { rest: balance, of: purchased },
+      left: { rest: balance, limit: purchased },
     };
   }
   const { remaining = null, tokens = null, period = "none" } = budget ?? {};
@@ -37,37 +37,37 @@ function prepaid({ credit, budget }: Pick<KeyView, "credit" | "budget">, reserve
     name: "Tokens left",
     main: shortCount(remaining),
     side: `of ${shortCount(tokens)} tokens ${per}`,
-    left: { rest: remaining, of: tokens },
+    left: { rest: remaining, limit: tokens },
   };
 }
 
 /** A postpaid key has no balance: its caps are all that limits it. */
-export function keyStanding(key: KeyView): Standing {
+export function keyBalance(key: KeyView): BalanceSummary {
   return key.postpaid ? capStanding(key) : prepaid(key, key.reserved);
 }
 
 /** The limit that a key reaches first: a daily cap may be nearly used up while its account is full of credit. */
-export function tightestStanding(key: KeyView): Standing {
-  const standing = keyStanding(key);
-  if (key.postpaid) return standing;
-  const ofCap = capStanding(key);
+export function tightestBalance(key: KeyView): BalanceSummary {
+  const balance = keyBalance(key);
+  if (key.postpaid) return balance;
+  const capBalance = capStanding(key);
   const isCapTighter =
-    ofCap.left !== null && (standing.left === null || ofCap.left.rest < standing.left.rest);
-  return isCapTighter ? ofCap : standing;
+    capBalance.left !== null && (balance.left === null || capBalance.left.rest < balance.left.rest);
+  return isCapTighter ? capBalance : balance;
 }
 
-function capStanding({ caps, account_caps, mode }: KeyView): Standing {
+function capStanding({ caps, account_caps, mode }: KeyView): BalanceSummary {
   const cap = tightestCap([...caps, ...account_caps]);
   const name = "Left of cap";
   if (cap === null) return { name, main: "no cap", side: "postpaid", left: null };
   const rest = leftOfCap(cap);
   const main = mode === "credit" ? credits(rest) : shortCount(rest);
   const exact = mode === "credit" ? { exact: exactCredits(rest) } : {};
-  return { name, main, ...exact, side: `of ${capText(cap, mode)}`, left: { rest, of: cap.limit } };
+  return { name, main, ...exact, side: `of ${capText(cap, mode)}`, left: { rest, limit: cap.limit } };
 }
 
 /** A postpaid account owes what it has spent. */
-export function accountStanding(account: AccountView): Standing {
+export function accountBalance(account: AccountView): BalanceSummary {
   const { credit, postpaid } = account;
   if (credit === null || !postpaid) return prepaid(account, 0);
   const isAhead = credit.balance > 0;
@@ -83,18 +83,18 @@ export function accountStanding(account: AccountView): Standing {
 }
 
 /** What a key has spent itself: credits for good, or tokens of the running period. */
-export function Spent({ of: { credit, budget, lifetime_spend } }: { of: KeyView }) {
-  return credit ? <Money of={lifetime_spend} /> : shortCount(budget?.used ?? 0);
+export function Spent({ apiKey: { credit, budget, lifetime_spend } }: { apiKey: KeyView }) {
+  return credit ? <Money amount={lifetime_spend} /> : shortCount(budget?.used ?? 0);
 }
 
-export function Balance({ standing, of }: { standing: Standing; of: string }) {
-  const { main, exact, side, left } = standing;
+export function Balance({ summary, name }: { summary: BalanceSummary; name: string }) {
+  const { main, exact, side, left } = summary;
   return (
     <span class="left">
       <span title={exact}>{main}</span>
       <small class="muted">{side}</small>
-      {left !== null && left.of > 0 && (
-        <meter min={0} max={left.of} value={Math.max(0, left.rest)} aria-label={`Left of ${of}`} />
+      {left !== null && left.limit > 0 && (
+        <meter min={0} max={left.limit} value={Math.max(0, left.rest)} aria-label={`Left of ${name}`} />
       )}
     </span>
   );

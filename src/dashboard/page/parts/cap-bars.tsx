@@ -11,8 +11,8 @@ function amountOf(value: number, mode: Unit): string {
 /** `5.00 credits a day for claude-*`. */
 export function capText({ limit, period, models }: Pick<CapView, "limit" | "period" | "models">, mode: Unit) {
   const unit = billedUnit(mode, limit);
-  const which = models === null ? "" : ` for ${models}`;
-  return `${amountOf(limit, mode)} ${unit} per ${period}${which}`;
+  const modelsText = models === null ? "" : ` for ${models}`;
+  return `${amountOf(limit, mode)} ${unit} per ${period}${modelsText}`;
 }
 
 /** Nearly used up is said by its colour, and by the figures. */
@@ -53,7 +53,7 @@ export function CapBars({ caps, mode }: { caps: readonly CapView[]; mode: Unit }
 }
 
 /** What bounds a key: its own caps, and those that it shares with the other keys of its account. */
-export function KeyCapCards({ of: { caps, account_caps, mode } }: { of: KeyView }) {
+export function KeyCapCards({ apiKey: { caps, account_caps, mode } }: { apiKey: KeyView }) {
   const cards = [
     { title: "Caps", bars: caps },
     { title: "The account's caps, shared by all its keys", bars: account_caps },

@@ -11,7 +11,7 @@ export function loneIndices(values: Values): number[] {
 }
 
 /** What is over, and then for each line what is not: the line to it begins at the value before. */
-export function splitRunning(values: Values, shape: Shape | undefined) {
+export function splitUnfinished(values: Values, shape: Shape | undefined) {
   const last = values.length - 1;
   const begin = shape === "bars" ? last : last - 1;
   return {

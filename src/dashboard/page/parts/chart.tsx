@@ -3,7 +3,7 @@ import uPlot from "uplot";
 import { axisNumber, axisTime, zonedMinute } from "../format.ts";
 import { isDark } from "../theme.ts";
 import { type Zone, zone } from "../zone.ts";
-import { loneIndices, type Shape, splitRunning, type Values } from "./chart-values.ts";
+import { loneIndices, type Shape, splitUnfinished, type Values } from "./chart-values.ts";
 
 /**
  * A color of tokens.css as the browser resolves it now. A canvas does not understand variables or `light-dark()`, so the
@@ -66,16 +66,16 @@ function seriesOf(line: Line, values: Values, isRunning: boolean): uPlot.Series 
   return line.shape === "area" ? { ...plain, fill: colourOf(`--chart-${line.colour}`, 0.12) } : plain;
 }
 
-interface BilledItem {
+interface DrawnLine {
   readonly line: Line;
   readonly values: Values;
   readonly isRunning: boolean;
 }
 
 /** What is drawn: each line, and what of it is not over by itself. */
-function drawn({ lines, isRunning = false }: ChartProps): readonly BilledItem[] {
+function drawn({ lines, isRunning = false }: ChartProps): readonly DrawnLine[] {
   if (!isRunning) return lines.map((line) => ({ line, values: line.values, isRunning: false }));
-  const split = lines.map((line) => ({ line, ...splitRunning(line.values, line.shape) }));
+  const split = lines.map((line) => ({ line, ...splitUnfinished(line.values, line.shape) }));
   return [
     ...split.map(({ line, over }) => ({ line, values: over, isRunning: false })),
     ...split.map(({ line, running }) => ({ line, values: running, isRunning: true })),

@@ -29,7 +29,7 @@ export function Choose({ name, label, otherwise = `Any ${name}`, choices }: Choo
   return (
     <Select
       aria-label={label ?? name.charAt(0).toUpperCase() + name.slice(1)}
-      of={parameter(name)}
+      state={parameter(name)}
       choices={offered}
     />
   );

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { Button } from "./button.tsx";
-import { tell } from "./notices.tsx";
+import { notify } from "./notices.tsx";
 
 export function CopyButton({ text, label = "Copy" }: { text: string; label?: string }) {
   const [done, setDone] = useState(false);
@@ -10,7 +10,7 @@ export function CopyButton({ text, label = "Copy" }: { text: string; label?: str
       setDone(true);
       setTimeout(() => setDone(false), 1500);
     } catch {
-      tell("The browser did not let the page copy. Select the text and copy it by hand.", "bad");
+      notify("The browser did not let the page copy. Select the text and copy it by hand.", "bad");
     }
   };
   return (

@@ -1,26 +1,26 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 
-export interface DialogProps<Of> {
-  readonly of: Of;
+export interface DialogProps<Subject> {
+  readonly subject: Subject;
   readonly onDone: () => void;
   readonly onClose: () => void;
 }
 
-type DialogOf<Of> = (props: DialogProps<Of>) => ComponentChildren;
+type DialogComponent<Subject> = (props: DialogProps<Subject>) => ComponentChildren;
 
 /** What opens each of these dialogs, and the one that is open. */
-export function useDialogs<Of, Name extends string>(
-  dialogs: Readonly<Record<Name, DialogOf<Of>>>,
-  of: Of,
+export function useDialogs<Subject, Name extends string>(
+  dialogs: Readonly<Record<Name, DialogComponent<Subject>>>,
+  subject: Subject,
   onChange: () => void,
 ): readonly [ask: (name: Name) => () => void, dialog: ComponentChildren] {
   const [open, setOpen] = useState<Name | null>(null);
-  const Shown: DialogOf<Of> | null = open === null ? null : dialogs[open];
+  const OpenDialog: DialogComponent<Subject> | null = open === null ? null : dialogs[open];
   const onDone = () => {
     setOpen(null);
     onChange();
   };
-  const dialog = Shown && <Shown of={of} onClose={() => setOpen(null)} onDone={onDone} />;
+  const dialog = OpenDialog && <OpenDialog subject={subject} onClose={() => setOpen(null)} onDone={onDone} />;
   return [(name) => () => setOpen(name), dialog];
 }

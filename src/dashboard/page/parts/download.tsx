@@ -1,29 +1,29 @@
 import type { Page } from "../../../admin/routes/shapes.ts";
 import { csvLine } from "../../../base/text/csv.ts";
-import { api, patiently, type Query } from "../api.ts";
+import { api, type Query, retryWhenLimited } from "../api.ts";
 import { Button } from "./button.tsx";
-import { tell } from "./notices.tsx";
+import { notify } from "./notices.tsx";
 import { useAction } from "./submit.ts";
 
 const maxPages = 100;
-const usualPerPage = 500;
+const defaultPerPage = 500;
 
 /** Every page of a list, as far as a browser should hold it. Reports are limited in a minute: it waits for the next. */
 export async function everyPage<Row>(
   path: string,
   query: Query,
-  limit = usualPerPage,
+  limit = defaultPerPage,
 ): Promise<readonly Row[]> {
   const rows: Row[] = [];
   let cursor: string | null = null;
   for (let page = 0; page < maxPages; page += 1) {
     const pageQuery: Query = { ...query, cursor, limit };
-    const answer: Page<Row> = await patiently(() => api.get<Page<Row>>(path, pageQuery));
+    const answer: Page<Row> = await retryWhenLimited(() => api.get<Page<Row>>(path, pageQuery));
     rows.push(...answer.data);
     cursor = answer.next_cursor;
     if (cursor === null) return rows;
   }
-  tell(`Only the first ${rows.length} rows are in the file.`, "bad");
+  notify(`Only the first ${rows.length} rows are in the file.`, "bad");
   return rows;
 }
 

@@ -33,7 +33,7 @@ export function Field({
 }
 
 interface TextFieldProps extends LabelProps {
-  readonly of: State;
+  readonly state: State;
   readonly type?: "password" | "date";
   readonly inputMode?: "decimal" | "numeric";
   readonly placeholder?: string;
@@ -41,7 +41,7 @@ interface TextFieldProps extends LabelProps {
   readonly autocomplete?: string;
 }
 
-export function TextField({ label, hint, of: [value, onValue], type, ...input }: TextFieldProps) {
+export function TextField({ label, hint, state: [value, onValue], type, ...input }: TextFieldProps) {
   const onInput = ({ currentTarget }: InputEvent) => {
     if (currentTarget instanceof HTMLInputElement) onValue(currentTarget.value);
   };
@@ -62,13 +62,13 @@ export interface Choice {
 }
 
 export interface SelectProps {
-  readonly of: State;
+  readonly state: State;
   readonly choices: readonly Choice[];
 }
 
-type Named = { readonly id: string } | { readonly "aria-label": string };
+type FieldName = { readonly id: string } | { readonly "aria-label": string };
 
-export function Select({ of: [chosen, onValue], choices, ...attributes }: SelectProps & Named) {
+export function Select({ state: [chosen, onValue], choices, ...attributes }: SelectProps & FieldName) {
   return (
     <select {...attributes} value={chosen} onChange={(event) => onValue(event.currentTarget.value)}>
       {choices.map(({ value, text }) => (

@@ -10,7 +10,7 @@ const notices = signal<readonly Notice[]>([]);
 let lastId = 0;
 
 /** A short word about what just happened; it leaves by itself. */
-export function tell(text: string, tone: "good" | "bad" = "good"): void {
+export function notify(text: string, tone: "good" | "bad" = "good"): void {
   lastId += 1;
   const notice = { id: lastId, text, tone };
   notices.value = [...notices.value, notice];

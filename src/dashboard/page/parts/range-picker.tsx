@@ -5,7 +5,7 @@ import { Select } from "./field.tsx";
 
 const monthsOffered = 12;
 
-interface Offered {
+interface RangeChoice {
   readonly text: string;
   readonly since: string;
   readonly until: string | null;
@@ -17,11 +17,11 @@ export function month(offset: number): string {
   return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + offset)).toISOString().slice(0, 7);
 }
 
-export function monthName(of: string): string {
-  return new Date(of).toLocaleDateString("en-GB", { month: "long", year: "numeric", timeZone: "UTC" });
+export function monthName(monthText: string): string {
+  return new Date(monthText).toLocaleDateString("en-GB", { month: "long", year: "numeric", timeZone: "UTC" });
 }
 
-function offers(): readonly Offered[] {
+function offers(): readonly RangeChoice[] {
   return [
     { text: "Last 24 hours", since: "24h", until: null },
     { text: "Last 7 days", since: "7d", until: null },
@@ -72,7 +72,7 @@ export function RangePicker({ otherwise }: { otherwise: string }) {
     <>
       <Select
         aria-label="Time"
-        of={[isOwn ? "own" : (chosen?.text ?? ""), choose]}
+        state={[isOwn ? "own" : (chosen?.text ?? ""), choose]}
         choices={[
           { value: "", text: otherwise },
           ...plainChoices(choices.map(({ text }) => text)),

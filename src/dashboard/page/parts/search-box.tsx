@@ -7,7 +7,7 @@ interface SearchBoxProps {
   readonly label: string;
   readonly placeholder: string;
   /** Where the text is kept; by default as `search` in the page's address. */
-  readonly of?: State;
+  readonly state?: State;
 }
 
 const pauseMs = 200;
@@ -16,7 +16,7 @@ const pauseMs = 200;
 export function SearchBox({
   label,
   placeholder,
-  of: [value, onValue] = parameter("search"),
+  state: [value, onValue] = parameter("search"),
 }: SearchBoxProps) {
   const [text, setText] = useState(value);
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);

@@ -21,7 +21,7 @@ export function Secret(props: { title: string; issued: IssuedKeyView; onClose: (
         <p>
           <CopyButton text={issued.key} label="Copy key" />
         </p>
-        <Snippets of={issued} secret={issued.key} />
+        <Snippets apiKey={issued} secret={issued.key} />
         <footer class="line">
           <ForAdmins>
             <Button

@@ -1,7 +1,7 @@
 import type { SelectProps } from "./field.tsx";
 
 /** One of a few, all in sight. Radio buttons underneath, so that arrow keys move between them. */
-export function Segmented({ label, of: [value, onValue], choices }: SelectProps & { label: string }) {
+export function Segmented({ label, state: [value, onValue], choices }: SelectProps & { label: string }) {
   return (
     <fieldset class="segmented">
       <legend class="unseen">{label}</legend>

@@ -34,7 +34,7 @@ function Loading({ rows }: { rows: number }) {
 }
 
 /** What a page shows of its data: the bones while it loads, the error if there is nothing older to show. */
-export function Shown<Value>(props: {
+export function LoadedContent<Value>(props: {
   loaded: Loaded<Value>;
   rows?: number;
   children: (value: Value) => ComponentChildren;

@@ -1,5 +1,5 @@
 import { useRef, useState } from "preact/hooks";
-import { tell } from "./notices.tsx";
+import { notify } from "./notices.tsx";
 
 /** Runs once at a time. A button is disabled only with the next picture, and a second click may come before that. */
 function useOnce(work: () => Promise<unknown>, onError: (error: Error) => void) {
@@ -32,5 +32,5 @@ export function useSubmit(send: () => Promise<unknown>) {
 
 /** Runs a button's action, and shows the error if it fails. */
 export function useAction(work: () => Promise<unknown>): readonly [busy: boolean, start: () => void] {
-  return useOnce(work, ({ message }) => tell(message, "bad"));
+  return useOnce(work, ({ message }) => notify(message, "bad"));
 }

@@ -48,10 +48,10 @@ export function Table<Row>(props: TableProps<Row>) {
       <tbody>
         {rows.map((row, place) => (
           <tr key={keyOf(row, place)}>
-            {columns.map(({ name: of, class: kind, unseen, cell, note }) => {
+            {columns.map(({ name: columnName, class: kind, unseen, cell, note }) => {
               const below = note?.(row);
               return (
-                <td key={of} class={kind} data-name={unseen ? undefined : of}>
+                <td key={columnName} class={kind} data-name={unseen ? undefined : columnName}>
                   {cell(row)}
                   {below && <small class="muted">{below}</small>}
                 </td>

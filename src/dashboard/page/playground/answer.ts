@@ -23,7 +23,7 @@ export interface Score {
 /** One that is elsewhere is not loaded: the page loads nothing from other places. */
 export interface Picture {
   readonly address: string;
-  readonly isElsewhere: boolean;
+  readonly isExternal: boolean;
 }
 
 export const noAnswer: Answer = { kind: "text", text: "" };
@@ -37,7 +37,7 @@ export function addressOf(bytes: ArrayBuffer | Uint8Array<ArrayBuffer>, type: st
 export function forgetAnswer(answer: Answer): void {
   if (answer.kind === "sound") URL.revokeObjectURL(answer.address);
   if (answer.kind !== "images") return;
-  for (const { address, isElsewhere } of answer.images) if (!isElsewhere) URL.revokeObjectURL(address);
+  for (const { address, isExternal } of answer.images) if (!isExternal) URL.revokeObjectURL(address);
 }
 
 const shownNumbers = 6;
@@ -85,13 +85,13 @@ export function imagesIn(body: unknown): Answer {
   const type = `image/${formats[format as keyof typeof formats] ?? "png"}`;
   const images = listAt(body, "data").map((item) => {
     const encoded = textAt(item, "b64_json");
-    if (encoded === "") return { address: textAt(item, "url"), isElsewhere: true };
+    if (encoded === "") return { address: textAt(item, "url"), isExternal: true };
     return {
       address: addressOf(
         Uint8Array.from(atob(encoded), (letter) => letter.charCodeAt(0)),
         type,
       ),
-      isElsewhere: false,
+      isExternal: false,
     };
   });
   return { kind: "images", images };

@@ -42,7 +42,13 @@ export function ApproveDevice() {
     <>
       <PageHead title="Connect a terminal" />
       <form class="card stack" onSubmit={look.onSubmit}>
-        <TextField label="Code" of={typed} required placeholder="XXXX-XXXX" hint="Your terminal shows it." />
+        <TextField
+          label="Code"
+          state={typed}
+          required
+          placeholder="XXXX-XXXX"
+          hint="Your terminal shows it."
+        />
         {look.error && <Failure error={look.error} />}
         <Button type="submit" kind="primary" busy={look.busy}>
           Continue

@@ -7,7 +7,7 @@ import { OpenExchange } from "../pages/exchange-detail.tsx";
 import { ExchangeTable } from "../pages/exchange-table.tsx";
 import { RotateKey } from "../pages/key-dialogs.tsx";
 import { KeyFacts, KeySpend } from "../pages/key-parts.tsx";
-import { Entrance } from "../pages/sign-in.tsx";
+import { SignInForm } from "../pages/sign-in.tsx";
 import { Ask } from "../parts/ask.tsx";
 import { KeyStatus } from "../parts/badge.tsx";
 import { Button } from "../parts/button.tsx";
@@ -19,7 +19,7 @@ import { Mark } from "../parts/icon.tsx";
 import { Notices } from "../parts/notices.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Secret } from "../parts/secret.tsx";
-import { Empty, Shown } from "../parts/states.tsx";
+import { Empty, LoadedContent } from "../parts/states.tsx";
 import { path, query, setQuery } from "../router.ts";
 import { nextTheme, theme } from "../theme.ts";
 import { ApproveDevice, SignInForDevice } from "./device.tsx";
@@ -51,7 +51,7 @@ function OwnKeys() {
   const keys = useAnswer<KeyList>("/keys", 15_000, { limit: 200 });
   const [ask, dialog] = useDialogs({ make: MakeKey }, null, keys.reload);
   return (
-    <Shown loaded={keys}>
+    <LoadedContent loaded={keys}>
       {({ data }) => {
         const chosen = data.find(({ id }) => id === query.value.get("key")) ?? data[0];
         return (
@@ -61,7 +61,7 @@ function OwnKeys() {
                 {data.length > 1 && (
                   <SelectField
                     label="Key"
-                    of={[chosen?.id ?? "", (key) => setQuery({ key })]}
+                    state={[chosen?.id ?? "", (key) => setQuery({ key })]}
                     choices={data.map(({ id, label, prefix }) => ({
                       value: id,
                       text: label === null ? `${prefix}…` : `${label} (${prefix}…)`,
@@ -90,7 +90,7 @@ function OwnKeys() {
           </>
         );
       }}
-    </Shown>
+    </LoadedContent>
   );
 }
 
@@ -104,7 +104,7 @@ function MakeKey({ onDone, onClose }: DialogProps<null>) {
   };
   return (
     <Ask title="New key" verb="Create key" onClose={onClose} send={send}>
-      <TextField label="Label" of={label} placeholder="For example, my laptop" />
+      <TextField label="Label" state={label} placeholder="For example, my laptop" />
       <NewKeyTerms />
     </Ask>
   );
@@ -126,19 +126,19 @@ function ShowKey() {
   const key = useState("");
   const about = "See what is left, what it was spent on, and how to use the key.";
   return (
-    <Entrance title="Your key" about={about} verb="Show" send={() => showKey(key[0].trim())}>
+    <SignInForm title="Your key" about={about} verb="Show" send={() => showKey(key[0].trim())}>
       <TextField
         label="API key"
         type="password"
-        of={key}
+        state={key}
         required
         hint="Stays in this tab: it is not stored, and a reload forgets it."
       />
-    </Entrance>
+    </SignInForm>
   );
 }
 
-function Rotate({ of: key, onChange }: { of: KeyView; onChange: () => void }) {
+function Rotate({ apiKey: key, onChange }: { apiKey: KeyView; onChange: () => void }) {
   const [ask, dialog] = useDialogs({ rotate: RotateKey }, key, onChange);
   return (
     <>
@@ -156,7 +156,7 @@ function OwnKey({ id, onChange }: { id: string; onChange: () => void }) {
   const key = useAnswer<KeyView>(`/keys/${id}`, 10_000);
   const newest = useAnswer<Page<ExchangeView>>("/requests", 10_000, { key: id, limit: 20 });
   return (
-    <Shown loaded={key}>
+    <LoadedContent loaded={key}>
       {(value) => (
         <>
           <PageHead
@@ -168,27 +168,27 @@ function OwnKey({ id, onChange }: { id: string; onChange: () => void }) {
               </>
             }
           >
-            {shownKey.value === null && <Rotate of={value} onChange={onChange} />}
+            {shownKey.value === null && <Rotate apiKey={value} onChange={onChange} />}
           </PageHead>
-          <KeyFacts of={value} />
-          <KeyCapCards of={value} />
-          <KeySpend of={value} />
+          <KeyFacts apiKey={value} />
+          <KeyCapCards apiKey={value} />
+          <KeySpend apiKey={value} />
           <Card title="Newest requests">
-            <Shown loaded={newest}>
+            <LoadedContent loaded={newest}>
               {(page) => (
                 <ExchangeTable exchanges={page.data} withKey={false}>
                   <p>See below how to send the first request.</p>
                 </ExchangeTable>
               )}
-            </Shown>
+            </LoadedContent>
           </Card>
           <section class="card pad">
             <h2>Use this key</h2>
-            <Snippets of={value} secret={shownKey.value} />
+            <Snippets apiKey={value} secret={shownKey.value} />
           </section>
           <OpenExchange />
         </>
       )}
-    </Shown>
+    </LoadedContent>
   );
 }

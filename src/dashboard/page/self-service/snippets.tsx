@@ -24,7 +24,7 @@ interface PublicModels {
 const unknownModel: ExampleModel = { model: "MODEL", limits: null };
 
 /** A model that the key may use, for the examples. */
-async function aModel(key: Pick<KeyView, "models" | "mode">): Promise<ExampleModel> {
+async function exampleModel(key: Pick<KeyView, "models" | "mode">): Promise<ExampleModel> {
   const { data }: PublicModels = await fetch(`${addressFor(location.origin, key.mode)}/v1/models`).then(
     (response) => response.json(),
   );
@@ -33,10 +33,10 @@ async function aModel(key: Pick<KeyView, "models" | "mode">): Promise<ExampleMod
   return model === undefined ? unknownModel : { model, limits: limitsOf(listed ?? {}) };
 }
 
-export function Snippets({ of: key, secret }: { of: KeyView; secret: string | null }) {
+export function Snippets({ apiKey: key, secret }: { apiKey: KeyView; secret: string | null }) {
   const chosen = useState<string>("curl");
   const address = addressFor(location.origin, key.mode);
-  const model = useLoaded(`model of ${key.id}`, () => aModel(key).catch(() => unknownModel));
+  const model = useLoaded(`model of ${key.id}`, () => exampleModel(key).catch(() => unknownModel));
   const snippet = snippetOf(clientIds.find((id) => id === chosen[0]) ?? "curl");
   const text = snippet.text({ address, key: secret ?? "YOUR_KEY", ...(model.value ?? unknownModel) });
   return (
@@ -46,7 +46,7 @@ export function Snippets({ of: key, secret }: { of: KeyView; secret: string | nu
       </p>
       <SelectField
         label="Client"
-        of={chosen}
+        state={chosen}
         choices={clientSnippets.map(({ id, name }) => ({ value: id, text: name }))}
       />
       {snippet.file === undefined ? null : (

@@ -5,7 +5,7 @@ import { Repeating } from "../../base/loop/repeating.ts";
 import type { ConfigOnDisk } from "../../config/on-disk.ts";
 import { replaceFile } from "./files-for-commands.ts";
 
-export type ReloadAnswer = { readonly notInForce: readonly string[] } | { readonly refusal: string };
+export type ReloadAnswer = { readonly needsRestart: readonly string[] } | { readonly rejection: string };
 
 const wantedFile = "reload-wanted";
 const answerFile = "reload-answer";
@@ -14,7 +14,7 @@ const noticedWithinMs = 3_000;
 const answeredWithinMs = 60_000;
 
 /** A user who may write to the data folder may ask its gateway for a reload, as with a signal, and gets an answer. */
-export function answerWantedReloads(dir: string, configOnDisk: ConfigOnDisk): void {
+export function serveReloadRequests(dir: string, configOnDisk: ConfigOnDisk): void {
   new Repeating().start(lookEveryMs, () => {
     const id = takeRequest(dir);
     if (id !== null) void answer(join(dir, answerFile), id, configOnDisk);
@@ -36,14 +36,14 @@ function takeRequest(dir: string): string | null {
 
 async function answer(file: string, id: string, configOnDisk: ConfigOnDisk): Promise<void> {
   const result: ReloadAnswer = await configOnDisk.reload().then(
-    (notInForce) => ({ notInForce }),
-    (error: unknown) => ({ refusal: error instanceof Error ? error.message : String(error) }),
+    (needsRestart) => ({ needsRestart }),
+    (error: unknown) => ({ rejection: error instanceof Error ? error.message : String(error) }),
   );
   replaceFile(file, JSON.stringify({ id, ...result }), 0o600);
 }
 
 /** Asks the gateway of this folder for a reload; null if there is none. */
-export async function wantReload(dir: string): Promise<ReloadAnswer | null> {
+export async function requestReload(dir: string): Promise<ReloadAnswer | null> {
   const [requestPath, answerPath] = [join(dir, wantedFile), join(dir, answerFile)];
   const id = newId("reload_");
   if (!existsSync(dir)) return null;
@@ -55,7 +55,7 @@ export async function wantReload(dir: string): Promise<ReloadAnswer | null> {
   const hasAnswer = () => readAnswer(answerPath)?.id === id;
   const result = (await eventually(hasAnswer, answeredWithinMs)) ? readAnswer(answerPath) : null;
   rmSync(answerPath, { force: true });
-  return result ?? { refusal: "the gateway did not respond within a minute; see its log" };
+  return result ?? { rejection: "the gateway did not respond within a minute; see its log" };
 }
 
 function readAnswer(file: string): (ReloadAnswer & { readonly id: string }) | null {
@@ -67,11 +67,11 @@ function readAnswer(file: string): (ReloadAnswer & { readonly id: string }) | nu
   }
 }
 
-async function eventually(isSo: () => boolean, withinMs: number): Promise<boolean> {
+async function eventually(condition: () => boolean, withinMs: number): Promise<boolean> {
   const untilMs = performance.now() + withinMs;
   while (performance.now() < untilMs) {
-    if (isSo()) return true;
+    if (condition()) return true;
     await Bun.sleep(50);
   }
-  return isSo();
+  return condition();
 }

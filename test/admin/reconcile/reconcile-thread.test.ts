@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { BillThread } from "../../../src/admin/reconcile/bill-thread.ts";
+import { ReconcileThread } from "../../../src/admin/reconcile/reconcile-thread.ts";
 import { commonNames } from "../../../src/admin/reconcile/same-model.ts";
 import { startThread, threadSource } from "../../../src/base/threads/start-thread.ts";
 import type { AttemptSums } from "../../../src/store/store.ts";
@@ -22,7 +22,7 @@ function billOf(
 function observed(onStart = () => {}) {
   const ended = Promise.withResolvers<unknown>();
   let started = 0;
-  const thread = new BillThread(() => {
+  const thread = new ReconcileThread(() => {
     started += 1;
     queueMicrotask(onStart);
     const worker = startThread(threadSource("admin/reconcile/thread.ts"));
@@ -44,7 +44,7 @@ test("the ledger's pages are added up on the thread, for one bill after the othe
   const sums = { ...attempt({ provider: "openai", upstreamModel: "gpt-5.6" }), day, attempts: 2 };
   const bill = billOf({ figures }, () => pagesOf([sums], [{ ...sums, attempts: 1 }]));
   for (const reconciled of await Promise.all([thread.reconcile(bill), thread.reconcile(bill)])) {
-    expect(reconciled).toMatchObject({ rows: 1, differing: 0, asked: { provider: "openai", ...october } });
+    expect(reconciled).toMatchObject({ rows: 1, differing: 0, request: { provider: "openai", ...october } });
     const view = JSON.parse(new TextDecoder().decode(reconciled.json));
     expect(view.data[0].requests).toEqual({ billed: 3, ledger: 3, difference: 0 });
   }

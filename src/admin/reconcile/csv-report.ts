@@ -26,7 +26,7 @@ const columns: Readonly<Record<string, Column>> = {
 };
 
 /** A table with a line for each day and model. Cached input is part of the input; an empty field counts as not reported. */
-export function readCsvBill(text: string): readonly UsageReportLine[] {
+export function readCsvReport(text: string): readonly UsageReportLine[] {
   const [header = [], ...rows] = csvRows(text);
   const places = placesOf(header);
   if (!places.has("date") || !reportMetrics.some((name) => places.has(name))) {

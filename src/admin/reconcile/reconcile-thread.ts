@@ -5,30 +5,35 @@ import type { AttemptSums } from "../../store/store.ts";
 import { invalidInput, OperationError } from "../context.ts";
 import { AdminError, clientGone } from "../routes/refusal.ts";
 import type { LedgerSide } from "./reconciliation.ts";
-import type { Asked, Compared, ReconcileMessage, ReconcileReply } from "./thread-messages.ts";
+import type {
+  ComparisonResult,
+  ReconcileMessage,
+  ReconcileReply,
+  RequestedReconciliation,
+} from "./thread-messages.ts";
 
 const source = threadSource("admin/reconcile/thread.ts");
 /** About 200 bytes each on the thread. */
 const maxSums = 500_000;
 const gateOptions = { limit: 1, queueLimit: 8, waitMs: 60_000 };
 
-export interface BilledSide extends Omit<LedgerSide, "attempts"> {
+export interface ReportedSide extends Omit<LedgerSide, "attempts"> {
   readonly body: Uint8Array;
   /** Fires when the client disconnects. */
   readonly signal: AbortSignal;
   /** What the ledger has, page by page. */
-  attempts(asked: Asked): AsyncIterable<readonly AttemptSums[]>;
+  attempts(request: RequestedReconciliation): AsyncIterable<readonly AttemptSums[]>;
 }
 
-export interface Reconciled extends Compared {
-  readonly asked: Asked;
+export interface ReconcileResult extends ComparisonResult {
+  readonly request: RequestedReconciliation;
 }
 
 /**
  * Reads bills and compares them on a thread of its own, one at a time: 4 MB take a second. If the client disconnects, the thread ends,
  * because it cannot be asked to stop while it is at work.
  */
-export class BillThread {
+export class ReconcileThread {
   readonly #gate = new Gate(gateOptions);
   readonly #thread: IdleThread;
   #reply: PromiseWithResolvers<ReconcileReply> | null = null;
@@ -42,7 +47,7 @@ export class BillThread {
     });
   }
 
-  async reconcile(bill: BilledSide): Promise<Reconciled> {
+  async reconcile(bill: ReportedSide): Promise<ReconcileResult> {
     const { signal } = bill;
     const stop = () => this.#thread.stop();
     if (!(await this.#gate.enter(signal))) throw signal.aborted ? clientGone() : busy();
@@ -64,10 +69,10 @@ export class BillThread {
     attempts: read,
     microUsdPerCredit,
     providers,
-  }: BilledSide): Promise<Reconciled> {
-    const { asked } = await this.#ask({ type: "read", body }, "asked");
+  }: ReportedSide): Promise<ReconcileResult> {
+    const { request } = await this.#ask({ type: "read", body }, "request");
     let sums = 0;
-    for await (const attempts of read(asked)) {
+    for await (const attempts of read(request)) {
       signal.throwIfAborted();
       sums += attempts.length;
       if (sums > maxSums) {
@@ -76,10 +81,10 @@ export class BillThread {
       this.#post({ type: "attempts", attempts });
     }
     const { compared } = await this.#ask({ type: "compare", microUsdPerCredit, providers }, "compared");
-    return { asked, ...compared };
+    return { request, ...compared };
   }
 
-  async #ask<Type extends "asked" | "compared">(
+  async #ask<Type extends "request" | "compared">(
     message: ReconcileMessage,
     type: Type,
   ): Promise<Extract<ReconcileReply, { type: Type }>> {
@@ -89,9 +94,9 @@ export class BillThread {
     const reply = await waiting.promise;
     // The thread replies to each message with the type of that message, or with an error.
     if (reply.type === type) return reply as Extract<ReconcileReply, { type: Type }>;
-    if (reply.type !== "refused")
+    if (reply.type !== "rejected")
       throw new Error("failure" in reply ? reply.failure : `unexpected ${reply.type}`);
-    const { status, code, message: text, param } = reply.refused;
+    const { status, code, message: text, param } = reply.rejected;
     throw new AdminError(status, code, text, param === undefined ? {} : { param });
   }
 
