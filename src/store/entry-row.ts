@@ -35,13 +35,13 @@ export function auditedEntryOf(row: AuditedRow): AuditedEntry {
 }
 
 const entryColumns = `
-entries.id::float8 AS id, (SELECT id FROM accounts WHERE no = coalesce(entries.account_no, entries.key_no)) AS "accountId",
-  nullif(keys.id, '') AS "keyId", kind, amount::float8 AS amount, entries.at_ms::float8 AS "atMs",
-  entries.exchange_id AS "exchangeId", basis, entries.outcome, entries.period_start_ms::float8 AS "periodStartMs",
-  entries.reference, note, entries.model, asked_model AS "requestedModel", entries.provider,
-  (SELECT rates FROM rates WHERE id = entries.rates_id) AS rates, quantities, list_cost_nano::float8 AS "listCostNano",
-  entries.input_tokens::float8 AS "inputTokens", cached_input_tokens::float8 AS "cachedInputTokens",
-  cache_write_tokens::float8 AS "cacheWriteTokens", entries.output_tokens::float8 AS "outputTokens"`;
+entries.id::float8 AS id, (SELECT accounts.id FROM accounts WHERE accounts.no = coalesce(entries.account_no, entries.key_no)) AS "accountId",
+  nullif(keys.id, '') AS "keyId", entries.kind, entries.amount::float8 AS amount, entries.at_ms::float8 AS "atMs",
+  entries.exchange_id AS "exchangeId", entries.basis, entries.outcome, entries.period_start_ms::float8 AS "periodStartMs",
+  entries.reference, entries.note, entries.model, entries.asked_model AS "requestedModel", entries.provider,
+  (SELECT rates.rates FROM rates WHERE rates.id = entries.rates_id) AS rates, entries.quantities, entries.list_cost_nano::float8 AS "listCostNano",
+  entries.input_tokens::float8 AS "inputTokens", entries.cached_input_tokens::float8 AS "cachedInputTokens",
+  entries.cache_write_tokens::float8 AS "cacheWriteTokens", entries.output_tokens::float8 AS "outputTokens"`;
 
 const entryTables = "entries LEFT JOIN keys ON keys.no = entries.key_no";
 
@@ -50,6 +50,6 @@ export const selectEntries = `SELECT ${entryColumns} FROM ${entryTables}`;
 
 /** For `auditedEntryOf`. */
 export const selectAudited = `
-SELECT ${entryColumns}, rates_id::float8 AS "ratesId", cost_nano::float8 AS "costNano",
-  recorded_at_ms::float8 AS "startedAtMs", total_ms::float8 AS "totalMs"
+SELECT ${entryColumns}, entries.rates_id::float8 AS "ratesId", entries.cost_nano::float8 AS "costNano",
+  entries.recorded_at_ms::float8 AS "startedAtMs", entries.total_ms::float8 AS "totalMs"
 FROM ${entryTables}`;

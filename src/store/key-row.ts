@@ -77,14 +77,17 @@ export interface KeyRow extends Omit<KeyRecord, JsonField | "caps" | "isOpen" | 
   readonly accountTags: string | null;
 }
 
-const termColumns = [...keyColumns, ...accountTerms].map(
-  ({ field, column, type }) => `${column}${type === "int8" ? "::float8" : ""} AS "${field}"`,
-);
+const selected = (table: KeyAttribute["table"], columns: readonly KeyColumn[]) =>
+  columns.map(
+    ({ field, column, type }) => `${table}.${column}${type === "int8" ? "::float8" : ""} AS "${field}"`,
+  );
+
+const termColumns = [...selected("keys", keyColumns), ...selected("accounts", accountTerms)];
 
 export const selectKeys = `
-SELECT keys.no, keys.account_no AS "accountNo", keys.id, accounts.id AS "accountId", mode,
-  is_open AS "isOpen", closed_at_ms IS NOT NULL AS "isClosed", account_content AS "accountContent",
-  account_tags AS "accountTags", account_tpm_limits AS "accountTpmLimits",
+SELECT keys.no, keys.account_no AS "accountNo", keys.id, accounts.id AS "accountId", accounts.mode,
+  accounts.is_open AS "isOpen", accounts.closed_at_ms IS NOT NULL AS "isClosed", accounts.account_content AS "accountContent",
+  accounts.account_tags AS "accountTags", accounts.account_tpm_limits AS "accountTpmLimits",
   ${selectCaps("keys")} AS "caps",
   keys.created_at_ms::float8 AS "createdAtMs", ${termColumns.join(", ")}
 FROM keys JOIN accounts ON accounts.no = keys.account_no`;

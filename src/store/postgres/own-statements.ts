@@ -49,24 +49,24 @@ export const postgresStatements: OwnStatements = {
 function insertCap(column: NumberedOwner["column"]): string {
   const [ofOwner, counted] =
     column === "key_no"
-      ? ["key_no = $1::int", "counted_by_key"]
+      ? ["c.key_no = $1::int", "counted_by_key"]
       : [
-          "(account_no = $1::int AND (key_no = $1::int OR account_no IS DISTINCT FROM key_no))",
+          "(c.account_no = $1::int AND (c.key_no = $1::int OR c.account_no IS DISTINCT FROM c.key_no))",
           "counted_by_account",
         ];
   return `
 WITH period AS (
-  SELECT sluice_period_start($3, greatest($5::int8, counted_at_ms,
-    (SELECT max(counted_at_ms) FROM holds WHERE holds.${column} = $1::int),
-    (SELECT max(${counted}) FROM counted_charges c WHERE c.${column} = $1::int AND c.at_ms >= $5::int8 - 86400000))) AS start
-  FROM accounts WHERE no = $6::int
+  SELECT sluice_period_start($3, greatest($5::int8, accounts.counted_at_ms,
+    (SELECT max(holds.counted_at_ms) FROM holds WHERE holds.${column} = $1::int),
+    (SELECT max(c.${counted}) FROM counted_charges c WHERE c.${column} = $1::int AND c.at_ms >= $5::int8 - 86400000))) AS start
+  FROM accounts WHERE accounts.no = $6::int
 )
 INSERT INTO caps (${column}, amount, period, models, period_start_ms, used, held)
 SELECT $1::int, $2::int8, $3, $4, period.start,
-  coalesce((SELECT sum(amount) FROM counted_charges WHERE ${ofOwner}
-    AND at_ms >= period.start - 86400000 AND ${counted} >= period.start AND sluice_matches($4, model)), 0),
-  coalesce((SELECT sum(amount) FROM holds WHERE holds.${column} = $1::int
-    AND sluice_period_start($3, counted_at_ms) = period.start AND sluice_matches($4, model)), 0)
+  coalesce((SELECT sum(c.amount) FROM counted_charges c WHERE ${ofOwner}
+    AND c.at_ms >= period.start - 86400000 AND c.${counted} >= period.start AND sluice_matches($4, c.model)), 0),
+  coalesce((SELECT sum(holds.amount) FROM holds WHERE holds.${column} = $1::int
+    AND sluice_period_start($3, holds.counted_at_ms) = period.start AND sluice_matches($4, holds.model)), 0)
 FROM period`;
 }
 
@@ -76,9 +76,9 @@ UPDATE accounts SET held = (SELECT coalesce(sum(h.amount), 0) FROM holds h WHERE
 WHERE no = ANY ($1::int8[])`;
 
 const recountCaps = `
-UPDATE caps SET held = (SELECT coalesce(sum(amount), 0) FROM holds WHERE (holds.account_no = caps.account_no OR holds.key_no = caps.key_no)
-  AND sluice_period_start(caps.period, counted_at_ms) = caps.period_start_ms AND sluice_matches(caps.models, model))
-WHERE account_no = ANY ($1::int8[]) OR key_no = ANY ($2::int8[])`;
+UPDATE caps SET held = (SELECT coalesce(sum(holds.amount), 0) FROM holds WHERE (holds.account_no = caps.account_no OR holds.key_no = caps.key_no)
+  AND sluice_period_start(caps.period, holds.counted_at_ms) = caps.period_start_ms AND sluice_matches(caps.models, holds.model))
+WHERE caps.account_no = ANY ($1::int8[]) OR caps.key_no = ANY ($2::int8[])`;
 
 const insertEntry = `
 WITH entry AS (
@@ -86,7 +86,8 @@ WITH entry AS (
   VALUES (sluice_month($5::int8), $1::int, $2::int, $3, $4::int8, $5::int8, $6, $7, $8::int8)
   RETURNING id, month, account_no, reference, amount
 ), account AS (
-  UPDATE accounts SET posted = posted + amount, purchased = purchased + amount FROM entry WHERE no = account_no
+  UPDATE accounts SET posted = accounts.posted + entry.amount, purchased = accounts.purchased + entry.amount FROM entry
+  WHERE accounts.no = entry.account_no
 ), reference AS (
   INSERT INTO entry_references (account_no, reference, entry_id, month)
   SELECT account_no, reference, id, month FROM entry WHERE reference IS NOT NULL

@@ -120,7 +120,7 @@ function settledEntries({ read }: Database): Store["listEntries"] {
 
 /** Each half uses its own index. */
 async function entriesOfExchange(query: Query, exchangeId: string): Promise<readonly Entry[]> {
-  const halves = ["kind = 'charge'", "kind <> 'charge'"].map(
+  const halves = ["entries.kind = 'charge'", "entries.kind <> 'charge'"].map(
     (kind) => `entries.exchange_id = $1 AND ${kind}`,
   );
   const condition = `WHERE ${halves.join(` UNION ALL ${selectEntries} WHERE `)} ORDER BY id`;

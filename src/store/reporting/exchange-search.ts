@@ -14,10 +14,11 @@ import { ofKey, type SearchedTable, searchRows, timeAt } from "./row-search.ts";
 
 /** The charge in the usage record includes debt in a separate entry. Records older than rates have none. */
 const ofEntry = `
-  entries.id::float8 AS "entryId", recorded_at_ms IS NOT NULL AS "hasRecord", input_tokens::float8 AS "inputTokens",
-  cached_input_tokens::float8 AS "cachedInputTokens", cache_write_tokens::float8 AS "cacheWriteTokens",
-  output_tokens::float8 AS "outputTokens", reasoning_tokens::float8 AS "reasoningTokens", entries.quantities, basis,
-  (CASE WHEN cost_nano > -amount AND rates_id IS NOT NULL THEN cost_nano ELSE coalesce(-amount, 0) END)::float8 AS charged, list_cost_nano::float8 AS "listCostNano"`;
+  entries.id::float8 AS "entryId", entries.recorded_at_ms IS NOT NULL AS "hasRecord", entries.input_tokens::float8 AS "inputTokens",
+  entries.cached_input_tokens::float8 AS "cachedInputTokens", entries.cache_write_tokens::float8 AS "cacheWriteTokens",
+  entries.output_tokens::float8 AS "outputTokens", entries.reasoning_tokens::float8 AS "reasoningTokens", entries.quantities, entries.basis,
+  (CASE WHEN entries.cost_nano > -entries.amount AND entries.rates_id IS NOT NULL THEN entries.cost_nano
+    ELSE coalesce(-entries.amount, 0) END)::float8 AS charged, entries.list_cost_nano::float8 AS "listCostNano"`;
 
 const both = (table: string) => `
   ${table}.exchange_id AS "exchangeId", keys.id AS "keyId", ${table}.at_ms::float8 AS "endedAtMs", ${table}.route,
@@ -27,20 +28,21 @@ const both = (table: string) => `
 
 /** Usage records. */
 const selectRecord = `
-SELECT entries.id::float8 AS "rowId", recorded_at_ms::float8 AS "startedAtMs", NULL::text AS code,
+SELECT entries.id::float8 AS "rowId", entries.recorded_at_ms::float8 AS "startedAtMs", NULL::text AS code,
   NULL::text AS message, 0 AS alike, NULL::text AS bound, NULL::float8 AS needed, ${both("entries")}, ${ofEntry}
 FROM entries JOIN keys ON keys.no = entries.key_no`;
 
-const outcomeColumns = `exchange_endings.id::float8 AS "rowId", started_at_ms::float8 AS "startedAtMs", code, message, alike, bound, needed::float8 AS needed,
+const outcomeColumns = `exchange_endings.id::float8 AS "rowId", exchange_endings.started_at_ms::float8 AS "startedAtMs", exchange_endings.code,
+  exchange_endings.message, exchange_endings.alike, exchange_endings.bound, exchange_endings.needed::float8 AS needed,
   ${both("exchange_endings")}, ${ofEntry}`;
 
 const outcomeTables = `exchange_endings JOIN keys ON keys.no = exchange_endings.key_no
-LEFT JOIN entries ON entries.id = entry_id AND entries.month = entry_month`;
+LEFT JOIN entries ON entries.id = exchange_endings.entry_id AND entries.month = exchange_endings.entry_month`;
 
 /** Request-log rows, with the ledger's charge where there is one. */
 const selectOutcome = `SELECT ${outcomeColumns} FROM ${outcomeTables}`;
 
-const selectOutcomeWithAttempts = `SELECT ${outcomeColumns}, attempt_details AS "attemptDetails" FROM ${outcomeTables}`;
+const selectOutcomeWithAttempts = `SELECT ${outcomeColumns}, exchange_endings.attempt_details AS "attemptDetails" FROM ${outcomeTables}`;
 
 /** The entries of an exchange. `near` is the id of one of them, if known. */
 export type EntryFinder = (exchangeId: string, near: number | null) => Promise<readonly Entry[]>;
@@ -87,7 +89,7 @@ export async function findExchange(
   if (logged !== undefined) return { exchange: listedExchange(logged), attempts, entries };
   if (entries.length === 0) return null;
   const [record] = await read<ExchangeRow>(
-    `${selectRecord} WHERE entries.id = ANY ($1::int8[]) AND recorded_at_ms IS NOT NULL`,
+    `${selectRecord} WHERE entries.id = ANY ($1::int8[]) AND entries.recorded_at_ms IS NOT NULL`,
     [entries.map(({ id }) => id)],
   );
   return { exchange: record === undefined ? null : listedExchange(record), attempts, entries };
@@ -114,7 +116,7 @@ function searchTable(
 }
 
 function outcomeOf({ outcome }: ExchangeQuery, table: SearchedTable, parameters: Parameters): string {
-  if (table === "entries") return "recorded_at_ms IS NOT NULL AND entries.outcome = 'completed'";
+  if (table === "entries") return "entries.recorded_at_ms IS NOT NULL AND entries.outcome = 'completed'";
   return `exchange_endings.outcome ${outcome === undefined ? "<> 'completed'" : `= ${parameters.add(outcome)}`}`;
 }
 
@@ -124,7 +126,7 @@ function conditionsOf(filter: ExchangeQuery, table: SearchedTable, parameters: P
   if (keyId !== undefined) conditions.push(`${table}.${ofKey(keyId, parameters)}`);
   if (model !== undefined) {
     const isServed = `${table}.model = ${parameters.add(model)}`;
-    const isUnknown = () => `message = ${parameters.add(unknownModelMessage(model))}`;
+    const isUnknown = () => `exchange_endings.message = ${parameters.add(unknownModelMessage(model))}`;
     conditions.push(table === "entries" ? isServed : `(${isServed} OR ${isUnknown()})`);
   }
   for (const name of ["provider", "route", "code"] as const) {
@@ -143,7 +145,7 @@ function conditionsOf(filter: ExchangeQuery, table: SearchedTable, parameters: P
 function fitsSearch(search: string, table: SearchedTable, parameters: Parameters): string {
   const ways = [`${table}.key_no IN (SELECT no FROM keys WHERE ${keyMatches(search, parameters)})`];
   if (table === "exchange_endings") {
-    ways.push(`code ILIKE ${parameters.add(partPattern(search))} ESCAPE '\\'`);
+    ways.push(`exchange_endings.code ILIKE ${parameters.add(partPattern(search))} ESCAPE '\\'`);
   }
   const [, tag, value] = /^([^=]+)=(.+)$/.exec(search) ?? [];
   if (tag !== undefined && value !== undefined) {

@@ -35,7 +35,7 @@ export async function searchEntries(
   const conditions: string[] = [];
   if (keyId !== undefined) conditions.push(`entries.${ofKey(keyId, parameters)}`);
   if (accountId !== undefined) conditions.push(ofAccount(accountId, parameters));
-  if (kind !== undefined) conditions.push(`kind = ${parameters.add(kind)}`);
+  if (kind !== undefined) conditions.push(`entries.kind = ${parameters.add(kind)}`);
   const { rows, next } = await searchRows<EntryRow>(
     queries,
     { select: selectEntries, table: "entries", conditions, parameters, beforeId, limit },

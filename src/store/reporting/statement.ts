@@ -143,10 +143,12 @@ function readPiece(
   const parameters = new Parameters();
   const [since, until] = [parameters.add(sinceMs), parameters.add(untilMs)];
   return read<LineRow>(
-    `SELECT lines."accountNo", lines.kind, at_ms::float8 AS "atMs", nullif(keys.id, '') AS "keyId",
-      nullif(prefix, '') AS "keyPrefix", keys.label AS "keyLabel", owner, nullif(lines.model, '') AS model, requests::float8 AS requests, cancelled_calls::float8 AS "cancelledCalls",
-      input_tokens::float8 AS "inputTokens", cached_input_tokens::float8 AS "cachedInputTokens",
-      output_tokens::float8 AS "outputTokens", CAST(amount AS text) AS amount, reference, note, entry_id::float8 AS "entryId"
+    `SELECT lines."accountNo", lines.kind, lines.at_ms::float8 AS "atMs", nullif(keys.id, '') AS "keyId",
+      nullif(keys.prefix, '') AS "keyPrefix", keys.label AS "keyLabel", keys.owner, nullif(lines.model, '') AS model,
+      lines.requests::float8 AS requests, lines.cancelled_calls::float8 AS "cancelledCalls",
+      lines.input_tokens::float8 AS "inputTokens", lines.cached_input_tokens::float8 AS "cachedInputTokens",
+      lines.output_tokens::float8 AS "outputTokens", CAST(lines.amount AS text) AS amount, lines.reference, lines.note,
+      lines.entry_id::float8 AS "entryId"
     FROM (
       SELECT ${billedAccountNo} AS "accountNo", key_no, kind, CASE WHEN ${isCharged} THEN model END AS model,
         CASE WHEN NOT ${isCharged} THEN id END AS entry_id, CASE WHEN NOT ${isCharged} THEN at_ms END AS at_ms,

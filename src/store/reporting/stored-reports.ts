@@ -33,13 +33,13 @@ export function storedReports(queries: Queries, entriesOf: EntryFinder): Reports
       read<KeyDay>(
         `SELECT "keyId", day::float8 AS day, sum(spend_nano)::float8 AS "spendNano", sum(spend_tokens)::float8 AS "spendTokens"
         FROM (
-          SELECT keys.id AS "keyId", day, spend_nano, spend_tokens
-          FROM keys JOIN usage_key_days ON key_no = keys.no AND day BETWEEN $2::int8 AND $3::int8
+          SELECT keys.id AS "keyId", days.day, days.spend_nano, days.spend_tokens
+          FROM keys JOIN usage_key_days days ON days.key_no = keys.no AND days.day BETWEEN $2::int8 AND $3::int8
           WHERE keys.id = ANY ($1::text[])
           UNION ALL
-          SELECT keys.id, at_ms / ${msPerDay}, spend_nano, spend_tokens
-          FROM uncounted_usage uncounted JOIN keys ON keys.no = key_no
-          WHERE keys.id = ANY ($1::text[]) AND at_ms / ${msPerDay} BETWEEN $2::int8 AND $3::int8
+          SELECT keys.id, uncounted.at_ms / ${msPerDay}, uncounted.spend_nano, uncounted.spend_tokens
+          FROM uncounted_usage uncounted JOIN keys ON keys.no = uncounted.key_no
+          WHERE keys.id = ANY ($1::text[]) AND uncounted.at_ms / ${msPerDay} BETWEEN $2::int8 AND $3::int8
         ) days GROUP BY "keyId", day`,
         [keyIds, fromDay, throughDay],
       ),
@@ -47,10 +47,10 @@ export function storedReports(queries: Queries, entriesOf: EntryFinder): Reports
     async keyLastDays(keyIds) {
       const rows = await read<{ keyId: string; day: number }>(
         `SELECT "keyId", max(day)::float8 AS day FROM (
-          SELECT keys.id AS "keyId", (SELECT max(day) FROM usage_key_days WHERE key_no = keys.no) AS day
+          SELECT keys.id AS "keyId", (SELECT max(days.day) FROM usage_key_days days WHERE days.key_no = keys.no) AS day
           FROM keys WHERE keys.id = ANY ($1::text[])
           UNION ALL
-          SELECT keys.id, at_ms / ${msPerDay} FROM uncounted_usage uncounted JOIN keys ON keys.no = key_no
+          SELECT keys.id, uncounted.at_ms / ${msPerDay} FROM uncounted_usage uncounted JOIN keys ON keys.no = uncounted.key_no
           WHERE keys.id = ANY ($1::text[])
         ) days WHERE day IS NOT NULL GROUP BY "keyId"`,
         [keyIds],

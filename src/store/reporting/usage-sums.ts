@@ -157,8 +157,8 @@ export class UsageSums {
   async #areMany(part: SourceRange, sums: SumTable, keys: KeyRange, rows: number): Promise<boolean> {
     const { table, column, unitMs } = sums;
     const [row] = await this.#queries.read<{ count: number }>(
-      `SELECT count(*) AS count FROM (SELECT 1 FROM keys CROSS JOIN ${table} WHERE keys.no BETWEEN $1 AND $2 AND key_no = keys.no
-        AND ${column} >= $3 AND ${column} < $4 LIMIT $5) some`,
+      `SELECT count(*) AS count FROM (SELECT 1 FROM keys CROSS JOIN ${table} WHERE keys.no BETWEEN $1 AND $2 AND ${table}.key_no = keys.no
+        AND ${table}.${column} >= $3 AND ${table}.${column} < $4 LIMIT $5) some`,
       [...keys, part.sinceMs / unitMs, part.untilMs / unitMs, rows + 1],
     );
     return (row?.count ?? 0) > rows;
@@ -213,9 +213,14 @@ function countedRows(
       1,
       (isInPieces ? key.replace("key_no", "+key_no") : key) + account,
     ).join(" UNION ALL ");
-  // Key by key, so that the index on key and time is used.
+  // Key by key, so that the index on key and time is used. Of a key only its number is there, so that no other column is ambiguous.
   const [tables, ofKeys] =
-    among === undefined ? ["", ""] : ["keys CROSS JOIN ", ` AND keys.no ${among} AND key_no = keys.no`];
+    among === undefined
+      ? ["", ""]
+      : [
+          `(SELECT no AS picked_no FROM keys WHERE no ${among}) AS picked CROSS JOIN `,
+          " AND key_no = picked.picked_no",
+        ];
   const summed = sums === null ? [] : within(tables + sums.table, sums.column, sums.unitMs, key + ofKeys);
   // The plus signs keep SQLite from using the indexes on time or key: few rows are uncounted.
   const ofPiece = among === undefined ? "" : ` AND +key_no ${among}`;

@@ -150,7 +150,9 @@ class SqliteEnd implements CopySource, CopyTarget {
 
   async finish({ revision, entriesThrough, endingsThrough }: StoreProgress): Promise<void> {
     this.#database.query("UPDATE state SET revision = ?").run(revision);
-    this.#database.run("INSERT INTO turn_sums SELECT key_no, sum(bytes) FROM turns GROUP BY key_no");
+    this.#database.run(
+      "INSERT INTO turn_sums (key_no, bytes) SELECT key_no, sum(bytes) FROM turns GROUP BY key_no",
+    );
     this.#database
       .query(
         `UPDATE rollups SET entries_through = ?, endings_through = ?,

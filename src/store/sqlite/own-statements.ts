@@ -42,7 +42,7 @@ export const sqliteStatements: OwnStatements = {
   selectNow: "SELECT $1 AS now",
 
   *entryByReference(accountNo, reference) {
-    const where = "WHERE coalesce(entries.account_no, entries.key_no) = $1 AND reference = $2";
+    const where = "WHERE coalesce(entries.account_no, entries.key_no) = $1 AND entries.reference = $2";
     const [row] = yield* query<EntryRow>(`${selectEntries} ${where}`, [accountNo, reference]);
     return row === undefined ? null : entryOf(row);
   },

@@ -73,7 +73,7 @@ const differences: readonly (readonly [RegExp, string])[] = [
     /\bto_char\(to_timestamp\(([^()]*)\) AT TIME ZONE 'UTC', 'YYYY-MM'\)/g,
     "strftime('%Y-%m', $1, 'unixepoch')",
   ],
-  [/ AND entries\.month = entry_month/g, ""],
+  [/ AND entries\.month = exchange_endings\.entry_month/g, ""],
   [/\bsluice_matches\(([^(),]+), ([^(),]+)\)/g, "$2 GLOB coalesce($1, '*')"],
   [
     /\bsluice_period_start\(([^(),]+), ([^(),]+)\)/g,

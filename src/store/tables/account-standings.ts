@@ -18,7 +18,7 @@ interface CapRow extends CapTotals {
 /** Four statements, however many accounts. An account's keys are read if it has at most `maxKeys`. */
 export function* readStandings(accountIds: readonly string[], maxKeys: number): Work<AccountStanding[]> {
   const rows = yield* query<TotalsRow>(
-    `SELECT no, ${accountSums}, (SELECT count(*) FROM keys WHERE account_no = accounts.no)::float8 AS "keyCount"
+    `SELECT accounts.no, ${accountSums}, (SELECT count(*) FROM keys WHERE keys.account_no = accounts.no)::float8 AS "keyCount"
     FROM accounts WHERE accounts.id = ANY ($1::text[])`,
     [accountIds],
   );

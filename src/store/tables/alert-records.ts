@@ -152,25 +152,26 @@ function writeDrawnBounds(): string {
   const isInPiece = (table: string) => `${table}.no BETWEEN ${first} AND ${last}`;
   const isCurrent = (table: string) => `${table}.period_start_ms >=
     CASE ${table}.period WHEN 'day' THEN ${day} WHEN 'week' THEN ${week} WHEN 'month' THEN ${month} ELSE 0 END`;
-  const isUsable = `closed_at_ms IS NULL
-  AND (keys.no IS NULL OR (keys.status = 'active' AND (expires_at_ms IS NULL OR expires_at_ms > ${now})))`;
+  const isUsable = `accounts.closed_at_ms IS NULL
+  AND (keys.no IS NULL OR (keys.status = 'active' AND (keys.expires_at_ms IS NULL OR keys.expires_at_ms > ${now})))`;
   const age = `(${now} - accounts.created_at_ms)`;
   const share = `(CASE WHEN ${age} >= ${6 * msPerDay} THEN 6.0 / 7 WHEN ${age} <= ${msPerDay} THEN 1.0 / 7 ELSE ${age} / ${7 * msPerDay}.0 END)`;
-  const capLimit = "amount + CASE WHEN extra_period_ms = caps.period_start_ms THEN extra ELSE 0 END";
-  const shared = `mode, accounts.id AS "accountId", account_label AS "accountLabel", keys.id AS "keyId", prefix, label`;
+  const capLimit =
+    "caps.amount + CASE WHEN caps.extra_period_ms = caps.period_start_ms THEN caps.extra ELSE 0 END";
+  const shared = `accounts.mode, accounts.id AS "accountId", accounts.account_label AS "accountLabel", keys.id AS "keyId", keys.prefix, keys.label`;
   return `
-SELECT CASE mode WHEN 'credit' THEN 'balance' ELSE 'budget' END AS bound, ${shared},
-  (CASE mode WHEN 'credit' THEN purchased ELSE budget_tokens END)::float8 AS "limit",
-  (CASE mode WHEN 'credit' THEN accounts.used ELSE period_used END)::float8 AS used,
+SELECT CASE accounts.mode WHEN 'credit' THEN 'balance' ELSE 'budget' END AS bound, ${shared},
+  (CASE accounts.mode WHEN 'credit' THEN accounts.purchased ELSE accounts.budget_tokens END)::float8 AS "limit",
+  (CASE accounts.mode WHEN 'credit' THEN accounts.used ELSE accounts.period_used END)::float8 AS used,
   accounts.period AS period, NULL AS models, NULL AS "capNo", accounts.created_at_ms::float8 AS "createdAtMs",
-  (SELECT coalesce(sum(CASE mode WHEN 'credit' THEN spend_nano ELSE spend_tokens END), 0) FROM keys AS drawing
-    JOIN usage_key_days ON key_no = drawing.no AND day >= ${since} WHERE drawing.account_no = accounts.no)::float8 AS "recentlyUsed"
+  (SELECT coalesce(sum(CASE accounts.mode WHEN 'credit' THEN days.spend_nano ELSE days.spend_tokens END), 0) FROM keys AS drawing
+    JOIN usage_key_days AS days ON days.key_no = drawing.no AND days.day >= ${since} WHERE drawing.account_no = accounts.no)::float8 AS "recentlyUsed"
 FROM accounts LEFT JOIN keys ON keys.no = accounts.no AND keys.account_no = accounts.no
   AND (SELECT count(*) FROM keys AS drawing WHERE drawing.account_no = accounts.no) = 1
 WHERE ${isInPiece("accounts")} AND ${isUsable} AND (
-  (mode = 'credit' AND is_open = 0 AND purchased > 0 AND accounts.used >= posted * ${share})
-  OR (mode = 'token_budget' AND budget_tokens > 0 AND ${isCurrent("accounts")}
-    AND period_used >= (budget_tokens - period_used) * ${share}))
+  (accounts.mode = 'credit' AND accounts.is_open = 0 AND accounts.purchased > 0 AND accounts.used >= accounts.posted * ${share})
+  OR (accounts.mode = 'token_budget' AND accounts.budget_tokens > 0 AND ${isCurrent("accounts")}
+    AND accounts.period_used >= (accounts.budget_tokens - accounts.period_used) * ${share}))
 UNION ALL
 SELECT CASE WHEN caps.key_no IS NULL THEN 'account_cap' ELSE 'key_cap' END, ${shared},
   (${capLimit})::float8, caps.used::float8, caps.period, caps.models, caps.no, accounts.created_at_ms::float8, 0

@@ -8,8 +8,8 @@ export function* misplacedEntries(): Work<readonly LedgerFault[]> {
 
 /** Key number 0 marks entries of an account without a key. */
 const keysGone = `
-SELECT NULL AS "keyId", 'entry ' || entries.id AS "where", 'key' AS field, key_no AS kept, 'none' AS recomputed
-FROM entries WHERE key_no <> 0 AND NOT EXISTS (SELECT 1 FROM keys WHERE keys.no = key_no)
+SELECT NULL AS "keyId", 'entry ' || entries.id AS "where", 'key' AS field, entries.key_no AS kept, 'none' AS recomputed
+FROM entries WHERE entries.key_no <> 0 AND NOT EXISTS (SELECT 1 FROM keys WHERE keys.no = entries.key_no)
 ORDER BY entries.id LIMIT 100`;
 
 /**
@@ -24,14 +24,14 @@ const wrongAccounts = `
 WITH drawn AS (
   SELECT key_no, account_no, coalesce(lag(until_ms) OVER (PARTITION BY key_no ORDER BY no), 0) AS from_ms, until_ms FROM key_moves
   UNION ALL
-  SELECT keys.no, keys.account_no, max(until_ms), ${Number.MAX_SAFE_INTEGER} FROM key_moves JOIN keys ON keys.no = key_moves.key_no
+  SELECT keys.no, keys.account_no, max(key_moves.until_ms), ${Number.MAX_SAFE_INTEGER} FROM key_moves JOIN keys ON keys.no = key_moves.key_no
   GROUP BY keys.no, keys.account_no
 )
 SELECT keys.id AS "keyId", 'entry ' || e.id AS "where", 'account' AS field, accounts.id AS kept,
-  (SELECT a.id FROM drawn JOIN accounts a ON a.no = drawn.account_no WHERE drawn.key_no = e.key_no AND from_ms <= ${start}
-    ORDER BY from_ms DESC LIMIT 1) AS recomputed
+  (SELECT a.id FROM drawn JOIN accounts a ON a.no = drawn.account_no WHERE drawn.key_no = e.key_no AND drawn.from_ms <= ${start}
+    ORDER BY drawn.from_ms DESC LIMIT 1) AS recomputed
 FROM entries e JOIN keys ON keys.no = e.key_no JOIN accounts ON accounts.no = coalesce(e.account_no, e.key_no)
-WHERE e.kind = 'charge' AND e.note IS NOT NULL AND e.key_no IN (SELECT key_no FROM key_moves) AND NOT EXISTS (
+WHERE e.kind = 'charge' AND e.note IS NOT NULL AND e.key_no IN (SELECT key_moves.key_no FROM key_moves) AND NOT EXISTS (
   SELECT 1 FROM drawn WHERE drawn.key_no = e.key_no AND drawn.account_no = accounts.no
-    AND from_ms <= e.at_ms + ${toleranceMs} AND until_ms >= ${start} - ${toleranceMs})
+    AND drawn.from_ms <= e.at_ms + ${toleranceMs} AND drawn.until_ms >= ${start} - ${toleranceMs})
 ORDER BY e.id LIMIT 100`;

@@ -20,14 +20,14 @@ export function* entryById(id: number): Work<Entry> {
 }
 
 export const accountSums = `
-accounts.id AS "accountId", posted::float8 AS posted, purchased::float8 AS purchased, used::float8 AS used,
-  period_start_ms::float8 AS "periodStartMs", period_used::float8 AS "periodUsed", counted_at_ms::float8 AS "countedAtMs",
-  CAST(purchased AS text) AS "purchasedDigits"`;
+accounts.id AS "accountId", accounts.posted::float8 AS posted, accounts.purchased::float8 AS purchased, accounts.used::float8 AS used,
+  accounts.period_start_ms::float8 AS "periodStartMs", accounts.period_used::float8 AS "periodUsed",
+  accounts.counted_at_ms::float8 AS "countedAtMs", CAST(accounts.purchased AS text) AS "purchasedDigits"`;
 
 export const keySums = `
-keys.id AS "keyId", day, day_spend::float8 AS "daySpend", spent::float8 AS spent, requests::float8 AS requests,
-  input_tokens::float8 AS "inputTokens", output_tokens::float8 AS "outputTokens", last_cost_nano::float8 AS "lastCostNano",
-  CAST(day_spend AS text) AS "daySpendDigits", CAST(spent AS text) AS "spentDigits"`;
+keys.id AS "keyId", sums.day, sums.day_spend::float8 AS "daySpend", sums.spent::float8 AS spent, sums.requests::float8 AS requests,
+  sums.input_tokens::float8 AS "inputTokens", sums.output_tokens::float8 AS "outputTokens", sums.last_cost_nano::float8 AS "lastCostNano",
+  CAST(sums.day_spend AS text) AS "daySpendDigits", CAST(sums.spent AS text) AS "spentDigits"`;
 
 export const keysWithSums = "keys JOIN key_totals AS sums ON sums.key_no = keys.no";
 
@@ -59,10 +59,10 @@ export async function totalsOfKey(read: Query, keyId: string): Promise<Totals | 
 
 export function* openHolds(): Work<HoldProgress[]> {
   const rows = yield* query<HoldRow>(
-    `SELECT holds.id AS "holdId", keys.id AS "keyId", accounts.id AS "accountId", opened_at_ms::float8 AS "openedAtMs",
-      coalesce(holds.counted_at_ms, opened_at_ms)::float8 AS "countedAtMs", holds.period_start_ms::float8 AS "periodStartMs",
-      charge_so_far::float8 AS "chargeSoFar", model, asked_model AS "requestedModel", labels, rates_id::float8 AS "ratesId", rates,
-      quantities, served
+    `SELECT holds.id AS "holdId", keys.id AS "keyId", accounts.id AS "accountId", holds.opened_at_ms::float8 AS "openedAtMs",
+      coalesce(holds.counted_at_ms, holds.opened_at_ms)::float8 AS "countedAtMs", holds.period_start_ms::float8 AS "periodStartMs",
+      holds.charge_so_far::float8 AS "chargeSoFar", holds.model, holds.asked_model AS "requestedModel", holds.labels,
+      holds.rates_id::float8 AS "ratesId", rates.rates, holds.quantities, holds.served
     FROM holds JOIN keys ON keys.no = holds.key_no JOIN accounts ON accounts.no = coalesce(holds.account_no, holds.key_no)
       LEFT JOIN rates ON rates.id = holds.rates_id ORDER BY holds.id`,
   );
@@ -72,9 +72,9 @@ export function* openHolds(): Work<HoldProgress[]> {
 /** Compared in SQL, because lifetime totals may exceed what a double represents exactly. */
 export function* unbalancedId(): Work<string | null> {
   const [found] = yield* query<{ id: string }>(
-    `SELECT coalesce((SELECT id FROM keys WHERE keys.no = accounts.no), accounts.id) AS id FROM accounts
+    `SELECT coalesce((SELECT keys.id FROM keys WHERE keys.no = accounts.no), accounts.id) AS id FROM accounts
     WHERE posted <> purchased - used OR period_used > used OR (mode = 'credit' AND posted < 0 AND is_open = 0)
-    UNION ALL SELECT keys.id FROM ${keysWithSums} WHERE day_spend > spent
+    UNION ALL SELECT keys.id FROM ${keysWithSums} WHERE sums.day_spend > sums.spent
     LIMIT 1`,
   );
   return found?.id ?? null;

@@ -88,7 +88,7 @@ const namesPerPiece = 20_000;
 /** A shorter text is the beginning of too many ids. */
 const shortestBeginning = 8;
 const isNamed = `keys.no BETWEEN $2::int8 AND $3::int8 AND (keys.label = $1::text OR (length($1::text) >= ${shortestBeginning}
-  AND (substr(keys.id, 1, length($1::text)) = $1::text OR substr(prefix, 1, length($1::text)) = $1::text)))`;
+  AND (substr(keys.id, 1, length($1::text)) = $1::text OR substr(keys.prefix, 1, length($1::text)) = $1::text)))`;
 
 /** Uses one index per table. One condition over both tables would read all of them: 35 ms with 100,000 keys. */
 const numbersNamed = `

@@ -56,21 +56,21 @@ WITH charges AS NOT MATERIALIZED (SELECT * FROM counted_charges), credits AS (
 ), latest AS (
   SELECT account_no, max(period_start_ms) AS period_start_ms FROM charges GROUP BY account_no
 ), of_account AS (
-  SELECT c.account_no, max(latest.period_start_ms) AS period_start_ms, sum(amount) AS used,
-    sum(amount) FILTER (WHERE c.period_start_ms = latest.period_start_ms) AS period_used
+  SELECT c.account_no, max(latest.period_start_ms) AS period_start_ms, sum(c.amount) AS used,
+    sum(c.amount) FILTER (WHERE c.period_start_ms = latest.period_start_ms) AS period_used
   FROM charges c JOIN latest ON latest.account_no = c.account_no GROUP BY c.account_no
 ), latest_day AS (
   SELECT key_no, max(day) AS day FROM charges GROUP BY key_no
 ), of_key AS (
-  SELECT c.key_no, max(latest_day.day) AS day, sum(amount) AS spent, sum(amount) FILTER (WHERE c.day = latest_day.day) AS day_spend,
-    count(cost_nano) AS requests, sum(input_tokens) FILTER (WHERE cost_nano IS NOT NULL) AS input_tokens,
-    sum(output_tokens) FILTER (WHERE cost_nano IS NOT NULL) AS output_tokens, max(id) FILTER (WHERE cost_nano IS NOT NULL) AS last_id
+  SELECT c.key_no, max(latest_day.day) AS day, sum(c.amount) AS spent, sum(c.amount) FILTER (WHERE c.day = latest_day.day) AS day_spend,
+    count(c.cost_nano) AS requests, sum(c.input_tokens) FILTER (WHERE c.cost_nano IS NOT NULL) AS input_tokens,
+    sum(c.output_tokens) FILTER (WHERE c.cost_nano IS NOT NULL) AS output_tokens, max(c.id) FILTER (WHERE c.cost_nano IS NOT NULL) AS last_id
   FROM charges c JOIN latest_day ON latest_day.key_no = c.key_no GROUP BY c.key_no
 ), of_cap AS (
   SELECT no, sum(amount) AS used FROM (${countedBy("key_no", "counted_by_key")} UNION ALL ${countedBy("account_no", "counted_by_account")}) AS counted GROUP BY no
 )
 SELECT * FROM (
-  SELECT 1 AS part, a.no, (SELECT id FROM keys WHERE keys.no = a.no) AS "keyId", 'account' AS "where",
+  SELECT 1 AS part, a.no, (SELECT keys.id FROM keys WHERE keys.no = a.no) AS "keyId", 'account' AS "where",
     ${sums(columnsOf("a", accountNames))} AS kept,
     ${sums({
       posted: "coalesce(credits.amount, 0) - coalesce(s.used, 0)",
@@ -84,7 +84,7 @@ SELECT * FROM (
   UNION ALL
   SELECT 2, keys.no, keys.id, 'key',
     ${sums({ ...columnsOf("sums", keyNames), rows: "CASE WHEN sums.key_no IS NULL THEN 0 ELSE 1 END" })},
-    ${sums({ ...columnsOf("s", keyNames), lastCostNano: "(SELECT cost_nano FROM entries WHERE id = s.last_id)", rows: "1" })}
+    ${sums({ ...columnsOf("s", keyNames), lastCostNano: "(SELECT entries.cost_nano FROM entries WHERE entries.id = s.last_id)", rows: "1" })}
   FROM keys LEFT JOIN key_totals AS sums ON sums.key_no = keys.no LEFT JOIN of_key s ON s.key_no = keys.no WHERE keys.id <> ''
   UNION ALL
   SELECT 3, caps.no, keys.id, 'cap ' || caps.no, ${sums({ used: "caps.used" })}, ${sums({ used: "s.used" })}

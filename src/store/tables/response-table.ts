@@ -25,10 +25,10 @@ export async function findStoredResponse(
   reserve?: ReserveMemory,
 ): Promise<StoredResponse | null> {
   const [row] = await read<ResponseRow>(
-    `SELECT keys.id AS "keyId", route, idempotency_key AS "idempotencyKey", body_hash AS "bodyHash", stored.status, headers,
-      stored_at_ms::float8 AS "storedAtMs", recording_id AS "recordingId", parts, body
+    `SELECT keys.id AS "keyId", stored.route, stored.idempotency_key AS "idempotencyKey", stored.body_hash AS "bodyHash", stored.status, stored.headers,
+      stored.stored_at_ms::float8 AS "storedAtMs", stored.recording_id AS "recordingId", stored.parts, stored.body
     FROM responses AS stored JOIN keys ON keys.no = stored.key_no
-    WHERE keys.id = $1::text AND route = $2::text AND idempotency_key = $3::text AND stored_at_ms >= $4::int8`,
+    WHERE keys.id = $1::text AND stored.route = $2::text AND stored.idempotency_key = $3::text AND stored.stored_at_ms >= $4::int8`,
     [keyId, route, idempotencyKey, notBeforeMs],
   );
   if (row === undefined) return null;

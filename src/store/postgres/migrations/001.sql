@@ -741,39 +741,39 @@ CREATE TABLE latency_all_hours (
 
 -- The figures of one charge. What a takeover has charged of an exchange that was charged late is no longer an interrupted call.
 CREATE VIEW entry_figures AS
-SELECT entries.id, entries.at_ms, entries.key_no, entries.account_no, coalesce(model, '') AS model, coalesce(provider, '') AS provider,
-  coalesce(route, '') AS route, labels,
-  (recorded_at_ms IS NOT NULL)::int AS requests,
-  (kind = 'charge' AND outcome = 'completed')::int AS completed,
-  (kind = 'charge' AND outcome = 'failed')::int AS failed,
+SELECT entries.id, entries.at_ms, entries.key_no, entries.account_no, coalesce(entries.model, '') AS model, coalesce(entries.provider, '') AS provider,
+  coalesce(entries.route, '') AS route, entries.labels,
+  (entries.recorded_at_ms IS NOT NULL)::int AS requests,
+  (entries.kind = 'charge' AND entries.outcome = 'completed')::int AS completed,
+  (entries.kind = 'charge' AND entries.outcome = 'failed')::int AS failed,
   0 AS rejected,
-  (kind = 'charge' AND outcome = 'cancelled')::int AS cancelled,
-  (kind = 'charge' AND outcome = 'interrupted')::int AS interrupted,
-  coalesce(entries.input_tokens + cached_input_tokens + cache_write_tokens, 0) AS input_tokens,
-  coalesce(cached_input_tokens, 0) AS cached_input_tokens,
+  (entries.kind = 'charge' AND entries.outcome = 'cancelled')::int AS cancelled,
+  (entries.kind = 'charge' AND entries.outcome = 'interrupted')::int AS interrupted,
+  coalesce(entries.input_tokens + entries.cached_input_tokens + entries.cache_write_tokens, 0) AS input_tokens,
+  coalesce(entries.cached_input_tokens, 0) AS cached_input_tokens,
   coalesce(entries.output_tokens, 0) AS output_tokens,
-  CASE WHEN mode = 'credit' THEN -least(amount, 0) ELSE 0 END AS spend_nano,
-  CASE WHEN mode = 'credit' AND outcome = 'cancelled' THEN -least(amount, 0) ELSE 0 END AS cancelled_spend_nano,
-  CASE WHEN mode = 'credit' AND outcome = 'interrupted' THEN -least(amount, 0) ELSE 0 END AS interrupted_spend_nano,
-  CASE WHEN mode = 'credit' THEN 0 ELSE -least(amount, 0) END AS spend_tokens,
-  CASE WHEN mode <> 'credit' AND outcome = 'cancelled' THEN -least(amount, 0) ELSE 0 END AS cancelled_spend_tokens,
-  CASE WHEN mode <> 'credit' AND outcome = 'interrupted' THEN -least(amount, 0) ELSE 0 END AS interrupted_spend_tokens,
-  coalesce(list_cost_nano, 0) AS list_cost_nano,
-  coalesce(cache_savings_nano, 0) AS cache_savings_nano,
-  CASE WHEN mode = 'credit' THEN greatest(amount, 0) ELSE 0 END AS overrun_nano,
-  CASE WHEN mode = 'credit' THEN 0 ELSE greatest(amount, 0) END AS overrun_tokens,
-  coalesce(first_byte_ms, 0) AS first_byte_ms,
-  (first_byte_ms IS NOT NULL)::int AS first_byte_count,
-  coalesce(total_ms, 0) AS total_ms,
-  (total_ms IS NOT NULL)::int AS total_count,
+  CASE WHEN accounts.mode = 'credit' THEN -least(entries.amount, 0) ELSE 0 END AS spend_nano,
+  CASE WHEN accounts.mode = 'credit' AND entries.outcome = 'cancelled' THEN -least(entries.amount, 0) ELSE 0 END AS cancelled_spend_nano,
+  CASE WHEN accounts.mode = 'credit' AND entries.outcome = 'interrupted' THEN -least(entries.amount, 0) ELSE 0 END AS interrupted_spend_nano,
+  CASE WHEN accounts.mode = 'credit' THEN 0 ELSE -least(entries.amount, 0) END AS spend_tokens,
+  CASE WHEN accounts.mode <> 'credit' AND entries.outcome = 'cancelled' THEN -least(entries.amount, 0) ELSE 0 END AS cancelled_spend_tokens,
+  CASE WHEN accounts.mode <> 'credit' AND entries.outcome = 'interrupted' THEN -least(entries.amount, 0) ELSE 0 END AS interrupted_spend_tokens,
+  coalesce(entries.list_cost_nano, 0) AS list_cost_nano,
+  coalesce(entries.cache_savings_nano, 0) AS cache_savings_nano,
+  CASE WHEN accounts.mode = 'credit' THEN greatest(entries.amount, 0) ELSE 0 END AS overrun_nano,
+  CASE WHEN accounts.mode = 'credit' THEN 0 ELSE greatest(entries.amount, 0) END AS overrun_tokens,
+  coalesce(entries.first_byte_ms, 0) AS first_byte_ms,
+  (entries.first_byte_ms IS NOT NULL)::int AS first_byte_count,
+  coalesce(entries.total_ms, 0) AS total_ms,
+  (entries.total_ms IS NOT NULL)::int AS total_count,
   0 AS covered_attempts
 FROM entries JOIN accounts ON accounts.no = entries.account_no
-WHERE kind = 'charge' OR (kind = 'overrun' AND exchange_id IS NOT NULL)
+WHERE entries.kind = 'charge' OR (entries.kind = 'overrun' AND entries.exchange_id IS NOT NULL)
 UNION ALL
 SELECT late.id, first.at_ms, first.key_no, first.account_no, coalesce(first.model, ''), coalesce(first.provider, ''), coalesce(first.route, ''), first.labels,
   0, 0, 0, 0, 0, -1, 0, 0, 0,
-  0, 0, CASE WHEN mode = 'credit' THEN first.amount + owed.amount ELSE 0 END,
-  0, 0, CASE WHEN mode = 'credit' THEN 0 ELSE first.amount END,
+  0, 0, CASE WHEN accounts.mode = 'credit' THEN first.amount + owed.amount ELSE 0 END,
+  0, 0, CASE WHEN accounts.mode = 'credit' THEN 0 ELSE first.amount END,
   0, 0, 0, 0, 0, 0, 0, 0, 0
 FROM entries late JOIN entries first ON first.id = late.completes AND first.month = late.month JOIN accounts ON accounts.no = late.account_no
   CROSS JOIN LATERAL (SELECT coalesce(sum(o.amount), 0)::int8 AS amount FROM entries o WHERE o.exchange_id = first.exchange_id AND o.month = first.month
@@ -782,7 +782,7 @@ WHERE late.completes IS NOT NULL;
 
 -- The figures of an ending that was not charged. It is counted for the account that its key is billed to now.
 CREATE VIEW ending_figures AS
-SELECT id, at_ms, key_no, (SELECT account_no FROM keys WHERE no = key_no) AS account_no, model, provider, route, labels,
+SELECT id, at_ms, key_no, (SELECT keys.account_no FROM keys WHERE keys.no = exchange_endings.key_no) AS account_no, model, provider, route, labels,
   0 AS requests,
   0 AS completed,
   CASE WHEN outcome = 'failed' THEN 1 + alike ELSE 0 END AS failed,
@@ -800,16 +800,16 @@ FROM exchange_endings WHERE entry_id IS NULL;
 
 -- The failed attempts of exchanges that completed all the same, for the provider that failed.
 CREATE VIEW attempt_figures AS
-SELECT exchange_endings.id, at_ms, key_no, (SELECT account_no FROM keys WHERE no = key_no) AS account_no, model,
-  coalesce(attempt ->> 'provider', '') AS provider, route, labels,
+SELECT exchange_endings.id, exchange_endings.at_ms, exchange_endings.key_no, (SELECT keys.account_no FROM keys WHERE keys.no = exchange_endings.key_no) AS account_no, exchange_endings.model,
+  coalesce(attempt ->> 'provider', '') AS provider, exchange_endings.route, exchange_endings.labels,
   0 AS requests, 0 AS completed, 0 AS failed, 0 AS rejected, 0 AS cancelled, 0 AS interrupted,
   0::int8 AS input_tokens, 0::int8 AS cached_input_tokens, 0::int8 AS output_tokens,
   0::int8 AS spend_nano, 0::int8 AS cancelled_spend_nano, 0::int8 AS interrupted_spend_nano,
   0::int8 AS spend_tokens, 0::int8 AS cancelled_spend_tokens, 0::int8 AS interrupted_spend_tokens,
   0::int8 AS list_cost_nano, 0::int8 AS cache_savings_nano, 0::int8 AS overrun_nano, 0::int8 AS overrun_tokens, 0::int8 AS first_byte_ms, 0 AS first_byte_count, 0::int8 AS total_ms, 0 AS total_count,
   1 AS covered_attempts
-FROM exchange_endings CROSS JOIN LATERAL json_array_elements(attempt_details::json) AS attempt
-WHERE outcome = 'completed' AND attempt_details IS NOT NULL AND attempt ->> 'failure' IS NOT NULL;
+FROM exchange_endings CROSS JOIN LATERAL json_array_elements(exchange_endings.attempt_details::json) AS attempt
+WHERE exchange_endings.outcome = 'completed' AND exchange_endings.attempt_details IS NOT NULL AND attempt ->> 'failure' IS NOT NULL;
 
 -- All of them, for the minutes at both ends of a range that sums by the minute are not kept for any more.
 CREATE VIEW usage_rows AS

@@ -37,7 +37,8 @@ const capsOf = (owner: "keys" | "accounts") =>
   selectCaps(owner, "'periodStartMs', caps.period_start_ms, 'used', caps.used, 'held', caps.held");
 
 const selectStates = `
-SELECT mode, is_open AS "isOpen", budget_tokens::float8 AS "budgetTokens", period, held::float8 AS held,
+SELECT accounts.mode, accounts.is_open AS "isOpen", accounts.budget_tokens::float8 AS "budgetTokens", accounts.period,
+  accounts.held::float8 AS held,
   ${accountSums}, ${keySums}, ${capsOf("keys")} AS "keyCaps", ${capsOf("accounts")} AS "accountCaps"
 FROM ${keysWithSums} JOIN accounts ON accounts.no = keys.account_no
 WHERE keys.id = ANY ($1::text[])`;

@@ -16,7 +16,7 @@ export function* auditSums(nowMs: number): Work<readonly LedgerFault[]> {
 
 /** Reserved amounts without a request. Only holds of the current period count against a budget or a cap. */
 const wrongHolds = `
-SELECT (SELECT id FROM keys WHERE keys.no = a.no) AS "keyId", 'account' AS "where", 'held' AS field, a.held::float8 AS kept,
+SELECT (SELECT keys.id FROM keys WHERE keys.no = a.no) AS "keyId", 'account' AS "where", 'held' AS field, a.held::float8 AS kept,
   coalesce(h.amount, 0)::float8 AS recomputed
 FROM accounts a LEFT JOIN (
   SELECT h.account_no, sum(h.amount) AS amount FROM holds h JOIN accounts a ON a.no = h.account_no
@@ -26,8 +26,8 @@ WHERE a.held <> coalesce(h.amount, 0)
 UNION ALL
 SELECT keys.id, 'cap ' || caps.no, 'held', caps.held::float8, h.amount::float8
 FROM caps LEFT JOIN keys ON keys.no = caps.key_no CROSS JOIN LATERAL (
-  SELECT coalesce(sum(amount), 0) AS amount FROM holds WHERE (account_no = caps.account_no OR holds.key_no = caps.key_no)
-    AND sluice_period_start(caps.period, counted_at_ms) = caps.period_start_ms AND sluice_matches(caps.models, model)
+  SELECT coalesce(sum(holds.amount), 0) AS amount FROM holds WHERE (holds.account_no = caps.account_no OR holds.key_no = caps.key_no)
+    AND sluice_period_start(caps.period, holds.counted_at_ms) = caps.period_start_ms AND sluice_matches(caps.models, holds.model)
 ) h
 WHERE caps.held <> h.amount`;
 
@@ -36,18 +36,19 @@ WHERE caps.held <> h.amount`;
  * An interrupted request may be charged much later.
  */
 const wrongMonths = `
-SELECT keys.id AS "keyId", 'entry ' || entries.id AS "where", 'month' AS field, month AS kept,
-  sluice_month(at_ms) AS recomputed
+SELECT keys.id AS "keyId", 'entry ' || entries.id AS "where", 'month' AS field, entries.month AS kept,
+  sluice_month(entries.at_ms) AS recomputed
 FROM entries LEFT JOIN keys ON keys.no = entries.key_no
-WHERE (month > sluice_month(at_ms) AND NOT EXISTS (SELECT FROM clock_returns r WHERE r.account_no = entries.account_no)) OR (month < sluice_month(at_ms) AND CASE
-  WHEN kind NOT IN ('charge', 'overrun') THEN true
-  WHEN outcome = 'interrupted' THEN month < sluice_month(at_ms) - 1
-  ELSE month < sluice_month(least(at_ms, coalesce(recorded_at_ms, at_ms - 86400000))) END)
+WHERE (entries.month > sluice_month(entries.at_ms) AND NOT EXISTS (SELECT FROM clock_returns r WHERE r.account_no = entries.account_no))
+  OR (entries.month < sluice_month(entries.at_ms) AND CASE
+    WHEN entries.kind NOT IN ('charge', 'overrun') THEN true
+    WHEN entries.outcome = 'interrupted' THEN entries.month < sluice_month(entries.at_ms) - 1
+    ELSE entries.month < sluice_month(least(entries.at_ms, coalesce(entries.recorded_at_ms, entries.at_ms - 86400000))) END)
 ORDER BY entries.id LIMIT 100`;
 
 /** A hold is ended by its node, or by the node that takes over a dead one. */
 const lostHolds = `
 SELECT keys.id AS "keyId", 'hold ' || holds.id AS "where", 'node' AS field, holds.node_no AS kept, 'none' AS recomputed
 FROM holds LEFT JOIN keys ON keys.no = holds.key_no
-WHERE NOT EXISTS (SELECT FROM nodes WHERE nodes.no = holds.node_no AND left_at IS NULL AND cleared_at IS NULL)
+WHERE NOT EXISTS (SELECT FROM nodes WHERE nodes.no = holds.node_no AND nodes.left_at IS NULL AND nodes.cleared_at IS NULL)
 ORDER BY holds.id LIMIT 100`;

@@ -27,7 +27,7 @@ const bySegment: IdCondition = (comparison) => `no IN (
     SELECT min(no) >> 13 FROM content
     UNION ALL SELECT place + 1 FROM segment WHERE place < (SELECT max(no) >> 13 FROM content)
   )
-  SELECT found.no FROM segment CROSS JOIN content AS found ON found.no >> 13 = place AND found.${comparison})`;
+  SELECT found.no FROM segment CROSS JOIN content AS found ON found.no >> 13 = segment.place AND found.${comparison})`;
 
 /** Opened without exclusive locking, so that commands can read and delete while a gateway writes. */
 export function openSqliteContent(dir: string): ContentStore {

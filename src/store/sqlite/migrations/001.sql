@@ -604,38 +604,38 @@ CREATE TABLE latency_all_hours (
 
 -- An overrun without a request made up for a balance that was lowered: it is an adjustment.
 CREATE VIEW entry_figures AS
-SELECT entries.id, entries.at_ms, entries.key_no, accounts.no AS account_no, coalesce(model, '') AS model, coalesce(provider, '') AS provider,
-  coalesce(route, '') AS route, labels,
-  recorded_at_ms IS NOT NULL AS requests,
-  kind = 'charge' AND outcome IS 'completed' AS completed,
-  kind = 'charge' AND outcome IS 'failed' AS failed,
+SELECT entries.id, entries.at_ms, entries.key_no, accounts.no AS account_no, coalesce(entries.model, '') AS model, coalesce(entries.provider, '') AS provider,
+  coalesce(entries.route, '') AS route, entries.labels,
+  entries.recorded_at_ms IS NOT NULL AS requests,
+  entries.kind = 'charge' AND entries.outcome IS 'completed' AS completed,
+  entries.kind = 'charge' AND entries.outcome IS 'failed' AS failed,
   0 AS rejected,
-  kind = 'charge' AND outcome IS 'cancelled' AS cancelled,
-  kind = 'charge' AND outcome IS 'interrupted' AS interrupted,
-  coalesce(entries.input_tokens + cached_input_tokens + cache_write_tokens, 0) AS input_tokens,
-  coalesce(cached_input_tokens, 0) AS cached_input_tokens,
+  entries.kind = 'charge' AND entries.outcome IS 'cancelled' AS cancelled,
+  entries.kind = 'charge' AND entries.outcome IS 'interrupted' AS interrupted,
+  coalesce(entries.input_tokens + entries.cached_input_tokens + entries.cache_write_tokens, 0) AS input_tokens,
+  coalesce(entries.cached_input_tokens, 0) AS cached_input_tokens,
   coalesce(entries.output_tokens, 0) AS output_tokens,
-  iif(mode = 'credit', -min(amount, 0), 0) AS spend_nano,
-  iif(mode = 'credit' AND outcome IS 'cancelled', -min(amount, 0), 0) AS cancelled_spend_nano,
-  iif(mode = 'credit' AND outcome IS 'interrupted', -min(amount, 0), 0) AS interrupted_spend_nano,
-  iif(mode = 'credit', 0, -min(amount, 0)) AS spend_tokens,
-  iif(mode <> 'credit' AND outcome IS 'cancelled', -min(amount, 0), 0) AS cancelled_spend_tokens,
-  iif(mode <> 'credit' AND outcome IS 'interrupted', -min(amount, 0), 0) AS interrupted_spend_tokens,
-  coalesce(list_cost_nano, 0) AS list_cost_nano,
-  coalesce(cache_savings_nano, 0) AS cache_savings_nano,
-  iif(mode = 'credit', max(amount, 0), 0) AS overrun_nano,
-  iif(mode = 'credit', 0, max(amount, 0)) AS overrun_tokens,
-  coalesce(first_byte_ms, 0) AS first_byte_ms,
-  first_byte_ms IS NOT NULL AS first_byte_count,
-  coalesce(total_ms, 0) AS total_ms,
-  total_ms IS NOT NULL AS total_count,
+  iif(accounts.mode = 'credit', -min(entries.amount, 0), 0) AS spend_nano,
+  iif(accounts.mode = 'credit' AND entries.outcome IS 'cancelled', -min(entries.amount, 0), 0) AS cancelled_spend_nano,
+  iif(accounts.mode = 'credit' AND entries.outcome IS 'interrupted', -min(entries.amount, 0), 0) AS interrupted_spend_nano,
+  iif(accounts.mode = 'credit', 0, -min(entries.amount, 0)) AS spend_tokens,
+  iif(accounts.mode <> 'credit' AND entries.outcome IS 'cancelled', -min(entries.amount, 0), 0) AS cancelled_spend_tokens,
+  iif(accounts.mode <> 'credit' AND entries.outcome IS 'interrupted', -min(entries.amount, 0), 0) AS interrupted_spend_tokens,
+  coalesce(entries.list_cost_nano, 0) AS list_cost_nano,
+  coalesce(entries.cache_savings_nano, 0) AS cache_savings_nano,
+  iif(accounts.mode = 'credit', max(entries.amount, 0), 0) AS overrun_nano,
+  iif(accounts.mode = 'credit', 0, max(entries.amount, 0)) AS overrun_tokens,
+  coalesce(entries.first_byte_ms, 0) AS first_byte_ms,
+  entries.first_byte_ms IS NOT NULL AS first_byte_count,
+  coalesce(entries.total_ms, 0) AS total_ms,
+  entries.total_ms IS NOT NULL AS total_count,
   0 AS covered_attempts
 FROM entries CROSS JOIN accounts ON accounts.no = coalesce(entries.account_no, entries.key_no)
-WHERE kind = 'charge' OR (kind = 'overrun' AND exchange_id IS NOT NULL);
+WHERE entries.kind = 'charge' OR (entries.kind = 'overrun' AND entries.exchange_id IS NOT NULL);
 
 -- Not charged, so it is counted for the account that its key is billed to now.
 CREATE VIEW ending_figures AS
-SELECT id, at_ms, key_no, (SELECT account_no FROM keys WHERE no = key_no) AS account_no, model, provider, route, labels,
+SELECT id, at_ms, key_no, (SELECT keys.account_no FROM keys WHERE keys.no = exchange_endings.key_no) AS account_no, model, provider, route, labels,
   0 AS requests,
   0 AS completed,
   iif(outcome = 'failed', 1 + alike, 0) AS failed,
@@ -654,8 +654,8 @@ FROM exchange_endings WHERE entry_id IS NULL;
 
 -- Failed attempts of requests that completed all the same, counted for the provider that failed.
 CREATE VIEW attempt_figures AS
-SELECT exchange_endings.id, at_ms, key_no, (SELECT account_no FROM keys WHERE no = key_no) AS account_no, model,
-  coalesce(attempt.value ->> 'provider', '') AS provider, route, labels,
+SELECT exchange_endings.id, exchange_endings.at_ms, exchange_endings.key_no, (SELECT keys.account_no FROM keys WHERE keys.no = exchange_endings.key_no) AS account_no, exchange_endings.model,
+  coalesce(attempt.value ->> 'provider', '') AS provider, exchange_endings.route, exchange_endings.labels,
   0 AS requests, 0 AS completed, 0 AS failed, 0 AS rejected, 0 AS cancelled, 0 AS interrupted,
   0 AS input_tokens, 0 AS cached_input_tokens, 0 AS output_tokens,
   0 AS spend_nano, 0 AS cancelled_spend_nano, 0 AS interrupted_spend_nano,
@@ -663,8 +663,8 @@ SELECT exchange_endings.id, at_ms, key_no, (SELECT account_no FROM keys WHERE no
   0 AS overrun_nano, 0 AS overrun_tokens,
   0 AS first_byte_ms, 0 AS first_byte_count, 0 AS total_ms, 0 AS total_count,
   1 AS covered_attempts
-FROM exchange_endings CROSS JOIN json_each(attempt_details) AS attempt
-WHERE outcome = 'completed' AND attempt.value ->> 'failure' IS NOT NULL;
+FROM exchange_endings CROSS JOIN json_each(exchange_endings.attempt_details) AS attempt
+WHERE exchange_endings.outcome = 'completed' AND attempt.value ->> 'failure' IS NOT NULL;
 
 CREATE VIEW uncounted_usage AS
 SELECT * FROM entry_figures WHERE id > (SELECT entries_through FROM rollups)
@@ -700,9 +700,9 @@ SELECT sums.key_no, max(sums.day, coalesce(new.day, 0)) AS day,
   sums.input_tokens + coalesce(new.input_tokens, 0) AS input_tokens,
   sums.output_tokens + coalesce(new.output_tokens, 0) AS output_tokens,
   coalesce((
-    SELECT cost_nano FROM entries WHERE key_no = sums.key_no AND id > (SELECT totals_through FROM rollups) AND cost_nano IS NOT NULL
-    ORDER BY id DESC LIMIT 1
-  ), last_cost_nano) AS last_cost_nano
+    SELECT entries.cost_nano FROM entries WHERE entries.key_no = sums.key_no AND entries.id > (SELECT rollups.totals_through FROM rollups)
+      AND entries.cost_nano IS NOT NULL ORDER BY entries.id DESC LIMIT 1
+  ), sums.last_cost_nano) AS last_cost_nano
 FROM key_sums AS sums LEFT JOIN uncounted AS new ON new.key_no = sums.key_no;
 
 -- With the columns of `attempt_sums`.

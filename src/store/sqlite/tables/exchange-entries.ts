@@ -12,7 +12,7 @@ const neighbours = 600;
 export function entryFinder({ read, pace }: Queries): EntryFinder {
   const entriesNear = async (exchangeId: string, id: number): Promise<readonly Entry[]> => {
     const rows = await read<EntryRow>(
-      `${selectEntries} WHERE entries.id BETWEEN $1 AND $2 AND exchange_id = $3 ORDER BY entries.id`,
+      `${selectEntries} WHERE entries.id BETWEEN $1 AND $2 AND entries.exchange_id = $3 ORDER BY entries.id`,
       [id - neighbours, id + neighbours, exchangeId],
     );
     return rows.map(entryOf);

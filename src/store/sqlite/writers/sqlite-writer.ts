@@ -79,7 +79,9 @@ export class SqliteWriter implements BatchWriter {
     this.#deleteExpired = database.query(deleteExpired);
     this.#insertIssued = database.query(insertIssued);
     this.#insertCaller = database.query(insertCaller);
-    this.#insertPart = database.query("INSERT INTO response_parts VALUES (?, ?, ?)");
+    this.#insertPart = database.query(
+      "INSERT INTO response_parts (recording_id, sequence, body) VALUES (?, ?, ?)",
+    );
     this.#deleteParts = database.query("DELETE FROM response_parts WHERE recording_id = ?");
     const transaction = database.transaction((items: readonly JournalItem[], rollUp: boolean) =>
       this.#apply(items, rollUp),
