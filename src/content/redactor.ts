@@ -1,3 +1,5 @@
+import { AnyNeedle } from "./any-needle.ts";
+
 /** Sluice's own keys and admin tokens, of which only hashes are known. */
 const ownSecrets = /slua?_[0-9A-Za-z]{30,}/g;
 /** Without the global flag, which is stateful. Key prefixes are shorter, and not secret. */
@@ -8,19 +10,19 @@ const ownMark = Buffer.from("slu");
 export class Redactor {
   /** As they are, and as JSON writes them: text can be JSON itself, such as a tool's arguments. */
   readonly #secrets: readonly string[];
-  /** The bytes of JSON that has one of those in a text. */
-  readonly #written: readonly Buffer[];
+  /** Finds the bytes of JSON that has one of those in a text. */
+  readonly #written: AnyNeedle;
 
   constructor(secrets: readonly string[]) {
     const forms = withEscaped(secrets);
-    // The longest first, since one may be part of another.
+    // The longest first, since it may contain a shorter one.
     this.#secrets = forms.toSorted((one, other) => other.length - one.length);
-    this.#written = withEscaped(forms).map((form) => Buffer.from(form));
+    this.#written = new AnyNeedle(withEscaped(forms).map((form) => Buffer.from(form)));
   }
 
   /** Whether JSON can hold a secret, from this index on. Does not see secrets behind `\u` and `\/`. */
   isSuspectJson(json: Buffer, from: number): boolean {
-    if (this.#written.some((secret) => json.includes(secret, from))) return true;
+    if (this.#written.isIn(json, from)) return true;
     return json.includes(ownMark, from) && ownSecret.test(json.toString("latin1", from));
   }
 
