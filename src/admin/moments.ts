@@ -1,8 +1,8 @@
 import { msPerDay, msPerHour, msPerMinute } from "../base/clock.ts";
 
 /**
- * How operators write times, at the command line and in the admin API, and what a range of time is: exact to the minute,
- * with a beginning, and an end that is not part of it.
+ * Parses times as operators write them, at the command line and in the admin API. Ranges are exact to the minute, and
+ * their end is exclusive.
  */
 
 const unitMs: Readonly<Record<string, number>> = {
@@ -16,18 +16,18 @@ const unitMs: Readonly<Record<string, number>> = {
 export const momentText =
   "a duration such as 7d or 24h, `yesterday`, `today`, a month such as 2026-10, a date such as 2026-10-31, or a time in UTC such as 2026-10-31T15:00";
 
-/** `7d`, `12h`, `30m`, `90s`, `2w` in milliseconds; null if it is nothing like that. */
+/** `7d`, `12h`, `30m`, `90s`, `2w` in milliseconds; null for any other form. */
 export function durationMs(text: string): number | null {
   const [, digits, unit] = /^(\d{1,6})([smhdw])$/.exec(text) ?? [];
   return digits === undefined || unit === undefined ? null : Number(digits) * (unitMs[unit] ?? 0);
 }
 
-/** Now, as ranges know it: the end of the running minute, so that what has just ended is part of them. */
+/** The end of the current minute, so that a range up to now includes what has just ended. */
 function endOfMinute(nowMs: number): number {
   return (Math.floor(nowMs / msPerMinute) + 1) * msPerMinute;
 }
 
-/** A moment of the past, in whole minutes, as ranges need it; null if it cannot be read. A day or a month stands for its beginning. */
+/** A moment in the past, in whole minutes; null if it cannot be parsed. A day or a month means its start. */
 export function pastMoment(text: string, nowMs: number): number | null {
   const atMs = momentFrom(text, endOfMinute(nowMs), nowMs);
   return atMs === null ? null : wholeMinute(atMs);
@@ -49,12 +49,12 @@ function momentFrom(text: string, endMs: number, nowMs: number): number | null {
   return atMs === null || atMs < 0 ? null : atMs;
 }
 
-/** The moment that a checked text stands for; undefined if there is no text. */
+/** The moment for a text that was checked before; undefined without a text. */
 export function momentOf(text: string | undefined, nowMs: number): number | undefined {
   return text === undefined ? undefined : (pastMoment(text, nowMs) ?? undefined);
 }
 
-/** An ISO month, date or time; without a zone it is UTC. Null if it is none, or of a day that its month does not have. */
+/** An ISO month, date or time, in UTC unless it has a zone. Null if it is malformed, or the month has no such day. */
 export function isoMs(text: string): number | null {
   if (!/^\d{4}-\d{2}(-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})?)?)?$/.test(text))
     return null;
@@ -63,7 +63,7 @@ export function isoMs(text: string): number | null {
   return Number.isNaN(ms) || !isDayOfMonth(text.slice(0, 10)) ? null : ms;
 }
 
-/** `Date.parse` takes the thirtieth of February for the second of March. */
+/** `Date.parse` reads February 30 as March 2. */
 function isDayOfMonth(date: string): boolean {
   return new Date(date).toISOString().startsWith(date);
 }
@@ -80,13 +80,13 @@ export interface ChosenRange {
 
 const weekMs = 7 * msPerDay;
 
-/** What was asked for, in whole minutes; without a beginning a week, without an end up to now. Null if it ends before it begins. */
+/** The requested range in whole minutes: by default the last week, up to now. Null if it ends before it starts. */
 export function chosenRange(
   since: number | undefined,
   until: number | undefined,
   nowMs: number,
 ): ChosenRange | null {
-  // What begins later has not happened yet, and is no mistake.
+  // A range in the future is empty, not an error.
   const untilMs = until ?? Math.max(endOfMinute(nowMs), (since ?? 0) + msPerMinute);
   const sinceMs = since ?? Math.max(0, untilMs - weekMs);
   return sinceMs < untilMs ? { sinceMs, untilMs } : null;

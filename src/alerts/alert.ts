@@ -1,26 +1,29 @@
-/** Something that an operator should look at. The same list is shown, exported as metrics and, in part, sent as alerts. */
+/**
+ * A condition that an operator should look at. The same list is shown, exported as metrics and, in part, sent as
+ * alerts.
+ */
 export interface Alert {
   readonly kind: AlertKind;
   readonly subject: Subject;
-  /** Tells alerts of one kind and subject apart, such as the caps of a key. */
+  /** Distinguishes alerts of one kind and subject, e.g. the caps of a key. */
   readonly part?: string;
-  /** The threshold that was reached, in percent: 80, 95 or 100. Null where there are none. */
+  /** The threshold that was reached, in percent: 80, 95 or 100. Null for kinds without thresholds. */
   readonly level: number | null;
   /** Null if unknown. */
   readonly sinceMs: number | null;
-  /** One sentence. Nothing secret, and nothing that a client has sent. */
+  /** One sentence, without secrets or text sent by clients. */
   readonly text: string;
-  /** The facts for programs; as free of secrets as the message. */
+  /** Facts for programs, without secrets or text sent by clients. */
   readonly details: Readonly<Record<string, string | number | null>>;
-  /** What a provider said last. It may quote a request, so it is shown to operators and never sent. */
+  /** The provider's last error. It may quote a request, so it is shown to operators but never sent. */
   readonly lastError: string | null;
-  /** Its gateway was stopped. It is no longer shown, but a restart must not end its alert. */
+  /** Published by a gateway that has stopped. It is no longer shown, but a restart must not resolve it. */
   readonly isStopped?: boolean;
-  /** No alert, but how one ended: its deployments have answered. It is not shown. */
+  /** Not an alert: says that these deployments have responded since. It is not shown. */
   readonly hasAnswered?: boolean;
 }
 
-/** What most alerts have none of. */
+/** Fields that most alerts leave unset. */
 export const unsetAlertFields = { level: null, sinceMs: null, lastError: null } as const;
 
 export interface Subject {
@@ -56,13 +59,13 @@ export type Severity = "critical" | "warning" | "info";
 
 interface AlertKindFacts {
   readonly severity: Severity;
-  /** The command that says more, or mends it. */
+  /** The command that shows more, or fixes it. */
   next(alert: Alert): string;
-  /** It is shown and counted, but not sent when it begins and when it is over. */
+  /** Shown and counted, but never sent to the webhook. */
   readonly isNeverSent?: true;
-  /** What it is, for the metrics and the documentation. */
+  /** A description for the metrics and the documentation. */
   readonly about: string;
-  /** The sentence that is sent when it is over. */
+  /** The sentence to send when the alert resolves. */
   resolvedText(before: Alert, nowMs: number): string;
 }
 
@@ -198,12 +201,12 @@ export function kindOf({ kind }: Alert): AlertKindFacts {
   return alertKinds[kind];
 }
 
-/** What is the same alert from one look to the next, and in every gateway. */
+/** Identifies an alert from one check to the next, and across gateways. */
 export function idOf({ kind, subject: { type, id }, part = "" }: Alert): string {
   return [kind, type, id, part].join(" ");
 }
 
-/** Nothing is wrong with what is only about to run out. */
+/** A limit that is only about to run out is information. */
 export function severityOf(alert: Alert): Severity {
   if (alert.level === 100) return "critical";
   return alert.kind === "running_out" ? "info" : kindOf(alert).severity;

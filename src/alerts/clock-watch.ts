@@ -3,16 +3,16 @@ import { msPerHour, msPerMinute } from "../base/clock.ts";
 import { type Alert, unsetAlertFields } from "./alert.ts";
 
 const notableMoveMs = 5 * msPerMinute;
-/** Clocks drift a little from one look to the next, and are slowly corrected. */
+/** Clocks drift a little between checks, and are slowly corrected. */
 const driftMs = 1_000;
-/** After this a clock that was set counts as right. */
+/** After this time, a clock that was set is taken as correct. */
 const rememberedForMs = msPerHour;
-/** Periods and days follow the database's clock; a node that differs by more shows it. */
+/** Periods and days follow the database's clock. A node that differs by more raises an alert. */
 const notableDifferenceMs = msPerMinute;
 
 /**
- * Compares the wall clock with the monotonic one while the process runs: who sets it by minutes moves periods and days. How long the
- * gateway was off before makes no difference.
+ * Compares the wall clock with the monotonic clock while the process runs, because setting the wall clock by minutes
+ * moves periods and days. The time that the gateway was off does not matter.
  */
 export class ClockWatch {
   readonly #clock: Clock;

@@ -6,17 +6,17 @@ import type { Trouble } from "../store/store.ts";
 import type { DeploymentHealth, SlowCalls } from "../upstream/upstream.ts";
 import { type Alert, unsetAlertFields } from "./alert.ts";
 
-/** What only a running gateway knows. */
+/** State that only a running gateway knows. */
 export interface GatewayState {
   settings(): Settings;
   deploymentHealth(): readonly DeploymentHealth[];
   /** Why the gateway rejects requests; null while it accepts them. */
   trouble(): Trouble | null;
-  /** How many requests were not recorded since the start, if some were just now; else null. */
+  /** How many requests were not recorded since the start, if some were lost just now; else null. */
   droppedContent?(): number | null;
 }
 
-/** What a gateway finds in its own memory and on its own disk. */
+/** Alerts from the gateway's own memory and disk. */
 export function gatewayAlerts(
   { settings, deploymentHealth, droppedContent }: GatewayState,
   nowMs: number,
@@ -40,7 +40,7 @@ export function gatewayAlerts(
   ];
 }
 
-/** The store can only keep it while it can still be written. */
+/** The store can only save this alert while it can still be written. */
 export function storeUnavailable({ settings, trouble }: GatewayState): Alert | null {
   const { node } = settings().server;
   const found = trouble();
@@ -54,7 +54,10 @@ export function storeUnavailable({ settings, trouble }: GatewayState): Alert | n
   };
 }
 
-/** More than one request: each is tried at most twice at one deployment. A breaker opens later, and not for one key alone. */
+/**
+ * More than one request, since each is tried at most twice per deployment. A circuit breaker opens later, and never for
+ * a single key.
+ */
 const failuresInARow = 3;
 
 function failingProviders(health: readonly DeploymentHealth[]): Alert[] {
@@ -63,10 +66,12 @@ function failingProviders(health: readonly DeploymentHealth[]): Alert[] {
   return [...groups.values()].flatMap(alertOf);
 }
 
-/** Longer than a stopped gateway's alerts are believed: an answer after a restart ends what was found before it. */
+/**
+ * Longer than the alerts of a stopped gateway stay valid, so that a response after a restart resolves earlier alerts.
+ */
 const recoveryPublishedForMs = 120_000;
 
-/** Other gateways send the alerts, and cannot see which alert is gone because the provider has answered. */
+/** Published for the gateway that sends alerts, which otherwise cannot tell a recovery from an alert that was lost. */
 function recoveredProviders(health: readonly DeploymentHealth[], nowMs: number): Alert[] {
   const recovered = health.filter(
     (each) =>
@@ -101,7 +106,7 @@ function kindOfFailure(health: DeploymentHealth): ProviderKind {
   return isFailing(health) ? "provider_failing" : "provider_slow";
 }
 
-/** One for all deployments of a provider that fail in the same way. */
+/** One alert for all deployments of a provider that fail in the same way. */
 function alertOf(deployments: readonly DeploymentHealth[]): Alert[] {
   const [first] = deployments;
   if (first === undefined) return [];
@@ -139,7 +144,7 @@ function alertOf(deployments: readonly DeploymentHealth[]): Alert[] {
 
 const priceDays = 90;
 
-/** One for all of them: prices are checked together. */
+/** One alert for all prices, because they are checked together. */
 function outdatedPrices({ models }: Settings, nowMs: number): Alert[] {
   const isOld = (day: string | null) => day !== null && nowMs - Date.parse(day) > priceDays * msPerDay;
   const old = models.filter(({ priceChecked }) => isOld(priceChecked));

@@ -34,7 +34,7 @@ export async function postToHook(
   }
 }
 
-/** Whether the hook accepts is in the head of its response; the rest is not read. */
+/** Reads only the head of the response, which says whether the webhook accepted the post. */
 function statusOf(url: URL, request: OnceRequest, signal: AbortSignal): Promise<number> {
   return new Promise((resolve, reject) => {
     signal.throwIfAborted();

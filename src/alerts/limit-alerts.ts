@@ -7,7 +7,7 @@ import type { Alert, Subject } from "./alert.ts";
 const thresholds = [100, 95, 80] as const;
 const soonMs = 7 * msPerDay;
 
-/** The alerts about a balance, a budget or a cap: how much of it is used, and how long the rest lasts. */
+/** Alerts about a balance, a budget or a cap: how much is used, and how long the rest lasts. */
 export function limitAlerts(usedLimit: DrawnBound, nowMs: number): Alert[] {
   const { bound, mode, limit, used, period, models, capNo } = usedLimit;
   const shown = (amount: number) => (mode === "credit" ? creditsFromNano(amount) : amount);
@@ -53,7 +53,9 @@ export function limitAlerts(usedLimit: DrawnBound, nowMs: number): Alert[] {
   return found;
 }
 
-/** At the rate of the last days, of at least one; null if nothing was used, or nothing is left. */
+/**
+ * When the limit is used up at the rate of the last days (at least one); null if nothing was used or nothing is left.
+ */
 function usedUpAt({ limit, used, recentlyUsed, createdAtMs }: DrawnBound, nowMs: number): number | null {
   if (recentlyUsed === 0 || used >= limit) return null;
   const countedSinceMs = Math.max(createdAtMs, (utcDay(nowMs) - 6) * msPerDay);

@@ -13,7 +13,7 @@ import { readAlerts } from "./read-alerts.ts";
 export interface MonitorOptions extends GatewayState {
   readonly store: Pick<Store, "alerts" | "nodes">;
   readonly clock: Clock;
-  /** What a shared database's clock is ahead of this machine's. */
+  /** How far a shared database's clock is ahead of this machine's. */
   readonly clockOffsetMs?: () => number;
   readonly log: Pick<Log, "warn" | "error">;
   /** How long another gateway waits for this one before it sends alerts itself. */
@@ -21,14 +21,14 @@ export interface MonitorOptions extends GatewayState {
 }
 
 const checkEveryMs = 5_000;
-/** If the gateway that sends alerts is gone, another one does so, still within 30 seconds. */
+/** If the gateway that sends alerts is gone, another one takes over within 30 seconds. */
 const defaultLeadMs = 15_000;
-/** What a gateway has found is believed for a minute after its last look, and written again in time. */
+/** Published alerts stay valid for a minute, and are written again before that. */
 const validForMs = 60_000;
-/** A stop does not wait for a store that does not answer. */
+/** A stop does not wait longer than this for the store. */
 const stopTimeoutMs = 2_000;
 const postsAtOnce = 500;
-/** A slow hook does not keep the list from being looked at. */
+/** Limits sending, so that a slow webhook does not delay the next check. */
 const sendForMs = 15_000;
 const minPauseMs = 5_000;
 const maxPauseMs = 5 * 60_000;
@@ -48,7 +48,7 @@ export class AlertMonitor {
   readonly #gateway = newId("gw_");
   readonly #checking = new Repeating();
   readonly #clockWatch: ClockWatch;
-  /** A stop does not wait for the hook: what is not accepted by then is sent after the next start. */
+  /** A stop does not wait for the webhook: posts that it has not accepted are sent after the next start. */
   readonly #stopping = new AbortController();
   #check: Promise<void> | null = null;
   #list: readonly Alert[] = [];
@@ -57,7 +57,7 @@ export class AlertMonitor {
   #isSender = false;
   #unavailable: Alert | null = null;
   #unsaved: UnsavedPost[] = [];
-  /** Posts that need not be sent again, and could not be removed because the store was away. */
+  /** Posts that are done, but could not be removed from the store while it was unavailable. */
   readonly #settled = new Set<number>();
   #isFailing = false;
 
@@ -66,7 +66,7 @@ export class AlertMonitor {
     this.#clockWatch = new ClockWatch(options.clock);
   }
 
-  /** As of the last look. */
+  /** The active alerts, as of the last check. */
   get list(): readonly Alert[] {
     return this.#list;
   }
@@ -87,7 +87,7 @@ export class AlertMonitor {
     await this.#publish(gatewayAlerts(this.#options, this.#options.clock.wallMs()), true);
   }
 
-  /** One look at a time, and what follows from it. */
+  /** Checks for alerts, one run at a time, and sends what changed. */
   check(): Promise<void> {
     this.#check ??= this.#checkOnce().finally(() => {
       this.#check = null;
@@ -103,7 +103,7 @@ export class AlertMonitor {
     const sending = this.#sendUnsaved(hook);
     try {
       this.#isSender = await this.#lead();
-      // A full disk may still have room for it.
+      // Publishing may succeed even on a full disk.
       await this.#publish([
         ...(unavailable === null ? [] : [unavailable]),
         ...gatewayAlerts(this.#options, clock.wallMs()),
@@ -117,7 +117,7 @@ export class AlertMonitor {
       this.#isFailing = false;
     } catch (err) {
       if (unavailable !== null) this.#list = [unavailable, ...withoutStoreUnavailable(this.#list)];
-      // While the store is away every look fails, and the log has the reason already.
+      // While the store is unavailable every check fails, and the log already has the reason.
       if (!this.#isFailing && unavailable === null)
         this.#options.log.warn({ err }, "alerts could not be read");
       this.#isFailing = true;
@@ -138,7 +138,7 @@ export class AlertMonitor {
     return store.alerts.lead(this.#gateway, leadForMs);
   }
 
-  /** Written when it changes, and before it is no longer believed. */
+  /** Writes the alerts if they have changed, or before they become invalid. */
   async #publish(alerts: readonly Alert[], isStopped = false): Promise<void> {
     const { clock, store } = this.#options;
     const nowMs = clock.wallMs();
@@ -157,14 +157,14 @@ export class AlertMonitor {
     await this.#sendDue(hook);
   }
 
-  /** In their order. If one is not accepted, the hook is left alone until the next look. */
+  /** Sends posts in order. After a failure, the webhook is not called again until the next check. */
   async #sendDue(hook: Hook): Promise<void> {
     const { alerts } = this.#options.store;
     const { clock } = this.#options;
     const untilMs = clock.monotonicMs() + sendForMs;
     for (const { no, body, madeAtMs } of await alerts.duePosts(clock.wallMs(), postsAtOnce)) {
       if (clock.monotonicMs() >= untilMs) return;
-      // Sending may take as long as the lead lasts.
+      // Sending can take as long as the lead lasts, so it is renewed.
       if (!(await this.#lead())) return;
       if (this.#settled.has(no) || (await this.#send(hook, body, madeAtMs))) {
         this.#settled.add(no);
@@ -179,7 +179,7 @@ export class AlertMonitor {
     }
   }
 
-  /** True if there is no more to do: it was accepted, or a day has passed. */
+  /** True if the post is done: it was accepted, or dropped after a day. */
   async #send(hook: Hook, body: string, madeAtMs: number): Promise<boolean> {
     const { clock, log } = this.#options;
     const { signal } = this.#stopping;
@@ -193,7 +193,9 @@ export class AlertMonitor {
     return isTooOld;
   }
 
-  /** Which gateway sends alerts is not known while the store is away; the last one does. */
+  /**
+   * While the store is unavailable the lead is unknown, so the last gateway that had it sends this alert from memory.
+   */
   #followStore(unavailable: Alert | null, hook: Hook | null): void {
     const before = this.#unavailable;
     const madeAtMs = this.#options.clock.wallMs();

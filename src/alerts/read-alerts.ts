@@ -10,18 +10,18 @@ const expiresSoonMs = 7 * msPerDay;
 
 export interface KnownAlerts {
   readonly active: Alert[];
-  /** What a stopped gateway had found; not shown. */
+  /** Alerts of stopped gateways; not shown. */
   readonly ofStoppedGateways: Alert[];
-  /** Which deployments have answered lately; not shown. */
+  /** Deployments that have recently responded; not shown. */
   readonly recovered: Alert[];
 }
 
-/** All that needs attention as far as the store knows: what it says itself, and what gateways and audits have found. */
+/** All alerts known to the store: its own, and those published by gateways and audits. */
 export async function readAlerts(
   { alerts, nodes }: Pick<Store, "alerts" | "nodes">,
   nowMs: number,
 ): Promise<KnownAlerts> {
-  // Each was written by `publish`.
+  // The cast holds because `publish` wrote each text.
   const published = (await alerts.published(nowMs)).flatMap((text) => JSON.parse(text) as Alert[]);
   const bounds = await alerts.drawnBounds(nowMs);
   const keys = await alerts.expiringKeys(nowMs, nowMs + expiresSoonMs);
@@ -61,7 +61,7 @@ function notListed(label: string, what: string, { listed, more }: PartialList<un
   return [{ ...unsetAlertFields, kind: "not_listed", subject, text, details: { more } }];
 }
 
-/** By kind, as the table has them. Several gateways may have found the same; the first to do so is believed. */
+/** Sorts alerts by the order of their kinds, and keeps the earliest of those that several gateways report. */
 export function inOrder(alerts: readonly Alert[]): Alert[] {
   const byId = new Map<string, Alert>();
   for (const alert of alerts) {
@@ -74,7 +74,7 @@ export function inOrder(alerts: readonly Alert[]): Alert[] {
   );
 }
 
-/** One for everything: the report that it names tells whose calls they were. */
+/** One alert for all overruns; the report that it names shows whose calls they were. */
 function overrunAlerts({ nano, tokens }: Overrun): Alert[] {
   if (nano === 0 && tokens === 0) return [];
   const credits = creditsFromNano(nano);
@@ -86,7 +86,7 @@ function overrunAlerts({ nano, tokens }: Overrun): Alert[] {
   return [{ ...unsetAlertFields, kind: "overrun", subject, text, details: { credits, tokens } }];
 }
 
-/** A node that was killed is missed until one of its name has started since, or it is forgotten after a day. */
+/** A killed node counts as missing until a node of the same name starts, or for a day. */
 function lateNodes(nodes: readonly NodeRecord[]): Alert[] {
   const isReplaced = ({ name, lastBeatMs }: NodeRecord) =>
     nodes.some((other) => other.state === "live" && other.name === name && other.startedAtMs > lastBeatMs);

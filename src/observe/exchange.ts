@@ -51,8 +51,8 @@ export interface ExchangeFacts {
 export type ExchangeObserver = (facts: ExchangeFacts) => void;
 
 /**
- * Whether the exchange is kept, counted in reports and found by operators. It must have a key. One that completed without
- * usage was not a generation but, say, a list of models.
+ * Whether the exchange is stored, counted in reports and found by operators. It needs a key. A completed exchange
+ * without usage was not a generation, but e.g. a list of models.
  */
 export function countsInReports({ keyId, outcome, usage }: ExchangeFacts): boolean {
   return keyId !== null && outcome !== "replayed" && !(outcome === "completed" && usage === null);

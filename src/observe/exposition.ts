@@ -10,14 +10,14 @@ type Sample = readonly [labels: Labels, value: number];
 export class Exposition {
   #text = "";
 
-  /** A metric with all its samples; a value alone is one without labels. */
+  /** A metric with all its samples. A single number is a sample without labels. */
   family(name: string, type: "counter" | "gauge", help: string, samples: number | readonly Sample[]): void {
     this.#head(name, type, help);
     if (typeof samples === "number") this.#sample(name, {}, samples);
     else for (const [labels, value] of samples) this.#sample(name, labels, value);
   }
 
-  /** It is counted in milliseconds; Prometheus's convention is seconds. */
+  /** Durations are counted in milliseconds; Prometheus's convention is seconds. */
   histogram(
     name: string,
     help: string,

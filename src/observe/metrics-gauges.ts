@@ -10,7 +10,7 @@ export interface Gauges {
   readonly droppedContent: number | null;
   readonly heldCredits: number;
   readonly heldTokens: number;
-  /** Settled by this process above what every balance, budget and cap could pay. */
+  /** Cost settled by this process beyond what balances, budgets and caps could pay. */
   readonly overrunCredits: number;
   readonly overrunTokens: number;
   readonly eventLoopLagMs: number;
@@ -29,10 +29,10 @@ export interface Gauges {
 /** The gauges of an account that several keys share, in credits or tokens. */
 export interface AccountGauges {
   readonly account: string;
-  /** What the operator calls it. */
+  /** The account's label. */
   readonly label: string;
   readonly unit: "credits" | "tokens";
-  /** Below 0 is owed; null for a budget without a limit. */
+  /** Negative if the account owes; null for a budget without a limit. */
   readonly balance: number | null;
   readonly caps: readonly {
     readonly period: string;

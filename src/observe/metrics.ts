@@ -21,7 +21,7 @@ class Series {
   spentTokens = 0;
   listCostNano = 0;
   attempts = 0;
-  /** Calls abandoned by the client after a provider was asked, and not charged, by operation. */
+  /** Requests abandoned by the client after a provider was called, and not charged, by operation. */
   readonly abandonedRequests = new Map<string, number>();
 
   constructor(route: string, model: string, provider: string) {
@@ -49,7 +49,7 @@ class Series {
     this.outputTokens += usage.outputTokens;
   }
 
-  /** The attempt that answered, if any; it is not among the failed ones. */
+  /** Counts the attempt that succeeded, if any; it is not among the failed ones. */
   #addAnswered({ attempts, failedAttempts, outcome }: ExchangeFacts): void {
     if (attempts === failedAttempts.length) return;
     this.attempts += 1;
@@ -58,7 +58,7 @@ class Series {
 
   addUnanswered({ code, failure }: AttemptRecord): void {
     this.attempts += 1;
-    // A client that leaves is not a failure, and has no code.
+    // A disconnect is not a failure and has no code.
     if (code !== null && failure !== null) countUp(this.byFailure, failure);
   }
 }

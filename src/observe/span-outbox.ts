@@ -1,14 +1,14 @@
 import type { Span } from "@opentelemetry/api";
 import type { ReadableSpan, SpanExporter } from "@opentelemetry/sdk-trace";
 
-/** Spans that wait to be sent. The processor would drop more of them without a word. */
+/** How many spans can wait to be sent. The processor would drop more without reporting it. */
 export const maxWaitingSpans = 2048;
-/** Characters of content on them: they are written as JSON at once, which may not hold up the event loop. */
+/** How many characters of content can wait. They are serialized in one go, which must not block the event loop. */
 const maxWaitingContent = 8_000_000;
 
 export type SpanContent = Readonly<Record<string, string>>;
 
-/** Counts what waits to be sent, so that a slow collector costs a bounded amount of memory. */
+/** Limits what waits to be sent, so that a slow collector costs a bounded amount of memory. */
 export class SpanOutbox implements SpanExporter {
   readonly #exporter: SpanExporter;
   readonly #onDropped: () => void;
@@ -25,7 +25,7 @@ export class SpanOutbox implements SpanExporter {
     return this.#spans >= maxWaitingSpans;
   }
 
-  /** A span that will be sent. Without room for its content it goes without. */
+  /** Adds a span. Its content is dropped if there is no room for it. */
   take(span: Span, content: SpanContent | undefined): void {
     this.#spans += 1;
     if (content === undefined) return;

@@ -5,7 +5,7 @@ import type { ExchangeFacts } from "./exchange.ts";
 import type { SpanContent } from "./span-outbox.ts";
 
 export interface Tracing {
-  /** `content` is what the request says, where spans are to have it. */
+  /** `content` is the recorded conversation, if spans are to include it. */
   observe(facts: ExchangeFacts, content?: SpanContent): void;
   /** Sends the spans that are still buffered. */
   close(): Promise<void>;
@@ -67,7 +67,7 @@ export async function startTracing(
       ids.next = facts.trace;
       const options = { kind: SpanKind.SERVER, startTime: facts.atMs, attributes };
       const span = tracer.startSpan(name, options, context);
-      // Its caller may have decided that the trace is not sampled.
+      // The caller may have decided not to sample the trace.
       if (span.isRecording()) outbox.take(span, content);
       if (facts.errorCode !== null) span.setStatus({ code: SpanStatusCode.ERROR, message: facts.errorCode });
       span.end(facts.atMs + facts.totalMs);
@@ -76,7 +76,7 @@ export async function startTracing(
   };
 }
 
-/** The ids of a span are known before it is created: they were sent to the provider with the request. */
+/** Generates predefined ids: they were sent to the provider before the span is created. */
 class PresetIds implements IdGenerator {
   next: TraceContext | null = null;
 

@@ -16,7 +16,7 @@ export function attributeDocument(attributes: KeyAttributes): ShownAttributes {
     if (table === "accounts") return [];
     return [[name, kind === "moment" && value !== null ? iso(Number(value)) : value] as const];
   });
-  // Each has the value that the schema of its kind describes.
+  // Each value has the type that the schema of its kind describes.
   return Object.fromEntries(fields) as unknown as ShownAttributes;
 }
 
@@ -31,7 +31,9 @@ export function attributesFromBody(body: KeyChangesBody): KeyUpdate {
 
 type SharedBody = Pick<KeyChangesBody, "tags" | "tpm_limits">;
 
-/** What keys and accounts both have. An empty list or object is none, and undefined leaves it as it is. */
+/**
+ * Attributes that keys and accounts share. An empty list or object removes the value; undefined leaves it unchanged.
+ */
 export function sharedFromBody({
   tags,
   tpm_limits: limits,
@@ -42,7 +44,7 @@ export function sharedFromBody({
   };
 }
 
-/** Undefined leaves them as they are. */
+/** Undefined leaves the caps unchanged. */
 export function capsFromBody(caps: CapsBody | undefined): readonly WrittenCap[] | undefined {
   return caps?.map(({ limit, period, models = null }) => ({ amount: limit, period, models }));
 }

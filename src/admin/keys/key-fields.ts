@@ -14,7 +14,7 @@ import { invalidInput } from "../context.ts";
 const maxTextLength = 200;
 const maxNameLength = 128;
 
-/** Whether a value may be given to an attribute; null is never asked about. */
+/** Whether an attribute of this kind accepts the value. Null, which removes a value, is not checked. */
 const isValid: Readonly<Record<AttributeKind, (value: unknown, nowMs: number) => boolean>> = {
   text: (value) => isLine(value, maxTextLength),
   name: (value) => isLine(value, maxNameLength),
@@ -25,7 +25,7 @@ const isValid: Readonly<Record<AttributeKind, (value: unknown, nowMs: number) =>
   period: (value) => budgetPeriods.some((period) => period === value),
   moment: (value, nowMs) => isWhole(value, nowMs + 1),
   content: (value) => contentLevels.some((level) => level === value),
-  // Both have the form that their types say: they come from a checked body, or from a parser.
+  // The casts hold because both come from a checked body or a parser.
   tpm: (value) => areTpmLimits(value as readonly TpmLimit[]),
   tags: (value) => tagsFromTexts(tagsText(value as Tags).split(", ")) !== null,
 };

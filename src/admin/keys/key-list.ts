@@ -23,7 +23,7 @@ export const keyListQuery = Type.Object({
 type KeyListQuery = Static<typeof keyListQuery>;
 type KeyOrder = KeyListQuery["sort"];
 
-/** What a list is sorted by; keys that have none come last. */
+/** The sort key of each order; keys without a value come last. */
 const orderOf: Readonly<Record<Exclude<KeyOrder, "newest">, (key: KeyRecord) => string | number | null>> = {
   label: ({ label }) => label?.toLowerCase() ?? null,
   owner: ({ owner }) => owner?.toLowerCase() ?? null,
@@ -39,7 +39,7 @@ async function sorted(keys: readonly KeyRecord[], order: KeyOrder): Promise<read
   });
 }
 
-/** Searched in memory, which has every key, some thousand in each turn of the event loop. */
+/** Lists keys. All keys are in memory; some thousand are searched per event-loop iteration. */
 export async function keyList(
   deps: AdminDeps,
   query: KeyListQuery,
@@ -65,7 +65,7 @@ function matches(deps: AdminDeps, key: KeyRecord, { search, status, mode, accoun
   if (search === undefined || search === "") return true;
   const text = search.toLowerCase();
   if (key.label?.toLowerCase().includes(text) || key.owner?.toLowerCase().includes(text)) return true;
-  // A whole secret finds its key too: it begins with the key's prefix.
+  // A whole secret finds its key too, because it starts with the prefix.
   return key.id.startsWith(search) || key.prefix.startsWith(search) || search.startsWith(key.prefix);
 }
 

@@ -19,7 +19,7 @@ import type { KeyView, ListedKeyView } from "./schema.ts";
  */
 export type KeySummary = Omit<KeyView, "reserved"> & { readonly reserved: number | null };
 
-/** What is not part of the key or its account. */
+/** Facts that are stored neither with the key nor with its account. */
 interface KeyActivity {
   readonly lastUsedDay: number | null;
   readonly signIn: string | null;
@@ -133,7 +133,7 @@ async function summaryFrom(
   return { ...summarizeKey(key, account, nowMs, activity), reserved: null };
 }
 
-/** A key of a list, with what it spent lately. */
+/** A key in a list, with its recent spending. */
 export type ListedKey = KeySummary & Pick<ListedKeyView, "recent">;
 
 export async function listKeys(context: OperationContext, search?: string): Promise<ListedKey[]> {

@@ -7,14 +7,14 @@ import { capFromText } from "./cap-text.ts";
 import type { PaidKeySpec } from "./create-key.ts";
 import type { NewKeyBody } from "./schema.ts";
 
-/** Each has a cap of its own, so their number bounds what a person can spend. */
+/** Each key has its own cap, so their number bounds what a person can spend. */
 const maxKeys = 5;
 
 let last: Promise<unknown> = Promise.resolve();
 
 /**
- * One member's key is made after the other: made at once, each would be counted without the others. Where another gateway has changed
- * something since `make` has counted, it counts again.
+ * Creates members' keys one after the other, because parallel calls would not count each other's keys. If another
+ * gateway changes anything after `make` has counted, it counts again.
  */
 export function oneAtATime<Result>(make: () => Promise<Result>): Promise<Result> {
   const creating = last.then(() => unchanged(make));
@@ -32,7 +32,7 @@ async function unchanged<Result>(make: () => Promise<Result>): Promise<Result> {
   }
 }
 
-/** The key that a member may make: their own, on the account and with the cap that the operator has chosen. */
+/** The key that a member can create: their own, on the account and with the cap that the operator configured. */
 export function membersKey(
   { keys, clock, settings }: Pick<AdminDeps, "keys" | "clock" | "settings">,
   { owner, owns }: Caller,

@@ -26,7 +26,7 @@ const tpmLimits = Type.Array(
 
 const tags = Type.Record(Type.String(), Type.String(), { description: "Values by tag name." });
 
-/** How each kind of attribute is written. */
+/** The schema of each kind of attribute. */
 const attributeKinds = {
   text: nullable(Type.String()),
   name: nullable(Type.String()),
@@ -41,7 +41,7 @@ const attributeKinds = {
   tags: nullable(tags),
 };
 
-/** What accounts have of the same. */
+/** The attributes that accounts have too. */
 export const sharedAttributes = { tags: attributeKinds.tags, tpm_limits: attributeKinds.tpm };
 
 /** The schema of every attribute of a key, under its name. */

@@ -5,7 +5,9 @@ import { iso } from "../moments.ts";
 import type { TailView } from "../requests/schema.ts";
 
 const remembered = 50;
-/** Records are written before a request's whole duration is known, so the durations of this many requests are kept here. */
+/**
+ * Records are written before a request's total duration is known, so the durations of the last requests are kept here.
+ */
 const maxTimed = 1_000;
 
 type Listener = (line: TailView) => void;
@@ -35,7 +37,7 @@ export class ExchangeFeed {
     this.show(tailView(facts, this.labelOf));
   };
 
-  /** How long a request took in all, if it is one of the last. */
+  /** The total duration of a request, if it is one of the last. */
   durationMs(id: string): number | null {
     return this.#durationsMs[this.#timedIds.lastIndexOf(id)] ?? null;
   }
@@ -54,7 +56,10 @@ export class ExchangeFeed {
     for (const listener of this.#listeners.keys()) listener(line);
   }
 
-  /** `onClose` is called if the feed ends before the listener leaves. Returns the last lines, oldest first. */
+  /**
+   * Adds a listener and returns the last lines, oldest first. `onClose` is called if the feed ends before the listener
+   * leaves.
+   */
   join(listener: Listener, onClose: () => void): readonly TailView[] {
     this.#listeners.set(listener, onClose);
     const inOrder = [...this.#recent.slice(this.#next), ...this.#recent.slice(0, this.#next)];

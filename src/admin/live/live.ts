@@ -5,10 +5,10 @@ import type { ExchangeFacts } from "../../observe/exchange.ts";
 import { Metrics } from "../../observe/metrics.ts";
 import { ExchangeFeed } from "./feed.ts";
 
-/** Live tails that one viewer may have open: each is written every exchange that ends. */
+/** How many live tails a viewer can have open. Each receives every finished exchange. */
 const maxTails = 10;
 
-/** What observes exchanges for the operator. `observe` is called once at the end of each. */
+/** Observes exchanges for metrics and the live tail. `observe` is called once at the end of each. */
 export class Live {
   readonly metrics = new Metrics();
   readonly feed = new ExchangeFeed();

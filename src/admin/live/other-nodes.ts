@@ -16,17 +16,17 @@ export interface OtherNodesOptions {
 const defaultEveryMs = 1_000;
 /** At most this many are shown per look: more would scroll by unread. */
 const maxPerLook = 200;
-/** Remembers what was shown for longer than a look reaches back. */
+/** How many shown ids are remembered: more than one check can find again. */
 const maxRemembered = 20_000;
 
 /**
- * Brings into the live tail what other nodes have finished, as far as the database has it. It polls only while
- * there are viewers, and shows what ends from then on.
+ * Adds exchanges finished by other nodes to the live tail, as far as the database has them. Polls only while there are
+ * viewers.
  */
 export class OtherNodes {
   readonly #options: OtherNodesOptions;
   readonly #shown = new Set<string>();
-  /** Found by the last look, and not shown yet. */
+  /** Found by the last check and not shown yet. */
   #waiting = new Set<string>();
   readonly #looks = new Repeating();
   #isCaughtUp = false;
@@ -73,7 +73,7 @@ export class OtherNodes {
     this.#isCaughtUp = true;
   }
 
-  /** The oldest are forgotten first. */
+  /** Forgets the oldest ids first. */
   #remember(id: string): void {
     this.#shown.add(id);
     const [oldest] = this.#shown;

@@ -8,7 +8,7 @@ const heartbeatMs = 5_000;
 /** A watcher that does not read is disconnected rather than buffered. */
 const maxWaiting = 1_000;
 
-/** Ends, too, for a watcher who has signed out, or whose token is no longer the one. */
+/** Streams finished exchanges. Also ends when the watcher has signed out or their token was replaced. */
 export function tailResponse(
   feed: ExchangeFeed,
   isStillAdmitted: () => Promise<boolean>,

@@ -37,7 +37,7 @@ export async function checkProviders(settings: Settings, model?: ModelSettings):
 
 interface Target {
   readonly settings: ProviderSettings;
-  /** Null if no model that generates uses the provider. */
+  /** Null if no LLM uses the provider. */
   readonly deployment: DeploymentSettings | null;
 }
 
@@ -153,7 +153,7 @@ function problemWith(
   return `${status}${providerMessage}; ${advice}`;
 }
 
-/** Without a full stop, since advice may follow. Secrets, which some vendors repeat in their errors, are gone from it already. */
+/** Truncates a message and removes its full stop, since advice follows. Secrets have already been removed from it. */
 function shortened(message: string): string {
   return message.slice(0, maxMessageLength).replace(/\.$/, "");
 }

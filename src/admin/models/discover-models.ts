@@ -7,8 +7,8 @@ import { isPrivateAddress } from "../../wire/private-address.ts";
 import { ModelListUnavailable, vendorModels } from "./vendor-models.ts";
 
 /**
- * `served`: the provider has it, and it is served here. `priced`: it is not served, and its price is known. `unpriced`: no price is
- * known. `gone`: it is served here, and the provider does not list it.
+ * `served`: listed and served here. `priced`: not served, with a known price. `unpriced`: no known price. `gone`:
+ * served here, but no longer listed by the provider.
  */
 export type DiscoveredState = "served" | "priced" | "unpriced" | "gone";
 
@@ -21,15 +21,15 @@ export interface DiscoveredModel {
 
 export interface Discovery {
   readonly models: readonly DiscoveredModel[];
-  /** What the file needs to serve those that are `priced`. */
+  /** Configuration entries for the `priced` models. */
   readonly entries: readonly ModelConfig[];
   readonly failures: readonly { readonly provider: string; readonly problem: string }[];
 }
 
-/** The catalog of each provider, by its name in the file, where it is not the kind's. */
+/** Each provider's `catalog` option, where it differs from the default of its kind. */
 export type CatalogNames = Readonly<Record<string, string | undefined>>;
 
-/** Asks all of these providers at once for their models. One that fails does not hide the others. */
+/** Requests the model lists of all these providers at once. One failure does not hide the others. */
 export async function discoverModels(
   providers: readonly ProviderSettings[],
   settings: Settings,
@@ -89,7 +89,7 @@ function compare(
   };
 }
 
-/** Null if no price is known: neither by the catalog nor by the provider. A server of one's own, without a key, is free. */
+/** Null if neither the catalog nor the provider has a price. A self-hosted server without a key is free. */
 function entryFor(
   { id, contextWindow, maxOutputTokens, price, serves }: VendorModel,
   { name, kind, baseUrl, apiKeys }: ProviderSettings,

@@ -10,7 +10,7 @@ type WithHealth<Health> = Omit<ModelView, "deployments"> & {
   readonly deployments: readonly (Omit<DeploymentView, "health"> & { readonly health: Health })[];
 };
 
-/** A model as `sluice models list` reads it from the configuration: only a running gateway knows the health of deployments. */
+/** A model as `sluice models list` reads it from the configuration, without the health of its deployments. */
 export type ConfiguredModelView = WithHealth<null>;
 
 export function modelViews(deps: AdminDeps): readonly WithHealth<DeploymentView["health"]>[] {

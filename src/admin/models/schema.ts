@@ -25,7 +25,7 @@ const tokenPrices = { ...tokenRates, long_context: Type.Optional(longContext) };
 
 const usdPerThousandCalls = Type.Optional(Type.Number({ minimum: 0, description: "USD per 1,000 calls." }));
 
-/** By a unit's name; images may differ by quality and size. */
+/** Prices by unit; images may differ by quality and size. */
 const usdPerUnit = Type.Optional(
   Type.Union([Type.Number({ minimum: 0 }), Type.Record(Type.String(), Type.Number({ minimum: 0 }))]),
 );

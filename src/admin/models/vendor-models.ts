@@ -12,13 +12,13 @@ import { certificateProblem } from "../../wire/certificate-problem.ts";
 
 /** For the whole list of one provider. */
 const timeoutMs = 3_000;
-/** OpenRouter's list has about one megabyte. */
+/** OpenRouter's list is about one megabyte. */
 const maxPageBytes = 16 * 1024 * 1024;
 const maxPages = 20;
-/** Each is a request of its own, one after another. */
+/** Each description is a separate request, sent one after another. */
 const maxDescribed = 100;
 
-/** Why a provider's list could not be read, as the end of a sentence that starts with the provider's name. */
+/** A provider's list could not be read. The message completes a sentence that starts with the provider's name. */
 export class ModelListUnavailable extends Error {
   override readonly name = "ModelListUnavailable";
 }

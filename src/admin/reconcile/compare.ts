@@ -6,16 +6,16 @@ import { commonNames } from "./same-model.ts";
 
 export type LedgerFigures = Readonly<Record<ReportMetric, number>>;
 
-/** A day and a model, as the provider bills it and as the ledger has it. */
+/** The reported and the recorded metrics of one day and model. */
 export interface ComparedRow {
   readonly day: number;
-  /** Null where the bill does not tell models apart: all of them. */
+  /** Null for all models, if the report is not broken down by model. */
   readonly model: string | null;
   readonly billed: ReportMetrics;
   readonly ledger: LedgerFigures;
-  /** The figures that differ by more than the tolerance. */
+  /** The metrics that differ by more than the tolerance. */
   readonly differing: readonly ReportMetric[];
-  /** The likely ones, if any figure differs. */
+  /** Likely reasons, if any metric differs. */
   readonly reasons: readonly Reason[];
 }
 
@@ -40,7 +40,10 @@ interface Side {
   readonly attempts: AttemptSums[];
 }
 
-/** Days in their order, and the models of a day by name. `onRows` is called with their number first, and may throw. */
+/**
+ * Compares both sides: rows by day, and by model within a day. `onRows` is first called with their number, and may
+ * throw.
+ */
 export function compare(
   { bill, attempts, microUsdPerCredit, tolerance }: ComparedSides,
   onRows: (count: number) => void = () => {},
@@ -58,12 +61,12 @@ export function compare(
   return { rows, total: totalOf(rows), differingRows };
 }
 
-/** What the bill does not tell cannot differ. */
+/** A metric that the report lacks cannot differ. */
 function isBeyond(billed: number | undefined, ledger: number, tolerance: number): boolean {
   return billed !== undefined && Math.abs(billed - ledger) > tolerance * Math.max(Math.abs(billed), ledger);
 }
 
-/** What is missing on one side is 0 there, if the bill tells it at all. */
+/** A row that is missing on one side counts as 0 there, if the report has the metric at all. */
 function bothSides({ lines, tells }: ProviderReport, attempts: readonly AttemptSums[]): readonly Side[] {
   const billedModels = lines.flatMap(({ model }) => model ?? []);
   const nameOf = commonNames(
@@ -112,7 +115,7 @@ export function ledgerFigures(attempts: readonly AttemptSums[], microUsdPerCredi
   return sum;
 }
 
-/** The days that are not told by model count once: they are all of their day. */
+/** A day without a breakdown by model counts once, as its total. */
 function totalOf(rows: readonly ComparedRow[]): Comparison["total"] {
   const billed: Partial<Record<ReportMetric, number>> = {};
   const ledger = { requests: 0, input: 0, cached: 0, cache_writes: 0, output: 0, cost: 0 };

@@ -11,7 +11,7 @@ import { isoMs } from "../moments.ts";
 
 type Column = ReportMetric | "date" | "model";
 
-/** By the names that a column may have; a figure also has its own. */
+/** Accepted column names; each metric's own name is accepted too. */
 const columns: Readonly<Record<string, Column>> = {
   ...Object.fromEntries(reportMetrics.map((figure) => [figure, figure])),
   date: "date",
@@ -44,7 +44,7 @@ export function readCsvReport(text: string): readonly UsageReportLine[] {
   });
 }
 
-/** Where each known column is. Of several with the same name the last one counts, so a line costs no more than eight of them. */
+/** The index of each known column. Of several columns with the same name the last one counts. */
 function placesOf(header: readonly string[]): ReadonlyMap<Column, number> {
   const places = new Map<Column, number>();
   for (const [place, title] of header.entries()) {

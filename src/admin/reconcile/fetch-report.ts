@@ -19,7 +19,7 @@ const maxPages = 40;
 const timeoutMs = 30_000;
 const maxBytes = 16 * 1024 * 1024;
 
-/** Asks the provider itself, report by report and page by page. */
+/** Fetches the provider's own reports, page by page. */
 export async function fetchReports(
   provider: ProviderSettings,
   adminKey: string,
@@ -59,7 +59,7 @@ async function fetchReport(
   throw new UnreadableReport(`${report.name} does not end after ${pages.length} pages.`);
 }
 
-/** The key goes nowhere else: redirects are not followed. */
+/** Redirects are not followed, so that the key is sent to this host only. */
 async function ask(
   url: string,
   headers: Readonly<Record<string, string>>,

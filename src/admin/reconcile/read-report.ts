@@ -11,7 +11,7 @@ import { readCsvReport } from "./csv-report.ts";
 
 export interface ProviderReport {
   readonly lines: readonly UsageReportLine[];
-  /** The figures that it tells of every day and model, so that a line that is not there means 0. */
+  /** Metrics that the report has for every day and model, so that a missing line means 0. */
   readonly tells: ReadonlySet<ReportMetric>;
 }
 
@@ -22,8 +22,8 @@ export interface ReportFile {
 }
 
 /**
- * Reads saved answers and tables, each recognised by its content, and adds lines that were read elsewhere. A file that is given
- * twice counts once.
+ * Reads saved responses and tables, each recognized by its content, and adds `lines`. A file that is passed twice
+ * counts once.
  */
 export function readReports(
   files: readonly ReportFile[],
@@ -44,7 +44,7 @@ export interface ReportPage {
   readonly report: UsageReport | null;
   readonly lines: readonly UsageReportLine[];
   readonly tells: readonly ReportMetric[];
-  /** Where the next page is; null on the last. */
+  /** The cursor of the next page; null on the last. */
   readonly next: string | null;
 }
 
@@ -64,7 +64,7 @@ function pageOf(lines: readonly UsageReportLine[]): ReportPage {
   return { report: null, lines, tells, next: null };
 }
 
-/** A page, a list of pages, or one page per line; null if the text is not JSON. */
+/** Accepts one page, a list of pages, or a page per line; null if it is not JSON. */
 function documentsIn(text: string): readonly Json[] | null {
   if (!/^\s*[[{]/.test(text)) return null;
   const whole = tryParse(text);

@@ -21,7 +21,7 @@ export interface ReportedSide extends Omit<LedgerSide, "attempts"> {
   readonly body: Uint8Array;
   /** Fires when the client disconnects. */
   readonly signal: AbortSignal;
-  /** What the ledger has, page by page. */
+  /** The ledger's totals, page by page. */
   attempts(request: RequestedReconciliation): AsyncIterable<readonly AttemptSums[]>;
 }
 

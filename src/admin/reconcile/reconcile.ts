@@ -27,7 +27,7 @@ export function comparedDays(from: string, to: string): FetchedDays {
   return { fromDay, throughDay };
 }
 
-/** Saved reports and tables, each recognised by its content, and figures as they are. */
+/** Reads saved reports and tables, each recognized by its content, and adds `figures`. */
 export function reportFromFiles(
   files: readonly ReportFile[],
   figures: readonly BilledFiguresView[] = [],
@@ -48,7 +48,7 @@ function lineOf({ date, model, cost, ...counts }: BilledFiguresView): UsageRepor
   };
 }
 
-/** What the provider answers, asked with an admin key. */
+/** Fetches the report from the provider with an admin key. */
 export async function fetchProviderReport(
   provider: ProviderSettings,
   adminKey: string,
@@ -70,7 +70,7 @@ export interface ReconcileRequest extends ReconciliationRequest {
   readonly settings: Pick<Settings, "microUsdPerCredit" | "providers" | "catalogRules" | "models">;
 }
 
-/** Reads what the ledger has of the provider, and compares. */
+/** Compares the report with the ledger. */
 export async function reconcile(
   { store }: OperationContext,
   { settings, ...request }: ReconcileRequest,

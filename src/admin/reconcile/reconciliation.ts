@@ -22,7 +22,7 @@ export interface LedgerSide {
   readonly providers: readonly string[];
 }
 
-/** What a provider has billed, held against the ledger. Takes time in proportion to the lines of both. */
+/** Compares a provider's report with the ledger. Takes time in proportion to the lines of both. */
 export function reconciliation(
   { provider, bill, fromDay, throughDay, tolerance }: ReconciliationRequest,
   { attempts, microUsdPerCredit, providers }: LedgerSide,

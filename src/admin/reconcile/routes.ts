@@ -3,7 +3,7 @@ import { ReconcileThread } from "./reconcile-thread.ts";
 import { reconcileBody, reconciliationView } from "./schema.ts";
 import { pagesWithoutMarkup } from "./without-markup.ts";
 
-/** Reports of a month are far shorter, unless they tell every key and project apart. */
+/** A month's report is far smaller, unless it is broken down by key and project. */
 const maxBytes = 4 * 1024 * 1024;
 
 export function reconcileRoutes(thread = new ReconcileThread()): readonly AdminRoute[] {

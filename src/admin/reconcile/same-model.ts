@@ -1,4 +1,4 @@
-/** The end of a snapshot's name, or of an alias that follows them: `-2026-04-23`, `-20260423`, `-latest`. */
+/** The suffix of a snapshot or of the alias for the latest one: `-2026-04-23`, `-20260423`, `-latest`. */
 const snapshot = /-(?:\d{4}-\d{2}-\d{2}|\d{8}|latest)$/;
 
 /** The names that a model has on each side. */
@@ -8,8 +8,8 @@ interface Family {
 }
 
 /**
- * The name under which a model is compared, from the names on both sides. Providers bill snapshots (`gpt-5.6-2026-04-23`) that
- * were asked for without a date: these are one model, unless both sides tell the same snapshots apart.
+ * Returns the name under which a model is compared. Providers bill snapshots (`gpt-5.6-2026-04-23`) of models that were
+ * requested without a date. Both count as one model, unless both sides have exactly the same snapshots.
  */
 export function commonNames(billed: Iterable<string>, recorded: Iterable<string>): (model: string) => string {
   const families = new Map<string, Family>();

@@ -2,13 +2,13 @@ import type { AttemptSums } from "../../store/store.ts";
 import type { FetchedDays } from "./fetch-report.ts";
 import type { LedgerSide } from "./reconciliation.ts";
 
-/** In this order: the request's body, what the ledger has page by page, and then the question. */
+/** Sent in this order: the request's body, the ledger's totals page by page, then `compare`. */
 export type ReconcileMessage =
   | { readonly type: "read"; readonly body: Uint8Array }
   | { readonly type: "attempts"; readonly attempts: readonly AttemptSums[] }
   | ({ readonly type: "compare" } & Omit<LedgerSide, "attempts">);
 
-/** What the body asks for. */
+/** The comparison that the body requests. */
 export interface RequestedReconciliation extends FetchedDays {
   readonly provider: string;
   readonly from: string;

@@ -3,7 +3,7 @@ import type { AttemptSums } from "../../store/store.ts";
 
 type Marked = Pick<Settings, "catalogRules" | "models">;
 
-/** The provider bills its own prices; the ledger has resale prices. Removes the markup that is configured now. */
+/** Converts the ledger's costs to the provider's own prices. The markup is the one configured now. */
 export function withoutMarkup(
   attempts: readonly AttemptSums[],
   provider: string,

@@ -4,8 +4,8 @@ import { type AuditReport, audit } from "../../ledger/audit.ts";
 import type { OperationContext } from "../context.ts";
 
 /**
- * Recomputes all charges and sums from the entries and reports where the stored ones differ. That they do needs attention until an
- * audit finds no difference.
+ * Recomputes all charges and totals from the entries, and reports where the stored ones differ. A difference raises an
+ * alert, which the next clean audit resolves.
  */
 export async function auditLedger({ store, clock }: OperationContext, deep: boolean): Promise<AuditReport> {
   const nowMs = clock.wallMs();
@@ -30,7 +30,7 @@ function auditAlerts(differences: number, nowMs: number): Alert[] {
   ];
 }
 
-/** A difference under the names that JSON has. */
+/** A difference with the field names of the JSON output. */
 export function differenceDocument({ keyId, ...rest }: AuditReport["differences"][number]) {
   return { key_id: keyId, ...rest };
 }

@@ -47,8 +47,8 @@ const columns = [
 ] as const satisfies readonly (keyof EntryView)[];
 
 /**
- * Exports the entries, oldest first, one chunk of text at a time. Their fields are the admin API's, except that credits are whole
- * nano-credits, as `unit` says.
+ * Exports entries, oldest first, one chunk of text at a time. The fields are those of the admin API, but credits are
+ * whole nano-credits, as `unit` says.
  */
 export async function* exportLedger(
   context: OperationContext,

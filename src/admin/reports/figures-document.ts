@@ -2,7 +2,7 @@ import { creditsFromNano } from "../../base/money/money.ts";
 import { cachedInputShare, errorRate, type UsageTotals } from "../../store/store.ts";
 import type { FiguresView, UsageRowView } from "./schema.ts";
 
-/** The figures under the names that the admin API, the dashboard and `--json` share. */
+/** The totals in the fields shared by the admin API, the dashboard and `--json`. */
 export function figuresDocument(figures: UsageTotals): FiguresView {
   return {
     recorded_requests: figures.requests,

@@ -11,9 +11,9 @@ const topCount = 5;
 const oldestCount = 5;
 
 interface Span {
-  /** What is one point of a chart. */
+  /** The width of one point of a chart. */
   readonly stepMs: number;
-  /** How long the top keys are cached, for all viewers: summing a month of ten thousand keys is slow. */
+  /** How long the top keys are cached for all viewers: adding up a month of ten thousand keys is slow. */
   readonly topKeysCachedMs: number;
 }
 
@@ -27,7 +27,7 @@ const spans: Readonly<Record<OverviewRange, Span>> = {
 export function overviews(deps: AdminDeps): (range: OverviewRange) => Promise<OverviewView> {
   const cachedKeys = new Map<OverviewRange, { rows: Promise<UsageRowView[]>; madeAtMs: number }>();
 
-  /** Callers that ask while they are being computed share the promise. */
+  /** Concurrent callers share one promise. */
   function topKeysOf(range: OverviewRange, query: TimeRange): Promise<UsageRowView[]> {
     const madeAtMs = deps.clock.monotonicMs();
     const cached = cachedKeys.get(range);
@@ -65,7 +65,7 @@ export function overviews(deps: AdminDeps): (range: OverviewRange) => Promise<Ov
 
 async function topRows(deps: AdminDeps, by: "model" | "key", range: TimeRange): Promise<UsageRowView[]> {
   const { sinceMs, untilMs, nowMs } = range;
-  // One more than is shown: requests rejected before their model was known have no name and are dropped.
+  // One more than is shown, because requests rejected before their model was known have no name and are dropped.
   const largest = topCount + 1;
   const rows = await deps.store.reports.usageBy(by, { sinceMs, untilMs, nowMs, largest });
   return rows

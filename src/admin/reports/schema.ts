@@ -1,7 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { count, counted, durationMs, figure, moment, nullable, oneOf, text } from "../routes/shapes.ts";
 
-/** One definition of each figure, wherever it is shown. The table in docs/usage-reports.md matches it. */
+/** The definition of each metric, wherever it is shown. The table in docs/usage-reports.md matches it. */
 const sums = {
   recorded_requests: counted(
     "Requests with a usage record: completed, or failed after the response had started. Rejected and cancelled requests have none.",

@@ -15,9 +15,9 @@ export interface UsageReportRequest extends ChosenRange {
   readonly key?: string | undefined;
   /** An account's id; absent means all accounts. */
   readonly account?: string | undefined;
-  /** How many groups to return at most; all of them are in the total. By default all. */
+  /** How many groups to return; the total includes all. By default all. */
   readonly limit?: number | undefined;
-  /** How many groups the pages before had. */
+  /** How many groups to skip: those of earlier pages. */
   readonly skip?: number | undefined;
   /** Aborts when the report is no longer needed. */
   readonly signal?: AbortSignal | undefined;
@@ -72,21 +72,21 @@ const maxDimensions = 3;
 
 export const dimensionText = `one of ${dimensionNames.join(", ")}, or up to ${maxDimensions} of them separated by commas`;
 
-/** `key,model`; null if it is none of these. */
+/** Parses `key,model`; null if a name is unknown. */
 export function readDimensions(text: string): readonly string[] | null {
   const names = text.split(",").map((name) => name.trim());
   const isValid = new Set(names).size === names.length && names.length <= maxDimensions;
   return isValid && names.every((name) => dimensionOf(name) !== null) ? names : null;
 }
 
-/** What people call keys and accounts; everything else is called what it is. */
+/** Labels of keys and accounts. Other values are their own names. */
 export interface Names {
   short(value: string | null): string;
   /** With the prefix of a key that has a label. */
   full(value: string | null): string;
 }
 
-/** Reads the names of everything, for a command. A gateway does not: there may be a hundred thousand. */
+/** Reads all names, for a command. A gateway does not, because there may be a hundred thousand. */
 export async function readNames({ store }: OperationContext, by: readonly string[]): Promise<Names> {
   const [short, full] = [new Map<string, string>(), new Map<string, string>()];
   if (by.includes("account")) {
@@ -101,7 +101,7 @@ export async function readNames({ store }: OperationContext, by: readonly string
   return namesIn(short, full);
 }
 
-/** Reads the names of the groups that are shown, and of no others. */
+/** Reads only the names of the groups on this page. */
 export async function namesOfGroups(
   { store, keys }: OperationContext & { readonly keys: Pick<KeyRing, "byId"> },
   by: readonly string[],

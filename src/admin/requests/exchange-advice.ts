@@ -9,7 +9,7 @@ import { capName } from "../keys/cap-text.ts";
 import type { KeySummary } from "../keys/key-summary.ts";
 import type { CapView } from "../keys/schema.ts";
 
-/** What the operator can do, by the code that the client got, where the key does not matter. */
+/** Advice by error code, if it does not depend on the key. */
 const byCode: Readonly<Record<string, string>> = {
   model_not_found:
     "`sluice models list` shows the served models and those skipped because a provider's key is missing.",
@@ -49,7 +49,7 @@ function statusAdvice({ status, prefix, account, account_status: accountStatus }
   }
 }
 
-/** What lets the key use the model. */
+/** How to let the key use the model. */
 function modelAdvice(
   { model }: ListedExchange,
   { prefix, models, provider_scope: scope }: KeySummary,
@@ -64,7 +64,7 @@ function modelAdvice(
     : `\`sluice keys update ${prefix} ${changes.join(" ")}\` lets the key use ${model}.`;
 }
 
-/** What the gateway has ended by itself, whatever the provider was doing. */
+/** Advice for requests that the gateway itself ended, by their message. */
 const byMessage: Readonly<Record<string, string>> = {
   [shuttingDown]:
     "The client can retry. `server.shutdown_grace` sets how long a shutdown waits for requests in progress.",
@@ -72,7 +72,7 @@ const byMessage: Readonly<Record<string, string>> = {
     "The provider's `timeouts` and `server.request_timeout` set the limits. `sluice models check` calls each provider.",
 };
 
-/** What an attempt failed for, whatever its status. */
+/** Advice by the kind of a failed attempt, whatever its status. */
 const byFailure: Readonly<Record<string, string>> = {
   expired_certificate:
     "The provider's certificate has expired. The provider must renew it, unless the clock of this machine is wrong.",
@@ -82,7 +82,7 @@ const byFailure: Readonly<Record<string, string>> = {
     "The provider account is out of credit or over its spending limit. See the provider's billing page.",
 };
 
-/** What the provider's status says about our account there. */
+/** Advice by the provider's status, about the operator's account there. */
 const byProviderStatus: Readonly<Record<number, string>> = {
   401: "The provider rejected the credential. Check its `api_key`.",
   403: "The provider's account does not permit this request. Check the permissions of its `api_key`.",
@@ -95,12 +95,12 @@ const unreached =
 const noProviderCalled =
   "The request itself was valid. See the failures just before it for the provider's error.";
 
-/** The vendor may have it, and the catalog not. */
+/** For a model that the vendor may offer although the catalog does not list it. */
 function lineToAdd(model: string): string {
   return `If a provider offers it, add [[models]] with id = "${model}", its provider and its price; \`sluice models discover\` lists what each provider has.`;
 }
 
-/** Null if there is nothing to do, or nothing known that would help. */
+/** Null if nothing can or needs to be done. */
 export function adviceFor(
   exchange: ListedExchange,
   attempts: readonly AttemptRecord[],
@@ -157,7 +157,7 @@ function missing({ used, limit }: Pick<CapView, "used" | "limit">, needed: numbe
   return needed + Math.round((used - limit) * unit);
 }
 
-/** The balance or the budget, of the key's own account or of one that it shares. */
+/** Commands that raise the balance or budget of the key's account, shared or not. */
 function fundsCommands(key: KeySummary, needed: number): string[] {
   const { credit, budget, mode } = key;
   const isOwn = key.account === ownAccountId(key.id);

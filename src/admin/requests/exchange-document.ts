@@ -12,7 +12,7 @@ import type { AttemptView, EntryView, ExchangeDetailView, ExchangeView } from ".
 /** Null if the key is unknown. */
 type KeyOf = (id: string) => Pick<KeyRecord, "prefix" | "label" | "mode"> | null;
 
-/** An exchange under the names that the admin API, the dashboard and `--json` share. */
+/** An exchange in the fields shared by the admin API, the dashboard and `--json`. */
 export function exchangeDocument(exchange: ListedExchange, keyOf: KeyOf): ExchangeView {
   const key = keyOf(exchange.keyId);
   const isCredit = key?.mode !== "token_budget";
@@ -55,13 +55,13 @@ export function exchangeDocument(exchange: ListedExchange, keyOf: KeyOf): Exchan
   };
 }
 
-/** `key` is the state of its key now; null if that is unknown. */
+/** `key` is the key's current state; null if unknown. */
 export function exchangeDetailDocument(
   id: string,
   record: FiledExchange,
   keyOf: KeyOf,
   key: KeySummary | null,
-  /** With the charge, which the record does not know; null if it is not known any more. */
+  /** The duration including the charge, which the record lacks; null if it is no longer known. */
   durationMs: number | null,
 ): ExchangeDetailView {
   const { exchange } = record;
@@ -77,7 +77,7 @@ export function exchangeDetailDocument(
 }
 
 export function entryDocument(entry: Entry, keyOf: KeyOf): EntryView {
-  // What concerns an account alone is credit, and no key's.
+  // Entries without a key are credit of an account.
   const key = entry.keyId === null ? null : keyOf(entry.keyId);
   const isCredit = key?.mode !== "token_budget";
   return {

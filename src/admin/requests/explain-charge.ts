@@ -15,7 +15,7 @@ const picoPerMillionth = 1_000_000;
 const picoPerThousandth = 1_000_000_000;
 const picoPerUsd = 1_000_000_000_000;
 
-/** What a charge rests on, under the names that prices have in the configuration; nothing for other entries and old charges. */
+/** The rates and quantities of a charge, in the configuration's names. Empty for other entries and for old charges. */
 export function explainCharge(
   entry: Entry,
   isCredit: boolean,
@@ -33,14 +33,14 @@ export function explainCharge(
   };
 }
 
-/** What a token budget was charged, and what that would have cost. */
+/** The tokens charged to a budget, and what they would have cost. */
 function sumOfBudget(rates: Rates, quantities: Quantities): string {
   const tokens = sumInTokens(quantities);
   const isPriced = Object.keys(rates.picoUsd).length > 0;
   return isPriced ? `${tokens}; at the list price ${sumInCredits(rates, quantities)}` : tokens;
 }
 
-/** USD per million tokens, per thousand calls, and per as many of a unit as its price is for. */
+/** The rates in USD per million tokens, per thousand calls, or per unit. */
 function ratesDocument(rates: Rates): NonNullable<EntryView["rates"]> {
   const { picoUsd, microUsdPerCredit, tiers, inputAbove } = rates;
   const usd = Object.entries(picoUsd).map(([name, pico]) => [name, pico / sizeOf(name).pico] as const);
@@ -73,7 +73,7 @@ function sumInTokens(quantities: Quantities): string {
   return `${terms.length === 0 ? "0" : terms.join(" + ")} = ${tokensOf(quantities)} tokens`;
 }
 
-/** What everybody expects at its place needs no name. */
+/** Whether a quantity needs no name, because its position says what it is. */
 function isPlain(name: string): boolean {
   return name === "input" || name === "output";
 }
@@ -87,7 +87,7 @@ function sizeOf(name: string): { readonly pico: number; readonly suffix: "M" | "
   return isToken(name) ? { pico: picoPerMillionth, suffix: "M" } : { pico: picoPerThousandth, suffix: "K" };
 }
 
-/** `5.00`, `0.125`: at least two decimals, and all that there are. */
+/** `5.00`, `0.125`: at least two decimals, and all that are not zero. */
 function twoDecimals(value: number): string {
   const text = decimals(Math.round(value * nanoPerCredit));
   const [whole, fraction = ""] = text.split(".");

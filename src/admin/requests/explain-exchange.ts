@@ -4,7 +4,7 @@ import type { Entry, FiledExchange, ListedExchange } from "../../store/store.ts"
 import type { KeySummary } from "../keys/key-summary.ts";
 import { adviceFor } from "./exchange-advice.ts";
 
-/** Explains in sentences why an exchange ended as it did, and what to do about it by the state of its key now. */
+/** Explains why an exchange ended as it did, and what to do about it given the key's current state. */
 export function explainExchange(
   { exchange, attempts, entries }: FiledExchange,
   key: KeySummary | null,
@@ -21,7 +21,7 @@ export function explainExchange(
   return sentences.filter((sentence) => sentence !== "").join(" ");
 }
 
-/** What the ledger still knows once the request log has dropped the request. */
+/** The explanation that remains once the request log has dropped the request. */
 function explainEntry(outcome: string | null): string {
   if (outcome === "cancelled") return "The client left; what had been produced by then was charged.";
   if (outcome === "interrupted") return interrupted;

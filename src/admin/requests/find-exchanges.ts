@@ -4,13 +4,13 @@ import { invalidInput } from "../context.ts";
 interface FoundExchange {
   readonly id: string;
   readonly record: FiledExchange;
-  /** More exchanges that the client gave the same id, newest first. */
+  /** Ids of other exchanges to which clients gave the same id, newest first. */
   readonly others: readonly string[];
 }
 
 const maxShown = 20;
 
-/** Finds an exchange by its own id, or by the one that its client gave it, which another's client may have given too. */
+/** Finds an exchange by its own id, or by the id that its client gave it. Several clients can use the same id. */
 export async function findExchange(
   { reports }: Pick<Store, "reports">,
   id: string,
@@ -29,8 +29,8 @@ export async function findExchange(
 }
 
 /**
- * A page of exchanges. A search for an id finds those that are called so, by us or by their client, whatever the other
- * filters say; any other text is looked for by the store.
+ * A page of exchanges. A search for an id, ours or a client's, ignores the other filters. Other text is searched by the
+ * store.
  */
 export async function searchExchanges(
   { reports }: Pick<Store, "reports">,
@@ -50,7 +50,7 @@ export async function searchExchanges(
 
 export type RequestedLabels = { readonly [Name in "user" | "session" | "tag"]?: string | undefined };
 
-/** What an operator looks for, by the names that labels are kept under. A tag is written as `project=atlas`. */
+/** The labels to search for, by their stored names. A tag is written as `project=atlas`. */
 export function requestedLabels({ user, session, tag }: RequestedLabels): Readonly<Record<string, string>> {
   const [name = "", ...value] = tag?.split("=") ?? [];
   if (tag !== undefined && (name === "" || value.length === 0))

@@ -24,13 +24,13 @@ import { AdminError, accessError, answerHeaders, refusalResponse, sentence } fro
 import { type AdminRoute, roleFor } from "./route.ts";
 
 export const adminBase = "/admin/api/v1";
-/** Where members ask about a key by presenting it, instead of signing in. */
+/** The base path for members who present a key instead of signing in. */
 export const memberBase = "/usage/api/v1";
 
-/** Called by the edge, which has the connections. */
+/** Called by the HTTP server, which knows where a request comes from. */
 export type AdminMount = (connections: Connections) => Elysia;
 
-/** What members read, authenticated by a key instead of a sign-in. */
+/** The routes that members can read with a key instead of signing in. */
 export function memberRoutes(unmounted: UnmountedDeps): AdminMount {
   return (connections) => {
     const app = new Elysia();
@@ -74,7 +74,7 @@ export function adminRoutes(unmounted: UnmountedDeps): AdminMount {
 
 function unknownPath(base: string, request: Request): AdminError {
   const { method } = request;
-  // Not as a URL: with an odd Host it is none.
+  // Not parsed as a URL, because the Host may be invalid.
   const path = pathOf(request);
   const renamed = renamedAdminPath(path.slice(base.length));
   const message =

@@ -28,7 +28,7 @@ function checked(schema: TSchema, value: unknown): unknown {
 }
 
 function problemWith({ type, schema, value, path }: ValueError): string {
-  // TypeBox gives the schema that failed; here it is only described.
+  // TypeBox returns the schema that failed; here it is only used for the description.
   const described = schema as DescribedSchema & { readonly properties?: object };
   switch (type) {
     case ValueErrorType.ObjectAdditionalProperties: {
@@ -41,7 +41,7 @@ function problemWith({ type, schema, value, path }: ValueError): string {
     case ValueErrorType.ObjectRequiredProperty:
       return `is missing; it must be ${expectation(described)}`;
     default: {
-      // A sign-in's token is a string where one is expected, so strings are quoted only where no string is valid.
+      // Strings are quoted only where no string is valid, because a sign-in token is a string.
       const isShown =
         typeof value === "number" ||
         (typeof value === "string" && described.type !== "string" && value.length <= maxShownLength);
@@ -69,12 +69,12 @@ export function checkedQuery(schema: TObject | undefined, url: string): unknown 
   return checked(schema, Value.Default(schema, Object.fromEntries(values)));
 }
 
-/** What is no number stays as it is, and is refused. */
+/** A value that is not a number stays text, and is rejected by the check. */
 function convertValue(schema: TSchema, text: string): string | number {
   return KindGuard.IsInteger(schema) ? (wholeFromDigits(text) ?? text) : text;
 }
 
-/** Refuses a body of more than so many bytes. */
+/** Rejects a body longer than `maxBytes`. */
 export async function bodyBytes(request: Request, maxBytes = defaultMaxBytes): Promise<Uint8Array> {
   return readBody(request, {
     maxBytes,

@@ -1,6 +1,6 @@
 import { nextLoopIteration } from "../../base/loop/next-iteration.ts";
 
-/** A list of at most so many items is written at once. */
+/** A list with at most this many items is written at once. */
 const fewItems = 100;
 /** About a millisecond of JSON. */
 const partLength = 65_536;
@@ -11,7 +11,7 @@ export function isLong(value: unknown): boolean {
   return typeof value === "object" && value !== null && Object.values(value).some(isLong);
 }
 
-/** Yields in parts the text that `JSON.stringify` returns. */
+/** Yields the output of `JSON.stringify` in parts. */
 export function* jsonParts(document: unknown): Generator<string> {
   let text = "";
   for (const piece of piecesOf(document)) {
@@ -23,7 +23,7 @@ export function* jsonParts(document: unknown): Generator<string> {
   if (text !== "") yield text;
 }
 
-/** Lists of short items are written item by item; whatever has a long list in it is taken apart. */
+/** Long lists are written item by item; an item with a long list is split further. */
 function* piecesOf(value: unknown): Generator<string> {
   if (Array.isArray(value)) {
     yield "[";
@@ -44,7 +44,7 @@ function* piecesOf(value: unknown): Generator<string> {
   } else yield JSON.stringify(value) ?? "null";
 }
 
-/** Writes a document as the client reads it, one part in a turn of the event loop. */
+/** Streams a document at the client's pace, one part per event-loop iteration. */
 export function jsonStream(document: unknown): ReadableStream<Uint8Array> {
   const parts = jsonParts(document);
   const encoder = new TextEncoder();

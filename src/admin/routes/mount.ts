@@ -7,7 +7,7 @@ import { bodyBytes, checkedBody, checkedQuery } from "./check.ts";
 import { AdminError, accessError, expectedError, json, refusalResponse } from "./refusal.ts";
 import { type AdminCall, type AdminRoute, type Change, roleFor } from "./route.ts";
 
-/** How callers prove who they are: as people and programs do, or with a key, which shows what is that key's. */
+/** How callers authenticate: as people and programs do, or with an API key, which shows only that key. */
 export type Proof = "sign-in" | "key";
 
 /** Every route takes the same steps: authentication and role, validation, the work, the audit log. */
@@ -73,7 +73,7 @@ async function perform(route: AdminRoute, shared: Omit<AdminCall, "body">): Prom
   return json(changed.answer);
 }
 
-/** Accounts are not a member's to ask about: every answer would say whether there is one of that name. */
+/** Members cannot filter by account: any response would reveal whether that account exists. */
 function rejectAccount(query: unknown): void {
   if ((query as { readonly account?: string }).account === undefined) return;
   throw new AdminError(403, "role_needed", "Remove `account`: you can see only your own keys.", {
@@ -81,15 +81,15 @@ function rejectAccount(query: unknown): void {
   });
 }
 
-/** The key that a query is about; undefined if the route has no `key` parameter. */
+/** The key that the query filters by; undefined if the route has no such parameter. */
 function namedKey({ query: schema }: AdminRoute, query: unknown): string | null | undefined {
   if (schema === undefined || !("key" in schema.properties)) return undefined;
   return (query as { readonly key?: string }).key ?? null;
 }
 
 /**
- * A member asks about one key, and it must be theirs: another's is as unknown as one that is not there. Only ids and prefixes are
- * names here, because a label may fit the keys of others too.
+ * Limits a member to one key of their own. Another person's key looks like one that does not exist. Only ids and
+ * prefixes are accepted, because a label can match keys of others.
  */
 function confine(deps: AdminDeps, caller: Caller, name: string | null | undefined): void {
   if (name === undefined) return;
@@ -111,7 +111,7 @@ export async function writeAudit(
   await deps.store.admin.appendAudit({ atMs: deps.clock.wallMs(), actor, address, ...change });
 }
 
-/** Turns expected errors into answers. Others propagate to the edge, which logs them. */
+/** Turns expected errors into responses. Others propagate to the HTTP server, which logs them. */
 export async function answeringErrors(
   { store }: Pick<AdminDeps, "store">,
   work: () => Promise<Response> | Response,

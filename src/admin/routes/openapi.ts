@@ -31,7 +31,7 @@ export function adminOpenApi(served: readonly ServedRoutes[], version: string): 
   };
 }
 
-/** Routes without a sign-in, because they are how one signs in; and the metrics, which are text. */
+/** Routes without authentication: those used to sign in, and the metrics, which are text. */
 const openPaths: Record<string, Record<string, object>> = {
   "/admin/api/v1/session": {
     get: open("Who is signed in", { 200: { description: "Done.", content: jsonContent(sessionView) } }),

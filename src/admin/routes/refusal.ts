@@ -27,7 +27,7 @@ export class AdminError extends Error {
   }
 }
 
-/** The error for a request that is not authenticated. A locked address gets it late. */
+/** The error for a rejected request. A locked address gets it late. */
 export async function accessError(lockout: Lockout, access: RejectedAccess): Promise<AdminError> {
   const { status, code, message, waitSeconds } = access;
   if (code === "locked_out") await lockout.slowDown();
@@ -35,7 +35,7 @@ export async function accessError(lockout: Lockout, access: RejectedAccess): Pro
   return new AdminError(status, code, message, { headers });
 }
 
-/** For a client that disconnected; no one reads it. */
+/** The error for a client that has disconnected; it is not read. */
 export function clientGone(): AdminError {
   return new AdminError(499, "cancelled", "The client disconnected.");
 }
@@ -63,7 +63,7 @@ const storeStatuses: Partial<Record<StoreError["reason"], number>> = {
   disk_full: 503,
 };
 
-/** An expected error of an operation or the store, as an answer; null for any other error. */
+/** Converts an expected error of an operation or the store; null for any other error. */
 export function expectedError(error: unknown): AdminError | null {
   if (error instanceof AdminError) return error;
   if (error instanceof OperationError) {

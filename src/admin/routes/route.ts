@@ -24,7 +24,7 @@ export interface Change {
 
 /** The result of a route that changes something. It cannot be returned without the change. */
 export interface Changed {
-  /** Bytes are JSON already. */
+  /** A byte array is JSON that was serialized before. */
   readonly answer: unknown;
   readonly change: Change;
 }
@@ -33,13 +33,13 @@ interface RouteDescription {
   /** Below `/admin/api/v1`, with `:names`. */
   readonly path: string;
   readonly summary: string;
-  /** Who may call it; `viewer` for what reads and `admin` for what changes, unless told. */
+  /** The role needed; by default `viewer` to read and `admin` to change. */
   readonly role?: Role;
-  /** Lower it where the configuration says so. */
+  /** Lowers the role if the configuration says so. */
   roleIn?(settings: Settings): Role | null;
   readonly query?: TObject;
   readonly answers: TSchema;
-  /** It reads much of the ledger: each caller gets one at a time, and so many a minute. */
+  /** The route reads much of the ledger, so each caller gets one at a time, and a number per minute. */
   readonly isReport?: true;
 }
 

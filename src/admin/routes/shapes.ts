@@ -19,7 +19,7 @@ export const oneOf = <const Names extends readonly string[]>(names: Names, fallb
     ),
   );
 
-/** What is sent: unknown fields are refused. */
+/** A request body; unknown fields are rejected. */
 export const body = <Fields extends TProperties>(fields: Fields) =>
   Type.Object(fields, { additionalProperties: false });
 
@@ -37,7 +37,7 @@ export const text = (description: string) => Type.String({ description });
 
 export const moment = Type.String({ format: "date-time", description: "ISO 8601 in UTC." });
 
-/** A moment of the past, as the command line takes it too. */
+/** A moment in the past, in the same syntax as at the command line. */
 export const when = Type.String({
   format: "past-moment",
   description: `${momentText[0]?.toUpperCase()}${momentText.slice(1)}.`,

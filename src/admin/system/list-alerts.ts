@@ -4,7 +4,7 @@ import type { OperationContext } from "../context.ts";
 import { isoOrNull } from "../moments.ts";
 import type { AlertView } from "./alert-schema.ts";
 
-/** What needs attention, under the names that the admin API, the dashboard and `--json` share. */
+/** The active alerts in the fields shared by the admin API, the dashboard and `--json`. */
 export async function readAlertViews({ store, clock }: OperationContext): Promise<AlertView[]> {
   return (await readAlerts(store, clock.wallMs())).active.map(alertDocument);
 }

@@ -4,7 +4,7 @@ import type { AuditView } from "./schema.ts";
 
 type AuditStore = Pick<Store, "admin" | "findKey" | "findAccount">;
 
-/** Changes, newest first, under the names that the admin API, the dashboard and `--json` share. */
+/** The audit log, newest first, in the fields shared by the admin API, the dashboard and `--json`. */
 export async function listAudit(store: AuditStore, query: AuditQuery): Promise<AuditView[]> {
   const records = await store.admin.listAudit(query);
   const targets = [...new Set(records.flatMap(({ target }) => target ?? []))];
@@ -18,7 +18,7 @@ export async function listAudit(store: AuditStore, query: AuditQuery): Promise<A
   }));
 }
 
-/** What the key or account that was changed is called today; null for other targets, and for those without a label. */
+/** The current label of the changed key or account; null for other targets and without a label. */
 async function labelOf(store: AuditStore, target: string): Promise<string | null> {
   if (/^(slu|key)_/.test(target)) return (await store.findKey(target))?.label ?? null;
   return target.startsWith("acc_") ? ((await store.findAccount(target))?.label ?? null) : null;

@@ -2,7 +2,7 @@ import type { NodeRecord, Store } from "../../store/store.ts";
 import { iso } from "../moments.ts";
 import type { NodeView } from "./schema.ts";
 
-/** The gateways of a shared database under the names that the admin API, the dashboard and `--json` share. */
+/** The nodes of a shared database in the fields shared by the admin API, the dashboard and `--json`. */
 export async function listNodes({ nodes }: Pick<Store, "nodes">): Promise<readonly NodeView[]> {
   return nodes === null ? [] : (await nodes.list()).map(nodeDocument);
 }

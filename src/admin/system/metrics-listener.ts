@@ -18,7 +18,7 @@ function listenForMetrics(address: string, source: MetricsSource) {
   );
 }
 
-/** The listener that the configuration asks for, if any. */
+/** Opens the configured listener, if any. */
 export async function openMetricsListener(configured: string | null, source: MetricsSource) {
   const open = async (at: string | null) => (at === null ? null : listenForMetrics(at, source));
   let address = configured;

@@ -41,7 +41,7 @@ function renderMetrics(deps: MetricsSource, accounts: readonly AccountGauges[]):
   });
 }
 
-/** Every kind, so that a series does not vanish when it is over. */
+/** Counts all kinds, also with 0, so that a series does not vanish when its alert resolves. */
 function alertCounts(alerts: readonly Alert[]) {
   return alertKindNames.map((kind) => ({
     kind,
@@ -53,7 +53,10 @@ function alertCounts(alerts: readonly Alert[]) {
 const maxAccounts = 100;
 const timeoutMs = 2_000;
 
-/** The oldest accounts that keys share. None while the store does not answer: the other metrics say so, and must not wait. */
+/**
+ * Gauges of the oldest shared accounts. Empty while the store does not respond: the other metrics report that, and must
+ * not wait.
+ */
 async function accountGauges(deps: MetricsSource): Promise<readonly AccountGauges[]> {
   if (deps.trouble() !== null) return [];
   const nothing = Bun.sleep(timeoutMs).then(() => []);

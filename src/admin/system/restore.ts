@@ -10,7 +10,7 @@ interface RestoreRequest {
   readonly file: string;
   /** How long a running gateway may take to drain. */
   readonly timeoutMs: number;
-  /** Called if a running gateway has to be waited for. */
+  /** Called before waiting for a running gateway. */
   onWaiting(): void;
 }
 

@@ -81,7 +81,7 @@ export const systemRoutes: readonly AdminRoute[] = [
   ),
 ];
 
-/** Nothing for a route that is switched off. */
+/** Empty for a route that is turned off. */
 function routeDocument(route: ServedRoute, deps: AdminDeps): RouteView[] {
   const { method, path, mode, dialect, use = null, switchedBy } = route;
   if (switchedBy !== undefined && !deps.settings().routes[switchedBy]) return [];

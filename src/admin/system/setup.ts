@@ -7,11 +7,11 @@ import type { SetupStepView } from "./setup-schema.ts";
 
 type Step = SetupStepView["step"];
 
-/** How far back an answer of a provider counts. */
+/** How many days back a provider's response counts. */
 const recentDays = 30;
 
 /**
- * The check list of a new gateway: what is done, and the command for what is not. A step that was done once stays done while the
+ * The set-up checklist: what is done, and the command for what is not. A completed step stays completed while the
  * process runs, so that a busy gateway is not searched again.
  */
 export function setupSteps(deps: AdminDeps): () => Promise<SetupStepView[]> {
@@ -56,7 +56,7 @@ export function setupSteps(deps: AdminDeps): () => Promise<SetupStepView[]> {
         command: "sluice serve --host 0.0.0.0",
       },
     ];
-    // A database is backed up by its own means.
+    // PostgreSQL is backed up by its own tools.
     if (settings.store !== null) return steps;
     const done = await isDone("backup", () => hasBackup(deps));
     return [
@@ -75,7 +75,7 @@ function realProviders({ providers }: Settings): string[] {
   return [...providers.values()].filter(({ kind }) => kind !== "demo").map(({ name }) => name);
 }
 
-/** The demo needs no set-up, so that it does not count. */
+/** Whether a real provider has responded. The demo does not count, because it needs no set-up. */
 async function hasAnswered({ settings, deploymentHealth, store, clock }: AdminDeps): Promise<boolean> {
   const real = realProviders(settings());
   if (real.length === 0) return false;

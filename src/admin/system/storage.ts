@@ -4,7 +4,7 @@ import type { Store } from "../../store/store.ts";
 import { iso } from "../moments.ts";
 import type { StorageView } from "./schema.ts";
 
-/** How much is kept, for how long, and what was deleted last, under the names that the admin API and `--json` share. */
+/** What is stored, for how long, and what was deleted last, in the fields shared by the admin API and `--json`. */
 export async function readStorage(
   store: Store,
   { retention, content }: Pick<Settings, "retention" | "content">,
@@ -36,7 +36,7 @@ export async function readStorage(
   };
 }
 
-/** What was recorded stays until its time is over, also where no more is. */
+/** Recorded content stays until it expires, even after recording was turned off. */
 function contentDocument(
   { rows, bytes }: ContentSizes,
   settings: Settings["content"],
