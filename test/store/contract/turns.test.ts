@@ -193,6 +193,21 @@ testEachStore(
 );
 
 testEachStore(
+  "an item is found in an older turn once the newest that has it has expired",
+  async (database) => {
+    const store = await database.openGateway(new FakeClock());
+    const [one] = await twoKeys(store);
+    const [early, late] = [{ expiresAtMs: 1_500 }, { expiresAtMs: 9_000 }];
+    await keep(store, turn(one, "a", null, late), turn(one, "b", null, early), turn(one, "c", null, early));
+    const items = ["item of all"];
+    expect(await turnsWith(store, one, { items, nowMs: 1_499 })).toEqual(["body of c"]);
+    expect(await turnsWith(store, one, { items, nowMs: 1_500 })).toEqual(["body of a"]);
+    expect(await turnsWith(store, one, { items, nowMs: 9_000 })).toEqual([]);
+    await store.close();
+  },
+);
+
+testEachStore(
   "a turn whose parent has expired cannot be continued, although it is there itself",
   async (database) => {
     const store = await database.openGateway(new FakeClock());
