@@ -1,4 +1,5 @@
 import { type ContentLevel, strictestContent } from "../base/requests/content-level.ts";
+import type { CompactedEvents } from "../dialects/sse/compacted-events.ts";
 import { ProducedText } from "../dialects/sse/produced-text.ts";
 import { joinRepeated, type RepeatedEvents } from "../dialects/sse/repeated-text.ts";
 import type { BodyForm, RecordingEnd, RecordingStart } from "./document.ts";
@@ -143,18 +144,24 @@ export class ContentRecording {
   }
 
   /**
-   * Adds a piece. Events that repeat one before but for their text become one event with all of the text, which joins to the same
-   * response: 118 → 45 µs for a stream of 200 events.
+   * Adds a piece. `events`: the same without what events have in common, which joins to the same response: 118 → 40 µs for a stream of
+   * 200 events.
    */
-  response(piece: Piece, repeated: RepeatedEvents | null = null): void {
-    if (repeated === null) {
-      this.#addRepeated();
-      this.#add(frameKinds.response, piece);
-      return;
+  response(piece: Piece, events: CompactedEvents | null = null): void {
+    for (const each of events ?? [piece]) {
+      if (typeof each === "object" && "pattern" in each) this.#repeat(each);
+      else {
+        this.#addRepeated();
+        this.#add(frameKinds.response, each);
+      }
     }
-    if (repeated.pattern !== this.#pattern) this.#addRepeated();
-    this.#pattern = repeated.pattern;
-    this.#repeatedText.add(repeated.text);
+  }
+
+  /** Events of several pieces that repeat the same become one event, too. */
+  #repeat({ pattern, text }: RepeatedEvents): void {
+    if (pattern !== this.#pattern) this.#addRepeated();
+    this.#pattern = pattern;
+    this.#repeatedText.add(text);
     if (this.#repeatedText.length > maxRepeatedChars) this.#addRepeated();
   }
 

@@ -78,6 +78,21 @@ export class EventWalk implements EventText {
     return true;
   }
 
+  /** All events; null if they are walked as bytes. */
+  get text(): string | null {
+    return this.#text;
+  }
+
+  /** The index of the current event in the text. */
+  get textStart(): number {
+    return this.#start;
+  }
+
+  /** The index after it. */
+  get textEnd(): number {
+    return this.#end;
+  }
+
   /** The current event as it came. */
   get event(): string {
     return this.#text?.slice(this.#start, this.#end) ?? "";

@@ -4,10 +4,11 @@ import type { ReportedExtras, ReportedUsage } from "../../base/usage/usage.ts";
 import { eventTooLarge } from "../errors/failure.ts";
 import { streamedText } from "../produced.ts";
 import { type ReportedSoFar, runningTotal } from "../usage/usage-figures.ts";
+import { type CompactedEvents, EventCompactor } from "./compacted-events.ts";
 import { isDoneMark } from "./data-field.ts";
 import { ProducedText } from "./produced-text.ts";
 import { EventWalk, meaningOf, rawEvent } from "./raw-events.ts";
-import { type RepeatedEvents, RepeatedText, type RepeatedValues } from "./repeated-text.ts";
+import { RepeatedText, type RepeatedValues } from "./repeated-text.ts";
 import type { ParsedEvent } from "./sse.ts";
 
 const nothingIssued: readonly string[] = [];
@@ -48,8 +49,8 @@ export abstract class StreamScanner implements ReportedSoFar {
   readonly #walk = new EventWalk();
   readonly #produced = new ProducedText();
   readonly #repeated = new RepeatedText();
-  /** All texts of the last pass if it read nothing but repeated events, "" otherwise. */
-  #repeatedText = "";
+  /** Null if the stream is not recorded. */
+  #compactor: EventCompactor | null = null;
   #hasEndedText = false;
   /** Figures have come that include the output up to them. */
   #hasFigures = false;
@@ -62,21 +63,18 @@ export abstract class StreamScanner implements ReportedSoFar {
   pass(events: Uint8Array): Uint8Array {
     let kept: Uint8Array[] | null = null;
     let keptFrom = 0;
-    let hasOthers = false;
-    this.#repeatedText = "";
-    for (const walk = this.#walk.over(events); keptFrom < events.length; ) {
-      const text = this.#readRepeated();
-      if (!walk.next()) {
-        if (!hasOthers) this.#repeatedText = text;
-        break;
-      }
-      hasOthers = true;
+    const walk = this.#walk.over(events);
+    this.#compactor?.begin(walk.text);
+    while (keptFrom < events.length) {
+      this.#readRepeated();
+      if (!walk.next()) break;
       const action = this.read(walk.data, meaningOf(walk.data));
       if (action === "forward") continue;
       const { start } = walk;
       kept ??= [];
       if (start > keptFrom) kept.push(events.subarray(keptFrom, start));
       keptFrom = action === "drop" ? walk.end : events.length;
+      this.#compactor?.drop(walk.textStart, action === "drop" ? walk.textEnd : undefined);
       if (action === "hold") this.held = events.subarray(start);
     }
     if (kept === null) return events;
@@ -94,19 +92,24 @@ export abstract class StreamScanner implements ReportedSoFar {
     return action === "forward" ? event : nothing;
   }
 
-  /** The events of the last pass, if all of them repeat one before in everything but their text; null otherwise. */
-  get repeated(): RepeatedEvents | null {
-    const { pattern } = this.#repeated;
-    return this.#repeatedText === "" || pattern === null ? null : { pattern, text: this.#repeatedText };
+  /** From now on, `takeCompacted` has the events of each pass. */
+  compact(): void {
+    this.#compactor = new EventCompactor();
   }
 
-  /** Reads all events that only repeat the last one with another text, and returns their texts. */
-  #readRepeated(): string {
-    if (!this.#walk.skipRepeated(this.#repeated)) return "";
-    const { text } = this.#repeated;
+  /** The events that the last pass has forwarded; null if they are not compacted. */
+  takeCompacted(): CompactedEvents | null {
+    return this.#compactor?.take() ?? null;
+  }
+
+  /** Reads all events that only repeat the last one with another text. */
+  #readRepeated(): void {
+    const start = this.#walk.textEnd;
+    if (!this.#walk.skipRepeated(this.#repeated)) return;
+    const { text, pattern } = this.#repeated;
+    if (pattern !== null) this.#compactor?.repeated(start, this.#walk.textEnd, { pattern, text });
     this.addRepeated(this.#repeated);
     this.#produced.add(text);
-    return text;
   }
 
   /** Reads an event. `json` is null if its data is no JSON object, and undefined if that is too large to be read. */

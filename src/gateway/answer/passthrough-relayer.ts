@@ -5,11 +5,11 @@ import type { ClientDialect } from "../../dialects/client-dialect.ts";
 import { cutShort, FailedAnswer, failedAfter, isBilled } from "../../dialects/errors/failure.ts";
 import type { StreamedItems } from "../../dialects/openai-responses/client/streamed-items.ts";
 import { clientDialect, providerDialect, type SharedDialectName } from "../../dialects/registry.ts";
+import type { CompactedEvents } from "../../dialects/sse/compacted-events.ts";
 import { isDoneMark } from "../../dialects/sse/data-field.ts";
 import { FrameJoiner } from "../../dialects/sse/frame-joiner.ts";
 import { largeEventBytes } from "../../dialects/sse/parse-event.ts";
 import { eventEnd, meaningOf, rawEvent, withoutContent } from "../../dialects/sse/raw-events.ts";
-import type { RepeatedEvents } from "../../dialects/sse/repeated-text.ts";
 import type { ParsedEvent } from "../../dialects/sse/sse.ts";
 import type { StreamScanner } from "../../dialects/sse/stream-scanner.ts";
 import { MeteredRelayer, type Piece, type StreamRelayer } from "./stream-relayer.ts";
@@ -58,8 +58,8 @@ export class PassthroughRelayer extends MeteredRelayer<StreamScanner> implements
   #begun = false;
   #terminal: Piece | null = null;
   #large: LargeEvent | null = null;
-  /** The last `push` returned all events of the scanner's last pass, and no other bytes. */
-  #isWholePass = false;
+  /** The last `push` returned what the scanner has passed. */
+  #hasPassed = false;
 
   constructor(call: PassthroughCall) {
     const { passthrough } = providerDialect(call.dialect);
@@ -70,17 +70,18 @@ export class PassthroughRelayer extends MeteredRelayer<StreamScanner> implements
   }
 
   push(chunk: Uint8Array): Piece {
-    this.#isWholePass = false;
+    this.#hasPassed = false;
     const events = this.#joiner.push(chunk);
     if (events === null) return nothing;
-    if (this.ended) return withoutContent(events);
-    const leaving = this.#advance(events);
-    this.#isWholePass = leaving === events;
-    return leaving;
+    return this.ended ? withoutContent(events) : this.#advance(events);
   }
 
-  get repeated(): RepeatedEvents | null {
-    return this.#isWholePass ? this.meter.repeated : null;
+  compact(): void {
+    this.meter.compact();
+  }
+
+  takeCompacted(): CompactedEvents | null {
+    return this.#hasPassed ? this.meter.takeCompacted() : null;
   }
 
   /** The last event may lack its blank line, so the rest is scanned as if it had one. */
@@ -141,6 +142,7 @@ export class PassthroughRelayer extends MeteredRelayer<StreamScanner> implements
   }
 
   #pass(events: Uint8Array, behind: Uint8Array): Uint8Array {
+    this.#hasPassed = true;
     return this.#scanned(this.meter.pass(events), behind);
   }
 

@@ -1,7 +1,7 @@
 import type { GatewayError } from "../../base/errors.ts";
 import type { Usage } from "../../base/usage/usage.ts";
+import type { CompactedEvents } from "../../dialects/sse/compacted-events.ts";
 import { largeEventBytes } from "../../dialects/sse/parse-event.ts";
-import type { RepeatedEvents } from "../../dialects/sse/repeated-text.ts";
 import type { OpenedCall } from "../../upstream/upstream.ts";
 import { largeBodyPacer } from "../body-worker/large-body-pacer.ts";
 import { unlockConversation } from "../conversations/conversation-lock.ts";
@@ -153,7 +153,7 @@ export class StreamPump implements GuardedStream, StreamSource {
   #relayNow(chunk: Uint8Array): boolean {
     const relayer = this.#relayer;
     this.#exchange.content?.upstreamResponse(chunk);
-    this.#blocked = this.#write(relayer.push(chunk), this.#exchange.content && relayer.repeated);
+    this.#blocked = this.#write(relayer.push(chunk), this.#exchange.content && relayer.takeCompacted?.());
     this.#cost.takeProducedIfMuch();
     if (relayer.largeEvent !== null) return false;
     return this.#blocked === undefined && relayer.brokenBy === null && !relayer.ended;
@@ -211,13 +211,13 @@ export class StreamPump implements GuardedStream, StreamSource {
     return readTrailing(this.#opened, this.#relayer, take);
   };
 
-  /** Undefined when it went out at once. `repeated`: the events of the piece, if they differ only in their text. */
-  #write(piece: Piece, repeated: RepeatedEvents | null = null): Promise<void> | undefined {
+  /** Undefined when it went out at once. `events`: the same for a recording. */
+  #write(piece: Piece, events: CompactedEvents | null = null): Promise<void> | undefined {
     if (piece.length === 0) return undefined;
     if (this.#state === "streaming" || this.#state === "left") this.#recording.add(piece);
     if (!this.#client.isOpen || this.#left !== null) return undefined;
     this.#exchange.sawFirstByte();
-    this.#exchange.content?.response(piece, repeated);
+    this.#exchange.content?.response(piece, events);
     return this.#client.send(piece);
   }
 
