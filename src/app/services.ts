@@ -104,7 +104,7 @@ export async function openServices(
   opened.defer(() => requestLog.close());
   const callerIds = new CallerIdQueue(store);
   opened.defer(() => callerIds.flush());
-  // The providers' tokens that are fetched and refreshed.
+  // Fetches and refreshes the providers' access tokens.
   const tokenSources = new TokenSources({
     clock,
     onRefreshFailed: (provider, { message }) =>

@@ -33,8 +33,8 @@ export interface RunningGateway {
   /** Logs that a new configuration could not be loaded, as an alarm. */
   reportRefusedReload(reason: string): void;
   /**
-   * Finishes what runs, within the grace time; then in-band errors, settled, or 503; then closes. Returns what could
-   * not be put on disk, in sentences: none when all is well.
+   * Waits for requests in flight, within the grace time. Ends the rest with in-band errors (settled) or 503, then closes.
+   * Returns what could not be written to disk, as sentences; empty if nothing was lost.
    */
   stop(): Promise<readonly string[]>;
   /** Why the gateway rejects requests now; null while it accepts them. */

@@ -29,7 +29,7 @@ function randomPair(): number {
 }
 
 const idLength = 22;
-/** Reused, because joining strings pair by pair takes three times as long. */
+/** A reused buffer: concatenating strings takes three times as long. */
 const characters = Buffer.alloc(idLength);
 
 const ownForm = /^[a-z]+[_-][0-9A-Za-z]{22}$/;

@@ -60,7 +60,7 @@ export class Catalog {
     return this.#entries.get(name)?.model ?? this.#aliased.get(name);
   }
 
-  /** The model that a provider runs under a name, be it the provider's name for it or ours, and its price there. */
+  /** The model that a provider runs under a name (the provider's or ours), and its price there. */
   findRun(name: string, provider: string): ModelRun | undefined {
     for (const { model } of this.#entries.values()) {
       const run = model.deployments.find((at) => at.provider === provider && at.upstreamModel === name);

@@ -21,7 +21,7 @@ export interface RoundModel {
 const noTiers: readonly string[] = [];
 const noOtherModel = () => null;
 
-/** `runOf` finds a model by the name that the provider reports; null if it is taken for the call's own. */
+/** `runOf` finds an additional model by the name that the provider reports; null to price the run as the call's own model. */
 export function priced(
   usage: Usage,
   price: Price | null,

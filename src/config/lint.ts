@@ -65,7 +65,7 @@ export function lintLimits(config: ConfigFile, models: readonly ModelSettings[],
   return [...new Set(warnings)].filter((warning) => warning !== "");
 }
 
-/** Warns if conversations are on, and cannot be kept. */
+/** Warns if conversations are enabled but cannot be stored. */
 export function lintConversations(
   { routes, responses, retention }: Pick<Settings, "routes" | "responses" | "retention">,
   places: Places,

@@ -139,7 +139,7 @@ function planFor(routed: RoutedCall, client: CountingDialect): CountingPlan {
   };
 }
 
-/** What cannot be said in the provider's dialect is counted here. */
+/** Null if the request cannot be translated or the provider fails; the caller then counts locally. */
 async function countUpstream(routed: RoutedCall, client: CountingDialect): Promise<number | null> {
   try {
     return await routed.configured.upstream.countTokens(planFor(routed, client));

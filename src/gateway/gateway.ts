@@ -58,7 +58,7 @@ export interface Gateway {
   /** Counts WebSockets: what the runtime collects for one is as much as its longest message. */
   readonly socketSlots: BodyBudget;
   readonly observe: ExchangeObserver;
-  /** Stores requestLog of exchanges that were not charged. */
+  /** Stores the outcomes of exchanges that were not charged. */
   readonly requestLog: { take(record: OutcomeRecord, attempts: readonly AttemptCount[]): void };
   /** Stores the ids that clients gave their calls. */
   readonly callerIds: { take(callerId: CallerId): void };

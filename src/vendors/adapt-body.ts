@@ -19,7 +19,7 @@ type FixedPart = Pick<BodyVendor, "kind" | "dialect" | "options">;
 /** By provider and dialect; null where bodies are sent unchanged. Entries of earlier configurations are garbage-collected. */
 const fixedParts = new WeakMap<ProviderSettings, Partial<Record<ProviderDialectName, FixedPart | null>>>();
 
-/** Null if the vendor takes the dialect as it is. */
+/** Null if the vendor accepts the dialect's bodies unchanged. */
 export function bodyVendorOf(
   settings: ProviderSettings,
   dialect: ProviderDialectName,

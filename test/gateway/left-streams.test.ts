@@ -71,7 +71,7 @@ describe.each(pairs)("a $client client of $model, which speaks $provider,", (pai
     left.resolve();
     const input = pair.model === "gpt-test" || pair.model === "claude-test" ? 200_000 : null;
     const charges = await world.chargesOf(caller);
-    // UsageTotals above a model's window are not believed.
+    // Usage above the model's context window is implausible and ignored.
     if (input === null) expect(charges).toMatchObject([{ outcome: "cancelled" }]);
     else expect(charges).toEqual(cancelled(nano(input, 10), "measured"));
     expect(world.provider.aborted).toHaveLength(0);

@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterEach(() => world.provider.reset());
 afterAll(() => world[Symbol.asyncDispose]());
 
-/** UsageTotals in the middle of a stream, where Responses has none. */
+/** Usage in the middle of a stream; Responses does not have any. */
 function midway({ provider }: Pair, usage: unknown): string {
   if (provider === "chat") return `data: ${JSON.stringify({ choices: [], usage })}\n\n`;
   return `event: message_delta\ndata: ${JSON.stringify({ type: "message_delta", delta: {}, usage })}\n\n`;

@@ -5,7 +5,7 @@ interface UsageSummaryQuery extends Partial<GroupQuery> {
   readonly sinceMs: number;
 }
 
-/** UsageTotals by one of the groupings; without an end, all until the end of time. */
+/** Usage by one grouping; without `untilMs`, everything from `sinceMs` on. */
 export function summarizeUsage(
   { reports }: Pick<Store, "reports">,
   { by, untilMs = Date.UTC(9999, 0), ...query }: UsageSummaryQuery,

@@ -34,8 +34,8 @@ export function changeMode(path: string, modeFor: (stats: Stats) => number | nul
 }
 
 /**
- * Gives what root has made in another user's folder to that user, who could not open it otherwise. What is not root's is left
- * alone, and so are a link and a file with a second name: the folder's owner may have put them there to be given another's.
+ * Gives a file that root created in another user's folder to that user, who could not open it otherwise. Skips files that are
+ * not root's, and links (symbolic or hard): the folder's owner could have placed them there to get someone else's file.
  */
 export function chownToFolderOwner(path: string): void {
   if (process.getuid?.() !== 0) return;

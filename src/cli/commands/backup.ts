@@ -20,7 +20,7 @@ export function backupCommand(terminal: Terminal): Command {
       const file = resolve(terminal.cwd, name);
       await withStore(terminal, options, {}, async (context) => {
         const { bytes } = await backUp(context, file);
-        // A copy counts even if the store that it was taken from can no longer be written.
+        // The backup is valid even if its source can no longer be written to.
         await auditChange(context, "data.backup", { prefix: file }).catch(() => {});
         const content = options.content === true ? await backUpContent(context.dir, file) : undefined;
         const message = `${file} is a full backup (${size(bytes)})${contentText(content)}`;

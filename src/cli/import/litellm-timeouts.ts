@@ -33,7 +33,7 @@ export function timeoutsOf(parameters: JsonObject, usual: LiteLlmTimeouts): Lite
   };
 }
 
-/** LiteLLM takes numbers, and numbers that stand in quotation marks. */
+/** LiteLLM accepts numbers, also as strings. */
 function secondsOf(value: unknown): number | null {
   const seconds = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
   return typeof seconds === "number" && Number.isFinite(seconds) && seconds > 0 ? seconds : null;

@@ -7,7 +7,7 @@ import { printJson, type Terminal } from "./terminal.ts";
 export interface ListColumn<Row> extends Omit<Column, "title"> {
   /** The column's name in CSV, the same as in JSON. */
   readonly name: string;
-  /** What CSV has; by default the field of that name. */
+  /** The value in CSV; by default the field of that name. */
   readonly value?: (row: Row) => unknown;
   /** Its title in the table, which leaves out columns that have none. */
   readonly title?: string;

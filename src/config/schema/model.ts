@@ -122,7 +122,7 @@ export const modelSchema = table({
   timeouts: modelTimeouts,
 });
 
-/** What a model says by itself. The rest is put together with what its provider says (models.ts). */
+/** The settings that only a model has. The others are merged with its provider's (models.ts). */
 export const ownModelSchema = Type.Omit(modelSchema, [
   "provider",
   "upstream_model",

@@ -57,7 +57,7 @@ export function addByIndex(list: Growing[], index: number, empty: Growing): Grow
 
 const maxPlaces = 10_000;
 
-/** The only text that a delta appends; null if there is none, or something else that counts twice. */
+/** The text that a delta appends; null if there is none or more than one, or if the delta has nested values. */
 export function onlyTextOf(delta: JsonObject): readonly [name: string, text: string] | null {
   let found: readonly [string, string] | null = null;
   for (const [name, value] of Object.entries(delta)) {

@@ -78,7 +78,7 @@ export interface FormFile {
   readonly bytes: number;
   /** The first bytes of it. */
   readonly start: Uint8Array;
-  /** The last bytes; empty if no one reads them. */
+  /** The last bytes; empty if the route does not need them. */
   readonly end: Uint8Array;
 }
 

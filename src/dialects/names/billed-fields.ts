@@ -9,9 +9,9 @@ import type { HostedToolName } from "../../base/usage/hosted-tools.ts";
 export type BilledEffect = "routing" | "template" | "storage" | "agents" | "tool";
 
 export interface BilledField {
-  /** As the vendor writes it; also what an operator allows it by. */
+  /** The vendor's name for the field. Operators allow it by this name. */
   readonly name: string;
-  /** Who has it. */
+  /** The vendor that has this field. */
   readonly vendor: string;
   readonly effect: BilledEffect;
   /** The tool that it turns on, where there is a price for it. */

@@ -9,7 +9,7 @@ export const wordCallIds: CallIdForm = { legal: /^[\w-]+$/, maxLength: 64 };
 /** OpenAI's chat. */
 export const shortCallIds: CallIdForm = { legal: /^/, maxLength: 40 };
 
-/** Begins an id that holds another one. */
+/** The prefix of an id that wraps the provider's own id. */
 const envelope = "sluid_";
 
 /**

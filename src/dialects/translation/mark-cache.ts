@@ -48,7 +48,7 @@ function marked<Part extends Markable>(parts: readonly Part[]): readonly Part[] 
   return part === undefined ? parts : parts.with(last, { ...part, cache: { type: "ephemeral" } });
 }
 
-/** Text that is only white space is not written, and would take its mark along. */
+/** Text of only white space is not sent, so its cache mark would be lost. */
 function canBeMarked(part: Markable): boolean {
   return part.type !== "text" || part.text.trim() !== "";
 }

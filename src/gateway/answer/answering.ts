@@ -13,7 +13,7 @@ import type { ClientRequest } from "../request/request.ts";
 import type { RoutedCall } from "../stages.ts";
 import type { Piece } from "./stream-relayer.ts";
 
-/** A provider that has begun to answer, and all that it takes to deliver a stream of it. */
+/** A provider's response that has started, and everything needed to deliver it as a stream. */
 export interface Delivery {
   readonly call: RoutedCall;
   readonly generation: {

@@ -171,7 +171,7 @@ export interface AnswerResult {
 
 /** An `EndedResponse` as data. */
 export interface EndedResult extends Omit<EndedResponse, "output"> {
-  /** Where the items are. */
+  /** The bytes that `output` refers to. */
   readonly bytes: Uint8Array;
   readonly output: readonly ItemSpan[];
 }

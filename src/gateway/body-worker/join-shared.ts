@@ -3,7 +3,7 @@ import type { ReceivedBytes } from "../../upstream/upstream.ts";
 import { largeBodyBytes } from "./is-large.ts";
 import { largeBodyPacer } from "./large-body-pacer.ts";
 
-/** How much is copied in one turn of the event loop. Takes two milliseconds. */
+/** How much is copied per event-loop iteration. Takes two milliseconds. */
 const maxCopiedBytes = 4 * 1024 * 1024;
 
 /** Moves a body to memory that both threads see. Its pieces are released as soon as they are copied. */

@@ -86,7 +86,7 @@ export function withoutMinted(item: TurnItem): TurnItem {
 /** In characters, each of which may take nine in a path. */
 const maxIdLength = 512;
 
-/** Whether it can be asked for by its id, which is then a segment of a path. */
+/** Whether clients can request the item by its id, which must then be a valid path segment. */
 export function isAddressable({ id }: TurnItem): boolean {
   return id === null || (id.length <= maxIdLength && isPlainSegment(id));
 }

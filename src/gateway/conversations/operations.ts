@@ -80,7 +80,7 @@ async function listInputItems(gateway: Gateway, exchange: Exchange): Promise<Res
   return listPage(named.call, [...earlier, ...response.input].filter(isListed));
 }
 
-/** A call for a stored response, and how it reads. */
+/** A call for a stored response, with everything needed to read it. */
 interface ResponseCall extends TurnReader {
   readonly call: AdmittedCall;
   readonly id: string;

@@ -16,7 +16,7 @@ export function sentPaths(
   return (text) =>
     text.replace(inputPath, (_, place: string, member: string) => {
       const item = added[Number(place) - stored];
-      // An item is found in place of a reference by the same id.
+      // The stored item replaced a reference with the same id.
       const own = sent.findIndex(({ raw, type, id }) =>
         type === "item_reference" ? id === item?.id : raw === item?.raw,
       );

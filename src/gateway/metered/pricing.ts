@@ -24,7 +24,7 @@ import { formatsToward, isAboveInputs, pricesToward, rejectOverWritten } from ".
 
 /** What a metered request may use, whichever deployment answers. */
 export interface MeteredPricing {
-  /** As it is sent: without ids of tokens that the model does not know. */
+  /** The request as sent, without token ids that the model does not know. */
   readonly request: ClientRequest;
   readonly files: readonly FormFile[];
   /** The most inputs that all deployments take in one call. */
@@ -95,7 +95,7 @@ async function withoutForeignTokens(
   return rewritten(exchange, foreign.withTexts(texts), name);
 }
 
-/** Budgets are in tokens, so what has none cannot be taken from them. */
+/** Token budgets can pay only for what is counted in tokens. */
 function rejectUncounted(
   { mode }: KeyRecord,
   { id }: ModelSettings,

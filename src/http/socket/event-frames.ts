@@ -5,7 +5,7 @@ import type { Piece } from "../../gateway/answer/stream-relayer.ts";
 
 /** Each line may have an end of its own kind. */
 const blankLine = /(?:\r\n|\n|\r(?!\n))(?:\r\n|\n|\r)/;
-/** The decoder drops the first of a piece. */
+/** The decoder drops a byte order mark at the start of a piece. */
 const byteOrderMark = /^\ufeff/;
 const dataStart = "data: {";
 /** How nearly all data begins. */

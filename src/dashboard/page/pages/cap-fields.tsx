@@ -13,7 +13,7 @@ export interface CapForm {
 
 const emptyCap: CapForm = { limit: "", period: "day", models: "" };
 
-/** Without what they are raised by in this period alone. */
+/** The regular limits, without a raise for the current period. */
 export function capForms(
   caps: readonly (Pick<CapView, "limit" | "period" | "models"> & { readonly raised_by?: number })[],
 ): CapForm[] {

@@ -194,8 +194,8 @@ function templateOf(head: IrBlockHead, index: number): FrameTemplate {
 }
 
 /**
- * A message begins with an estimate of its input, or with what the provider has counted by then. So what was charged
- * follows, without a reason to stop: the answer has not ended.
+ * A message starts with an estimate of its input, or with the provider's count so far. So the charged usage follows here, without
+ * a stop reason, because the message did not end.
  */
 export function inBandError(
   error: GatewayError,

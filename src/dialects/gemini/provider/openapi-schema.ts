@@ -48,7 +48,7 @@ export function openApiSchema(schema: JsonObject, room = new ReferenceRoom()): J
   return new SchemaConverter(schema, room).convert(schema, [], 0);
 }
 
-/** Converts a function's parameters, which are one object. Null if it has no properties: Google rejects that. */
+/** Converts a function's parameters, which are one object. Null if the object has no properties: Google rejects that. */
 export function openApiParameters(schema: JsonObject, room = new ReferenceRoom()): JsonObject | null {
   const converted = openApiSchema({ type: "object", ...schema }, room);
   const whole = Array.isArray(converted["anyOf"]) ? joined(objectsOf(converted["anyOf"])) : converted;

@@ -136,7 +136,7 @@ function isNumberByte(byte: number): boolean {
   return (byte >= 0x2b && byte < 0x30) || byte <= space || byte === 0x65 || byte === 0x45;
 }
 
-/** Whether there are so many items, and each has an index of its own. */
+/** Whether there are exactly `count` items, with the indexes 0 to `count` - 1. */
 function hasIndexes(items: readonly Json[], count: number): boolean {
   const indexes = new Set(items.map((item) => objectOf(item)?.["index"]));
   for (let index = 0; index < count; index += 1) if (!indexes.has(index)) return false;

@@ -47,7 +47,7 @@ export function dimensionsOf({ dimensions }: JsonObject): number | null {
   return typeof dimensions === "number" ? dimensions : null;
 }
 
-/** For models whose vectors have one of these lengths. */
+/** Throws unless the requested dimensions are among the allowed ones. */
 export function rejectDimensions(body: JsonObject, model: string, allowed: readonly number[] = []): void {
   const dimensions = dimensionsOf(body);
   if (dimensions === null || allowed.includes(dimensions)) return;

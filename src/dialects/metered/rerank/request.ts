@@ -40,10 +40,10 @@ export function queryOf({ query }: JsonObject): string {
   return textOf(query);
 }
 
-/** Smaller requests have their whole query. */
+/** Below this size a request's query is never truncated. */
 const smallBytes = 64 * 1024;
 
-/** The query, which is read again with every document. Throws if it is so long that a large request comes without it. */
+/** The query, which is read again with every document. Throws if it was truncated because the request is large. */
 export function wholeQuery({ truncated, bytes }: RouteBody): string {
   if (bytes.length < smallBytes || !hasCut(truncated["query"])) return queryOf(truncated);
   throw invalidRequest(

@@ -123,7 +123,7 @@ export function trackOf(track: Buffer, tables: Buffer): Track {
   return { id, ticksPerSecond, ticksPerFrame: its?.readUInt32BE(12) ?? 0, secondsPerFrame };
 }
 
-/** Behind two times, which are long or short. */
+/** The field after two timestamps, which have 64 bits in version 1 and 32 bits otherwise. */
 function thirdIn(header: Buffer | null): number {
   const at = header?.[0] === 1 ? 20 : 12;
   return header !== null && at + 4 <= header.length ? header.readUInt32BE(at) : 0;

@@ -132,7 +132,7 @@ function inputText(input: Json | undefined): string {
   return typeof input === "string" ? input : JSON.stringify(input);
 }
 
-/** Chunks that have neither are not parsed: nearly all of them have content. */
+/** Only chunks that match are parsed. Nearly all chunks have content and do not match. */
 const mayOpen = /"role"|"choices"\s*:\s*\[\s*\]/;
 
 /** Whether the event is a chunk that only announces the answer: one with the role, or Azure's findings about the prompt. */

@@ -27,7 +27,7 @@ interface ChatUsage {
   readonly completion_tokens_details?: Json | undefined;
   /** Moonshot: input read from the cache. */
   readonly cached_tokens?: Json | undefined;
-  /** DeepSeek: the same. */
+  /** DeepSeek's field for cached input. */
   readonly prompt_cache_hit_tokens?: Json | undefined;
   /** Mistral: the same. */
   readonly num_cached_tokens?: Json | undefined;

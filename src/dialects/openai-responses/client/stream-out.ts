@@ -208,7 +208,7 @@ function responseError(error: GatewayError): JsonObject {
   };
 }
 
-/** By these Codex decides whether to try again. All other errors are the server's. */
+/** Codex decides by these codes whether to retry. All other errors become server errors. */
 const responsesErrorCodes: { readonly [Code in ErrorCode]?: string } = {
   rate_limit_exceeded: "rate_limit_exceeded",
   limit_reached: "insufficient_quota",

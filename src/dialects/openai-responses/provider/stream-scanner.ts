@@ -13,7 +13,7 @@ import { countItem, figures, readExtras, readUsage } from "./usage-in.ts";
 
 /** Responses streams end with one of three events that contain the whole response, usage included. */
 export class ResponsesScanner extends StreamScanner {
-  /** Figures come with the end alone. */
+  /** Usage is reported only at the end. */
   protected readonly hasFinished = true;
   readonly #calls = new CallCounter();
   #final: ReportedExtras | null = null;

@@ -431,7 +431,7 @@ CREATE TABLE attempt_sums (
   PRIMARY KEY (provider, day, credential, upstream_model, ending, node_no)
 ) STRICT, WITHOUT ROWID;
 
--- The same by day alone: a row of `attempt_sums` that is missing or was changed shows.
+-- The same totals by day only, to detect rows of `attempt_sums` that are missing or were changed.
 CREATE TABLE attempt_days (
   day INTEGER NOT NULL,
   node_no INTEGER NOT NULL,
