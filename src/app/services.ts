@@ -26,7 +26,7 @@ const lastTracesMs = 2000;
 class CurrentTracing {
   readonly #onUnsent: (error: unknown) => void;
   #tracing: Tracing | null = null;
-  /** Told about each span whose content is not sent, because the collector is slow. */
+  /** Called for each span whose content is dropped because the collector is slow. */
   onContentDropped: () => void = () => {};
   /** Spans whose content is being read. */
   readonly #waiting = new Set<Promise<void>>();

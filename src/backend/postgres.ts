@@ -89,7 +89,7 @@ function nodeTiming(text = process.env["SLUICE_TEST_NODE_TIMING"]): NodeTiming {
   return { leaseMs, graceMs, beatMs, answerMs };
 }
 
-/** What happens to a node, and what it does for others, in the words of the log. */
+/** Logs what happens to a node, and what it does for others. */
 function logNodeEvent(log: Log, { kind, ...fields }: NodeEvent): void {
   const [level, message] = lines[kind];
   log[level](fields, message);

@@ -70,7 +70,7 @@ export function idKey(id: string): string {
   return usualId.test(id) ? id : idDigest(id);
 }
 
-/** Stands for an id of unusual form, so that rows stay short whatever a provider sends. */
+/** Replaces an id of unusual form, so that rows stay short whatever a provider sends. */
 export function idDigest(id: string): string {
   return Bun.SHA256.hash(id, "hex").slice(0, 32);
 }

@@ -58,7 +58,7 @@ export interface KeyAttribute {
   readonly unset: KeyAttributes[keyof KeyAttributes];
   /** The option of the command line, which the audit log calls it by. */
   readonly option: string;
-  /** What the option takes, and the word that stands for `unset`. */
+  /** What the option accepts, and the word for `unset`. */
   readonly takes: string;
   readonly none?: string;
   readonly help: { readonly create: string; readonly update: string };

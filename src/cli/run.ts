@@ -73,7 +73,7 @@ function systemFailure(error: SystemError): string | null {
   return `${what}${where}${reason} (${code})`;
 }
 
-/** `sluice help keys create`, `sluice keys help` and `sluice --version`, in the words of our own commands. */
+/** Rewrites `sluice help keys create`, `sluice keys help` and `sluice --version` to our own commands. */
 function expandHelpAliases(argv: readonly string[], program: Command): readonly string[] {
   const [first = "", second, ...further] = argv;
   if (first === "--version" || first === "-V") return ["version", ...argv.slice(1)];

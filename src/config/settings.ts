@@ -43,7 +43,7 @@ export interface Settings {
   readonly catalogRules: readonly CatalogRule[];
   /** Models that are not served, because no provider of theirs can be used, and why. */
   readonly skippedModels: readonly { readonly model: string; readonly reason: string }[];
-  /** Tells whether the file has changed since; null for the built-in configuration. */
+  /** For detecting whether the file has changed since; null for the built-in configuration. */
   readonly source: { readonly file: string; readonly digest: string } | null;
   /** The file's content without secrets, for display. */
   readonly written: JsonObject;

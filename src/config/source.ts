@@ -94,7 +94,7 @@ export function sourceDigest({ file, text }: ConfigSource): Settings["source"] {
   return file === null ? null : { file, digest: digestOf(text) };
 }
 
-/** A file that is gone or cannot be read is not newer; a reload would tell. */
+/** A file that is gone or cannot be read does not count as changed; a reload would report it. */
 export function hasChangedOnDisk({ file, digest }: NonNullable<Settings["source"]>): boolean {
   try {
     return digestOf(readFileSync(file, "utf8")) !== digest;

@@ -15,7 +15,7 @@ export function withoutStore(thrown: unknown): unknown {
   );
 }
 
-/** An error that a client may be told; whatever else was thrown is the gateway's fault. */
+/** The error to show to the client. Anything unexpected becomes an internal error. */
 export function publicErrorOf(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
   return new GatewayError("internal_error", internalError, { cause: error });

@@ -30,7 +30,7 @@ import { readRequest, withoutValues } from "./request/read-request.ts";
 import { type ClientRequest, findModel, rejectUnpriced, rejectUnusableTools } from "./request/request.ts";
 import type { AdmittedCall, ReadRequest, RoutedCall } from "./stages.ts";
 
-/** Requests that arrive in one turn of the event loop start together. */
+/** Requests that arrive in one event-loop iteration start together. */
 const arrivals = new LoopBatch<() => void>((resume) => resume());
 
 /** Serves a generation request. */

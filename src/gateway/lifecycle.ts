@@ -53,8 +53,8 @@ export interface FreeSteps extends ModelSteps {
 
 /**
  * A request that is charged, from admission to its end. Every step may reject it by throwing a GatewayError, and then no later
- * step has had an effect. What is taken on the way (a claim, a slot, a hold, the provider's response) is noted in the exchange,
- * and given back in one place when that ends (end-exchange.ts).
+ * step has had an effect. What is acquired on the way (a claim, a slot, a hold, the provider's response) is recorded in the
+ * exchange, and released in one place when that ends (end-exchange.ts).
  */
 export async function serve<Terms, Priced, Plan extends HoldPlan>(
   gateway: Gateway,

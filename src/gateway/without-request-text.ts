@@ -5,7 +5,7 @@ export const comparedBytes = 16 * 1024;
 /** Shorter runs of letters coincide by chance. */
 const runChars = 12;
 const leftOut = "[…]";
-/** Values of these are words of the API and not of the client. */
+/** The values of these fields come from the API, not from the client. */
 const apiFields: ReadonlySet<string> = new Set(["role", "type"]);
 
 /**

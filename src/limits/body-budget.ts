@@ -90,9 +90,9 @@ export class BodyReservation {
   }
 
   /**
-   * Resolves once this many bytes are reserved in total, or the reservation is released. What is reserved is given
-   * back before waiting for more, so that no two callers wait for each other. After `maxWaitMs` the caller continues
-   * without enough memory, and the bytes count all the same: slow readers must not make a finished response fail.
+   * Resolves once this many bytes are reserved in total, or the reservation is released. Releases what is reserved before
+   * waiting for more, to avoid a deadlock. After `maxWaitMs` the caller continues without enough memory, and the bytes count
+   * all the same: slow readers must not make a finished response fail.
    */
   growWhenFree(bytes: number, maxWaitMs: number): Promise<void> {
     if (this.#waiting !== null && bytes <= this.#wanted) return this.#waiting;
@@ -114,7 +114,7 @@ export class BodyReservation {
     return promise;
   }
 
-  /** Gives back everything above this. */
+  /** Releases everything above this. */
   shrinkTo(bytes: number): void {
     const more = this.#bytes - bytes;
     if (more <= 0) return;

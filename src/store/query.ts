@@ -59,7 +59,7 @@ export interface ReadPace {
 export class Parameters {
   readonly all: Parameter[] = [];
 
-  /** Returns what stands for the value in the statement. */
+  /** Returns the value's placeholder in the statement. */
   add(value: string | number | readonly string[] | readonly number[]): string {
     return `$${this.all.push(value)}::${typeOf(value)}`;
   }

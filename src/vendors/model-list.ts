@@ -9,7 +9,7 @@ export interface VendorModel {
   /** Tokens; null if the provider does not say. */
   readonly contextWindow: number | null;
   readonly maxOutputTokens: number | null;
-  /** In USD per million tokens, where the provider tells its prices; null otherwise. */
+  /** In USD per million tokens; null if the provider does not list prices. */
   readonly price: { readonly input: number; readonly output: number } | null;
   /** Absent for models that write text. */
   readonly serves?: readonly ModelUse[];

@@ -43,7 +43,7 @@ export function createProvider(settings: ProviderSettings, context: Partial<Vend
   return vendorOf(settings.kind).create(settings, { tokens: new TokenSources(), ...context });
 }
 
-/** Every report by which a vendor tells what it bills. */
+/** All usage and cost reports that vendors offer. */
 export const usageReports: readonly UsageReport[] = [...byKind.values()].flatMap(
   ({ usageReports }) => usageReports?.reports ?? [],
 );

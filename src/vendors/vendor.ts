@@ -61,7 +61,7 @@ export interface Vendor {
   ): readonly string[];
   /** How it lists its models; absent if it cannot be asked. */
   modelLists?(settings: ProviderSettings): readonly ModelList[];
-  /** How it tells what it bills; absent if it does not. */
+  /** The vendor's usage and cost reports; absent if it offers none. */
   readonly usageReports?: VendorUsageReports;
   create(settings: ProviderSettings, context: VendorContext): Provider;
 }

@@ -53,7 +53,7 @@ export class Connection {
   #brokenBy: unknown = null;
   /** The server sends nothing more. It may have read nothing more either. */
   #hasPeerEnded = false;
-  /** Arrived in this turn of the event loop, and read at its end. */
+  /** Arrived in this event-loop iteration, and read at its end. */
   #unread: Buffer | null = null;
   #isReadInCrowd = false;
   #buffer: ReceiveBuffer | null = null;

@@ -24,7 +24,7 @@ export type Dial = (address: ServerAddress, connection: Connection) => Promise<u
 /** Idle connections close after two to three sweeps. Most servers close them after a minute, so we are usually first. */
 const defaultSweepMs = 15_000;
 const maxIdleSweeps = 2;
-/** For all callers together, each of whom has connections of its own. An idle TLS connection takes about 40 KB. */
+/** For all callers together; each has its own connections. An idle TLS connection takes about 40 KB. */
 const defaultMaxIdle = 1024;
 
 export interface HttpClientOptions {

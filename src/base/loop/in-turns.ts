@@ -49,7 +49,7 @@ export async function filterInTurns<Item>(
   return found;
 }
 
-/** As `toSorted`, and as stable, but never more than some thousand comparisons in one turn of the event loop. */
+/** Like `toSorted`, and as stable, but with at most a few thousand comparisons per event-loop iteration. */
 export async function sortInTurns<Item extends object>(
   items: readonly Item[],
   compare: (one: Item, other: Item) => number,

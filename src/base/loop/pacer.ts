@@ -1,7 +1,7 @@
 import { nextLoopIteration } from "./next-iteration.ts";
 
 export interface PacerLimits {
-  /** Milliseconds of an iteration that waiting callers share. Without any, one goes on in each iteration. */
+  /** Milliseconds of an iteration that waiting callers share. Without it, one caller resumes per iteration. */
   readonly budgetMs?: number;
   /**
    * This many calls of `take` in an iteration need not wait, and of those that wait no more go on in one: most of what they do may come
@@ -26,7 +26,7 @@ export class LoopPacer {
     this.#free = free;
   }
 
-  /** Whether the caller may go on at once. Otherwise it has to wait for its turn. */
+  /** Whether the caller may continue at once. Otherwise it has to wait for its turn. */
   take(): boolean {
     if (this.#taken === this.#free || this.#waiting.length > 0) return false;
     // A few are counted over several iterations: noticing the end of each would take longer than they do.
@@ -58,7 +58,7 @@ export class LoopPacer {
       do {
         this.#waiting.shift()?.();
         goneOn += 1;
-        // What awaits the turn goes on before this does.
+        // Let the caller that awaits the turn continue first.
         await null;
       } while (this.#waiting.length > 0 && goneOn < max && performance.now() < nowMs + this.#budgetMs);
     }

@@ -1,6 +1,6 @@
 import { modeOrigins } from "../key-attributes.ts";
 
-/** Where a client sends its requests, and as whom. */
+/** Where a client sends its requests, and with which key. */
 export interface ClientAccess {
   /** Without `/v1`, which OpenAI's clients add; with `/token` for a token-budget key. */
   readonly address: string;

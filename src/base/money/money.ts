@@ -52,8 +52,8 @@ export function nanoFromPicoUsd(picoUsd: number | bigint, microUsdPerCredit: num
 }
 
 /**
- * What people type and configure (`5`, `0.25`) as nano-credits; null for more than nine decimals, or too much. Up to
- * `maxCredits` a double tells all amounts of nine decimals apart, so whatever is not the same again had more.
+ * Credits as typed or configured (`5`, `0.25`), in nano-credits; null for more than nine decimals, or above the maximum. Up to
+ * `maxCredits` a double represents all amounts of nine decimals distinctly, so a value that does not convert back had more.
  */
 export function nanoFromCredits(credits: number): number | null {
   const nano = Math.round(credits * nanoPerCredit);

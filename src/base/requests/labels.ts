@@ -59,7 +59,7 @@ const tagPrefix = "tag:";
 /** Before the name of a value that reports count among the `other` ones. */
 export const uncounted = "+";
 
-/** `isCounted` says whether reports tell the value apart. */
+/** `isCounted`: reports list the value by itself; otherwise it is grouped under `other`. */
 export function keptLabels(
   { user, session, tags }: CallerLabels,
   isCounted: (name: string, value: string) => boolean,

@@ -27,7 +27,7 @@ export function traceContextOf(headers: Headers, isTraced: boolean): TraceContex
   return isTraced ? { traceId: randomHex(16), parentId: null, spanId, flags: recorded, state: null } : null;
 }
 
-/** The headers that tell the provider of it. */
+/** The headers that pass the trace on to the provider. */
 export function traceHeaders({
   traceId,
   parentId,

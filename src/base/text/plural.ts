@@ -27,7 +27,7 @@ export function unitsText(units: { readonly kind: string; readonly amount: numbe
 
 const smallestShown = 0.0001;
 
-/** Credits with at most four decimals, for lists: `12.50`, `0.0312`, `<0.0001`. What is exact stands elsewhere. */
+/** Credits with at most four decimals, for lists: `12.50`, `0.0312`, `<0.0001`. */
 export function shortCredits(value: number, minus = "-"): string {
   const size = Math.abs(value);
   if (size > 0 && size < smallestShown) return value < 0 ? `>${minus}${smallestShown}` : `<${smallestShown}`;

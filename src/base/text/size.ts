@@ -1,6 +1,6 @@
 const units = ["KiB", "MiB", "GiB", "TiB"];
 
-/** `12 KiB`, `3.4 GiB`: digits as far as they tell something. */
+/** `12 KiB`, `3.4 GiB`: only significant digits. */
 export function size(bytes: number): string {
   const power = Math.max(1, Math.min(Math.floor(Math.log2(bytes) / 10), units.length));
   const value = bytes / 1024 ** power;

@@ -105,7 +105,7 @@ export interface ExtraUsage {
   readonly imageOutputTokens?: number;
   /** What else is counted, by the names of prices; what has no price costs nothing. */
   readonly units?: Quantities;
-  /** A count of the provider's cannot be, and another one stands in its place. */
+  /** The provider's count was implausible and has been replaced. */
   readonly isDoubtful?: true;
 }
 

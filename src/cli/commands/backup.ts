@@ -65,7 +65,7 @@ export function restoreCommand(terminal: Terminal): Command {
       const { replaced } = await restore({ dir, file, timeoutMs, onWaiting }, systemClock);
       const { restoreContent } = await import("../../store/open-content.ts");
       const content = await restoreContent(dir, file);
-      // The log has become the backup's, and would not tell that anything is missing.
+      // The audit log is now the backup's, and would not show that anything is missing.
       const detail = replaced === null ? null : `the previous data is in ${replaced}`;
       await withStore(terminal, options, {}, (context) =>
         auditChange(context, "data.restore", { prefix: file }, detail),

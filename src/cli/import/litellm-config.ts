@@ -282,7 +282,7 @@ const unitCost = /^(?:in|out)put_cost_per_(?:second|character|query|pixel|image|
 const defaultRequestSeconds = 300;
 const maxExchangeSeconds = 3600;
 
-/** The provider in `provider/model`, or by the model's name; null if neither tells. */
+/** The provider in `provider/model`, or inferred from the model's name; null if unknown. */
 function prefixOf(upstream: string): string | null {
   const slash = upstream.indexOf("/");
   return slash === -1 ? familyOf(upstream) : upstream.slice(0, slash);

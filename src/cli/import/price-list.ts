@@ -3,7 +3,7 @@ import { plainName } from "./plain-name.ts";
 
 export interface ListedModel {
   readonly model: ImportedModel;
-  /** The list has it from another vendor, whose price may differ. */
+  /** The listed price is a different vendor's, and may differ. */
   readonly isOtherVendors: boolean;
 }
 

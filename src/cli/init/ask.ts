@@ -6,7 +6,7 @@ import { CommandError, type Terminal } from "../terminal/terminal.ts";
 import { type ChosenExtra, databaseVariable, type InitChoices } from "./choices.ts";
 import { ownListOf } from "./other-models.ts";
 
-/** Asks for each choice. An empty reply takes what stands in brackets. */
+/** Asks for each choice. An empty reply accepts the default shown in brackets. */
 export async function askChoices(found: InitChoices, terminal: Terminal): Promise<InitChoices> {
   const vendors: InitChoices["vendors"][number][] = [];
   for (const { vendor } of found.vendors) {

@@ -31,7 +31,7 @@ interface List<Row> {
   readonly nothing: string;
 }
 
-/** Prints a list as it was asked for: a table, CSV or JSON. Returns whether it is for people, who may be told more. */
+/** Prints a list as requested: a table, CSV or JSON. Returns true for a table, after which notes can be printed. */
 export function printList<Row extends object>(
   list: List<Row>,
   options: ListOptions,
@@ -81,7 +81,7 @@ export interface Column {
 
 const gap = "  ";
 const narrowest = 8;
-/** Where not even that makes a table fit, its lines wrap anyway, and cells keep what tells one row from another. */
+/** If even that does not make the table fit, lines wrap anyway, so cells keep enough to distinguish the rows. */
 const narrowestIfWrapped = 32;
 
 /** Aligned columns without borders, with a dimmed header. */

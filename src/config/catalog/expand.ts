@@ -16,9 +16,9 @@ export interface ExpandedConfig {
 }
 
 /**
- * Adds an entry for each model that a provider serves by the catalog (`models = "catalog"`, or patterns). An entry or an alias of
- * the file stands above the catalog, and of two providers with the same model the first one serves it. It runs before the schema
- * is checked, so it skips what is not of the right type.
+ * Adds an entry for each model that a provider serves by the catalog (`models = "catalog"`, or patterns). An entry or an alias in
+ * the file overrides the catalog. If two providers have the same model, the first one serves it. Runs before the schema check, so
+ * it skips values of the wrong type.
  */
 export function expandCatalogs(written: JsonObject): ExpandedConfig {
   // The cast only names the fields: each is tested below before it is used.

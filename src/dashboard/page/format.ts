@@ -33,7 +33,7 @@ export function exactCredits(value: number): string {
 
 const axisDigits = new Intl.NumberFormat("en", { maximumFractionDigits: 9 });
 
-/** On an axis: no more digits than tell one mark from the next, since marks are round. */
+/** On an axis: only as many digits as distinguish one mark from the next, since marks are round. */
 export function axisNumber(value: number): string {
   return value >= 1000 ? shortCount(value) : axisDigits.format(value);
 }

@@ -28,8 +28,8 @@ export function functionCall(id: Json | undefined, name: Json | undefined): Call
 type CallHead = Extract<IrBlockHead, { readonly type: "tool_call" }>;
 
 /**
- * An unknown reason is not the end of a turn: the answer may have been cut off. Every client's dialect tells that
- * the provider has stopped an answer as a refusal, and has a place for why.
+ * An unknown reason does not count as a normal end: the response may have been cut off. Every client dialect can report that
+ * the provider stopped a response as a refusal, with a reason.
  */
 export function unknownFinish(word: string): IrFinish {
   const explanation = `The provider ended the answer for a reason that is not known here: ${word.slice(0, 100)}.`;

@@ -136,7 +136,7 @@ const mentions = {
     ["voice", "voice"],
     ["tools", "tools"],
     ["type", "type"],
-    // Some providers tell a part's type by its other fields.
+    // Some providers infer a part's type from its other fields.
     ["input_audio", "speech"],
     ["audio_url", "speech"],
   ]),

@@ -13,7 +13,7 @@ import { bytesOf, type Piece } from "./stream-relayer.ts";
 /** The runtime sends a shorter body in one call with its head. Of several pieces, their average. */
 const worthWritingBytes = 15 * 1024;
 
-/** How much is written in one turn of the event loop. */
+/** How much is written per event-loop iteration. */
 const maxWrittenBytes = 1024 * 1024;
 
 /** Whether a body of these pieces is written piece by piece. */
@@ -63,8 +63,8 @@ function release(body: readonly Piece[]): void {
 }
 
 /**
- * Writes a large body as its client reads it: the runtime would copy it as a whole, and keep it for as long as a slow client takes.
- * The exchange's memory is given back after that.
+ * Writes a large body as its client reads it: the runtime would copy all of it, and keep it for as long as a slow client takes.
+ * The exchange's memory is released afterwards.
  */
 function largeResponse(exchange: Exchange, pieces: readonly Uint8Array[], init: ResponseInit): Response {
   const { call, memory, configured } = exchange;

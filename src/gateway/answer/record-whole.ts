@@ -7,8 +7,8 @@ import type { Gateway } from "../gateway.ts";
 import { bytesOf, type Piece } from "./stream-relayer.ts";
 
 /**
- * What the settle stores of a whole answer for a retry with its idempotency key; null if the exchange has ended meanwhile. A large
- * one is recorded a part in each turn of the event loop.
+ * What settling stores of a non-streaming response, for a retry with its idempotency key; null if the exchange has ended meanwhile.
+ * A large response is recorded one part per event-loop iteration.
  */
 export async function recordWhole(
   { claims }: Gateway,

@@ -43,8 +43,8 @@ export const trailingMs = 1000;
 const maxTrailingBytes = 64 * 1024;
 
 /**
- * Reads what follows the proper end of a provider's stream. A provider that breaks off, falls silent or goes on and on there
- * does no harm.
+ * Reads what follows the proper end of a provider's stream. A provider that disconnects, stalls or keeps sending there does
+ * no harm.
  */
 export async function readTrailing(
   opened: OpenedCall,

@@ -1,7 +1,7 @@
 import { LoopPacer } from "../../base/loop/pacer.ts";
 
-/** Milliseconds of each turn of the event loop. */
+/** Milliseconds of each event-loop iteration. */
 const budgetMs = 2;
 
-/** Where all streams wait that have used their part of a turn, and go on one after the other. */
+/** All streams that have used up their share of an iteration wait here, and resume one after the other. */
 export const streamPacer = new LoopPacer({ budgetMs });

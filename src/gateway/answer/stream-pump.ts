@@ -142,7 +142,7 @@ export class StreamPump implements GuardedStream, StreamSource {
     await this.#conclude();
   }
 
-  /** What comes while the loop waits goes on at once: to wake it would cost as much as the rest. False if the loop has to decide. */
+  /** Relays a chunk at once while the loop waits: waking it would cost as much as the rest. False if the loop has to decide. */
   readonly #relay = (chunk: Uint8Array): boolean => {
     if (this.#state === "over") return false;
     if (this.#left === null && !this.#relayer.isCollecting) return this.#relayNow(chunk);
@@ -319,7 +319,7 @@ export class StreamPump implements GuardedStream, StreamSource {
     }
   }
 
-  /** Tells the client in-band as far as possible, and ends the exchange whatever else goes wrong. */
+  /** Reports the error in-band if possible, and ends the exchange whatever else fails. */
   async #fail(thrown: unknown): Promise<void> {
     if (this.#state === "over") return;
     this.#state = "ending";

@@ -33,7 +33,7 @@ export type RequestJob = ReadJob | PatchJob | TranslateJob | FrameJob | ShownJob
 /** What a provider has sent. */
 export type ProviderJob = AnswerJob | ContinuedJob | EndedJob | MeteredJob | EventJob;
 
-/** Whom a request is read or prepared for. */
+/** The key that a job belongs to, and whether its result is still needed. */
 export interface JobOwner {
   readonly keyId: string;
   /** True once the result is not needed: the client disconnected, or the gateway ended the exchange. */

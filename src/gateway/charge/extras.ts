@@ -19,7 +19,7 @@ export interface RequestedExtras {
   readonly most: ExtraUsage;
   /** What a metered request is charged for, unless the provider reports another amount; missing for nothing. */
   readonly units?: Quantities;
-  /** The most that a report of such units is believed for; missing where only the hold bounds them. */
+  /** The highest plausible report of these units; absent if only the hold limits them. */
   readonly unitBounds?: Quantities;
   /** What is used in any case. */
   readonly least: ToolCalls;

@@ -29,7 +29,7 @@ export async function reserveTokens(gateway: Gateway, exchange: Exchange, wanted
   if (!verdict.allowed) throw mustWait(limits, amount, verdict);
 }
 
-/** Gives back what was not used, once the exchange has ended. Only what was charged counts as used. */
+/** Returns unused rate tokens once the exchange has ended. Only what was charged counts as used. */
 export function correctTokens({ rateLimits }: Gateway, exchange: Exchange): void {
   const { reservedTokens, hold, charge } = exchange;
   if (reservedTokens === null || !reservedTokens.verdict.allowed) return;

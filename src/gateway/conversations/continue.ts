@@ -31,7 +31,7 @@ import { keepsConversations, keepsResponses } from "./storage-settings.ts";
 import type { TurnInMaking } from "./turn-body.ts";
 import { verbatimRequest } from "./verbatim-turn.ts";
 
-/** The pieces of a request as it goes on, and as what it is to be read. */
+/** The pieces of the request to send on, and how to read them. */
 interface ContinuedBody {
   readonly pieces: readonly Uint8Array[];
   readonly kind: RequestKind;
@@ -39,7 +39,7 @@ interface ContinuedBody {
 
 /** What reading the conversation of a request has found. */
 export interface ContinuedRequest extends Omit<ReadRequest, "request"> {
-  /** The body in place of the client's; null if the request goes on as it is. */
+  /** The body to send instead of the client's; null if the request is sent unchanged. */
   readonly body: ContinuedBody | null;
 }
 

@@ -4,7 +4,7 @@ import type { Gateway } from "../gateway.ts";
 import type { AdmittedCall } from "../stages.ts";
 import type { ChangedConversation } from "./turn-body.ts";
 
-/** Stands for the route in the name of a claim. PostgreSQL ends such a claim with the change that it is for. */
+/** Used as the route in a claim's name. PostgreSQL ends such a claim together with the change that it protects. */
 const route = "conversation";
 
 /**

@@ -102,7 +102,7 @@ export function identified(items: readonly TurnItem[]): readonly TurnItem[] {
   });
 }
 
-/** By which the items of a turn are found. `group` is null if the turn's id stands for those without an id, or there are none. */
+/** The keys by which a turn's items are found. `group` is null if the turn's id covers items without an id, or there are none. */
 export function keysOf(
   group: string | null,
   input: readonly string[],

@@ -44,7 +44,7 @@ export class KnownCalls {
   }
 }
 
-/** Tells a call, or the answer to one, from all others. */
+/** Identifies a call, or the result of one. */
 function callOf({ type, callId }: TurnItem): string | null {
   return callId === null ? null : `${type} ${callId}`;
 }

@@ -116,7 +116,7 @@ function withUnstored(turn: Pick<Turn, "parentId" | "input">, before: readonly T
   return { parentId: unstored[0]?.parentId ?? null, input: [...items, ...turn.input] };
 }
 
-/** A conversation that a client has named goes on without those that are not stored. */
+/** A conversation that the client named continues without responses that are not stored. */
 function isStoredResponse({ id, isStored }: Turn): boolean {
   return isStored && !isConversationId(id);
 }

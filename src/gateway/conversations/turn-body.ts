@@ -116,7 +116,7 @@ const sealed = 1;
 
 const lengthBytes = 4;
 
-/** An item but for its bytes: its length stands for them. Most have none of the last three. */
+/** An item with its length instead of its bytes. Most have none of the last three fields. */
 type IndexEntry = readonly [
   bytes: number,
   type: string,

@@ -70,8 +70,8 @@ export function sessionOf(
 }
 
 /**
- * Tells a key's conversations apart, without memory: the same for every turn, on every gateway. One without a name is
- * known by how it begins.
+ * Identifies a key's conversation without stored state: the same for every turn, on every gateway. A conversation without a
+ * name is identified by its opening.
  */
 export function conversationHash(keyId: string, session: string | null, request: ClientRequest): number {
   return Bun.hash.xxHash32(keyId, session === null ? request.openingHash : Bun.hash.xxHash32(session));

@@ -6,7 +6,7 @@ export interface OpenSocket {
   readonly isCompressed: boolean;
   /** Closes it once everything on it has ended. */
   closeWhenIdle(code: number, reason: string): void;
-  /** Tells its client why, and closes it. Nothing more of what has come is read. */
+  /** Sends the client the reason and closes the socket. Unread data is dropped. */
   cutOff(): void;
 }
 

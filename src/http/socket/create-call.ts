@@ -87,7 +87,7 @@ export class CreateCall implements ClientCall, DirectController {
     if (status !== 200) {
       const refusal = { status, headers: response.headers.toJSON(), body: await response.text() };
       const { error } = JSON.parse(refusal.body);
-      // A key that may not use a model is refused with 403 too, and can go on.
+      // A key that cannot use a model gets a 403 too, but can continue with other models.
       this.isKeyRefused = status === 401 || (status === 403 && error.param === null);
       await this.#carrier.send([errorFrame(refusal, this.#streamId)]);
     } else if (this.#source === null) {

@@ -24,7 +24,7 @@ export function textOf(piece: Piece): string {
   return typeof piece === "string" ? piece : decoder.decode(piece);
 }
 
-/** `isOutput` tells that an event is a part of the output, and ends no response; of a few that is not noticed. */
+/** `isOutput`: the event is part of the output and does not end a response. False for a few that are not recognized. */
 type EventTaker = (event: string, isOutput: boolean) => void;
 
 /** Hands over the events of a piece of a stream, as JSON. Comments, `[DONE]` and what a provider has cut off are none. */

@@ -60,7 +60,7 @@ const usage: UsageReport = {
   },
 };
 
-/** https://platform.claude.com/docs/en/api/admin/cost_report: in cents, as a decimal text. What is no model's stands for itself. */
+/** https://platform.claude.com/docs/en/api/admin/cost_report: in cents, as decimal text. Costs without a model keep their own name. */
 const costs: UsageReport = {
   name: "Anthropic's cost report",
   tells: ["cost"],

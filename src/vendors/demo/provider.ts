@@ -35,7 +35,7 @@ export class DemoProvider implements Provider {
 
   /** Like `fetch`: an abort rejects whatever is being waited for. */
   async respond({ dialect, method, body: sent }: PreparedRequest, signal: AbortSignal): Promise<Response> {
-    // Like a provider's, its answer comes in a later turn of the event loop: clients that left are known by then.
+    // Like a real provider's, the response comes in a later event-loop iteration, when disconnects have been noticed.
     await nextLoopIteration();
     if (dialect !== "chat")
       return errorResponse(404, { message: `The demo speaks chat, and not ${dialect}.` });

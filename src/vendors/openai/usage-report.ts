@@ -56,8 +56,8 @@ const usage: UsageReport = {
 };
 
 /**
- * `gpt-5.5-2026-04-23, cached input`, or with the tier and what it is made of: `priority | gpt-audio-mini audio, output`. What
- * is no model's, such as `web search tool calls`, stands for itself.
+ * `gpt-5.5-2026-04-23, cached input`, or with the tier and the modality: `priority | gpt-audio-mini audio, output`. Costs without
+ * a model, such as `web search tool calls`, keep their own name.
  */
 function modelOf(lineItem: string | null): string | null {
   const [, model] = /^(?:[^|,]+\|\s*)?([^\s,|]+)[^,]*,/.exec(lineItem ?? "") ?? [];

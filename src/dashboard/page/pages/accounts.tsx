@@ -64,7 +64,7 @@ function textsOf({ id, label, keys }: AccountView): readonly string[] {
 
 const maxOwners = 3;
 
-/** Some of those whom its keys belong to. */
+/** The first few owners of its keys. */
 function owners({ keys }: AccountView): string {
   const names = [...new Set(keys.flatMap(({ owner }) => (owner === null ? [] : [owner])))];
   const more = names.length - maxOwners;

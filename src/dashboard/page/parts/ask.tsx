@@ -7,7 +7,7 @@ import { useSubmit } from "./submit.ts";
 
 interface AskProps {
   readonly title: string;
-  /** What it is about stands below the title: the menu that led here is one of many alike. */
+  /** The object of the action, shown below the title: the menu that led here is one of many alike. */
   readonly about?: ComponentChildren;
   readonly verb: string;
   readonly danger?: boolean;
@@ -19,7 +19,7 @@ interface AskProps {
   readonly onClose: () => void;
 }
 
-/** A form in a dialog that stays open, with the server's words, when the server refuses. */
+/** A form in a dialog. If the server rejects it, the dialog stays open and shows the error. */
 export function Ask({ title, about, verb, danger, children, send, done, onDone, onClose }: AskProps) {
   const { busy, error, onSubmit } = useSubmit(async () => {
     await send();

@@ -33,7 +33,7 @@ const outcomeTones: Readonly<Record<string, Tone>> = {
   failed: "bad",
 };
 
-/** A status tells how an answer began; how it ended tells the rest. */
+/** A status shows how a response started; the outcome shows how it ended. */
 export function StatusCode({ status, outcome }: { status: number; outcome: string }) {
   const began: Tone = status < 400 ? "good" : status < 500 ? "warn" : "bad";
   const ended = outcomeTones[outcome] ?? "good";

@@ -120,7 +120,7 @@ function optionsOf(props: ChartProps, width: number, onPoint: (index: number | n
       points: { size: 7 },
     },
     scales: {
-      // Half a step of room on both sides, or the first and the last bar would be cut in two; a single value stands in the middle.
+      // Half a step of padding on both sides, or the first and last bars would be cut in half. A single value is centered.
       x: { range: [first - room, (props.at.at(-1) ?? first) + room] },
       y: { range: (_chart, _low, high) => [0, high > 0 ? high * 1.12 : 1.12] },
     },

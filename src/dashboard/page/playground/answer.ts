@@ -33,7 +33,7 @@ export function addressOf(bytes: ArrayBuffer | Uint8Array<ArrayBuffer>, type: st
   return URL.createObjectURL(new Blob([bytes], { type }));
 }
 
-/** The page keeps the bytes behind an address until they are given back. */
+/** The page keeps the bytes behind an object URL until it is revoked. */
 export function forgetAnswer(answer: Answer): void {
   if (answer.kind === "sound") URL.revokeObjectURL(answer.address);
   if (answer.kind !== "images") return;

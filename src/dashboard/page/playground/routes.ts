@@ -6,7 +6,7 @@ export interface Question {
   readonly model: string;
   readonly system: string;
   readonly text: string;
-  /** After which a text goes on: code is written between the two. */
+  /** The text after the gap; the model fills in between. */
   readonly suffix: string;
   /** One a line. */
   readonly documents: string;

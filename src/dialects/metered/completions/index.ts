@@ -144,7 +144,7 @@ export const completions: MeteredRoute = {
   },
 };
 
-/** What stands between a prompt and a suffix, in chat's shape. https://docs.mistral.ai/api/endpoint/fim */
+/** Fill in the middle: the text between a prompt and a suffix, in the format of chat. https://docs.mistral.ai/api/endpoint/fim */
 export const fimCompletions: MeteredRoute = {
   ...ofBoth,
   paths: ["/v1/fim/completions"],

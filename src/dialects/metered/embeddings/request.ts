@@ -55,7 +55,7 @@ export function rejectDimensions(body: JsonObject, model: string, allowed: reado
   throw invalidRequest(`${model} has no vectors of ${dimensions} dimensions; ${advice}.`, "dimensions");
 }
 
-/** What the vectors are for, which Cohere has to be told. */
+/** What the vectors are for. Cohere requires it. */
 export function inputTypeOf({ input_type: type }: JsonObject): string {
   return typeof type === "string" ? type : "search_document";
 }

@@ -106,7 +106,7 @@ function figuresOf(
   return { usage: found, extras: imageTokensOf(figures, names, hasSent) };
 }
 
-/** All output is images, unless the provider tells its parts, and there is a price for the others. So is the input, if any were sent. */
+/** All output counts as images, unless the provider reports its parts and the others have a price. So does input if images were sent. */
 function imageTokensOf(usage: JsonObject, priced: PricedNames, hasSent: boolean) {
   const { input_tokens: all, input_tokens_details: details } = usage;
   const isSent = hasSent && isTokenCount(all);

@@ -94,7 +94,7 @@ function tokensOf(
   return { usage, extras: { audioInputTokens: partBesideText(usage.inputTokens, "audio_tokens", parts) } };
 }
 
-/** A length that the provider does not tell is the file's own, and an estimate unless it is a WAV. */
+/** If the provider does not report the length, the file's own is used: exact for WAV, otherwise an estimate. */
 function minutesOf(reported: number | null, files: readonly FormFile[]): MeteredFigures {
   const seconds = reported ?? secondsOf(files);
   const isExact = reported !== null || isWav(files);

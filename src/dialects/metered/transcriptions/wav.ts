@@ -1,11 +1,11 @@
-/** Samples as they are. How long other kinds play cannot be told from their size. */
+/** Uncompressed samples. The duration of other formats cannot be computed from their size. */
 const plainFormats = [1, 3];
 /** Has its kind at the end of a longer header. */
 const extensible = 0xfffe;
 const extensibleBytes = 40;
 
 /**
- * How long a WAV file plays, by its header; null if that cannot be told. `bytes` is the length of the whole file. The sender writes the
+ * The duration of a WAV file, by its header; null if unknown. `bytes` is the length of the whole file. The sender writes the
  * header, so only the fields that players use count: not the bytes per second, and the first of two formats.
  */
 export function wavSeconds(start: Uint8Array, bytes: number): number | null {

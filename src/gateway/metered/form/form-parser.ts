@@ -22,7 +22,7 @@ const headEnd = Buffer.from("\r\n\r\n");
 const closing = Buffer.from("--");
 /** What is searched and hashed before others get their turn: a client's file may come in one piece. */
 const maxAtOnce = 1024 * 1024;
-/** All forms share two milliseconds of each turn of the event loop: pieces of many may come, or be written, at once. */
+/** All forms share two milliseconds per event-loop iteration: pieces of many may arrive, or be written, at once. */
 const formTurns = new LoopPacer({ budgetMs: 2 });
 /** No part has a longer head. */
 const maxHeadBytes = 16 * 1024;

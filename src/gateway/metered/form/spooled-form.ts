@@ -13,7 +13,7 @@ import type { PartHead, PartTaker } from "./form-parser.ts";
 const maxFields = 128;
 const maxFieldBytes = 1024 * 1024;
 const maxFiles = 32;
-/** As much as a header has that tells how long a sound is. */
+/** Enough for the header that has the duration of the audio. */
 const maxStartBytes = 64 * 1024;
 /** Some kinds of sound have that at their end. The tables of an MP4 file have four bytes for each frame: 90 minutes. */
 const maxEndBytes = 1024 * 1024;

@@ -7,7 +7,7 @@
 CREATE TABLE state (
   id int PRIMARY KEY CHECK (id = 1),
   revision int8 NOT NULL,
-  -- Tells this database from others: what a node keeps in a file is meant for one of them.
+  -- Identifies this database: the files that a node keeps belong to one database.
   database_id text NOT NULL DEFAULT gen_random_uuid()::text,
   -- Where `sluice store copy` has taken the data, and when; NULL while it is used here.
   moved_to text,
@@ -614,7 +614,7 @@ CREATE TABLE signed_in_keys (
   identity text NOT NULL
 );
 
--- What a gateway has found that needs an operator's attention, or an audit, as a JSON array; believed until then.
+-- Alerts that a gateway or an audit has found, as a JSON array; valid until `until_ms`.
 CREATE TABLE findings (
   source text PRIMARY KEY,
   findings text NOT NULL,
@@ -1226,7 +1226,7 @@ BEGIN
     -- What lacks a part that was written ahead must not take the place of something whole.
     v_whole := t.replaces IS NULL
       OR t.parts = (SELECT count(*) FROM response_parts p WHERE p.recording_id = t.recording_id AND p.sequence < t.parts);
-    -- It may go on with the parts of the one before, which would be deleted with that.
+    -- The new turn may continue the old one's recording, which would be deleted with the old turn.
     UPDATE turns SET recording_id = NULL
       WHERE key_no = t.key_no AND id = t.id AND no = t.replaces AND recording_id = t.recording_id AND v_whole;
     DELETE FROM turns WHERE key_no = t.key_no AND id = t.id AND no = coalesce(t.replaces, no) AND v_whole;

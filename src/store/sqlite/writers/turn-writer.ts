@@ -115,7 +115,7 @@ export class TurnWriter {
     // What lacks a part that was written ahead must not take the place of something whole.
     const isWhole =
       recording === undefined || this.#parts.get(recording.id, recording.parts)?.count === recording.parts;
-    // It may go on with the parts of the one before, which would be deleted with that.
+    // The new turn may continue the old one's recording, which would be deleted with the old turn.
     if (isWhole && recording) this.#detach.run(keyNo, id, replaces, recording.id);
     if (isWhole && this.#delete.run(keyNo, id, replaces).changes > 0) return true;
     if (recording) this.#deleteParts.run(recording.id, keyNo, id, recording.id);
