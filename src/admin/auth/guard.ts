@@ -66,7 +66,7 @@ export async function admit(
 ): Promise<Verdict> {
   const recognized = await recognize(guard, request, origin);
   if (recognized.kind === "refused") return recognized;
-  // Browsers attach cookies and proxy sign-ins to every request, so a page of another site could have sent it.
+  // Browsers attach cookies and proxy sign-ins to every request, so a page on a different site could have sent it.
   if (changes && !isOwnOrigin(request, guard.settings(), bearerOf(request) === null)) return foreign;
   const session = bearerOf(request) === null ? sessionOf(request) : null;
   const caller = await callerOf(guard, recognized.identity, session);

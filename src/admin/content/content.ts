@@ -12,7 +12,7 @@ import type { ListedContentView } from "./schema.ts";
 const documentsPerPage = 10;
 const rowsPerPage = 500;
 
-/** The filters of an export, which are those of the list of requests. */
+/** The filters of an export, the same as for the list of requests. */
 export type ContentExport = Omit<ExchangeQuery, "limit" | "cursor">;
 
 /** Pages of JSON lines, the newest first, for evaluations and fine-tuning. */

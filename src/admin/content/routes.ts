@@ -140,7 +140,7 @@ function nothingRecorded(): AdminError {
 }
 
 /**
- * Whether the caller can see this request. For a member, a request of another key looks like one that does not exist.
+ * Whether the caller can see this request. For a member, other keys' requests look like requests that do not exist.
  */
 async function isOwn({ deps, caller }: AdminCall, id: string): Promise<boolean> {
   const [row] = await recorded(deps).list({ ids: [id], limit: 1 });

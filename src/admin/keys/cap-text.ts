@@ -53,7 +53,7 @@ export function capsText(caps: readonly CapLimit[], mode: KeyMode): string {
   return amounts.join(", ") || "none";
 }
 
-/** Identifies a cap among those of a key or account: `month`, or `week:claude-opus-*`. */
+/** Identifies a cap of a key or account: `month`, or `week:claude-opus-*`. */
 export function capName({ period, models }: Omit<CapLimit, "limit">): string {
   return models === null ? period : `${period}:${models}`;
 }
