@@ -54,7 +54,7 @@ export function momentOf(text: string | undefined, nowMs: number): number | unde
   return text === undefined ? undefined : (pastMoment(text, nowMs) ?? undefined);
 }
 
-/** An ISO month, date or time, in UTC unless it has a zone. Null if it is malformed, or the month has no such day. */
+/** An ISO month, date or time, in UTC unless it has a zone. Null if it is malformed, or the day does not exist. */
 export function isoMs(text: string): number | null {
   if (!/^\d{4}-\d{2}(-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})?)?)?$/.test(text))
     return null;

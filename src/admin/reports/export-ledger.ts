@@ -47,7 +47,7 @@ const columns = [
 ] as const satisfies readonly (keyof EntryView)[];
 
 /**
- * Exports entries, oldest first, one chunk of text at a time. The fields are those of the admin API, but credits are
+ * Exports entries, oldest first, one chunk of text at a time. The fields are the same as in the admin API, but credits are
  * whole nano-credits, as `unit` says.
  */
 export async function* exportLedger(

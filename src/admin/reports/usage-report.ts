@@ -17,7 +17,7 @@ export interface UsageReportRequest extends ChosenRange {
   readonly account?: string | undefined;
   /** How many groups to return; the total includes all. By default all. */
   readonly limit?: number | undefined;
-  /** How many groups to skip: those of earlier pages. */
+  /** How many groups to skip, from earlier pages. */
   readonly skip?: number | undefined;
   /** Aborts when the report is no longer needed. */
   readonly signal?: AbortSignal | undefined;

@@ -81,7 +81,7 @@ function rejectAccount(query: unknown): void {
   });
 }
 
-/** The key that the query filters by; undefined if the route has no such parameter. */
+/** The key that the query filters by; undefined if the route has no `key` parameter. */
 function namedKey({ query: schema }: AdminRoute, query: unknown): string | null | undefined {
   if (schema === undefined || !("key" in schema.properties)) return undefined;
   return (query as { readonly key?: string }).key ?? null;
