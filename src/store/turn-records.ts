@@ -27,6 +27,9 @@ export interface TurnRecord {
   readonly replaces?: number | undefined;
 }
 
+/** Room for a turn. The one that it replaces stays until then, and does not count. */
+export type WantedRoom = Pick<TurnRecord, "keyId" | "bytes" | "keyBytes" | "replaces">;
+
 /** The beginning of something long, written in parts before the rest. */
 export interface Recording {
   readonly id: string;
@@ -103,6 +106,8 @@ export interface TurnRecords {
   hasAll(keyId: string, ids: readonly string[], nowMs: number): Promise<boolean>;
   /** For each of the items the newest turn that has it, unless that has expired, and the turns of these ids. Oldest first, each once. */
   withItems(query: ItemsQuery): Promise<TurnsWithItems>;
+  /** Deletes the key's oldest turns, a few at a time, until these bytes fit. A settle deletes no more than a few, because others wait for it. */
+  makeRoom(wanted: WantedRoom): Promise<void>;
   /** False if there is none. */
   delete(keyId: string, id: string, nowMs: number): Promise<boolean>;
   /** Returns how many there were. */

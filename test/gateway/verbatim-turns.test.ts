@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { JsonObject } from "../../src/base/json.ts";
+import type { WantedRoom } from "../../src/store/turn-records.ts";
 import { json } from "../support/answers.ts";
 import type { SeenRequest } from "../support/provider.ts";
 import { type Answered, responseFrom, say, TurnWorld } from "./turn-world.ts";
@@ -102,6 +103,23 @@ test("a response with a name twice reaches its client, and is not found afterwar
   const made = await turns.create({ input: "One" });
   expect(made.id).toBe("resp_twice");
   expect((await turns.call("GET", made.id)).status).toBe(404);
+});
+
+test("room for a long turn is made before its settle, and a short one needs none", async () => {
+  const { turns: stored } = turns.world.running.store;
+  const makeRoom = stored.makeRoom.bind(stored);
+  const wanted: WantedRoom[] = [];
+  const record = (room: WantedRoom) => {
+    wanted.push(room);
+    return wanted.length > 2 ? Promise.reject(new Error("not now")) : makeRoom(room);
+  };
+  Object.assign(stored, { makeRoom: record });
+  const made: Answered[] = [];
+  for (const bytes of [10, 9_000, 20_000, 9_001]) made.push(await turns.create({ input: "x".repeat(bytes) }));
+  Object.assign(stored, { makeRoom });
+  expect(wanted.map(({ keyId }) => keyId)).toEqual(Array(3).fill(turns.caller.key.id));
+  expect(wanted.map(({ bytes }) => Math.floor(bytes / 9_000))).toEqual([1, 2, 1]);
+  for (const { id } of made) expect((await turns.call("GET", id)).status).toBe(200);
 });
 
 describe("the id of an item that was sent without one", () => {

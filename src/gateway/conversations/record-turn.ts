@@ -40,7 +40,7 @@ export function recordTurn(
     const provider = deployment?.provider.settings.name ?? "";
     const facts = { keyId, model: model.id, provider, request, answer, endedIds };
     const turn = gateway.turns.recordVerbatim(facts, exchange.configured.settings);
-    if (turn !== null) return [turn];
+    if (turn !== null) return gateway.turns.withRoom([turn]);
   }
   return recordSplit(call, keeping, answer, streamed);
 }
@@ -76,7 +76,7 @@ async function recordSplit(
       const provider = deployment?.provider.settings.name ?? "";
       const continuing = withUnstored({ parentId, input }, before);
       const facts = { keyId, model: model.id, provider, ...continuing, response, conversation };
-      recorded = await turns.record(facts, configured.settings);
+      recorded = await turns.withRoom(await turns.record(facts, configured.settings));
     }
     // One may also be more than a key may keep.
     const isStored = recorded?.some(({ id }) => id === response.id) ?? false;

@@ -7,14 +7,11 @@ import {
   sizeOf,
   type TurnItem,
 } from "../../dialects/openai-responses/client/turn-items.ts";
-import type { ReserveMemory, ResponsePart, Store, StoredTurn, TurnRecord } from "../../store/store.ts";
-import { largeBodyBytes } from "../body-worker/is-large.ts";
-import { largeBodyPacer } from "../body-worker/large-body-pacer.ts";
+import type { ReserveMemory, ResponsePart, Store, TurnRecord } from "../../store/store.ts";
 import {
   type ConversationPlan,
   planConversation,
   planWhole,
-  readConversation,
   readEnd,
   writtenConversation,
 } from "./conversation-body.ts";
@@ -28,14 +25,8 @@ import {
   ownGroupOf,
   responseOfItem,
 } from "./item-ids.ts";
-import {
-  type ChangedConversation,
-  type KeptTurn,
-  readTurn,
-  splitContent,
-  type Turn,
-  turnPieces,
-} from "./turn-body.ts";
+import { asItWas, opened } from "./open-turns.ts";
+import { type ChangedConversation, type KeptTurn, type Turn, turnPieces } from "./turn-body.ts";
 import { moreThanKept, tooLong, tooManyReferenced, tooMuchReferenced } from "./turn-refusals.ts";
 import { type VerbatimFacts, verbatimTurn } from "./verbatim-turn.ts";
 import { writtenAhead } from "./write-ahead.ts";
@@ -44,6 +35,8 @@ import { writtenAhead } from "./write-ahead.ts";
 const maxTurns = 1000;
 const prunedAtOnce = 500;
 const secretBytes = 32;
+/** A shorter turn takes the place of a few others at most. */
+const largeTurnBytes = 8 * 1024;
 /** How long a named conversation is stored after its last change. */
 const conversationMs = 30 * msPerDay;
 /** What each response may repeat of its request (instructions, tools), in addition to the items that are sent again. */
@@ -153,6 +146,7 @@ export class Turns {
   ): Promise<void> {
     const record = await this.#conversationRecord(keyId, conversation, settings);
     if (record === null) throw moreThanKept(settings);
+    await this.withRoom([record]);
     await this.#store.recordTurn(record);
   }
 
@@ -236,6 +230,20 @@ export class Turns {
     return [...before, turn];
   }
 
+  /** Returns what is to be stored. A long one first gets room, a few turns at a time: to make it in a settle would delay all others. */
+  withRoom(turns: readonly TurnRecord[]): readonly TurnRecord[] | Promise<readonly TurnRecord[]> {
+    const [turn] = turns;
+    const bytes = turns.reduce((sum, each) => sum + each.bytes, 0);
+    if (turn === undefined || bytes < largeTurnBytes) return turns;
+    const { replaces } = turns.find((each) => each.replaces !== undefined) ?? turn;
+    const wanted = { keyId: turn.keyId, bytes, keyBytes: turn.keyBytes, replaces };
+    // Whatever is missing then, the settles make.
+    return this.#store.turns.makeRoom(wanted).then(
+      () => turns,
+      () => turns,
+    );
+  }
+
   /** Records a short turn that continues nothing; null if it has to be split. */
   recordVerbatim(facts: VerbatimFacts, settings: Settings): TurnRecord | null {
     return verbatimTurn(facts, settings, this.#keyBytes(facts.keyId, settings), this.#nowMs());
@@ -311,40 +319,4 @@ export class Turns {
   #nowMs(): number {
     return Math.floor(this.#clock.wallMs());
   }
-}
-
-/** Without turns that were encrypted with another key. */
-async function opened(stored: readonly StoredTurn[], { responses }: Settings): Promise<readonly KeptTurn[]> {
-  const turns: KeptTurn[] = [];
-  let bytes = 0;
-  for (const each of stored) {
-    bytes += each.body.length;
-    if (bytes >= largeBodyBytes) {
-      bytes = 0;
-      await largeBodyPacer.turn();
-    }
-    const turn = await openTurn(each, responses.encryptionKey);
-    if (turn !== null) turns.push(turn);
-  }
-  return turns;
-}
-
-async function openTurn(stored: StoredTurn, key: Uint8Array | null): Promise<KeptTurn | null> {
-  const { no, id, parentId, body, request } = stored;
-  if (isConversationId(id)) return readConversation(stored, key);
-  const content =
-    request === null
-      ? await readTurn(id, body, key)
-      : splitContent(id, { request, response: body, group: null });
-  return content && { no, id, parentId, isStored: true, ...content };
-}
-
-/** A chain that started in a conversation, with the items that the conversation had then. Null if that is no longer known. */
-function asItWas(chain: readonly Turn[]): readonly Turn[] | null {
-  const [conversation, first] = chain;
-  if (conversation === undefined || first === undefined || !isConversationId(conversation.id)) return chain;
-  const places = new Map(conversation.input.map(({ id }, place) => [id, place]));
-  const [place] = [...first.input, ...first.output].flatMap(({ id }) => places.get(id) ?? []);
-  if (place === undefined) return null;
-  return [{ ...conversation, input: conversation.input.slice(0, place) }, ...chain.slice(1)];
 }

@@ -9,6 +9,7 @@ import type {
   TurnRecords,
   TurnSums,
   TurnsWithItems,
+  WantedRoom,
 } from "../turn-records.ts";
 import { type LongBody, longReads, wholeBody } from "./long-body.ts";
 
@@ -104,6 +105,16 @@ export class StoredTurns implements TurnRecords {
       found.push(...(await read<ReadTurn>(findOlderWithItem, [keyId, expiredItem, nowMs])));
     }
     return found;
+  }
+
+  async makeRoom({ keyId, bytes, keyBytes, replaces = 0 }: WantedRoom): Promise<void> {
+    const { read, change } = this.#queries;
+    for (;;) {
+      await longReads.turn();
+      const [stored] = await read<{ bytes: number }>(sumOthers, [keyId, replaces]);
+      const missing = (stored?.bytes ?? 0) + bytes - keyBytes;
+      if (missing <= 0 || (await change(deleteOldest, [keyId, replaces, missing])).length === 0) return;
+    }
   }
 
   async delete(keyId: string, id: string, nowMs: number): Promise<boolean> {
@@ -276,6 +287,16 @@ function deletion(which: string): string {
   return `WITH locked AS (SELECT key_no FROM turn_sums WHERE key_no = ${keyNo} FOR UPDATE)
   DELETE FROM turns WHERE key_no IN (SELECT key_no FROM locked) AND ${which} RETURNING no`;
 }
+
+const sumOthers = `
+SELECT (bytes - coalesce((SELECT bytes FROM turns WHERE no = $2::int8), 0))::float8 AS bytes
+FROM turn_sums WHERE key_no = ${keyNo}`;
+
+/** The oldest of a key, as many as have the wanted bytes. */
+const deleteOldest = deletion(`no IN (
+  SELECT no FROM (SELECT no, sum(bytes) OVER (ORDER BY no) - bytes AS earlier FROM (
+    SELECT no, bytes FROM turns WHERE key_no = ${keyNo} AND no <> $2::int8 ORDER BY no LIMIT ${deletedAtOnce}) AS oldest) AS summed
+  WHERE earlier < $3::int8)`);
 
 const sumTurns = `
 SELECT count(*)::float8 AS count, count(CASE WHEN substr(id, 1, 5) = 'conv_' THEN 1 END)::float8 AS conversations, coalesce(sum(bytes), 0)::float8 AS bytes, min(created_at_ms)::float8 AS "oldestAtMs",

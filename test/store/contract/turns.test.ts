@@ -151,6 +151,38 @@ testEachStore(
 );
 
 testEachStore(
+  "room for a long turn is made before it comes, from the oldest turns, without the one that it replaces",
+  async (database) => {
+    const store = await database.openGateway(new FakeClock());
+    const [one, other] = await twoKeys(store);
+    const ids = Array.from({ length: 450 }, (_, place) => `t${place}`);
+    const keyBytes = 5_000;
+    const short = [turn(one, "conv_1", null), ...ids.map((id) => turn(one, id, null))];
+    const settles = [turn(other, "x", null), ...short].map((each) => ({
+      ...settleItem(each.keyId, 1),
+      turns: [{ ...each, keyBytes }],
+    }));
+    await store.charge(settles);
+    const replaces = (await store.turns.find(one, "conv_1", nowMs))?.no ?? 0;
+    const left = async () => (await store.turns.sums(one, nowMs)).count;
+    await store.turns.makeRoom({ keyId: one, bytes: 490, keyBytes });
+    expect(await left()).toBe(451);
+    await store.turns.makeRoom({ keyId: one, bytes: 500, keyBytes, replaces });
+    expect(await left()).toBe(451);
+    await store.turns.makeRoom({ keyId: one, bytes: 4_495, keyBytes, replaces });
+    expect(await left()).toBe(51);
+    expect(await store.turns.has(replaces)).toBe(true);
+    expect(await chainOf(store, one, "t400")).toEqual(["body of t400"]);
+    expect(await chainOf(store, one, "t399")).toBe("missing");
+    // More than all of them is no reason to wait.
+    await store.turns.makeRoom({ keyId: one, bytes: 9_000, keyBytes });
+    expect([await left(), (await store.turns.sums(other, nowMs)).count]).toEqual([0, 1]);
+    await store.close();
+  },
+  30_000,
+);
+
+testEachStore(
   "a deleted turn and its items are gone, and what continues it cannot be continued",
   async (database) => {
     const store = await database.openGateway(new FakeClock());
