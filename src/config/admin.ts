@@ -39,7 +39,7 @@ export function adminSettings(config: ConfigFile, context: LoadContext): AdminSe
   };
 }
 
-/** Addresses and groups compare without case. The signs of kelvin, ångström and ohm are no capital letters, and would become `k`, `å`, `ω`. */
+/** Addresses and groups compare without case, except the kelvin, ångström and ohm signs, which would become `k`, `å`, `ω`. */
 export function asCompared(name: string): string {
   return name.trim().replaceAll(/[^\u2126\u212a\u212b]+/g, (letters) => letters.toLowerCase());
 }

@@ -55,7 +55,7 @@ export function checkModels(config: ConfigFile, providers: Providers, context: L
     }
   }
 
-  /** Clients may be shown any name, so one that is not known is no error; but it may be a misspelled one. */
+  /** Clients can be shown any capability, so an unknown name is not an error, but it may be misspelled. */
   function warnOfMisspelledCapabilities({ capabilities }: ModelConfig, path: string): void {
     if (capabilities === undefined || !isValid(`${path}.capabilities`)) return;
     const { places, warnings } = context;

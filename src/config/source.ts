@@ -83,7 +83,7 @@ function rejectRequested([first]: readonly RequestedProvider[], file: string): v
 
 const noVendors: EnvironmentVendors = { served: [], skipped: [] };
 
-/** A port that is no number is reported where the settings are loaded. */
+/** A port that is not a number is reported when the settings are loaded. */
 function listenAddress({ env, flags = {} }: SourceOptions) {
   const port = flags.port ?? Number(env["SLUICE_PORT"] || defaults.port);
   return { host: flags.host ?? (env["SLUICE_HOST"] || defaults.host), port };

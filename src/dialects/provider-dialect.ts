@@ -36,7 +36,7 @@ export interface ProviderDialect extends AnswerFigures {
   smallRequest(question: string, target: SmallTarget): JsonObject;
   readonly toolRules: ToolRules;
   writeRequest(request: IrRequest, target: Target, dropped: DroppedFields): JsonObject;
-  /** Throws `upstream_error` if the body is malformed, is no answer or holds an error. */
+  /** Throws `upstream_error` if the body is malformed, is not a response or contains an error. */
   readResponse(body: JsonObject, target: Target): IrResponse;
   /** Null if no client speaks the dialect, so that every answer is translated. */
   readonly passthrough: Passthrough | null;
@@ -59,7 +59,7 @@ export interface ProviderDialect extends AnswerFigures {
 export interface FailedStart {
   /** One of these is in such a frame. */
   readonly marks: readonly string[];
-  /** Null if the frame is none: it has content, or is no failure. */
+  /** Null if the frame has content or does not report a failure. */
   failureIn(frame: JsonObject): GatewayError | null;
 }
 

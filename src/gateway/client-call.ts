@@ -58,11 +58,11 @@ export interface ClientCall {
   keepWaiting(): void;
   /** Closes a connection whose reader has stalled, or once it has stalled for this long. */
   disconnect(stalledMs?: number): void;
-  /** Turns the connection into a WebSocket of this key; false if the request is no valid handshake. */
+  /** Upgrades the connection to a WebSocket of this key; false if the request is not a valid handshake. */
   upgrade?(keyId: string, slot: BodyReservation): boolean;
   /** Takes a stream that would else be the body of the response. */
   takeStream?(source: StreamSource): void;
-  /** The body, if the connection has brought it as a whole. It is no part of the request then. */
+  /** The body, if it arrived in one piece. The request object then has none. */
   readonly body?: Uint8Array;
   /** What the connection remembers; absent if it is not a WebSocket. */
   readonly remembered?: RememberedTurns;

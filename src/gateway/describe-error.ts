@@ -5,7 +5,7 @@ import { StoreError } from "../store/store.ts";
 
 const maxMessageChars = 500;
 
-/** An unreachable database is no failure of the gateway: the client may retry. Any other error is returned unchanged. */
+/** An unreachable database becomes a 503, so that the client retries. Any other error is returned unchanged. */
 export function withoutStore(thrown: unknown): unknown {
   if (!(thrown instanceof StoreError && thrown.reason === "unreachable")) return thrown;
   return new GatewayError(

@@ -79,7 +79,7 @@ export class Exchange {
   conversationClaim: Claim | null = null;
   hold: Hold | null = null;
   answer: OpenedCall | null = null;
-  /** What a large answer takes; null if there is none, or its response gives it back. */
+  /** Memory reserved for a large response; null if there is none, or the response itself releases it. */
   memory: BodyReservation | null = null;
   formSlot: BodyReservation | null = null;
   recorder: ResponseRecorder | null = null;

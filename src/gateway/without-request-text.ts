@@ -42,7 +42,7 @@ function isShortText(text: string): boolean {
   return text.length >= 6 && text.length < runChars;
 }
 
-/** Every text that the client wrote, or the whole body where it is no JSON. */
+/** Every text that the client wrote, or the whole body if it is not JSON. */
 function textsOf(body: Uint8Array, known: ReadonlySet<string>): string[] {
   const source = new TextDecoder().decode(body);
   const texts: string[] = [];

@@ -16,7 +16,7 @@ export class Cors {
     return this.#allowed().length > 0;
   }
 
-  /** The answer to a preflight; null if the request is none, or comes from an origin that is not allowed. */
+  /** The response to a preflight; null if the request is not one, or its origin is not allowed. */
   preflight(request: Request, methods: string): Response | null {
     if (request.method !== "OPTIONS" || !request.headers.has("access-control-request-method")) return null;
     const origin = this.#allowedOrigin(request);

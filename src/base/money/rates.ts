@@ -86,7 +86,7 @@ export function costNano(
 
 const microsecondsPerMinute = 60_000_000;
 
-/** A third of a minute is no decimal fraction, but a whole number of microseconds. */
+/** A third of a minute is not a decimal fraction, but a whole number of microseconds. */
 function inParts(count: number): bigint {
   return Number.isSafeInteger(count)
     ? BigInt(count) * BigInt(microsecondsPerMinute)

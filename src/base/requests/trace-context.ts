@@ -16,7 +16,7 @@ const stateForm = /^[\x20-\x7e]{1,512}$/;
 const allZero = /^0+$/;
 const recorded = "01";
 
-/** The caller's context, continued by a span of ours if `isTraced`; a new one if it has none; null if there is none at all. */
+/** The caller's context, with a span of ours if `isTraced`. Without a valid one: a new context if `isTraced`, otherwise null. */
 export function traceContextOf(headers: Headers, isTraced: boolean): TraceContext | null {
   const traceparent = headers.get("traceparent");
   if (traceparent === null && !isTraced) return null;

@@ -1,5 +1,5 @@
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-/** Bytes from here on are rejected: 256 is no multiple of 62, so the first characters would be more likely. */
+/** Bytes from here on are rejected: 256 is not a multiple of 62, so the first characters would be more likely. */
 const usableBytes = Math.floor(256 / alphabet.length) * alphabet.length;
 
 /** Fills the array with random bytes. */

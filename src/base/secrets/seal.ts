@@ -65,7 +65,7 @@ export function sealText(content: Uint8Array, seal: Seal): string {
   return Buffer.concat([...sealing([content], seal)]).toString("base64url");
 }
 
-/** Decoding skips what is no base64, and bits that the last character does not need: only the text that was written is read. */
+/** Decoding ignores characters outside base64 and unused bits of the last one, so only the exact text that was written is accepted. */
 export function unsealText(text: string, seal: Seal): Uint8Array | null {
   const sealed = Buffer.from(text, "base64url");
   if (sealed.toString("base64url") !== text) return null;

@@ -5,14 +5,14 @@ export function wholeFromDigits(text: string): number | null {
   return /^\d{1,15}$/.test(text) ? Number(text) : null;
 }
 
-/** `1000000`, `1_000_000` or `1,000,000`; null for anything else. A comma that groups no thousands is none of ours. */
+/** `1000000`, `1_000_000` or `1,000,000`; null for anything else, such as a comma that does not group thousands. */
 export function wholeFromText(text: string): number | null {
   const plain = text.trim();
   if (!/^\d{1,15}$|^\d{1,3}(,\d{3}){1,4}$|^\d{1,3}([_ ']\d{3}){1,4}$/.test(plain)) return null;
   return Number(plain.replaceAll(/[_,' ]/g, ""));
 }
 
-/** With a comma an amount may be two and a half or two thousand five hundred. Money is not guessed at. */
+/** `2,500` could mean two and a half or two thousand five hundred. Sluice does not guess amounts. */
 export const commaInCredits = "Write the decimals behind a point and no commas, such as 2.5 or 1000.";
 
 /** Credits with a sign or without; null for anything else. */

@@ -50,7 +50,7 @@ const unpaid: Wording = {
     // Alibaba
     "Arrearage",
   ]),
-  // Google says "exceeded your current quota" of a minute's quota as well, so that is no sign of it.
+  // Google says "exceeded your current quota" for a per-minute quota as well, so that text does not count.
   start:
     /^(?:your credit balance is too low|you have reached your specified (?:workspace )?api usage limits|this organization has been disabled|your team \S+ has either used all available credits|insufficient balance)/i,
 };

@@ -8,7 +8,7 @@ export function citing(citations: readonly IrCitation[]): { readonly citations?:
   return citations.length === 0 ? {} : { citations };
 }
 
-/** For dialects that require a span: all of the text if there is none, or one that the text does not have. */
+/** For dialects that require a span: the whole text if the citation has none, or one outside the text. */
 export function spanWithin({ span }: IrCitation, textLength: number): IrSpan {
   const fits = span !== null && span.start >= 0 && span.start <= span.end && span.end <= textLength;
   return fits ? span : { start: 0, end: textLength };

@@ -11,8 +11,8 @@ const decoder = new TextDecoder("utf-8", { fatal: true });
 
 /**
  * A provider's JSON object whose list `name` may be megabytes, without the items of that list. The list is cut out by native
- * search: from its opening bracket to the last closing one. Where that gives no JSON, because another list follows, the whole text
- * is parsed. Throws `upstream_error` for what is no object.
+ * search: from its opening bracket to the last closing one. If the rest is not JSON, because another list follows, the whole text
+ * is parsed. Throws `upstream_error` if the text is not an object.
  */
 export function readOutline(bytes: Uint8Array, name: string): JsonObject {
   const text = asBuffer(bytes);

@@ -178,7 +178,7 @@ export interface MeteredFormat {
   pass?(answer: MeteredAnswer, requested: RequestedForm): MeteredReading | null;
   /** To pass one it is parsed whole, which takes long if it has many values; else only its outline is. */
   readonly parsesWhole?: true;
-  /** Reads all answers, and writes the client's. Absent if answers always pass. Throws `upstream_error` for what is no answer. */
+  /** Reads all responses, and writes the client's. Absent if responses always pass. Throws `upstream_error` for an invalid one. */
   read?(answers: readonly MeteredAnswer[], requested: RequestedForm): MeteredReading;
 }
 

@@ -124,7 +124,7 @@ function itemsNameOf(items: TSchema): string {
   return KindGuard.IsUnion(items) ? items.anyOf.map(itemsNameOf).join(" or ") : "objects";
 }
 
-/** Without `null`, which means a missing field and is no advice. */
+/** Omits `null`, which means a missing field and would not help. */
 function alternativesOf({ anyOf }: TUnion): string {
   const members = anyOf.filter((member) => !KindGuard.IsNull(member));
   const names = members.map(nameOf);

@@ -35,7 +35,7 @@ function parseAtMost(data: string, max: number): ParsedEvent {
   return nestsTooDeeply(value, data) ? { json: null, isCut: true } : { json: value, isCut };
 }
 
-/** For readers that need all of an event. Throws `upstream_error` if it is no JSON object, or has too many values. */
+/** For readers that need all of an event. Throws `upstream_error` if it is not a JSON object, or has too many values. */
 export function wholeObjectIn({ data, parsed }: SseFrame, what: string): JsonObject {
   const json = parsed === undefined ? parseObject(data) : parsed.isCut ? null : parsed.json;
   if (json !== null) return json;

@@ -4,7 +4,7 @@ import type { Piece, StreamRelayer } from "./stream-relayer.ts";
 
 const nothing = new Uint8Array(0);
 
-/** Forwards bytes that are no events, such as sound. The last one waits for the charge, which does not depend on it. */
+/** Forwards bytes that are not events, such as audio. The last byte waits for the charge, which does not depend on it. */
 export class BytesRelayer implements StreamRelayer {
   readonly isRaw = true;
   readonly brokenBy: GatewayError | null = null;

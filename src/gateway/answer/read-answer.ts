@@ -47,7 +47,7 @@ interface Reader {
   reread(): Translation;
 }
 
-/** Throws a GatewayError for what is no answer. */
+/** Throws a GatewayError if the bytes are not a response. */
 export function readAnswerBytes(bytes: Uint8Array, form: AnswerForm, reader: Reader): ReadAnswer {
   const body = parseAnswer({ bytes });
   const dialect = providerDialect(form.dialect);
@@ -93,7 +93,7 @@ export function translated(response: TranslatedResponse, extras: ReportedExtras 
     produced: () => produced,
     issued: nothingIssued,
     extras,
-    // What the client is shown is no evidence of what the provider has reported.
+    // Keep the provider's usage: what the client is shown may differ from it.
     showing: (shown) => ({ ...translated(response.showing(shown), extras), usage }),
   };
 }

@@ -43,7 +43,7 @@ interface StreamMeter {
  * charge is committed.
  */
 export interface StreamRelayer extends StreamMeter {
-  /** Its pieces are no events: nothing is said between them, and a failure only by cutting the connection. */
+  /** The pieces are not events: nothing can be inserted between them, and only closing the connection reports a failure. */
   readonly isRaw?: true;
   /** Takes a chunk of the provider, returns what may leave now. Check `largeEvent` and `brokenBy` afterwards. */
   push(chunk: Uint8Array): Piece;

@@ -43,7 +43,7 @@ class Truncation {
       const value = object[name];
       const shortName = name.length > this.#length ? name.slice(0, this.#length) : name;
       if (value === undefined || !this.#keeps(shortName)) continue;
-      // Not by assignment, for which `__proto__` is no plain name.
+      // Not by assignment, which treats `__proto__` specially.
       Object.defineProperty(cut, shortName, {
         value: this.#value(value, textLength),
         enumerable: true,

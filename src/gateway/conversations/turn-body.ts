@@ -80,7 +80,7 @@ export interface TurnInMaking {
   readonly isStored: boolean;
   /** Whether its provider stores it, if that can, and is asked to continue it. */
   readonly isProviders: boolean;
-  /** Whether its output is to take the place of the conversation. Nothing is kept of it if there is no compaction in that. */
+  /** Whether the output replaces the conversation. If the output has no compaction, nothing is stored. */
   readonly isCompacted: boolean;
   /** The conversation that it continues. */
   readonly before: readonly Turn[];

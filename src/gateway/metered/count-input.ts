@@ -13,8 +13,8 @@ interface CountedCall extends Pick<MeteredPricing, "request" | "demand"> {
 const usualBytesPerToken = 4;
 
 /**
- * Counts the input of bodies: of a request, or of parts of it. Ids of tokens, and what is no text, are as many as are estimated.
- * A request that takes long to parse is counted by the tokenizer's thread, which knows the texts of some routes only.
+ * Counts the input of a request's bodies, or of parts of it. Token ids and input other than text count as estimated. A request
+ * that takes long to parse is counted by the tokenizer's thread, which knows the texts of some routes only.
  */
 export async function countInput(
   { call, route, request, demand, usualInput }: CountedCall & Pick<MeteredPricing, "usualInput">,

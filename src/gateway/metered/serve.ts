@@ -111,7 +111,7 @@ function rejectHostedTools({ tools: { hosted } }: ClientRequest): void {
   );
 }
 
-/** A form takes a concurrency slot before it takes any disk, and only for a key that could pay for it. Null if the body is no form. */
+/** A form takes a concurrency slot before any disk space, and only if the key could pay for it. Null if the body is not a form. */
 async function takeForm(call: AdmittedCall, { takesForms, use }: MeteredRoute): Promise<SpooledForm | null> {
   const { gateway, exchange, keyId } = call;
   const { headers } = exchange.call.request;

@@ -31,8 +31,8 @@ export function claimIdempotency(
 }
 
 /**
- * Claims before what a request continues is looked for, which may have become longer since its answer, or be gone. Returns the
- * stored answer; null if there is none.
+ * Claims the idempotency key before loading the conversation, which may have grown since the stored response, or be gone.
+ * Returns the stored response; null if there is none.
  */
 export async function claimEarly(admitted: AdmittedCall, request: ClientRequest): Promise<Replay | null> {
   const { exchange } = admitted;

@@ -103,7 +103,7 @@ function* cutBeforeVectors(pieces: readonly Uint8Array[]): Iterable<Buffer> {
   yield open;
 }
 
-/** How many numbers the text has that begins and ends here; 0 if it is none. */
+/** How many numbers the base64 text between these positions has; 0 if it is not base64. */
 function base64Length(bytes: Buffer, start: number, end: number): number {
   if (bytes[start] !== quote || end === -1) return 0;
   const padding = bytes[end - 2] === equals ? 2 : bytes[end - 1] === equals ? 1 : 0;

@@ -5,7 +5,7 @@ import { pathOf } from "../../names/name-path.ts";
 const addressName = /ur[il]s?(?:\[\d*\])?$/i;
 const fileName = /^file(?:\[\d*\])?$/i;
 
-/** The path of sound that is elsewhere, and whose length is not known here; null if there is none. */
+/** The path of audio that the request only links to, so that its length is unknown; null if there is none. */
 export function soundElsewhere(body: JsonObject): string | null {
   return addressIn(body, []);
 }

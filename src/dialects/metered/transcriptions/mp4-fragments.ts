@@ -144,7 +144,7 @@ const wrappers = [
 ] as const;
 const configurationTag = 5;
 
-/** How long a frame of a track plays, by what its decoder goes by; 0 if it is no AAC in its usual form. */
+/** The duration of a track's frame, by its decoder configuration; 0 if it is not ordinary AAC. */
 function aacFrameSeconds(track: Buffer): number {
   const [description] = boxesIn(
     boxIn(track, "mdia", "minf", "stbl", "stsd")?.subarray(listHeaderBytes) ?? Buffer.of(),

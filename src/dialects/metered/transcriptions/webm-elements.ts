@@ -21,7 +21,7 @@ export interface Element {
   readonly to: number;
 }
 
-/** The elements from here on, one after the other, and those within the ones that are entered. Ends at what is none. */
+/** The elements from here on, in order, including the children of the entered ones. Stops at the first invalid element. */
 export function* elementsIn(bytes: Buffer, start: number, entered: readonly number[]): Generator<Element> {
   for (let at = start; at < bytes.length; ) {
     const idBytes = Math.clz32((bytes[at] ?? 0) << 24) + 1;

@@ -202,8 +202,8 @@ export function continuedFields(parentId: string | null): JsonObject {
 }
 
 /**
- * The response in an answer as the client gets it: its whole body, or the events that end its stream. Null if it has
- * failed, or is none. A stream may end with a response that has none of the items that were streamed.
+ * The response object in what the client gets: the whole body, or the events that end a stream. Null if it failed or is not
+ * a response. A stream may end with a response that has none of the items that were streamed.
  */
 export function endedResponse(answer: Uint8Array, streamed?: StreamedOutput): EndedResponse | null {
   const bytes = responseIn(answer);

@@ -28,8 +28,8 @@ const formTurns = new LoopPacer({ budgetMs: 2 });
 const maxHeadBytes = 16 * 1024;
 
 /**
- * Reads a form of the type `multipart/form-data` piece by piece, and keeps no more of it than a boundary is long. Throws
- * `invalid_request` for what is none.
+ * Reads a `multipart/form-data` form piece by piece, buffering no more than the length of a boundary. Throws `invalid_request`
+ * if the body is malformed.
  */
 export class FormParser {
   readonly #delimiter: Buffer;
@@ -169,7 +169,7 @@ function extendedName(disposition: string): string | null {
   return parameterIn(disposition, "filename\\*")?.replace(/^[^']*'[^']*'/, "") ?? null;
 }
 
-/** The boundary of a form; null if the body is none. */
+/** The multipart boundary; null if the body is not a form. */
 export function boundaryOf(contentType: string | null): string | null {
   if (contentType === null || !/^multipart\/form-data\b/i.test(contentType)) return null;
   return /;\s*boundary=(?:"([^"]+)"|([^;\s]+))/i.exec(contentType)?.slice(1).find(Boolean) ?? null;

@@ -249,8 +249,8 @@ export class Lane<Item, Answer> {
   }
 
   /**
-   * Callers are given up only while the database is silent: a long queue that moves is no outage. A look counts for its
-   * own time alone, because after a busy moment of this process an answer may have come and not been read.
+   * Fails callers only while the database does not respond: a long queue that moves is not an outage. Each check adds only its own
+   * interval, because after a busy moment of this process an answer may have arrived without being read.
    */
   #look(): void {
     this.#silentMs += lookAfterMs;
