@@ -88,7 +88,7 @@ const base64CharsPerByte = 4 / 3;
 const minBytesPerSecond = 1000;
 const wavHeadBytes = 44;
 
-/** The maximum duration of the audio; null if unknown, because other formats compress silence to nothing. */
+/** The longest that the audio can play; null if unknown, because other formats compress silence to nothing. */
 export function secondsOfAudio({ input_audio: audio }: JsonObject): number | null {
   const data = isObject(audio) ? audio["data"] : undefined;
   if (typeof data !== "string") return null;

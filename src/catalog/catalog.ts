@@ -30,7 +30,7 @@ export function inScope(scope: string, deployment: { readonly provider: string }
   return scope === "all" || deployment.provider === scope;
 }
 
-/** Whether a key's list has a model, by whichever of its names. */
+/** Whether a key's list contains the model under any of its names. */
 export function isEntitled({ models }: Pick<KeyAccess, "models">, { id, aliases }: ModelSettings): boolean {
   return models === null || models.includes(id) || aliases.some((name) => models.includes(name));
 }
@@ -55,12 +55,12 @@ export class Catalog {
     return new Catalog(settings.models);
   }
 
-  /** By its id or by an alias. */
+  /** Finds a model by its id or an alias. */
   find(name: string): ModelSettings | undefined {
     return this.#entries.get(name)?.model ?? this.#aliased.get(name);
   }
 
-  /** The model that a provider runs under a name (the provider's or ours), and its price there. */
+  /** Finds the model that a provider runs under this name, the provider's or ours, and its price there. */
   findRun(name: string, provider: string): ModelRun | undefined {
     for (const { model } of this.#entries.values()) {
       const run = model.deployments.find((at) => at.provider === provider && at.upstreamModel === name);
@@ -72,7 +72,7 @@ export class Catalog {
     return { model, price: (run ?? model.deployments[0])?.price ?? null };
   }
 
-  /** Like all lists here, in the order of the configuration. */
+  /** In the order of the configuration, as all lists here. */
   publicModels(): ModelSettings[] {
     return this.#select((model) => model.public);
   }
@@ -100,12 +100,12 @@ export class Catalog {
     return scope === "all" ? deployments : deployments.filter((deployment) => inScope(scope, deployment));
   }
 
-  /** What `GET /v1/models` lists. */
+  /** The models of `GET /v1/models`. */
   list(models: readonly ModelSettings[]): PublicModel[] {
     return models.flatMap((model) => this.#entries.get(model.id)?.shown ?? []);
   }
 
-  /** What `GET /v1/models/{id}` says. An alias is resolved: it is the model itself, under its own id. */
+  /** The model of `GET /v1/models/{id}`. An alias is resolved to the model itself, under its own id. */
   show(model: ModelSettings): PublicModel {
     return this.#entries.get(model.id)?.shown[0] ?? publicModels(model)[0];
   }

@@ -1,6 +1,6 @@
 import type { PublicModel } from "./public-model.ts";
 
-/** What a tool may answer before Codex shortens it: its own figure for models that it does not know. */
+/** The length at which Codex truncates tool output for models that it does not know. */
 const toolOutput = { mode: "bytes", limit: 10_000 };
 
 /** A model as Codex reads it. Properties that are unknown here, such as how it reasons, are not sent to Codex. */

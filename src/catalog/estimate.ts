@@ -19,14 +19,16 @@ const tokensPerTool = 12;
 /** Anthropic puts a system prompt of about this size in front of any tools. */
 const toolsPreamble = 350;
 
-/** What an image usually costs, and the most: Claude reads up to 2576 pixels, and OpenAI all there are if it is asked to. */
+/** The usual tokens of an image, and the most: Claude reads up to 2576 pixels, and OpenAI all of them if requested. */
 export const imageTokens = 1600;
 const maxImageTokens = 4800;
 const maxOriginalImageTokens = 12_000;
-/** A page of a document, as text and image together. What it usually has of them is derived from its size. */
+/** A page of a document, as text and image together. The usual number of pages is derived from the size. */
 const pageTokens = 3000;
 const base64CharsPerPage = 100_000;
-/** The most that vendors take, which is Google's limit of a thousand pages. The model's window is nearly always less. */
+/**
+ * The most that vendors accept: Google's limit of a thousand pages. The model's context window is nearly always less.
+ */
 const maxDocumentTokens = 1000 * pageTokens;
 /** Sign, 21 digits in groups of three, point and exponent. */
 const maxNumberTokens = 12;
@@ -49,7 +51,7 @@ export interface InputEstimate {
   readonly unmeasured: number;
 }
 
-/** The most that the input can be. A provider rejects what is above the model's window. */
+/** The upper bound of the input. A provider rejects requests above the model's context window. */
 export function maxInputTokens(
   { tokens, atMost, unmeasured }: InputEstimate,
   contextWindow: number | null,
@@ -76,7 +78,7 @@ export function estimateTruncatedInput(
   return walked.hasAttachments && cutBytes > 0 ? null : walked.result(sentBytes, cutBytes);
 }
 
-/** What an attachment alone costs at most, without the names and addresses around it. */
+/** The upper bound of an attachment alone, without the names and addresses around it. */
 export function estimateAttachment(block: JsonObject): number {
   const { attachedTokens, attachedTextBytes, decodedBytes, unmeasured } = walk(block);
   return Math.ceil(attachedTokens + attachedTextBytes + decodedBytes + unmeasured * maxDocumentTokens);
@@ -104,11 +106,11 @@ class Walk {
   attachedTextBytes = 0;
   /** Text in attachments that was sent encoded. */
   decodedBytes = 0;
-  /** What encodes attachments, of which the model reads none as text. */
+  /** Characters of encoded attachments, which the model does not read as text. */
   encodedChars = 0;
   /** Everything that is not measured by the length of its text, but for attachments. */
   tokens = 0;
-  /** What long numbers have beyond their share of that and of the bytes they were sent in. */
+  /** Tokens of long numbers beyond their share of the other counters. */
   moreOfNumbers = 0;
   attachedTokens = 0;
   hasAttachments = false;
@@ -127,7 +129,7 @@ class Walk {
 
   addObject(object: JsonObject, within: ContainerKind): void {
     const { type } = object;
-    // Within an attachment it is where that comes from.
+    // Within an attachment, this type is its source.
     const attachment = type === "file" && within !== null ? null : attachmentOf(type);
     if (attachment !== null) this.#addAttachment(attachment, object);
     this.tokens += tokensPerObject;

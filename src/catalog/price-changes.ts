@@ -10,7 +10,7 @@ export interface PriceChange {
 
 type PricedSettings = Pick<Settings, "models" | "microUsdPerCredit">;
 
-/** What another configuration charges differently, in the names and units of the file. */
+/** The price differences between two configurations, in the names and units of the file. */
 export function priceChanges(before: PricedSettings, after: PricedSettings): readonly PriceChange[] {
   const changes: PriceChange[] = [];
   if (before.microUsdPerCredit !== after.microUsdPerCredit) {

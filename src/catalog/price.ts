@@ -47,7 +47,7 @@ export function ratesAt(price: TokenPrice, inputTokens: number): TokenRates {
   return long_context !== undefined && inputTokens > long_context.above ? long_context : price;
 }
 
-/** What an hour's stay in a cache costs; the usual price of a write if it has none of its own. */
+/** The rate of a cache write that lasts an hour; the rate of any write if it has none. */
 export function hourWriteRate({ cache_write, cache_write_1h }: TokenRates): number {
   return cache_write_1h ?? cache_write;
 }

@@ -5,7 +5,7 @@ import { answerOf, type ExtraUsage, totalInput, type Usage } from "../base/usage
 import type { Price } from "../config/settings.ts";
 import { ownTierPrice, ratesAt, tierPrice } from "./price.ts";
 
-/** What a call costs, and all that it follows from. */
+/** The cost of a call, and the rates and quantities it was computed from. */
 export interface PricedUsage {
   readonly rates: Rates;
   readonly quantities: Quantities;
@@ -21,7 +21,7 @@ export interface RoundModel {
 const noTiers: readonly string[] = [];
 const noOtherModel = () => null;
 
-/** `runOf` finds an additional model by the name that the provider reports; null to price the run as the call's own model. */
+/** `findOtherModel` finds a model by the name that the provider reports; null prices it as the call's own model. */
 export function priced(
   usage: Usage,
   price: Price | null,
@@ -40,7 +40,7 @@ export function priced(
   for (const { model, usage: used } of rounds) {
     const other = model === null ? null : findOtherModel(model);
     const roundPrice = other === null ? price : other.price;
-    // Each is a call of its own: whether its context is long depends on its own input.
+    // Each round is a separate call: whether its context is long depends on its own input.
     const roundRates = ratesFor(roundPrice, tiers, totalInput(used), microUsdPerCredit);
     const prefix = prefixOf(other, roundRates, rates);
     for (const [name, count] of Object.entries(quantitiesOf(used, null, roundRates))) {
@@ -53,14 +53,14 @@ export function priced(
   return { rates: all, quantities: sums, costNano: costNano(all, sums) };
 }
 
-/** What a round used is named after it where it has other rates than the answer: `claude-5/input`. */
+/** The prefix of a round's quantities, if its rates differ from the response's: `claude-5/input`. */
 function prefixOf(other: RoundModel | null, { inputAbove }: Rates, answer: Rates): string {
   if (other === null && inputAbove === answer.inputAbove) return "";
   const name = other?.id ?? "compaction";
   return inputAbove === null ? `${name}/` : `${name} above ${inputAbove}/`;
 }
 
-/** Made once for each price, its tiers and sides of a long context's limit: a reload brings prices of its own. */
+/** Cached per price, tiers and side of the long-context limit. A reload creates new prices. */
 const ratesCache = new WeakMap<Price, Map<string | number | null, Rates>>();
 const newMap = () => new Map<string | number | null, Rates>();
 let free: Rates | null = null;
@@ -93,7 +93,7 @@ function freeRates(microUsdPerCredit: number): Rates {
   return free;
 }
 
-/** Under the names of the configuration. What costs the same as what it is part of is not named. */
+/** The rates in the configuration's names. A rate that equals the rate it is part of is omitted. */
 function picoUsdOf({ extras }: Price, tokenRates: TokenRates): Record<string, number> {
   const { input, cached_input, cache_write, cache_write_1h, output } = tokenRates;
   return {
@@ -107,8 +107,8 @@ function picoUsdOf({ extras }: Price, tokenRates: TokenRates): Record<string, nu
 }
 
 /**
- * What a call used, under the names of its rates. Audio is part of the tokens in `usage`, and so are writes to a cache
- * that last an hour: they are listed separately if they have a rate of their own. Unused quantities are omitted.
+ * The quantities of a call, named like their rates. Audio and hour-long cache writes are part of the tokens in `usage`,
+ * and are listed separately if they have their own rate. Zero quantities are omitted.
  */
 export function quantitiesOf(usage: Usage, extra: ExtraUsage | null, { picoUsd }: Rates): Quantities {
   const quantities: Record<string, number> = {};
@@ -131,7 +131,7 @@ export function quantitiesOf(usage: Usage, extra: ExtraUsage | null, { picoUsd }
   return quantities;
 }
 
-/** Counts the part of these tokens that are images, if they have a rate of their own; returns the others. */
+/** Counts image tokens separately if they have their own rate, and returns the other tokens. */
 function takeImages(
   quantities: Record<string, number>,
   picoUsd: Rates["picoUsd"],
@@ -144,7 +144,7 @@ function takeImages(
   return count - images;
 }
 
-/** A count and the part of it that may have a rate of its own. */
+/** Splits a count into the part that has its own rate, and the rest. */
 function split(
   quantities: Record<string, number>,
   picoUsd: Rates["picoUsd"],

@@ -8,7 +8,7 @@ import { creditsShown, moment, printJson, type Terminal } from "./terminal/termi
 
 interface AccountOutput {
   readonly json?: true | undefined;
-  /** Where it was written to; absent if the account was only read. */
+  /** The store that was written to; absent if the account was only read. */
   readonly place?: StorePlace;
 }
 
@@ -39,7 +39,7 @@ export function showAccount(view: AccountView, { json, place }: AccountOutput, t
 
 type Shared = Pick<AccountView, "tags" | "tpm_limits">;
 
-/** What keys and accounts both have. */
+/** Facts that keys and accounts share. */
 export function sharedFacts({ tags, tpm_limits: limits }: Shared, owner = ""): (readonly [string, string])[] {
   const rate = (limits ?? []).map(
     ({ limit, models }) =>
@@ -54,7 +54,7 @@ function paidBefore({ mode }: AccountView): string {
 
 type Holdings = Pick<AccountView, "credit" | "budget" | "postpaid">;
 
-/** What may be spent; of a postpaid account, what is owed, or what was topped up beyond that. */
+/** The available amount. For a postpaid account: the amount owed, or the surplus that was paid. */
 export function standing(
   { credit, budget, postpaid }: Holdings,
   unit = "credits",

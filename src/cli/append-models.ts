@@ -6,8 +6,8 @@ import { tableText } from "./import/toml.ts";
 import { CommandError } from "./terminal/terminal.ts";
 
 /**
- * Adds entries after everything that the file has, so that its comments and its order stay. The new text is checked as a
- * configuration first, and takes the old one's place by one rename: a file that would not load, or a full disk, changes nothing.
+ * Appends entries, so that the file keeps its comments and order. The new text is checked first and replaces the file
+ * by a rename, so an invalid configuration or a full disk changes nothing.
  */
 export function appendModels(path: string, models: readonly ModelConfig[], options: LoadOptions): void {
   const file = realpathSync(path);

@@ -69,7 +69,7 @@ export function port(text: string): number {
   return valid(isPort ? Number(text) : null, "Write a number from 0 to 65535; 0 takes any free port.");
 }
 
-/** Where Bedrock has the profiles that the built-in prices are for. */
+/** An AWS region in which Bedrock offers the profiles that the built-in prices are for. */
 export function region(text: string): string {
   const isCommercialRegion =
     /^[a-z]{2,4}(?:-[a-z]+)+-\d{1,2}$/.test(text) && !/^cn-|^us-(?:gov|iso)/.test(text);

@@ -1,7 +1,7 @@
 import { InvalidArgumentError, Option } from "commander";
 import { capFromText, type WrittenCap } from "../admin/keys/cap-text.ts";
 
-/** May be given several times; `none` takes all caps away. */
+/** Can be repeated; `none` removes all caps. */
 export function capOption(name: "cap" | "key-cap", help: string): Option {
   return new Option(`--${name} <n/period[:models]|none>`, help).argParser(
     (text: string, before: readonly WrittenCap[] | undefined) => {

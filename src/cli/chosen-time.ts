@@ -1,7 +1,7 @@
 import { type ChosenRange, chosenRange } from "../admin/moments.ts";
 import { Misuse, moment } from "./terminal/terminal.ts";
 
-/** What `--since` and `--until` say, and nothing else may be written for. */
+/** The formats accepted by `--since` and `--until`, in one place. */
 export const sinceHelp = "24h, 7d, yesterday, 2026-10, a date or a time (default: 7d)";
 export const untilHelp = "only requests that ended before, in the same format (default: now)";
 
@@ -10,7 +10,7 @@ export interface TimeOptions {
   readonly until?: number;
 }
 
-/** Without `--since` it is a week. */
+/** The last week without `--since`. */
 export function chosenTime({ since, until }: TimeOptions, nowMs: number): ChosenRange {
   const range = chosenRange(since, until, nowMs);
   if (range === null) throw new Misuse("--until must be after --since");

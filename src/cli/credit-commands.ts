@@ -6,7 +6,7 @@ interface CreditOptions extends DataOptions {
   readonly note?: string;
 }
 
-/** Enters credit of a key or an account, and shows what it has then. */
+/** Enters credit for a key or an account, and shows the result. */
 export type EnterCredit = (
   kind: "topup" | "adjustment",
   name: string,
@@ -14,7 +14,7 @@ export type EnterCredit = (
   options: CreditOptions,
 ) => Promise<void>;
 
-/** Makes a command on a key or an account one that adds credit to it. */
+/** Adds the options and the action of a top-up to a command on a key or an account. */
 export function topUpCommand(command: SluiceCommand, enter: EnterCredit): SluiceCommand {
   return command
     .argument("<credits>", "how much to add", positiveCreditAmount)

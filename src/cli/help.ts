@@ -34,11 +34,11 @@ export const helpStyle: HelpConfiguration = {
   },
 };
 
-/** A line to paste, and what it does where that needs to be said. */
+/** A command line to paste and, if needed, what it does. */
 type Example = string | readonly [line: string, meaning: string];
 
 export class SluiceCommand extends Command {
-  /** Commander calls it for every misuse. */
+  /** Commander calls this for every misuse. */
   override error(message: string, options?: ErrorOptions): never {
     const [, kind, name = ""] = /unknown (option|command) '([^']+)'/.exec(message) ?? [];
     const renamed = kind === "option" ? renamedOption(name) : kind === "command" ? this.#renamed(name) : null;

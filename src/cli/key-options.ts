@@ -14,7 +14,7 @@ import { contentLevels } from "../base/requests/content-level.ts";
 import { type Tags, tagsFromTexts } from "../base/requests/labels.ts";
 import { atLeastZero, expiry, nameList, orWord, requestLimit } from "./arguments.ts";
 
-/** How a value of each kind is typed; what is absent here is taken as it is. */
+/** Parsers by kind; values of other kinds are taken as they are. */
 const parsers: Partial<Record<AttributeKind, (text: string) => unknown>> = {
   models: nameList,
   positive: requestLimit,
@@ -24,7 +24,7 @@ const parsers: Partial<Record<AttributeKind, (text: string) => unknown>> = {
 
 type ListKind = "tpm" | "tags";
 
-/** Options that may be given several times: how the next text is added to what was given before. */
+/** Repeatable options: how the next value is added to the earlier ones. */
 const adders: Readonly<Record<ListKind, (text: string, before: unknown) => unknown>> = {
   tpm: (text, before) => {
     const tpm = tpmFromText(text);
@@ -42,7 +42,7 @@ const adders: Readonly<Record<ListKind, (text: string, before: unknown) => unkno
   },
 };
 
-/** The options for a key's attributes. Only an update takes the word that removes a limit. */
+/** The options for a key's attributes. Only an update accepts the word that removes a limit. */
 export function keyOptions(verb: "create" | "update"): Record<KeyAttributeName, Option> {
   const options = keyAttributeNames.map((name) => [name, keyOption(keyAttributes[name], verb)]);
   return Object.fromEntries(options);

@@ -13,7 +13,7 @@ import { creditsShown, fromNow, moment, printJson, type Terminal } from "./termi
 
 interface KeyOutput {
   readonly json?: true | undefined;
-  /** Where it was written to; absent if the key was only read. */
+  /** The store that was written to; absent if the key was only read. */
   readonly place?: StorePlace;
   /** The secret of a new key; this is the only time it is shown. */
   readonly secret?: string | undefined;
@@ -25,7 +25,7 @@ interface KeyOutput {
 
 type KeyChange = UpdatedKey & Pick<KeyOutput, "secret" | "connect">;
 
-/** Changes a key, shows what it is then, and writes the change to the audit log. */
+/** Changes a key, shows it, and writes the change to the audit log. */
 export async function changeKey(
   terminal: Terminal,
   options: DataOptions,

@@ -5,8 +5,8 @@ import type { Terminal } from "./terminal/terminal.ts";
 import { showWarnings } from "./warnings.ts";
 
 /**
- * The settings for a command that reports on them, after their warnings. The built-in configuration is reported as
- * such: a gateway that runs elsewhere, as a service say, has another one.
+ * Loads the settings for a command that reports on them, and prints their warnings. Says so if the configuration is the
+ * built-in one, because a gateway that runs elsewhere may have another.
  */
 export async function loadAndWarn(options: ConfigOptions, terminal: Terminal): Promise<Settings> {
   const { loadSettings } = await import("../config/load.ts");

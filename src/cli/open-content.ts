@@ -7,7 +7,7 @@ import type { DataOptions } from "./help.ts";
 import type { StoreContext } from "./open-store.ts";
 import { CommandError, type Terminal } from "./terminal/terminal.ts";
 
-/** Where the content of a store is. Refused if none was ever recorded in the folder. */
+/** The location of recorded content. Throws if the folder never had any. */
 export async function contentLocation(
   { dir }: Pick<StoreContext, "dir">,
   { config: file, store }: DataOptions,
@@ -20,7 +20,7 @@ export async function contentLocation(
   return { dir };
 }
 
-/** Opens recorded content, which a gateway may be writing meanwhile, does the work, and closes it again. */
+/** Opens recorded content, which a gateway may be writing, runs `work`, and closes it. */
 export async function withContent<Result>(
   context: Pick<StoreContext, "dir">,
   options: DataOptions,

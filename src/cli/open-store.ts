@@ -15,7 +15,7 @@ import { CommandError, type Terminal } from "./terminal/terminal.ts";
 export type StorePlace = { readonly data_folder: string } | { readonly store: string };
 
 export interface StoreContext extends OperationContext {
-  /** The data folder; with a database, it has only what the gateway of this machine leaves there. */
+  /** The data folder. With PostgreSQL it only has files of this machine's gateway. */
   readonly dir: string;
   readonly place: StorePlace;
 }
@@ -23,11 +23,11 @@ export interface StoreContext extends OperationContext {
 interface StoreUse {
   /** Creates the folder if it does not exist. */
   readonly create?: boolean;
-  /** Names the place that was written to afterwards: it may not be the intended one. */
+  /** Prints which store was written to, because it may not be the intended one. */
   readonly writes?: boolean;
 }
 
-/** Opens the store, which gateways may be using, does the work, and closes it again. */
+/** Opens the store, which gateways may be using, runs `work`, and closes it. */
 export async function withStore<Result>(
   terminal: Terminal,
   options: DataOptions,
@@ -70,7 +70,7 @@ export function openFolder(dir: string, terminal: Terminal): Promise<Store> {
   return withFolder(dir, () => openStore({ dir, clock: systemClock, role: "operator", ...callbacks }));
 }
 
-/** Works on the data folder's files. An unusable folder is reported with what to do. */
+/** Runs `work` on the data folder, and explains an unusable folder. */
 export async function withFolder<Result>(
   dir: string,
   work: (folder: FolderMaintenance) => Promise<Result>,
@@ -128,7 +128,7 @@ function userName(behindSudo: string | undefined): string {
   return isHidden ? `${behindSudo} as ${username}` : username;
 }
 
-/** Bun takes the name from the environment, which services, cron and containers do without: then it is "unknown". */
+/** Bun reads the name from the environment. Services, cron and containers do not set it, and it is then "unknown". */
 function systemUser(): string {
   try {
     const { username } = userInfo();

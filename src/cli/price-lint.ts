@@ -4,17 +4,17 @@ import { meteredUnits, unitOf } from "../base/usage/metered-units.ts";
 import type { ModelConfig, PriceConfig } from "../config/schema.ts";
 import { shippedPrice } from "./import/shipped-prices.ts";
 
-/** A price that looks mistyped. `message` ends a sentence that starts with where it stands. */
+/** A price that looks mistyped. `message` completes a sentence that starts with its location. */
 export interface PriceWarning {
   /** Within the model, such as `deployments[0].price.input`. */
   readonly path: string;
   readonly message: string;
 }
 
-/** Vendors, regions and resellers differ in price, and lists grow old; but not by as much as this. */
+/** Vendors, regions and resellers differ in price, and lists become outdated, but not by this factor. */
 const maxTimes = 20;
 
-/** The prices of a model, held against the list prices in this program. */
+/** Compares a model's prices with the built-in list prices. */
 export function lintPrices(model: ModelConfig): readonly PriceWarning[] {
   const own = model.price === undefined ? [] : lintPrice(model.price, "price", namesOf(model, model));
   const others = (model.deployments ?? []).flatMap((deployment, index) =>
@@ -25,7 +25,7 @@ export function lintPrices(model: ModelConfig): readonly PriceWarning[] {
   return [...own, ...others];
 }
 
-/** What the model may be listed as; its own id comes last, because it may be anything. */
+/** Names under which the model may be listed. Its own id comes last, because it can be anything. */
 function namesOf(
   { family, upstream_model: name }: Pick<ModelConfig, "family" | "upstream_model">,
   model: ModelConfig,
@@ -99,13 +99,13 @@ function isNear(usd: number, list: number): boolean {
   return usd > list / 3 && usd < list * 3;
 }
 
-/** What a price is for. */
+/** The unit of a price. */
 interface PriceUnit {
   /** Such as "USD per million tokens". */
   readonly name: string;
-  /** So many of them. */
+  /** How many units the price is for. */
   readonly per: number;
-  /** What one of them is called. */
+  /** The name of one unit. */
   readonly unitName: string;
 }
 
@@ -118,7 +118,7 @@ function unitFor(field: string): PriceUnit {
   return { name, per, unitName: oneUnit(unit) };
 }
 
-/** What one price is off by, in terms of the mistake that it most likely is. */
+/** Describes how a rate differs, as the most likely typing mistake. */
 function lintRate(usd: number, list: number, { name, per, unitName }: PriceUnit): string | null {
   const times = usd / list;
   if (times >= 1 / maxTimes && times <= maxTimes) return null;

@@ -34,7 +34,10 @@ function reportError(error: unknown, terminal: Terminal, json: boolean): number 
   return error instanceof Misuse ? 2 : 1;
 }
 
-/** Commander has printed its message, unless it is wanted as JSON. It reports a request for help as an error, too. */
+/**
+ * Reports a misuse. Commander has printed its message, except for JSON output. It also reports a request for help as an
+ * error.
+ */
 function reportMisuse(
   { code, exitCode, message }: CommanderError,
   terminal: Terminal,
@@ -61,7 +64,7 @@ interface SystemError extends Error {
   readonly path?: unknown;
 }
 
-/** An error of the system or the database as a sentence; null for a bug of ours. */
+/** A system or database error as a sentence; null for a bug in Sluice. */
 function systemFailure(error: SystemError): string | null {
   const code = systemCode(error);
   if (code === null) return null;
@@ -98,7 +101,7 @@ function helpOn(names: readonly string[], program: Command): readonly string[] {
   return [...names, "--help"];
 }
 
-/** What follows a command without commands of its own are its arguments. */
+/** Words after a command without subcommands are its arguments. */
 function rejectUnknown(names: readonly string[], program: Command): void {
   let found = program;
   for (const name of names) {

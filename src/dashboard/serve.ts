@@ -1,6 +1,6 @@
 import { newId } from "../base/id.ts";
 
-/** The dashboard is below the one, the self-service page below the other; both are the same script. */
+/** The base paths of the dashboard and of the self-service page; both are the same script. */
 export type PageBase = "/admin" | "/usage";
 
 /**

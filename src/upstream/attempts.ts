@@ -16,7 +16,7 @@ import { CandidateSelector, giveUpCandidate } from "./selection/candidate-select
 import type { Directory } from "./selection/directory.ts";
 import type { GenerationPlan, OpenedCall, Plan } from "./upstream.ts";
 
-/** Logs failed attempts; a pino logger fits. Fields never hold keys, prompts or answers. */
+/** Logs failed attempts; a pino logger fits. Fields never contain keys, prompts or responses. */
 export interface UpstreamLog {
   warn(fields: object, message: string): void;
   error(fields: object, message: string): void;
@@ -33,7 +33,7 @@ const minKeyRestMs = 1000;
 
 const noteEveryMs = 1000;
 
-/** Tries candidate after candidate until one answers. Nothing has reached the client before that. */
+/** Tries candidates in order until one responds. Nothing has been sent to the client before that. */
 export class Attempts {
   readonly #context: CallContext;
   readonly #directory: Directory;
@@ -101,12 +101,12 @@ export class Attempts {
   }
 
   /**
-   * For the operator. What the request or its client caused says nothing about the deployment. Once a second is enough: to
-   * compare what was said with the request takes up to a millisecond.
+   * Records a failure for the operator, unless the request or the client caused it. At most once a second, because
+   * comparing the message with the request takes up to a millisecond.
    */
   #noteFailure(history: CallHistory, failure: Failure, message: string | null, plan: GenerationPlan): void {
     if (failure.alarm) history.alarm = failure.kind;
-    // What an alarm names is what is quoted.
+    // The quoted message must belong to the alarm.
     if (!failure.alarm && (failure.evidence === null || history.alarm !== null)) return;
     const atMs = this.#context.clock.wallMs();
     const { failing } = history;
@@ -153,7 +153,7 @@ export class Attempts {
     if (state.isProbe) breaker.abandonProbe();
   }
 
-  /** At most once: without signatures there are none to reject. */
+  /** Retries at most once, because without signatures none can be rejected. */
   #tryWithoutSignatures(candidate: Candidate, plan: GenerationPlan, state: AttemptState): boolean {
     if (plan.isOver || !plan.dropSignatures() || !this.#selector.tryAgain(candidate, state)) return false;
     state.finalFailure = null;

@@ -22,7 +22,7 @@ export interface UpstreamOptions {
   readonly log: UpstreamLog;
   /** Between 0 and 1; tests pass a reproducible one. */
   readonly random?: () => number;
-  /** Shared with the upstream of the configuration before, so that its tokens stay in use. */
+  /** Shared with the previous configuration's upstream, so that its tokens stay in use. */
   readonly tokens?: TokenSources;
   /** The upstream of the previous configuration, so that the state of unchanged providers is kept. */
   readonly before?: Upstream | undefined;
@@ -50,7 +50,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   return upstream;
 }
 
-/** For the upstream of the next configuration alone. */
+/** Only for the next configuration's upstream. */
 const directories = new WeakMap<Upstream, Directory>();
 
 /** Every deployment's health, for operators. */
@@ -111,7 +111,7 @@ async function countTokens(
   return count;
 }
 
-/** A count is a few bytes; parsing what is longer could take long. */
+/** A count is a few bytes, and parsing a long body could block. */
 const maxBytes = 64 * 1024;
 
 function readCount(body: Uint8Array, dialect: ProviderDialectName): number | null {

@@ -18,7 +18,7 @@ import type { ProviderError, ProviderErrorSubject } from "../vendors/provider.ts
 import { certificateProblem } from "../wire/certificate-problem.ts";
 import type { FailureEvidence } from "./health/breaker.ts";
 
-/** Why an attempt gave no answer, and what follows from that. */
+/** Why an attempt failed, and what follows from that. */
 export interface Failure {
   /** The client's error if no other attempt succeeds. */
   readonly error: GatewayError;
@@ -26,7 +26,7 @@ export interface Failure {
   readonly kind: string;
   /** The client cancelled it when the provider may have received the request. */
   readonly wasSent?: boolean;
-  /** What the provider had reported as used before it failed; null or absent if nothing. */
+  /** Usage that the provider reported before it failed; null or absent if none. */
   readonly reported?: Usage | null;
   /** The provider's own message, secrets removed; null if it gave none. */
   readonly providerMessage: string | null;
@@ -148,14 +148,14 @@ export function errorIn200(body: JsonObject, upstreamDialect: ProviderDialectNam
   return { ...failure, rejectsSignatures, alarm: isUnknownModel(providerError) };
 }
 
-/** An overload is one, whatever the status. The client is to blame for nothing that comes with a 200. */
+/** An overload counts as one whatever the status. Any other error in a 200 is the provider's, never the client's. */
 function blameProvider({ code, message, cause }: GatewayError): GatewayError {
   if (code !== "service_unavailable") return new GatewayError("upstream_error", message, { cause });
   return new GatewayError(code, message, { cause, retryAfterSeconds: 1 });
 }
 
 /**
- * An answer that the provider reports as failed before any content. A retry may succeed, but is not made if usage was
+ * A response that the provider reports as failed before any content. A retry may succeed, but is not made if usage was
  * reported.
  */
 export function failedAnswerFailure(error: GatewayError): Failure {
@@ -169,7 +169,7 @@ export function failedAnswerFailure(error: GatewayError): Failure {
   return isBilled(error) ? { ...failure, mayTryOthers: false } : { ...failure, mayRetry: true };
 }
 
-/** The client left, or the gateway ended the exchange, before the answer. */
+/** The client disconnected, or the gateway ended the exchange, before the response. */
 export function cancelled(signal: AbortSignal): Failure {
   const reason: unknown = signal.reason;
   const error =
@@ -184,10 +184,7 @@ export function notSent(error: GatewayError): Failure {
   return { ...neverRetried, error, kind: "not_sent" };
 }
 
-/**
- * Any status but 200. Not retried if `body` reports usage, which is charged: neither at another deployment, nor with another
- * key, nor without what was rejected.
- */
+/** Any status but 200. If `body` reports usage, which is charged, the request is not retried in any way. */
 export function errorStatus(
   status: number,
   providerError: ProviderError,
@@ -210,7 +207,7 @@ export function errorStatus(
   };
 }
 
-/** The usual meaning of a status, if there is a rule for it. */
+/** The usual subject of an error with this status. */
 const subjects: Readonly<Record<number, ProviderErrorSubject>> = {
   400: "request",
   401: "expired",

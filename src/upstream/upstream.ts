@@ -37,9 +37,9 @@ export interface Plan {
   readonly keyId: string;
   readonly clientDialect: ClientDialectName;
   readonly stream: boolean;
-  /** Whole answers may be of any type, and are not looked into unless they are JSON. */
+  /** Non-streaming responses can have any content type, and are only inspected if they are JSON. */
   readonly takesAnyType?: boolean;
-  /** Such an answer is a stream of bytes, unless it is JSON. */
+  /** A response of any other type than JSON is a stream of bytes. */
   readonly streamsAnyType?: boolean;
   /**
    * The request to send, which depends on the deployment's dialect and upstream name. May throw a GatewayError, e.g.
@@ -58,7 +58,7 @@ export interface Plan {
 
 /** A plan for counting input. */
 export interface CountingPlan extends Plan {
-  /** Whether the deployment can be asked. */
+  /** Whether the deployment can count tokens. */
   mayCount(deployment: Deployment): boolean;
 }
 
@@ -80,9 +80,9 @@ export interface GenerationPlan extends Plan {
     wasSent: boolean,
     reported: Usage | null,
   ): void;
-  /** The body that came in place of an answer, if the attempt failed with one. Absent where nothing records it. */
+  /** Called with the body of a failed attempt, if there is one. Absent if nothing records it. */
   failedWith?(body: ReceivedBytes): void;
-  /** What may be kept of a provider's message: nothing that the client has sent. */
+  /** Removes text that the client sent from a provider's message. */
   redactRequestText(message: string): string;
 }
 
@@ -100,11 +100,11 @@ export interface OpenedCall {
   readonly attempts: number;
   /** The id of the credential that was used; null if the provider needs none. */
   readonly credential: string | null;
-  /** How long this attempt took to begin to answer. */
+  /** The time until this attempt started to respond. */
   readonly answeredAfterMs: number;
   /** The provider's headers that are passed to the client. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The provider's own; null before it has answered. */
+  /** The response's head; null before it was received. */
   readonly head: Pick<Head, "get"> | null;
   /** The whole body, if the answer is not a stream. */
   bytes(): Uint8Array;
@@ -185,7 +185,7 @@ export interface SlowCalls {
 export interface FailingCalls {
   /** When the first of them failed. */
   readonly sinceMs: number;
-  /** When the last one failed that the following is of, as in an attempt's record. */
+  /** When the failure described here happened. */
   readonly atMs: number;
   readonly failure: string;
   readonly providerMessage: string | null;

@@ -8,7 +8,7 @@ const pieces = /\p{Lu}*[\p{Ll}\p{Lm}\p{Lo}\p{M}'’]+|\p{Lu}+|\p{N}{1,3}|[^\s\p{
 const ideographs = /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/u;
 const hangul = /^\p{Script=Hangul}/u;
 
-/** Some signs belong to the piece before them. */
+/** Some punctuation belongs to the piece before it. */
 export const shareOfPieces = 0.95;
 
 /**
@@ -19,7 +19,10 @@ export function lowTextCount(text: string): number {
   return Math.round(countPieces(text) * shareOfPieces);
 }
 
-/** The pieces of a text, each at least one token: what a text that comes in parts is summed up by, so that the parts do not matter. */
+/**
+ * Counts the pieces of a text, each at least one token. Summed over the parts of a text, the result does not depend on
+ * how it was split.
+ */
 export function countPieces(text: string): number {
   let tokens = 0;
   // Not `matchAll`, which makes an iterator and two objects for every piece.
@@ -29,7 +32,9 @@ export function countPieces(text: string): number {
   return tokens;
 }
 
-/** The most that tokens of such a piece have on average: Latin letters, other alphabets, then scripts by their density. */
+/**
+ * The longest average length of a token in such a piece: Latin letters, other alphabets, then scripts by their density.
+ */
 function charsPerToken(piece: string): number {
   const first = piece.charCodeAt(0);
   if (first < 0x80) return 9;
@@ -51,9 +56,9 @@ export function isWordCut(before: string, after: string): boolean {
   return endsInWord.test(before.slice(-2)) && beginsInWord.test(after.slice(0, 2));
 }
 
-/** Larger ones take too long to be parsed on the event loop for a figure that is needed only after a crash. */
+/** Larger bodies take too long to parse on the event loop for a number that is only needed after a crash. */
 const maxParsedBytes = 32 * 1024;
-/** The estimate is high: a third of it is at or below the count, and about half of it. */
+/** The estimate is high: a third of it is at or below the real count, and usually about half of it. */
 const estimateExcess = 3;
 
 /** A low count of a request's input. `estimated` is the estimate that the hold was taken for. */

@@ -48,7 +48,7 @@ const done = { create: "created", update: "updated", close: "closed" };
 
 type AccountChange = Pick<ChangedAccount, "account"> & Partial<ChangedAccount>;
 
-/** Changes an account, writes the change to the audit log, and shows what the account is then. */
+/** Changes an account, writes the change to the audit log, and shows the account. */
 async function changeAccount(
   terminal: Terminal,
   options: DataOptions,

@@ -20,7 +20,7 @@ export function backupCommand(terminal: Terminal): Command {
       const file = resolve(terminal.cwd, name);
       await withStore(terminal, options, {}, async (context) => {
         const { bytes } = await backUp(context, file);
-        // The backup is valid even if its source can no longer be written to.
+        // The backup succeeds even if the store can no longer be written.
         await auditChange(context, "data.backup", { prefix: file }).catch(() => {});
         const content = options.content === true ? await backUpContent(context.dir, file) : undefined;
         const message = `${file} is a full backup (${size(bytes)})${contentText(content)}`;
@@ -34,7 +34,7 @@ export function backupCommand(terminal: Terminal): Command {
     });
 }
 
-/** Undefined if it was not asked for, null if there is none. */
+/** Undefined without `--content`; null if no content was recorded. */
 function contentText(content: string | null | undefined): string {
   if (content === undefined) return "";
   return content === null ? "; there is no recorded content" : `, and ${content} the recorded content`;
@@ -65,7 +65,7 @@ export function restoreCommand(terminal: Terminal): Command {
       const { replaced } = await restore({ dir, file, timeoutMs, onWaiting }, systemClock);
       const { restoreContent } = await import("../../store/open-content.ts");
       const content = await restoreContent(dir, file);
-      // The audit log is now the backup's, and would not show that anything is missing.
+      // The restored audit log does not show that anything was replaced.
       const detail = replaced === null ? null : `the previous data is in ${replaced}`;
       await withStore(terminal, options, {}, (context) =>
         auditChange(context, "data.restore", { prefix: file }, detail),

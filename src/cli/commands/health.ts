@@ -48,7 +48,7 @@ async function expectReady(url: string): Promise<void> {
   throw new CommandError(`${url} is running, but not accepting requests: ${await reasonOf(response)}`);
 }
 
-/** As `/readyz` gives it; something in between may have answered in its place. */
+/** The reason from `/readyz`. A proxy may have responded instead. */
 async function reasonOf(response: Response): Promise<string> {
   const body = (await response.json().catch(() => null)) as Json;
   const reason = isObject(body) ? body["reason"] : null;

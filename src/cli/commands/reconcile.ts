@@ -26,7 +26,7 @@ interface Options extends DataOptions {
   readonly csv?: true;
 }
 
-/** The one list of what is compared, as every output shows it. */
+/** The compared metrics and their titles, for every output. */
 const figures = {
   requests: "REQUESTS",
   input: "INPUT",
@@ -99,7 +99,10 @@ function providerOf({ providers }: Settings, name: string) {
   );
 }
 
-/** Never from the command line itself, where other users of the machine and the shell's history see it. */
+/**
+ * Reads the admin key from a variable or a file, never from the command line, where other users and the shell's history
+ * would see it.
+ */
 async function adminKey({ adminKey: where }: Options, { env, cwd }: Terminal): Promise<string> {
   const { isReference, readSecret } = await import("../../config/secrets.ts");
   if (where === undefined) throw new Misuse("--fetch needs --admin-key env:NAME or file:PATH");
@@ -159,7 +162,7 @@ function asText(document: ReconciliationView, showsAllRows: boolean, terminal: T
   return [table(columns, [...lines, sum], terminal), ...reasonLines, "", verdict].join("\n");
 }
 
-/** What was billed, and how much more or less that is than what the ledger has. */
+/** The reported value and its difference from the ledger. */
 function cell(
   name: Figure,
   { billed, difference }: ComparedFigureView,

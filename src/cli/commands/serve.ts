@@ -64,7 +64,7 @@ async function serve(options: Options, terminal: Terminal): Promise<void> {
   const { serviceManager } = await import("../serve/service-manager.ts");
   const { showEnvironment } = await import("../serve/show-environment.ts");
   const manager = serviceManager(terminal.env);
-  // From the same file: if it is gone, the built-in configuration must not take its place.
+  // Reloads read the same file again: if it is gone, the built-in configuration must not replace it.
   const again = () =>
     loadOptions(source.file === null ? options : { ...options, config: source.file }, terminal);
   const load = async () => (await inTurns(loadingSettings(await again()))).settings;
@@ -90,7 +90,7 @@ async function serve(options: Options, terminal: Terminal): Promise<void> {
   process.exit(losses.length === 0 ? 0 : 1);
 }
 
-/** A server of one's own is asked each time for its models; no vendor is asked anything. */
+/** A self-hosted server is asked for its models at each start; vendors are never called. */
 async function loadOptions(options: Options, { env, cwd }: Terminal): Promise<LoadOptions> {
   const { config, demoOnly, bedrock, vertex, local, ...flags } = options;
   const { requestedBedrock, requestedVertex } = await import("../../config/environment/requested.ts");

@@ -45,7 +45,7 @@ function lastMonth(nowMs: number): string {
   return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - 1)).toISOString().slice(0, 7);
 }
 
-/** A line with the account that it is of. */
+/** A line, with its account. */
 type Line = StatementLineView &
   Pick<StatementView, "month" | "unfinished"> & { readonly account: AccountStatementView };
 
@@ -128,7 +128,7 @@ function asText(document: StatementView, terminal: Terminal): string {
   return parts.join("\n\n");
 }
 
-/** A key's own account is called what the key is. */
+/** An account of a single key is shown under the key's name. */
 function nameOf({ account, label, lines }: AccountStatementView): string {
   const own = lines.find(({ key_id: id }) => id !== null && ownAccountId(id) === account);
   return label ?? own?.key_label ?? own?.key_prefix ?? account;

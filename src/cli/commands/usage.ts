@@ -59,7 +59,7 @@ function dimensions(text: string): readonly string[] {
   return names;
 }
 
-/** CSV has all of them; the table leaves out what is empty on most gateways, unless it has a value. */
+/** All columns. The table omits those that are empty on most gateways, unless they have a value. */
 function columnsOf(
   by: readonly string[],
   { total }: UsageView,

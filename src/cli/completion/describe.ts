@@ -1,10 +1,10 @@
 import type { Command } from "commander";
 
 export interface Completion {
-  /** The words typed so far, without `sluice`: "" or `keys create`. */
+  /** The command path without `sluice`: "" or `keys create`. */
   readonly path: string;
   readonly words: readonly Word[];
-  /** Options with a fixed set of values, and these values. */
+  /** Options with a fixed set of values, and their values. */
   readonly choices: ReadonlyMap<string, readonly string[]>;
 }
 

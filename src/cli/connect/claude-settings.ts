@@ -11,7 +11,7 @@ import {
 } from "./client-edit.ts";
 import { removeMember, setMember } from "./json-text.ts";
 
-/** Claude Code's `settings.json`: environment variables, which it sets for itself. */
+/** Claude Code's `settings.json`, with environment variables that Claude Code sets for itself. */
 export const claudeSettings: ClientFileFormat = {
   path: (env) => join(env["CLAUDE_CONFIG_DIR"] || join(env["HOME"] || homedir(), ".claude"), "settings.json"),
   ownModels: /^claude-/,
@@ -23,7 +23,7 @@ function variablesFor({ address, key, model }: ClientConnection): Readonly<Recor
   return {
     ANTHROPIC_BASE_URL: address,
     ANTHROPIC_AUTH_TOKEN: key,
-    // Its small tasks have a model of their own.
+    // Claude Code uses a separate model for small tasks.
     ...(model === null ? {} : { ANTHROPIC_MODEL: model, ANTHROPIC_DEFAULT_HAIKU_MODEL: model }),
   };
 }
@@ -67,7 +67,7 @@ function writeSettings(content: string, connection: ClientConnection): EditedFil
 
 function removeSettings(content: string, settings: readonly WrittenSetting[]): string {
   let text = content;
-  // The object is last: it goes only if it is empty by then.
+  // In reverse order, so that the `env` object is removed last, and only if it is empty by then.
   for (const { name, digest, before } of settings.toReversed()) {
     const path = name.split(".");
     const current = valueAt(parse(text), path);

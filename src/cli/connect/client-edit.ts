@@ -2,12 +2,12 @@ import type { Json } from "../../base/json.ts";
 import type { ClientAccess } from "../../base/models/client-snippets.ts";
 import type { Environment } from "../../base/system/environment.ts";
 
-/** One setting that was written, without its value: that may be the key. */
+/** A setting that Sluice wrote, without its value, which may be the key. */
 export interface WrittenSetting {
-  /** As the person is shown it: `env.ANTHROPIC_BASE_URL`. */
+  /** The name shown to the user: `env.ANTHROPIC_BASE_URL`. */
   readonly name: string;
   readonly digest: string;
-  /** What was there before; null if nothing was. */
+  /** The previous value; null if there was none. */
   readonly before: Json;
 }
 
@@ -16,20 +16,20 @@ export interface EditedFile {
   readonly settings: readonly WrittenSetting[];
 }
 
-/** Without a model, the client keeps the one that it has. */
+/** Without a model, the client keeps its own. */
 export type ClientConnection = Omit<ClientAccess, "model" | "limits"> & { readonly model: string | null };
 
 /** A client whose own configuration file can be changed. Both functions throw `UnreadableClientFile`. */
 export interface ClientFileFormat {
   readonly path: (env: Environment) => string;
-  /** Which of the gateway's models the client picks by itself. */
+  /** Matches the models that the client selects by default. */
   readonly ownModels: RegExp;
   readonly write: (text: string, connection: ClientConnection) => EditedFile;
-  /** Removes the settings that are still as they were written, and puts back what was there before. */
+  /** Removes the settings that have not been edited since, and restores the previous values. */
   readonly remove: (text: string, settings: readonly WrittenSetting[]) => string;
 }
 
-/** The file is not what the client would accept, or is laid out in a way that we cannot change safely. */
+/** The client would not accept the file, or its layout cannot be edited safely. */
 export class UnreadableClientFile extends Error {
   override readonly name = "UnreadableClientFile";
 }

@@ -14,13 +14,13 @@ import {
 } from "./client-edit.ts";
 
 /**
- * Changes a client's own file so that it can be undone. Two files stand next to it meanwhile: its bytes as they were, and a
- * record of what was written, with digests and without the key. Undoing removes both.
+ * Edits a client's own file so that it can be undone. Two files are kept next to it until then: a copy of the original,
+ * and a record of what was written, with digests instead of the key. Undoing removes both.
  */
 interface ConnectRecord {
-  /** The digest of the whole file: if it has not changed, undoing restores the bytes. */
+  /** The digest of the whole file. If it still matches, undoing restores the original bytes. */
   readonly digest: string;
-  /** The mode of the file before; null if there was none. */
+  /** The permissions before; null if there was no file. */
   readonly mode: number | null;
   readonly settings: readonly WrittenSetting[];
 }
@@ -60,7 +60,7 @@ export function writeClientFile(
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
     if (before.bytes !== null) replaceFile(backupOf(file), before.bytes, privateMode);
     replaceFile(recordOf(file), JSON.stringify(record), privateMode);
-    // It has a key in it now.
+    // The file contains the key now.
     replaceFile(file, text, privateMode);
   });
   return { file, backup: before.bytes === null ? null : backupOf(file), settings };
@@ -95,7 +95,7 @@ export function undoClientFile(path: string, format: ClientFileFormat): UndoneCl
   return { file, result: bytes === null ? "deleted" : "restored" };
 }
 
-/** The file as it would be without what we have written. */
+/** The file as it was before Sluice changed it. */
 function beforeUs(file: string, format: ClientFileFormat): Before {
   const current = readBytes(file);
   const record = readRecord(file);

@@ -13,7 +13,7 @@ import {
   type WrittenSetting,
 } from "./client-edit.ts";
 
-/** Codex's `config.toml`: a provider of its own, and the line that makes it the default. */
+/** Codex's `config.toml`: a provider, and the line that makes it the default. */
 export const codexConfig: ClientFileFormat = {
   path: (env) => join(env["CODEX_HOME"] || join(env["HOME"] || homedir(), ".codex"), "config.toml"),
   ownModels: /^(gpt-|codex-)/,
@@ -94,7 +94,7 @@ function removeConfig(content: string, settings: readonly WrittenSetting[]): str
   return text;
 }
 
-/** Without our lines of the table, and without its header if nothing else is in it. */
+/** Removes our lines from the table, and the table's header if nothing else is left. */
 function withoutTable(lines: readonly string[], settings: readonly WrittenSetting[]): string[] {
   const range = tableRange(lines);
   if (range === null) return [...lines];
@@ -109,7 +109,7 @@ function withoutTable(lines: readonly string[], settings: readonly WrittenSettin
     ? [...previousLines, ...remaining]
     : [lines[range.start] ?? header, ...remaining];
   const result = lines.toSpliced(range.start, range.end - range.start, ...replacement);
-  // The blank line that was put above the table.
+  // The blank line that was added above the table.
   const isDoubled = isEmpty && previousLines.length === 0 && result[range.start - 1] === "";
   return isDoubled ? result.toSpliced(range.start - 1, 1) : result;
 }

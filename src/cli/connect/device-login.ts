@@ -4,7 +4,7 @@ import { abortAfter } from "../../base/loop/deadline.ts";
 import { CommandError } from "../terminal/terminal.ts";
 import { directSession } from "./find-connection.ts";
 
-/** The client's side of RFC 8628. */
+/** The client side of RFC 8628. */
 
 const clientId = "sluice-cli";
 const grantType = "urn:ietf:params:oauth:grant-type:device_code";

@@ -21,14 +21,14 @@ export interface OfferedModel {
 export interface FoundConnection {
   readonly address: string;
   readonly key: string;
-  /** Models that generate; null if the gateway could not be asked. */
+  /** LLMs; null if the gateway could not be reached. */
   readonly models: readonly OfferedModel[] | null;
   readonly isRejected: boolean;
 }
 
 const timeoutMs = 3000;
 
-/** The address of `--url`, or of the gateway that runs on the data. */
+/** The address from `--url`, or of the gateway that uses the data folder. */
 export function gatewayUrl(options: ConnectOptions, terminal: Terminal): string {
   if (options.url !== undefined) return baseUrl(options.url);
   const { env, cwd } = terminal;
@@ -71,7 +71,7 @@ export async function readKey(
   return key.trim();
 }
 
-/** Asks the gateway which of its addresses the key is for, and which models it serves. */
+/** Finds out which of the gateway's addresses the key is for, and which models it serves. */
 export async function findConnection(url: string, key: string): Promise<FoundConnection> {
   let isRejected = false;
   for (const mode of ["credit", "token_budget"] as const) {
@@ -99,7 +99,7 @@ export async function findIssuedConnection(url: string, key: string): Promise<Fo
   return found;
 }
 
-/** Null if the gateway cannot be asked. Without a key it is the public list. */
+/** Null if the gateway cannot be reached. Without a key, the public list. */
 export async function listModels(
   address: string,
   key: string | null,
@@ -127,7 +127,6 @@ export function directSession(url: string): { session?: Bun.FetchSession } {
   return isLocal ? { session: new Bun.FetchSession({ proxy: false }) } : {};
 }
 
-/** The models that generate. */
 function generatingModels(models: readonly unknown[]): OfferedModel[] {
   return models.flatMap((model) => {
     if (!isObject(model) || typeof model["id"] !== "string") return [];

@@ -54,7 +54,7 @@ function objectAt(text: string, open: number): JsonObjectText {
   return { open, close: at, members };
 }
 
-/** The object that the path leads to; null if there is none. Of members with the same name, the last one counts. */
+/** The object at the path; null if there is none. Of members with the same name, the last one counts. */
 function objectIn(text: string, path: readonly string[]): JsonObjectText | null {
   let open = afterBlanks(text, 0);
   for (const name of path) {
@@ -65,7 +65,7 @@ function objectIn(text: string, path: readonly string[]): JsonObjectText | null 
   return objectAt(text, open);
 }
 
-/** Sets a member of an object that is in the text already. */
+/** Sets a member of an existing object. */
 export function setMember(text: string, path: readonly string[], value: unknown): string {
   const name = path.at(-1) ?? "";
   const object = objectIn(text, path.slice(0, -1));

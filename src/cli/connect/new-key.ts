@@ -8,7 +8,10 @@ import { type ClientSettings, clientSettings } from "./settings-text.ts";
 /** The address of a gateway that has not run yet. */
 const defaultAddress = "http://127.0.0.1:8787";
 
-/** A client's settings with a key that was just created. A running gateway is asked for the public list: it may not know the key yet. */
+/**
+ * A client's settings with a new key. The public model list is used, because a running gateway may not know the key
+ * yet.
+ */
 export async function newKeyConnect(
   client: ClientId,
   { key, secret }: IssuedKey,

@@ -2,7 +2,7 @@ import type { ModelUse } from "../../base/models/model-uses.ts";
 import type { TokenRatesConfig } from "../../config/schema/price.ts";
 import type { PriceConfig } from "../../config/schema.ts";
 
-/** A model of a foreign price file, with its price as our own configuration has it. */
+/** A model in a foreign price file, with its price in our format. */
 export interface ImportedModel {
   readonly id: string;
   /** As the file names it. */
@@ -10,7 +10,7 @@ export interface ImportedModel {
   readonly displayName: string | null;
   readonly contextWindow: number | null;
   readonly maxOutputTokens: number | null;
-  /** Missing for a model that generates. */
+  /** Absent for an LLM. */
   readonly serves?: ModelUse;
   readonly price: PriceConfig;
   readonly capabilities: Readonly<Record<string, boolean>>;
@@ -36,7 +36,7 @@ type RateName = "input" | "output" | "cached_input" | "cache_write";
 export interface ImportedPrices {
   readonly source: "LiteLLM" | "models.dev";
   readonly models: readonly ImportedModel[];
-  /** Counts of entries that are not models with a price, by what they are. */
+  /** Counts of skipped entries, by the reason. */
   readonly leftOut: Readonly<Record<string, number>>;
 }
 

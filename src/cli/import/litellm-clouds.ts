@@ -14,7 +14,7 @@ export function azureSettings(parameters: LiteLlmParameters): CloudSettings {
   };
 }
 
-/** Foundry: Claude has a door of its own. */
+/** Azure AI Foundry: Claude has its own endpoint. */
 export function azureAiSettings(parameters: LiteLlmParameters, model: string): CloudSettings {
   const base = parameters.plain("api_base") ?? parameters.plain("base_url");
   return {
@@ -56,7 +56,7 @@ function vertexCredentials(parameters: LiteLlmParameters): string {
   return parameters.secret("vertex_credentials", "VERTEX_CREDENTIALS") ?? "adc";
 }
 
-/** Without keys of its own, a deployment has what AWS's tools find. */
+/** Without keys in the file, AWS's default credential chain is used. */
 export function bedrockSettings(parameters: LiteLlmParameters, model: string): CloudSettings {
   const region = parameters.plain("aws_region_name") ?? regionIn(model);
   if (region === null) parameters.notes.push("it names no region; us-east-1 is assumed");
@@ -82,7 +82,7 @@ function regionIn(model: string): string | null {
   return model.split("/").find((part) => region.test(part)) ?? null;
 }
 
-/** The model's id without what LiteLLM puts before it: `converse/`, `invoke/` and a region. */
+/** The model's id without the prefixes that LiteLLM adds: `converse/`, `invoke/` and a region. */
 export function bedrockModel(model: string): string {
   const parts = model.split("/");
   while (parts.length > 1 && (region.test(parts[0] ?? "") || /^(?:converse|invoke)$/.test(parts[0] ?? ""))) {

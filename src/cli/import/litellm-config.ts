@@ -25,7 +25,7 @@ export interface ImportedConfig {
   readonly toml: string;
   readonly models: number;
   readonly providers: number;
-  /** What could not be converted, one sentence each. */
+  /** One sentence for each setting that could not be converted. */
   readonly dropped: readonly string[];
 }
 
@@ -46,7 +46,7 @@ const convertedParameters = new Set([
 
 export interface ImportOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** A price list, for what the configuration does not say of a model. */
+  /** Prices for models whose price the configuration does not state. */
   readonly prices?: PriceList;
 }
 
@@ -99,7 +99,7 @@ export function importLiteLlmConfig(
     if (unread.length > 0) dropped.push(`${id}: ${unread.join(", ")} of its litellm_params`);
   }
 
-  /** `openai/*` becomes models by the catalog, of a provider that has one. */
+  /** Converts `openai/*` to the catalog's models, if the provider has a catalog. */
   function convertWildcard(id: string, upstream: string, parameters: JsonObject): void {
     const prefix = prefixOf(upstream) ?? "";
     const pattern = upstream.slice(upstream.indexOf("/") + 1);
@@ -131,7 +131,7 @@ export function importLiteLlmConfig(
     }
   }
 
-  /** Seconds, if a timeout is above what an exchange may take by default; null if none is. */
+  /** The longest timeout in seconds, if it exceeds our default; else null. */
   function longestExchange(): number | null {
     const totals = [...providers.values()].map(({ timeouts }) => timeouts.total ?? 0);
     const longest = Math.max(0, ...totals);
@@ -141,7 +141,7 @@ export function importLiteLlmConfig(
     return longest > defaultRequestSeconds ? Math.min(longest, maxExchangeSeconds) : null;
   }
 
-  /** Names of models by the alias, or objects that have one. */
+  /** Aliases with the names of models, or objects that contain one. */
   function addAliases(aliases: JsonObject): void {
     for (const [alias, target] of Object.entries(aliases)) {
       const id = textOf(isObject(target) ? target["model"] : target);
@@ -172,7 +172,7 @@ export function importLiteLlmConfig(
     }
   }
 
-  /** Deployments with the same settings share a provider. An unknown provider is reported, and gives null. */
+  /** Deployments with the same settings share a provider. An unknown provider is reported and skipped (null). */
   function providerOf(
     id: string,
     upstream: string,
@@ -288,5 +288,5 @@ function prefixOf(upstream: string): string | null {
   return slash === -1 ? familyOf(upstream) : upstream.slice(0, slash);
 }
 
-/** Kinds without an address of their own. */
+/** Kinds without a default address. */
 const needsAddress: ReadonlySet<string> = new Set(["openai-compatible", "azure"]);

@@ -3,16 +3,16 @@ import type { ImportedModel } from "./imported.ts";
 /** LiteLLM has an entry for each quality and size of an image: `hd/1024-x-1792/dall-e-3`. */
 const variantName = /^(?:(?<quality>[a-z0-9]+)\/)?(?<width>\d+)-x-(?<height>\d+)\/(?<model>[^/]+)$/;
 
-/** Where neither the name nor the file says it. */
+/** Used if neither the name nor the file states the size. */
 const defaultPixels = 1024 * 1024;
 
-/** The pixels of the image that an entry is for. */
+/** The number of pixels that an entry's price is for. */
 export function pixelsOf(id: string): number {
   const { width, height } = variantName.exec(id)?.groups ?? {};
   return width === undefined ? defaultPixels : Number(width) * Number(height);
 }
 
-/** The models with the prices of their variants, which are no models. */
+/** Merges the prices of image variants into their models; the variants are not models themselves. */
 export function withImageVariants(models: readonly ImportedModel[]): ImportedModel[] {
   const families = Map.groupBy(models, ({ id, vendor }) => `${vendor} ${modelOf(id)}`);
   return [...families.values()].flatMap((family) => {
@@ -29,7 +29,7 @@ function modelOf(id: string): string {
   return variantName.exec(id)?.groups?.["model"] ?? id;
 }
 
-/** What is charged by tokens needs no other price. What has none of its own costs as much as the most expensive. */
+/** Token prices need no variants. A variant without its own price costs as much as the most expensive one. */
 function withVariantPrices(
   usual: ImportedModel | null,
   variants: readonly [ImportedModel, ...ImportedModel[]],
@@ -40,7 +40,7 @@ function withVariantPrices(
   const images: Record<string, number> = typeof price === "number" ? { "auto/auto": price } : {};
   for (const variant of variants) {
     const { quality = "standard", width, height } = variantName.exec(variant.id)?.groups ?? {};
-    // A request that does not say gets the standard.
+    // A request without a quality gets the standard one.
     const names = quality === "standard" ? [quality, "auto"] : [quality];
     if (typeof variant.price.images !== "number") continue;
     for (const name of names) images[`${name}/${width}x${height}`] = variant.price.images;

@@ -22,13 +22,13 @@ export function useOfMode(mode: string): ModelUse | null {
   return Object.hasOwn(uses, mode) ? (uses[mode] ?? null) : null;
 }
 
-/** The price of a model that serves something else than generation, in its own units; null if the entry has none of them. */
+/** The price of a model that is not an LLM, in its own units; null if the entry has none. */
 export function meteredPrice(id: string, serves: ModelUse, entry: JsonObject): PriceConfig | null {
   const found = Object.entries(pricesOf(id, serves, entry)).filter(
     (price): price is [string, number] => price[1] !== null,
   );
   if (found.length === 0) return null;
-  // Entries are full of zeros for what a model is not charged by.
+  // Entries have zeros for units that a model is not charged by.
   const charged = found.filter(([, usd]) => usd > 0);
   return Object.fromEntries(charged.length === 0 ? found : charged);
 }

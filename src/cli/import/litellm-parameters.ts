@@ -1,12 +1,12 @@
 import type { JsonObject } from "../../base/json.ts";
 import { textOf } from "./litellm-model-info.ts";
 
-/** Settings of a provider by their names in our own configuration, in the order in which they are written. */
+/** Settings of a provider in the names of our configuration, in writing order. */
 export type CloudSettings = Readonly<Record<string, string | null>>;
 
 const environmentMark = "os.environ/";
 
-/** The `litellm_params` of a deployment, and what has to be said about them. */
+/** The `litellm_params` of a deployment, and notes about what could not be converted. */
 export class LiteLlmParameters {
   readonly notes: string[] = [];
   readonly #parameters: JsonObject;
@@ -24,7 +24,7 @@ export class LiteLlmParameters {
     return textOf(this.#parameters[name]);
   }
 
-  /** A value that is copied into our own file as it is. A variable's value is looked up, and asked for if it is not set. */
+  /** A value that is copied as it is. The value of a variable is looked up; an unset one is reported. */
   plain(name: string): string | null {
     const text = this.text(name);
     if (text === null || !text.startsWith(environmentMark)) return text;

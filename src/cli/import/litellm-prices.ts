@@ -65,7 +65,7 @@ function namesOf(name: string, entry: JsonObject): Pick<ImportedModel, "id" | "v
   return { id, vendor, displayName: null };
 }
 
-/** One that does not generate; null if no route serves it, or the file has no price for it. */
+/** A model that is not an LLM; null if no route serves it, or the file has no price for it. */
 function meteredModelOf(name: string, entry: JsonObject, serves: ModelUse | null): ImportedModel | null {
   if (serves === null) return null;
   const names = namesOf(name, entry);
@@ -81,7 +81,7 @@ function meteredModelOf(name: string, entry: JsonObject, serves: ModelUse | null
   };
 }
 
-/** The price depends on the context size that a request asks for. The highest is the safe one. */
+/** The price depends on the context size of the search. The highest is safe. */
 function searchPrice(bySize: unknown): number | null {
   if (!isObject(bySize)) return null;
   const prices = Object.values(bySize)

@@ -8,9 +8,9 @@ export interface KnownProvider {
   readonly baseUrl: string | null;
   /** The variable that LiteLLM reads if the file names no key; null for self-hosted servers. */
   readonly keyVariable: string | null;
-  /** The settings of a cloud; without it there is an address and a key. */
+  /** Converts a cloud's settings; without it, a provider has an address and a key. */
   convert?(parameters: LiteLlmParameters, model: string): CloudSettings;
-  /** The address that a server has its API at, if LiteLLM takes another one. */
+  /** The API's address, if it differs from what LiteLLM expects. */
   addressOf?(base: string): string;
 }
 
@@ -26,7 +26,7 @@ const ollama: KnownProvider = {
   addressOf: (base) => (/\/v1\/*$/.test(base) ? base : `${base.replace(/\/+$/, "")}/v1`),
 };
 
-/** Its own API embeds and ranks; it has OpenAI's chat at another address. */
+/** Cohere's own API embeds and ranks; its OpenAI-compatible chat is at another address. */
 const cohere: KnownProvider = {
   ...compatible(null, "COHERE_API_KEY"),
   convert: (parameters, model) => {
@@ -44,7 +44,7 @@ const cloud = (kind: VendorKind, convert: NonNullable<KnownProvider["convert"]>)
   convert,
 });
 
-/** By the prefix in LiteLLM's `provider/model`. Only providers whose dialect the gateway supports. */
+/** Providers by the prefix in LiteLLM's `provider/model`. Only those whose dialect the gateway supports. */
 export const knownProviders = tableOf<KnownProvider>({
   openai: { kind: "openai", baseUrl: null, keyVariable: "OPENAI_API_KEY" },
   anthropic: { kind: "anthropic", baseUrl: null, keyVariable: "ANTHROPIC_API_KEY" },

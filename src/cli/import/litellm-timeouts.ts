@@ -8,7 +8,7 @@ export interface LiteLlmTimeouts {
   readonly streamFirstByte: number | null;
 }
 
-/** What holds for every deployment without timeouts of its own. The router's settings come before the library's. */
+/** Timeouts of deployments without their own. The router's settings take precedence over the library's. */
 export function defaultTimeouts(root: JsonObject): LiteLlmTimeouts {
   const router = isObject(root["router_settings"]) ? root["router_settings"] : {};
   const library = isObject(root["litellm_settings"]) ? root["litellm_settings"] : {};

@@ -6,16 +6,16 @@ import { tableText } from "./toml.ts";
 export interface ConvertedProvider {
   readonly name: string;
   readonly kind: VendorKind;
-  /** By their names in the configuration; null for those that it does not have. */
+  /** In the configuration's names; null for options that are not set. */
   readonly settings: Readonly<Record<string, string | null>>;
   readonly timeouts: LiteLlmTimeouts;
-  /** Models by the built-in catalog. */
+  /** Patterns of models from the built-in catalog. */
   readonly patterns: string[];
-  /** Whose catalog, where the kind has none of its own. */
+  /** The catalog to use, if the kind has none. */
   readonly catalog: string;
 }
 
-/** Under the names of the configuration, in the order in which they are written, and so are its deployments. */
+/** In the configuration's names and writing order, as are its deployments. */
 export interface ConvertedModel {
   readonly id: string;
   /** Empty for a model that generates. */

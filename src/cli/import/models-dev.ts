@@ -31,7 +31,7 @@ export function readModelsDev(document: JsonObject): ImportedPrices {
 function modelOf(vendor: string, id: string, entry: JsonObject): ImportedModel | string {
   if (!modalities(entry, "output").includes("text")) return "without text output";
   const use = useByName(id);
-  // The file has prices of tokens only, and says of vectors that they are text.
+  // The file only has token prices, and lists the output of embedding models as text.
   if (use !== "generation" && use !== "embeddings") return use;
   const cost = isObject(entry["cost"]) ? entry["cost"] : {};
   const limit = isObject(entry["limit"]) ? entry["limit"] : {};

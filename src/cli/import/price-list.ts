@@ -3,7 +3,7 @@ import { plainName } from "./plain-name.ts";
 
 export interface ListedModel {
   readonly model: ImportedModel;
-  /** The listed price is a different vendor's, and may differ. */
+  /** The price is another vendor's, and may differ. */
   readonly isOtherVendors: boolean;
 }
 
@@ -16,7 +16,7 @@ const otherNames: Readonly<Record<string, string>> = {
   azure_ai: "azure",
 };
 
-/** How names are compared: as they are, and only then without what clouds add to them. */
+/** Names are compared exactly first, then without the parts that clouds add. */
 const comparisons = [(name: string) => name, plainName];
 
 /** Models by the names that LiteLLM's configuration has for them. */
@@ -27,7 +27,7 @@ export class PriceList {
     this.#models = models;
   }
 
-  /** By the first name that is listed: of the vendor itself if it is there, and else of any. */
+  /** Finds a model by the first name that is listed: preferably of this vendor, else of any. */
   find(vendor: string, names: readonly string[]): ListedModel | null {
     const others: ImportedModel[] = [];
     for (const compared of comparisons) {
@@ -43,7 +43,7 @@ export class PriceList {
   }
 }
 
-/** LiteLLM tells vendors of one cloud apart: `bedrock_converse`, `vertex_ai-anthropic_models`. */
+/** LiteLLM has several names for the vendors of one cloud: `bedrock_converse`, `vertex_ai-anthropic_models`. */
 function isFromVendor({ vendor: seller }: ImportedModel, vendor: string): boolean {
   return seller.startsWith(vendor) || seller.startsWith(otherNames[vendor] ?? vendor);
 }

@@ -14,7 +14,7 @@ export function readPrices(text: string): ImportedPrices {
   return { ...read, models: read.models.map(withSearchPrice) };
 }
 
-/** What their vendors charge for a web search, in USD per 1,000: neither file has it for all models, and agents offer it to all. */
+/** Prices of a web search in USD per 1,000. Neither file has them for all models, but agents offer search to all. */
 const searchPrices = tableOf<number>({ openai: 10, anthropic: 10 });
 
 function withSearchPrice(model: ImportedModel): ImportedModel {

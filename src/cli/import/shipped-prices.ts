@@ -2,7 +2,7 @@ import { allShippedModels } from "../../config/catalog/shipped.ts";
 import type { PriceConfig } from "../../config/schema.ts";
 import { plainName } from "./plain-name.ts";
 
-/** The list price of a model, by the name that any cloud has for it; null if it is not shipped. */
+/** The built-in list price of a model under any cloud's name for it; null if there is none. */
 export function shippedPrice(model: string): PriceConfig | null {
   prices ??= new Map(readPrices().toReversed());
   return prices.get(plainName(model)) ?? null;

@@ -19,7 +19,7 @@ function priceText(price: object): string {
   return `{ ${parts.join(", ")} }`;
 }
 
-/** A table and its fields. What is null or empty is left out. */
+/** A TOML table with its fields. Null and empty values are omitted. */
 export function tableText(header: string, fields: object, origin = ""): string {
   const lines = Object.entries(fields).flatMap(([name, value]) => {
     if (name === "price" && value !== null) return [`price = ${priceText(value)}${origin}`];

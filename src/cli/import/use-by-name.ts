@@ -1,6 +1,6 @@
 import type { ModelUse } from "../../base/models/model-uses.ts";
 
-/** What a large vendor's model serves, by its name. */
+/** Infers what a model serves from the naming of large vendors. */
 const usesByName: readonly (readonly [RegExp, ModelUse])[] = [
   [nameHas("text-embedding|embed|embedding"), "embeddings"],
   [nameHas("dall-e|gpt-image|imagen"), "images"],
@@ -14,7 +14,7 @@ function nameHas(words: string): RegExp {
   return new RegExp(`(?:^|[-/.])(?:${words})(?:[-./:\\d]|$)`, "i");
 }
 
-/** What a model serves, if only its name is known. */
+/** What a model serves, judging by its name alone. */
 export function useByName(name: string): ModelUse {
   const [, use = "generation"] = usesByName.find(([pattern]) => pattern.test(name)) ?? [];
   return use;

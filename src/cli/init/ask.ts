@@ -6,7 +6,7 @@ import { CommandError, type Terminal } from "../terminal/terminal.ts";
 import { type ChosenExtra, databaseVariable, type InitChoices } from "./choices.ts";
 import { ownListOf } from "./other-models.ts";
 
-/** Asks for each choice. An empty reply accepts the default shown in brackets. */
+/** Asks for each choice. An empty reply selects the default in brackets. */
 export async function askChoices(found: InitChoices, terminal: Terminal): Promise<InitChoices> {
   const vendors: InitChoices["vendors"][number][] = [];
   for (const { vendor } of found.vendors) {
@@ -105,7 +105,7 @@ async function text(question: string, byDefault: string, form: RegExp, terminal:
 
 const maxTries = 3;
 
-/** Asks again after an invalid reply. Gives up eventually: the input may not come from a person. */
+/** Asks again after an invalid reply, and gives up after some, since the input may not be a person. */
 async function ask(
   question: string,
   form: { test(reply: string): boolean },

@@ -1,7 +1,7 @@
 import type { FoundVendor } from "../../config/environment/vendors.ts";
 import type { ModelConfig } from "../../config/schema.ts";
 
-/** A provider that has no built-in prices, and is asked for its models. */
+/** A provider without built-in prices, whose own model list is requested. */
 export interface ExtraProvider {
   readonly provider: string;
   readonly variable: string;
@@ -13,7 +13,7 @@ export interface ChosenExtra extends ExtraProvider {
   readonly models: readonly ModelConfig[];
 }
 
-/** What `config init` writes. */
+/** The choices that `config init` writes. */
 export interface InitChoices {
   readonly vendors: readonly {
     readonly vendor: FoundVendor;
@@ -33,7 +33,7 @@ export interface SignInChoice {
   readonly issuer: string;
   readonly clientId: string;
   readonly admin: string;
-  /** The cap of each key that people create for themselves; null if they cannot create any. */
+  /** The cap of each key that people create themselves; null if they cannot. */
   readonly keyCap: string | null;
 }
 

@@ -4,7 +4,7 @@ import { otherVendors } from "../../config/environment/variables.ts";
 import { vendorsInEnvironment, whyNotKey } from "../../config/environment/vendors.ts";
 import type { ExtraProvider, InitChoices } from "./choices.ts";
 
-/** Everything that the environment has, and the defaults for the rest: what `--yes` takes. */
+/** The providers found in the environment, and defaults for the rest: what `--yes` selects. */
 export function foundChoices(env: Environment): InitChoices {
   const own = { host: defaults.host, port: defaults.port };
   const { served } = vendorsInEnvironment(env, own);

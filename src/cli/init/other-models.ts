@@ -10,11 +10,13 @@ import { extraToml } from "./text.ts";
 /** A provider's own list of models, as far as it has prices. */
 export interface OwnList {
   readonly models: readonly ModelConfig[];
-  /** Why there are none, or fewer than the provider has; null if all of them can be served. */
+  /** Why models are missing; null if all can be served. */
   readonly note: string | null;
 }
 
-/** Asks a provider without built-in prices for its models. Never fails: the file can be completed later. */
+/**
+ * Requests the model list of a provider without built-in prices. Never fails, because the file can be completed later.
+ */
 export async function ownListOf(provider: ExtraProvider, terminal: Terminal): Promise<OwnList> {
   const { provider: name } = provider;
   const { settings } = loadSettings({ text: extraToml(provider), env: terminal.env });

@@ -4,7 +4,7 @@ import { tomlString } from "../../config/toml-text.ts";
 import { tableText } from "../import/toml.ts";
 import { clientSecretVariable, type ExtraProvider, type InitChoices, teamAccount } from "./choices.ts";
 
-/** The built-in configuration, with its comments, changed to what was chosen. */
+/** The built-in configuration with its comments, adapted to the choices. */
 export function initText(choices: InitChoices): string {
   const { vendors, extra, keepsDemo } = choices;
   const vendorProviders = new Set(vendors.map(({ vendor }) => vendor.provider));
@@ -28,7 +28,7 @@ export function initText(choices: InitChoices): string {
   return text.replace(modelsHead, (head) => `${written}${head}`).trimEnd() + listed + adminText(choices);
 }
 
-/** The provider, and its models up to the next comment at the beginning of a line. */
+/** Removes the demo provider and its models, up to the next comment at the start of a line. */
 function withoutDemo(text: string): string {
   return text
     .replace(

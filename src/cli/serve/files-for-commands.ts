@@ -34,7 +34,7 @@ export function writeFilesForCommands(
   });
 }
 
-/** A new file takes the place of the old one: what is there may be a symbolic link that another user has put there. */
+/** Replaces the file instead of writing to it, because it may be a symbolic link created by another user. */
 export function replaceFile(file: string, text: string | Uint8Array, mode: number): void {
   const written = `${file}.${process.pid}`;
   rmSync(written, { force: true });
@@ -46,7 +46,7 @@ function attempt(write: () => void): void {
   try {
     write();
   } catch {
-    // Never a reason not to serve.
+    // A failure must not stop the gateway.
   }
 }
 

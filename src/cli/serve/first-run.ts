@@ -12,7 +12,7 @@ const demoTokens = 1_000_000;
 
 export interface FirstKeys {
   readonly issued: readonly IssuedKey[];
-  /** There are no keys, and none were created. */
+  /** True if there are no keys and none were created. */
   readonly hasNone: boolean;
 }
 
@@ -68,13 +68,16 @@ export function firstKeysText(issued: readonly IssuedKey[], gateway: ReachableGa
   return `${[title, ...blocks].join("\n\n")}\n`;
 }
 
-/** Null if the key can pay for none. */
+/** Null if the key can use no model. */
 function curlLine(mode: KeyMode, secret: string, { url, settings }: ReachableGateway): string | null {
   const model = mode === "credit" ? modelToTry(settings) : settings.models.find(isServedByDemo(settings));
   return model === undefined ? null : curlFor(model, mode === "credit" ? url : `${url}/token`, secret);
 }
 
-/** The vendor's model with the lowest price of output, or else one of the demo, that writes text and that a credit key can use. */
+/**
+ * The model for the first request: an LLM that a credit key can use, preferably the vendor's with the lowest output
+ * price, else a demo model.
+ */
 export function modelToTry(settings: Settings): ModelSettings | undefined {
   const isDemo = isServedByDemo(settings);
   const usable = settings.models.filter(

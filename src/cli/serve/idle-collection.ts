@@ -14,7 +14,7 @@ export interface Memory {
 }
 
 const lookEveryMs = 250;
-/** The looks that must find nothing to have happened: at least a second. */
+/** How many checks in a row must find no activity: at least a second. */
 const quietLooks = 4;
 /** A collection that could not free more than this is not worth its pause. */
 const minGrowthBytes = 32 * 1024 * 1024;
@@ -31,7 +31,7 @@ export class IdleCollection {
   readonly #memory: Memory;
   #admitted = 0;
   #quietLooks = 0;
-  /** The least that was resident since the last collection; memory is returned with some delay. */
+  /** The lowest resident size since the last collection; memory is returned with a delay. */
   #leastBytes: number;
 
   /** `activity` returns null while there is no gateway. */
@@ -63,7 +63,7 @@ const processMemory: Memory = {
   collect: () => Bun.gc(true),
 };
 
-/** Looks at the activity until the timer is cleared. */
+/** Checks the activity until the timer is cleared. */
 export function collectWhenIdle(activity: () => Activity | null): ReturnType<typeof setInterval> {
   const collection = new IdleCollection(activity, processMemory);
   const timer = setInterval(() => collection.look(), lookEveryMs);

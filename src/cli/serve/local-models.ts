@@ -33,7 +33,9 @@ export async function discoverLocalModels(env: Environment): Promise<RequestedPr
   return { provider: name, variable: "--local", baseUrl, toml: [...table, ...models].join("\n") };
 }
 
-/** As Ollama's own client reads it: a host, a port, both, or a whole address. All interfaces means this machine. */
+/**
+ * Parses OLLAMA_HOST as Ollama's client does: a host, a port, both, or a URL. A wildcard address means this machine.
+ */
 function addressOf(text: string): string {
   const address = text.trim().replace(/\/+$/, "") || "127.0.0.1";
   const url = URL.parse(

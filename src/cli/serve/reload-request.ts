@@ -13,7 +13,10 @@ const lookEveryMs = 250;
 const noticedWithinMs = 3_000;
 const answeredWithinMs = 60_000;
 
-/** A user who may write to the data folder may ask its gateway for a reload, as with a signal, and gets an answer. */
+/**
+ * Watches for reload requests. A user who can write to the data folder can request a reload, as with a signal, and gets
+ * the result.
+ */
 export function serveReloadRequests(dir: string, configOnDisk: ConfigOnDisk): void {
   new Repeating().start(lookEveryMs, () => {
     const id = takeRequest(dir);
@@ -29,7 +32,7 @@ function takeRequest(dir: string): string | null {
     rmSync(file);
     return id;
   } catch {
-    // Being written or taken back at this moment.
+    // The file is being written or removed at this moment.
     return null;
   }
 }
@@ -42,7 +45,7 @@ async function answer(file: string, id: string, configOnDisk: ConfigOnDisk): Pro
   replaceFile(file, JSON.stringify({ id, ...result }), 0o600);
 }
 
-/** Asks the gateway of this folder for a reload; null if there is none. */
+/** Requests a reload from this folder's gateway; null if none is running. */
 export async function requestReload(dir: string): Promise<ReloadAnswer | null> {
   const [requestPath, answerPath] = [join(dir, wantedFile), join(dir, answerFile)];
   const id = newId("reload_");
@@ -60,7 +63,7 @@ export async function requestReload(dir: string): Promise<ReloadAnswer | null> {
 
 function readAnswer(file: string): (ReloadAnswer & { readonly id: string }) | null {
   try {
-    // Written by `answer`, whole.
+    // `answer` writes the file in one step.
     return JSON.parse(readFileSync(file, "utf8")) as ReloadAnswer & { readonly id: string };
   } catch {
     return null;

@@ -5,7 +5,7 @@ import { showWarnings } from "../warnings.ts";
 import type { ServiceManager } from "./service-manager.ts";
 
 interface ReloadableGateway {
-  /** Returns the settings that did not take effect, in sentences. */
+  /** Returns the settings that need a restart, as sentences. */
   reload(settings: Settings): Promise<readonly string[]>;
   reportRefusedReload(reason: string): void;
 }
@@ -56,11 +56,11 @@ export function createReloads({ load, check }: FileReaders, terminal: Terminal, 
   return {
     check,
     reload,
-    /** From now on reloads reach this gateway. */
+    /** Sets the gateway that reloads apply to. */
     of(gateway: ReloadableGateway): void {
       running = gateway;
       process.on("SIGHUP", () => {
-        // It has been reported.
+        // The error has been reported.
         reload().catch(() => {});
       });
     },

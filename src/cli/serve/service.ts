@@ -14,8 +14,8 @@ const lookEveryMs = 250;
 const startAgainEveryMs = 1_000;
 
 /**
- * The service that the operator sees. It keeps running when a backup replaces its data: the gateway is drained and
- * stopped, and a new one starts at the same address.
+ * Keeps the service running while a backup replaces its data: the gateway is drained and stopped, and a new one starts
+ * at the same address.
  */
 export async function startService(
   settings: Settings,
@@ -23,9 +23,9 @@ export async function startService(
   json: boolean,
   terminal: Terminal,
 ) {
-  // A database is restored by its own means.
+  // PostgreSQL is restored by its own tools.
   const folder = settings.store === null ? await checkedFolder(settings, terminal) : null;
-  /** Null while a backup is put in place. */
+  /** Null while a backup is restored. */
   let running: RunningGateway | null = await startWithKeys({ settings, configOnDisk }, json, terminal);
   folder?.endStagedRestore();
   const { url } = running;
@@ -38,7 +38,7 @@ export async function startService(
 
   return {
     url,
-    /** Returns the settings that did not take effect. During a restore it waits for the next gateway. */
+    /** Returns the settings that need a restart. During a restore it waits for the next gateway. */
     async reload(next: Settings): Promise<readonly string[]> {
       await restoring;
       if (running === null) return [];

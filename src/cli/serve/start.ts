@@ -26,7 +26,7 @@ export async function startWithKeys(
   terminal: Terminal,
 ): Promise<RunningGateway> {
   const { settings } = starting;
-  // A folder that cannot be used is explained to the operator.
+  // Explains an unusable folder to the operator.
   if (settings.store === null) await (await openFolder(settings.server.data, terminal)).close();
   const running = await startGateway(starting);
   const firstKeys = await createKeys(running, settings);
@@ -51,7 +51,10 @@ export async function startWithKeys(
   return running;
 }
 
-/** Said here because what was just printed does not work until then. Returns whether there was something to say. */
+/**
+ * Printed here, because the keys and addresses above do not work until the problem is fixed. Returns whether there is
+ * one.
+ */
 function printTrouble(running: RunningGateway, json: boolean, terminal: Terminal): boolean {
   const trouble = running.trouble();
   if (trouble === null) return false;
@@ -62,7 +65,7 @@ function printTrouble(running: RunningGateway, json: boolean, terminal: Terminal
   return true;
 }
 
-/** With less than this it is only a matter of time. */
+/** Below this, the operator is warned. */
 const lowDiskBytes = 64 * 1024 * 1024;
 
 function warnIfDiskNearlyFull(folder: string, terminal: Terminal): void {

@@ -3,19 +3,19 @@ import { printable } from "../../base/text/printable.ts";
 import type { CsvOption, JsonOption } from "../help.ts";
 import { printJson, type Terminal } from "./terminal.ts";
 
-/** A column of a list or a report, once for CSV and for the table. */
+/** A column of a list or a report, for both CSV and the table. */
 export interface ListColumn<Row> extends Omit<Column, "title"> {
   /** The column's name in CSV, the same as in JSON. */
   readonly name: string;
-  /** The value in CSV; by default the field of that name. */
+  /** The CSV value; by default the field of that name. */
   readonly value?: (row: Row) => unknown;
-  /** Its title in the table, which leaves out columns that have none. */
+  /** The title in the table. Columns without a title are not in the table. */
   readonly title?: string;
-  /** What the table shows; by default what CSV has. */
+  /** The table's cell; by default the CSV value. */
   readonly cell?: (row: Row) => string;
 }
 
-/** Columns that the table leaves out. */
+/** Columns that only CSV has. */
 export function csvOnly(...names: readonly string[]): readonly { readonly name: string }[] {
   return names.map((name) => ({ name }));
 }
@@ -25,9 +25,9 @@ type ListOptions = JsonOption & CsvOption;
 interface List<Row> {
   readonly rows: readonly Row[];
   readonly columns: readonly ListColumn<Row>[];
-  /** What is printed as JSON; by default the rows. */
+  /** The JSON output; by default the rows. */
   readonly document?: unknown;
-  /** What is printed in place of an empty table. */
+  /** Printed instead of an empty table. */
   readonly nothing: string;
 }
 
@@ -81,7 +81,7 @@ export interface Column {
 
 const gap = "  ";
 const narrowest = 8;
-/** If even that does not make the table fit, lines wrap anyway, so cells keep enough to distinguish the rows. */
+/** If not even that makes the table fit, lines wrap, and cells keep enough to distinguish rows. */
 const narrowestIfWrapped = 32;
 
 /** Aligned columns without borders, with a dimmed header. */
@@ -134,7 +134,7 @@ function cut(text: string, width: number): string {
   return `${Bun.sliceAnsi(Bun.stripANSI(text), 0, width - 1)}…`;
 }
 
-/** One thing in full: names on the left, values on the right. */
+/** A list of facts: names on the left, values on the right. */
 export function facts(
   pairs: readonly (readonly [string, string])[],
   terminal: Pick<Terminal, "style">,

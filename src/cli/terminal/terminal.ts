@@ -61,7 +61,7 @@ export function processTerminal(): Terminal {
     ask: (question) => askOn(stderr, question, () => {}),
     askSecret: async (question) => {
       const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
-      // The terminal itself must not show it either, from the first key on.
+      // The terminal must not echo the secret either, from the first key press.
       const secret = await askOn(nowhere, "", () => {
         stdin.setRawMode?.(true);
         stderr.write(question);
@@ -73,7 +73,7 @@ export function processTerminal(): Terminal {
   };
 }
 
-/** What is typed is shown by the output, as far as that is a terminal. */
+/** Asks on `output`, which echoes the typed text if it is a terminal. */
 async function askOn(output: NodeJS.WritableStream, question: string, onReady: () => void): Promise<string> {
   const lines = createInterface({ input: process.stdin, output, terminal: true });
   onReady();

@@ -5,10 +5,10 @@ import type { ErrorView, SessionView } from "../../admin/system/schema.ts";
 export const adminBase = "/admin/api/v1";
 const memberBase = "/usage/api/v1";
 
-/** A key that was shown instead of signing in. It lives in this tab's memory: a reload forgets it. */
+/** The key that was pasted instead of signing in. It is kept in memory, so a page reload forgets it. */
 export const shownKey = signal<string | null>(null);
 
-/** Who is signed in; null until the server has been asked. Any answer of 401 brings the sign-in page. */
+/** Who is signed in; null until the server has responded. Any 401 shows the sign-in page. */
 export const session = signal<SessionView | null>(null);
 
 const signedOut: SessionView = {
@@ -27,7 +27,7 @@ export async function askWhoIsSignedIn(): Promise<void> {
 
 /** An error of the server, with its message. */
 class ApiError extends Error {
-  /** When to try again; null if that is not for time to decide. */
+  /** The delay requested by the server; null if a retry does not help. */
   readonly retryAfterMs: number | null;
 
   constructor(message: string, { status, headers }: Response) {
@@ -36,7 +36,7 @@ class ApiError extends Error {
   }
 }
 
-/** Waits as long as the server asks for, and calls again. Rejects with any other error. */
+/** Retries after the delay that the server requests. Rejects with any other error. */
 export async function retryWhenLimited<Answer>(send: () => Promise<Answer>): Promise<Answer> {
   for (;;) {
     try {
@@ -57,7 +57,7 @@ function pathWith(path: string, query: Query): string {
   return search.size === 0 ? path : `${path}?${search}`;
 }
 
-/** Opens the page of a key; the server's refusal is thrown. */
+/** Shows the page of a key. Throws the server's error. */
 export async function showKey(secret: string): Promise<void> {
   await call("GET", "/keys", undefined, secret);
   shownKey.value = secret;
@@ -105,15 +105,15 @@ export const api = {
 };
 
 export interface Loaded<Value> {
-  /** Null while there is nothing to show yet; a refresh keeps the old one on the page. */
+  /** Null until the first response; a refresh keeps the old value. */
   readonly value: Value | null;
   readonly error: Error | null;
   reload(): void;
 }
 
 /**
- * Loads when `name` changes and again every `everyMs`, but not while the tab is hidden. An answer that
- * arrives after a newer question was asked is dropped.
+ * Loads when `name` changes and then every `everyMs`, but not while the tab is hidden. A response to an outdated
+ * request is dropped.
  */
 export function useLoaded<Value>(name: string, load: () => Promise<Value>, everyMs = 0): Loaded<Value> {
   const [state, setState] = useState<Omit<Loaded<Value>, "reload">>({ value: null, error: null });
@@ -145,7 +145,7 @@ export function useLoaded<Value>(name: string, load: () => Promise<Value>, every
   return { ...state, reload: () => void reload() };
 }
 
-/** What the API answers to a question, as long as a page asks it. */
+/** The response of the API to a GET, refreshed while the page is open. */
 export function useAnswer<Answer>(path: string, everyMs = 0, query: Query = {}): Loaded<Answer> {
   return useLoaded(JSON.stringify([path, query]), () => api.get<Answer>(path, query), everyMs);
 }

@@ -25,7 +25,7 @@ export function credits(value: number): string {
   return shortCredits(value, "−");
 }
 
-/** To the last digit, as the ledger has it: for what is left, and for single charges. */
+/** All digits, as in the ledger: for balances and single charges. */
 export function exactCredits(value: number): string {
   const exact = new Intl.NumberFormat("en", { minimumFractionDigits: 2, maximumFractionDigits: 9 });
   return `${value < 0 ? "−" : ""}${exact.format(Math.abs(value))}`;
@@ -33,7 +33,7 @@ export function exactCredits(value: number): string {
 
 const axisDigits = new Intl.NumberFormat("en", { maximumFractionDigits: 9 });
 
-/** On an axis: only as many digits as distinguish one mark from the next, since marks are round. */
+/** For an axis: only as many digits as distinguish the marks. */
 export function axisNumber(value: number): string {
   return value >= 1000 ? shortCount(value) : axisDigits.format(value);
 }
@@ -58,7 +58,7 @@ export function percent(part: number, all: number): string {
   return `${share === 0 || share >= 10 ? share.toFixed(0) : share.toFixed(share < 0.1 ? 2 : 1)}%`;
 }
 
-/** A share that the server has worked out; null where there was nothing to share. */
+/** A share computed by the server; null if it is undefined. */
 export function rate(share: number | null): string {
   return percent(share ?? 0, 1);
 }
@@ -100,19 +100,19 @@ function formats() {
   return formatsByZone[zone.value];
 }
 
-/** On an axis: the hour, and the date where a day begins; the same on a chart of an hour and on one of a month. */
+/** For an axis: the hour, and the date at midnight; the same for charts of an hour and of a month. */
 export function axisTime(ms: number, inZone: Zone = zone.value): string {
   const { minutes, dayOnly } = formatsByZone[inZone];
   const text = minutes.format(ms);
   return text === "00:00" ? dayOnly.format(ms) : text;
 }
 
-/** A day and a time of it, with the zone. */
+/** A date and time with the zone. */
 export function zonedMinute(ms: number): string {
   return `${formats().dayAndMinute.format(ms)} ${zoneWord(ms)}`;
 }
 
-/** `UTC`, or what the person's own zone is called on that day, such as `GMT-8`. */
+/** `UTC`, or the name of the person's own zone on that day, such as `GMT-8`. */
 export function zoneWord(ms: number): string {
   if (zone.value === "UTC") return "UTC";
   const parts = new Intl.DateTimeFormat("en-GB", { timeZoneName: "short" }).formatToParts(ms);
@@ -128,7 +128,7 @@ export function time(iso: string): string {
   return formats().clock.format(new Date(iso));
 }
 
-/** A day as reports and budgets have it, which is one of UTC in every zone. */
+/** A day of reports and budgets, which is always UTC. */
 export function date(iso: string): string {
   return formatsByZone.UTC.dayWithYear.format(new Date(iso));
 }
@@ -141,7 +141,7 @@ export function moment(iso: string): string {
   return (isToday ? clock : dayAndTime).format(at);
 }
 
-/** What was counted: `1.2K → 56` tokens, or else what it was charged by. */
+/** The metered usage: `1.2K → 56` tokens, or other units. */
 export function metered(input: number, output: number, units: ExchangeView["units"] = null): string {
   if (input + output > 0) return `${shortCount(input)} → ${shortCount(output)}`;
   return units === null ? "–" : shortUnits(units);
@@ -161,7 +161,7 @@ export function uptime(seconds: number): string {
   return `${Math.floor(seconds / 86_400)} d ${Math.floor((seconds % 86_400) / 3600)} h`;
 }
 
-/** USD per million tokens, to the last digit: a price that is rounded is another price. */
+/** USD per million tokens, with all digits, because a rounded price is wrong. */
 export function price(usd: number): string {
   const exact = new Intl.NumberFormat("en", { minimumFractionDigits: 2, maximumFractionDigits: 6 });
   return `$${exact.format(usd)}`;

@@ -1,6 +1,6 @@
 import type { UsageRowView, UsageView } from "../../admin/reports/schema.ts";
 
-/** A page has a thousand groups, and a person 30 reports a minute. */
+/** A page has a thousand groups, and a person can request 30 reports a minute. */
 const maxPages = 5;
 
 type UsagePage = Pick<UsageView, "data" | "next_cursor">;

@@ -3,7 +3,7 @@ import { credits, shortCount } from "./format.ts";
 
 type OverrunFigures = Pick<FiguresView, "overrun" | "overrun_tokens">;
 
-/** The tile of what calls cost above their holds and was not charged. None where that is nothing, as nearly always. */
+/** The tile for cost above holds, which was not charged. None if it is zero, as nearly always. */
 export function overrunFacts({
   overrun,
   overrun_tokens: tokens,

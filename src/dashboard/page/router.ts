@@ -11,14 +11,14 @@ addEventListener("popstate", () => {
 export const isSelfServicePage = /^\/usage(\/|$)/.test(location.pathname);
 const base = isSelfServicePage ? "/usage" : "/admin";
 
-/** What follows the base, without a slash at either end; empty for the overview. */
+/** The path below the base, without slashes at either end; empty for the overview. */
 export const path = computed(() =>
   here.value.pathname.slice(base.length).replace(/^\//, "").replace(/\/$/, ""),
 );
 
 export const query = computed(() => here.value.searchParams);
 
-/** What the address says, null where it says nothing. */
+/** The URL parameters of these names; null for those that are not set. */
 export function parameters<Name extends string>(names: readonly Name[]): Record<Name, string | null> {
   // One for each name.
   return Object.fromEntries(names.map((name) => [name, query.value.get(name)])) as Record<
@@ -48,7 +48,7 @@ export function setQuery(changes: Readonly<Record<string, string | null>>): void
   here.value = next;
 }
 
-/** A parameter of the address, and what changes it. A list starts over then. */
+/** A URL parameter and its setter. Setting it restarts a list at its first page. */
 export function parameter(name: string): readonly [value: string, set: (value: string) => void] {
   return [query.value.get(name) ?? "", (value) => setQuery({ [name]: value, cursor: null })];
 }

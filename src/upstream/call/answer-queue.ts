@@ -10,8 +10,8 @@ import { maxWholeBytes, type Plan } from "../upstream.ts";
 export type PieceTaker = (piece: Uint8Array) => boolean;
 
 /**
- * No more is read at once. What takes longest of this, thousands of the smallest events, takes a few milliseconds;
- * the network may deliver half a megabyte in one piece.
+ * Limits how much is read at once. Thousands of the smallest events take a few milliseconds, and the network can
+ * deliver half a megabyte in one piece.
  */
 export const maxReadBytes = 32 * 1024;
 

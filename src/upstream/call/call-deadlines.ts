@@ -1,7 +1,7 @@
 import type { Clock } from "../../base/clock.ts";
 import type { Deadline } from "./deadline-timer.ts";
 
-/** In the settings 0 turns a limit off. */
+/** 0 in the settings turns a limit off. */
 export function orNever(limitMs: number): number {
   return limitMs === 0 ? Number.POSITIVE_INFINITY : limitMs;
 }
@@ -90,7 +90,7 @@ export class CallDeadlines implements Deadline {
     this.#owner.tick(nowMs);
   }
 
-  /** Restarts the limits of a connection attempt after the process was suspended: the provider was not slow. */
+  /** Restarts the limits of a connection attempt after the process was suspended, because the provider was not slow. */
   hasStoodStill(nowMs: number): void {
     if (!this.#isConnecting) return;
     this.#isConnecting = false;

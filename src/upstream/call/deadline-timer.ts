@@ -34,7 +34,7 @@ export class DeadlineTimer {
   #ticks = 0;
   #lastTickMs = 0;
   #timer: ReturnType<typeof setInterval> | null = null;
-  /** A tick has found something due, and what has arrived is read before it expires. */
+  /** A tick has found a due deadline. Received bytes are read first, because they may move it. */
   #isJudging = false;
 
   constructor(clock: Clock) {

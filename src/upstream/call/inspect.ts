@@ -49,7 +49,7 @@ const suspicious =
 
 export const maxInspectedBytes = 64 * 1024;
 const quotedError = Buffer.from('"error"');
-/** Marks of errors that do not call themselves one. */
+/** Texts in error bodies that have no `error` field. */
 const errorMarkers = [Buffer.from('"base_resp"'), Buffer.from('"msg"')];
 
 export function hasErrorMark(bytes: Buffer): boolean {

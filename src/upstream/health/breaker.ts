@@ -7,8 +7,8 @@ export type BreakerState = "closed" | "open" | "half_open" | "cooling";
 export type Pass = "closed" | "probe" | "open" | "cooling";
 
 /**
- * What a failed call is evidence of. `connection`: no connection, or no answer in time. `provider`: it answered with a
- * failure. `unclear`: it rejected, which may be because of the request or because of the deployment.
+ * What a failed call says. `connection`: no connection, or no response in time. `provider`: it responded with a
+ * failure. `unclear`: it rejected the call, because of the request or of the deployment.
  */
 export type FailureEvidence = "connection" | "provider" | "unclear";
 
@@ -73,7 +73,7 @@ export class Breaker {
     return "probe";
   }
 
-  /** An answer has begun, and is no error so far. */
+  /** A response has started without an error. */
   answered(nowMs: number, keyId: string): void {
     this.#endStreak();
     if (this.#open) this.#close();
@@ -88,7 +88,7 @@ export class Breaker {
     this.#judge(nowMs, call);
   }
 
-  /** An answer broke off. The call has been counted by `answered`. */
+  /** A response ended early. The call has been counted by `answered`. */
   brokeOff(nowMs: number, keyId: string): void {
     this.#calls.mark(nowMs);
     this.#failingKeys.brokeOff(keyId, nowMs);

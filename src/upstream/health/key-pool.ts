@@ -13,7 +13,7 @@ interface PooledKey<Key> {
 export interface KeyChoice {
   /** The id of the one that has to be used. */
   readonly credential: string | null;
-  /** Requests of one conversation use the same one while it is not paused. */
+  /** Requests of one conversation use the same credential while it is not paused. */
   readonly conversation: number | null;
 }
 

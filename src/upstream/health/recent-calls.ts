@@ -93,7 +93,7 @@ const minCalls = 5;
 /** Some models think for a minute before the first byte. */
 const silenceMs = 120_000;
 
-/** What calls to a deployment came to, for the operator. It outlives a reload that leaves the provider as it was. */
+/** The recent history of a deployment, for the operator. It survives a reload that leaves the provider unchanged. */
 export class CallHistory {
   /** The last alarm. Cleared by the next answer. */
   alarm: string | null = null;
@@ -126,7 +126,7 @@ export class CallHistory {
     this.#unanswered = Math.max(0, this.#unanswered - 1);
   }
 
-  /** By its client, before the first byte. */
+  /** The client cancelled before the first byte. */
   cancelled(nowMs: number, waitedMs: number): void {
     if (waitedMs < minWaitMs) {
       this.failed();

@@ -10,15 +10,15 @@ interface FailedAttempt {
   readonly record: MutableRecord;
 }
 
-/** Everything that one exchange remembers from attempt to attempt. */
+/** The state of one exchange across its attempts. */
 export class AttemptState {
   readonly candidates: readonly Candidate[];
   /** The next of `candidates` to consider. */
   nextIndex = 0;
   attempts = 0;
-  /** To be tried again at once; its slot is taken already. */
+  /** The candidate to try next at once; its slot is already taken. */
   nextCandidate: Candidate | null = null;
-  /** That attempt is made with another of the provider's keys. */
+  /** The next attempt uses another of the provider's keys. */
   isOtherKey = false;
   /** Whether the current attempt is the single probe that an open breaker lets through. */
   isProbe = false;
@@ -30,9 +30,9 @@ export class AttemptState {
   hasRetried = false;
   /** A failure that no further attempt can fix. */
   finalFailure: Failure | null = null;
-  /** The first that failed in a way that may be over in a moment. */
+  /** The first candidate whose failure may be temporary. */
   retryCandidate: Candidate | null = null;
-  /** The first that had no free slot. */
+  /** The first candidate without a free slot. */
   busyCandidate: Candidate | null = null;
   /** The candidate with the shortest wait, of all that were skipped for a cooldown. */
   coolingCandidate: Candidate | null = null;

@@ -50,7 +50,7 @@ export class Directory {
     this.#before = null;
   }
 
-  /** What is known of a deployment; undefined if its provider had other settings. */
+  /** The state of a deployment; undefined if its provider's settings have changed. */
   unchangedState(id: string, { settings }: Provider): DeploymentState | undefined {
     const state = this.#states.get(id);
     return state && Bun.deepEquals(state.providerState.provider.settings, settings) ? state : undefined;

@@ -14,7 +14,7 @@ import { auditChange, withStore } from "../../open-store.ts";
 import { type ListColumn, printList } from "../../terminal/list.ts";
 import { moment, printJson, type Terminal } from "../../terminal/terminal.ts";
 
-/** The admin API's tokens, one for each person or program, so that the audit log shows who did what. */
+/** Commands for admin API tokens: one per person or program, so that the audit log can distinguish them. */
 export function adminTokensCommands(terminal: Terminal): Command {
   return group("admin-tokens", "Create and revoke tokens for the dashboard and the admin API", [
     createCommand(terminal),

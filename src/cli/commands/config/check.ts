@@ -41,7 +41,7 @@ export function configCheckCommand(terminal: Terminal): Command {
     });
 }
 
-/** What only the store knows: the account that members' keys are billed to may not exist. Without data there is nothing to compare with. */
+/** Warnings that need the store, e.g. that the account for members' keys does not exist. None without data. */
 async function withStoreWarnings(
   checked: CheckedConfig,
   options: ConfigOptions,

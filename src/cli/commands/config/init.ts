@@ -48,7 +48,7 @@ async function init(file: string, options: JsonOption & YesOption, terminal: Ter
   printDone(options.json, { file: path, providers }, `wrote ${path}${steps.join("")}`, terminal);
 }
 
-/** Takes every model that these providers list with a price. */
+/** Adds every model that these providers list with a price. */
 async function withOwnLists(found: InitChoices, terminal: Terminal): Promise<InitChoices> {
   const { ownListOf } = await import("../../init/other-models.ts");
   const lists = await Promise.all(found.extra.map((provider) => ownListOf(provider, terminal)));
@@ -57,10 +57,10 @@ async function withOwnLists(found: InitChoices, terminal: Terminal): Promise<Ini
   return { ...found, extra };
 }
 
-/** A file that would not load is never written where a gateway reads it. */
+/** Throws if the text would not load, so that no invalid file is written. */
 async function rejectInvalid(text: string, { env }: Terminal): Promise<void> {
   const { examineSettings } = await import("../../../config/load.ts");
-  // The secrets that it names may be set later.
+  // Its secrets can be set later.
   const placeholders = {
     [databaseVariable]: "postgres://sluice@localhost/sluice",
     [clientSecretVariable]: "set-later",

@@ -23,7 +23,7 @@ export function configShowCommand(terminal: Terminal): Command {
     });
 }
 
-/** As comments, so that the output stays a configuration. */
+/** Written as comments, so that the output stays a valid configuration. */
 function priceLines(prices: RunningConfig["prices"]): string[] {
   const origins = Map.groupBy(prices, ({ price_source, price_checked }) => {
     const where = price_source === "catalog" ? "the built-in catalog" : "this configuration";
@@ -35,7 +35,7 @@ function priceLines(prices: RunningConfig["prices"]): string[] {
   return lines.length === 0 ? [] : ["", "# Where prices come from:", ...lines];
 }
 
-/** As the gateway of this data folder has written it down. */
+/** The configuration that the gateway of this data folder wrote to `served.json`. */
 export function readRunningConfig(
   { config: file, data }: DataOptions,
   { env, cwd }: Terminal,

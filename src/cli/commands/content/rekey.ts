@@ -44,7 +44,7 @@ export function contentRekeyCommand(terminal: Terminal): Command {
     });
 }
 
-/** A running gateway would keep using the old key. */
+/** A running gateway would continue with the old key. */
 async function rejectRunning({ store, dir }: StoreContext): Promise<void> {
   const { isServed } = await import("../../../store/open-content.ts");
   const live = store.nodes === null ? [] : (await store.nodes.list()).filter(({ state }) => state !== "dead");

@@ -105,7 +105,7 @@ const enterCredit =
     });
   };
 
-/** It cannot be undone, so it asks first. */
+/** Asks for confirmation, because revoking cannot be undone. */
 function keysRevokeCommand(terminal: Terminal): Command {
   return newKeyCommand("revoke", "Revoke a key permanently")
     .option("--yes", "skip confirmation")

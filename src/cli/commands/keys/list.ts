@@ -121,7 +121,7 @@ function leftOf({ credit, budget }: KeySummary): number | null {
   return credit === null ? (budget?.remaining ?? null) : credit.balance;
 }
 
-/** The provider and the models that the key is bound to; null if it may use everything. */
+/** The provider and models that the key is restricted to; null if it can use all. */
 function mayUse({ provider_scope: scope, models }: KeySummary): string | null {
   const provider = scope === "all" ? null : scope;
   if (models === null) return provider;
@@ -133,7 +133,7 @@ function daysAgo(days: number): string {
   return days <= 0 ? "today" : `${count(days)}d ago`;
 }
 
-/** The limit that the key reaches first: a daily cap may be nearly used up while the account is full of credit. */
+/** The limit that the key reaches first: a daily cap may be nearly used up while the account has credit left. */
 function left(view: KeySummary): string {
   const cap = tightestCap([...view.caps, ...view.account_caps]);
   const rest = leftOf(view);

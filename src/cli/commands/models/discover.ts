@@ -68,7 +68,7 @@ async function finish(
   terminal.note(`${noteStyle.good("✓")} ${added}\n  Next: \`sluice config reload\` if a gateway is running`);
 }
 
-/** The demo has no server, and so no list. */
+/** The demo has no server, and so no list of models. */
 function selectProviders(
   name: string | undefined,
   { settings: { providers, named } }: LoadedSettings,
@@ -83,7 +83,7 @@ function selectProviders(
   throw new CommandError(`there is no provider "${name}"${didYouMean(name, [...providers.keys()])}`);
 }
 
-/** As the file names them. */
+/** The `catalog` option of each provider, as written in the file. */
 function catalogsIn({ settings }: LoadedSettings): Record<string, string | undefined> {
   const providers = settings.written["providers"];
   const entries = Object.entries(isObject(providers) ? providers : {}).map(([name, provider]) => {

@@ -84,7 +84,7 @@ function providersOf({ deployments }: ConfiguredModelView): string[] {
   return [...new Set(deployments.map(({ provider }) => provider))];
 }
 
-/** The one that clients are shown. */
+/** The price that clients are shown. */
 function priceOf({ price, deployments }: ConfiguredModelView): PriceInUsd | null {
   return price ?? deployments[0]?.price ?? null;
 }

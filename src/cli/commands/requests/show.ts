@@ -44,7 +44,7 @@ export function requestsShowCommand(terminal: Terminal): Command {
     });
 }
 
-/** Every reading is a line of the audit log. */
+/** Shows recorded content. Every read is a line in the audit log. */
 async function showContent(id: string, options: DataOptions, terminal: Terminal): Promise<void> {
   const { withContent } = await import("../../open-content.ts");
   await withStore(terminal, options, {}, async (context) => {
@@ -60,7 +60,7 @@ async function showContent(id: string, options: DataOptions, terminal: Terminal)
   });
 }
 
-/** With the stored conversation before it, if that is still there. */
+/** Includes the stored conversation before it, if it still exists. */
 async function readShown(
   archive: ContentArchive,
   id: string,
@@ -149,7 +149,7 @@ function requestFacts(request: ExchangeView, { style }: Terminal): (readonly [st
   return list;
 }
 
-/** How the charge comes to its amount, and what was above every limit. */
+/** How the charge was computed, and what exceeded the limits. */
 function chargeFacts(charge: EntryView | null, entries: readonly EntryView[]): (readonly [string, string])[] {
   if (charge === null) return [];
   const overruns = entries.filter(({ kind }) => kind === "overrun");

@@ -100,7 +100,7 @@ export function storeReopenCommand(terminal: Terminal): Command {
     });
 }
 
-/** A URL, or a reference to one; everything else is a folder. */
+/** Accepts a URL or a reference to one; everything else is a folder. */
 function locationOf(place: string, { config: file }: ConfigOptions, { env, cwd }: Terminal): StoreLocation {
   const isUrl = isReference(place) || place.includes("://");
   const address = isUrl ? locateStore({ file, store: place, env, cwd }) : null;

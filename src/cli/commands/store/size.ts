@@ -28,7 +28,7 @@ export function storeSizeCommand(terminal: Terminal): Command {
     });
 }
 
-/** Null if nothing was recorded. It is counted without its key. */
+/** Null if nothing was recorded. Counting does not need the encryption key. */
 async function contentSizes(
   dir: string,
   { config: file, store: storeUrl }: DataOptions,

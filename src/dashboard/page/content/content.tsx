@@ -13,7 +13,7 @@ import { openInPlayground } from "../playground/recorded.ts";
 import { ConversationView, NotSent } from "./conversation.tsx";
 import { JsonView } from "./json-view.tsx";
 
-/** What a request and its response say, for those who may read it. It is loaded only when asked for, because each reading is audited. */
+/** The recorded request and response, for people who can read them. Loaded on demand, because each read is audited. */
 export function RequestContent({ id }: { id: string }) {
   const [isOpen, setOpen] = useState(false);
   if (session.value?.reads_content !== true || shownKey.value !== null) return null;
@@ -48,7 +48,7 @@ const views = {
 function Content({ content }: { content: ContentView }) {
   const [view, setView] = useState("conversation");
   const { upstream, dropped } = content;
-  // Bodies are JSON, whatever they say.
+  // Recorded bodies are always JSON.
   const [request, response] = [content.request as Json, content.response as Json];
   const elsewhere = dropped.filter((field) => !/^(?:messages|input|tools)\b/.test(field));
   const shown = choicesOf(views).filter(({ value }) => value !== "upstream" || upstream !== null);

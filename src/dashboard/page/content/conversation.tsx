@@ -14,7 +14,7 @@ interface ConversationProps {
   readonly dropped: readonly string[];
 }
 
-/** Both sides as people read them, whichever format they have. */
+/** Request and response as messages, whatever their format. */
 export function ConversationView({ request, response, earlier, dropped }: ConversationProps) {
   const { system, tools, input, output } = readConversation(request, response);
   const before = readItems(earlier, "");
@@ -47,7 +47,7 @@ export function ConversationView({ request, response, earlier, dropped }: Conver
   );
 }
 
-/** The dropped fields at this place or within it. */
+/** Dropped fields at or below this path. */
 function droppedAt(path: string, dropped: readonly string[]): readonly string[] {
   return dropped.filter(
     (field) => field === path || field.startsWith(`${path}.`) || field.startsWith(`${path}[`),
@@ -162,7 +162,7 @@ function PartView({ part }: { part: GenAiPart }) {
   }
 }
 
-/** In place of data that was not recorded; the page loads nothing from other addresses. */
+/** Replaces data that was not recorded; the page loads nothing from other addresses. */
 function Placeholder({ kind, about }: { kind: string; about: string }) {
   return (
     <p class="placeholder line">

@@ -2,7 +2,7 @@ import { isObject, type Json } from "../../../base/json.ts";
 
 export interface JsonLine {
   readonly text: string;
-  /** Whether it belongs to a field that the provider was not sent. */
+  /** Whether the line belongs to a dropped field. */
   readonly isDropped: boolean;
 }
 

@@ -10,7 +10,7 @@ import { budgetPeriods, contentChoices, fieldTexts, tagsOf, tpmOf, wholeOrNull }
 
 const noCaps: readonly CapForm[] = [];
 
-/** What an operator decides about an account, as typed. */
+/** The editable fields of an account, as typed. */
 export const emptyAccountForm = {
   label: "",
   isOpen: false,

@@ -17,11 +17,11 @@ const dialogs = {
 interface AccountMenuProps {
   readonly account: AccountView;
   readonly onChange: () => void;
-  /** A button for what is done most often, where there is room for it. */
+  /** Shows a button for the most common action, if there is room. */
   readonly showsTopUp?: boolean;
 }
 
-/** Everything that can be done to an account. A closed one can still be paid for. */
+/** The actions on an account. A closed one can still be paid for. */
 export function AccountMenu({ account, onChange, showsTopUp = false }: AccountMenuProps) {
   const [ask, dialog] = useDialogs(dialogs, account, onChange);
   const isActive = account.status === "active";

@@ -59,7 +59,7 @@ function keyColumns({ mode, status: account }: AccountView): readonly Column<Acc
   ];
 }
 
-/** What the account paid for in the last thirty days, whichever of its keys asked. */
+/** The account's spending in the last thirty days, over all its keys. */
 function Spend({ account: { id, mode } }: { account: AccountView }) {
   const since = spendSince();
   const byDay = useAnswer<UsageView>("/usage", 30_000, { account: id, by: "day", since });

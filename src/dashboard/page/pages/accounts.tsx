@@ -17,7 +17,7 @@ import { hrefOf, parameters } from "../router.ts";
 import { CreateAccount } from "./account-dialogs.tsx";
 import { AccountMenu } from "./account-menu.tsx";
 
-/** The share of its tightest bound that is used; 0 where nothing bounds it. */
+/** The used share of the tightest limit; 0 without a limit. */
 function usedShare({ credit, budget, postpaid, caps }: AccountView): number {
   const shares = caps.map(({ used, limit }) => (limit === 0 ? 1 : used / limit));
   if (credit !== null && !postpaid && credit.purchased > 0) shares.push(credit.used / credit.purchased);
@@ -25,7 +25,7 @@ function usedShare({ credit, budget, postpaid, caps }: AccountView): number {
   return Math.max(0, ...shares);
 }
 
-/** How it is paid for, as the filter has it. */
+/** The value of the billing filter. */
 function paymentOf({ mode, postpaid }: AccountView): "prepaid" | "postpaid" | "budget" {
   if (mode === "token_budget") return "budget";
   return postpaid ? "postpaid" : "prepaid";
@@ -40,7 +40,7 @@ const orders: Readonly<Record<string, (one: AccountView, other: AccountView) => 
 
 type AccountFilter = Readonly<Record<"search" | "status" | "billing" | "sort", string | null>>;
 
-/** The accounts that match, in order; without one, the newest first. There are few enough to do it here. */
+/** The matching accounts in the chosen order, by default the newest first. There are few enough to sort here. */
 function chosenAccounts(
   accounts: readonly AccountView[],
   { search, status, billing, sort }: AccountFilter,
@@ -64,7 +64,7 @@ function textsOf({ id, label, keys }: AccountView): readonly string[] {
 
 const maxOwners = 3;
 
-/** The first few owners of its keys. */
+/** Some owners of its keys. */
 function owners({ keys }: AccountView): string {
   const names = [...new Set(keys.flatMap(({ owner }) => (owner === null ? [] : [owner])))];
   const more = names.length - maxOwners;

@@ -6,7 +6,7 @@ import { hrefOf } from "../router.ts";
 
 const shownCount = 10;
 
-/** Where to do something about it. */
+/** The page where the alert can be handled. */
 function placeOf({ subject: { type, id } }: AlertView): string {
   if (type === "key") return hrefOf(`keys/${id}`);
   if (type === "account") return hrefOf(`accounts/${id}`);

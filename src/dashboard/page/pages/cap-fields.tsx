@@ -4,7 +4,7 @@ import { Button } from "../parts/button.tsx";
 import { fieldOf, SelectField, type State, TextField } from "../parts/field.tsx";
 import { budgetPeriods, creditsOf } from "./key-form.ts";
 
-/** A cap as it is typed. */
+/** A cap as typed. */
 export interface CapForm {
   readonly limit: string;
   readonly period: CapView["period"];
@@ -13,7 +13,7 @@ export interface CapForm {
 
 const emptyCap: CapForm = { limit: "", period: "day", models: "" };
 
-/** The regular limits, without a raise for the current period. */
+/** The caps without their increase for the current period. */
 export function capForms(
   caps: readonly (Pick<CapView, "limit" | "period" | "models"> & { readonly raised_by?: number })[],
 ): CapForm[] {
@@ -32,7 +32,7 @@ export function capsOf(forms: readonly CapForm[], mode: KeyView["mode"]): CapsBo
   }));
 }
 
-/** In credits or tokens, as a cap and what it is raised by are. */
+/** The amount of a cap or of an increase, in credits or tokens. */
 export function amountOf(text: string, mode: KeyView["mode"]): number {
   if (mode === "credit") return creditsOf(text);
   const tokens = wholeFromText(text);
@@ -49,7 +49,7 @@ interface CapFieldsProps {
 
 const periods = budgetPeriods.filter(({ value }) => value !== "none");
 
-/** Any number of caps: how much, in which time, for which models. */
+/** Fields for any number of caps: amount, period and models. */
 export function CapFields({ title, hint, state: [caps, onCaps], mode }: CapFieldsProps) {
   const isCredit = mode === "credit";
   return (

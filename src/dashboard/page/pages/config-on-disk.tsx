@@ -42,7 +42,7 @@ function CheckResult({ check: { file, ok, problems, warnings, changes } }: { che
     : changes.length === 0
       ? "matches the running configuration."
       : `differs from the running configuration: ${plural(changes.length, "change")}.`;
-  // The place has the line already, where one is known.
+  // `where` already has the line, if it is known.
   const problemTexts = problems.map(({ where, message }) =>
     where === "" ? message : `${where}: ${message}`,
   );
@@ -101,7 +101,7 @@ function ReloadResult({ result: { file, changes, needs_restart } }: { result: Co
   );
 }
 
-/** What the file would change, and the way to apply it. */
+/** The differences of the file on disk, and a button to apply them. */
 export function ConfigOnDisk({ onReload }: { onReload: () => void }) {
   const check = useAnswer<ConfigCheckView>("/config/check");
   const [asking, setAsking] = useState<ConfigCheckView | null>(null);

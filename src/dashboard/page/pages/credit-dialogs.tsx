@@ -10,7 +10,7 @@ import { creditsOf } from "./key-form.ts";
 interface CreditDialogProps extends Omit<DialogProps<unknown>, "subject"> {
   /** The path of the key or the account. */
   readonly path: string;
-  /** What a notice calls the key or the account. */
+  /** The key's or account's name in notices. */
   readonly name: string;
   readonly about: ComponentChildren;
   readonly children?: ComponentChildren;

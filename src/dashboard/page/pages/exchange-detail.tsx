@@ -36,7 +36,7 @@ function originOf(exchange: ExchangeView): readonly NamedFact[] {
   ];
 }
 
-/** What the client said about the request, each as a link to all that say the same. */
+/** Labels that the client sent, each linked to all requests with the same one. */
 function callerFacts({ user, session, tags, affinity }: ExchangeView): readonly NamedFact[] {
   const callerFields = [
     ["User", "user", user],
@@ -90,7 +90,7 @@ const attemptColumns: readonly Column<AttemptView>[] = [
   { name: "Duration", class: "number", cell: ({ duration_ms }) => duration(duration_ms) },
 ];
 
-/** The request that the self-service page's address names. */
+/** The request in the address of the self-service page. */
 export function OpenExchange() {
   const open = query.value.get("open");
   if (open === null) return null;

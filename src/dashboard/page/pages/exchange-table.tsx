@@ -10,7 +10,7 @@ import { hrefOf, isSelfServicePage, query } from "../router.ts";
 interface ExchangeTableProps {
   readonly exchanges: readonly ExchangeView[];
   readonly withKey: boolean;
-  /** What to do where there are none. */
+  /** Shown if there are no requests. */
   readonly children?: ComponentChildren;
 }
 
@@ -19,7 +19,7 @@ export function meteredOf(exchange: ExchangeView): string {
   return metered(input, exchange.output_tokens, exchange.units);
 }
 
-/** A cancelled or interrupted call has none: it was charged, but it counts in no token figure. */
+/** False for cancelled and interrupted calls: they were charged, but count in no token total. */
 export function hasUsageRecord({ outcome, basis }: ExchangeView): boolean {
   return basis !== null && outcome !== "cancelled" && outcome !== "interrupted";
 }
@@ -76,7 +76,7 @@ function hrefTo({ id, entry }: ExchangeView): string {
   return hrefOf(`?${search}`);
 }
 
-/** The page of a request; `where` says in which ledger entry to look first. */
+/** The page of a request; `where` selects the ledger entry. */
 export function requestHref(id: string, where = ""): string {
   return hrefOf(`requests/${id}${where === "" ? "" : `?${where}`}`);
 }

@@ -16,7 +16,7 @@ import { LoadedContent } from "../parts/states.tsx";
 import { goTo, hrefOf, parameters, query, setQuery } from "../router.ts";
 import { ExchangeTable } from "./exchange-table.tsx";
 
-/** What callers say; chosen by a link of an exchange. */
+/** Filters by the caller's labels, set by links on a request. */
 const callerFilters = ["user", "session", "tag"] as const;
 const filterNames = [
   "search",
@@ -33,7 +33,7 @@ const filterNames = [
 
 const outcomes = ["completed", "failed", "rejected", "cancelled", "interrupted"];
 
-/** Opens the request that a client names by our `x-request-id`, and looks for anything else. */
+/** Opens the request with this `x-request-id`; searches for any other text. */
 function search(text: string): void {
   if (/^req_\w{22}$/.test(text)) goTo(hrefOf(`requests/${text}`));
   else setQuery({ search: text, key: null, cursor: null });
@@ -43,7 +43,7 @@ function Filters({ codes }: { codes: readonly string[] }) {
   const models = useAnswer<Page<ModelView>>("/models");
   const routes = useAnswer<Page<RouteView>>("/routes");
   const known = models.value?.data ?? [];
-  // Each once: some have several methods.
+  // Deduplicated, because some paths have several methods.
   const paths = new Set(routes.value?.data.map(({ path }) => path));
   const providers = new Set(known.flatMap((model) => model.deployments.map((each) => each.provider)));
   return (

@@ -27,7 +27,7 @@ export function aboutKey(key: KeyView): ComponentChildren {
   );
 }
 
-/** What notices and questions call a key. */
+/** A key's name in notices and questions. */
 export function nameOfKey({ label, prefix }: Pick<KeyView, "label" | "prefix">): string {
   return label ?? `${prefix}…`;
 }
@@ -93,7 +93,7 @@ export function RotateKey({ subject: key, onDone, onClose }: KeyDialogProps) {
 
 const enablesAgain = "You can enable it again; its balance stays.";
 
-/** What stops a key, and what that means. */
+/** The actions that stop a key, and their consequences. */
 const stops = {
   Disable: { verb: "Disable", done: "disabled", means: enablesAgain },
   Suspend: {
@@ -132,7 +132,7 @@ export function stopKey(action: keyof typeof stops) {
 
 const noAccounts: readonly AccountView[] = [];
 
-/** A key that draws on the given account, unless another one is chosen. */
+/** Creates a key on the given account, unless another one is chosen. */
 export function CreateKey({ subject: initialAccount, onDone, onClose }: DialogProps<AccountView | null>) {
   const accounts = useAnswer<AccountList>("/accounts").value?.data ?? noAccounts;
   const [account, setAccount] = useState(initialAccount);

@@ -17,7 +17,7 @@ import {
 interface KeyFieldsProps {
   readonly form: KeyForm;
   readonly mode: KeyView["mode"];
-  /** Its account is not its own, and has the budget. */
+  /** The key's account is shared, and has the budget. */
   readonly isShared: boolean;
   readonly onForm: (form: KeyForm) => void;
 }

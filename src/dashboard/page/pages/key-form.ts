@@ -59,7 +59,7 @@ export const budgetPeriods = [
   { value: "none", text: "never" },
 ];
 
-/** What may be recorded of a key's requests. */
+/** The choices of what is recorded of a key's requests. */
 export const contentChoices = [
   { value: "", text: "configuration default" },
   { value: "none", text: "never" },
@@ -89,7 +89,7 @@ export function hasField(field: KeyField, mode: KeyView["mode"], isShared: boole
   return attribute?.table === "keys" || (mode === "token_budget" && !isShared);
 }
 
-/** Whether it draws on an account that is not its own. */
+/** Whether the key's account is shared. */
 export function isShared({ id, account }: KeyView): boolean {
   return account !== ownAccountId(id);
 }

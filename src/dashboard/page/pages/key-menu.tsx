@@ -37,12 +37,12 @@ const dialogs = {
 
 interface KeyMenuProps {
   readonly apiKey: KeyView;
-  /** What is done most often gets a button. */
+  /** Shows a button for the most common action. */
   readonly showsButtons?: boolean;
   readonly onChange: () => void;
 }
 
-/** Everything that can be done to a key, as far as its status allows it. */
+/** The actions on a key that its status allows. */
 export function KeyMenu({ apiKey: key, showsButtons = false, onChange }: KeyMenuProps) {
   const [ask, dialog] = useDialogs(dialogs, key, onChange);
   const [, enable] = useAction(async () => {
@@ -91,7 +91,7 @@ export function KeyMenu({ apiKey: key, showsButtons = false, onChange }: KeyMenu
   );
 }
 
-/** As the API names one of several caps. */
+/** The cap's name in the API. */
 function nameOf({ period, models }: CapView): string {
   return models === null ? period : `${period}:${models}`;
 }

@@ -14,7 +14,7 @@ import { type Column, Table } from "../parts/table.tsx";
 import { parameters } from "../router.ts";
 import { SpendByDay, spendDays, spendSince } from "../self-service/spend-by-day.tsx";
 
-/** What the spend consists of; the figures are those since the key was made. */
+/** A note on what the spending consists of. `figures` are the totals since the key was created. */
 function spentNote(key: KeyView, figures: FiguresView | null): string {
   const unit = key.credit ? "credits" : "tokens in this period";
   if (figures === null) return unit;

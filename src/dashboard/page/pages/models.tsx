@@ -42,7 +42,7 @@ function Health({ deployment }: { deployment: DeploymentView }) {
 
 const tokenRates = new Set(["input", "output", "cached_input", "cache_write", "cache_write_1h"]);
 
-/** Tools, audio and images by name and price, tiers by name. */
+/** Prices of tools, audio and images, and the names of tiers. */
 function extrasOf(prices: PriceView): string[] {
   const { long_context: long } = prices;
   const above = long && `${price(long.input)} in, ${price(long.output)} out above ${shortCount(long.above)}`;
@@ -58,7 +58,7 @@ function extrasOf(prices: PriceView): string[] {
   ];
 }
 
-/** What a million tokens cost, where tokens are charged, and the rest below it. */
+/** The price of a million tokens, if tokens are charged, and the other prices below it. */
 function pricesOf(prices: PriceView, { serves }: ModelView): readonly [string, string] {
   const sides = [["in", prices.input] as const, ["out", prices.output] as const];
   const tokens = sides.flatMap(([side, usd]) =>
@@ -104,7 +104,7 @@ const columnsOf = (model: ModelView): readonly Column<DeploymentView>[] => [
   },
 ];
 
-/** What came of asking each deployment of a model for a few tokens. */
+/** The results of calling each deployment of a model. */
 function Checks({ checks }: { checks: readonly ModelCheckView[] }) {
   return (
     <ul class="checks stack" aria-live="polite">
@@ -122,7 +122,7 @@ function Checks({ checks }: { checks: readonly ModelCheckView[] }) {
   );
 }
 
-/** How the calls of the last day ended, and how much of their input the providers had cached. */
+/** The outcomes of the last day's calls, and the share of cached input. */
 function LastDay({ model: { id }, usage }: { model: ModelView; usage: UsageRowView | undefined }) {
   const calls = usage === undefined ? 0 : usage.completed + usage.failed;
   if (usage === undefined || calls === 0) return <p class="muted pad">No calls in the last 24 hours.</p>;
@@ -137,7 +137,7 @@ function LastDay({ model: { id }, usage }: { model: ModelView; usage: UsageRowVi
   );
 }
 
-/** Where the price comes from, and how old it is. */
+/** The source and the age of the price. */
 function PriceOrigin({ model: { price_source: source, price_checked: day } }: { model: ModelView }) {
   if (source === null) return null;
   const where = source === "catalog" ? "Price from the built-in catalog" : "Price from the configuration";

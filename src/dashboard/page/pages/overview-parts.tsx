@@ -55,7 +55,7 @@ function tokensNote({ totals }: OverviewView): string {
   return `${shortCount(totals.input_tokens)} in, ${cached}${saved} · ${shortCount(totals.output_tokens)} out`;
 }
 
-/** What the sum consists of, where that is not plain, else how it changed. */
+/** A note on what the total consists of, else how it changed. */
 function spendNote({ totals, before }: OverviewView): string | null {
   const parts: string[] = [];
   if (totals.cancelled_spend > 0) parts.push(`${credits(totals.cancelled_spend)} for cancelled requests`);
@@ -104,7 +104,7 @@ export function TopRows({ title, rows, href }: TopRowsProps) {
   );
 }
 
-/** The figure that is shown: what was charged, or what the use of budgets would have cost where nothing was. */
+/** The charged amount, or the list cost of budgets if nothing was charged. */
 function chargedOrListCost({ spend, list_cost }: UsageRowView): number {
   return spend === 0 ? list_cost : spend;
 }

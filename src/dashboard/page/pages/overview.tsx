@@ -36,10 +36,10 @@ function NoTraffic() {
   );
 }
 
-/** The figures of a point that are summed up, and so have a total. */
+/** Metrics that have a total. */
 type SummedFigure = "spend" | "recorded_requests" | "failed" | "rejected" | "input_tokens" | "output_tokens";
 
-/** A step in which nothing ended is a gap, not a 0 that was measured. */
+/** A step without requests is drawn as a gap, not as 0. */
 function hadCalls(point: OverviewPointView): boolean {
   return point.recorded_requests + point.failed + point.rejected + point.cancelled + point.interrupted > 0;
 }

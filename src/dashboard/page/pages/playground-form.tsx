@@ -4,7 +4,7 @@ import { plainChoices } from "../parts/choose.tsx";
 import { Field, fieldOf, SelectField, type State, TextField } from "../parts/field.tsx";
 import type { PageRoute, Question, QuestionField } from "../playground/routes.ts";
 
-/** A question as it is typed; what a route does not ask for stays for the next one. */
+/** The form as typed. Fields that a route does not use are kept for the next one. */
 export interface PlaygroundForm extends Omit<Question, "model" | "maxTokens"> {
   readonly maxTokens: string;
 }
@@ -76,7 +76,7 @@ export function QuestionFields({ route, form, onForm }: QuestionFieldsProps) {
   return <>{route.fields.map((name) => fields[name])}</>;
 }
 
-/** A recorded request, to be changed and sent in place of what the form would make. */
+/** A recorded request, which can be edited and sent instead of the form. */
 export function RecordedFields({ state }: { state: State }) {
   return (
     <>

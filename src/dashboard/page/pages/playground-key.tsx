@@ -17,7 +17,7 @@ export function firstChoice(): ChosenKey {
 /** As much of a key as is no secret. */
 const prefixLength = 12;
 
-/** Its balance changes with every run, and a key that was made elsewhere is known a moment later. */
+/** The balance changes with every run, and a key created elsewhere is known a moment later. */
 const lookEveryMs = 2_000;
 
 /** The key that a secret belongs to; null if none matches. Only the prefix, which is not secret, is sent to the server. */

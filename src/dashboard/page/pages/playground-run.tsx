@@ -86,7 +86,7 @@ function Scores({ verdict, scores }: { verdict: string; scores: readonly Score[]
   );
 }
 
-/** What came back, in the form that fits it. */
+/** The response, shown by its kind. */
 function AnswerView({ answer, isRunning }: { answer: Answer; isRunning: boolean }) {
   switch (answer.kind) {
     case "vectors":
@@ -143,7 +143,7 @@ function useFollow(length: number) {
   return { place, onScroll };
 }
 
-/** What went wrong, in the server's words, and what to do about it. */
+/** The server's error, and what to do about it. */
 function Problem({ run: { error, detail } }: { run: Run }) {
   if (error === null) return null;
   const advice = detail?.explanation ?? adviceFor(error);

@@ -23,7 +23,7 @@ interface Place extends RouteView {
   readonly route: PageRoute;
 }
 
-/** Each once, although some have several paths. */
+/** Deduplicated, because some routes have several paths. */
 function placesFor(routes: readonly RouteView[], mode: KeyView["mode"]): readonly Place[] {
   const places = new Map<string, Place>();
   for (const view of routes) {

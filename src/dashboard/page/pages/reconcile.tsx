@@ -18,10 +18,10 @@ import { Empty, Failure } from "../parts/states.tsx";
 import { useSubmit } from "../parts/submit.ts";
 import { type Column, Table } from "../parts/table.tsx";
 
-/** Dollars of a day or a month; what is below a cent is shown as well. */
+/** An amount in dollars, with fractions of a cent. */
 const usd = (value: number) => price(Math.round(value * 10_000) / 10_000);
 
-/** What is compared, and how it is written. */
+/** The compared metrics and their formats. */
 const figures = {
   requests: { name: "Requests", format: count },
   input: { name: "Input", format: count },
@@ -72,7 +72,7 @@ function columnsOf(reported: readonly Figure[]): readonly Column<ReconciledRowVi
   ];
 }
 
-/** What was billed and what was charged, day by day: the cost, or the tokens if that is not told. */
+/** The reported and the charged cost by day, or tokens if the report has no cost. */
 function ReportChart({ reconciliation: { data, total } }: { reconciliation: ReconciliationView }) {
   const figure = total.cost.billed === null ? "input" : "cost";
   const format = figure === "cost" ? usd : shortCount;

@@ -7,7 +7,7 @@ import { CopyButton } from "../parts/copy.tsx";
 
 const hiddenName = "sluice-setup-hidden";
 
-/** What is left to set up, each line with its command. A line goes when it is done, and the list with the last one. */
+/** The remaining set-up steps with their commands. A completed step disappears, and the list with the last one. */
 export function Setup() {
   const setup = useAnswer<{ data: SetupStepView[] }>("/setup", 5000);
   const [isHidden, setHidden] = useState(localStorage.getItem(hiddenName) !== null);

@@ -18,7 +18,7 @@ import { LoadedContent } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { hrefOf, parameter, parameters, query, setQuery } from "../router.ts";
 
-/** What usage can be grouped by; a tag by its name, which can be changed. */
+/** The dimensions that usage can be grouped by; a tag by its name, which can be changed. */
 const dimensions = [
   ...["month", "day", "hour", "key", "owner", "account", "model", "provider", "route", "user", "session"],
   "tag:project",
@@ -110,7 +110,7 @@ function GroupName({ row, by }: { row: UsageRowView; by: string }) {
   return <>{row.name}</>;
 }
 
-/** What was charged, or what the use of budgets would have cost where nothing was. */
+/** The charged amount, or the list cost of budgets if nothing was charged. */
 function Spend({ row, most }: { row: UsageRowView; most: number }) {
   return (
     <>
@@ -153,7 +153,7 @@ function columnsOf({ by, data }: UsageView): readonly Column<UsageRowView>[] {
 
 const filters = ["since", "until", "key", "account"];
 const rowsPerPage = 100;
-/** The most that a report has at once: each page of it adds up everything again. */
+/** The most groups per page. Each page adds everything up again. */
 const rowsPerReport = 1_000;
 
 /**

@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 
 export type Tone = "good" | "warn" | "bad" | "info" | "muted";
 
-/** A word with a dot: colour alone never carries the meaning. */
+/** A word with a dot, so that the meaning does not depend on the color alone. */
 export function Badge({ tone, children }: { tone: Tone; children: ComponentChildren }) {
   return <span class={`badge ${tone}`}>{children}</span>;
 }
@@ -15,7 +15,7 @@ const keyTones: Readonly<Record<string, Tone>> = {
   revoked: "bad",
 };
 
-/** The keys of a closed account are disabled by that, and say so. */
+/** Keys of a closed account are shown as disabled, with the reason. */
 export function KeyStatus({ status, account }: { status: string; account?: "active" | "closed" }) {
   return (
     <>
@@ -33,7 +33,7 @@ const outcomeTones: Readonly<Record<string, Tone>> = {
   failed: "bad",
 };
 
-/** A status shows how a response started; the outcome shows how it ended. */
+/** The status shows how a response started, and the outcome how it ended. */
 export function StatusCode({ status, outcome }: { status: number; outcome: string }) {
   const began: Tone = status < 400 ? "good" : status < 500 ? "warn" : "bad";
   const ended = outcomeTones[outcome] ?? "good";

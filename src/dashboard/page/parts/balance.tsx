@@ -5,14 +5,14 @@ import { credits, exactCredits, shortCount } from "../format.ts";
 import { capText } from "./cap-bars.tsx";
 import { Money } from "./money.tsx";
 
-/** What a key or an account may still take, or what it owes. */
+/** The remaining amount of a key or an account, or what it owes. */
 export interface BalanceSummary {
   readonly name: string;
   readonly main: string;
-  /** To the last digit, where that is more than `main` has. */
+  /** All digits, if `main` is rounded. */
   readonly exact?: string;
   readonly side: string;
-  /** How much is left of how much; null where nothing limits it. */
+  /** The remaining amount and the limit; null without a limit. */
   readonly left: { readonly rest: number; readonly limit: number } | null;
 }
 
@@ -82,7 +82,7 @@ export function accountBalance(account: AccountView): BalanceSummary {
   };
 }
 
-/** What a key has spent itself: credits for good, or tokens of the running period. */
+/** A key's own spending: total credits, or tokens of the current period. */
 export function Spent({ apiKey: { credit, budget, lifetime_spend } }: { apiKey: KeyView }) {
   return credit ? <Money amount={lifetime_spend} /> : shortCount(budget?.used ?? 0);
 }

@@ -15,20 +15,20 @@ export function capText({ limit, period, models }: Pick<CapView, "limit" | "peri
   return `${amountOf(limit, mode)} ${unit} per ${period}${modelsText}`;
 }
 
-/** Nearly used up is said by its colour, and by the figures. */
+/** The color shows that a cap is nearly used up, in addition to the numbers. */
 function toneOf({ used, limit }: CapView): string {
   if (used >= limit) return "bad";
   return used >= limit * 0.8 ? "warn" : "info";
 }
 
-/** When it resets, and what it is raised by until then. */
+/** The reset time, and the increase until then. */
 function resetText({ resets_at, raised_by }: CapView, mode: Unit): string | null {
   if (resets_at === null) return null;
   const raised = raised_by > 0 ? `raised by ${amountOf(raised_by, mode)} until then, ` : "";
   return `${raised}resets ${zonedMinute(Date.parse(resets_at))}`;
 }
 
-/** Each cap as a bar: how much of it is used, and when it resets. */
+/** Each cap as a bar: how much is used, and when it resets. */
 export function CapBars({ caps, mode }: { caps: readonly CapView[]; mode: Unit }) {
   if (caps.length === 0) return <span class="muted">no cap</span>;
   return (
@@ -52,7 +52,7 @@ export function CapBars({ caps, mode }: { caps: readonly CapView[]; mode: Unit }
   );
 }
 
-/** What bounds a key: its own caps, and those that it shares with the other keys of its account. */
+/** The caps of a key and of its account. */
 export function KeyCapCards({ apiKey: { caps, account_caps, mode } }: { apiKey: KeyView }) {
   const cards = [
     { title: "Caps", bars: caps },

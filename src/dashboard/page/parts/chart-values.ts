@@ -2,7 +2,7 @@
 export type Values = readonly (number | null)[];
 export type Shape = "bars" | "area" | "line";
 
-/** A value between two gaps is no line, and would not be seen. */
+/** Values between two gaps need a dot, because a line of one point is invisible. */
 export function loneIndices(values: Values): number[] {
   const isGap = (index: number) => (values[index] ?? null) === null;
   return values.flatMap((value, index) =>
@@ -10,7 +10,9 @@ export function loneIndices(values: Values): number[] {
   );
 }
 
-/** What is over, and then for each line what is not: the line to it begins at the value before. */
+/**
+ * Splits the values into finished steps and the unfinished last one. Lines to the last value start at the value before.
+ */
 export function splitUnfinished(values: Values, shape: Shape | undefined) {
   const last = values.length - 1;
   const begin = shape === "bars" ? last : last - 1;

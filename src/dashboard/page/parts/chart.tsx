@@ -25,7 +25,7 @@ export interface Line {
   /** The number of a chart colour in tokens.css. */
   readonly colour: 1 | 2 | 3 | 4;
   readonly shape?: Shape;
-  /** What the legend says while no moment is pointed at: the figure of the whole time. */
+  /** The legend's value for the whole range, while no moment is pointed at. */
   readonly overall: string;
 }
 
@@ -35,7 +35,7 @@ interface ChartProps {
   readonly at: readonly number[];
   readonly lines: readonly Line[];
   readonly format: (value: number) => string;
-  /** How the marks of the axis are written, if they are no plain numbers. */
+  /** Formats the axis marks, if they are not plain numbers. */
   readonly axis?: (value: number) => string;
   /** The last value is of a step that is not over: it is drawn as unfinished. */
   readonly isRunning?: boolean;
@@ -72,7 +72,7 @@ interface DrawnLine {
   readonly isRunning: boolean;
 }
 
-/** What is drawn: each line, and what of it is not over by itself. */
+/** The lines to draw, with unfinished steps as separate ones. */
 function drawn({ lines, isRunning = false }: ChartProps): readonly DrawnLine[] {
   if (!isRunning) return lines.map((line) => ({ line, values: line.values, isRunning: false }));
   const split = lines.map((line) => ({ line, ...splitUnfinished(line.values, line.shape) }));

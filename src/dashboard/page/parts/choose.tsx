@@ -2,11 +2,11 @@ import { parameter } from "../router.ts";
 import { type Choice, Select } from "./field.tsx";
 
 interface ChooseProps {
-  /** The parameter in the page's address that keeps what was chosen. */
+  /** The URL parameter that holds the choice. */
   readonly name: string;
   /** By default the name. */
   readonly label?: string;
-  /** The text for no choice; by default any of that name. */
+  /** The text without a choice; by default "Any" and the name. */
   readonly otherwise?: string;
   readonly choices: readonly Choice[];
 }
@@ -21,7 +21,7 @@ export function plainChoices(values: readonly string[]): readonly Choice[] {
   return values.map((value) => ({ value, text: value }));
 }
 
-/** A filter or an order of a list. What the address has is offered, even if it is no longer known. */
+/** A filter or order of a list. The value in the URL is offered even if it is no longer known. */
 export function Choose({ name, label, otherwise = `Any ${name}`, choices }: ChooseProps) {
   const [chosen] = parameter(name);
   const isKnown = chosen === "" || choices.some(({ value }) => value === chosen);

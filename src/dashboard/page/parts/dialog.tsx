@@ -6,7 +6,7 @@ interface DialogProps {
   readonly title: string;
   readonly children: ComponentChildren;
   readonly onClose: () => void;
-  /** What it shows is shown once, so that Escape does not close it. */
+  /** Escape does not close it, because its content is shown only once. */
   readonly stays?: boolean;
 }
 

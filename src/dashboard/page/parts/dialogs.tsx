@@ -9,7 +9,7 @@ export interface DialogProps<Subject> {
 
 type DialogComponent<Subject> = (props: DialogProps<Subject>) => ComponentChildren;
 
-/** What opens each of these dialogs, and the one that is open. */
+/** Returns a function that opens a dialog by name, and the open dialog. */
 export function useDialogs<Subject, Name extends string>(
   dialogs: Readonly<Record<Name, DialogComponent<Subject>>>,
   subject: Subject,

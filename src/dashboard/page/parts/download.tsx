@@ -8,7 +8,7 @@ import { useAction } from "./submit.ts";
 const maxPages = 100;
 const defaultPerPage = 500;
 
-/** Every page of a list, as far as a browser should hold it. Reports are limited in a minute: it waits for the next. */
+/** All pages of a list, up to what a browser should hold. Waits when the report limit is reached. */
 export async function everyPage<Row>(
   path: string,
   query: Query,
@@ -27,7 +27,7 @@ export async function everyPage<Row>(
   return rows;
 }
 
-/** The rows as a table whose columns have the names that the API gives them. */
+/** The rows as CSV, with the API's field names as columns. */
 function csvOf(rows: readonly object[]): string {
   const [first = {}] = rows;
   return [Object.keys(first), ...rows.map(Object.values)].map((row) => `${csvLine(row)}\r\n`).join("");

@@ -6,11 +6,11 @@ import { Empty } from "./states.tsx";
 
 interface EmptyListProps {
   readonly icon: IconName;
-  /** What it is a list of: `keys`. */
+  /** The plural of the list's items: `keys`. */
   readonly what: string;
-  /** The parameters of the page's address that leave rows out. */
+  /** The URL parameters that filter the list. */
   readonly filters: readonly string[];
-  /** What to do where there is nothing at all. */
+  /** Shown if there are no items at all. */
   readonly children: ComponentChildren;
 }
 
@@ -18,7 +18,7 @@ export function isFiltered(filters: readonly string[]): boolean {
   return filters.some((name) => query.value.has(name));
 }
 
-/** A list without rows: nothing fits the filters, or there is nothing yet. */
+/** An empty list: nothing matches the filters, or there is nothing yet. */
 export function EmptyList({ icon, what, filters, children }: EmptyListProps) {
   if (!isFiltered(filters)) {
     return (

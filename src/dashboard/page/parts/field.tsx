@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useId } from "preact/hooks";
 
-/** A value and what changes it, as `useState` has them. */
+/** A value and its setter, as `useState` returns them. */
 export type State<Value = string> = readonly [value: Value, set: (value: Value) => void];
 
 export function fieldOf<Form, Name extends keyof Form>(

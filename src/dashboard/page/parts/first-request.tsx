@@ -6,7 +6,7 @@ import { useAnswer } from "../api.ts";
 import { hrefOf } from "../router.ts";
 import { CopyButton } from "./copy.tsx";
 
-/** How to make the first request, or this key's first: a line to paste, and the places where a key is made and used. */
+/** How to send the first request: a command to paste, and links to create and use a key. */
 export function FirstRequest({ by: key }: { by?: KeyView }) {
   const models = useAnswer<Page<ModelView>>("/models");
   const model = models.value?.data.find(({ serves }) => serves.includes("generation"))?.id ?? "MODEL";

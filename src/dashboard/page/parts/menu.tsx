@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useRef } from "preact/hooks";
 import { Icon } from "./icon.tsx";
 
-/** What can be done to something. It folds when an item is chosen, and when the focus leaves it. */
+/** A menu of actions. It closes when an item is chosen, and when it loses the focus. */
 export function Menu({ label, children }: { label: string; children: ComponentChildren }) {
   const menu = useRef<HTMLDetailsElement>(null);
   const leave = (event: FocusEvent) => {

@@ -9,7 +9,7 @@ interface Notice {
 const notices = signal<readonly Notice[]>([]);
 let lastId = 0;
 
-/** A short word about what just happened; it leaves by itself. */
+/** Shows a short notice, which disappears by itself. */
 export function notify(text: string, tone: "good" | "bad" = "good"): void {
   lastId += 1;
   const notice = { id: lastId, text, tone };

@@ -11,7 +11,7 @@ interface RangeChoice {
   readonly until: string | null;
 }
 
-/** `2026-10`, so many months from now. */
+/** The month `offset` months from now: `2026-10`. */
 export function month(offset: number): string {
   const now = new Date();
   return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + offset)).toISOString().slice(0, 7);

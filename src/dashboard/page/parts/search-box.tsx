@@ -6,7 +6,7 @@ import { Icon } from "./icon.tsx";
 interface SearchBoxProps {
   readonly label: string;
   readonly placeholder: string;
-  /** Where the text is kept; by default as `search` in the page's address. */
+  /** Holds the text; by default the `search` parameter of the URL. */
   readonly state?: State;
 }
 

@@ -6,7 +6,7 @@ import { CopyButton } from "./copy.tsx";
 import { Dialog } from "./dialog.tsx";
 import { ForAdmins } from "./for-admins.tsx";
 
-/** The one moment at which a secret is on the page. */
+/** Shows a new secret, once. */
 export function Secret(props: { title: string; issued: IssuedKeyView; onClose: () => void }) {
   const { title, issued, onClose } = props;
   return (

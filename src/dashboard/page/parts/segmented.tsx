@@ -1,6 +1,6 @@
 import type { SelectProps } from "./field.tsx";
 
-/** One of a few, all in sight. Radio buttons underneath, so that arrow keys move between them. */
+/** A choice of a few visible options. Radio buttons underneath, so that arrow keys work. */
 export function Segmented({ label, state: [value, onValue], choices }: SelectProps & { label: string }) {
   return (
     <fieldset class="segmented">

@@ -33,7 +33,7 @@ function Loading({ rows }: { rows: number }) {
   );
 }
 
-/** What a page shows of its data: the bones while it loads, the error if there is nothing older to show. */
+/** The loaded value: a skeleton while it loads, and the error if there is no older value. */
 export function LoadedContent<Value>(props: {
   loaded: Loaded<Value>;
   rows?: number;

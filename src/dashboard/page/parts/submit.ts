@@ -1,7 +1,7 @@
 import { useRef, useState } from "preact/hooks";
 import { notify } from "./notices.tsx";
 
-/** Runs once at a time. A button is disabled only with the next picture, and a second click may come before that. */
+/** Runs one call at a time. A button is only disabled at the next render, and a second click may come before that. */
 function useOnce(work: () => Promise<unknown>, onError: (error: Error) => void) {
   const isRunning = useRef(false);
   const [busy, setBusy] = useState(false);
@@ -16,7 +16,7 @@ function useOnce(work: () => Promise<unknown>, onError: (error: Error) => void) 
   return [busy, start] as const;
 }
 
-/** Sends a form. What was wrong with it stays until it is sent again. */
+/** Submits a form. Its error stays until the next submit. */
 export function useSubmit(send: () => Promise<unknown>) {
   const [error, setError] = useState<Error | null>(null);
   const [busy, start] = useOnce(() => {

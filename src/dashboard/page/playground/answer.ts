@@ -1,6 +1,6 @@
 import { listAt, numberAt, textAt, valueAt } from "./json.ts";
 
-/** What a route answers, as people look at it. */
+/** A response, by how it is shown. */
 export type Answer =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "vectors"; readonly vectors: readonly Vector[] }
@@ -20,7 +20,7 @@ export interface Score {
   readonly isHigh: boolean;
 }
 
-/** One that is elsewhere is not loaded: the page loads nothing from other places. */
+/** An external image is not loaded: the page loads nothing from other hosts. */
 export interface Picture {
   readonly address: string;
   readonly isExternal: boolean;
@@ -28,12 +28,12 @@ export interface Picture {
 
 export const noAnswer: Answer = { kind: "text", text: "" };
 
-/** An address within this page for bytes, so that the content policy needs to allow no others. */
+/** An object URL for bytes, so that the content policy need not allow other sources. */
 export function addressOf(bytes: ArrayBuffer | Uint8Array<ArrayBuffer>, type: string): string {
   return URL.createObjectURL(new Blob([bytes], { type }));
 }
 
-/** The page keeps the bytes behind an object URL until it is revoked. */
+/** Releases the bytes behind object URLs. */
 export function forgetAnswer(answer: Answer): void {
   if (answer.kind === "sound") URL.revokeObjectURL(answer.address);
   if (answer.kind !== "images") return;

@@ -1,12 +1,12 @@
 import { textAt, valueAt } from "./json.ts";
 
-/** A refusal, or what a stream was broken off with. */
+/** A rejected request, or the error that ended a stream. */
 export interface CallError {
   readonly code: string;
   readonly message: string;
 }
 
-/** In the form of either dialect: a body, or an event of a stream. Null if it is neither. */
+/** Reads an error of either dialect, from a body or a stream event. Null if there is none. */
 export function errorIn(body: unknown): CallError | null {
   const error = valueAt(body, "error") ?? valueAt(body, "response.error");
   const message = textAt(error, "message");

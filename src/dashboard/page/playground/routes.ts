@@ -1,7 +1,7 @@
 import { type Answer, imagesIn, moderationIn, rankingIn, textAnswer, vectorsIn } from "./answer.ts";
 import { listAt, textAt } from "./json.ts";
 
-/** What is asked, as typed. */
+/** The form's values, as typed. */
 export interface Question {
   readonly model: string;
   readonly system: string;

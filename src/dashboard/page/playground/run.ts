@@ -13,12 +13,12 @@ export interface Run {
   readonly requestId: string | null;
   readonly answer: Answer;
   readonly error: CallError | null;
-  /** As they came: the events of a stream, or the whole answer. */
+  /** The raw events of a stream, or the whole response. */
   readonly events: readonly string[];
   /** Until the first text, or the first byte of what has none. */
   readonly firstTokenMs: number | null;
   readonly totalMs: number | null;
-  /** What the ledger says of it, once it has ended. */
+  /** The request's record, once it has ended. */
   readonly detail: ExchangeDetailView | null;
 }
 
