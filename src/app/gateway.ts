@@ -3,9 +3,9 @@ import { GatewayError } from "../base/errors.ts";
 import { fetchLimit } from "../base/system/fetch-limit.ts";
 import { Catalog } from "../catalog/catalog.ts";
 import type { Settings } from "../config/settings.ts";
+import type { ActiveConfig } from "../gateway/active-config";
 import { Ongoing } from "../gateway/admission/ongoing.ts";
 import { Watchdog } from "../gateway/answer/watchdog.ts";
-import type { Configured } from "../gateway/configured.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import { maxFormBytes } from "../gateway/metered/form/read-form.ts";
 import { LabelValues } from "../gateway/request/label-values.ts";
@@ -125,8 +125,8 @@ export function createMonitor(gateway: Gateway, { backend, clock, logs }: Servic
 export function configure(
   settings: Settings,
   { clock, logs, tokenSources }: Services,
-  before?: Configured,
-): Configured {
+  before?: ActiveConfig,
+): ActiveConfig {
   const upstream = createUpstream({
     settings,
     clock,

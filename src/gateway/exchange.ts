@@ -17,10 +17,10 @@ import type { RateVerdict, TokenReservation } from "../limits/verdict.ts";
 import type { ExchangeFacts } from "../observe/exchange.ts";
 import type { KeyRecord, Outcome, OutcomeRecord, RequestOutcome, UsageRecord } from "../store/store.ts";
 import type { OpenedCall } from "../upstream/upstream.ts";
+import type { ActiveConfig } from "./active-config";
 import type { GuardedStream } from "./answer/watchdog.ts";
 import { AttemptLog } from "./attempt/attempt-log.ts";
 import type { ClientCall } from "./client-call.ts";
-import type { Configured } from "./configured.ts";
 import type { SentPaths } from "./conversations/sent-paths.ts";
 import { describeCause, errorCode, publicMessage } from "./describe-error.ts";
 import { comparedBytes, withoutRequestText } from "./without-request-text.ts";
@@ -44,7 +44,7 @@ export class Exchange {
   readonly id = newId("req_");
   readonly call: ClientCall;
   /** The configuration when the request came in. A reload meanwhile changes nothing for it. */
-  readonly configured: Configured;
+  readonly configured: ActiveConfig;
   readonly atMs: number;
   readonly startedMs: number;
   key: KeyRecord | null = null;
@@ -95,7 +95,7 @@ export class Exchange {
   #body: Uint8Array | null = noBody;
   #ending: AbortController | null = null;
 
-  constructor(call: ClientCall, gateway: { readonly clock: Clock; readonly configured: Configured }) {
+  constructor(call: ClientCall, gateway: { readonly clock: Clock; readonly configured: ActiveConfig }) {
     this.call = call;
     this.configured = gateway.configured;
     this.#clock = gateway.clock;

@@ -11,11 +11,11 @@ import type { InflateLimiter } from "../limits/inflate-limiter.ts";
 import type { RateLimits } from "../limits/verdict.ts";
 import type { ExchangeObserver } from "../observe/exchange.ts";
 import type { AttemptCount, CallerId, OutcomeRecord } from "../store/store.ts";
+import type { ActiveConfig } from "./active-config";
 import type { Ongoing } from "./admission/ongoing.ts";
 import type { Watchdog } from "./answer/watchdog.ts";
 import type { LargeBodies } from "./body-worker/body-worker.ts";
 import type { LocalCounts } from "./charge/cost-meter.ts";
-import type { Configured } from "./configured.ts";
 import type { Turns } from "./conversations/turns.ts";
 import type { LabelValues } from "./request/label-values.ts";
 import type { ProviderIdOwners } from "./request/provider-id-owners.ts";
@@ -23,7 +23,7 @@ import type { OpenSockets } from "./socket/open-sockets.ts";
 
 /** Everything that serving a request needs; put together in `src/app`. */
 export interface Gateway {
-  configured: Configured;
+  configured: ActiveConfig;
   readonly clock: Clock;
   readonly keys: KeyRing;
   readonly rateLimits: RateLimits;

@@ -4,9 +4,9 @@ import type { ClaimResult } from "../idempotency/claims.ts";
 import type { BodyReservation } from "../limits/body-budget.ts";
 import type { KeyRecord } from "../store/store.ts";
 import type { FailedAttempt } from "../upstream/upstream.ts";
+import type { ActiveConfig } from "./active-config";
 import { largeBodyBytes } from "./body-worker/is-large.ts";
 import type { JobOwner } from "./body-worker/jobs.ts";
-import type { Configured } from "./configured.ts";
 import type { Compaction } from "./conversations/compacting.ts";
 import type { TurnInMaking } from "./conversations/turn-body.ts";
 import type { Exchange } from "./exchange.ts";
@@ -38,7 +38,7 @@ export class AdmittedCall implements JobOwner {
     return this.key.id;
   }
 
-  get configured(): Configured {
+  get configured(): ActiveConfig {
     return this.exchange.configured;
   }
 

@@ -23,7 +23,7 @@ import { UpgradeCall, webSocketOptions } from "./socket/upgrade.ts";
 import { guardPatterns, hostProblem, targetProblem } from "./target.ts";
 
 /** Routes that another module adds, such as the admin API. */
-export type Mounted = (connections: Connections) => AnyElysia;
+export type RouteMount = (connections: Connections) => AnyElysia;
 
 /** What mounted routes can learn about the connection of a request, and do with it. */
 interface Connections {
@@ -82,7 +82,7 @@ function openApiExtensions({ routes: switched }: Settings): Promise<Blob> {
 export function createEdge(
   gateway: Gateway,
   log: Log,
-  mounted: readonly Mounted[],
+  mounted: readonly RouteMount[],
   servesInterface = true,
 ): Elysia {
   const mountedRoutes = servesInterface ? routes : routes.filter(({ dialect }) => dialect !== null);

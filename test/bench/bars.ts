@@ -2,7 +2,7 @@ import type { Cell } from "./cells.ts";
 import type { ContentCell } from "./content.ts";
 import { steady, turnover } from "./payloads.ts";
 import type { PacedResult, Results } from "./results.ts";
-import { cpu, type Measured, ratio, speed, type UsageTotals } from "./rounds.ts";
+import { cpu, type MedianMetrics, type RoundMetrics, ratio, speed } from "./rounds.ts";
 
 /** A promise about speed, and what came of it. `met` is null where the run did not measure it. */
 export interface Bar {
@@ -55,7 +55,11 @@ function figuresOf(results: Results, cell: Cell, name: "bare" | "sluice" | "port
   return results.cells.find((it) => Bun.deepEquals(it.cell, cell))?.figures[name] ?? null;
 }
 
-function ratioOf(ours: Measured | null, theirs: Measured | null, pick: (figures: UsageTotals) => number) {
+function ratioOf(
+  ours: MedianMetrics | null,
+  theirs: MedianMetrics | null,
+  pick: (figures: RoundMetrics) => number,
+) {
   return ours === null || theirs === null ? null : ratio(ours, theirs, pick);
 }
 

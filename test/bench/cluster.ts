@@ -12,7 +12,7 @@ import { measurePaced, type PacedFigures } from "./paced.ts";
 import { steady } from "./payloads.ts";
 import { processorName } from "./proc.ts";
 import { align, barRows } from "./report.ts";
-import { cpu, type Measured, measureInTurns, median, ratio, speed } from "./rounds.ts";
+import { cpu, type MedianMetrics, measureInTurns, median, ratio, speed } from "./rounds.ts";
 
 /** A gateway on PostgreSQL against one on SQLite, in turns; PostgreSQL, provider and load share the cores with them. */
 export interface ClusterResults {
@@ -28,8 +28,8 @@ export interface ClusterResults {
 }
 
 interface Pair {
-  readonly sqlite: Measured;
-  readonly postgres: Measured;
+  readonly sqlite: MedianMetrics;
+  readonly postgres: MedianMetrics;
 }
 
 const crowdCell: Cell = { route: "chat", size: "1 KB", stream: false, concurrency: 32 };
@@ -147,7 +147,10 @@ export function judgeCluster({ alone, crowd, manyKeys, hotKey, paced }: ClusterR
 
 export function clusterReport(results: ClusterResults, bars: readonly Bar[]): string {
   const { alone, crowd, manyKeys, hotKey } = results;
-  const row = (name: string, { requestsPerSecond, cpuMicrosPerRequest, p50Micros, p99Micros }: Measured) => [
+  const row = (
+    name: string,
+    { requestsPerSecond, cpuMicrosPerRequest, p50Micros, p99Micros }: MedianMetrics,
+  ) => [
     name,
     Math.round(requestsPerSecond).toLocaleString("en"),
     cpuMicrosPerRequest.toFixed(1),

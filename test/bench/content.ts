@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { type Cell, cellName } from "./cells.ts";
 import { startSluice } from "./gateways.ts";
 import type { LoadProcess } from "./load-process.ts";
-import { type Measured, measureInTurns, type Pace } from "./rounds.ts";
+import { type MedianMetrics, measureInTurns, type Pace } from "./rounds.ts";
 
 /** The same requests by a gateway that records nothing and by one that records all. */
 export interface ContentFigures {
@@ -11,8 +11,8 @@ export interface ContentFigures {
 }
 
 export interface ContentCell {
-  readonly off: Measured;
-  readonly on: Measured;
+  readonly off: MedianMetrics;
+  readonly on: MedianMetrics;
 }
 
 export const contentName = "content recorded";

@@ -13,7 +13,7 @@ import type { Cell } from "./cells.ts";
 import { fillStore } from "./fill.ts";
 import { startSluice } from "./gateways.ts";
 import type { LoadProcess } from "./load-process.ts";
-import { type Measured, measureInTurns, type Pace } from "./rounds.ts";
+import { type MedianMetrics, measureInTurns, type Pace } from "./rounds.ts";
 
 export const grown = { keys: 10_000, records: 1_000_000 };
 
@@ -24,8 +24,8 @@ const pace: Pace = { rounds: 17, windowMs: 300, mostWarmupMs: 6000 };
 
 /** The same cell on an empty database and on one with a history. */
 export interface GrowthFigures {
-  readonly empty: Measured;
-  readonly filled: Measured;
+  readonly empty: MedianMetrics;
+  readonly filled: MedianMetrics;
   readonly emptyStartMs: number;
   readonly filledStartMs: number;
 }

@@ -3,7 +3,7 @@ import { cellName } from "./cells.ts";
 import type { ContentCell } from "./content.ts";
 import type { PacedFigures } from "./paced.ts";
 import type { CellResult, Results } from "./results.ts";
-import { cpu, type Measured, ratio, speed, type UsageTotals } from "./rounds.ts";
+import { cpu, type MedianMetrics, type RoundMetrics, ratio, speed } from "./rounds.ts";
 
 /** The run as text: what was measured, then the bars. */
 export function report(results: Results, bars: readonly Bar[]): string {
@@ -58,7 +58,7 @@ function cellRow({ cell, figures }: CellResult): string[][] {
   return [row, ...peers];
 }
 
-function peerRow(name: string, peer: Measured, bare: Measured): string[] {
+function peerRow(name: string, peer: MedianMetrics, bare: MedianMetrics): string[] {
   return [
     `  the same by ${name}`,
     "",
@@ -73,7 +73,7 @@ function peerRow(name: string, peer: Measured, bare: Measured): string[] {
   ];
 }
 
-function times(ours: Measured, theirs: Measured, pick: (figures: UsageTotals) => number): string {
+function times(ours: MedianMetrics, theirs: MedianMetrics, pick: (figures: RoundMetrics) => number): string {
   return ratio(ours, theirs, pick).toFixed(2);
 }
 

@@ -6,7 +6,7 @@ import type { GrowthFigures } from "./growth.ts";
 import type { JournalFigures } from "./journal.ts";
 import type { PacedFigures } from "./paced.ts";
 import type { Pacing } from "./payloads.ts";
-import type { Measured } from "./rounds.ts";
+import type { MedianMetrics } from "./rounds.ts";
 import type { SocketFigures } from "./socket.ts";
 
 /** Everything that one run found out. */
@@ -35,7 +35,7 @@ export interface PacedResult {
 
 export interface CellResult {
   readonly cell: Cell;
-  readonly figures: Readonly<Partial<Record<GatewayName, Measured>>>;
+  readonly figures: Readonly<Partial<Record<GatewayName, MedianMetrics>>>;
 }
 
 export interface MemoryFigures {

@@ -5,7 +5,7 @@ import type { LoadProcess } from "./load-process.ts";
 import { compilerMicros, processorTicks } from "./proc.ts";
 
 /** What one gateway did in a while. */
-export interface UsageTotals {
+export interface RoundMetrics {
   readonly requestsPerSecond: number;
   readonly cpuMicrosPerRequest: number;
   readonly p50Micros: number;
@@ -14,12 +14,12 @@ export interface UsageTotals {
 }
 
 /** The two that gateways are compared by. */
-export const speed = (figures: UsageTotals) => figures.requestsPerSecond;
-export const cpu = (figures: UsageTotals) => figures.cpuMicrosPerRequest;
+export const speed = (figures: RoundMetrics) => figures.requestsPerSecond;
+export const cpu = (figures: RoundMetrics) => figures.cpuMicrosPerRequest;
 
 /** The median of the rounds, figure by figure, and the rounds themselves. */
-export interface Measured extends UsageTotals {
-  readonly rounds: readonly UsageTotals[];
+export interface MedianMetrics extends RoundMetrics {
+  readonly rounds: readonly RoundMetrics[];
 }
 
 export interface Pace {
@@ -52,7 +52,7 @@ export async function measureInTurns(
   cell: Cell,
   gateways: readonly Gateway[],
   pace: Pace,
-): Promise<Measured[]> {
+): Promise<MedianMetrics[]> {
   for (const gateway of gateways) await warmUp(load, cell, gateway, pace.mostWarmupMs);
   const rounds: Round[] = [];
   const isEnough = () => rounds.filter(({ stolen }) => stolen <= mostStolenShare).length === pace.rounds;
@@ -65,7 +65,7 @@ export async function measureInTurns(
 
 /** One window of each gateway. */
 interface Round {
-  readonly figures: readonly UsageTotals[];
+  readonly figures: readonly RoundMetrics[];
   /** The share of the processors that others had meanwhile. */
   readonly stolen: number;
 }
@@ -77,7 +77,7 @@ async function measureRound(
   pace: Pace,
 ): Promise<Round> {
   const before = processorTicks();
-  const figures: UsageTotals[] = [];
+  const figures: RoundMetrics[] = [];
   for (const gateway of gateways) {
     const result = await load.run(windowOf(cell, gateway, connectingMs, pace.windowMs));
     if (result.failures > 0) {
@@ -95,7 +95,11 @@ async function measureRound(
  * How the one compares with the other: the median of what each round said. Two windows that follow each other meet
  * the same neighbour, so this is steadier than comparing the medians of windows that were seconds apart.
  */
-export function ratio(ours: Measured, theirs: Measured, pick: (figures: UsageTotals) => number): number {
+export function ratio(
+  ours: MedianMetrics,
+  theirs: MedianMetrics,
+  pick: (figures: RoundMetrics) => number,
+): number {
   const ratios = ours.rounds.flatMap((round, index) => {
     const other = theirs.rounds[index];
     return other === undefined ? [] : [pick(round) / pick(other)];
@@ -124,7 +128,7 @@ function windowOf(cell: Cell, gateway: Gateway, warmupMs: number, windowMs: numb
   return { target: gateway.target(cell), concurrency, mode: "window", warmupMs, windowMs, eventsPerAnswer };
 }
 
-function figuresOf(result: LoadResult, cell: Cell): UsageTotals {
+function figuresOf(result: LoadResult, cell: Cell): RoundMetrics {
   // Streams that run side by side end in bunches; their events are spread evenly, so those are counted.
   const requests = cell.stream ? result.events / cellEvents(cell) : result.requests;
   return {
@@ -136,8 +140,8 @@ function figuresOf(result: LoadResult, cell: Cell): UsageTotals {
   };
 }
 
-function medians(rounds: readonly UsageTotals[]): Measured {
-  const of = (pick: (figures: UsageTotals) => number) => median(rounds.map(pick));
+function medians(rounds: readonly RoundMetrics[]): MedianMetrics {
+  const of = (pick: (figures: RoundMetrics) => number) => median(rounds.map(pick));
   return {
     requestsPerSecond: of((it) => it.requestsPerSecond),
     cpuMicrosPerRequest: of((it) => it.cpuMicrosPerRequest),

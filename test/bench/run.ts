@@ -14,7 +14,7 @@ import { type Pacing, pacings } from "./payloads.ts";
 import { providePortkey } from "./portkey.ts";
 import { processorName, residentMegabytes } from "./proc.ts";
 import type { CellResult, PacedResult, Results } from "./results.ts";
-import { type Measured, measureInTurns, type Pace } from "./rounds.ts";
+import { type MedianMetrics, measureInTurns, type Pace } from "./rounds.ts";
 import { measureSocket, socketName } from "./socket.ts";
 
 export interface RunOptions {
@@ -136,7 +136,7 @@ async function measureCell(
     ...(withPeer ? [portkey] : []),
   ];
   const measured = await measureInTurns(load, cell, gateways, pace);
-  const figures: Partial<Record<Gateway["name"], Measured>> = {};
+  const figures: Partial<Record<Gateway["name"], MedianMetrics>> = {};
   for (const [index, gateway] of gateways.entries()) {
     const its = measured[index];
     if (its !== undefined) figures[gateway.name] = its;

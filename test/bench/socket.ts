@@ -1,12 +1,12 @@
 import type { Cell } from "./cells.ts";
 import type { Gateway } from "./gateways.ts";
 import type { LoadProcess } from "./load-process.ts";
-import { type Measured, measureInTurns, type Pace } from "./rounds.ts";
+import { type MedianMetrics, measureInTurns, type Pace } from "./rounds.ts";
 
 /** The same streamed response by both ways, of the same gateway. */
 export interface SocketFigures {
-  readonly http: Measured;
-  readonly socket: Measured;
+  readonly http: MedianMetrics;
+  readonly socket: MedianMetrics;
 }
 
 export const socketName = "a turn over WebSocket";

@@ -102,8 +102,13 @@ export class Generator {
     if (maker === "chat") return [reasoning([this.#text()], { maker: "chat" })];
     if (maker === "responses") {
       const parts = Array.from({ length: this.#random.below(3) }, () => this.#text());
-      const proof = { maker: "openai", id: this.#id(), encryptedContent: this.#id(), raw: false } as const;
-      return [reasoning(parts, proof)];
+      const signature = {
+        maker: "openai",
+        id: this.#id(),
+        encryptedContent: this.#id(),
+        raw: false,
+      } as const;
+      return [reasoning(parts, signature)];
     }
     const hidden = reasoning([], { maker: "anthropic-redacted", data: this.#id() });
     const shown = reasoning([this.#random.chance(0.7) ? this.#text() : ""], {
@@ -147,8 +152,8 @@ export class Generator {
   }
 }
 
-function reasoning(parts: readonly string[], proof: ReasoningSignature): IrReasoning {
-  return { type: "reasoning", parts, proof };
+function reasoning(parts: readonly string[], signature: ReasoningSignature): IrReasoning {
+  return { type: "reasoning", parts, signature };
 }
 
 const toolNames = ["look", "touch_2", "Read-File"];

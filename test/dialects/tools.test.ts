@@ -48,7 +48,7 @@ describe("C34 the input of a freeform tool comes out as it was", () => {
 });
 
 test("C46 a envelope gives back exactly what it was given", () => {
-  const proofs: ReasoningSignature[] = [
+  const signatures: ReasoningSignature[] = [
     { maker: "anthropic", signature: "EqQB+/==" },
     { maker: "anthropic-redacted", data: "zzz" },
     { maker: "openai", id: "rs_1", encryptedContent: "gAAAA", raw: false },
@@ -56,22 +56,22 @@ test("C46 a envelope gives back exactly what it was given", () => {
     { maker: "chat" },
   ];
   const parts = ["First é.", "", "Third\n\n."];
-  for (const proof of proofs) {
-    expect(unwrapReasoning(wrapReasoning(proof, parts), "rewritten")).toEqual({
+  for (const signature of signatures) {
+    expect(unwrapReasoning(wrapReasoning(signature, parts), "rewritten")).toEqual({
       type: "reasoning",
       parts,
-      proof,
+      signature,
     });
     const lengths = parts.map((part) => part.length);
-    expect(unwrapReasoning(wrapSignature(proof, lengths), parts.join("\n\n"))).toEqual({
+    expect(unwrapReasoning(wrapSignature(signature, lengths), parts.join("\n\n"))).toEqual({
       type: "reasoning",
       parts,
-      proof,
+      signature,
     });
-    expect(unwrapReasoning(wrapSignature(proof, [4]), "text")).toEqual({
+    expect(unwrapReasoning(wrapSignature(signature, [4]), "text")).toEqual({
       type: "reasoning",
       parts: ["text"],
-      proof,
+      signature,
     });
   }
 });
@@ -84,8 +84,8 @@ test("C45 what is no envelope, or a damaged one, is nobody's reasoning", () => {
     "slu1.!!!",
     forged([]),
     forged({}),
-    forged({ proof: { maker: "x" } }),
-    forged({ proof: { maker: "anthropic" } }),
+    forged({ seal: { maker: "x" } }),
+    forged({ seal: { maker: "anthropic" } }),
   ]) {
     expect(unwrapReasoning(text, "visible")).toBeNull();
   }

@@ -6,7 +6,7 @@ import type { GuardedStream } from "../../src/gateway/answer/watchdog.ts";
 import { rejectUnreadable } from "../../src/gateway/answer/whole-response.ts";
 import { charged } from "../../src/gateway/charge/charged.ts";
 import type { CostMeter } from "../../src/gateway/charge/cost-meter.ts";
-import { Produced } from "../../src/gateway/charge/evidence.ts";
+import { ProducedOutput } from "../../src/gateway/charge/evidence.ts";
 import { endExchange } from "../../src/gateway/end-exchange.ts";
 import { Exchange } from "../../src/gateway/exchange.ts";
 import { routes } from "../../src/gateway/operations.ts";
@@ -77,7 +77,7 @@ async function ask(): Promise<Asked> {
 }
 
 function settle(meter: CostMeter): Promise<unknown> {
-  const evidence = { usage: used, partialUsage: null, produced: () => new Produced(), requestBytes };
+  const evidence = { usage: used, partialUsage: null, produced: () => new ProducedOutput(), requestBytes };
   return meter.settle("completed", evidence, 200, null);
 }
 
@@ -213,7 +213,7 @@ describe("a provider's figures", () => {
     const asked = new Asked(await world.tokenCaller(1000));
     asked.exchange.attempts.deployment = deploymentWith(window);
     await asked.run(async (meter) => {
-      const evidence = { partialUsage: null, produced: () => new Produced(), requestBytes };
+      const evidence = { partialUsage: null, produced: () => new ProducedOutput(), requestBytes };
       await meter.settle("completed", { ...evidence, usage: { ...used, ...usage } }, 200, null);
     }, 200);
     expect(asked.exchange.charge?.basis).toBe(believed === undefined ? "estimated" : "measured");
@@ -223,9 +223,9 @@ describe("a provider's figures", () => {
 });
 
 test("what a crash would be charged for is reported, or counted low if that is more, and never more than a cancel", async () => {
-  const produced = new Produced();
+  const produced = new ProducedOutput();
   produced.add("Sluices keep the canal navigable.");
-  const nothing = new Produced();
+  const nothing = new ProducedOutput();
   const reported = { ...used, outputTokens: 3 };
   const cases = [
     { usage: null, partialUsage: reported, produced: () => nothing, soFar: 7 + 3, charge: 7 + 3 },

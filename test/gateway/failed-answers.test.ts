@@ -66,10 +66,10 @@ function usageIn(provider: ProviderDialectName, input: number, output: number): 
   }
 }
 
-type UsageTotals = { [name: string]: Json };
+type UsageFields = { [name: string]: Json };
 
 /** A whole answer, or a stream's event, that says that it has failed. */
-function failed(provider: ProviderDialectName, figures: UsageTotals): { [name: string]: Json } {
+function failed(provider: ProviderDialectName, figures: UsageFields): { [name: string]: Json } {
   const error = { code: "server_error", type: "server_error", message: "It broke." };
   if (provider === "messages") return { type: "error", error, ...figures };
   if (provider !== "responses") return { error, ...figures };
@@ -118,7 +118,7 @@ function good(provider: ProviderDialectName): { [name: string]: Json } {
 const event = (data: { [name: string]: Json }) =>
   `${typeof data["type"] === "string" ? `event: ${data["type"]}\n` : ""}data: ${JSON.stringify(data)}\n\n`;
 
-function failedEvent(provider: ProviderDialectName, figures: UsageTotals): string {
+function failedEvent(provider: ProviderDialectName, figures: UsageFields): string {
   const body = failed(provider, figures);
   if (provider !== "responses") return event(body);
   return event({ type: "response.failed", sequence_number: 9, response: body });
@@ -147,7 +147,7 @@ interface Form {
   readonly name: string;
   readonly stream: boolean;
   /** Null if the dialect does not have this failure. */
-  answer(provider: ProviderDialectName, figures: UsageTotals): Answer | null;
+  answer(provider: ProviderDialectName, figures: UsageFields): Answer | null;
 }
 
 const wholes: readonly Form[] = [
@@ -305,7 +305,7 @@ describe("what a failed answer reports beside its tokens is charged with them:",
 
 describe("searches are charged without any tokens, and nobody is asked again:", () => {
   const searched = { type: "web_search_call", id: "ws_1", status: "completed" };
-  const counted: Readonly<Record<string, UsageTotals>> = {
+  const counted: Readonly<Record<string, UsageFields>> = {
     "a call of responses beside figures of 0": { ...usageIn("responses", 0, 0), output: [searched] },
     "a call of responses without figures": { output: [searched] },
     "a count of messages": {
@@ -335,7 +335,7 @@ describe("searches are charged without any tokens, and nobody is asked again:", 
 
 describe("a refusal with figures is charged like a failed answer, and one without is free:", () => {
   for (const provider of providers) {
-    const refusal = (status: number, figures: UsageTotals) => json(failed(provider, figures), { status });
+    const refusal = (status: number, figures: UsageFields) => json(failed(provider, figures), { status });
 
     test.each([400, 429, 500, 503, 529])(`${provider} with status %i and figures`, async (status) => {
       world.provider.script([refusal(status, usageIn(provider, 100, 20)), json(good(provider))]);

@@ -3,7 +3,7 @@ import { Type } from "@sinclair/typebox";
 import type { ReportedUsage } from "../../src/base/usage/usage.ts";
 import { admit } from "../../src/gateway/admission/admit.ts";
 import { charged } from "../../src/gateway/charge/charged.ts";
-import { Produced } from "../../src/gateway/charge/evidence.ts";
+import { ProducedOutput } from "../../src/gateway/charge/evidence.ts";
 import { addCostHeaders, commonHeaders } from "../../src/gateway/headers.ts";
 import { operations } from "../../src/gateway/operations.ts";
 import { findModel, rejectForbidden, rejectUnpriced } from "../../src/gateway/request/request.ts";
@@ -54,7 +54,7 @@ const measure: ServedOperation = {
     const priced = { key, model, requestedModel: null, extras: null };
     const wanted = { ...priced, atMost, usual: atMost, storedInput: 0, requestBytes };
     return charged(gateway, exchange, { ...wanted, canBeCounted: true }, async (meter) => {
-      const evidence = { usage, partialUsage: null, produced: () => new Produced(), requestBytes };
+      const evidence = { usage, partialUsage: null, produced: () => new ProducedOutput(), requestBytes };
       await meter.settle("completed", evidence, 200, null);
       const headers = commonHeaders(exchange);
       addCostHeaders(headers, meter, meter.shown);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
 import { estimateText } from "../../src/catalog/estimate.ts";
-import { Produced } from "../../src/gateway/charge/evidence.ts";
+import { ProducedOutput } from "../../src/gateway/charge/evidence.ts";
 import { ordinaryTexts } from "../catalog/ordinary-texts.ts";
 import { seededRandom } from "../support/random.ts";
 
@@ -17,7 +17,7 @@ describe("of a long text, what is within the bound is counted, and only the rest
     ["in pieces", text.match(/x{1,999}/g) ?? []],
   ] as const) {
     test(form, async () => {
-      const produced = new Produced();
+      const produced = new ProducedOutput();
       for (const piece of pieces) produced.add(piece);
       const rest = (await produced.count(countChars)) - keptChars;
       expect(rest).toBeGreaterThanOrEqual(estimateText("x".repeat(1000)));
@@ -27,7 +27,7 @@ describe("of a long text, what is within the bound is counted, and only the rest
 });
 
 test("a text within the bound is counted in full", async () => {
-  const produced = new Produced();
+  const produced = new ProducedOutput();
   produced.add("x".repeat(keptChars));
   expect(await produced.count(countChars)).toBe(keptChars);
 });
@@ -36,7 +36,7 @@ describe("a text that comes in pieces has a low count between half of its tokens
   for (const [name, text] of Object.entries(ordinaryTexts)) {
     test(name, () => {
       const random = seededRandom(7);
-      const produced = new Produced();
+      const produced = new ProducedOutput();
       const long = `${text} `.repeat(20);
       for (let from = 0; from < long.length; ) {
         const to = from + 100 + random.below(700);
@@ -50,7 +50,7 @@ describe("a text that comes in pieces has a low count between half of its tokens
 });
 
 test("reasoning that nobody here can read counts a token for every 16 characters, and for a part of them", async () => {
-  const produced = new Produced();
+  const produced = new ProducedOutput();
   produced.sealedChars = 1;
   expect(await produced.count(countChars)).toBe(1);
   produced.sealedChars = 160;

@@ -2,23 +2,23 @@ import type { Elysia } from "elysia";
 import { adminRoutes, memberRoutes } from "../../src/admin/routes/admin.ts";
 import type { Gateway } from "../../src/gateway/gateway.ts";
 import { pageRoutes } from "../../src/http/dashboard.ts";
-import { createEdge, type Mounted } from "../../src/http/edge.ts";
+import { createEdge, type RouteMount } from "../../src/http/edge.ts";
 import type { Log } from "../../src/observe/log.ts";
 
 /** What the public listener serves in addition to the interface if the admin API has its own listener. */
-export const mountedForHolders: readonly Mounted[] = [
+export const mountedForHolders: readonly RouteMount[] = [
   memberRoutes({} as Parameters<typeof memberRoutes>[0]),
   () => pageRoutes("/usage"),
 ];
 
-export const mountedForAll: readonly Mounted[] = [
+export const mountedForAll: readonly RouteMount[] = [
   adminRoutes({} as Parameters<typeof adminRoutes>[0]),
   () => pageRoutes("/admin"),
   ...mountedForHolders,
 ];
 
 /** For its list of routes. Nothing is ever asked of this one, so its rooms may be empty. */
-export function edgeWith(mounted: readonly Mounted[], log: Partial<Log> = {}): Elysia {
+export function edgeWith(mounted: readonly RouteMount[], log: Partial<Log> = {}): Elysia {
   const settings = { server: { trustedProxies: [] }, websocket: { maxMessageBytes: 1 } };
   const gateway = { configured: { settings } } as unknown as Gateway;
   return createEdge(gateway, log as Log, mounted);

@@ -80,11 +80,11 @@ export class BlockEmitter {
   /** A function that was called without input is called with an empty object. */
   end(
     block: OpenBlock,
-    proof: ReasoningSignature | null = null,
+    signature: ReasoningSignature | null = null,
     citations: readonly IrCitation[] = [],
   ): void {
     const { index, head } = block;
     if (block.isEmpty && head.type === "tool_call" && head.kind === "function") this.append(block, "{}");
-    this.#emit({ type: "block_end", index, proof, ...citing(citations) });
+    this.#emit({ type: "block_end", index, signature, ...citing(citations) });
   }
 }

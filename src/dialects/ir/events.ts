@@ -35,9 +35,9 @@ function headOf(block: IrAssistantBlock): IrBlockHead {
 }
 
 function endOf(block: IrAssistantBlock, index: number): IrEvent {
-  const proof = block.type === "reasoning" ? block.proof : null;
+  const signature = block.type === "reasoning" ? block.signature : null;
   const citations = block.type === "text" ? block.citations : undefined;
-  return { type: "block_end", index, proof, ...citing(citations ?? []) };
+  return { type: "block_end", index, signature, ...citing(citations ?? []) };
 }
 
 function textsOf(block: IrAssistantBlock): readonly string[] {
@@ -48,7 +48,7 @@ function textsOf(block: IrAssistantBlock): readonly string[] {
 interface Growing {
   readonly head: IrBlockHead;
   readonly parts: string[];
-  proof: ReasoningSignature | null;
+  signature: ReasoningSignature | null;
   citations: readonly IrCitation[];
 }
 
@@ -66,7 +66,7 @@ export class EventCollector {
         this.#usage = event.usage ?? this.#usage;
         return;
       case "block_start":
-        this.#blocks.set(event.index, { head: event.block, parts: [], proof: null, citations: [] });
+        this.#blocks.set(event.index, { head: event.block, parts: [], signature: null, citations: [] });
         return;
       case "part":
         this.#block(event.index).parts.push("");
@@ -98,8 +98,8 @@ export class EventCollector {
     return block;
   }
 
-  #end(block: Growing, { proof, citations }: Extract<IrEvent, { type: "block_end" }>): void {
-    block.proof = proof;
+  #end(block: Growing, { signature, citations }: Extract<IrEvent, { type: "block_end" }>): void {
+    block.signature = signature;
     block.citations = citations ?? [];
   }
 
@@ -109,8 +109,8 @@ export class EventCollector {
   }
 }
 
-function blockOf({ head, parts, proof, citations }: Growing): IrAssistantBlock {
-  if (head.type === "reasoning") return { type: "reasoning", parts, proof };
+function blockOf({ head, parts, signature, citations }: Growing): IrAssistantBlock {
+  if (head.type === "reasoning") return { type: "reasoning", parts, signature };
   const text = parts.join("");
   if (head.type === "tool_call") return { ...head, input: text };
   return head.type === "refusal" ? { type: "refusal", text } : { type: "text", text, ...citing(citations) };

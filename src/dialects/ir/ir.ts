@@ -110,7 +110,7 @@ export type ReasoningSignature =
       readonly encryptedContent: string | null;
       readonly raw: boolean;
     }
-  /** A chat provider's `reasoning_content`: it has no proof, but the provider expects the text back. */
+  /** A chat provider's `reasoning_content`: it has no signature, but the provider expects the text back. */
   | {
       readonly maker: "chat";
       /** OpenRouter's `reasoning_details`, which it expects back as they were. */
@@ -133,7 +133,7 @@ export interface IrReasoning {
   readonly type: "reasoning";
   /** One part, except for a Responses summary in several. Empty when the text is withheld. */
   readonly parts: readonly string[];
-  readonly proof: ReasoningSignature | null;
+  readonly signature: ReasoningSignature | null;
 }
 
 /**
@@ -328,13 +328,13 @@ export type IrEvent =
   /** Starts another part of a Responses summary in a reasoning block; not sent for its first part. */
   | { readonly type: "part"; readonly index: number }
   /**
-   * `proof` only for reasoning, `citations` only for text. Citations come at the end, because some providers send them
+   * `signature` only for reasoning, `citations` only for text. Citations come at the end, because some providers send them
    * before the text that they support, and only then is its length known.
    */
   | {
       readonly type: "block_end";
       readonly index: number;
-      readonly proof: ReasoningSignature | null;
+      readonly signature: ReasoningSignature | null;
       readonly citations?: readonly IrCitation[];
     }
   /** Cumulative: each replaces the one before. May come after `finish`. */

@@ -15,11 +15,11 @@ export function addSignature(call: JsonObject, signature: string): void {
 
 /** The signature as the client gets it: in an envelope that also says where it is valid. Null if there is none. */
 export function signatureFor(
-  proof: ReasoningSignature | null,
+  signature: ReasoningSignature | null,
   { keepsSignatures }: WriterContext,
 ): string | null {
-  if (proof?.maker !== "google" || proof.signature === null) return null;
-  return keepsSignatures === true ? proof.signature : wrapSignature(proof, [0]);
+  if (signature?.maker !== "google" || signature.signature === null) return null;
+  return keepsSignatures === true ? signature.signature : wrapSignature(signature, [0]);
 }
 
 /** The reasoning that holds a replayed call's signature. One that never was in an envelope is of unknown origin. */
@@ -27,7 +27,7 @@ export function readCallSignature(call: JsonObject): IrReasoning[] {
   const signature = signatureIn(call);
   if (signature === null) return [];
   if (!isReasoningEnvelope(signature)) {
-    return [{ type: "reasoning", parts: [], proof: { maker: "google", signature, origin: null } }];
+    return [{ type: "reasoning", parts: [], signature: { maker: "google", signature, origin: null } }];
   }
   const reasoning = unwrapReasoning(signature, "");
   return reasoning === null ? [] : [{ ...reasoning, parts: [] }];

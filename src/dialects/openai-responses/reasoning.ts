@@ -12,15 +12,17 @@ export function readReplayedReasoning(item: JsonObject): IrReasoning[] {
 }
 
 /**
- * Reads a provider's reasoning. Its proof is kept as it is, even if it looks like an envelope: the provider may be
+ * Reads a provider's reasoning. Its signature is kept as it is, even if it looks like an envelope: the provider may be
  * another Sluice. Open models have their reasoning in `content`.
  */
 export function readReasoning(item: JsonObject): IrReasoning[] {
   const content = textsOf(item["content"]);
   const raw = content.length > 0;
   const parts = raw ? content : textsOf(item["summary"]);
-  const proof = signatureOf(item, raw);
-  return parts.length === 0 && proof.encryptedContent === null ? [] : [{ type: "reasoning", parts, proof }];
+  const signature = signatureOf(item, raw);
+  return parts.length === 0 && signature.encryptedContent === null
+    ? []
+    : [{ type: "reasoning", parts, signature }];
 }
 
 /** By which OpenAI recognises its own reasoning when it is replayed. */

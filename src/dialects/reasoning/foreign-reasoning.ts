@@ -4,7 +4,7 @@ import { envelopeMark, isReasoningEnvelope } from "./reasoning-envelope.ts";
 
 /**
  * A conversation that began on another provider holds that provider's reasoning in envelopes. Anthropic and OpenAI would
- * reject the whole conversation because of a proof that is not theirs, so it is removed from requests that pass through.
+ * reject the whole conversation because of a signature that is not theirs, so it is removed from requests that pass through.
  */
 
 const mark = Buffer.from(`"${envelopeMark}`);
@@ -23,12 +23,12 @@ function holds(bytes: Uint8Array, text: Buffer): boolean {
   return Buffer.prototype.indexOf.call(bytes, text) !== -1;
 }
 
-/** Whether a block or item of this type has any proof, in the field where its vendor puts it. */
+/** Whether a block or item of this type has any signature, in the field where its vendor puts it. */
 export function hasSignature(value: Json, type: string, field: string): boolean {
   return isObject(value) && value["type"] === type && (stringOf(value[field]) ?? "") !== "";
 }
 
-/** Whether a block or item of this type has an envelope in the field where its vendor puts the proof. */
+/** Whether a block or item of this type has an envelope in the field where its vendor puts the signature. */
 export function isForeignReasoning(value: Json, type: string, field: string): boolean {
   return isObject(value) && value["type"] === type && isReasoningEnvelope(stringOf(value[field]) ?? "");
 }

@@ -20,8 +20,8 @@ function originOf({ provider, upstreamModel }: Pick<Target, "provider" | "upstre
 export const anySignature = "skip_thought_signature_validator";
 
 /** Whether a block is the target's own: it has nothing to lose but the signature, which goes back with the call. */
-export function isOwnSignature({ proof }: IrReasoning, target: Target): boolean {
-  return proof?.maker === "google" && proof.origin === originOf(target);
+export function isOwnSignature({ signature }: IrReasoning, target: Target): boolean {
+  return signature?.maker === "google" && signature.origin === originOf(target);
 }
 
 /** The signatures of a turn's calls: each is in the reasoning before its call. Null if there is none. */
@@ -43,5 +43,7 @@ export function signaturesOf(
 }
 
 function signatureFor(block: IrReasoning, target: Target): string | null {
-  return block.proof?.maker === "google" && isOwnSignature(block, target) ? block.proof.signature : null;
+  return block.signature?.maker === "google" && isOwnSignature(block, target)
+    ? block.signature.signature
+    : null;
 }

@@ -15,14 +15,16 @@ export function isReasoningEnvelope(text: string): boolean {
 }
 
 /** For Responses, whose clients may rewrite the visible summary: the envelope contains the text as well. */
-export function wrapReasoning(proof: ReasoningSignature, parts: readonly string[]): string {
-  return encode({ seal: { ...proof }, parts: [...parts] });
+export function wrapReasoning(signature: ReasoningSignature, parts: readonly string[]): string {
+  return encode({ seal: { ...signature }, parts: [...parts] });
 }
 
 /** For Messages, whose clients replay the visible text: the envelope only contains the lengths of its parts. */
-export function wrapSignature(proof: ReasoningSignature, partLengths: readonly number[]): string {
+export function wrapSignature(signature: ReasoningSignature, partLengths: readonly number[]): string {
   return encode(
-    partLengths.length === 1 ? { seal: { ...proof } } : { seal: { ...proof }, lengths: [...partLengths] },
+    partLengths.length === 1
+      ? { seal: { ...signature } }
+      : { seal: { ...signature }, lengths: [...partLengths] },
   );
 }
 
@@ -34,8 +36,8 @@ export function unwrapReasoning(text: string, visible: string): IrReasoning | nu
   if (!isReasoningEnvelope(text)) return null;
   const payload = tryParse(Buffer.from(text.slice(envelopeMark.length), "base64url").toString());
   if (!isObject(payload) || !isObject(payload["seal"])) return null;
-  const proof = readSignature(payload["seal"]);
-  return proof === null ? null : { type: "reasoning", parts: readParts(payload, visible), proof };
+  const signature = readSignature(payload["seal"]);
+  return signature === null ? null : { type: "reasoning", parts: readParts(payload, visible), signature };
 }
 
 function encode(payload: JsonObject): string {
@@ -56,10 +58,10 @@ function readParts(payload: JsonObject, visible: string): string[] {
   return cut;
 }
 
-function readSignature(proof: JsonObject): ReasoningSignature | null {
-  const { maker, signature, data, id, encryptedContent, raw, origin } = proof;
+function readSignature(seal: JsonObject): ReasoningSignature | null {
+  const { maker, signature, data, id, encryptedContent, raw, origin } = seal;
   if (maker === "chat") {
-    const details = [...objectsOf(proof["details"])];
+    const details = [...objectsOf(seal["details"])];
     return details.length === 0 ? { maker } : { maker, details };
   }
   if (maker === "anthropic" && typeof signature === "string") return { maker, signature };

@@ -108,7 +108,7 @@ function withoutSignaturesIn(message: IrMessage, dropped: DroppedFields): IrMess
 }
 
 function isUnproven(block: IrAssistantBlock): boolean {
-  return block.type !== "reasoning" || block.proof === null || block.proof.maker === "chat";
+  return block.type !== "reasoning" || block.signature === null || block.signature.maker === "chat";
 }
 
 const name = "answer_in_format";

@@ -1,7 +1,7 @@
 import { assert } from "../../base/assert.ts";
 import { noUsage } from "../../base/usage/usage.ts";
 import { type FailedAnswer, isBilled } from "../../dialects/errors/failure.ts";
-import { Produced } from "../charge/evidence.ts";
+import { ProducedOutput } from "../charge/evidence.ts";
 import type { Answering } from "./answering.ts";
 
 /**
@@ -25,7 +25,7 @@ function settleFailure({ generation, meter }: FailingCall, error: FailedAnswer):
     // Tokens that it does not report are not charged: the failure may have come before them.
     usage: error.usage ?? noUsage,
     partialUsage: null,
-    produced: () => new Produced(),
+    produced: () => new ProducedOutput(),
     requestBytes: request.bytes,
   };
   return meter.settle("failed", evidence, error.status, null, error);

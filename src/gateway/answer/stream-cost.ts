@@ -1,7 +1,7 @@
 import { hasTokens } from "../../base/usage/usage.ts";
 import type { StoredResponse } from "../../store/store.ts";
 import { isAbandoned, settleAbandoned } from "../charge/abandoned.ts";
-import { type Evidence, Produced } from "../charge/evidence.ts";
+import { type Evidence, ProducedOutput } from "../charge/evidence.ts";
 import { type Delivery, recordFacts } from "./answering.ts";
 import type { StreamRelayer } from "./stream-relayer.ts";
 
@@ -20,7 +20,7 @@ export function hasCharge({ started, partialUsage }: StreamRelayer): boolean {
 export class StreamCost {
   readonly #answering: Delivery;
   readonly #relayer: StreamRelayer;
-  readonly #produced = new Produced();
+  readonly #produced = new ProducedOutput();
   #nextProgressMs: number | null = null;
 
   constructor(answering: Delivery, relayer: StreamRelayer) {
@@ -39,7 +39,7 @@ export class StreamCost {
     if (this.#relayer.producedChars > maxProducedChars) this.#takeProduced();
   }
 
-  #takeProduced(): Produced {
+  #takeProduced(): ProducedOutput {
     this.#produced.add(this.#relayer.takeProduced());
     this.#produced.sealedChars = this.#relayer.sealedChars;
     return this.#produced;

@@ -1,6 +1,6 @@
 import { releaseBytes } from "../../base/bytes.ts";
 import { GatewayError } from "../../base/errors.ts";
-import { type Evidence, Produced } from "../charge/evidence.ts";
+import { type Evidence, ProducedOutput } from "../charge/evidence.ts";
 import { recordContent, recordUpstream, wholeBodyOf } from "../content.ts";
 import { compactedWhole } from "../conversations/compacted-answer.ts";
 import { addCostHeaders, addHeaders, addMissingHeaders, commonHeaders } from "../headers.ts";
@@ -65,7 +65,7 @@ function evidenceOf({ generation }: Answering, whole: WholeAnswer): Evidence {
   return {
     usage: whole.usage,
     partialUsage: null,
-    produced: () => new Produced().add(whole.produced()),
+    produced: () => new ProducedOutput().add(whole.produced()),
     requestBytes: generation.request.bytes,
   };
 }

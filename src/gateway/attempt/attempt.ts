@@ -25,7 +25,7 @@ export interface PreparableRequest {
   readonly limit: OutputLimit;
   readonly estimatedInput: InputEstimate;
   readonly atSeconds: number;
-  readonly sendsProofs: boolean;
+  readonly sendsSignatures: boolean;
   /** Whether the gateway or the provider stores the answer, and the response that it continues; null if nothing is kept of it here. */
   readonly keeping: Pick<TurnInMaking, "parentId" | "isStored" | "isProviders"> | null;
   readonly isCompactedUpstream: boolean;

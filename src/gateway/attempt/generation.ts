@@ -37,8 +37,8 @@ export class Generation extends ExchangePlan implements GenerationPlan, HoldPlan
   readonly keeping: TurnInMaking | null;
   readonly isCompactedUpstream: boolean;
   readonly hasSlot = false;
-  /** Whether reasoning of earlier turns is sent with what proves it. */
-  sendsProofs = true;
+  /** Whether reasoning of earlier turns is sent with its signature. */
+  sendsSignatures = true;
   /** The last attempt. */
   attempt: Attempt | null = null;
   readonly #extras: RequestedExtras | null;
@@ -93,8 +93,8 @@ export class Generation extends ExchangePlan implements GenerationPlan, HoldPlan
   dropSignatures(): boolean {
     const { stripSignedReasoning: strip } = clientDialect(this.clientDialect);
     const { truncated } = this.request;
-    const mayLeaveOut = this.sendsProofs && strip !== null && strip(truncated) !== truncated;
-    if (mayLeaveOut) this.sendsProofs = false;
+    const mayLeaveOut = this.sendsSignatures && strip !== null && strip(truncated) !== truncated;
+    if (mayLeaveOut) this.sendsSignatures = false;
     return mayLeaveOut;
   }
 

@@ -10,7 +10,7 @@ import { boundUses, type ToolBound } from "./bound-tools.ts";
 export interface PassingPlan {
   readonly dialect: SharedDialectName;
   /** Which reasoning is taken out. */
-  readonly stripped: "none" | "foreign" | "proven";
+  readonly stripped: "none" | "foreign" | "signed";
   readonly changes: BodyChanges;
   /** Bounds of hosted tools to write into the list of tools. */
   readonly toolBounds: readonly ToolBound[];
@@ -61,6 +61,6 @@ function stripperFor(
   bytes: Uint8Array,
 ): ((body: JsonObject) => JsonObject) | null {
   const { stripForeignReasoning, stripSignedReasoning } = clientDialect(dialect);
-  if (stripped === "proven") return stripSignedReasoning;
+  if (stripped === "signed") return stripSignedReasoning;
   return stripped === "foreign" && mayBeForeign(bytes) ? stripForeignReasoning : null;
 }

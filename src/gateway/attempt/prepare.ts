@@ -89,7 +89,7 @@ function passingPlan(
   const kept = rejectsForeignReasoning(dialect, deployment) ? "foreign" : "none";
   return {
     dialect,
-    stripped: generation.sendsProofs ? kept : "proven",
+    stripped: generation.sendsSignatures ? kept : "signed",
     changes: wantedChanges(generation, deployment, dialect),
     toolBounds: dialect === "messages" ? boundsToSet(generation.request) : noBounds,
     vendor: bodyVendor(generation, deployment, dialect),
@@ -179,10 +179,10 @@ function bodyVendor(
 }
 
 function targetFor(
-  { sendsProofs }: PreparableRequest,
+  { sendsSignatures }: PreparableRequest,
   deployment: Deployment,
   toward: ProviderDialectName,
 ): Target {
   const target = targetOf(deployment, toward);
-  return sendsProofs ? target : { ...target, rejectsSignatures: true };
+  return sendsSignatures ? target : { ...target, rejectsSignatures: true };
 }

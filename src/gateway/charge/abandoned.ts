@@ -1,7 +1,7 @@
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import type { CostMeter } from "./cost-meter.ts";
-import { type Evidence, Produced } from "./evidence.ts";
+import { type Evidence, ProducedOutput } from "./evidence.ts";
 
 /** nginx's status for a client that disconnected before the response. */
 const clientClosedRequest = 499;
@@ -22,7 +22,7 @@ export async function settleAbandoned(
   status = clientClosedRequest,
 ): Promise<boolean> {
   meter.noteNoCalls();
-  const evidence = { ...counted, usage: null, partialUsage: null, produced: () => new Produced() };
+  const evidence = { ...counted, usage: null, partialUsage: null, produced: () => new ProducedOutput() };
   const cost = await meter.estimatedCost(evidence);
   const isFree = await abandonAllowance.covers(meter.hold.accountId, meter.key.mode, cost);
   if (isFree) meter.release();

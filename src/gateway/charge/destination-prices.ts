@@ -3,12 +3,12 @@ import type { HostedToolName } from "../../base/usage/hosted-tools.ts";
 import type { KeyAccess } from "../../catalog/catalog.ts";
 import type { DeploymentSettings, ModelSettings, Price } from "../../config/settings.ts";
 import { type ClientDialectName, isSpoken } from "../../dialects/registry.ts";
-import type { Configured } from "../configured.ts";
+import type { ActiveConfig } from "../active-config";
 
 /** Where a request may go: deployments of the model and its fallbacks, within the scope. */
 export interface Destination {
   readonly dialect: ClientDialectName;
-  readonly configured: Configured;
+  readonly configured: ActiveConfig;
   readonly model: ModelSettings;
   readonly scope: string;
   readonly key: KeyAccess;

@@ -10,7 +10,7 @@ export interface Evidence {
   /** What it had reported when the stream broke off. */
   readonly partialUsage: ReportedUsage | null;
   /** Only called if the provider's usage does not suffice. */
-  produced(): Produced;
+  produced(): ProducedOutput;
   readonly requestBytes: Uint8Array;
   /** Counts the input; absent for generation, which is counted elsewhere. */
   countInput?(): Promise<number>;
@@ -94,7 +94,7 @@ const sealedCharsPerToken = 16;
  * What a stream has produced, in case the provider reports no usage. Text is kept up to a bound, to be counted exactly when
  * the stream has ended; beyond it only an estimate is.
  */
-export class Produced {
+export class ProducedOutput {
   readonly #pieces: string[] = [];
   #keptChars = 0;
   #tokensOfTheRest = 0;

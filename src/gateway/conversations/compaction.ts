@@ -16,8 +16,8 @@ import { asIs, type OutputLimit, type PublishedLimits } from "../../dialects/out
 import { clientDialect } from "../../dialects/registry.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import { vendorOf } from "../../vendors/registry.ts";
+import type { ActiveConfig } from "../active-config";
 import { largeBodyBytes } from "../body-worker/is-large.ts";
-import type { Configured } from "../configured.ts";
 import type { ClientRequest } from "../request/request.ts";
 import type { AdmittedCall } from "../stages.ts";
 import { type Compaction, type Conversation, pathOfItem } from "./compacting.ts";
@@ -62,7 +62,11 @@ export function withSummary(item: TurnItem, secret: Uint8Array, keyId: string, p
 }
 
 /** Whether every provider that may be asked compacts conversations itself. */
-export function compactsItself({ catalog, settings }: Configured, key: KeyRecord, modelId: string): boolean {
+export function compactsItself(
+  { catalog, settings }: ActiveConfig,
+  key: KeyRecord,
+  modelId: string,
+): boolean {
   const model = catalog.find(modelId);
   if (model === undefined) return false;
   const reached = catalog.reached(model, key.scope);
@@ -123,7 +127,7 @@ function maxSummaryTokens({ responses }: Settings, model: PublishedLimits | unde
 }
 
 /** A provider that compacts by itself is held for as much as a summary may have. */
-export function compactionLimit({ settings }: Configured, model: PublishedLimits): OutputLimit {
+export function compactionLimit({ settings }: ActiveConfig, model: PublishedLimits): OutputLimit {
   return asIs(maxSummaryTokens(settings, model));
 }
 

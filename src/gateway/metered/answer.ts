@@ -11,7 +11,7 @@ import { streamPacer } from "../answer/stream-pacer.ts";
 import type { Piece } from "../answer/stream-relayer.ts";
 import { largeBodyBytes } from "../body-worker/is-large.ts";
 import { largeBodyPacer } from "../body-worker/large-body-pacer.ts";
-import { type Evidence, Produced } from "../charge/evidence.ts";
+import { type Evidence, ProducedOutput } from "../charge/evidence.ts";
 import { recordContent, wholeBodyOf } from "../content.ts";
 import { addCostHeaders, addHeaders, addMissingHeaders, commonHeaders } from "../headers.ts";
 import { type AnsweredParts, askForParts, type BegunCall, wholeOf } from "./ask.ts";
@@ -138,7 +138,7 @@ function evidenceOf(
     // What is not counted in tokens has none.
     usage: isInTokens ? usage : noUsage,
     partialUsage: null,
-    produced: () => new Produced(writtenTimes).add(produced),
+    produced: () => new ProducedOutput(writtenTimes).add(produced),
     requestBytes: request.bytes,
     countInput: () => countInput(asking, counted),
   };

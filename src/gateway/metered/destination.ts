@@ -3,12 +3,12 @@ import { pricedNames } from "../../catalog/priced-names.ts";
 import type { ModelSettings, Price } from "../../config/settings.ts";
 import { isCharged, type MeteredRoute, type RouteBody } from "../../dialects/metered/route.ts";
 import { type ChosenFormat, formatFor } from "../../vendors/metered-format.ts";
-import type { Configured } from "../configured.ts";
+import type { ActiveConfig } from "../active-config";
 
 /** Where a metered request may go. */
 export interface MeteredDestination {
   readonly route: MeteredRoute;
-  readonly configured: Configured;
+  readonly configured: ActiveConfig;
   readonly model: ModelSettings;
   readonly scope: string;
 }

@@ -7,7 +7,7 @@ import type { Address, Mentions, Reference } from "../../dialects/names/inspect-
 import { type ClientDialectName, isSpoken } from "../../dialects/registry.ts";
 import type { IssuedId, KeyRecord, Store } from "../../store/store.ts";
 import { isOwnAddress } from "../../vendors/own-address.ts";
-import type { Configured } from "../configured.ts";
+import type { ActiveConfig } from "../active-config";
 
 /** The provider and account that issued an id. Accounts of one provider cannot see each other's ids. */
 export type Issuer = Pick<IssuedId, "provider" | "credential">;
@@ -97,7 +97,7 @@ export interface Continuation {
 
 /** A request that may name stored resources, and where it may go. */
 export interface ContinuingRequest {
-  readonly configured: Configured;
+  readonly configured: ActiveConfig;
   readonly key: KeyRecord;
   readonly model: ModelSettings;
   readonly dialect: ClientDialectName;

@@ -35,8 +35,8 @@ import {
 } from "../../dialects/schema/validate.ts";
 import { type OfferedTools, offeredTools } from "../../dialects/tools/hosted-tools.ts";
 import type { KeyRecord } from "../../store/store.ts";
+import type { ActiveConfig } from "../active-config";
 import type { ClientCall } from "../client-call.ts";
-import type { Configured } from "../configured.ts";
 
 /** What another thread found in a large body (body-worker/body-worker.ts). */
 export interface LargeBody {
@@ -214,7 +214,7 @@ export function idempotencyKeyOf(call: ClientCall): string | null {
 
 /** Throws unless there is such a model, and it serves what it is asked for. */
 export function findModel(
-  { catalog, settings }: Configured,
+  { catalog, settings }: ActiveConfig,
   key: KeyRecord,
   modelId: string,
   use: ModelUse = "generation",
@@ -246,7 +246,7 @@ function unknownPrice(id: string, { catalogRules }: Settings): Error | undefined
 /** How many models an error suggests. Clients can see only there what a model serves. */
 const maxNamed = 3;
 
-export function rejectForbidden({ catalog }: Configured, key: KeyRecord, model: ModelSettings): void {
+export function rejectForbidden({ catalog }: ActiveConfig, key: KeyRecord, model: ModelSettings): void {
   if (catalog.permits(key, model)) return;
   throw new GatewayError("key_disabled", forbiddenModelMessage(key, model), { param: "model" });
 }

@@ -179,7 +179,7 @@ export class UsageSums {
   }
 }
 
-interface Counted extends SourceRange, UsageFilter {
+interface CountedRange extends SourceRange, UsageFilter {
   readonly keys?: KeyRange | undefined;
   readonly parameters: Parameters;
   /** Whether the range has so few rows that an index on time finds them best. */
@@ -188,7 +188,7 @@ interface Counted extends SourceRange, UsageFilter {
 
 /** Selects the rows that a report adds up. `columns` returns the select list for a table, given its time column. */
 function countedRows(
-  { source, sinceMs, untilMs, keyId, accountId, keys, parameters, isInPieces = false }: Counted,
+  { source, sinceMs, untilMs, keyId, accountId, keys, parameters, isInPieces = false }: CountedRange,
   sums: SumTable | null,
   columns: (time: { column: string; unitMs: number }) => readonly string[],
 ): string {

@@ -20,7 +20,7 @@ function interleaved(random: SeededRandom): IrEvent[] {
     ...Array.from({ length: random.below(5) }, (_unused, at): IrEvent => {
       return { type: "delta", index, text: `${index}.${at};` };
     }),
-    { type: "block_end", index, proof: null },
+    { type: "block_end", index, signature: null },
   ]);
   const events: IrEvent[] = [{ type: "start", usage: null }];
   let begun = 0;

@@ -6,7 +6,7 @@ test("the events of a response are collected into the same response, with what i
   const page = { url: "https://a.example/sky", title: "Sky", citedText: "Blue.", span: { start: 0, end: 3 } };
   const response: IrResponse = {
     blocks: [
-      { type: "reasoning", parts: ["a", "b"], proof: { maker: "chat" } },
+      { type: "reasoning", parts: ["a", "b"], signature: { maker: "chat" } },
       { type: "text", text: "The sky", citations: [page, { ...page, span: null }] },
       { type: "text", text: " is blue." },
       { type: "refusal", text: "No more." },

@@ -8,7 +8,7 @@ import { callOf, targetOf } from "./support.ts";
 
 const answer: IrResponse = {
   blocks: [
-    { type: "reasoning", parts: ["hmm"], proof: null },
+    { type: "reasoning", parts: ["hmm"], signature: null },
     { type: "text", text: "Hello" },
     { type: "tool_call", id: "call_1", kind: "function", namespace: null, name: "f", input: "" },
   ],
@@ -103,7 +103,7 @@ test("C75 a failed response, an error in disguise and nonsense are failures", ()
   expect(failureOf({ hello: "world" }).code).toBe("upstream_error");
 });
 
-test("C44 the provider's proof is kept as it is, even when it looks like one of ours", () => {
+test("C44 the provider's signature is kept as it is, even when it looks like one of ours", () => {
   const { blocks } = openAiResponses.provider.readResponse(
     {
       status: "completed",
@@ -115,7 +115,7 @@ test("C44 the provider's proof is kept as it is, even when it looks like one of 
     {
       type: "reasoning",
       parts: [],
-      proof: { maker: "openai", id: "rs_1", encryptedContent: "slu1.another-gateway", raw: false },
+      signature: { maker: "openai", id: "rs_1", encryptedContent: "slu1.another-gateway", raw: false },
     },
   ]);
 });

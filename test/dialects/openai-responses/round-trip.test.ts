@@ -53,9 +53,9 @@ function contentOf(random: SeededRandom): IrContent {
 }
 
 /** Reasoning that its provider can know again; no part of it is empty. */
-function reasoningOf(random: SeededRandom, proof: ReasoningSignature): IrAssistantBlock {
+function reasoningOf(random: SeededRandom, signature: ReasoningSignature): IrAssistantBlock {
   const parts = Array.from({ length: random.below(3) }, () => textOf(random));
-  return { type: "reasoning", parts, proof };
+  return { type: "reasoning", parts, signature };
 }
 
 function callOfKind(random: SeededRandom, id: string): IrAssistantBlock & { readonly type: "tool_call" } {
@@ -70,7 +70,7 @@ function conversationOf(random: SeededRandom): IrMessage[] {
     const calls = Array.from({ length: random.below(3) }, (_, at) =>
       callOfKind(random, `call_${turn}_${at}`),
     );
-    const proof: ReasoningSignature = {
+    const signature: ReasoningSignature = {
       maker: "openai",
       id: null,
       encryptedContent: textOf(random),
@@ -79,7 +79,7 @@ function conversationOf(random: SeededRandom): IrMessage[] {
     messages.push({
       role: "assistant",
       blocks: [
-        ...(random.chance(0.5) ? [reasoningOf(random, proof)] : []),
+        ...(random.chance(0.5) ? [reasoningOf(random, signature)] : []),
         { type: "text", text: textOf(random) },
         ...(random.chance(0.2) ? [{ type: "refusal" as const, text: textOf(random) }] : []),
         ...calls,
@@ -131,7 +131,7 @@ test("a conversation that is written and read again keeps every block, id, order
   }
 });
 
-const proofs: readonly ReasoningSignature[] = [
+const signatures: readonly ReasoningSignature[] = [
   { maker: "anthropic", signature: "sig==" },
   { maker: "anthropic-redacted", data: "hidden" },
   { maker: "chat" },
@@ -139,7 +139,7 @@ const proofs: readonly ReasoningSignature[] = [
 
 function answerOf(random: SeededRandom): IrResponse {
   const blocks = Array.from({ length: 1 + random.below(5) }, (_, at): IrAssistantBlock => {
-    if (random.chance(0.3)) return reasoningOf(random, random.pick(proofs));
+    if (random.chance(0.3)) return reasoningOf(random, random.pick(signatures));
     if (random.chance(0.3)) return callOfKind(random, `call_${at}`);
     return { type: "text", text: textOf(random) };
   });
@@ -199,10 +199,10 @@ test("what a provider streams is what it says in a whole response", () => {
     const reader = openAiResponses.provider.createStreamReader((event) => collector.push(event), targetOf());
     for (const data of dataOf(stream)) reader.push({ event: "", data: JSON.stringify(data) });
     reader.end();
-    const withoutProofIds = (response: IrResponse): unknown =>
-      JSON.parse(JSON.stringify(response, (name, value) => (name === "proof" ? undefined : value)));
-    expect(withoutProofIds(collector.response())).toEqual(
-      withoutProofIds(openAiResponses.provider.readResponse(whole, targetOf())),
+    const withoutSignatures = (response: IrResponse): unknown =>
+      JSON.parse(JSON.stringify(response, (name, value) => (name === "signature" ? undefined : value)));
+    expect(withoutSignatures(collector.response())).toEqual(
+      withoutSignatures(openAiResponses.provider.readResponse(whole, targetOf())),
     );
   }
 });

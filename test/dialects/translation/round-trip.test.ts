@@ -178,12 +178,14 @@ function assistantIn(dialect: ClientDialectName, body: JsonObject): unknown {
 function withoutIds(blocks: readonly IrAssistantBlock[]): unknown {
   return blocks.map((block) => {
     if (block.type !== "reasoning") return block;
-    if (block.proof?.maker === "chat" || block.proof === null) return { ...block, proof: null };
-    return block.proof.maker === "openai" ? { ...block, proof: { ...block.proof, id: null } } : block;
+    if (block.signature?.maker === "chat" || block.signature === null) return { ...block, signature: null };
+    return block.signature.maker === "openai"
+      ? { ...block, signature: { ...block.signature, id: null } }
+      : block;
   });
 }
 
-/** What the client can see of it, however its dialect cuts and proofs it. */
+/** What the client can see of it, however its dialect cuts and signs it. */
 function visible(blocks: readonly IrAssistantBlock[]): unknown {
   return blocks.flatMap((block): unknown[] => {
     if (block.type !== "reasoning") return [block];

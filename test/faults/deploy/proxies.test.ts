@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { maxFormBytes } from "../../../src/gateway/metered/form/read-form.ts";
-import type { Mounted } from "../../../src/http/edge.ts";
+import type { RouteMount } from "../../../src/http/edge.ts";
 import { drip } from "../../support/answers.ts";
 import { caddyProgram, startCaddy } from "../../support/caddy.ts";
 import { configFor } from "../../support/config.ts";
@@ -48,7 +48,7 @@ function example(name: string, target: string): string {
 const adminToken = "the-token-of-this-test";
 
 /** By the router of the program itself, so that a route that is added tomorrow is asked for, too. */
-function routesOf(mounted: readonly Mounted[]) {
+function routesOf(mounted: readonly RouteMount[]) {
   return edgeWith(mounted).routes.filter(({ method }) => method !== "ALL");
 }
 

@@ -429,7 +429,7 @@ describe("whole answers", () => {
     const message = { role: "assistant", content: "Hi", reasoning: "Hm.", reasoning_details: details };
     const body = { choices: [{ index: 0, message, finish_reason: "stop" }] };
     const { blocks } = providerDialect("chat").readResponse(body, chatTarget(["reasoning_details"]));
-    expect(blocks[0]).toMatchObject({ type: "reasoning", proof: { maker: "chat", details } });
+    expect(blocks[0]).toMatchObject({ type: "reasoning", signature: { maker: "chat", details } });
   });
 });
 

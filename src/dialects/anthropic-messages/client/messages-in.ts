@@ -87,18 +87,18 @@ function readAssistantBlock(
   }
 }
 
-/** A signature is an envelope with another provider's proof, or Anthropic's own. */
+/** A signature is an envelope with another provider's signature, or Anthropic's own. */
 function readThinking(block: JsonObject): IrReasoning | null {
   const text = stringOf(block["thinking"]) ?? "";
-  const signature = stringOf(block["signature"]) ?? "";
-  if (isReasoningEnvelope(signature)) return unwrapReasoning(signature, text);
-  const proof = signature === "" ? null : ({ maker: "anthropic", signature } as const);
-  return { type: "reasoning", parts: [text], proof };
+  const sent = stringOf(block["signature"]) ?? "";
+  if (isReasoningEnvelope(sent)) return unwrapReasoning(sent, text);
+  const signature = sent === "" ? null : ({ maker: "anthropic", signature: sent } as const);
+  return { type: "reasoning", parts: [text], signature };
 }
 
 function readRedacted(block: JsonObject): IrReasoning {
   const data = stringOf(block["data"]) ?? "";
-  return { type: "reasoning", parts: [], proof: { maker: "anthropic-redacted", data } };
+  return { type: "reasoning", parts: [], signature: { maker: "anthropic-redacted", data } };
 }
 
 function readCall(block: JsonObject, path: string): IrToolCall {

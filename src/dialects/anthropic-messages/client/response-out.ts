@@ -39,16 +39,18 @@ function writeText({ text, citations }: IrText): JsonObject[] {
   return [{ type: "text", text, ...cited }];
 }
 
-function writeReasoning({ parts, proof }: IrReasoning): JsonObject[] {
-  if (proof?.maker === "anthropic-redacted") return [{ type: "redacted_thinking", data: proof.data }];
+function writeReasoning({ parts, signature }: IrReasoning): JsonObject[] {
+  if (signature?.maker === "anthropic-redacted") return [{ type: "redacted_thinking", data: signature.data }];
   const lengths = parts.map((part) => part.length);
-  return [{ type: "thinking", thinking: parts.join(partSeparator), signature: signatureOf(proof, lengths) }];
+  return [
+    { type: "thinking", thinking: parts.join(partSeparator), signature: signatureOf(signature, lengths) },
+  ];
 }
 
-/** Anthropic's own signature, or another provider's proof in an envelope, which the client returns unchanged. */
-export function signatureOf(proof: ReasoningSignature | null, partLengths: readonly number[]): string {
-  if (proof === null) return "";
-  return proof.maker === "anthropic" ? proof.signature : wrapSignature(proof, partLengths);
+/** Anthropic's own signature, or another provider's signature in an envelope, which the client returns unchanged. */
+export function signatureOf(signature: ReasoningSignature | null, partLengths: readonly number[]): string {
+  if (signature === null) return "";
+  return signature.maker === "anthropic" ? signature.signature : wrapSignature(signature, partLengths);
 }
 
 /** Never absent: the official SDK reads these without a check. The tier has OpenAI's name. */

@@ -45,7 +45,7 @@ export class MessagesStreamWriter implements StreamWriter {
       case "part":
         return this.#beginPart();
       case "block_end":
-        return this.#end(event.proof, event.citations ?? []);
+        return this.#end(event.signature, event.citations ?? []);
       case "usage":
         this.#usage = event.usage;
         return "";
@@ -131,25 +131,25 @@ export class MessagesStreamWriter implements StreamWriter {
   }
 
   /** Signed reasoning is written even without text; other empty blocks are not. */
-  #end(proof: ReasoningSignature | null, citations: readonly IrCitation[]): string {
+  #end(signature: ReasoningSignature | null, citations: readonly IrCitation[]): string {
     const block = this.#block();
     this.#open = null;
-    const signature = proof === null ? "" : this.#writeProof(block, proof);
+    const written = signature === null ? "" : this.#writeSignature(block, signature);
     const index = block.written;
     if (index === null) return "";
     const cited = citations.map((citation) => {
       const delta = { type: "citations_delta", citation: writeCitation(citation) };
       return eventFrame({ type: "content_block_delta", index, delta });
     });
-    return signature + cited.join("") + eventFrame({ type: "content_block_stop", index });
+    return written + cited.join("") + eventFrame({ type: "content_block_stop", index });
   }
 
-  #writeProof(block: Block, proof: ReasoningSignature): string {
-    const isRedacted = proof.maker === "anthropic-redacted";
-    const content = isRedacted ? { type: "redacted_thinking", data: proof.data } : beginning(block.head);
+  #writeSignature(block: Block, signature: ReasoningSignature): string {
+    const isRedacted = signature.maker === "anthropic-redacted";
+    const content = isRedacted ? { type: "redacted_thinking", data: signature.data } : beginning(block.head);
     const start = block.written === null ? this.#writeStart(block, content) : "";
     if (isRedacted) return start;
-    const delta = { type: "signature_delta", signature: signatureOf(proof, block.parts) };
+    const delta = { type: "signature_delta", signature: signatureOf(signature, block.parts) };
     return start + eventFrame({ type: "content_block_delta", index: block.written, delta });
   }
 

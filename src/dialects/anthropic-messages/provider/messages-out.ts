@@ -68,13 +68,13 @@ function writeResult(result: IrToolResult): JsonObject {
 }
 
 /** Only what Anthropic itself has signed, unchanged; it rejects everything else. */
-function writeReasoning({ parts, proof }: IrReasoning, dropped: DroppedFields): JsonObject[] {
-  if (proof?.maker === "anthropic-redacted") return [{ type: "redacted_thinking", data: proof.data }];
-  if (proof?.maker !== "anthropic") {
+function writeReasoning({ parts, signature }: IrReasoning, dropped: DroppedFields): JsonObject[] {
+  if (signature?.maker === "anthropic-redacted") return [{ type: "redacted_thinking", data: signature.data }];
+  if (signature?.maker !== "anthropic") {
     dropped.add(dropped.names.reasoning);
     return [];
   }
-  return [{ type: "thinking", thinking: parts.join(""), signature: proof.signature }];
+  return [{ type: "thinking", thinking: parts.join(""), signature: signature.signature }];
 }
 
 /** Claude rejects a prefilled answer that ends in white space. */

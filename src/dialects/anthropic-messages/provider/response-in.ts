@@ -40,12 +40,12 @@ function readBlock(block: JsonObject): IrAssistantBlock[] {
         {
           type: "reasoning",
           parts: [stringOf(block["thinking"]) ?? ""],
-          proof: { maker: "anthropic", signature: stringOf(block["signature"]) ?? "" },
+          signature: { maker: "anthropic", signature: stringOf(block["signature"]) ?? "" },
         },
       ];
     case "redacted_thinking": {
       const data = stringOf(block["data"]) ?? "";
-      return [{ type: "reasoning", parts: [], proof: { maker: "anthropic-redacted", data } }];
+      return [{ type: "reasoning", parts: [], signature: { maker: "anthropic-redacted", data } }];
     }
     case "tool_use":
       return [

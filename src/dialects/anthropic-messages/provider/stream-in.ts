@@ -16,7 +16,7 @@ import { sealedChars } from "./usage-in.ts";
 
 interface ReadBlock {
   readonly block: OpenBlock;
-  proof: ReasoningSignature | null;
+  signature: ReasoningSignature | null;
   readonly citations: IrCitation[];
 }
 
@@ -104,7 +104,7 @@ export class MessagesStreamReader implements StreamReader {
     const isRedacted = block["type"] === "redacted_thinking";
     const open: ReadBlock = {
       block: this.#blocks.begin(head),
-      proof: isRedacted ? { maker: "anthropic-redacted", data: stringOf(block["data"]) ?? "" } : null,
+      signature: isRedacted ? { maker: "anthropic-redacted", data: stringOf(block["data"]) ?? "" } : null,
       citations: readCitations(block["citations"]),
     };
     this.#open.set(index, open);
@@ -116,7 +116,7 @@ export class MessagesStreamReader implements StreamReader {
     if (open === undefined) return;
     const { signature, citation } = delta;
     this.sealedChars += sealedChars(delta);
-    if (typeof signature === "string") open.proof = { maker: "anthropic", signature };
+    if (typeof signature === "string") open.signature = { maker: "anthropic", signature };
     if (isObject(citation)) open.citations.push(...readCitations([citation]));
     this.#blocks.append(open.block, textOf(delta));
   }
@@ -125,7 +125,7 @@ export class MessagesStreamReader implements StreamReader {
     const open = this.#open.get(index);
     if (open === undefined) return;
     this.#open.delete(index);
-    this.#blocks.end(open.block, open.proof, open.citations);
+    this.#blocks.end(open.block, open.signature, open.citations);
   }
 
   #messageDelta(data: JsonObject): void {

@@ -93,7 +93,7 @@ function stepOf({ blocks }: IrMessage): ClaudeStep {
 
 /** Reasoning of others is dropped, and text that is only white space. */
 function isWritten(block: IrMessage["blocks"][number]): boolean {
-  if (block.type === "reasoning") return /^anthropic/.test(block.proof?.maker ?? "");
+  if (block.type === "reasoning") return /^anthropic/.test(block.signature?.maker ?? "");
   return block.type !== "text" || block.text.trim() !== "";
 }
 

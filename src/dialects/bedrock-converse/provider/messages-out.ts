@@ -91,12 +91,13 @@ function writeResult(result: IrToolResult, writer: ConverseContentWriter): JsonO
 }
 
 /** Only what Anthropic has signed; the text has to be there even if it is empty. */
-function writeReasoning({ parts, proof }: IrReasoning, dropped: DroppedFields): JsonObject[] {
-  if (proof?.maker === "anthropic-redacted") return [{ reasoningContent: { redactedContent: proof.data } }];
-  if (proof?.maker !== "anthropic") {
+function writeReasoning({ parts, signature }: IrReasoning, dropped: DroppedFields): JsonObject[] {
+  if (signature?.maker === "anthropic-redacted")
+    return [{ reasoningContent: { redactedContent: signature.data } }];
+  if (signature?.maker !== "anthropic") {
     dropped.add(dropped.names.reasoning);
     return [];
   }
-  const { signature } = proof;
-  return [{ reasoningContent: { reasoningText: { text: parts.join(""), signature } } }];
+  const reasoningText = { text: parts.join(""), signature: signature.signature };
+  return [{ reasoningContent: { reasoningText } }];
 }

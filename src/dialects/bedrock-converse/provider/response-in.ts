@@ -45,11 +45,11 @@ function readBlock(block: JsonObject): IrAssistantBlock[] {
 function readReasoning(reasoning: JsonObject): IrAssistantBlock[] {
   const redacted = stringOf(reasoning["redactedContent"]);
   if (redacted !== null)
-    return [{ type: "reasoning", parts: [], proof: { maker: "anthropic-redacted", data: redacted } }];
+    return [{ type: "reasoning", parts: [], signature: { maker: "anthropic-redacted", data: redacted } }];
   const readable = objectOf(reasoning["reasoningText"]) ?? {};
-  const signature = stringOf(readable["signature"]);
-  const proof = signature === null ? null : ({ maker: "anthropic", signature } as const);
-  return [{ type: "reasoning", parts: [stringOf(readable["text"]) ?? ""], proof }];
+  const signed = stringOf(readable["signature"]);
+  const signature = signed === null ? null : ({ maker: "anthropic", signature: signed } as const);
+  return [{ type: "reasoning", parts: [stringOf(readable["text"]) ?? ""], signature }];
 }
 
 const reasons = tableOf<FinishReason>({

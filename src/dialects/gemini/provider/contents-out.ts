@@ -103,7 +103,7 @@ class ContentsWriter {
     for (const block of message.blocks) {
       if (block.type === "reasoning") {
         // Gemini needs no thoughts back, only signatures; what others thought is lost.
-        if (block.proof?.maker !== "google") this.#dropped.add(this.#dropped.names.reasoning);
+        if (block.signature?.maker !== "google") this.#dropped.add(this.#dropped.names.reasoning);
       } else if (block.type !== "tool_call") {
         this.#say("model", block.text === "" ? [] : [{ text: block.text }]);
       } else {

@@ -129,10 +129,10 @@ function marked<Block extends IrMessage["blocks"][number]>(blocks: Block[], mess
   return mark.cache === undefined || block === undefined ? blocks : blocks.with(last, { ...mark, ...block });
 }
 
-/** Chat has no proof for reasoning, so it is only sent to chat providers. */
+/** Chat has no signature for reasoning, so it is only sent to chat providers. */
 function readReasoning(message: JsonObject): IrAssistantBlock[] {
   const text = stringOf(message["reasoning_content"]) ?? stringOf(message["reasoning"]) ?? "";
-  return text === "" ? [] : [{ type: "reasoning", parts: [text], proof: null }];
+  return text === "" ? [] : [{ type: "reasoning", parts: [text], signature: null }];
 }
 
 function readText(message: JsonObject, path: string): IrAssistantBlock[] {

@@ -41,7 +41,7 @@ function writeMessage(response: IrResponse, clientCall: WriterContext): JsonObje
     } else if (block.type === "refusal") refusal += block.text;
     else if (block.type === "reasoning") {
       reasoning += block.parts.join(partSeparator);
-      signature = signatureFor(block.proof, clientCall) ?? signature;
+      signature = signatureFor(block.signature, clientCall) ?? signature;
     } else {
       calls.push(writeCall(block, signature));
       signature = null;

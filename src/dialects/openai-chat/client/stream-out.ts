@@ -70,7 +70,8 @@ export class ChatStreamWriter implements StreamWriter {
         this.#finish = event.finish;
         return "";
       case "block_end":
-        if (event.proof !== null) this.#signature = signatureFor(event.proof, this.#call) ?? this.#signature;
+        if (event.signature !== null)
+          this.#signature = signatureFor(event.signature, this.#call) ?? this.#signature;
         this.#cite(event.citations ?? []);
         return "";
       case "service_tier":

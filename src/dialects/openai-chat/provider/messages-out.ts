@@ -108,10 +108,14 @@ function addAssistant(messages: JsonObject[], message: AssistantMessage, context
 }
 
 /** True if the reasoning is returned in OpenRouter's own form. */
-function addDetails({ proof }: IrReasoning, target: Target, details: JsonObject[]): boolean {
-  if (proof?.maker !== "chat" || proof.details === undefined || !hasQuirk(target, "reasoning_details"))
+function addDetails({ signature }: IrReasoning, target: Target, details: JsonObject[]): boolean {
+  if (
+    signature?.maker !== "chat" ||
+    signature.details === undefined ||
+    !hasQuirk(target, "reasoning_details")
+  )
     return false;
-  details.push(...proof.details);
+  details.push(...signature.details);
   return true;
 }
 

@@ -67,7 +67,7 @@ function readBlocks(message: JsonObject, target: Target): IrAssistantBlock[] {
   const reasoning = reasoningOf(message) + split.reasoning;
   const details = hasQuirk(target, "reasoning_details") ? detailsIn(message) : [];
   if (reasoning !== "" || details.length > 0) {
-    blocks.push({ type: "reasoning", parts: [reasoning], proof: chatSignature(details) });
+    blocks.push({ type: "reasoning", parts: [reasoning], signature: chatSignature(details) });
   }
   const citations = citationsOf(message, split.text !== content);
   if (split.text !== "") blocks.push({ type: "text", text: split.text, ...citing(citations) });
@@ -76,7 +76,7 @@ function readBlocks(message: JsonObject, target: Target): IrAssistantBlock[] {
   for (const call of callsOf(message)) {
     if (call.name === null) throw malformedAnswer("a tool call without a name");
     if (call.signature !== null) {
-      blocks.push({ type: "reasoning", parts: [], proof: googleSignature(call.signature, target) });
+      blocks.push({ type: "reasoning", parts: [], signature: googleSignature(call.signature, target) });
     }
     blocks.push({
       type: "tool_call",

@@ -142,8 +142,8 @@ export class ChatStreamReader implements StreamReader {
   #close(): void {
     if (this.#open === null) return;
     const { type } = this.#open.head;
-    const proof = type === "reasoning" ? this.#takeProof() : null;
-    this.#blocks.end(this.#open, proof, type === "text" ? this.#takeCitations() : []);
+    const signature = type === "reasoning" ? this.#takeSignature() : null;
+    this.#blocks.end(this.#open, signature, type === "text" ? this.#takeCitations() : []);
     this.#open = null;
   }
 
@@ -153,10 +153,10 @@ export class ChatStreamReader implements StreamReader {
     return citations;
   }
 
-  #takeProof(): ReasoningSignature {
-    const proof = chatSignature(this.#details ?? []);
+  #takeSignature(): ReasoningSignature {
+    const signature = chatSignature(this.#details ?? []);
     if (this.#details !== null) this.#details = [];
-    return proof;
+    return signature;
   }
 
   #end(finish: IrFinish): void {

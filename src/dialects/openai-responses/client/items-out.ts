@@ -38,11 +38,11 @@ export function answerPart(part: AnswerPart, text = part.text): JsonObject {
 export function reasoningItem(
   id: string,
   parts: readonly string[],
-  proof: ReasoningSignature | null,
+  signature: ReasoningSignature | null,
 ): JsonObject {
   const shown = parts.filter((part) => part !== "");
   const item: JsonObject = { id, type: "reasoning", summary: shown.map(summaryPart) };
-  if (proof !== null) item["encrypted_content"] = wrapReasoning(proof, parts);
+  if (signature !== null) item["encrypted_content"] = wrapReasoning(signature, parts);
   return item;
 }
 

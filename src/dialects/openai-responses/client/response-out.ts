@@ -62,7 +62,7 @@ function groupAnswers(blocks: readonly IrAssistantBlock[]): Run[] {
 
 function writeRun(run: Run, status: ItemStatus, call: WriterContext): JsonObject {
   if (Array.isArray(run)) return messageItem(call.mint("msg_"), status, run);
-  if (run.type === "reasoning") return reasoningItem(call.mint("rs_"), run.parts, run.proof);
+  if (run.type === "reasoning") return reasoningItem(call.mint("rs_"), run.parts, run.signature);
   const input = completeInput(run.kind, run.input);
   return callItem(call.mint(callItemPrefix(run.kind)), status, run, input);
 }

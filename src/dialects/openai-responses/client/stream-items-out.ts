@@ -63,7 +63,7 @@ export abstract class StreamItem {
   }
 
   abstract delta(part: number, text: string): string;
-  abstract end(part: number, proof: ReasoningSignature | null, citations: readonly IrCitation[]): string;
+  abstract end(part: number, signature: ReasoningSignature | null, citations: readonly IrCitation[]): string;
   protected abstract item(status: ItemStatus): JsonObject;
 
   #lifecycle(type: string, item: string): string {
@@ -107,7 +107,7 @@ export class MessageStreamItem extends StreamItem {
     return this.frames.write(`${type}.delta`, delta);
   }
 
-  override end(at: number, _proof: ReasoningSignature | null, citations: readonly IrCitation[]): string {
+  override end(at: number, _signature: ReasoningSignature | null, citations: readonly IrCitation[]): string {
     const part = this.#part(at);
     const cited = this.#cite(at, part, citations);
     const { type, whole, more } = partEvents[part.type];
@@ -155,7 +155,7 @@ export class MessageStreamItem extends StreamItem {
 
 export class ReasoningStreamItem extends StreamItem {
   readonly #parts: string[] = [];
-  #proof: ReasoningSignature | null = null;
+  #signature: ReasoningSignature | null = null;
 
   override delta(_part: number, text: string): string {
     const opening = this.#parts.length === 0 ? this.beginPart() : "";
@@ -172,13 +172,13 @@ export class ReasoningStreamItem extends StreamItem {
     return closing + this.#partEvent("response.reasoning_summary_part.added", "");
   }
 
-  override end(_part: number, proof: ReasoningSignature | null): string {
-    this.#proof = proof;
+  override end(_part: number, signature: ReasoningSignature | null): string {
+    this.#signature = signature;
     return this.#endPart();
   }
 
   protected override item(): JsonObject {
-    return reasoningItem(this.id, this.#parts, this.#proof);
+    return reasoningItem(this.id, this.#parts, this.#signature);
   }
 
   #endPart(): string {

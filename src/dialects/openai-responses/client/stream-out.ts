@@ -62,7 +62,7 @@ export class ResponsesStreamWriter implements StreamWriter {
         return item instanceof ReasoningStreamItem ? item.beginPart() : "";
       }
       case "block_end":
-        return this.#endBlock(event.proof, event.citations ?? []);
+        return this.#endBlock(event.signature, event.citations ?? []);
       case "usage":
         this.#usage = event.usage;
         return "";
@@ -130,10 +130,10 @@ export class ResponsesStreamWriter implements StreamWriter {
     return item.begin();
   }
 
-  #endBlock(proof: ReasoningSignature | null, citations: readonly IrCitation[]): string {
+  #endBlock(signature: ReasoningSignature | null, citations: readonly IrCitation[]): string {
     const { item, part } = this.#block();
     this.#open = null;
-    return item.end(part, proof, citations);
+    return item.end(part, signature, citations);
   }
 
   #closeNewest(status: ItemStatus): string {

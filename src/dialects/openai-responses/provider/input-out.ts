@@ -172,12 +172,13 @@ function fileName(bytes: IrBytes): string {
  * text. The id is omitted, because nothing was stored under it. OpenAI itself cannot use reasoning without its
  * ciphertext.
  */
-function reasoningOf({ parts, proof }: IrReasoning, target: Target): JsonObject | null {
-  if (proof?.maker !== "openai") return null;
-  if (proof.encryptedContent === null && (target.isStrict || parts.length === 0)) return null;
-  const texts = proof.raw
+function reasoningOf({ parts, signature }: IrReasoning, target: Target): JsonObject | null {
+  if (signature?.maker !== "openai") return null;
+  if (signature.encryptedContent === null && (target.isStrict || parts.length === 0)) return null;
+  const texts = signature.raw
     ? { summary: [], content: parts.map((text) => ({ type: "reasoning_text", text })) }
     : { summary: parts.map(summaryPart) };
-  const encrypted = proof.encryptedContent === null ? {} : { encrypted_content: proof.encryptedContent };
+  const encrypted =
+    signature.encryptedContent === null ? {} : { encrypted_content: signature.encryptedContent };
   return { type: "reasoning", ...texts, ...encrypted };
 }

@@ -113,12 +113,12 @@ export class IncomingItem {
   }
 
   #finishReasoning(item: JsonObject): void {
-    for (const { parts, proof } of readReasoning(item)) {
-      const channel = proof?.maker === "openai" && proof.raw ? "reasoning" : "summary";
+    for (const { parts, signature } of readReasoning(item)) {
+      const channel = signature?.maker === "openai" && signature.raw ? "reasoning" : "summary";
       parts.forEach((text, at) => {
         this.complete(channel, at, text);
       });
-      // Reasoning without visible text is kept for its proof.
+      // Reasoning without visible text is kept for its signature.
       this.#reasoning ??= this.#blocks.begin({ type: "reasoning" });
     }
     this.finished = true;

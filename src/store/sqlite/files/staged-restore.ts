@@ -100,13 +100,13 @@ function hasReplaced(kept: string, databaseFile: string): boolean {
   return old.dev === current.dev && old.ino !== current.ino;
 }
 
-interface Staged {
+interface StagedFile {
   readonly file: string;
   readonly nowMs: number;
   readonly isApplied: boolean;
 }
 
-function stagedIn(dir: string): Staged | null {
+function stagedIn(dir: string): StagedFile | null {
   for (const name of namesIn(dir)) {
     const match = stagedName.exec(name);
     if (match === null) continue;

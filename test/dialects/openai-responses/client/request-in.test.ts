@@ -92,7 +92,7 @@ describe("C24 calls and results become turns", () => {
       {
         type: "reasoning",
         parts: [],
-        proof: { maker: "openai", id: "rs_1", encryptedContent: "cipher", raw: false },
+        signature: { maker: "openai", id: "rs_1", encryptedContent: "cipher", raw: false },
       },
       { type: "tool_call", id: "b", kind: "function", namespace: null, name: "g", input: "" },
     ]);

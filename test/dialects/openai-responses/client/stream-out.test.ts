@@ -17,8 +17,8 @@ function begin(index: number, block: IrBlockHead): IrEvent {
 function say(index: number, text: string): IrEvent {
   return { type: "delta", index, text };
 }
-function end(index: number, proof: ReasoningSignature | null = null): IrEvent {
-  return { type: "block_end", index, proof };
+function end(index: number, signature: ReasoningSignature | null = null): IrEvent {
+  return { type: "block_end", index, signature };
 }
 function call(
   id: string,
@@ -61,7 +61,7 @@ describe("the official helper accepts", () => {
   });
 
   test("C42 reasoning before text, in several parts, with what its maker needs to know it again", async () => {
-    const proof: ReasoningSignature = { maker: "anthropic", signature: "sig" };
+    const signature: ReasoningSignature = { maker: "anthropic", signature: "sig" };
     const { final } = await hearWithSdk(
       writeStream([
         start,
@@ -69,7 +69,7 @@ describe("the official helper accepts", () => {
         say(0, "one"),
         { type: "part", index: 0 },
         say(0, "two"),
-        end(0, proof),
+        end(0, signature),
         begin(1, { type: "text" }),
         say(1, "answer"),
         end(1),
@@ -89,20 +89,20 @@ describe("the official helper accepts", () => {
     const replayed = requestOf({
       input: [{ role: "user", content: "hi" }, JSON.parse(JSON.stringify(reasoning))],
     });
-    expect(replayed.messages[1]?.blocks).toEqual([{ type: "reasoning", parts: ["one", "two"], proof }]);
+    expect(replayed.messages[1]?.blocks).toEqual([{ type: "reasoning", parts: ["one", "two"], signature }]);
   });
 
   test("C42/C47 reasoning whose text is withheld: an item with an empty summary and a envelope", async () => {
-    const proof: ReasoningSignature = { maker: "anthropic-redacted", data: "hidden" };
+    const signature: ReasoningSignature = { maker: "anthropic-redacted", data: "hidden" };
     const { final } = await hearWithSdk(
-      writeStream([start, begin(0, { type: "reasoning" }), end(0, proof), finishOf("stop")]),
+      writeStream([start, begin(0, { type: "reasoning" }), end(0, signature), finishOf("stop")]),
     );
     const [item] = final.output;
     expect(item).toMatchObject({ type: "reasoning", summary: [] });
     const replayed = requestOf({
       input: [{ role: "user", content: "hi" }, JSON.parse(JSON.stringify(item))],
     });
-    expect(replayed.messages[1]?.blocks).toEqual([{ type: "reasoning", parts: [], proof }]);
+    expect(replayed.messages[1]?.blocks).toEqual([{ type: "reasoning", parts: [], signature }]);
   });
 
   test("T1/C80 a refusal, said by the model or only explained by the provider", async () => {

@@ -129,7 +129,7 @@ describe("reasoning", () => {
   const sealed = (encryptedContent: string | null, raw = false): IrAssistantBlock => ({
     type: "reasoning",
     parts: ["hmm"],
-    proof: { maker: "openai", id: "rs_1", encryptedContent, raw },
+    signature: { maker: "openai", id: "rs_1", encryptedContent, raw },
   });
   const call: IrAssistantBlock = {
     type: "tool_call",
@@ -177,10 +177,10 @@ describe("reasoning", () => {
 
   test("C45 nobody else's is sent, and it never becomes something that was said", () => {
     const foreign: IrAssistantBlock[] = [
-      { type: "reasoning", parts: ["hmm"], proof: { maker: "anthropic", signature: "s" } },
-      { type: "reasoning", parts: [], proof: { maker: "anthropic-redacted", data: "d" } },
-      { type: "reasoning", parts: ["hmm"], proof: { maker: "chat" } },
-      { type: "reasoning", parts: ["hmm"], proof: null },
+      { type: "reasoning", parts: ["hmm"], signature: { maker: "anthropic", signature: "s" } },
+      { type: "reasoning", parts: [], signature: { maker: "anthropic-redacted", data: "d" } },
+      { type: "reasoning", parts: ["hmm"], signature: { maker: "chat" } },
+      { type: "reasoning", parts: ["hmm"], signature: null },
       sealed(null),
     ];
     const { body, dropped } = write({ messages: [user(text("hi")), assistant(...foreign, text("ok"))] });

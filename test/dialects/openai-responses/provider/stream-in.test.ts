@@ -140,7 +140,7 @@ test("C73 what was never streamed comes from the last event, once", () => {
   ]);
 });
 
-test("reasoning: its parts, its proof, and nothing for an item that is empty", () => {
+test("reasoning: its parts, its signature, and nothing for an item that is empty", () => {
   const item = { id: "rs_1", type: "reasoning", summary: [] };
   const summary = [
     { type: "summary_text", text: "one" },
@@ -162,14 +162,14 @@ test("reasoning: its parts, its proof, and nothing for an item that is empty", (
     done(0, sealed),
     completed([sealed, message("Hi")]),
   );
-  const proof = { maker: "openai", id: "rs_1", encryptedContent: "cipher", raw: false } as const;
+  const signature = { maker: "openai", id: "rs_1", encryptedContent: "cipher", raw: false } as const;
   expect(response.blocks).toEqual([
-    { type: "reasoning", parts: ["one", "two"], proof },
+    { type: "reasoning", parts: ["one", "two"], signature },
     { type: "text", text: "Hi" },
   ]);
   const withheld = { ...item, encrypted_content: "cipher" };
   expect(read(created, added(0, item), done(0, withheld), completed([withheld])).response.blocks).toEqual([
-    { type: "reasoning", parts: [], proof },
+    { type: "reasoning", parts: [], signature },
   ]);
   expect(read(created, added(0, item), done(0, item), completed([item])).response.blocks).toEqual([]);
 });
@@ -198,7 +198,7 @@ test("the reasoning of an open model is text, and stays marked as such", () => {
     {
       type: "reasoning",
       parts: ["hmm"],
-      proof: { maker: "openai", id: "rs_1", encryptedContent: null, raw: true },
+      signature: { maker: "openai", id: "rs_1", encryptedContent: null, raw: true },
     },
   ]);
 });
