@@ -131,3 +131,27 @@ test("texts keep their order and their field where events alternate, are escaped
     expect(joined("chat", pieces)).toEqual(joined("chat", events));
   }
 });
+
+test("events are recorded one by one if each adds more to the response than text", () => {
+  const tool = (name: string) => ({ tool_calls: [{ index: 0, id: "t", function: { name, arguments: "" } }] });
+  const deltas = [
+    (text: string) => ({ content: [{ type: "text", text }] }),
+    (text: string) => ({ content: [{ type: "thinking", thinking: [{ type: "text", text }] }] }),
+    (text: string) => ({ content: text, tool_calls: [{ id: "t" }] }),
+    (text: string) => ({ reasoning: text, reasoning_details: [{ type: "reasoning.text", text: "a" }] }),
+    (text: string) => ({ content: text, audio: { id: "a", data: "bGE=" } }),
+    tool,
+  ];
+  for (const delta of deltas) {
+    const events = [...["a", "b", "c", "d"].map((text) => chunk(delta(text))), ...ends];
+    for (const perChunk of [1, 2, 50])
+      expect(joined("chat", recordedPieces("chat", events, perChunk))).toEqual(joined("chat", events));
+  }
+});
+
+test("probabilities are recorded once for each event that has them", () => {
+  const logprobs = { content: [{ token: "a", logprob: -0.1 }] };
+  const event = `data: ${JSON.stringify({ id: "c", choices: [{ index: 0, delta: { content: "a" }, logprobs }] })}\n\n`;
+  const events = [event, event, event, ...ends];
+  expect(joined("chat", recordedPieces("chat", events, 1))).toEqual(joined("chat", events));
+});
