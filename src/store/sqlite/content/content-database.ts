@@ -15,7 +15,7 @@ const applicationId = 0x534c5554;
 /** Another process may be deleting. Blocking is fine here: this runs on its own thread or process. */
 const busyTimeoutMs = 5_000;
 /** 16 MB, so that pages changed by several writes are copied into the file once. Deletions empty the log. */
-const checkpointPages = 1024;
+const checkpointPages = 512;
 const maxLogBytes = 20_000_000;
 const rowsPerDelete = 500;
 /** Frees a little more than needed, so that not every write deletes. */
@@ -131,9 +131,9 @@ function open(file: string, dir: string): Database {
   const database = new Database(file, { create: true, readwrite: true, strict: true });
   try {
     database.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
-    // Both settings only work before the first table. Documents of some kilobytes take half the time with large
-    // pages.
-    database.run("PRAGMA page_size = 16384");
+    // Both settings only work before the first table. A document of 2 KB takes 17 µs with pages of 4 KB, 8.9 with 16, 8.2 with 32;
+    // one of 60 KB takes 149 µs with 16 and 131 with 32.
+    database.run("PRAGMA page_size = 32768");
     database.run("PRAGMA auto_vacuum = INCREMENTAL");
     database.run("PRAGMA journal_mode = WAL");
     database.run("PRAGMA synchronous = NORMAL");
