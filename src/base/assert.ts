@@ -3,7 +3,7 @@ class AssertionError extends Error {
   override readonly name = "AssertionError";
 }
 
-/** `about` is added to the message of a failure: a message put together beforehand costs each time that nothing fails. */
+/** `about` is appended to the message on failure, so that successful calls need not build a message. */
 export function assert(condition: unknown, message: string, about?: string | number): asserts condition {
   if (!condition) throw new AssertionError(about === undefined ? message : `${message}: ${about}`);
 }

@@ -51,7 +51,7 @@ export function validFields<Section extends object>(
 ): Partial<Section> {
   if (!isObject(section)) return {};
   const valid = Object.entries(section).filter(([name]) => problems.isValidAt(`${path}.${name}`));
-  // The cast holds because only fields were left out.
+  // The cast holds because fields were only removed.
   return Object.fromEntries(valid) as Partial<Section>;
 }
 

@@ -62,7 +62,7 @@ export function reloadable(current: Settings, next: Settings): ReloadedSettings 
 
 function keptOf<Section extends object>(section: keyof typeof sections, current: Section): Partial<Section> {
   const kept = keptOptions(sections[section]).map(([name, field]) => settingName(name, field));
-  // The cast holds because only fields were left out.
+  // The cast holds because fields were only removed.
   return Object.fromEntries(
     Object.entries(current).filter(([name]) => kept.includes(name)),
   ) as Partial<Section>;

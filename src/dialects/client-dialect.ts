@@ -116,7 +116,7 @@ export interface Source {
   readonly nowSeconds: number;
   /** An estimate above 0, for `message_start` (a client shows 0 % otherwise). */
   readonly estimatedInputTokens: number;
-  /** Whether the gateway stores the answer, and the id of the response or conversation that it continues; absent if it keeps nothing of it. */
+  /** Whether the gateway stores the response, and the id that it continues; absent if the gateway keeps nothing of it. */
   readonly kept?: { readonly parentId: string | null; readonly isStored: boolean } | undefined;
 }
 

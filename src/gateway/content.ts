@@ -60,7 +60,7 @@ export function eventsOf({ call: { route } }: Exchange): BodyForm {
   return known(`events ${format}`, { kind: "events", format });
 }
 
-/** A whole body of this type. Only what generates is known to be JSON by now. */
+/** The form of a non-streaming body of this type. Only responses of generation routes are known to be valid JSON here. */
 export function wholeBodyOf(exchange: Exchange, type: string): BodyForm {
   if (type.startsWith("text/event-stream")) return eventsOf(exchange);
   const isJson = type.startsWith("application/json");
@@ -70,7 +70,7 @@ export function wholeBodyOf(exchange: Exchange, type: string): BodyForm {
   return { kind: "bytes", type };
 }
 
-/** Records a whole response before its bytes are released. What completes is recorded only where all is. */
+/** Records a non-streaming response before its bytes are released, if completed requests are recorded too. */
 export function recordContent(exchange: Exchange, body: readonly Piece[], form: BodyForm): void {
   const { content } = exchange;
   if (content === null) return;

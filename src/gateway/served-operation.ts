@@ -62,7 +62,7 @@ export const chargedCodes = [
   "upstream_error",
 ] as const satisfies readonly ErrorCode[];
 
-/** Returns what makes operations on things that the gateway keeps for a key. `codes` are errors that only these have. */
+/** Returns a factory for operations on objects that the gateway stores for a key. `codes`: errors that only these have. */
 export function keptOperations(switchedBy: RouteSwitch, ...codes: readonly ErrorCode[]) {
   return (
     method: Operation["method"],

@@ -154,7 +154,7 @@ export function createEdge(
   });
   if (servesInterface) {
     app.get("/", () => landingPage(gateway.configured.settings.admin.listen === null));
-    // Claude Code opens its connection with a HEAD of this, on the origin that it was given.
+    // Claude Code opens its connection with a HEAD request to this path, on its configured origin.
     for (const origin of origins) app.get(`${origin}/api/hello`, () => plainJson({ message: "hello" }));
     app.get("/openapi.json", async () => plainDocument(await openApi()));
     app.get("/openapi-extensions.json", async () =>

@@ -60,7 +60,7 @@ const perMinute = 300;
  */
 export function documentLimit(clock: Clock, addressOf: (request: Request) => string) {
   const addresses = new AddressLimiter(clock, perMinute);
-  /** Why a request of this route is refused; null if it is not. */
+  /** Why a request to this route is rejected; null if it is allowed. */
   return (route: string, request: Request): GatewayError | null => {
     if (!documents.has(route)) return null;
     const { allowed, retryAfterSeconds } = addresses.take(addressOf(request));

@@ -52,7 +52,7 @@ export interface StoredTurn extends Pick<TurnRecord, "id" | "parentId"> {
 /** Called with the size of what is about to be read. Waits until there is memory for it, or throws if there is none. */
 export type ReserveMemory = (bytes: number) => Promise<void> | void;
 
-/** What may be read of several turns. Nothing is read of more than that. */
+/** Limits for reading several turns. If they are exceeded, nothing is read. */
 export interface TurnBounds {
   readonly nowMs: number;
   readonly maxTurns: number;

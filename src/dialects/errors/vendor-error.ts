@@ -4,7 +4,7 @@ import type { ProviderErrorBody } from "./error-body.ts";
 /** The parts of an error that the client gets in addition to the message. */
 export type ClientErrorDetails = Pick<ErrorDetails, "param" | "vendor">;
 
-/** What a client's SDK acts on in a refusal. */
+/** The parts of a provider's error that client SDKs act on. */
 export function vendorErrorOf(error: ProviderErrorBody): ClientErrorDetails {
   return { param: error.param, ...vendorPart({ code: codeOf(error), details: error.details }) };
 }

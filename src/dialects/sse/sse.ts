@@ -118,8 +118,8 @@ export class SseDecoder {
   }
 
   /**
-   * Megabytes of blank lines and comments are skipped by a native search. Only the last line may be incomplete, so it is
-   * not skipped. If a CR is, and not its LF, that is one more blank line.
+   * Skips megabytes of blank lines and comments by a native search. Only the last line may be incomplete, so it is not skipped. If
+   * a CR is skipped but not its LF, that makes one more blank line.
    */
   #skipToField(): void {
     const text = this.#text;

@@ -73,7 +73,7 @@ export class InputUnwrapper {
     return this.#inside();
   }
 
-  /** Input without the expected wrapping is unwrapped as a whole. */
+  /** Input that never had the expected wrapper is unwrapped all at once. */
   end(): string {
     return this.#state === "opening" ? unwrapInput(this.#held) : "";
   }

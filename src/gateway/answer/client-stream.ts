@@ -68,7 +68,7 @@ export class ClientStream {
     return this.#untilRead(written);
   }
 
-  /** From now on nothing waits until the client has read; what was written reaches it if it does read. */
+  /** From now on writes do not wait for the client. What was written still reaches a client that reads. */
   giveUpWaiting(): void {
     this.#isGivenUp = true;
     this.#stopWaiting?.();

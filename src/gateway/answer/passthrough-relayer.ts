@@ -34,7 +34,7 @@ const blankLine = Buffer.from("\n\n");
 /** An event that is parsed elsewhere. */
 interface LargeEvent {
   readonly event: Uint8Array;
-  /** Whole events that came after it. */
+  /** Complete events that came after it. */
   readonly behind: Uint8Array;
   /** The body ended with it, and it lacks its blank line. */
   readonly isRest: boolean;

@@ -54,8 +54,8 @@ export interface StreamRelayer extends StreamMeter {
   /** The provider's body has ended. Check `largeEvent`, and if there is one, call it again; then `brokenBy`. */
   end(): Piece;
   /**
-   * A large event has come in part, or a long answer that its end may repeat. To complete it takes milliseconds, so the next
-   * chunk is pushed in a turn of its own.
+   * A part of a large event has arrived, or a long response that the end may repeat. Completing it takes milliseconds, so the next
+   * chunk is pushed in a separate event-loop iteration.
    */
   readonly isCollecting: boolean;
   /**
@@ -74,7 +74,7 @@ export interface StreamRelayer extends StreamMeter {
   /** The client is shown this usage in place of what the provider has reported. Called before `terminal`. */
   showUsage(usage: Usage): void;
   terminal(): Piece;
-  /** What was streamed of a response that is kept, where `terminal` may lack it. */
+  /** The streamed items of a response that is stored, in case `terminal` lacks them. */
   readonly streamed?: StreamedItems | undefined;
   /** The dialect's in-band failure, which never looks like a proper end; shows what was charged, null for nothing. */
   failure(error: GatewayError, charged: Usage | null): string;
@@ -82,7 +82,7 @@ export interface StreamRelayer extends StreamMeter {
   heartbeat(): string;
 }
 
-/** A relayer that knows this from what reads its stream. */
+/** A relayer that takes these values from the reader of its stream. */
 export abstract class MeteredRelayer<Meter extends StreamMeter> implements StreamMeter {
   protected readonly meter: Meter;
 

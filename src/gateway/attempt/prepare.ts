@@ -135,13 +135,13 @@ interface AskingRequest {
   readonly request: Pick<ClientRequest, "stream" | "truncated">;
 }
 
-/** What a client asks of a provider that refuses the question, and reports the usage of its streams anyway. */
+/** Drops `stream_options` for a provider that rejects it and reports the usage of its streams anyway. */
 export function withoutUsageOption({ request }: AskingRequest, { provider }: Deployment): BodyChanges | null {
   const isRefused = !provider.settings.streamUsage && request.truncated["stream_options"] !== undefined;
   return isRefused ? { stream_options: undefined } : null;
 }
 
-/** The change that makes a provider report a stream's usage; null if the client asks for it itself. */
+/** The change that makes a provider report a stream's usage; null if the client requests it itself. */
 export function askingForUsage(
   { request }: AskingRequest,
   deployment: Deployment,

@@ -98,7 +98,7 @@ export interface AnswerJob {
   readonly shown: Usage | null;
 }
 
-/** Writes into a response what it continues. */
+/** Writes the id of what it continues into a response. */
 export interface ContinuedJob {
   readonly type: "continued";
   /** The whole answer, or what ends its stream. */
@@ -217,6 +217,6 @@ export interface ExpectedError {
   readonly message: string;
   readonly param: string | undefined;
   readonly vendor: VendorError | undefined;
-  /** What the provider says that it has used for an answer that failed; null for any other error. */
+  /** The usage that the provider reports for a failed response; null for any other error. */
   readonly reported: { readonly usage: ReportedUsage | null; readonly extras: ReportedExtras } | null;
 }

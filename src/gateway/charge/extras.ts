@@ -49,8 +49,8 @@ export interface OtherModel {
 const noTiers: Tiers = {};
 
 /**
- * What is charged for: what the provider reports, and what was asked for where it says nothing. Null for nothing extra.
- * A tier whose field was dropped on the way is not asked for: no price follows from what the provider has not seen.
+ * The extras to charge: what the provider reports, or what was requested if it reports nothing. Null for no extras. A tier whose
+ * field was dropped does not count as requested: the provider never saw it.
  */
 export function usedExtras(
   asked: RequestedExtras | null,

@@ -53,7 +53,7 @@ export interface FoundConversation {
   readonly paths: SentPaths;
 }
 
-/** Throws if the conversation is not there, or too long to be continued. */
+/** Throws if the conversation does not exist, or is too long to be continued. */
 export async function findConversation(
   admitted: AdmittedCall,
   request: ClientRequest,
@@ -152,7 +152,7 @@ async function chainOf(
   const stored = isKept ? await turns.chain(reader, parentId) : null;
   if (stored !== null) return stored;
   const isOnSocket = remembered !== undefined && settings.responses.state === "gateway";
-  // What is kept here continues something that is gone.
+  // The response is stored, but an earlier one in its chain is gone.
   const isBroken = isKept && (await turns.find(reader, parentId)) !== null;
   if (isOnSocket || isBroken) throw noSuchResponse();
   return null;

@@ -100,7 +100,7 @@ export class Turns {
     }
   }
 
-  /** All that a response continues, oldest first; null if some of that is not there. */
+  /** All turns before a response, oldest first; null if some are missing. */
   async before(reader: TurnReader, turn: Turn): Promise<readonly Turn[] | null> {
     const { parentId } = turn;
     if (parentId === null) return [];

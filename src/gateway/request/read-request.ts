@@ -120,7 +120,7 @@ class ClientBodyLimit implements BodyLimit {
     return invalidRequest(`The request body is too large; at most ${this.maxBytes} bytes are accepted.`);
   }
 
-  /** For a body that has become longer, perhaps by what was taken meanwhile. */
+  /** Reserves memory for a body that has grown, in addition to what is already reserved. Throws if it is too large. */
   takeWhole(bytes: number): void {
     if (bytes > this.maxBytes) throw this.tooLarge();
     this.take(Math.max(0, bytes - this.#taken));

@@ -17,7 +17,7 @@ const lineFeed = "\n".charCodeAt(0);
 /** The heartbeat on a socket. Over HTTP it is a comment before the first event, but a frame cannot be a comment. */
 const keepalive = '{"type":"keepalive","sequence_number":0}';
 
-/** Drops a byte order mark in front of an event, as everything else does that reads a stream. */
+/** Drops a byte order mark before an event, as all stream readers do. */
 const decoder = new TextDecoder();
 
 export function textOf(piece: Piece): string {

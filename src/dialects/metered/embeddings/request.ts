@@ -60,7 +60,7 @@ export function inputTypeOf({ input_type: type }: JsonObject): string {
   return typeof type === "string" ? type : "search_document";
 }
 
-/** Fields that a written body has no place for, and that do no harm if they are missing. */
+/** Drops fields that the written body cannot express and that may safely be missing. */
 export function dropOthers(body: JsonObject, written: readonly string[], dropped: Set<string>): void {
   if (body["messages"] != null) {
     throw invalidRequest("This model's provider embeds texts only; send `input`.", "messages");

@@ -18,7 +18,7 @@ const [byFrame, bySample] = [Buffer.of(0xff, 0xf8), Buffer.of(0xff, 0xf9)];
 /** Bytes of the sound itself may look like a frame's first. */
 const maxTries = 100;
 
-/** An encoder that writes to a pipe does not know the length when it begins; but frames are numbered, or their first samples are. */
+/** An encoder that writes to a pipe does not know the length at the start, but each frame has its own number or its first sample's. */
 function lastSample(end: Buffer, blockSize: number): number {
   let at = end.length;
   for (let tries = 0; tries < maxTries && at > 0; tries += 1) {

@@ -80,7 +80,7 @@ function frameAt(bytes: Buffer, at: number): Frame | null {
   return { bytes: length, seconds: samples / perSecond };
 }
 
-/** The first frame may be a note of the encoder, with flags and the number of frames. */
+/** The first frame may be an encoder's header with flags and the number of frames. */
 function countedSeconds(start: Buffer): number {
   const first = frameAt(start, 0);
   if (first === null) return 0;

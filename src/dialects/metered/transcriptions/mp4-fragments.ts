@@ -1,6 +1,6 @@
 import { type Box, boxAt, boxesIn, boxIn } from "./mp4-boxes.ts";
 
-/** A frame of Opus, and of what is not known. */
+/** The duration of an Opus frame, also assumed for unknown codecs. */
 const usualFrameSeconds = 0.02;
 
 /** A track of sound. */

@@ -26,7 +26,7 @@ const sparseKinds: readonly (readonly [mark: string, at: number, most: number])[
   ["OpusHead", 28, 64_000],
   ["Speex", 28, 5500],
   ["#!AMR", 0, 3000],
-  // Samples of a studio as they are: stereo with 24 bits, 48,000 a second.
+  // Uncompressed studio quality: stereo, 24 bits, 48 kHz.
   ["fLaC", 0, 288_000],
   // WebM, MP4 and WAV that is compressed may hold any of them.
   ["\x1aE\xdf\xa3", 0, usualRates.max],

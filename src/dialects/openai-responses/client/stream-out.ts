@@ -181,8 +181,8 @@ export class ResponsesStreamWriter implements StreamWriter {
 const endMarker = dataFrame("[DONE]");
 
 /**
- * Codex ignores an `error` event and reconnects, so the failure is sent as a response, then the end marker. What the client
- * asked for is not known any more where bytes pass through; the fields that would repeat it have their defaults.
+ * Codex ignores an `error` event and reconnects, so the failure is sent as a response, then the end marker. If bytes pass
+ * through, the request is no longer known, so the fields that would echo it have their defaults.
  */
 export function inBandError(error: GatewayError, _requestId: string, position: StreamPosition): string {
   const head = responseHead(position.responseId, position.createdAtSeconds, {

@@ -48,7 +48,7 @@ function idOf(item: Json | undefined): string | null {
   return stringOf(objectOf(item)?.["id"]);
 }
 
-/** An item's text comes in up to four places, in some of them perhaps only in part. It is as long as in the one that has most of it. */
+/** An item's text arrives in up to four places, in some perhaps only in part. The longest one counts. */
 class ItemText {
   readonly #chars = { delta: 0, whole: 0, item: 0, response: 0 };
   readonly #names = new Set<string>();
