@@ -45,6 +45,19 @@ for (const encryption of ["plain", "encrypted"]) {
       expect(turns.lastBody()["input"]).toHaveLength(5);
     });
 
+    test("is read, listed, referred to and continued after it was streamed", async () => {
+      const made = await turns.streamed({ input: [say("Grüße")] });
+      const got: Answered = (await turns.call("GET", made.id)).body;
+      expect(got).toEqual({ ...made, store: true });
+      const { body: listed } = await turns.call("GET", `${made.id}/input_items`);
+      expect(listed.data).toMatchObject([{ content: [{ text: "Grüße" }] }]);
+      const ids = [...listed.data, ...made.output].map(({ id }) => id);
+      await turns.create({ input: [...ids.map((id) => ({ type: "item_reference", id })), say("Two")] });
+      for (const text of ["Grüße", "Two", "Answer"]) expect(turns.lastText()).toContain(text);
+      await turns.create({ input: "Three", previous_response_id: made.id });
+      expect(turns.lastBody()["input"]).toHaveLength(4);
+    });
+
     test("may be one text", async () => {
       const made = await turns.create({ input: "One" });
       await turns.create({ input: "Two", previous_response_id: made.id });

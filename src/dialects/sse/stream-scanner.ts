@@ -2,6 +2,7 @@ import type { GatewayError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { ReportedExtras, ReportedUsage } from "../../base/usage/usage.ts";
 import { eventTooLarge } from "../errors/failure.ts";
+import type { EndedIds } from "../openai-responses/client/turn-items.ts";
 import { streamedText } from "../produced.ts";
 import { type ReportedSoFar, runningTotal } from "../usage/usage-figures.ts";
 import { type CompactedEvents, EventCompactor } from "./compacted-events.ts";
@@ -44,6 +45,10 @@ export abstract class StreamScanner implements ReportedSoFar {
   sealedChars = 0;
   /** Ids in the stream so far that a later request may refer to. */
   issued: readonly string[] = nothingIssued;
+  /** Whether the last pass had an event that does not repeat the one before. */
+  hasParsed = false;
+  /** The ids in a response that the last event contains whole, so that it can be stored as it is. */
+  endedIds: EndedIds | null = null;
   /** What the provider has reported besides its usage. */
   abstract readonly extras: ReportedExtras | null;
   readonly #walk = new EventWalk();
@@ -63,6 +68,7 @@ export abstract class StreamScanner implements ReportedSoFar {
   pass(events: Uint8Array): Uint8Array {
     let kept: Uint8Array[] | null = null;
     let keptFrom = 0;
+    this.hasParsed = false;
     const walk = this.#walk.over(events);
     this.#compactor?.begin(walk.text);
     while (keptFrom < events.length) {
@@ -119,6 +125,7 @@ export abstract class StreamScanner implements ReportedSoFar {
       this.failure = eventTooLarge();
       return "stop";
     }
+    this.hasParsed = true;
     this.#areFiguresNew = false;
     this.#repeated.forget();
     const action = this.actionFor(json, data);

@@ -1,6 +1,7 @@
 import type { GatewayError } from "../../base/errors.ts";
 import type { ReportedExtras, ReportedUsage, Usage } from "../../base/usage/usage.ts";
 import type { StreamedItems } from "../../dialects/openai-responses/client/streamed-items.ts";
+import type { EndedIds } from "../../dialects/openai-responses/client/turn-items.ts";
 import type { CompactedEvents } from "../../dialects/sse/compacted-events.ts";
 import type { ParsedEvent } from "../../dialects/sse/sse.ts";
 
@@ -76,6 +77,8 @@ export interface StreamRelayer extends StreamMeter {
   terminal(): Piece;
   /** The streamed items of a response that is stored, in case `terminal` lacks them. */
   readonly streamed?: StreamedItems | undefined;
+  /** The ids in the response that `terminal` contains whole. */
+  readonly endedIds?: EndedIds | null;
   /** The dialect's in-band failure, which never looks like a proper end; shows what was charged, null for nothing. */
   failure(error: GatewayError, charged: Usage | null): string;
   /** Sent while the provider is silent. */

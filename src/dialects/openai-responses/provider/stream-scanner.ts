@@ -6,6 +6,7 @@ import type { ScannerOptions } from "../../provider-dialect.ts";
 import type { RepeatedValues } from "../../sse/repeated-text.ts";
 import { type EventAction, type ScanPosition, StreamScanner } from "../../sse/stream-scanner.ts";
 import { CallCounter, reportedTogether } from "../../usage/extra-usage.ts";
+import { type EndedIds, endedIds } from "../client/turn-items.ts";
 import { SealedItems } from "./event-in.ts";
 import { issuedIds } from "./issued-ids.ts";
 import { ItemTexts } from "./item-texts.ts";
@@ -50,6 +51,7 @@ export class ResponsesScanner extends StreamScanner {
       case "response.completed":
       case "response.incomplete":
         this.#readResponse(event);
+        if (isObject(event["response"])) this.endedIds = idsOfWhole(event["response"]);
         return "hold";
       case "response.output_item.done":
         if (isObject(event["item"])) countItem(event["item"], this.#calls);
@@ -130,4 +132,9 @@ export class ResponsesScanner extends StreamScanner {
     const whole = text ?? refusal ?? args ?? input;
     return typeof whole === "string" ? this.#texts.of(event).add("whole", whole) : "";
   }
+}
+
+/** Null if the response may lack items that came before it in the stream. */
+function idsOfWhole(response: JsonObject): EndedIds | null {
+  return listOf(response["output"]).length === 0 ? null : endedIds(response);
 }
