@@ -104,7 +104,7 @@ export interface TurnRecords {
   has(no: number): Promise<boolean>;
   /** Whether there is a turn for each of these ids, which are all different. */
   hasAll(keyId: string, ids: readonly string[], nowMs: number): Promise<boolean>;
-  /** For each of the items the newest turn that has it, unless that has expired, and the turns of these ids. Oldest first, each once. */
+  /** For each of the items the newest turn that has it and has not expired, and the turns of these ids. Oldest first, each once. */
   withItems(query: ItemsQuery): Promise<TurnsWithItems>;
   /** Deletes the key's oldest turns, a few at a time, until these bytes fit. A settle deletes no more than a few, because others wait for it. */
   makeRoom(wanted: WantedRoom): Promise<void>;

@@ -1,21 +1,27 @@
 import { isConversationId } from "../../base/id.ts";
 import type { Settings } from "../../config/settings.ts";
 import type { StoredTurn } from "../../store/store.ts";
-import { largeBodyBytes } from "../body-worker/is-large.ts";
 import { largeBodyPacer } from "../body-worker/large-body-pacer.ts";
 import { readConversation } from "./conversation-body.ts";
 import { type KeptTurn, readTurn, splitContent, type Turn } from "./turn-body.ts";
 
+/** Opened in one iteration of the event loop. To split turns that are stored as they came takes up to 0.1 ms per KB. */
+const maxBytesAtOnce = 64 * 1024;
+
+interface OpeningSettings {
+  readonly responses: Pick<Settings["responses"], "encryptionKey">;
+}
+
 /** Without turns that were encrypted with another key. */
 export async function opened(
   stored: readonly StoredTurn[],
-  { responses }: Settings,
+  { responses }: OpeningSettings,
 ): Promise<readonly KeptTurn[]> {
   const turns: KeptTurn[] = [];
   let bytes = 0;
   for (const each of stored) {
-    bytes += each.body.length;
-    if (bytes >= largeBodyBytes) {
+    bytes += each.body.length + (each.request?.length ?? 0);
+    if (bytes >= maxBytesAtOnce) {
       bytes = 0;
       await largeBodyPacer.turn();
     }

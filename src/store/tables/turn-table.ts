@@ -264,8 +264,8 @@ const readEnd = `SELECT ${turnColumns} FROM turns WHERE key_no = ${keyNo} AND id
 
 /** The newest turn of each item, by one seek, whatever the number of turns that have it. `expiredItem` is null if the turn is not expired. */
 const findWithItems = `
-SELECT no::float8 AS no, bytes::float8 AS bytes,
-  CASE WHEN expires_at_ms > $3::int8 THEN NULL ELSE wanted.value END AS "expiredItem"
+SELECT turns.no::float8 AS no, turns.bytes::float8 AS bytes,
+  CASE WHEN turns.expires_at_ms > $3::int8 THEN NULL ELSE wanted.value END AS "expiredItem"
 FROM unnest($2::text[]) AS wanted (value) JOIN turns ON turns.no =
   (SELECT max(i.turn_no) FROM turn_items i WHERE i.key_no = ${keyNo} AND i.id_key = wanted.value)`;
 
