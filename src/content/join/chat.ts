@@ -2,6 +2,8 @@ import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { addByIndex, type Growing, grow, onlyTextOf } from "./growing.ts";
 import type { AppendedText } from "./repeated-event.ts";
 
+const joinedMembers = new Set(["choices", "usage", "error"]);
+
 /** Chunks of a chat completion, or of a text completion, whose choices have a `text` in place of a `delta`. */
 export class ChatJoiner {
   #head: JsonObject | null = null;
@@ -13,13 +15,20 @@ export class ChatJoiner {
 
   add(event: JsonObject): void {
     this.appended = null;
-    const { choices, usage, error, ...head } = event;
+    const { choices, usage, error } = event;
     if (error !== undefined) this.#error = error;
     if (usage !== undefined && usage !== null) this.#usage = usage;
     if (Array.isArray(choices)) for (const choice of choices) if (isObject(choice)) this.#addChoice(choice);
     // One text does not identify its choice if an event has two.
     if (!Array.isArray(choices) || choices.length !== 1) this.appended = null;
-    if (error === undefined || this.#head === null) this.#head = { ...head, ...this.#head };
+    if (error === undefined || this.#head === null) this.#addHead(event);
+  }
+
+  /** Nearly all events have the same members as the first, so only new ones are copied. */
+  #addHead(event: JsonObject): void {
+    this.#head ??= Object.create(null) as JsonObject;
+    for (const name in event)
+      if (!(name in this.#head) && !joinedMembers.has(name)) this.#head[name] = event[name];
   }
 
   #addChoice({ index, delta, ...rest }: JsonObject): void {
