@@ -1,6 +1,5 @@
-import { isToken } from "../base/money/rates.ts";
+import { isToken, meteredUnits, unitOf } from "../base/money/rates.ts";
 import { mapPrice, type TokenPrice } from "../base/money/token-price.ts";
-import { meteredUnits, unitOf } from "../base/usage/metered-units.ts";
 import type { Price } from "../config/settings.ts";
 
 /** A price in the units of the configuration: USD per million tokens, and per thousand calls. Units and tools are in addition. */

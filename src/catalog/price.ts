@@ -1,4 +1,4 @@
-import { costNano } from "../base/money/rates.ts";
+import { costNano, isToken, unitOf } from "../base/money/rates.ts";
 import type { TokenPrice, TokenRates } from "../base/money/token-price.ts";
 import type { ExtraUsage } from "../base/usage/usage.ts";
 import type { ModelSettings, Price } from "../config/settings.ts";
@@ -48,12 +48,12 @@ export function ratesAt(price: TokenPrice, inputTokens: number): TokenRates {
 }
 
 /** The rate of a cache write that lasts an hour; the rate of any write if it has none. */
-export function hourWriteRate({ cache_write, cache_write_1h }: TokenRates): number {
+function hourWriteRate({ cache_write, cache_write_1h }: TokenRates): number {
   return cache_write_1h ?? cache_write;
 }
 
 /** The highest of each rate, so that none of these costs more. */
-export function highestTokenRates(all: readonly TokenRates[]): TokenRates {
+function highestTokenRates(all: readonly TokenRates[]): TokenRates {
   const hour = all.some(({ cache_write_1h }) => cache_write_1h !== undefined);
   return {
     input: Math.max(...all.map((rates) => rates.input)),
@@ -65,7 +65,7 @@ export function highestTokenRates(all: readonly TokenRates[]): TokenRates {
 }
 
 /** The highest of several prices. Rates for a long context apply from the lowest of their limits on. */
-export function highestTokenPrice(prices: readonly TokenPrice[]): TokenPrice {
+function highestTokenPrice(prices: readonly TokenPrice[]): TokenPrice {
   const limits = prices.flatMap(({ long_context }) =>
     long_context === undefined ? [] : [long_context.above],
   );
@@ -89,7 +89,7 @@ export function tierPrice(price: Price, tiers: readonly string[]): TokenPrice {
 }
 
 /** The highest rates that may apply to a call with these extras: its tier's or the default, for text or audio. */
-export function highestRates(price: Price, requested: ExtraUsage, inputTokens: number): TokenRates {
+function highestRates(price: Price, requested: ExtraUsage, inputTokens: number): TokenRates {
   const rates = highestTokenRates([
     ratesAt(price, inputTokens),
     ratesAt(tierPrice(price, requested.tiers), inputTokens),
@@ -112,7 +112,7 @@ export function highestRates(price: Price, requested: ExtraUsage, inputTokens: n
 }
 
 /** The highest price of each extra among these. */
-export function highestExtras(prices: readonly Price[]): Pick<Price, "extras" | "tiers"> {
+function highestExtras(prices: readonly Price[]): Pick<Price, "extras" | "tiers"> {
   const extras: Record<string, number> = {};
   for (const [name, picoUsd] of prices.flatMap((price) => Object.entries(price.extras ?? {}))) {
     extras[name] = Math.max(extras[name] ?? 0, picoUsd);
@@ -125,4 +125,16 @@ export function highestExtras(prices: readonly Price[]): Pick<Price, "extras" | 
     ...(Object.keys(extras).length === 0 ? {} : { extras }),
     ...(Object.keys(tiers).length === 0 ? {} : { tiers }),
   };
+}
+
+/** The names that a price has in the configuration, as far as metered routes are charged by them; see `PricedNames`. */
+export function pricedNames({ names = ["input", "output"], extras = {} }: Price): ReadonlySet<string> {
+  const known = new Set(names);
+  const mostExpensiveFirst = Object.entries(extras).sort(([, one], [, other]) => other - one);
+  for (const [name] of mostExpensiveFirst) {
+    const unit = unitOf(name);
+    if (unit !== undefined) known.add(unit).add(name === unit ? `${unit}.*` : name);
+    else if (isToken(name)) known.add(name);
+  }
+  return known;
 }

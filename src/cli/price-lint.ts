@@ -1,6 +1,5 @@
-import { isToken } from "../base/money/rates.ts";
+import { isToken, meteredUnits, unitOf } from "../base/money/rates.ts";
 import { oneUnit } from "../base/text/plural.ts";
-import { meteredUnits, unitOf } from "../base/usage/metered-units.ts";
 import type { ModelConfig, PriceConfig } from "../config/schema.ts";
 import { shippedPrice } from "./import/shipped-prices.ts";
 

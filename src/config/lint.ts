@@ -1,7 +1,6 @@
 import { type ModelUse, usualUses } from "../base/models/model-uses.ts";
-import { unitNames } from "../base/usage/metered-units.ts";
-import { routesFor } from "../dialects/metered/registry.ts";
-import { isCharged } from "../dialects/metered/route.ts";
+import { unitNames } from "../base/money/rates.ts";
+import { isCharged, routesFor } from "../dialects/metered/registry.ts";
 import { vendorOf } from "../vendors/registry.ts";
 import { durationText } from "./duration.ts";
 import { extraTokens } from "./models.ts";

@@ -1,5 +1,5 @@
 import { nanoPerCredit } from "../base/money/money.ts";
-import { unitsOf } from "../base/usage/metered-units.ts";
+import { unitsOf } from "../base/money/rates.ts";
 import { requestIdHeaders } from "../dialects/errors/envelope.ts";
 import { addOwnRateLimit } from "../dialects/rate-limit-headers.ts";
 import type { KeyRecord } from "../store/store.ts";

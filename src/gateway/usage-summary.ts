@@ -1,7 +1,7 @@
 import { assert } from "../base/assert.ts";
 import { creditsFromNano, usdFromNano } from "../base/money/money.ts";
 import { ownAccountId } from "../base/own-account.ts";
-import { effectiveStatus } from "../keys/status.ts";
+import { effectiveStatus } from "../keys/keyring.ts";
 import type { AccountSummary, BoundState } from "../ledger/accounts.ts";
 import type { KeyRecord } from "../store/store.ts";
 import { admit } from "./admission/admit.ts";

@@ -1,7 +1,8 @@
+import type { Server } from "bun";
 import { GatewayError } from "../base/errors.ts";
 import { internalError } from "../base/requests/gateway-endings.ts";
 import { renderError } from "../dialects/errors/envelope.ts";
-import type { ClientCall } from "../gateway/client-call.ts";
+import type { ClientCall, Route } from "../gateway/client-call.ts";
 import { recordContentError } from "../gateway/content.ts";
 import { unlockConversation } from "../gateway/conversations/conversation-lock.ts";
 import { namedAsSent } from "../gateway/conversations/sent-paths.ts";
@@ -12,6 +13,56 @@ import type { Gateway } from "../gateway/gateway.ts";
 import { commonHeaders } from "../gateway/headers.ts";
 import { giveBackClaims } from "../gateway/request/idempotent.ts";
 import type { ServedOperation } from "../gateway/served-operation.ts";
+import { clientAddress, type TrustedProxies } from "../limits/address.ts";
+
+/** Bun takes no longer timeout. */
+export const maxIdleSeconds = 255;
+
+/** Bun ends what has a shorter one when it looks next, which it does every four seconds, although the client reads. */
+const minIdleSeconds = 5;
+
+/** One request on its connection. The address is looked up on demand, since few requests need it. */
+export class HttpCall implements ClientCall {
+  readonly request: Request;
+  readonly route: Route;
+  protected readonly server: Server<unknown>;
+  readonly #trusted: TrustedProxies;
+
+  constructor(request: Request, route: Route, server: Server<unknown>, trusted: TrustedProxies) {
+    this.request = request;
+    this.route = route;
+    this.server = server;
+    this.#trusted = trusted;
+  }
+
+  get address(): string {
+    return addressOn(this.server, this.request, this.#trusted);
+  }
+
+  get isForwarded(): boolean {
+    return this.request.headers.has("x-forwarded-for");
+  }
+
+  keepWaiting(): void {
+    this.server.timeout(this.request, 0);
+  }
+
+  /** Bun closes a connection with a stalled reader only by its idle timeout. */
+  disconnect(stalledMs?: number): void {
+    const seconds = stalledMs === undefined ? 1 : Math.max(Math.ceil(stalledMs / 1000), minIdleSeconds);
+    this.server.timeout(this.request, Math.min(seconds, maxIdleSeconds));
+  }
+}
+
+/** Who opened the connection: the client, or the last proxy. */
+export function peerOf(server: Server<unknown> | null, request: Request): string {
+  return server?.requestIP(request)?.address ?? "unknown";
+}
+
+/** The client's address. `X-Forwarded-For` counts only if it comes from a trusted proxy. */
+export function addressOn(server: Server<unknown> | null, request: Request, trusted: TrustedProxies): string {
+  return clientAddress(peerOf(server, request), request.headers.get("x-forwarded-for"), trusted);
+}
 
 /** nginx's status for a client that disconnected before the response. Appears in logs and metrics only. */
 const clientClosedRequest = 499;

@@ -1,6 +1,6 @@
+import type { ChargedUnits } from "../base/money/rates.ts";
 import type { AttemptRecord } from "../base/requests/attempt.ts";
 import type { KeptLabels } from "../base/requests/labels.ts";
-import type { ChargedUnits } from "../base/usage/metered-units.ts";
 import type { Usage, UsageBasis } from "../base/usage/usage.ts";
 import type { AttemptSums, Entry, EntryKind, OutcomeRecord, RequestOutcome } from "./records.ts";
 import type { AccountStatement, StatementQuery } from "./reporting/statement.ts";

@@ -8,7 +8,7 @@ import { createProvider } from "../vendors/registry.ts";
 import type { Dial } from "../wire/http-client.ts";
 import { Attempts, type UpstreamLog } from "./attempts.ts";
 import type { CallContext } from "./call/call-context.ts";
-import { DeadlineTimer } from "./call/deadline-timer.ts";
+import { DeadlineTimer } from "./call/call-deadlines.ts";
 import { UpstreamCall } from "./call/upstream-call.ts";
 import type { DeploymentState } from "./health/deployment-state.ts";
 import { Directory, tryTakeSlot } from "./selection/directory.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { dialectToward } from "../../src/gateway/attempt/dialect-toward.ts";
+import { dialectToward } from "../../src/gateway/attempt/target.ts";
 
 const openai = ["chat", "responses"] as const;
 

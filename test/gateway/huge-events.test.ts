@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, spyOn, test } from "bun:test";
-import { maxParsedValues } from "../../src/dialects/json/count-values.ts";
+import { maxParsedValues } from "../../src/dialects/json/json-bytes.ts";
 import { providerDialect, providerDialectNames } from "../../src/dialects/registry.ts";
 import { callInput } from "../../src/dialects/tools/call-input.ts";
 import { type Answer, sse } from "../support/answers.ts";

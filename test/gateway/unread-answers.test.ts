@@ -8,7 +8,7 @@ import { bodyResponse } from "../../src/gateway/answer/body-response.ts";
 import { Exchange } from "../../src/gateway/exchange.ts";
 import { routes } from "../../src/gateway/operations.ts";
 import type { ServedRoute } from "../../src/gateway/served-operation.ts";
-import { HttpCall } from "../../src/http/call.ts";
+import { HttpCall } from "../../src/http/respond.ts";
 import { trustedProxies } from "../../src/limits/address.ts";
 import { World } from "./world.ts";
 

@@ -1,8 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { issueKey, rotateKey } from "../../src/keys/issue.ts";
-import { KeyRing } from "../../src/keys/keyring.ts";
+import { effectiveStatus, KeyRing, mayBecome } from "../../src/keys/keyring.ts";
 import { hashSecret, hasKeyForm, newSecret } from "../../src/keys/secret.ts";
-import { effectiveStatus, mayBecome } from "../../src/keys/status.ts";
 import { openBench } from "../ledger/fixtures.ts";
 import { testEachJournal } from "../store/each-journal.ts";
 import { keyRecord } from "../store/fixtures.ts";

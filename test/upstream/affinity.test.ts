@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { KeyPool } from "../../src/upstream/health/key-pool.ts";
+import { KeyPool } from "../../src/upstream/health/key-health.ts";
 import { json, openAiError } from "../support/answers.ts";
 import { FakeClock } from "../support/clock.ts";
 import { startProvider } from "../support/provider.ts";

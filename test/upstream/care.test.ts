@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { KeyPool } from "../../src/upstream/health/key-pool.ts";
+import { KeyPool } from "../../src/upstream/health/key-health.ts";
 import type { Plan } from "../../src/upstream/upstream.ts";
 import { json, openAiError, silence } from "../support/answers.ts";
 import { FakeClock } from "../support/clock.ts";

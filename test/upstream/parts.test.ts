@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { DeadlineTimer } from "../../src/upstream/call/deadline-timer.ts";
+import { DeadlineTimer } from "../../src/upstream/call/call-deadlines.ts";
 import { inspectWhole } from "../../src/upstream/call/inspect.ts";
 import { inspectStart } from "../../src/upstream/call/stream-start.ts";
 import { SlidingWindow } from "../../src/upstream/health/recent-calls.ts";

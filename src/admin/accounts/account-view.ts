@@ -2,7 +2,7 @@ import type { Clock } from "../../base/clock.ts";
 import { nextLoopIteration } from "../../base/loop/next-iteration.ts";
 import { creditsFromNano } from "../../base/money/money.ts";
 import { nextPeriodStart, periodStart } from "../../base/money/period.ts";
-import { effectiveStatus } from "../../keys/status.ts";
+import { effectiveStatus } from "../../keys/keyring.ts";
 import type { AccountKeys, AccountRecord, AccountStanding } from "../../store/store.ts";
 import { type OperationContext, OperationError } from "../context.ts";
 import { budgetDocument, byNumber, capDocument, capStates, creditDocument } from "../keys/cap-document.ts";

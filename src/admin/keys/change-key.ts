@@ -1,7 +1,7 @@
 import { attributesOf, type KeyUpdate } from "../../base/key-attributes.ts";
 import { ownAccountId } from "../../base/own-account.ts";
 import { rotateKey as giveNewSecret, type IssuedKey } from "../../keys/issue.ts";
-import { mayBecome } from "../../keys/status.ts";
+import { mayBecome } from "../../keys/keyring.ts";
 import type { CapRecord, KeyRecord, StoredKeyStatus } from "../../store/store.ts";
 import { findAccount } from "../accounts/accounts.ts";
 import { checkEntryText } from "../accounts/enter-credit.ts";

@@ -3,7 +3,7 @@ import { assert } from "../../base/assert.ts";
 import { keyModes } from "../../base/key-attributes.ts";
 import { filterInTurns, sortInTurns } from "../../base/loop/in-turns.ts";
 import { creditsFromNano } from "../../base/money/money.ts";
-import { effectiveStatus } from "../../keys/status.ts";
+import { effectiveStatus } from "../../keys/keyring.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import type { Caller } from "../auth/identity.ts";
 import type { AdminDeps } from "../deps.ts";

@@ -2,7 +2,7 @@ import { assert } from "../../base/assert.ts";
 import { dateOfDay, utcDay } from "../../base/clock.ts";
 import { creditsFromNano } from "../../base/money/money.ts";
 import { nextPeriodStart, periodStart } from "../../base/money/period.ts";
-import { effectiveStatus } from "../../keys/status.ts";
+import { effectiveStatus } from "../../keys/keyring.ts";
 import type { AccountSummary, BoundState } from "../../ledger/accounts.ts";
 import { emptyAccount, emptyKey, type KeyRecord } from "../../store/store.ts";
 import type { PersonIdentity } from "../auth/identity.ts";

@@ -1,4 +1,4 @@
-import { effectiveStatus } from "../../keys/status.ts";
+import { effectiveStatus } from "../../keys/keyring.ts";
 import { StoreError } from "../../store/store.ts";
 import type { Caller } from "../auth/identity.ts";
 import { invalidInput, OperationError } from "../context.ts";

@@ -2,12 +2,14 @@ import { nanoPerCredit } from "../../base/money/money.ts";
 import {
   costNano,
   isToken,
+  meteredUnits,
   type Quantities,
   type Rates,
   readRates,
   tokensOf,
+  unitOf,
+  unitsOf,
 } from "../../base/money/rates.ts";
-import { meteredUnits, unitOf, unitsOf } from "../../base/usage/metered-units.ts";
 import type { Entry } from "../../store/store.ts";
 import type { EntryView } from "./schema.ts";
 

@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
+import { meteredUnits } from "../../base/money/rates.ts";
 import { forEachTool } from "../../base/usage/hosted-tools.ts";
-import { meteredUnits } from "../../base/usage/metered-units.ts";
 import { closed, table } from "./parts.ts";
 
 const usdPerMillion = (description: string) => Type.Number({ description, minimum: 0, maximum: 1_000_000 });

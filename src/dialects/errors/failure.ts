@@ -1,7 +1,7 @@
 import { GatewayError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { hasTokens, noCalls, type ReportedExtras, type ReportedUsage } from "../../base/usage/usage.ts";
-import { maxParsedValues } from "../json/count-values.ts";
+import { maxParsedValues } from "../json/json-bytes.ts";
 import { type AnswerFigures, type ReportedSoFar, runningTotal } from "../usage/usage-figures.ts";
 import { isUnpaid } from "./account-error.ts";
 import { readErrorObject } from "./error-body.ts";

@@ -1,5 +1,5 @@
 import { isObject, type Json, type JsonObject, nestsTooDeeply, tryParse } from "../../base/json.ts";
-import { hasTooManyValues } from "./count-values.ts";
+import { hasTooManyValues } from "./json-bytes.ts";
 
 /** Readers for untrusted JSON: each returns null (or an empty list) if the value has a different type. */
 

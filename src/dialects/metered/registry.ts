@@ -35,3 +35,8 @@ export function meteredRoute(name: MeteredRouteName): MeteredRoute {
 export function routesFor(uses: readonly ModelUse[]): readonly MeteredRoute[] {
   return meteredRouteNames.map(meteredRoute).filter(({ use }) => uses.includes(use));
 }
+
+/** Whether requests of a route cost something, so that its models need a price. Moderations do not. */
+export function isCharged({ prices }: Pick<MeteredRoute, "prices">): boolean {
+  return prices.length > 0;
+}

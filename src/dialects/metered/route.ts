@@ -228,8 +228,3 @@ export interface MeteredReading {
   /** How many answers were written for each that is shown, such as by `best_of`; 1 if absent. */
   readonly writtenTimes?: number;
 }
-
-/** Whether requests of a route cost something, so that its models need a price. Moderations do not. */
-export function isCharged({ prices }: Pick<MeteredRoute, "prices">): boolean {
-  return prices.length > 0;
-}

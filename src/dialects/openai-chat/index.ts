@@ -9,14 +9,14 @@ import { requestFields } from "./client/fields.ts";
 import { readRequest } from "./client/request-in.ts";
 import { writeResponse } from "./client/response-out.ts";
 import { acceptedChatRequest, chatChunk, chatMessage, chatRequest, chatResponse } from "./client/schema.ts";
-import { ChatStreamWriter, inBandError, wantsUsage } from "./client/stream-out.ts";
+import { ChatStreamWriter, inBandError } from "./client/stream-out.ts";
 import { stripForeignReasoning } from "./client/strip-foreign-reasoning.ts";
 import { isOpeningChunk, issuedIds } from "./provider/delta-in.ts";
 import { writeRequest } from "./provider/request-out.ts";
 import { failedStart, failureIn, readResponse } from "./provider/response-in.ts";
 import { ChatStreamReader } from "./provider/stream-in.ts";
 import { ChatScanner } from "./provider/stream-scanner.ts";
-import { figures } from "./provider/usage-in.ts";
+import { figures, wantsUsage } from "./provider/usage-in.ts";
 import { hasQuirk } from "./quirks.ts";
 
 /** OpenAI's Chat Completions and its compatible variants. https://platform.openai.com/docs/api-reference/chat */

@@ -4,7 +4,7 @@ import { invalidRequest } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { countTokensSchema } from "../anthropic-messages/client/schema.ts";
 import type { ValidationOptions } from "../client-dialect.ts";
-import { hasMoreValues } from "../json/count-values.ts";
+import { hasMoreValues } from "../json/json-bytes.ts";
 import { brokenJson, type JsonSpans, maxDepth, scanTopLevel } from "../json/json-spans.ts";
 import { type TruncatedJson, truncateStrings } from "../json/truncate-strings.ts";
 import { type MeteredRouteName, meteredRoute, meteredRouteNames } from "../metered/registry.ts";

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, nestsTooDeeply, tryParse } from "../../base/json.ts";
 import { eventTooLarge, malformedAnswer } from "../errors/failure.ts";
-import { hasMoreValuesThan, hasTooManyValues, maxKeptValues, maxParsedValues } from "../json/count-values.ts";
 import { dropLargestParts } from "../json/drop-largest-parts.ts";
+import { hasMoreValuesThan, hasTooManyValues, maxKeptValues, maxParsedValues } from "../json/json-bytes.ts";
 import { parseObject } from "../json/json-fields.ts";
 import { rawEvent } from "./raw-events.ts";
 import type { ParsedEvent, SseFrame } from "./sse.ts";

@@ -1,7 +1,7 @@
 import { asBuffer } from "../../base/bytes.ts";
 import { type JsonObject, tryParse } from "../../base/json.ts";
-import { hasTooManyValues, maxKeptValues } from "../json/count-values.ts";
 import { dropLargestParts } from "../json/drop-largest-parts.ts";
+import { hasTooManyValues, maxKeptValues } from "../json/json-bytes.ts";
 import { objectOf } from "../json/json-fields.ts";
 import { dataOf, isDoneMark } from "./data-field.ts";
 import { wholeEventsEnd } from "./frame-joiner.ts";

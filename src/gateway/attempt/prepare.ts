@@ -16,9 +16,8 @@ import type { JobOwner } from "../body-worker/jobs.ts";
 import type { ClientRequest } from "../request/request.ts";
 import { Attempt, type PreparableRequest, type SentBody, sourceOf } from "./attempt.ts";
 import { boundCalls, boundsToSet, noBounds } from "./bound-tools.ts";
-import { dialectToward } from "./dialect-toward.ts";
 import { type PassingPlan, passBody } from "./pass-body.ts";
-import { targetOf } from "./target.ts";
+import { dialectToward, targetOf } from "./target.ts";
 import { translateBody } from "./translate-body.ts";
 
 /** An attempt, and the body to send. */

@@ -1,4 +1,4 @@
-import { hasMoreValues } from "../../dialects/json/count-values.ts";
+import { hasMoreValues } from "../../dialects/json/json-bytes.ts";
 import type { TruncatedJson } from "../../dialects/json/truncate-strings.ts";
 
 /** JSON of this size takes long to parse, whatever it contains. */

@@ -14,11 +14,17 @@ import { largeBodyPacer } from "../body-worker/large-body-pacer.ts";
 import { type Evidence, ProducedOutput } from "../charge/evidence.ts";
 import { recordContent, wholeBodyOf } from "../content.ts";
 import { addCostHeaders, addHeaders, addMissingHeaders, commonHeaders } from "../headers.ts";
-import { type AnsweredParts, askForParts, type BegunCall, wholeOf } from "./ask.ts";
+import {
+  type AnsweredParts,
+  askForParts,
+  type BegunCall,
+  type FoundAnswer,
+  readAnswers,
+  wholeOf,
+} from "./ask.ts";
 import { countInput } from "./count-input.ts";
 import { isAboveInputs } from "./destination.ts";
 import type { HeldMeteredCall } from "./metered-call.ts";
-import { type FoundAnswer, readAnswers } from "./read-answers.ts";
 
 /** Asks a provider, charges for its answer, and passes it on. */
 export async function answerMetered(asking: HeldMeteredCall): Promise<Response> {

@@ -1,8 +1,9 @@
 import { invalidRequest } from "../../base/errors.ts";
-import { pricedNames } from "../../catalog/priced-names.ts";
+import { pricedNames } from "../../catalog/price.ts";
 import type { ModelSettings, Price } from "../../config/settings.ts";
-import { isCharged, type MeteredRoute, type RouteBody } from "../../dialects/metered/route.ts";
-import { type ChosenFormat, formatFor } from "../../vendors/metered-format.ts";
+import { isCharged } from "../../dialects/metered/registry.ts";
+import type { MeteredRoute, RouteBody } from "../../dialects/metered/route.ts";
+import { type ChosenFormat, formatFor } from "../../vendors/registry.ts";
 import type { ActiveConfig } from "../active-config";
 
 /** Where a metered request may go. */

@@ -4,14 +4,13 @@ import type { Quantities } from "../../base/money/rates.ts";
 import { noCalls } from "../../base/usage/usage.ts";
 import { estimateText, type InputEstimate } from "../../catalog/estimate.ts";
 import type { ModelSettings } from "../../config/settings.ts";
-import { type MeteredRouteName, meteredRoute } from "../../dialects/metered/registry.ts";
-import {
-  type FormFile,
-  isCharged,
-  type MeteredDemand,
-  type MeteredFormat,
-  type MeteredRoute,
-  type RouteBody,
+import { isCharged, type MeteredRouteName, meteredRoute } from "../../dialects/metered/registry.ts";
+import type {
+  FormFile,
+  MeteredDemand,
+  MeteredFormat,
+  MeteredRoute,
+  RouteBody,
 } from "../../dialects/metered/route.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import type { RequestedExtras } from "../charge/extras.ts";

@@ -1,8 +1,8 @@
 import { GatewayError, invalidRequest } from "../../base/errors.ts";
 import type { ModelUse } from "../../base/models/model-uses.ts";
 import type { ModelSettings } from "../../config/settings.ts";
-import { type MeteredRouteName, meteredRoute } from "../../dialects/metered/registry.ts";
-import { type FormFields, isCharged, type MeteredRoute } from "../../dialects/metered/route.ts";
+import { isCharged, type MeteredRouteName, meteredRoute } from "../../dialects/metered/registry.ts";
+import type { FormFields, MeteredRoute } from "../../dialects/metered/route.ts";
 import { pathOf } from "../../dialects/names/name-path.ts";
 import type { CostMeter } from "../charge/cost-meter.ts";
 import { beginContent } from "../content.ts";

@@ -26,7 +26,9 @@ export function labelExchange(
   const { headers } = exchange.call.request;
   const user = clientDialect(dialect).readUser(body);
   const session = sessionOf(headers, body);
-  const tags = withDefaultTags(withDefaultTags(tagsOf(headers), key.tags), key.accountTags);
+  const sent = tagsOf(headers);
+  const hasDefaults = key.tags !== null || key.accountTags !== null;
+  const tags = hasDefaults ? withDefaultTags(withDefaultTags(sent, key.tags), key.accountTags) : sent;
   if (user === null && session === null && tags === noTags) return session;
   exchange.callerLabels = keptLabels({ user, session, tags }, (name, value) =>
     gateway.labelValues.isCounted(key.id, name, value, exchange.atMs),

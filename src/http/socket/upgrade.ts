@@ -4,7 +4,7 @@ import type { Route } from "../../gateway/client-call.ts";
 import type { Gateway } from "../../gateway/gateway.ts";
 import type { TrustedProxies } from "../../limits/address.ts";
 import type { BodyReservation } from "../../limits/body-budget.ts";
-import { HttpCall } from "../call.ts";
+import { HttpCall } from "../respond.ts";
 import { ClientSocket, extensionsHeader } from "./client-socket.ts";
 
 /** A peer that answers no ping within this is gone. Bun sends the pings. */

@@ -1,7 +1,7 @@
 import { unknownModelMessage } from "../../base/models/unknown-model.ts";
+import { unitsOf } from "../../base/money/rates.ts";
 import type { AttemptRecord } from "../../base/requests/attempt.ts";
 import { readLabels } from "../../base/requests/labels.ts";
-import { unitsOf } from "../../base/usage/metered-units.ts";
 import type { Usage } from "../../base/usage/usage.ts";
 import { Parameters, type Queries } from "../query.ts";
 import type { Entry } from "../records.ts";

@@ -1,5 +1,5 @@
 import type { Clock } from "../../base/clock.ts";
-import type { DeadlineTimer } from "./deadline-timer.ts";
+import type { DeadlineTimer } from "./call-deadlines.ts";
 
 /** What all calls of an upstream share. */
 export interface CallContext {

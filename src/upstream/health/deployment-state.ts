@@ -3,7 +3,7 @@ import type { Credential } from "../../vendors/credentials/credential.ts";
 import type { Provider } from "../../vendors/provider.ts";
 import type { Deployment } from "../upstream.ts";
 import type { Breaker } from "./breaker.ts";
-import type { KeyPool } from "./key-pool.ts";
+import type { KeyPool } from "./key-health.ts";
 import type { CallHistory } from "./recent-calls.ts";
 
 /** Shared by all deployments at one provider. */

@@ -6,7 +6,7 @@ import { Gate } from "../../limits/concurrency.ts";
 import type { Provider, ProviderSettings } from "../../vendors/provider.ts";
 import { Breaker } from "../health/breaker.ts";
 import type { Candidate, DeploymentState, ProviderState } from "../health/deployment-state.ts";
-import { KeyPool } from "../health/key-pool.ts";
+import { KeyPool } from "../health/key-health.ts";
 import { CallHistory } from "../health/recent-calls.ts";
 import type { Deployment, Plan } from "../upstream.ts";
 import { rankOf } from "./rendezvous.ts";

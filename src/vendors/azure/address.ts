@@ -1,4 +1,4 @@
-import { dialectPath } from "../http/dialect-path.ts";
+import { dialectPath } from "../http/http-provider.ts";
 import type { ProviderOptions } from "../options.ts";
 import type { PreparedRequest } from "../provider.ts";
 import type { ConfiguredSettings } from "../vendor.ts";

@@ -1,6 +1,6 @@
 import { newId } from "../../base/id.ts";
 import type { Json, JsonObject } from "../../base/json.ts";
-import { wantsUsage } from "../../dialects/openai-chat/client/stream-out.ts";
+import { wantsUsage } from "../../dialects/openai-chat/provider/usage-in.ts";
 import { dataFrame } from "../../dialects/sse/sse.ts";
 import type { DemoAnswer } from "./answer.ts";
 import { errorBodyOf } from "./rejection.ts";

@@ -1,3 +1,4 @@
+import { assert } from "../../base/assert.ts";
 import type { ForwardedHeaders } from "../../dialects/headers.ts";
 import { providerDialect } from "../../dialects/registry.ts";
 import { FetchTransfer } from "../../wire/fetch-transfer.ts";
@@ -16,10 +17,9 @@ import type {
 import type { Vendor, VendorContext } from "../vendor.ts";
 import { readDefaultError } from "./default-error.ts";
 import { DeferredTransfer } from "./deferred-transfer.ts";
-import { dialectPath } from "./dialect-path.ts";
 
 /** What differs between vendors that are called over HTTP. */
-export interface HttpVendorOptions {
+interface HttpVendorOptions {
   /** Default: the configured one. */
   readonly baseUrl?: string;
   /** Appended to the base URL, which is written as the vendor's SDK takes it. */
@@ -230,4 +230,12 @@ const unsendable = /[\0\r\n\u0100-\uffff]/;
 function headerLine(name: string, value: string): string {
   if (unsendable.test(name + value)) throw new TypeError(`The header ${name} cannot be sent as it is.`);
   return `${name}: ${value}\r\n`;
+}
+
+/** The path by dialect. A request to count tokens never goes to a path that generates, and bills, an answer. */
+export function dialectPath(prepared: PreparedRequest): string {
+  const { dialect, purpose } = prepared;
+  const path = providerDialect(dialect).paths[purpose];
+  assert(path != null, "the dialect has no path for this request", purpose);
+  return typeof path === "string" ? path : path(prepared);
 }

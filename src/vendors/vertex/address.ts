@@ -1,5 +1,5 @@
 import { readGoogleKey } from "../google/service-account.ts";
-import { dialectPath } from "../http/dialect-path.ts";
+import { dialectPath } from "../http/http-provider.ts";
 import type { ProviderOptions } from "../options.ts";
 import type { PreparedRequest, ProviderSettings } from "../provider.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { unitsOf } from "../../../src/base/usage/metered-units.ts";
+import { unitsOf } from "../../../src/base/money/rates.ts";
 
 test("units are those of the first kind in the table of which something was used, of all sizes together", () => {
   expect(unitsOf({ input: 5, output: 7, web_search: 1 })).toBeNull();

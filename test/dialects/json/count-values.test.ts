@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { countValues } from "../../../src/dialects/json/count-values.ts";
+import { countValues } from "../../../src/dialects/json/json-bytes.ts";
 
 const count = (text: string, enough = 1) => countValues(Buffer.from(text), enough);
 

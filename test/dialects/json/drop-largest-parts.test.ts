@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { isObject, type Json } from "../../../src/base/json.ts";
-import { hasTooManyValues, maxParsedValues } from "../../../src/dialects/json/count-values.ts";
 import { dropLargestParts } from "../../../src/dialects/json/drop-largest-parts.ts";
+import { hasTooManyValues, maxParsedValues } from "../../../src/dialects/json/json-bytes.ts";
 import { type SeededRandom, seededRandom } from "../../support/random.ts";
 
 const shallow = (text: string, most: number) => dropLargestParts(Buffer.from(text), most);

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { GatewayError } from "../../../src/base/errors.ts";
 import type { Json, JsonObject } from "../../../src/base/json.ts";
 import { estimateInput, estimateTruncatedInput } from "../../../src/catalog/estimate.ts";
-import { countValues } from "../../../src/dialects/json/count-values.ts";
+import { countValues } from "../../../src/dialects/json/json-bytes.ts";
 import { maxDepth, scanTopLevel } from "../../../src/dialects/json/json-spans.ts";
 import { truncateStrings } from "../../../src/dialects/json/truncate-strings.ts";
 import {

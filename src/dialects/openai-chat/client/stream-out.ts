@@ -4,13 +4,13 @@ import type { Usage } from "../../../base/usage/usage.ts";
 import type { StreamWriter, WriterContext } from "../../client-dialect.ts";
 import { errorBody } from "../../errors/envelope.ts";
 import type { IrBlockHead, IrCitation, IrEvent, IrFinish } from "../../ir/ir.ts";
-import { objectOf } from "../../json/json-fields.ts";
 import { chatAnnotations } from "../../openai/citations.ts";
 import { partSeparator } from "../../reasoning/reasoning-envelope.ts";
 import { dataFrame, keepaliveComment } from "../../sse/sse.ts";
 import { type FrameTemplate, fillTemplate } from "../../translation/shortcut.ts";
 import { addSignature, signatureFor } from "../call-signature.ts";
 import { writeFinish } from "../finish.ts";
+import { wantsUsage } from "../provider/usage-in.ts";
 import { writeUsage } from "./response-out.ts";
 
 const textFields = { text: "content", reasoning: "reasoning_content", refusal: "refusal" } as const;
@@ -154,11 +154,6 @@ export class ChatStreamWriter implements StreamWriter {
     if (!this.#wantsUsage) return "";
     return dataFrame(`${this.#head},"choices":[],"usage":${JSON.stringify(writeUsage(this.#usage))}}`);
   }
-}
-
-/** A chat stream only includes usage if its client asks for it. */
-export function wantsUsage(body: JsonObject): boolean {
-  return objectOf(body["stream_options"])?.["include_usage"] === true;
 }
 
 export function inBandError(error: GatewayError, requestId: string): string {

@@ -141,3 +141,8 @@ export function readExtras(answer: JsonObject): ReportedExtras {
 }
 
 export const figures: AnswerFigures = { usageIn: (answer) => usageIn(answer), readExtras };
+
+/** A chat stream only includes usage if its client asks for it. */
+export function wantsUsage(body: JsonObject): boolean {
+  return objectOf(body["stream_options"])?.["include_usage"] === true;
+}
