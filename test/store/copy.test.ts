@@ -42,6 +42,7 @@ async function fill(store: GatewayStore): Promise<void> {
     bytes: 7,
     items: [],
     body: bytes(7),
+    request: bytes(300),
     recording: { id: "rec_2", parts: 1 },
     keyBytes: 1_000,
   });
@@ -87,6 +88,7 @@ function ofBudget(item: SettleItem): SettleItem {
 async function contents(store: Store): Promise<object> {
   const { keys, accounts, openHolds, revision } = await store.load();
   const [first] = keys;
+  const conversation = await store.turns.find(first?.id ?? "", "conv_1", atMs);
   const scope = { keyId: first?.id ?? "", route: "/v1/messages", idempotencyKey: "once" };
   const usageBy = (by: "day" | "hour" | "model" | "key") => summarizeUsage(store, { by, sinceMs: 0 });
   const range = { sinceMs: 0, untilMs: atMs * 2, stepMs: 86_400_000 } as const;
@@ -101,7 +103,7 @@ async function contents(store: Store): Promise<object> {
     latencies: await store.reports.latencyInSteps(range),
     exchanges: await store.reports.exchanges({ limit: 5_000 }),
     response: await store.findStoredResponse(scope, 0),
-    conversation: await store.turns.find(first?.id ?? "", "conv_1", atMs),
+    conversation: { ...conversation, request: conversation?.request?.toHex() },
     turns: await store.turns.sums(first?.id ?? "", atMs),
     attempts: await store.reports.attemptSums("openai", 0, 30_000),
     given: await store.findIssuedIds(first?.id ?? "", ["d1", "d2", "d3"]),
@@ -148,7 +150,10 @@ else
       using folder = temporaryFolder();
       const back = { dir: join(folder.dir, "back") };
       const first = await contentsAt({ dir: source.dir });
-      expect(first).toMatchObject({ conversation: { id: "conv_1" }, turns: { conversations: 1 } });
+      expect(first).toMatchObject({
+        conversation: { id: "conv_1", request: bytes(300).toHex() },
+        turns: { conversations: 1 },
+      });
 
       const counts = { keys: 2, entries: 1_206, usage: 1_202 };
       expect(await copy({ dir: source.dir }, at(database.url))).toEqual(counts);
