@@ -107,7 +107,7 @@ function abandonAllowance({ clock, backend }: Services): AbandonAllowance {
   });
 }
 
-/** Looks after what needs the operator's attention. */
+/** Creates the monitor that raises alerts. */
 export function createMonitor(gateway: Gateway, { backend, clock, logs }: Services): AlertMonitor {
   return new AlertMonitor({
     store: backend.store,

@@ -43,7 +43,7 @@ class CurrentTracing {
       this.#tracing.observe(facts);
       return;
     }
-    const observed = content.then((said) => this.#tracing?.observe(facts, said?.attributes));
+    const observed = content.then((content) => this.#tracing?.observe(facts, content?.attributes));
     this.#waiting.add(observed);
     void observed.catch(this.#onUnsent).finally(() => this.#waiting.delete(observed));
   }

@@ -49,7 +49,7 @@ export interface GatewayStart {
   readonly configOnDisk?: ConfigOnDisk;
 }
 
-/** The composition root: builds every room from the settings, and listens. */
+/** The composition root: builds every module from the settings, and listens. */
 export async function startGateway(starting: GatewayStart): Promise<RunningGateway> {
   const { settings } = starting;
   const clock = systemClock;

@@ -20,7 +20,7 @@ export interface PostgresBackendOptions {
   readonly log: Log;
 }
 
-/** It reads all accounts and keys once, and any node may do it. */
+/** The check reads all accounts and keys, and any node can do it. */
 const clockCheckMs = 60_000;
 
 /** Balances, buckets and claims in a database that any number of gateways share. */

@@ -16,7 +16,7 @@ interface SqliteBackendOptions {
   readonly log: Log;
 }
 
-/** How often it looks whether a clock has been ahead: one comparison. */
+/** How often to check whether the clock was ahead. It is one comparison. */
 const clockCheckMs = 10_000;
 
 /** Balances, buckets and claims in the memory of the one gateway, and a journal that makes them last. */

@@ -1,8 +1,8 @@
 /** Creates a value on the first call and returns it to every later caller. */
 export function once<Value extends object>(make: () => Value): () => Value {
-  let made: Value | null = null;
+  let value: Value | null = null;
   return () => {
-    made ??= make();
-    return made;
+    value ??= make();
+    return value;
   };
 }

@@ -117,10 +117,10 @@ export function checkModels(config: ConfigFile, providers: Providers, context: L
   }
 
   function checkDialect(dialect: ModelConfig["dialect"], provider: string | undefined, path: string): void {
-    const spoken = providers.usable.get(provider ?? "")?.dialects;
-    if (dialect === undefined || spoken === undefined || !isValid(path)) return;
-    if (spoken.includes(dialect)) return;
-    add(path, `provider "${provider}" does not speak "${dialect}", only ${spoken.join(", ")}`);
+    const providerDialects = providers.usable.get(provider ?? "")?.dialects;
+    if (dialect === undefined || providerDialects === undefined || !isValid(path)) return;
+    if (providerDialects.includes(dialect)) return;
+    add(path, `provider "${provider}" does not speak "${dialect}", only ${providerDialects.join(", ")}`);
   }
 
   function checkPrice(price: ModelConfig["price"], path: string, model: ModelConfig): void {

@@ -61,8 +61,8 @@ interface DescribedOption extends Marks {
 /** An option's name in the program. */
 export function settingName(name: string, field: TSchema): string {
   const camel = name.replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase());
-  const { [unit]: of = "" } = field as DescribedOption;
-  return `${camel}${of.charAt(0).toUpperCase()}${of.slice(1)}`;
+  const { [unit]: unitName = "" } = field as DescribedOption;
+  return `${camel}${unitName.charAt(0).toUpperCase()}${unitName.slice(1)}`;
 }
 
 interface NamedOption {
@@ -79,8 +79,8 @@ const optionsOf = new WeakMap<TProperties, readonly NamedOption[]>();
 function optionsIn(properties: TProperties): readonly NamedOption[] {
   return optionsOf.getOrInsertComputed(properties, (fields) =>
     Object.entries(fields).map(([name, field]) => {
-      const { [unit]: of, [secrecy]: hides, [isSection]: isTable }: DescribedOption = field;
-      const isPlain = of === undefined && hides === undefined && isTable === undefined;
+      const { [unit]: unitName, [secrecy]: hides, [isSection]: isTable }: DescribedOption = field;
+      const isPlain = unitName === undefined && hides === undefined && isTable === undefined;
       return { name, setting: settingName(name, field), field, isPlain };
     }),
   );

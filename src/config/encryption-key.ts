@@ -8,8 +8,9 @@ export function encryptionKeyAt(path: string, reference: string, context: LoadCo
   const found = readSecret(reference, context);
   const key = found.kind === "value" ? Buffer.from(found.value, "base64") : null;
   if (key?.length === keyBytes) return new Uint8Array(key);
-  const wanted = "must be 32 bytes in base64, such as `openssl rand -base64 32` prints";
-  const reason = found.kind === "problem" ? found.message : found.kind === "unset" ? found.reason : wanted;
+  const expectation = "must be 32 bytes in base64, such as `openssl rand -base64 32` prints";
+  const reason =
+    found.kind === "problem" ? found.message : found.kind === "unset" ? found.reason : expectation;
   context.problems.add(path, reason);
   return null;
 }

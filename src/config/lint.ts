@@ -49,12 +49,13 @@ export function lintLimits(config: ConfigFile, models: readonly ModelSettings[],
   const written = new Map((config.models ?? []).map((model) => [model.id, model]));
   const warnings = models.flatMap((model) =>
     model.deployments.map(({ provider, timeouts: { totalMs } }) => {
-      const stated = written.get(model.id)?.timeouts;
+      const writtenTimeouts = written.get(model.id)?.timeouts;
       if (totalMs === 0 || totalMs === model.requestTimeoutMs) return "";
       const own = `${places.pathOfModel(model.id)}.timeouts`;
-      const totalPath = stated?.total === undefined ? `providers.${provider}.timeouts.total` : `${own}.total`;
-      const limitPath = stated?.request === undefined ? "server.request_timeout" : `${own}.request`;
-      const isStated = stated?.request !== undefined || config.server?.request_timeout !== undefined;
+      const totalPath =
+        writtenTimeouts?.total === undefined ? `providers.${provider}.timeouts.total` : `${own}.total`;
+      const limitPath = writtenTimeouts?.request === undefined ? "server.request_timeout" : `${own}.request`;
+      const isStated = writtenTimeouts?.request !== undefined || config.server?.request_timeout !== undefined;
       const total = `${places.describe(totalPath)} is ${durationText(totalMs)}`;
       const limit = `${isStated ? places.describe(limitPath) : limitPath}, ${durationText(model.requestTimeoutMs)}`;
       if (totalMs > model.requestTimeoutMs) return `${total}, and has no effect beyond ${limit}`;

@@ -156,17 +156,18 @@ function buildDeployment(
   const family = deployment.family ?? model.family ?? null;
   const dialect = deployment.dialect ?? model.dialect;
   const usual = vendorOf(provider.kind).modelDefaults?.(family ?? upstreamModel, provider);
-  const stated = config.providers?.[deployment.provider];
+  const writtenProvider = config.providers?.[deployment.provider];
   return [
     {
       provider: deployment.provider,
       upstreamModel,
       family,
-      dialects: dialect === undefined ? dialectsOf(provider, usual?.dialects, stated?.dialects) : [dialect],
+      dialects:
+        dialect === undefined ? dialectsOf(provider, usual?.dialects, writtenProvider?.dialects) : [dialect],
       maxTokensField:
         deployment.max_tokens_field ??
         model.max_tokens_field ??
-        stated?.max_tokens_field ??
+        writtenProvider?.max_tokens_field ??
         usual?.maxTokensField ??
         provider.maxTokensField,
       ...decodeAccepted(ownDeploymentSchema, deployment, path, context),
@@ -180,11 +181,11 @@ function buildDeployment(
 function dialectsOf(
   provider: ProviderSettings,
   usual: ProviderSettings["dialects"] | undefined,
-  stated: ProviderSettings["dialects"] | undefined,
+  configured: ProviderSettings["dialects"] | undefined,
 ): ProviderSettings["dialects"] {
-  if (usual === undefined || stated === undefined) return usual ?? provider.dialects;
-  const both = usual.filter((dialect) => stated.includes(dialect));
-  return both.length === 0 ? stated : both;
+  if (usual === undefined || configured === undefined) return usual ?? provider.dialects;
+  const both = usual.filter((dialect) => configured.includes(dialect));
+  return both.length === 0 ? configured : both;
 }
 
 function buildPrice(price: PriceConfig | undefined): Price | null {
@@ -209,8 +210,8 @@ function buildExtras(price: PriceConfig): Record<string, number> {
     if (usd !== undefined) extras[name] = wholePico(usd);
   }
   for (const name of unitNames) {
-    const stated = price[name];
-    const prices = typeof stated === "number" ? { "*": stated } : (stated ?? {});
+    const writtenRate = price[name];
+    const prices = typeof writtenRate === "number" ? { "*": writtenRate } : (writtenRate ?? {});
     for (const [variant, usd] of Object.entries(prices)) {
       extras[variant === "*" ? name : `${name}.${variant}`] = unitPico(name, usd);
     }

@@ -58,9 +58,9 @@ function loadProvider(
   const path = `providers.${name}`;
   const vendor = vendorOf(provider.kind);
   const { options, unset: unsetOption } = loadOptions(path, provider, vendor, context);
-  const stated = { baseUrl: provider.base_url, dialects: provider.dialects, options };
-  const vendorDefaults: VendorDefaults = { ...vendor.defaults, ...vendor.defaultsFor?.(stated) };
-  const baseUrl = checkBaseUrl(provider, vendor, stated, path, context);
+  const configured = { baseUrl: provider.base_url, dialects: provider.dialects, options };
+  const vendorDefaults: VendorDefaults = { ...vendor.defaults, ...vendor.defaultsFor?.(configured) };
+  const baseUrl = checkBaseUrl(provider, vendor, configured, path, context);
   const keys = loadApiKeys(name, provider, vendor, context);
   const { headers, unset: unsetHeader } = resolveHeaders(provider.headers, `${path}.headers`, context);
   const reason = unsetOption ?? (typeof keys === "string" ? keys : unsetHeader);
@@ -121,7 +121,7 @@ function loadApiKeys(
 function checkBaseUrl(
   provider: ProviderConfig,
   vendor: Vendor,
-  stated: ConfiguredSettings,
+  configured: ConfiguredSettings,
   providerPath: string,
   context: LoadContext,
 ): string {
@@ -129,7 +129,7 @@ function checkBaseUrl(
   const path = `${providerPath}.base_url`;
   const url = provider.base_url;
   if (url === undefined) {
-    const derived = baseUrl.derive?.(stated) ?? baseUrl.default;
+    const derived = baseUrl.derive?.(configured) ?? baseUrl.default;
     // A setting that is wrong is not missing.
     const isWrong = !context.problems.isValidAt(`${providerPath}.${baseUrl.alternative}`);
     if (derived === null && !isWrong) {
@@ -149,7 +149,7 @@ function checkBaseUrl(
     const at = context.places.describe(path);
     const pathWarning = operationWarning(parsed.pathname) ?? baseUrl.pathWarning(parsed.pathname);
     if (pathWarning !== null) context.warnings.push(`${at} ${pathWarning}`);
-    for (const contradiction of contradictions(vendor, parsed.host, stated.options))
+    for (const contradiction of contradictions(vendor, parsed.host, configured.options))
       context.warnings.push(`${at} ${contradiction}`);
   }
   return url;

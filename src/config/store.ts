@@ -66,7 +66,7 @@ function resolveUrl(
   return configured === undefined ? null : urlFrom(configured, "store.url", context);
 }
 
-/** One that is not set is an error: otherwise the gateway would serve an empty data folder. */
+/** An unset reference is an error: otherwise the gateway would serve an empty data folder. */
 function urlFrom(text: string, path: string, context: LoadContext): string | null {
   if (isReference(text)) {
     const url = secretAt(path, text, context);

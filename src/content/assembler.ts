@@ -63,9 +63,9 @@ export class Assembler {
     let failed = 0;
     readFrames(log, (frame) => {
       try {
-        const made = this.#takeFrame(frame);
-        if (made?.row != null) rows.push(made.row);
-        if (made?.traced != null) traced.push(made.traced);
+        const taken = this.#takeFrame(frame);
+        if (taken?.row != null) rows.push(taken.row);
+        if (taken?.traced != null) traced.push(taken.traced);
       } catch {
         this.#open.delete(frame.recording);
         failed += 1;

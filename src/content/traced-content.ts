@@ -19,8 +19,10 @@ export function tracedContent(id: string, document: Uint8Array): TracedContent {
     ["gen_ai.input.messages", input.map(messageOf)],
     ["gen_ai.output.messages", output.map(messageOf)],
   ];
-  const said = all.filter(([, list]) => list.length > 0).map(([name, list]) => [name, JSON.stringify(list)]);
-  return { id, attributes: Object.fromEntries(said) };
+  const attributes = all
+    .filter(([, list]) => list.length > 0)
+    .map(([name, list]) => [name, JSON.stringify(list)]);
+  return { id, attributes: Object.fromEntries(attributes) };
 }
 
 function messageOf({ role, parts, finish_reason: reason }: Message) {

@@ -36,9 +36,9 @@ export type SharedDialectName = ClientDialectName & ProviderDialectName;
 /** Whether the client's own dialect is among those that a provider speaks. */
 export function isSpoken(
   client: ClientDialectName,
-  spoken: readonly ProviderDialectName[],
+  supported: readonly ProviderDialectName[],
 ): client is SharedDialectName {
-  const names: readonly string[] = spoken;
+  const names: readonly string[] = supported;
   return names.includes(client);
 }
 

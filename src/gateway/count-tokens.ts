@@ -192,6 +192,6 @@ function prepare(
     nowSeconds: 0,
     estimatedInputTokens: 0,
   };
-  const asked = dialect === client ? { ...body, model } : translate(source, target).body;
-  return { ...prepared, body: JSON.stringify(target.dialect.countTokens?.writeRequest(asked, target)) };
+  const countedBody = dialect === client ? { ...body, model } : translate(source, target).body;
+  return { ...prepared, body: JSON.stringify(target.dialect.countTokens?.writeRequest(countedBody, target)) };
 }

@@ -21,13 +21,15 @@ export class Cors {
     if (request.method !== "OPTIONS" || !request.headers.has("access-control-request-method")) return null;
     const origin = this.#allowedOrigin(request);
     if (origin === null) return null;
-    const asked = request.headers.get("access-control-request-headers");
+    const requestedHeaders = request.headers.get("access-control-request-headers");
     return new Response(null, {
       status: 204,
       headers: {
         "access-control-allow-origin": origin,
         "access-control-allow-methods": methods,
-        ...(asked !== null && headerNames.test(asked) ? { "access-control-allow-headers": asked } : {}),
+        ...(requestedHeaders !== null && headerNames.test(requestedHeaders)
+          ? { "access-control-allow-headers": requestedHeaders }
+          : {}),
         "access-control-max-age": String(maxAgeSeconds),
         vary: "origin, access-control-request-headers",
       },

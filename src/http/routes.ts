@@ -17,10 +17,12 @@ export function isAt({ path: pattern }: Route, path: string): boolean {
   if (pattern.endsWith("/*")) return path.startsWith(pattern.slice(0, -1)) && path.length >= pattern.length;
   if (!pattern.includes("/:")) return path === pattern || path === `${pattern}/`;
   const segments = path.replace(/\/$/, "").split("/");
-  const wanted = pattern.split("/");
+  const patternParts = pattern.split("/");
   return (
-    wanted.length === segments.length &&
-    wanted.every((name, index) => (name.startsWith(":") ? segments[index] !== "" : segments[index] === name))
+    patternParts.length === segments.length &&
+    patternParts.every((name, index) =>
+      name.startsWith(":") ? segments[index] !== "" : segments[index] === name,
+    )
   );
 }
 

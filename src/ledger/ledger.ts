@@ -142,9 +142,9 @@ export class Ledger implements Accounts {
     const account = this.#funds.account(accountId);
     const caps = this.#funds.of(keyId).capsFor(model, account);
     account.turn(this.#clock.wallMs(), caps);
-    let least = account.remaining();
-    for (const cap of caps) least = Math.min(least, cap.remaining());
-    return least;
+    let lowest = account.remaining();
+    for (const cap of caps) lowest = Math.min(lowest, cap.remaining());
+    return lowest;
   }
 
   summaries(keyIds: readonly string[]): readonly AccountSummary[] {

@@ -35,7 +35,7 @@ export function rememberSecret(secret: string): void {
   revision += 1;
 }
 
-/** All that are known, for a thread that redacts by itself; its list is out of date once the revision is another. */
+/** All known secrets, for a thread that redacts by itself. Its list is outdated once the revision changes. */
 export function knownSecrets(): { readonly revision: number; readonly all: () => string[] } {
   return { revision, all: () => [...known, ...issued] };
 }

@@ -56,20 +56,20 @@ type CatalogOf = (name: string) => readonly ModelConfig[];
  */
 const clouds: Readonly<Record<string, (of: CatalogOf) => readonly ModelConfig[]>> = {
   // Current models have inference profiles only, and Bedrock runs none of Anthropic's own tools.
-  bedrock: (of) =>
-    of("anthropic").map((model) => ({
+  bedrock: (catalogOf) =>
+    catalogOf("anthropic").map((model) => ({
       ...without(model, "web_search", "web_fetch", "tool_search"),
       upstream_model: `global.anthropic.${model.id}`,
     })),
-  vertex: (of) => [
-    ...of("anthropic").map((model) => without(model, "web_fetch")),
-    ...of("gemini").filter(({ serves }) => serves === undefined),
+  vertex: (catalogOf) => [
+    ...catalogOf("anthropic").map((model) => without(model, "web_fetch")),
+    ...catalogOf("gemini").filter(({ serves }) => serves === undefined),
   ],
 };
 
 /** Null if it is not the name of such a cloud. */
-function cloudCatalog(name: string, of: CatalogOf): readonly ModelConfig[] | null {
-  return Object.hasOwn(clouds, name) ? (clouds[name]?.(of) ?? null) : null;
+function cloudCatalog(name: string, catalogOf: CatalogOf): readonly ModelConfig[] | null {
+  return Object.hasOwn(clouds, name) ? (clouds[name]?.(catalogOf) ?? null) : null;
 }
 
 const cloudNames: readonly string[] = Object.keys(clouds);

@@ -48,11 +48,15 @@ export function reasoningPart(content: string): readonly GenAiPart[] {
 
 /** A call of a tool, in any of the formats. Arguments that are JSON in a text are read. */
 export function callPart(call: JsonObject): GenAiPart {
-  const of = isObject(call["function"]) ? call["function"] : isObject(call["custom"]) ? call["custom"] : call;
-  const given = of["arguments"] ?? of["input"] ?? call["action"] ?? null;
-  const read = typeof given === "string" ? (tryParse(given) ?? given) : given;
+  const definition = isObject(call["function"])
+    ? call["function"]
+    : isObject(call["custom"])
+      ? call["custom"]
+      : call;
+  const input = definition["arguments"] ?? definition["input"] ?? call["action"] ?? null;
+  const read = typeof input === "string" ? (tryParse(input) ?? input) : input;
   const id = textIn(call["call_id"]) || textIn(call["id"]);
-  const name = textIn(of["name"]) || textIn(call["type"]).replace(/_call$/, "");
+  const name = textIn(definition["name"]) || textIn(call["type"]).replace(/_call$/, "");
   return { type: "tool_call", id: id || null, name, arguments: read };
 }
 

@@ -31,11 +31,11 @@ export interface ReadConversation {
 }
 
 export function readConversation(request: Json, response: Json): ReadConversation {
-  const asked = isObject(request) ? request : {};
+  const body = isObject(request) ? request : {};
   return {
-    system: [...partsOf(asked["system"]), ...partsOf(asked["instructions"])],
-    tools: listIn(asked["tools"]).map(definitionOf),
-    input: inputOf(asked),
+    system: [...partsOf(body["system"]), ...partsOf(body["instructions"])],
+    tools: listIn(body["tools"]).map(definitionOf),
+    input: inputOf(body),
     output: isObject(response) ? outputOf(response) : [],
   };
 }
@@ -45,11 +45,11 @@ export function readItems(items: readonly Json[], path: string): readonly Placed
   return items.map((item, place) => ({ ...messageOf(item, "user"), path: `${path}[${place}]` }));
 }
 
-function inputOf(asked: JsonObject): readonly PlacedMessage[] {
+function inputOf(body: JsonObject): readonly PlacedMessage[] {
   for (const name of ["messages", "input", "prompt", "query", "text"]) {
-    const given = asked[name];
-    if (typeof given === "string") return [{ role: "user", parts: textPart(given), path: name }];
-    if (Array.isArray(given)) return readItems(given, name);
+    const input = body[name];
+    if (typeof input === "string") return [{ role: "user", parts: textPart(input), path: name }];
+    if (Array.isArray(input)) return readItems(input, name);
   }
   return [];
 }
@@ -110,10 +110,10 @@ function finished(parts: readonly GenAiPart[], reason: string): Message {
 /** A tool in the form that the conventions name; what is not a function is as the client wrote it. */
 function definitionOf(tool: Json): Json {
   if (!isObject(tool)) return tool;
-  const of = isObject(tool["function"]) ? tool["function"] : tool;
-  const parameters = of["parameters"] ?? of["input_schema"];
+  const definition = isObject(tool["function"]) ? tool["function"] : tool;
+  const parameters = definition["parameters"] ?? definition["input_schema"];
   if (parameters === undefined) return tool;
-  const { name, description } = of;
+  const { name, description } = definition;
   return {
     type: "function",
     ...(name === undefined ? {} : { name }),

@@ -28,13 +28,13 @@ export class ConverseJoiner {
     grow(block, rest);
     if (!isObject(reasoning)) return;
     const { text, signature, ...other } = reasoning;
-    const said = {
+    const reasoningText = {
       ...(text === undefined ? {} : { text }),
       ...(signature === undefined ? {} : { signature }),
     };
     const known = isObject(block["reasoningContent"]) ? block["reasoningContent"] : {};
     block["reasoningContent"] = known;
-    grow(known, Object.keys(said).length === 0 ? other : { ...other, reasoningText: said });
+    grow(known, Object.keys(reasoningText).length === 0 ? other : { ...other, reasoningText });
   }
 
   joined(): Json {

@@ -7,9 +7,10 @@ import { claudeGeneration, modelName } from "./model-traits.ts";
 type Markable = IrText | IrTool | IrMessage["blocks"][number];
 
 /**
- * Marks what Claude is to cache for a client whose own vendor caches by itself: the tools, the instructions, and the user's last
- * two turns, of which the first is where the request before this one ended. Only a conversation with tools that has an answer
- * already, because a single call would pay for a cache that is never read. Never where the client has set marks.
+ * Sets cache marks for Claude, for clients whose own vendor caches automatically: on the tools, the instructions and
+ * the user's last two turns, the first of which ends where the previous request ended. Only for a conversation with
+ * tools and a response, because a single call would pay for a cache that is never read. Never if the client has set
+ * marks.
  */
 export function markCache(request: IrRequest, { dialect }: Source, target: Target): IrRequest {
   if (target.marksCache !== true || !dialect.expectsCaching || !takesMarks(target)) return request;
@@ -41,7 +42,7 @@ function markedTurn(message: IrMessage): IrMessage {
   return message.role === "user" ? { ...message, blocks: marked(message.blocks) } : message;
 }
 
-/** The last one that can have a mark. */
+/** Marks the last part that can have a mark. */
 function marked<Part extends Markable>(parts: readonly Part[]): readonly Part[] {
   const last = parts.findLastIndex(canBeMarked);
   const part = parts[last];
@@ -56,7 +57,7 @@ function canBeMarked(part: Markable): boolean {
 /** The vendors' limit per request. The last marks cover the most, so the earliest are removed. */
 const maxMarks = 4;
 
-/** The parts of what was written that have a mark in this field beyond the limit, in the provider's order. */
+/** The parts whose mark exceeds the limit, in the provider's order. */
 export function surplusMarks(written: readonly Json[], field: string): readonly JsonObject[] {
   const marked: JsonObject[] = [];
   collectMarked(written, field, marked);

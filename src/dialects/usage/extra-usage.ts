@@ -8,7 +8,7 @@ import { objectOf } from "../json/json-fields.ts";
 /** Far above any real count; larger figures are wrong. */
 const maxCount = 1_000_000;
 
-/** The tiers that an answer reports, in whichever of these parts of it. */
+/** The tiers reported in any of these parts of a response. */
 export function tiersIn(...parts: readonly (JsonObject | null)[]): ReportedExtras {
   let extras = nothingReported;
   for (const part of parts) {
@@ -35,7 +35,7 @@ export function audioOf(input: Json | undefined, output: Json | undefined): Repo
 
 const isNothing = (part: ReportedExtras) => part === nothingReported;
 
-/** All of these together. */
+/** Merges the reported extras. */
 export function reportedTogether(...parts: readonly ReportedExtras[]): ReportedExtras {
   return parts.every(isNothing) ? nothingReported : Object.assign({}, ...parts);
 }

@@ -10,7 +10,9 @@ import type { Exchange } from "../exchange.ts";
 import type { DirectController, StreamSource } from "./client-stream.ts";
 import { bytesOf, type Piece } from "./stream-relayer.ts";
 
-/** The runtime sends a shorter body in one call with its head. Of several pieces, their average. */
+/**
+ * Shorter bodies are sent by the runtime in one call with the head. For several pieces, their average length counts.
+ */
 const worthWritingBytes = 15 * 1024;
 
 /** How much is written per event-loop iteration. */
@@ -21,7 +23,7 @@ export function areWorthWriting(pieces: readonly Piece[]): boolean {
   return lengthOf(pieces) >= pieces.length * worthWritingBytes;
 }
 
-/** The response with this body. Takes ownership of the body and releases its memory. */
+/** Builds the response. The caller must not use `body` afterwards. */
 export function bodyResponse(exchange: Exchange, body: readonly Piece[], init: ResponseInit): Response {
   if (lengthOf(body) >= largeBodyBytes) return largeResponse(exchange, body.map(bytesOf), init);
   if (exchange.call.takeStream === undefined && areWorthWriting(body)) {
@@ -97,7 +99,7 @@ function onlyOf([body, ...others]: readonly Uint8Array[]): Uint8Array {
   return body;
 }
 
-/** Cut behind events, which become frames. One alone may be longer. */
+/** Cuts the body after events, which become frames. A single event may be longer. */
 function* eventParts(body: Uint8Array): Generator<Uint8Array, Uint8Array> {
   let at = 0;
   for (let end = 0; ; at = end) {
@@ -107,7 +109,7 @@ function* eventParts(body: Uint8Array): Generator<Uint8Array, Uint8Array> {
   }
 }
 
-/** The response that this writes. A connection that takes it in another way has no use for its headers. */
+/** A response written by `source`. A WebSocket takes the source directly and has no use for headers. */
 export function sourceResponse(
   source: StreamSource,
   { takeStream }: ClientCall,

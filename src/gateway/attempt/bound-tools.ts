@@ -16,8 +16,8 @@ const nothing: BodyChanges = {};
 /** One bound for all tools of a response. */
 export function boundCalls({ truncated, tools }: BoundedRequest): BodyChanges {
   const held = tools.hosted.reduce((sum, { maxUses }) => sum + heldCalls(maxUses), 0);
-  const asked = countOf(truncated["max_tool_calls"]);
-  return asked !== null && asked <= held ? nothing : { max_tool_calls: held };
+  const requestedMax = countOf(truncated["max_tool_calls"]);
+  return requestedMax !== null && requestedMax <= held ? nothing : { max_tool_calls: held };
 }
 
 /** The tool of a message at this index, and the calls that are held for it. */
@@ -33,10 +33,10 @@ export function boundsToSet(request: BoundedRequest): readonly ToolBound[] {
   const { hosted } = request.tools;
   const list = hosted.length === 0 ? null : request.truncated["tools"];
   if (!Array.isArray(list)) return noBounds;
-  return hosted.flatMap(({ path: [field, index], type, maxUses: asked }) => {
+  return hosted.flatMap(({ path: [field, index], type, maxUses: requestedMax }) => {
     if (field !== "tools" || typeof index !== "number" || !takesMaxUses(type)) return [];
     const tool = list[index];
-    const maxUses = heldCalls(asked);
+    const maxUses = heldCalls(requestedMax);
     return isObject(tool) && tool["max_uses"] !== maxUses ? [{ index, maxUses }] : [];
   });
 }

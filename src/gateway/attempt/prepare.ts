@@ -63,9 +63,9 @@ export async function prepareLargeAttempt(
   assert(toolMapping !== null, "a translated request brings what reading its answer needs");
   request.forgetBody();
   const whole = sourceOf(generation, truncated);
-  const made = translationOfAnswer(whole, targetOf(deployment, toward), toolMapping, dropped);
+  const translation = translationOfAnswer(whole, targetOf(deployment, toward), toolMapping, dropped);
   const named = withBetas(dropped, generation);
-  return { attempt: new Attempt(generation, deployment, toward, named, made), body };
+  return { attempt: new Attempt(generation, deployment, toward, named, translation), body };
 }
 
 /** Anthropic's betas mean nothing in other dialects. */

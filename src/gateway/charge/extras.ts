@@ -53,18 +53,18 @@ const noTiers: Tiers = {};
  * field was dropped does not count as requested: the provider never saw it.
  */
 export function usedExtras(
-  asked: RequestedExtras | null,
+  requested: RequestedExtras | null,
   dropped: readonly string[],
   price: Price | null,
   reported: ReportedExtras | null,
 ): ExtraUsage | null {
-  if (asked === null && (reported === null || reported === nothingReported)) return null;
-  const sent = asked === null ? noTiers : without(dropped, asked.tiers);
+  if (requested === null && (reported === null || reported === nothingReported)) return null;
+  const sent = requested === null ? noTiers : without(dropped, requested.tiers);
   const tiers = usedTiers(sent, reported?.tiers ?? noTiers, price);
-  const believed = plausibleCalls(reported?.calls ?? noCalls, asked?.most.calls ?? noCalls);
-  const calls = withMinimum(believed, asked?.least ?? noCalls);
+  const believed = plausibleCalls(reported?.calls ?? noCalls, requested?.most.calls ?? noCalls);
+  const calls = withMinimum(believed, requested?.least ?? noCalls);
   const { audioInputTokens = 0, audioOutputTokens = 0 } = reported ?? {};
-  const metered = meteredExtras(reported ?? nothingReported, asked);
+  const metered = meteredExtras(reported ?? nothingReported, requested);
   const isNothing = tiers.length === 0 && calls === noCalls && audioInputTokens + audioOutputTokens === 0;
   if (isNothing && metered === null) return null;
   const used = { tiers, calls, audioInputTokens, audioOutputTokens, ...metered };
@@ -77,15 +77,24 @@ function areWithin(reported: Quantities = {}, believed: Quantities = {}): boolea
 }
 
 /** What only metered routes report; null for nothing. */
-function meteredExtras(reported: ReportedExtras, asked: RequestedExtras | null): Partial<ExtraUsage> | null {
-  const { imageInputTokens, imageOutputTokens, units = asked?.units } = reported;
+function meteredExtras(
+  reported: ReportedExtras,
+  requested: RequestedExtras | null,
+): Partial<ExtraUsage> | null {
+  const { imageInputTokens, imageOutputTokens, units = requested?.units } = reported;
   if (imageInputTokens === undefined && imageOutputTokens === undefined && units === undefined) return null;
   return {
     ...(imageInputTokens === undefined ? {} : { imageInputTokens }),
     ...(imageOutputTokens === undefined ? {} : { imageOutputTokens }),
     ...(units === undefined
       ? {}
-      : { units: plausibleUnits({ ...asked?.units, ...units }, asked?.most.units ?? {}, asked?.unitBounds) }),
+      : {
+          units: plausibleUnits(
+            { ...requested?.units, ...units },
+            requested?.most.units ?? {},
+            requested?.unitBounds,
+          ),
+        }),
   };
 }
 
@@ -101,8 +110,8 @@ function plausibleUnits(reported: Quantities, held: Quantities, bounds: Quantiti
   );
 }
 
-function without(dropped: readonly string[], asked: Tiers): Tiers {
-  return Object.fromEntries(Object.entries(asked).filter(([field]) => !dropped.includes(field)));
+function without(dropped: readonly string[], requested: Tiers): Tiers {
+  return Object.fromEntries(Object.entries(requested).filter(([field]) => !dropped.includes(field)));
 }
 
 /**
@@ -112,10 +121,10 @@ function without(dropped: readonly string[], asked: Tiers): Tiers {
 function usedTiers(sent: Tiers, reported: Tiers, price: Price | null): string[] {
   const used: string[] = [];
   for (const field of tierFields) {
-    const { [field]: asked } = sent;
-    const { [field]: told = asked } = reported;
-    if (told === undefined || isUsualTier(told)) continue;
-    const tier = [told, asked].find((name) => name !== undefined && isPriced(name, price));
+    const { [field]: requestedTier } = sent;
+    const { [field]: servedTier = requestedTier } = reported;
+    if (servedTier === undefined || isUsualTier(servedTier)) continue;
+    const tier = [servedTier, requestedTier].find((name) => name !== undefined && isPriced(name, price));
     if (tier !== undefined) used.push(tier);
   }
   return used;

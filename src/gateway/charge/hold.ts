@@ -79,19 +79,23 @@ function requestFor(exchange: Exchange, wanted: WantedHold, held: HoldTokens): H
     keyId: key.id,
     exchangeId: exchange.id,
     model: model.id,
-    requestedModel: requestedModel,
+    requestedModel,
     labels: exchange.labels,
     amount: amountOf(exchange, wanted, held),
   };
 }
 
-function amountOf(exchange: Exchange, { key, model, extras: asked }: WantedHold, held: HoldTokens): number {
+function amountOf(
+  exchange: Exchange,
+  { key, model, extras: requestedExtras }: WantedHold,
+  held: HoldTokens,
+): number {
   const { catalog, settings } = exchange.configured;
   const price = catalog.holdPrice(model);
-  const amount = holdAmount(key.mode, held, price, settings.microUsdPerCredit, asked?.most ?? null);
-  if (asked === null || asked.rounds.length === 0) return amount;
-  const extras = { ...asked.most, calls: noCalls };
-  const sum = asked.rounds.reduce((before, { other, times }) => {
+  const amount = holdAmount(key.mode, held, price, settings.microUsdPerCredit, requestedExtras?.most ?? null);
+  if (requestedExtras === null || requestedExtras.rounds.length === 0) return amount;
+  const extras = { ...requestedExtras.most, calls: noCalls };
+  const sum = requestedExtras.rounds.reduce((before, { other, times }) => {
     const tokens = { ...held, output: other?.maxOutputTokens ?? held.output };
     const itsPrice = other === null ? price : other.price;
     return before + times * holdAmount(key.mode, tokens, itsPrice, settings.microUsdPerCredit, extras);

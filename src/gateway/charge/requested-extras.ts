@@ -90,8 +90,8 @@ function rejectBackground(body: JsonObject): void {
 /** The first requested output modality other than text and speech, such as an image, as JSON; null if there is none. */
 function otherModality({ modalities = null }: JsonObject): string | null {
   if (modalities === null) return null;
-  const asked = Array.isArray(modalities) ? modalities : [modalities];
-  const other = asked.find((modality) => modality !== "text" && modality !== "audio");
+  const requestedModalities = Array.isArray(modalities) ? modalities : [modalities];
+  const other = requestedModalities.find((modality) => modality !== "text" && modality !== "audio");
   return other === undefined ? null : JSON.stringify(other);
 }
 

@@ -22,8 +22,8 @@ export async function reserveTokens(gateway: Gateway, exchange: Exchange, wanted
   const limits = limitsFor(key, model.id);
   if (limits.length === 0) return;
   const amount = Math.max(1, Math.ceil(usual.input + usual.output));
-  const least = limits.reduce((one, other) => (other.limit < one.limit ? other : one));
-  if (amount > least.limit) throw aboveLimit(wanted, amount, least);
+  const lowestLimit = limits.reduce((one, other) => (other.limit < one.limit ? other : one));
+  if (amount > lowestLimit.limit) throw aboveLimit(wanted, amount, lowestLimit);
   const verdict = await gateway.rateLimits.reserve(limits, amount);
   exchange.reservedTokens = { buckets: limits, amount, verdict };
   if (!verdict.allowed) throw mustWait(limits, amount, verdict);
@@ -39,14 +39,14 @@ export function correctTokens({ rateLimits }: Gateway, exchange: Exchange): void
 }
 
 function limitsFor({ id, tpmLimits, accountId, accountTpmLimits }: KeyRecord, model: string): OwnedLimit[] {
-  const of = (limits: readonly TpmLimit[] | null, ownerId: string, owner: OwnedLimit["owner"]) =>
+  const ownedLimits = (limits: readonly TpmLimit[] | null, ownerId: string, owner: OwnedLimit["owner"]) =>
     (limits ?? [])
       .filter(({ models }) => matchesModel(models, model))
       .map(({ limit, models }) => {
         const name = `${ownerId}:tpm:${models ?? ""}`;
         return { name, capacity: limit, limit, models, owner };
       });
-  return [...of(tpmLimits, id, "key"), ...of(accountTpmLimits, accountId, "account")];
+  return [...ownedLimits(tpmLimits, id, "key"), ...ownedLimits(accountTpmLimits, accountId, "account")];
 }
 
 function aboveLimit({ usual }: WantedHold, amount: number, limit: OwnedLimit): GatewayError {

@@ -108,12 +108,12 @@ function factsOf({ call, opened }: BegunCall): Pick<AnsweredParts, "opened" | "c
 
 /** Reads a byte stream to its end and discards it: the client has disconnected. */
 async function readBytes(opened: OpenedCall): Promise<MeteredAnswer> {
-  const said = headersOf(opened);
+  const responseHeaders = headersOf(opened);
   opened.outlivesClient = true;
   while ((await opened.read()) !== null);
   opened.finished("completed");
   const bytes = new Uint8Array();
-  return { ...said, pieces: [bytes], bytes, inputs: null };
+  return { ...responseHeaders, pieces: [bytes], bytes, inputs: null };
 }
 
 /** A part is put where another thread can read it, because all of them together may be large. */
@@ -126,17 +126,17 @@ async function readAnswer(
     opened.finished("failed");
     throw malformedAnswer("it is a stream");
   }
-  const said = headersOf(opened);
+  const responseHeaders = headersOf(opened);
   const { whole } = opened;
   const isShared = isPart || whole.bytes >= largeBodyBytes;
   if (isShared || !areWorthWriting(whole.pieces)) {
     const bytes = isShared ? await joinShared(whole) : opened.bytes();
     opened.finished("completed");
-    return { ...said, pieces: [bytes], bytes, inputs };
+    return { ...responseHeaders, pieces: [bytes], bytes, inputs };
   }
   opened.finished("completed");
   return {
-    ...said,
+    ...responseHeaders,
     pieces: whole.pieces,
     get bytes() {
       return opened.bytes();

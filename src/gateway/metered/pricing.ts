@@ -122,9 +122,9 @@ function askedFor(
   { maxExtras, certain: units, bounds: unitBounds = {} }: MeteredDemand,
   extras: RequestedExtras | null,
 ): RequestedExtras {
-  const asked = extras ?? nothingRequested;
+  const requested = extras ?? nothingRequested;
   const { tiers: _, ...metered } = maxExtras;
-  return { ...asked, most: { ...asked.most, ...metered }, units, unitBounds, mayRepeat: true };
+  return { ...requested, most: { ...requested.most, ...metered }, units, unitBounds, mayRepeat: true };
 }
 
 const nothingRequested: RequestedExtras = {

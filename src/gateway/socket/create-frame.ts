@@ -87,8 +87,8 @@ export function readText(bytes: Buffer): SocketFrame {
       body,
     };
   } catch (error) {
-    const said = error instanceof SyntaxError ? invalidRequest("The frame is not valid JSON.") : error;
-    if (said instanceof GatewayError) return problemOf(said, streamId);
+    const clientError = error instanceof SyntaxError ? invalidRequest("The frame is not valid JSON.") : error;
+    if (clientError instanceof GatewayError) return problemOf(clientError, streamId);
     throw error;
   }
 }

@@ -58,8 +58,8 @@ function tlsOf(parameters: URLSearchParams): Pick<PostgresAddress, "tls" | "root
   if (unknown !== undefined) {
     throw invalid(`it may have the parameters sslmode and sslrootcert, but it has ${unknown}`);
   }
-  const wanted = parameters.get("sslmode") ?? "prefer";
-  const tls = tlsModes.find((mode) => mode === wanted);
+  const sslMode = parameters.get("sslmode") ?? "prefer";
+  const tls = tlsModes.find((mode) => mode === sslMode);
   if (tls === undefined) throw invalid(`sslmode must be one of ${tlsModes.join(", ")}`);
   const rootCertificates = parameters.get("sslrootcert");
   if (rootCertificates !== null && (tls === "disable" || tls === "prefer")) {

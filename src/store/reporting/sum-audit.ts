@@ -106,8 +106,8 @@ ORDER BY unit LIMIT ${maxFaults}`;
 export function sumFaults({ unitMs, columns }: SumCheck, row: SumRow): readonly LedgerFault[] {
   const at = new Date(Number(row["unit"]) * unitMs).toISOString();
   const names = { [msPerDay]: "day", [msPerHour]: "hour", [msPerMinute]: "minute" };
-  const of = [row["model"], row["provider"]].filter((part) => part !== "").join(" at ");
-  const where = `${names[unitMs]} ${at.slice(0, unitMs === msPerDay ? 10 : 16)}${of === "" ? "" : ` ${of}`}`;
+  const groupName = [row["model"], row["provider"]].filter((part) => part !== "").join(" at ");
+  const where = `${names[unitMs]} ${at.slice(0, unitMs === msPerDay ? 10 : 16)}${groupName === "" ? "" : ` ${groupName}`}`;
   return columns
     .filter((name) => row[`kept_${name}`] !== row[`counted_${name}`])
     .map((name) => ({

@@ -41,10 +41,11 @@ export function openConnection(file: string, options: ConnectionOptions): Databa
 }
 
 /** SQLite silently keeps the old value of an invalid setting, so it is read back. */
-function setAndVerify(database: Database, pragma: string, wanted: string | number): void {
-  database.run(`PRAGMA ${pragma} = ${wanted}`);
+function setAndVerify(database: Database, pragma: string, expected: string | number): void {
+  database.run(`PRAGMA ${pragma} = ${expected}`);
   const found = readPragma(database, pragma);
-  if (found !== wanted) throw new Error(`The database refused ${pragma} = ${wanted} and stays at ${found}.`);
+  if (found !== expected)
+    throw new Error(`The database refused ${pragma} = ${expected} and stays at ${found}.`);
 }
 
 export function readPragma(database: Database, pragma: string): unknown {

@@ -121,10 +121,10 @@ async function openChecked(
  */
 export function migrateUnlessServed(database: Database, folder: DataFolder, options: MigrationOptions): void {
   const version = schemaVersion(database);
-  const wanted = (options.migrations ?? migrations).length;
-  const isOlder = version > 0 && version < wanted;
+  const knownVersion = (options.migrations ?? migrations).length;
+  const isOlder = version > 0 && version < knownVersion;
   const lock = isOlder ? tryLock(folder) : null;
-  if (isOlder && lock === null) throw olderGateway(folder.dir, version, wanted);
+  if (isOlder && lock === null) throw olderGateway(folder.dir, version, knownVersion);
   try {
     migrate(database, options);
   } finally {

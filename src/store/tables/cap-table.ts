@@ -36,18 +36,18 @@ export function* setCaps(
   own: OwnStatements,
   owner: NumberedOwner,
   before: readonly CapRecord[],
-  wanted: readonly CapLimit[],
+  limits: readonly CapLimit[],
   nowMs: number,
 ): Work<void> {
   yield* lockOwner(owner);
   const isSame = (one: CapLimit) => (other: CapLimit) =>
     one.period === other.period && one.models === other.models;
   for (const cap of before) {
-    const same = wanted.find(isSame(cap));
+    const same = limits.find(isSame(cap));
     if (same === undefined) yield* query("DELETE FROM caps WHERE no = $1::int", [cap.no]);
     else yield* query("UPDATE caps SET amount = $1::int8 WHERE no = $2::int", [same.limit, cap.no]);
   }
-  for (const cap of wanted) if (!before.some(isSame(cap))) yield* own.insertCap(owner, cap, nowMs);
+  for (const cap of limits) if (!before.some(isSame(cap))) yield* own.insertCap(owner, cap, nowMs);
 }
 
 export function* extendCap(owner: NumberedOwner, capNo: number, amount: number, nowMs: number): Work<void> {

@@ -12,8 +12,8 @@ export function readBlocks<Block>(
   if (typeof content === "string") return content === "" ? [] : [{ type: "text", text: content }];
   const found: Block[] = [];
   objectsOf(content).forEach((block, index) => {
-    const made = read(block, `${path}[${index}]`);
-    if (made !== null) found.push(made);
+    const converted = read(block, `${path}[${index}]`);
+    if (converted !== null) found.push(converted);
   });
   return found;
 }

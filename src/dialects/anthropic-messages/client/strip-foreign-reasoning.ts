@@ -6,11 +6,11 @@ import { hasSignature, isForeignReasoning } from "../../reasoning/foreign-reason
 import { stripForeignCitations } from "../citations.ts";
 
 /**
- * Returns the same body if there is nothing to strip. Other providers' citations are stripped along with the reasoning. A turn
- * that another model has begun without any reasoning lacks it just the same.
+ * Returns the same body if there is nothing to strip. Strips other providers' citations along with their reasoning.
+ * Also disables thinking for a turn that another model started without reasoning.
  */
 export function stripForeignReasoning(body: JsonObject): JsonObject {
-  return unthinking(strip(body, (block) => isForeignReasoning(block, "thinking", "signature")));
+  return disableThinkingIfNeeded(strip(body, (block) => isForeignReasoning(block, "thinking", "signature")));
 }
 
 /** All signed and redacted thinking, from any provider. */
@@ -18,7 +18,7 @@ export function stripSignedReasoning(body: JsonObject): JsonObject {
   const cleaned = strip(body, (block) => {
     return hasSignature(block, "thinking", "signature") || hasSignature(block, "redacted_thinking", "data");
   });
-  return cleaned === body ? body : unthinking(cleaned);
+  return cleaned === body ? body : disableThinkingIfNeeded(cleaned);
 }
 
 function strip(body: JsonObject, isStripped: (block: Json) => boolean): JsonObject {
@@ -32,8 +32,8 @@ function strip(body: JsonObject, isStripped: (block: Json) => boolean): JsonObje
   return { ...body, messages: kept };
 }
 
-function unthinking(body: JsonObject): JsonObject {
-  if (!continuesUnthought(body)) return body;
+function disableThinkingIfNeeded(body: JsonObject): JsonObject {
+  if (!mustDisableThinking(body)) return body;
   const { context_management: management, ...rest } = body;
   const kept = withoutThinkingEdits(objectOf(management));
   return { ...rest, ...(kept === null ? {} : { context_management: kept }), thinking: { type: "disabled" } };
@@ -56,8 +56,8 @@ function cleanMessage(message: Json, isStripped: (block: Json) => boolean): Json
   return kept.length === 0 ? null : { ...message, content: kept };
 }
 
-/** Only a budget requires thinking in the turn that is continued. */
-function continuesUnthought(body: JsonObject): boolean {
+/** Whether the continued turn lacks the thinking that a thinking budget requires. */
+function mustDisableThinking(body: JsonObject): boolean {
   if (objectOf(body["thinking"])?.["type"] !== "enabled") return false;
   const messages = listOf(body["messages"]);
   const turn = messages.slice(currentTurnStart(messages, turnPartOf));

@@ -78,8 +78,8 @@ export class MessagesScanner extends StreamScanner {
     if (event["type"] === "message_start") return writtenText(objectOf(event["message"])?.["content"]);
     const delta = event["delta"];
     if (event["type"] !== "content_block_delta" || !isObject(delta)) return null;
-    const made = delta["text"] ?? delta["thinking"] ?? delta["partial_json"] ?? delta["content"];
-    return typeof made === "string" ? made : null;
+    const output = delta["text"] ?? delta["thinking"] ?? delta["partial_json"] ?? delta["content"];
+    return typeof output === "string" ? output : null;
   }
 
   protected sealedIn({ content_block: block, delta }: JsonObject): number {
@@ -99,6 +99,6 @@ export class MessagesScanner extends StreamScanner {
 function startText(block: Json | undefined): string {
   if (!isObject(block)) return "";
   const { type, name, text, thinking, content } = block;
-  const made = name ?? text ?? thinking ?? (type === "compaction" ? content : null);
-  return typeof made === "string" ? made : "";
+  const output = name ?? text ?? thinking ?? (type === "compaction" ? content : null);
+  return typeof output === "string" ? output : "";
 }

@@ -70,7 +70,7 @@ function adaptive(reasoning: IrReasoningSettings): ThinkingFields {
 }
 
 function extended(request: IrRequest, reasoning: IrReasoningSettings, maxTokens: number): ThinkingFields {
-  if (maxTokens <= minBudget || continuesUnthought(request)) return {};
+  if (maxTokens <= minBudget || mustDisableThinking(request)) return {};
   const wished = reasoning.budgetTokens ?? budgets[reasoning.effort ?? "medium"];
   // At most half of the tokens, so that some are left for the answer.
   const budget = Math.max(minBudget, Math.min(wished, Math.floor(maxTokens / 2)));
@@ -78,7 +78,7 @@ function extended(request: IrRequest, reasoning: IrReasoningSettings, maxTokens:
 }
 
 /** A turn with a step that lacks Claude's thinking (its client could not keep it, or another model took the step). */
-function continuesUnthought({ messages }: IrRequest): boolean {
+function mustDisableThinking({ messages }: IrRequest): boolean {
   const turn = messages.slice(currentTurnStart(messages, turnPartOf));
   return mustNotThink(turn.filter(({ role }) => role === "assistant").map(stepOf));
 }

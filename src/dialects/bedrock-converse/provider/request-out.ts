@@ -101,8 +101,8 @@ function addModelFields(
   dropped: DroppedFields,
 ): void {
   const { maxOutputTokens: max } = target;
-  const wanted = request.maxOutputTokens ?? max;
-  const maxTokens = wanted === null ? null : Math.min(wanted, max ?? wanted);
+  const requested = request.maxOutputTokens ?? max;
+  const maxTokens = requested === null ? null : Math.min(requested, max ?? requested);
   const extra =
     family === "claude"
       ? claudeFields(request, target, maxTokens, dropped)

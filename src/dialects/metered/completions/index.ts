@@ -103,7 +103,7 @@ function passAnswer(answer: MeteredAnswer, { body: requested }: RequestedForm): 
   };
 }
 
-const ofBoth = {
+const sharedByBothRoutes = {
   switchedBy: "completions",
   use: "completions",
   tracedAs: "text_completion",
@@ -118,7 +118,7 @@ const ofBoth = {
 
 /** The continuation of a text. Only providers of this very shape can write it. https://platform.openai.com/docs/api-reference/completions */
 export const completions: MeteredRoute = {
-  ...ofBoth,
+  ...sharedByBothRoutes,
   paths: ["/v1/completions"],
   operation: {
     operationId: "createCompletion",
@@ -146,7 +146,7 @@ export const completions: MeteredRoute = {
 
 /** Fill in the middle: the text between a prompt and a suffix, in the format of chat. https://docs.mistral.ai/api/endpoint/fim */
 export const fimCompletions: MeteredRoute = {
-  ...ofBoth,
+  ...sharedByBothRoutes,
   paths: ["/v1/fim/completions"],
   operation: {
     operationId: "createFimCompletion",

@@ -36,7 +36,10 @@ const embeddingMember = Buffer.from('"embedding":');
 const space = 0x20;
 const equals = 0x3d;
 
-/** The provider's own bytes, if its vectors have the requested form and its usage has what clients require. */
+/**
+ * Passes the provider's bytes through, if its vectors have the requested form and its usage has the fields that clients
+ * require.
+ */
 function passOpenAi({ pieces, inputs }: MeteredAnswer, requested: RequestedForm): MeteredReading | null {
   const outline = readLengths(pieces, wantsBase64(requested));
   if (outline === null || !isWholeUsage(outline["usage"])) return null;
@@ -103,7 +106,7 @@ function* cutBeforeVectors(pieces: readonly Uint8Array[]): Iterable<Buffer> {
   yield open;
 }
 
-/** How many numbers the base64 text between these positions has; 0 if it is not base64. */
+/** How many numbers a base64 string encodes; 0 if there is no string here. */
 function base64Length(bytes: Buffer, start: number, end: number): number {
   if (bytes[start] !== quote || end === -1) return 0;
   const padding = bytes[end - 2] === equals ? 2 : bytes[end - 1] === equals ? 1 : 0;
@@ -136,7 +139,7 @@ function isNumberByte(byte: number): boolean {
   return (byte >= 0x2b && byte < 0x30) || byte <= space || byte === 0x65 || byte === 0x45;
 }
 
-/** Whether there are exactly `count` items, with the indexes 0 to `count` - 1. */
+/** Whether there are `count` items, each with its own index. */
 function hasIndexes(items: readonly Json[], count: number): boolean {
   const indexes = new Set(items.map((item) => objectOf(item)?.["index"]));
   for (let index = 0; index < count; index += 1) if (!indexes.has(index)) return false;

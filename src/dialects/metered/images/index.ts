@@ -67,9 +67,9 @@ function passImages({ bytes }: MeteredAnswer, requested: RequestedForm): Metered
   if (!Array.isArray(data)) throw malformedAnswer("it has no images");
   const images = data.length || countMembers(bytes, ["b64_json", "url"]);
   const hasOthers = images === 0 && !hasNoData(bytes);
-  const came = hasOthers ? maxImages(requested.body) : images;
-  const held = { ...requested.held, output: outputHeldFor(came, requested) };
-  return { written: null, ...figuresOf(objectOf(usage), came, { ...requested, held }) };
+  const imageCount = hasOthers ? maxImages(requested.body) : images;
+  const held = { ...requested.held, output: outputHeldFor(imageCount, requested) };
+  return { written: null, ...figuresOf(objectOf(usage), imageCount, { ...requested, held }) };
 }
 
 /** Fewer images than requested may come: the server decides how long a series is. */
@@ -83,7 +83,7 @@ function hasNoData(bytes: Uint8Array): boolean {
   return /^"data"\s*:\s*\[\s*\]/.test(text.toString("latin1", at, at + 100));
 }
 
-/** What is charged in tokens, and without figures, costs what it was held for. */
+/** The usage and extras of a response. Token usage that the provider does not report is charged as held. */
 function figuresOf(
   usage: JsonObject | null,
   images: number,
@@ -112,14 +112,14 @@ function imageTokensOf(usage: JsonObject, priced: PricedNames, hasSent: boolean)
   const isSent = hasSent && isTokenCount(all);
   const sent = isSent ? partBesideText(all, "image_tokens", details) : objectOf(details)?.["image_tokens"];
   const parts = priced.has("output") ? objectOf(usage["output_tokens_details"]) : null;
-  const made = parts?.["image_tokens"] ?? usage["output_tokens"];
+  const outputImageTokens = parts?.["image_tokens"] ?? usage["output_tokens"];
   return {
     ...(isTokenCount(sent) ? { imageInputTokens: sent } : {}),
-    ...(isTokenCount(made) ? { imageOutputTokens: made } : {}),
+    ...(isTokenCount(outputImageTokens) ? { imageOutputTokens: outputImageTokens } : {}),
   };
 }
 
-const ofBoth = {
+const sharedByBothRoutes = {
   switchedBy: "images",
   use: "images",
   tracedAs: "image_generation",
@@ -149,7 +149,7 @@ const ofBoth = {
 
 /** Images from a text. https://platform.openai.com/docs/api-reference/images */
 export const imageGenerations: MeteredRoute = {
-  ...ofBoth,
+  ...sharedByBothRoutes,
   paths: ["/v1/images/generations"],
   operation: {
     operationId: "createImage",
@@ -165,7 +165,7 @@ export const imageGenerations: MeteredRoute = {
 
 /** Images from images and a text: a form, or JSON with addresses. */
 export const imageEdits: MeteredRoute = {
-  ...ofBoth,
+  ...sharedByBothRoutes,
   paths: ["/v1/images/edits"],
   operation: {
     operationId: "editImage",

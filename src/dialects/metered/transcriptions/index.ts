@@ -128,7 +128,7 @@ function passTranscript(answer: MeteredAnswer, requested: RequestedForm): Metere
   };
 }
 
-const ofBoth = {
+const sharedByBothRoutes = {
   switchedBy: "audio",
   use: "transcriptions",
   tracedAs: "transcription",
@@ -170,7 +170,7 @@ function demandOf({ truncated }: RouteBody, { priced, files }: MeteredModel): Me
 
 /** The text of speech. https://platform.openai.com/docs/api-reference/audio/createTranscription */
 export const transcriptions: MeteredRoute = {
-  ...ofBoth,
+  ...sharedByBothRoutes,
   paths: ["/v1/audio/transcriptions"],
   operation: {
     operationId: "createTranscription",
@@ -187,7 +187,7 @@ export const transcriptions: MeteredRoute = {
 
 /** Transcription into English. */
 export const translations: MeteredRoute = {
-  ...ofBoth,
+  ...sharedByBothRoutes,
   paths: ["/v1/audio/translations"],
   operation: {
     operationId: "createTranslation",

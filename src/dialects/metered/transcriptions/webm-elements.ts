@@ -21,8 +21,15 @@ export interface Element {
   readonly to: number;
 }
 
-/** The elements from here on, in order, including the children of the entered ones. Stops at the first invalid element. */
-export function* elementsIn(bytes: Buffer, start: number, entered: readonly number[]): Generator<Element> {
+/**
+ * Yields the elements from `start` on, and descends into those listed in `descendInto`. Stops at the first malformed
+ * element.
+ */
+export function* elementsIn(
+  bytes: Buffer,
+  start: number,
+  descendInto: readonly number[],
+): Generator<Element> {
   for (let at = start; at < bytes.length; ) {
     const idBytes = Math.clz32((bytes[at] ?? 0) << 24) + 1;
     const sizeAt = at + idBytes;
@@ -32,11 +39,11 @@ export function* elementsIn(bytes: Buffer, start: number, entered: readonly numb
     const id = bytes.readUIntBE(at, idBytes);
     const to = from + sizeIn(bytes, sizeAt, sizeBytes);
     yield { id, from, to };
-    at = entered.includes(id) ? from : to;
+    at = descendInto.includes(id) ? from : to;
   }
 }
 
-/** All bits set: the element extends to the next of its kind. */
+/** The size of an element. All bits set means unknown: it extends to the next element of its kind. */
 function sizeIn(bytes: Buffer, at: number, length: number): number {
   let size = (bytes[at] ?? 0) & (0xff >> length);
   let isUnknown = size === 0xff >> length;

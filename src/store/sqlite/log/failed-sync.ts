@@ -30,7 +30,7 @@ export function noteFailedSync({ failedSyncFile }: DataFolder, acknowledgedId: n
 export async function recoverLog(database: Database, folder: DataFolder): Promise<void> {
   const acknowledgedId = readNote(folder);
   if (acknowledgedId === null) {
-    // A reading command would block the last step, and have to be waited for.
+    // Not awaited, because a reading command would block the last step.
     checkpoint(database, "TRUNCATE");
     return;
   }
