@@ -37,10 +37,13 @@ export function showAccount(view: AccountView, { json, place }: AccountOutput, t
   terminal.print(facts(rows, terminal));
 }
 
-type Shared = Pick<AccountView, "tags" | "tpm_limits">;
+type SharedTerms = Pick<AccountView, "tags" | "tpm_limits">;
 
 /** Facts that keys and accounts share. */
-export function sharedFacts({ tags, tpm_limits: limits }: Shared, owner = ""): (readonly [string, string])[] {
+export function sharedFacts(
+  { tags, tpm_limits: limits }: SharedTerms,
+  owner = "",
+): (readonly [string, string])[] {
   const rate = (limits ?? []).map(
     ({ limit, models }) =>
       [`${owner}rate`, `${plural(limit, "token")} per minute${models ? ` for ${models}` : ""}`] as const,

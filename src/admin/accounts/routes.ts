@@ -2,7 +2,7 @@ import type { AccountRecord } from "../../store/store.ts";
 import type { AdminDeps } from "../deps.ts";
 import { capsFromBody, sharedFromBody } from "../keys/key-document.ts";
 import { adjustBody, topUpBody, withEntry } from "../keys/schema.ts";
-import { type AdminCall, type AdminRoute, type Changed, get, patch, post } from "../routes/route.ts";
+import { type AdminCall, type AdminRoute, type ChangeResult, get, patch, post } from "../routes/route.ts";
 import { listAccountViews, readAccountView } from "./account-view.ts";
 import { type AccountUpdate, closeAccount, createAccount, findAccount, updateAccount } from "./accounts.ts";
 import { nano, signedNano } from "./credits.ts";
@@ -96,7 +96,7 @@ async function applyAndRespond(
   action: string,
   { account, detail = null }: { readonly account: AccountRecord; readonly detail?: string | null },
   more: object = {},
-): Promise<Changed> {
+): Promise<ChangeResult> {
   await call.deps.applyChanges();
   const answer = { ...(await readAccountView(call.deps, account)), ...more };
   return { answer, change: { action, target: account.id, detail } };

@@ -1,7 +1,7 @@
 import type { KeyRecord, StoredKeyStatus } from "../../store/store.ts";
 import { nano, signedNano } from "../accounts/credits.ts";
 import { enterKeyCredit, entryOf } from "../accounts/enter-credit.ts";
-import { type AdminCall, type AdminRoute, type Changed, get, patch, post } from "../routes/route.ts";
+import { type AdminCall, type AdminRoute, type ChangeResult, get, patch, post } from "../routes/route.ts";
 import { creationDetail } from "./change-detail.ts";
 import { changeStatus, extendKey, moveKey, rotateKey, updateKey } from "./change-key.ts";
 import { createKeyOn, type PaidKeySpec } from "./create-key.ts";
@@ -99,7 +99,7 @@ function statusRoute(verb: string, status: StoredKeyStatus, summary: string): Ad
   });
 }
 
-function createdKey(call: AdminCall<unknown, NewKeyBody>): Promise<Changed> {
+function createdKey(call: AdminCall<unknown, NewKeyBody>): Promise<ChangeResult> {
   const { deps, caller, body } = call;
   if (caller.role !== "member") return createdFrom(call, specOf(body));
   return oneAtATime(async () => {
@@ -109,7 +109,7 @@ function createdKey(call: AdminCall<unknown, NewKeyBody>): Promise<Changed> {
   });
 }
 
-async function createdFrom(call: AdminCall, spec: PaidKeySpec): Promise<Changed> {
+async function createdFrom(call: AdminCall, spec: PaidKeySpec): Promise<ChangeResult> {
   const { deps } = call;
   const { key, secret } = await createKeyOn(deps, spec, deps.settings().named);
   const detail = creationDetail(key, spec.creditNano ?? 0);
@@ -134,7 +134,7 @@ async function applyAndRespond(
   action: string,
   { key, detail = null }: { readonly key: KeyRecord; readonly detail?: string | null },
   more: object = {},
-): Promise<Changed> {
+): Promise<ChangeResult> {
   await call.deps.applyChanges();
   const answer = { ...(await keyView(call.deps, key)), ...more };
   return { answer, change: { action, target: key.prefix, detail } };

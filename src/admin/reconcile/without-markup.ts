@@ -1,13 +1,13 @@
 import type { Settings } from "../../config/settings.ts";
 import type { AttemptSums } from "../../store/store.ts";
 
-type Marked = Pick<Settings, "catalogRules" | "models">;
+type MarkupSettings = Pick<Settings, "catalogRules" | "models">;
 
 /** Converts the ledger's costs to the provider's own prices. The markup is the one configured now. */
 export function withoutMarkup(
   attempts: readonly AttemptSums[],
   provider: string,
-  { catalogRules, models }: Marked,
+  { catalogRules, models }: MarkupSettings,
 ): readonly AttemptSums[] {
   const markup = catalogRules.find((rule) => rule.provider === provider)?.markup ?? 1;
   if (markup === 1) return attempts;
@@ -25,7 +25,7 @@ export function withoutMarkup(
 export async function* pagesWithoutMarkup(
   pages: AsyncIterable<readonly AttemptSums[]>,
   provider: string,
-  settings: Marked,
+  settings: MarkupSettings,
 ): AsyncIterable<readonly AttemptSums[]> {
   for await (const attempts of pages) yield withoutMarkup(attempts, provider, settings);
 }

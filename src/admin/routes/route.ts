@@ -23,7 +23,7 @@ export interface Change {
 }
 
 /** The result of a route that changes something. It cannot be returned without the change. */
-export interface Changed {
+export interface ChangeResult {
   /** A byte array is JSON that was serialized before. */
   readonly answer: unknown;
   readonly change: Change;
@@ -56,7 +56,7 @@ interface ChangeRoute extends RouteDescription {
   readonly maxBytes?: number;
   /** The handler gets the bytes and has them checked off the event loop. */
   readonly isBodyUnread?: true;
-  handle(call: AdminCall): Promise<Changed>;
+  handle(call: AdminCall): Promise<ChangeResult>;
 }
 
 export type AdminRoute = ReadRoute | ChangeRoute;
@@ -79,7 +79,7 @@ export function postBytes(
   path: string,
   summary: string,
   schemas: Schemas<ChangeRoute, { readonly body: TSchema }>,
-  handle: (call: AdminCall<unknown, Uint8Array>) => Promise<Changed>,
+  handle: (call: AdminCall<unknown, Uint8Array>) => Promise<ChangeResult>,
 ): ChangeRoute {
   const method = "POST";
   return {
@@ -99,7 +99,7 @@ const changing =
     path: string,
     summary: string,
     schemas: Schemas<ChangeRoute, { readonly body?: Body }>,
-    handle: (call: AdminCall<unknown, Static<Body>>) => Promise<Changed>,
+    handle: (call: AdminCall<unknown, Static<Body>>) => Promise<ChangeResult>,
   ): ChangeRoute => ({
     body: nothing,
     ...schemas,

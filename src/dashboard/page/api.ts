@@ -104,7 +104,7 @@ export const api = {
   remove: (path: string) => call<undefined>("DELETE", path),
 };
 
-export interface Loaded<Value> {
+export interface LoadState<Value> {
   /** Null until the first response; a refresh keeps the old value. */
   readonly value: Value | null;
   readonly error: Error | null;
@@ -115,8 +115,8 @@ export interface Loaded<Value> {
  * Loads when `name` changes and then every `everyMs`, but not while the tab is hidden. A response to an outdated
  * request is dropped.
  */
-export function useLoaded<Value>(name: string, load: () => Promise<Value>, everyMs = 0): Loaded<Value> {
-  const [state, setState] = useState<Omit<Loaded<Value>, "reload">>({ value: null, error: null });
+export function useLoaded<Value>(name: string, load: () => Promise<Value>, everyMs = 0): LoadState<Value> {
+  const [state, setState] = useState<Omit<LoadState<Value>, "reload">>({ value: null, error: null });
   const latest = useRef(0);
   const loader = useRef(load);
   loader.current = load;
@@ -146,6 +146,6 @@ export function useLoaded<Value>(name: string, load: () => Promise<Value>, every
 }
 
 /** The response of the API to a GET, refreshed while the page is open. */
-export function useAnswer<Answer>(path: string, everyMs = 0, query: Query = {}): Loaded<Answer> {
+export function useAnswer<Answer>(path: string, everyMs = 0, query: Query = {}): LoadState<Answer> {
   return useLoaded(JSON.stringify([path, query]), () => api.get<Answer>(path, query), everyMs);
 }

@@ -30,10 +30,10 @@ const figures = {
   output: { name: "Output", format: count },
   cost: { name: "Cost (USD)", format: usd },
 } as const;
-type Figure = keyof typeof figures;
-const totalNames = Object.keys(figures) as Figure[];
+type ReconciledMetric = keyof typeof figures;
+const totalNames = Object.keys(figures) as ReconciledMetric[];
 
-function UsageTotals({ row, metric: name }: { row: ReconciledRowView; metric: Figure }) {
+function ReconciledAmount({ row, metric: name }: { row: ReconciledRowView; metric: ReconciledMetric }) {
   const { billed, difference } = row[name];
   const { format } = figures[name];
   if (billed === null || difference === null) return <span class="muted">–</span>;
@@ -51,14 +51,14 @@ function UsageTotals({ row, metric: name }: { row: ReconciledRowView; metric: Fi
   );
 }
 
-function columnsOf(reported: readonly Figure[]): readonly Column<ReconciledRowView>[] {
+function columnsOf(reported: readonly ReconciledMetric[]): readonly Column<ReconciledRowView>[] {
   return [
     { name: "Day", class: "lead day", cell: ({ date }) => date },
     { name: "Model", cell: ({ model }) => (model === null ? "all models" : <code>{model}</code>) },
     ...reported.map((name) => ({
       name: figures[name].name,
       class: "number",
-      cell: (row: ReconciledRowView) => <UsageTotals row={row} metric={name} />,
+      cell: (row: ReconciledRowView) => <ReconciledAmount row={row} metric={name} />,
     })),
     {
       name: "Likely reasons",

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import type { Loaded } from "../api.ts";
+import type { LoadState } from "../api.ts";
 import { Button } from "./button.tsx";
 import { Icon, type IconName } from "./icon.tsx";
 
@@ -35,7 +35,7 @@ function Loading({ rows }: { rows: number }) {
 
 /** The loaded value: a skeleton while it loads, and the error if there is no older value. */
 export function LoadedContent<Value>(props: {
-  loaded: Loaded<Value>;
+  loaded: LoadState<Value>;
   rows?: number;
   children: (value: Value) => ComponentChildren;
 }) {
