@@ -19,10 +19,13 @@ import { createUpstream } from "../upstream/create.ts";
 import { maxWholeBytes } from "../upstream/upstream.ts";
 import type { Services } from "./services.ts";
 
-/** The most bytes of all forms at once, on the disk for temporary files. */
+/** The limit of bytes of all forms together, on the disk for temporary files. */
 const maxFormsBytes = 4 * maxFormBytes;
 
-/** The most forms of all keys at once: one key has at most half of them, a second one half of the rest. Each takes three file descriptors. */
+/**
+ * The limit of open forms of all keys. One key can have half of them, a second one half of the rest. Each takes three
+ * file descriptors.
+ */
 const maxForms = Math.min(1024, fetchLimit());
 
 /** Bytes of conversations that a key may write: new items, and the newest ones again. All are written if an older item is deleted. */
@@ -97,7 +100,7 @@ function abandonAllowance({ clock, backend }: Services): AbandonAllowance {
       const nowMs = clock.wallMs();
       const range = { sinceMs, untilMs: nowMs + hourMs, nowMs };
       const steps = await store.reports.usageInSteps({ accountId, stepMs: hourMs, ...range });
-      // An account has one of the two.
+      // An account is charged in credits or in tokens, never both.
       return steps.reduce((sum, { spendNano, spendTokens }) => sum + spendNano + spendTokens, 0);
     },
     liveNodes: async () => {
@@ -121,7 +124,7 @@ export function createMonitor(gateway: Gateway, { backend, clock, logs }: Servic
   });
 }
 
-/** What a reload replaces. */
+/** Builds the parts that a reload replaces. */
 export function configure(
   settings: Settings,
   { clock, logs, tokenSources }: Services,

@@ -36,7 +36,7 @@ class CurrentTracing {
     this.#onUnsent = onUnsent;
   }
 
-  /** `content` is what the request says, once that was read. */
+  /** `content` resolves to the recorded conversation, once it has been read. */
   observe(facts: ExchangeFacts, content: Promise<TracedContent | null> | null): void {
     if (this.#tracing === null) return;
     if (content === null) {
@@ -48,7 +48,7 @@ class CurrentTracing {
     void observed.catch(this.#onUnsent).finally(() => this.#waiting.delete(observed));
   }
 
-  /** What the old one still has to send is sent in its own time. */
+  /** Replaces the tracing. The old one sends its remaining spans in the background. */
   async replace(settings: Settings["tracing"]): Promise<void> {
     const before = this.#tracing;
     this.#tracing = await startTracing(settings, version, () => this.onContentDropped());
@@ -68,10 +68,10 @@ class CurrentTracing {
   }
 }
 
-/** What a gateway is built on. It lasts from its start to its stop; a reload replaces none of it. */
+/** The services that a gateway is built on, from its start to its stop. A reload replaces none of them. */
 export type Services = Readonly<Awaited<ReturnType<typeof openServices>>>;
 
-/** Services that are there before all others. */
+/** Services that exist before all others. */
 interface FirstServices {
   readonly clock: Clock;
   readonly logs: Logs;
@@ -99,7 +99,7 @@ export async function openServices(
   const watcher = watcherOf(backend, keys, logs.log);
   const requestLog = new OutcomeQueue({
     store,
-    onDropped: (count) => logs.log.warn({ count }, "requestLog of exchanges were neither kept nor counted"),
+    onDropped: (count) => logs.log.warn({ count }, "outcomes of requests were neither stored nor counted"),
   });
   opened.defer(() => requestLog.close());
   const callerIds = new CallerIdQueue(store);
@@ -135,7 +135,7 @@ export async function openServices(
   };
 }
 
-/** What records content is loaded only where it is on. */
+/** Loads the recorder only if content is recorded or traced. */
 async function openContent(settings: Settings, log: Log): Promise<ContentRecorder | null> {
   const { content, tracing, store, server } = settings;
   if (content === null && !tracing?.content) return null;

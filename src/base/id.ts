@@ -34,7 +34,7 @@ const characters = Buffer.alloc(idLength);
 
 const ownForm = /^[a-z]+[_-][0-9A-Za-z]{22}$/;
 
-/** Whether an id has the form of those that are made here, which no vendor's has. */
+/** Whether an id has the form of our own ids, which no vendor uses. */
 export function isOwnId(id: string): boolean {
   return ownForm.test(id);
 }
@@ -59,7 +59,7 @@ export function newId(prefix: string): string {
   return prefix + characters.toString("latin1", 0, idLength);
 }
 
-/** Ids of vendors, which are found as they are. */
+/** Vendors' ids of this form are stored as they are. */
 const usualId = /^[\w-]{1,64}$/;
 
 /**

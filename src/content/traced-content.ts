@@ -3,13 +3,13 @@ import type { GenAiPart } from "./conversation/part.ts";
 import { type Message, readConversation } from "./conversation/read.ts";
 import type { ContentDocument } from "./document.ts";
 
-/** What a request says, as attributes of its span: https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans/ */
+/** A request's content as attributes of its span: https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans/ */
 export interface TracedContent {
   readonly id: string;
   readonly attributes: Readonly<Record<string, string>>;
 }
 
-/** `document` is JSON behind one byte that is left free for the packing. */
+/** `document` is JSON after one byte that is reserved for packing. */
 export function tracedContent(id: string, document: Uint8Array): TracedContent {
   const { request, response } = JSON.parse(Buffer.from(document).toString("utf8", 1)) as ContentDocument;
   const { system, tools, input, output } = readConversation(request, response);

@@ -23,7 +23,7 @@ export function beginContent({ gateway, exchange, key }: AdmittedCall, body: Uin
   exchange.content = recorder.begin({ wanted, traced, request: body, settings });
 }
 
-/** A client may want nothing to be recorded; it cannot ask for more. */
+/** A client can turn recording off, but cannot ask for more. */
 function wantedBy(headers: Headers): ContentLevel | null {
   return headers.get("x-sluice-content") === "none" ? "none" : null;
 }
@@ -41,7 +41,7 @@ export function contentHeader({ content }: Exchange): string | undefined {
   return content.kept === "all" ? "recorded" : "may-be-recorded";
 }
 
-/** One object for each, so that most recordings start alike. */
+/** Shared objects, so that most recordings start alike. */
 const forms = new Map<string, BodyForm>();
 const maxForms = 100;
 
@@ -97,7 +97,7 @@ export function recordContentError(exchange: Exchange, body: string): void {
   content.response(body);
 }
 
-/** The request has ended, and was charged. */
+/** Ends the recording of a request that has been charged. */
 export function endContent(
   gateway: Gateway,
   exchange: Exchange,

@@ -1,6 +1,6 @@
 import { attributesOf, type KeyUpdate } from "../../base/key-attributes.ts";
 import { ownAccountId } from "../../base/own-account.ts";
-import { rotateKey as giveNewSecret, type IssuedKey } from "../../keys/issue.ts";
+import { type IssuedKey, rotateKey as issueNewSecret } from "../../keys/issue.ts";
 import { mayBecome } from "../../keys/keyring.ts";
 import type { CapRecord, KeyRecord, StoredKeyStatus } from "../../store/store.ts";
 import { findAccount } from "../accounts/accounts.ts";
@@ -43,11 +43,11 @@ export async function updateKey(
   if (known !== null) rejectUnknownNames(update, known, key);
   const changes = attributesOf(update);
   const limits = caps && capLimits(caps, key.mode);
-  const isNamed = Object.keys(changes).length > 0;
-  if (!isNamed && limits === undefined) {
+  const hasChanges = Object.keys(changes).length > 0;
+  if (!hasChanges && limits === undefined) {
     throw invalidInput("nothing to change");
   }
-  if (isNamed) await context.store.updateKey(key.id, changes);
+  if (hasChanges) await context.store.updateKey(key.id, changes);
   if (limits !== undefined) await context.store.setCaps({ keyId: key.id }, limits, context.clock.wallMs());
   const updated = await findKey(context, key.id);
   return { key: updated, detail: updateDetail(key, updated) };
@@ -80,7 +80,7 @@ export async function rotateKey(
 ): Promise<IssuedKey & UpdatedKey> {
   const key = await findKey(context, idOrPrefix);
   if (key.status === "revoked") throw revoked(key);
-  const issued = await giveNewSecret(context.store, context.clock, key, graceMs);
+  const issued = await issueNewSecret(context.store, context.clock, key, graceMs);
   // `keyFormerlyNamed` finds the old prefix by this text.
   return { ...issued, detail: rotationDetail(key.prefix, graceMs) };
 }
@@ -109,8 +109,8 @@ export async function extendKey(
   return { key: await findKey(context, id), detail: `+${amount}/${capName(cap)}: ${note}` };
 }
 
-function capNamed(caps: readonly CapRecord[], which: string | undefined, prefix: string): CapRecord {
-  const [only, ...others] = caps.filter((cap) => which === undefined || capName(cap) === which);
+function capNamed(caps: readonly CapRecord[], capToRaise: string | undefined, prefix: string): CapRecord {
+  const [only, ...others] = caps.filter((cap) => capToRaise === undefined || capName(cap) === capToRaise);
   if (only !== undefined && others.length === 0) return only;
   const names = caps.map(capName).join(", ");
   const why = caps.length === 0 ? `${prefix} has no cap` : `pass one of its caps: ${names}`;

@@ -12,9 +12,9 @@ import { reachable } from "./reachable.ts";
 const servedFile = "served.json";
 
 /**
- * Files that a gateway leaves for the commands: in its data folder, its address, the names that it serves, its configuration without
- * secrets, and the database if it uses one; in its working directory, where the data is, if commands would look elsewhere. If they cannot be written,
- * commands work without them.
+ * Writes files that commands read. In the data folder: the gateway's address, the names it serves, its configuration
+ * without secrets, and its database if it uses one. In the working directory: where the data is, if commands would look
+ * elsewhere. Commands also work without these files.
  */
 export function writeFilesForCommands(
   settings: Settings,
@@ -56,7 +56,7 @@ export function servedNames(dir: string): KnownNames | null {
   return served === null ? null : { providers: texts(served["providers"]), models: texts(served["models"]) };
 }
 
-/** The database that the gateway on this folder last used in its place; null if it was the folder itself. */
+/** The database that the gateway of this folder last used; null if the data is in the folder itself. */
 export function servedStore(dir: string): string | null {
   const store = readServed(dir)?.["store"];
   return typeof store === "string" ? store : null;

@@ -2,7 +2,7 @@ import { quirksOf } from "../../vendors/compatible/known-servers.ts";
 import { shippedProviders } from "../catalog/shipped.ts";
 import type { FoundVendor } from "./vendors.ts";
 
-/** The providers of the environment as TOML: what serves them without a file, and what `config init` writes. */
+/** The providers found in the environment as TOML, to serve without a file and for `config init`. */
 export function environmentToml(found: readonly FoundVendor[]): string {
   return found.map((vendor) => providerToml(vendor)).join("\n");
 }
@@ -15,7 +15,7 @@ export function providerToml(
   const { kind, base_url: usual } = shippedProviders().get(provider) ?? { kind: provider };
   const isCompatible = kind === "openai-compatible";
   const address = baseUrl ?? usual;
-  // What is known of a server is known by its host, which another address hides.
+  // Quirks are looked up by the server's usual host, so another address has to state them.
   const quirks = isCompatible && baseUrl !== null ? quirksOf(usual) : [];
   return [
     `[providers.${provider}]`,

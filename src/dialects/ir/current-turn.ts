@@ -1,12 +1,11 @@
 import type { IrMessage } from "./ir.ts";
 
-/** What a message is to a turn. Instructions neither begin nor end one. */
+/** The role of a message within a turn. Instructions neither start nor end a turn. */
 export type TurnPart = "answer" | "results" | "text" | "instruction";
 
 /**
- * The index at which the current turn begins: behind the last messages in which the user said something and returned no
- * results of tools. Everything between two answers is one turn: text after results does not begin another turn.
- * Vendors check thinking and signatures from there on.
+ * The index at which the current turn starts: after the last user messages with text and without tool results. Text
+ * after tool results does not start another turn. Vendors check thinking and signatures from this index on.
  */
 export function currentTurnStart<Message>(
   messages: readonly Message[],
@@ -28,7 +27,7 @@ export function currentTurnStart<Message>(
   return start;
 }
 
-/** The part of a turn that a message in the intermediate form is. */
+/** The role of a message in the intermediate form. */
 export function turnPartOf({ role, blocks }: IrMessage): TurnPart {
   if (role === "assistant") return "answer";
   if (role === "system") return "instruction";

@@ -31,7 +31,7 @@ export function hasTrigger({ input }: JsonObject): boolean {
   return Array.isArray(input) && input.some((item) => isObject(item) && item["type"] === compactionTrigger);
 }
 
-/** Without the trigger, which must be the last item. */
+/** Removes the trigger, which must be the last item. */
 export function withoutTrigger(conversation: Conversation): Conversation {
   const { items } = conversation;
   const place = items.findIndex(({ type }) => type === compactionTrigger);
@@ -43,7 +43,7 @@ export function misplacedTrigger(path: string): GatewayError {
   return invalidRequest("A `compaction_trigger` must be the last item of `input`.", path);
 }
 
-/** With summaries in place of the items that were sealed here. */
+/** Replaces the compaction items that were encrypted here by their summaries. */
 export function withSummaries(conversation: Conversation, secret: Uint8Array, keyId: string): Conversation {
   const items = conversation.items.map((item, place) =>
     withSummary(item, secret, keyId, pathOfItem(conversation, place)),
@@ -51,7 +51,7 @@ export function withSummaries(conversation: Conversation, secret: Uint8Array, ke
   return { ...conversation, items };
 }
 
-/** The summary, if the item was sealed here. Throws if it was not for this key. */
+/** Returns the summary if the item was encrypted here. Throws if it belongs to another key. */
 export function withSummary(item: TurnItem, secret: Uint8Array, keyId: string, param: string): TurnItem {
   const sealed = sealIn(item);
   if (sealed === null) return item;
@@ -61,7 +61,7 @@ export function withSummary(item: TurnItem, secret: Uint8Array, keyId: string, p
   throw new GatewayError("invalid_encrypted_content", message, { param });
 }
 
-/** Whether every provider that may be asked compacts conversations itself. */
+/** Whether every provider that can be called compacts conversations itself. */
 export function compactsItself(
   { catalog, settings }: ActiveConfig,
   key: KeyRecord,
@@ -76,7 +76,7 @@ export function compactsItself(
   });
 }
 
-/** A summary that is asked for: the request for it, and how it is answered with. */
+/** A request for a summary, and how to turn the result into a response. */
 interface SummaryRequest {
   readonly compaction: Compaction;
   readonly pieces: readonly Uint8Array[];

@@ -2,13 +2,13 @@ import { tableOf } from "../../base/collections/table.ts";
 import { invalidRequest } from "../../base/errors.ts";
 import type { TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
 
-/** The calls that these items answer. */
+/** The type of call that each output item answers. */
 const answeredCalls = tableOf<string>({
   function_call_output: "function_call",
   custom_tool_call_output: "custom_tool_call",
 });
 
-/** The calls of tools in a conversation and the answers to them, in their order. */
+/** The tool calls of a conversation and their outputs, in order. */
 export class KnownCalls {
   /** Some servers restart the numbers of their calls in every turn, so an id is free again once it was answered. */
   readonly #counts = new Map<string, number>();
@@ -24,14 +24,14 @@ export class KnownCalls {
     this.#counts.set(call, this.#countOf(call) + 1);
   }
 
-  /** Calls of one turn may share an id, and have as many answers. */
+  /** Whether the item repeats a known one. Calls of one turn may share an id, and then have as many outputs. */
   repeats(item: TurnItem): boolean {
     const known = this.#countOf(callOf(item));
     const answered = answeredCalls[item.type];
     return known > 0 && (answered === undefined || known >= this.#countOf(`${answered} ${item.callId}`));
   }
 
-  /** Throws for the output of a tool that none of them has called. */
+  /** Throws if no earlier call belongs to this output. */
   rejectOrphan({ type, callId }: TurnItem, path: string): void {
     const answered = answeredCalls[type];
     if (answered === undefined || this.#counts.has(`${answered} ${callId}`)) return;

@@ -27,7 +27,7 @@ export function textOf(piece: Piece): string {
 /** `isOutput`: the event is part of the output and does not end a response. False for a few that are not recognized. */
 type EventTaker = (event: string, isOutput: boolean) => void;
 
-/** Hands over the events of a piece of a stream, as JSON. Comments, `[DONE]` and what a provider has cut off are none. */
+/** Passes the events of a stream piece to `take`, as JSON. Skips comments, `[DONE]` and truncated events. */
 export function eachEvent(text: string, take: EventTaker): void {
   if (text === keepaliveComment) {
     take(keepalive, false);
@@ -38,8 +38,8 @@ export function eachEvent(text: string, take: EventTaker): void {
 }
 
 /**
- * Nearly all have a name and one line of data, or only that, and most begin as the one before. Returns the index of the first event
- * in another form, or the text's length.
+ * Nearly all events have a name and one line of data, or only the data, and most start like the one before. Returns the
+ * index of the first event in another form, or the text's length.
  */
 function eachUsualEvent(text: string, take: EventTaker): number {
   let start = outputStart;
@@ -54,7 +54,7 @@ function eachUsualEvent(text: string, take: EventTaker): number {
     }
     const end = text.indexOf("\n", line);
     if (text.charCodeAt(end - 1) !== closingBrace || text.charCodeAt(end + 1) !== lineFeed) break;
-    // Where a name has no line end, `line` is 0, and must not begin all again.
+    // If a name has no line end, `line` is 0 and must not restart the loop.
     if (line < at || !(isOutput || text.startsWith(dataStart, line))) break;
     take(text.slice(line + dataStart.length - 1, end), isOutput);
     at = end + 2;

@@ -12,7 +12,7 @@ export interface SourceRange {
   readonly untilMs: number;
 }
 
-/** A little less than totals by the minute are kept for. */
+/** Slightly less than the retention of totals by the minute. */
 const minutesAreKeptMs = 170 * msPerMinute;
 
 /**

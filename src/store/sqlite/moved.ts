@@ -9,7 +9,7 @@ import { perform } from "./queries.ts";
 
 const busyTimeoutMs = 10_000;
 
-/** Null if the data is in use here, or from a release that could not move it. */
+/** Null if the data is in use here, or its release could not move data yet. */
 export function readMovedFrom(dir: string): MovedStore | null {
   return withDatabase(dir, (database) =>
     schemaVersion(database) < migrations.length ? null : perform(database, readMoved()),

@@ -11,7 +11,10 @@ import { WireError } from "../../wire/transfer.ts";
  * Numbers are big-endian, checksums CRC-32. The message's checksum covers everything before it.
  */
 
-/** Where a message is in `bytes`, which is not kept: its headers, for `readHeaders`, lie just before its payload. */
+/**
+ * The position of a message in `bytes`, which must not be kept. Its headers, for `readHeaders`, end where its payload
+ * starts.
+ */
 export type TakeMessage = (
   bytes: Uint8Array,
   headersStart: number,
@@ -30,7 +33,7 @@ const maxBytes = maxPayloadBytes + maxHeaderBytes + minBytes;
 /** Splits the incoming bytes into messages. */
 export class EventStreamDecoder {
   readonly #take: TakeMessage;
-  /** The beginning of a message, and how many bytes decide on what to do with it: its prelude or all of it. */
+  /** The received part of a message, and how many bytes are needed next: its prelude or the whole message. */
   #begun: Buffer[] = [];
   #begunBytes = 0;
   #neededBytes = 0;

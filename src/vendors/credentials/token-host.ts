@@ -32,7 +32,7 @@ export interface TokenAnswer {
   readonly clockBehindMs: number;
 }
 
-/** Asks a host that issues credentials. Rejects with a `CredentialUnavailable` if it cannot be reached. */
+/** Calls a host that issues credentials. Rejects with a `CredentialUnavailable` if it cannot be reached. */
 export async function callTokenHost(request: TokenRequest, signal: AbortSignal): Promise<TokenAnswer> {
   const url = new URL(request.url);
   try {
@@ -85,7 +85,7 @@ export async function readTokenFile(path: string, what: string): Promise<string>
   }
 }
 
-/** Where a host does not say how long its token lives. */
+/** Assumed if a host does not state the lifetime of its token. */
 const unstatedLifeSeconds = 300;
 
 /** The token in an OAuth answer (RFC 6749, 5.1), as a bearer token. */

@@ -35,7 +35,7 @@ export const inputMessage = Type.Object({
  */
 const betaInputMessage = Type.Union([
   Type.Object({ role: Type.Union([user, assistant, system]), content: messagesContent }),
-  // It may only change what the model is to do from here on.
+  // A system message without content may only change settings from here on.
   Type.Object({ role: system, content: optional(messagesContent) }),
 ]);
 

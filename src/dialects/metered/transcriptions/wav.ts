@@ -1,6 +1,6 @@
 /** Uncompressed samples. The duration of other formats cannot be computed from their size. */
 const plainFormats = [1, 3];
-/** Has its kind at the end of a longer header. */
+/** This format states its real format at the end of a longer header. */
 const extensible = 0xfffe;
 const extensibleBytes = 40;
 
@@ -24,16 +24,16 @@ export function wavSeconds(start: Uint8Array, bytes: number): number | null {
 }
 
 function rateIn(format: Buffer): number {
-  const named = format.readUInt16LE(0);
-  const isLong = named === extensible && format.length >= extensibleBytes;
-  const isPlain = plainFormats.includes(isLong ? format.readUInt16LE(24) : named);
+  const formatCode = format.readUInt16LE(0);
+  const isLong = formatCode === extensible && format.length >= extensibleBytes;
+  const isPlain = plainFormats.includes(isLong ? format.readUInt16LE(24) : formatCode);
   const [channels, samples, bits] = [format.readUInt16LE(2), format.readUInt32LE(4), format.readUInt16LE(14)];
   return isPlain ? channels * samples * Math.ceil(bits / 8) : 0;
 }
 
 /**
- * A recording whose length was not known when it began has all that follows, and so may one with more data behind its first. Less
- * than a second is a note about it.
+ * The bytes of audio to count. A header without a length (a live recording), or at least a second of data after the
+ * first chunk, means that everything to the end of the file is audio. Less than a second is metadata.
  */
 function played(size: number, rest: number, bytesPerSecond: number): number {
   return size === 0 || rest - size >= bytesPerSecond ? rest : Math.min(size, rest);

@@ -7,7 +7,7 @@ import { readerUntil } from "../../request/read-body.ts";
 import { FormParser } from "./form-parser.ts";
 import { SpooledForm } from "./spooled-form.ts";
 
-/** More than any provider takes. */
+/** Larger than any provider accepts. */
 export const maxFormBytes = 1024 * 1024 * 1024;
 
 /** Reads a form to its end, unless its exchange ends before, and keeps its reservation of disk. The caller disposes of it. */
@@ -45,7 +45,7 @@ function noRoom(): GatewayError {
   );
 }
 
-/** The fields as JSON has them. Objects and lists come as text, which is read unless the route knows the field as a text. */
+/** The fields as JSON. Objects and lists arrive as text and are parsed, unless the route declares the field as text. */
 export function bodyOfForm({ fields }: SpooledForm, { numbers, texts }: FormFields): JsonObject {
   return Object.fromEntries(
     Object.entries(fields).map(([name, value]) => [
