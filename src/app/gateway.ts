@@ -3,7 +3,7 @@ import { GatewayError } from "../base/errors.ts";
 import { fetchLimit } from "../base/system/fetch-limit.ts";
 import { Catalog } from "../catalog/catalog.ts";
 import type { Settings } from "../config/settings.ts";
-import type { ActiveConfig } from "../gateway/active-config";
+import type { ActiveConfig } from "../gateway/active-config.ts";
 import { Ongoing } from "../gateway/admission/ongoing.ts";
 import { Watchdog } from "../gateway/answer/watchdog.ts";
 import type { Gateway } from "../gateway/gateway.ts";

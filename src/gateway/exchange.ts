@@ -17,7 +17,7 @@ import type { RateVerdict, TokenReservation } from "../limits/verdict.ts";
 import type { ExchangeFacts } from "../observe/exchange.ts";
 import type { KeyRecord, Outcome, OutcomeRecord, RequestOutcome, UsageRecord } from "../store/store.ts";
 import type { OpenedCall } from "../upstream/upstream.ts";
-import type { ActiveConfig } from "./active-config";
+import type { ActiveConfig } from "./active-config.ts";
 import type { GuardedStream } from "./answer/watchdog.ts";
 import { AttemptLog } from "./attempt/attempt-log.ts";
 import type { ClientCall } from "./client-call.ts";

@@ -11,7 +11,7 @@ import type { InflateLimiter } from "../limits/inflate-limiter.ts";
 import type { RateLimits } from "../limits/verdict.ts";
 import type { ExchangeObserver } from "../observe/exchange.ts";
 import type { AttemptCount, CallerId, OutcomeRecord } from "../store/store.ts";
-import type { ActiveConfig } from "./active-config";
+import type { ActiveConfig } from "./active-config.ts";
 import type { Ongoing } from "./admission/ongoing.ts";
 import type { Watchdog } from "./answer/watchdog.ts";
 import type { LargeBodies } from "./body-worker/body-worker.ts";

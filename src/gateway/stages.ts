@@ -4,7 +4,7 @@ import type { ClaimResult } from "../idempotency/claims.ts";
 import type { BodyReservation } from "../limits/body-budget.ts";
 import type { KeyRecord } from "../store/store.ts";
 import type { FailedAttempt } from "../upstream/upstream.ts";
-import type { ActiveConfig } from "./active-config";
+import type { ActiveConfig } from "./active-config.ts";
 import { largeBodyBytes } from "./body-worker/is-large.ts";
 import type { JobOwner } from "./body-worker/jobs.ts";
 import type { Compaction } from "./conversations/compacting.ts";

@@ -182,7 +182,8 @@ function responsesEvents(content: readonly string[]): string[] {
   const item = { type: "message", id: "msg_bench", role: "assistant" };
   const place = { item_id: "msg_bench", output_index: 0, content_index: 0 };
   const part = (text: string) => ({ type: "output_text", text, annotations: [] });
-  // The text is not repeated in the closing events: a marker there would count as another event.
+  const message = { ...item, status: "completed", content: [part("tide")] };
+  // The whole text is not repeated in the closing events: a marker there would count as another event.
   return [
     event("response.created", response("in_progress")),
     event("response.output_item.added", {
@@ -193,13 +194,11 @@ function responsesEvents(content: readonly string[]): string[] {
     ...content.map((text) => event("response.output_text.delta", { ...place, delta: text })),
     event("response.output_text.done", { ...place, text: "tide" }),
     event("response.content_part.done", { ...place, part: part("tide") }),
-    event("response.output_item.done", {
-      output_index: 0,
-      item: { ...item, status: "completed", content: [part("tide")] },
-    }),
+    event("response.output_item.done", { output_index: 0, item: message }),
     event(
       "response.completed",
       response("completed", {
+        output: [message],
         usage: { input_tokens: 250, output_tokens: content.length, total_tokens: 250 + content.length },
       }),
     ),

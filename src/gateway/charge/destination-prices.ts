@@ -3,7 +3,7 @@ import type { HostedToolName } from "../../base/usage/hosted-tools.ts";
 import type { KeyAccess } from "../../catalog/catalog.ts";
 import type { DeploymentSettings, ModelSettings, Price } from "../../config/settings.ts";
 import { type ClientDialectName, isSpoken } from "../../dialects/registry.ts";
-import type { ActiveConfig } from "../active-config";
+import type { ActiveConfig } from "../active-config.ts";
 
 /** Where a request may go: deployments of the model and its fallbacks, within the scope. */
 export interface Destination {

@@ -16,7 +16,7 @@ import { asIs, type OutputLimit, type PublishedLimits } from "../../dialects/out
 import { clientDialect } from "../../dialects/registry.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import { vendorOf } from "../../vendors/registry.ts";
-import type { ActiveConfig } from "../active-config";
+import type { ActiveConfig } from "../active-config.ts";
 import { largeBodyBytes } from "../body-worker/is-large.ts";
 import type { ClientRequest } from "../request/request.ts";
 import type { AdmittedCall } from "../stages.ts";

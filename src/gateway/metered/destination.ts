@@ -4,7 +4,7 @@ import type { ModelSettings, Price } from "../../config/settings.ts";
 import { isCharged } from "../../dialects/metered/registry.ts";
 import type { MeteredRoute, RouteBody } from "../../dialects/metered/route.ts";
 import { type ChosenFormat, formatFor } from "../../vendors/registry.ts";
-import type { ActiveConfig } from "../active-config";
+import type { ActiveConfig } from "../active-config.ts";
 
 /** Where a metered request may go. */
 export interface MeteredDestination {

@@ -7,7 +7,7 @@ import type { Address, Mentions, Reference } from "../../dialects/names/inspect-
 import { type ClientDialectName, isSpoken } from "../../dialects/registry.ts";
 import type { IssuedId, KeyRecord, Store } from "../../store/store.ts";
 import { isOwnAddress } from "../../vendors/own-address.ts";
-import type { ActiveConfig } from "../active-config";
+import type { ActiveConfig } from "../active-config.ts";
 
 /** The provider and account that issued an id. Accounts of one provider cannot see each other's ids. */
 export type Issuer = Pick<IssuedId, "provider" | "credential">;

@@ -35,7 +35,7 @@ import {
 } from "../../dialects/schema/validate.ts";
 import { type OfferedTools, offeredTools } from "../../dialects/tools/hosted-tools.ts";
 import type { KeyRecord } from "../../store/store.ts";
-import type { ActiveConfig } from "../active-config";
+import type { ActiveConfig } from "../active-config.ts";
 import type { ClientCall } from "../client-call.ts";
 
 /** What another thread found in a large body (body-worker/body-worker.ts). */
