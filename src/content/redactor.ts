@@ -1,3 +1,4 @@
+import { escapeText } from "../dialects/json/json-string.ts";
 import { AnyNeedle } from "./any-needle.ts";
 
 /** Sluice's own keys and admin tokens, of which only hashes are known. */
@@ -47,7 +48,7 @@ export class Redactor {
 
 /** The texts, and what is different inside of a JSON string: a private key has line feeds. */
 function withEscaped(texts: readonly string[]): readonly string[] {
-  return [...new Set(texts.flatMap((text) => [text, JSON.stringify(text).slice(1, -1)]))];
+  return [...new Set(texts.flatMap((text) => [text, escapeText(text)]))];
 }
 
 function withoutEscapes(text: string): string {

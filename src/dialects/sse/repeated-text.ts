@@ -1,5 +1,6 @@
 import { type JsonObject, tryParse } from "../../base/json.ts";
 import { objectOf } from "../json/json-fields.ts";
+import { closingQuote, escapeText, plainClosingQuote, unescapeText } from "../json/json-string.ts";
 
 /** After this many patterns in a row that no event has matched, a stream's events are taken to differ in more than their text. */
 const maxUnmatched = 4;
@@ -46,7 +47,7 @@ export interface RepeatedEvents {
 /** One event in place of all that repeat a pattern. */
 export function joinRepeated({ pattern, text }: RepeatedEvents): string {
   const { opening, values, closing, sequenceNumber } = pattern;
-  const written = { text: JSON.stringify(text).slice(1, -1), number: `${sequenceNumber}`, padding: "" };
+  const written = { text: escapeText(text), number: `${sequenceNumber}`, padding: "" };
   return opening + values.map(({ kind, before }) => before + written[kind]).join("") + closing;
 }
 
@@ -57,9 +58,6 @@ const paddingName = '"obfuscation":"';
 const numberName = '"sequence_number":';
 
 const space = 32;
-const quote = 34;
-const backslash = 92;
-const firstPrintable = 32;
 
 /**
  * Recognizes events that repeat the one before in everything but their text and a number that counts up, as nearly all of a stream's
@@ -129,7 +127,7 @@ export class RepeatedText implements RepeatedValues {
       if (before !== "" && !events.startsWith(before, end)) return -1;
       const start = end + before.length;
       if (kind === "text") end = this.#matchText(events, start);
-      else end = kind === "number" ? endOf(`${number}`, events, start) : plainEnd(events, start);
+      else end = kind === "number" ? endOf(`${number}`, events, start) : plainClosingQuote(events, start);
       if (end === -1) return -1;
     }
     return end;
@@ -137,14 +135,14 @@ export class RepeatedText implements RepeatedValues {
 
   /** Matches the text that starts at this index, and returns the index after it; -1 if it is not a JSON string. */
   #matchText(events: string, start: number): number {
-    const plain = plainEnd(events, start);
+    const plain = plainClosingQuote(events, start);
     if (plain !== -1) {
       this.#textOfEvent = events.slice(start, plain);
       return plain;
     }
-    const end = escapedEnd(events, start);
-    const text = tryParse(events.slice(start - 1, end + 1));
-    if (typeof text !== "string") return -1;
+    const end = closingQuote(events, start);
+    const text = end === -1 ? null : unescapeText(events.slice(start, end));
+    if (text === null) return -1;
     this.#textOfEvent = text;
     return end;
   }
@@ -155,7 +153,7 @@ function holesIn(data: string, { text, sequenceNumber }: RepeatedValues): readon
   const start = data.indexOf(`"${text}"`) + 1;
   const holes: Hole[] = [{ kind: "text", start, end: start + text.length }];
   const padding = startAfter(paddingName, data);
-  if (padding !== -1) holes.push({ kind: "padding", start: padding, end: plainEnd(data, padding) });
+  if (padding !== -1) holes.push({ kind: "padding", start: padding, end: plainClosingQuote(data, padding) });
   if (sequenceNumber !== null) {
     const name = startAfter(numberName, data);
     const number = data.charCodeAt(name) === space ? name + 1 : name;
@@ -188,26 +186,6 @@ function patternOf(
     before: event.slice(at + (holes[index - 1]?.end ?? start), at + start),
   }));
   return { opening, values, closing, closingToNext: closing + opening, sequenceNumber };
-}
-
-/** The index of the quote that ends a text in which nothing is escaped; -1 if there is none. */
-function plainEnd(events: string, start: number): number {
-  for (let at = start; at < events.length; at += 1) {
-    const char = events.charCodeAt(at);
-    if (char === quote) return at;
-    if (char === backslash || char < firstPrintable) return -1;
-  }
-  return -1;
-}
-
-/** The index of the quote that ends a text which may have escapes; -1 if there is none. */
-function escapedEnd(events: string, start: number): number {
-  for (let at = start; at < events.length; at += 1) {
-    const char = events.charCodeAt(at);
-    if (char === quote) return at;
-    if (char === backslash) at += 1;
-  }
-  return -1;
 }
 
 /** The index after this text, if it is at that index; else -1. */

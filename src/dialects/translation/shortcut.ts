@@ -1,5 +1,6 @@
-import { type JsonObject, tryParse } from "../../base/json.ts";
-import { parseObject, stringOf } from "../json/json-fields.ts";
+import type { JsonObject } from "../../base/json.ts";
+import { parseObject } from "../json/json-fields.ts";
+import { closingQuote, escapeText, unescapeText } from "../json/json-string.ts";
 
 /** Contains nothing that JSON escapes. */
 const probe = "<another text>";
@@ -70,13 +71,6 @@ function splitAtFigures(rest: string, probing: FigureProbe | undefined) {
   return { segments: [...segments, rest.slice(from)], figures };
 }
 
-/**
- * Nearly all frames of a stream are the same frame with a different text. Once one of them has been parsed, the
- * following ones need not be: their text is cut out of the provider's frame and pasted into the client's. This is
- * correct because JSON consists of tokens: if one string replaces another and all other characters are equal, then all
- * other values are equal too.
- */
-
 /** A frame without its text, which goes between the two parts as the inside of a JSON string. */
 export interface FrameTemplate {
   /** Up to and including the opening quote. */
@@ -86,29 +80,26 @@ export interface FrameTemplate {
 }
 
 export function fillTemplate({ before, after }: FrameTemplate, text: string): string {
-  return before + escaped(text) + after;
-}
-
-function escaped(text: string): string {
-  return JSON.stringify(text).slice(1, -1);
+  return before + escapeText(text) + after;
 }
 
 const frameEnd = "\n\n";
 const longFrameEnd = "\r\n\r\n";
 
-/** Longer texts are left to the decoder, which limits the length of a frame. */
-const maxTextChars = 64 * 1024;
-
-const quote = 34;
-const backslash = 92;
-const firstPrintable = 32;
 const zero = 48;
 const nine = 57;
 
 /** Called with the content of frames that were not parsed: all of their text, and the figures of the last one. */
 type FrameListener = (text: string, figures: Readonly<Record<string, number>>) => void;
 
-/** Rewrites frames of one shape into another. Valid until a frame with a different shape arrives. */
+/**
+ * Rewrites frames of one shape into another. Valid until a frame with a different shape arrives.
+ *
+ * Nearly all frames of a stream are the same frame with a different text. Once one of them has been parsed, the
+ * following ones need not be: their text is cut out of the provider's frame and pasted into the client's. This is
+ * correct because JSON consists of tokens: if one string replaces another and all other characters are equal, then all
+ * other values are equal too.
+ */
 export class Shortcut {
   readonly #from: FramePattern;
   readonly #to: FrameTemplate;
@@ -140,11 +131,12 @@ export class Shortcut {
       const next = end === -1 ? -1 : this.#endOfFrame(text, end);
       if (next === -1) break;
       const inside = text.slice(begin, end);
-      const plain = inside.includes("\\") ? unescaped(inside) : inside;
-      if (plain === "") break;
+      const plain = inside.includes("\\") ? unescapeText(inside) : inside;
+      // What is not valid is left to the decoder, which reports the error.
+      if (plain === null || plain === "") break;
       produced += plain;
       // Text without escapes is already JSON. A lone surrogate, which would need one, cannot come from UTF-8.
-      written += (written === "" ? "" : this.#between) + (plain === inside ? plain : escaped(plain));
+      written += (written === "" ? "" : this.#between) + (plain === inside ? plain : escapeText(plain));
       at = next;
       [this.#figuresAt, this.#figuresFound] = [this.#figuresFound, this.#figuresAt];
     }
@@ -198,21 +190,4 @@ const maxDigits = 16;
 
 function isDigit(code: number): boolean {
   return code >= zero && code <= nine;
-}
-
-/** The index of the quote that closes the string; -1 if there is none or a control character comes first. */
-function closingQuote(text: string, from: number): number {
-  const limit = Math.min(text.length, from + maxTextChars);
-  for (let at = from; at < limit; at += 1) {
-    const code = text.charCodeAt(at);
-    if (code === quote) return at;
-    if (code < firstPrintable) return -1;
-    if (code === backslash) at += 1;
-  }
-  return -1;
-}
-
-/** "" if it is not valid inside a JSON string; the decoder then reports the error. */
-function unescaped(inside: string): string {
-  return stringOf(tryParse(`"${inside}"`)) ?? "";
 }
