@@ -11,3 +11,9 @@ export function bandOfColumn(column: string): string {
   const cases = boundsMs.map((boundMs) => `WHEN ${column} <= ${boundMs} THEN ${boundMs}`);
   return `CASE ${cases.join(" ")} ELSE ${noUpperBoundMs} END`;
 }
+
+/** The upper bound of a value's band. */
+export function bandOf(ms: number): number {
+  for (const boundMs of boundsMs) if (ms <= boundMs) return boundMs;
+  return noUpperBoundMs;
+}

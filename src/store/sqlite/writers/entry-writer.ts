@@ -3,6 +3,7 @@ import { assert } from "../../../base/assert.ts";
 import type { KeptRates } from "../../../base/money/rates.ts";
 import type { ChargeEntry, UsageRecord } from "../../records.ts";
 import { msColumn, quantitiesColumn, savingsColumn } from "../../stored-columns.ts";
+import type { UncountedEntries } from "./uncounted-entries.ts";
 
 /** The bound columns of an entry, in order. */
 const columns = `kind, key_no, account_no, amount, at_ms, period_start_ms, counted_at_ms, exchange_id, basis, outcome,
@@ -25,6 +26,7 @@ const maxRowsPerStatement = 32;
 export class EntryWriter {
   readonly #database: Database;
   readonly #rates: RatesWriter;
+  readonly #uncounted: UncountedEntries;
   /** By the number of rows they insert, prepared when first needed. */
   readonly #inserts: Statement[] = [];
   /** The values of the waiting rows, one after the other. Reused, because growing a new array costs what this saves. */
@@ -32,9 +34,10 @@ export class EntryWriter {
   #waitingRows = 0;
   #lastId = 0;
 
-  constructor(database: Database, rates: RatesWriter) {
+  constructor(database: Database, rates: RatesWriter, uncounted: UncountedEntries) {
     this.#database = database;
     this.#rates = rates;
+    this.#uncounted = uncounted;
   }
 
   /**
@@ -115,6 +118,8 @@ export class EntryWriter {
     credential: string | null,
   ): void {
     const values = this.#values;
+    const savingsNano = record && savingsColumn(charge.rates, charge.quantities);
+    this.#uncounted.add({ kind, amount, key, charge, record, savingsNano });
     let next = this.#waitingRows * valuesPerRow;
     values[next++] = kind;
     values[next++] = key.no;
@@ -132,7 +137,7 @@ export class EntryWriter {
     values[next++] = this.#rates.idOf(charge.rates);
     values[next++] = quantitiesColumn(charge.quantities, record?.usage ?? null);
     values[next++] = charge.labels;
-    values[next++] = record && savingsColumn(charge.rates, charge.quantities);
+    values[next++] = savingsNano;
     values[next++] = credential;
     this.#waitingRows += 1;
     assert(next === this.#waitingRows * valuesPerRow, "a row must fill its columns and no others");

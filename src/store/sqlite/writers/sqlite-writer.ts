@@ -65,7 +65,7 @@ export class SqliteWriter implements BatchWriter {
     this.#log = log;
     this.#rollup = new UsageRollup(database);
     this.#rates = new RatesWriter(database);
-    this.#entries = new EntryWriter(database, this.#rates);
+    this.#entries = new EntryWriter(database, this.#rates, this.#rollup.uncounted);
     this.#deltas = new AccountDeltas(database);
     this.#outcomes = new OutcomeWriter(database);
     this.#caps = new CapWriter(database);
@@ -133,6 +133,7 @@ export class SqliteWriter implements BatchWriter {
       assert(!this.#database.inTransaction, "a batch must be a transaction of its own");
       this.#transaction(items, rollUp);
     } catch (error) {
+      this.#rollup.forget();
       this.#entries.forget();
       this.#turns.forget();
       this.#rates.forget();
@@ -172,7 +173,9 @@ export class SqliteWriter implements BatchWriter {
       this.#outcomes.insert(key.no, outcomeRecord, this.#entries.chargeNow(key, charge, record, credential));
     this.#deltas.add(key, charge);
     this.#caps.add(key, charge);
-    if (own === undefined) for (const each of attempts) this.#attempts.add(utcDay(charge.atMs), each);
+    const day = utcDay(charge.atMs);
+    if (own === undefined) for (const each of attempts) this.#attempts.add(day, each);
+    else this.#rollup.addAttempt(day, own);
     if (hasProgress) this.#deleteHold.run(holdId);
     if (response !== null) this.#storeResponse(key.no, response);
     for (const turn of turns) this.#turns.insert(key.no, turn);

@@ -1,0 +1,149 @@
+import type { Database } from "bun:sqlite";
+import { expect, test } from "bun:test";
+import { join } from "node:path";
+import { makeRates } from "../../../src/base/money/rates.ts";
+import { noUsage } from "../../../src/base/usage/usage.ts";
+import type { JournalItem, Outcome } from "../../../src/store/records.ts";
+import { openConnection } from "../../../src/store/sqlite/connection.ts";
+import { catchUpRollup } from "../../../src/store/sqlite/writers/rollup.ts";
+import type { SqliteWriter } from "../../../src/store/sqlite/writers/sqlite-writer.ts";
+import { FakeClock } from "../../support/clock.ts";
+import { seededRandom } from "../../support/random.ts";
+import { keyRecord, outcomeRecordOf, settleItem, temporaryFolder, usageRecord } from "../fixtures.ts";
+import { openGatewayStore, sqliteWriter } from "./fixtures.ts";
+
+const tables = [
+  ...["usage_minutes", "usage_key_hours", "usage_all_hours", "usage_key_days", "latency_minutes"],
+  ...["latency_all_hours", "attempt_sums", "attempt_days", "key_sums", "rollups"],
+];
+const outcomes: readonly Outcome[] = ["completed", "failed", "cancelled", "interrupted"];
+const startMs = Date.UTC(2026, 10, 15, 23, 58);
+const cachingRates = makeRates({
+  microUsdPerCredit: 1_000_000,
+  picoUsd: { input: 2_000_000, cached_input: 500_000, output: 1000 },
+  tiers: [],
+  inputAbove: null,
+});
+const batches = 120;
+
+/** A whole number from 0 up to, and not including, `limit`. */
+type Below = (limit: number) => number;
+
+/** A request as the gateway may have to write it, by the dice. */
+function randomItem(below: Below, keyIds: readonly string[], batch: number): JournalItem {
+  const keyId = keyIds[below(keyIds.length)] ?? "";
+  const atMs = startMs + batch * 2000 + below(2000);
+  const model = `model ${below(3)}`;
+  const provider = below(3) === 0 ? "anthropic" : "openai";
+  const outcome = outcomes[below(6)] ?? "completed";
+  if (below(12) === 0)
+    return { kind: "outcomes", outcomes: [outcomeRecordOf(keyId, { atMs, model, alike: below(3) })] };
+  const charged = below(5) === 0 ? 0 : below(100_000);
+  const cached = below(3) === 0 ? below(500) : 0;
+  const usage = { ...noUsage, inputTokens: below(900), cachedInputTokens: cached, outputTokens: below(90) };
+  const item = settleItem(keyId, charged, {
+    ...{ atMs, model, provider, outcome, rates: cachingRates },
+    owed: below(8) === 0 ? Math.min(charged, below(100)) : 0,
+    overrun: below(8) === 0 ? below(100) : 0,
+    quantities:
+      cached === 0 ? { input: usage.inputTokens } : { input: usage.inputTokens, cached_input: cached },
+    listCostNano: below(4) === 0 ? below(1000) : null,
+  });
+  const { exchangeId } = item.charge;
+  const latencies = { firstByteMs: below(4) === 0 ? null : below(3000) / 7, totalMs: below(400_000) / 3 };
+  const record = usageRecord(keyId, {
+    exchangeId,
+    atMs,
+    model,
+    provider,
+    outcome,
+    usage,
+    costNano: charged,
+    ...latencies,
+  });
+  const hasRecord = outcome === "completed" || outcome === "failed";
+  const attempt = {
+    ...{
+      provider,
+      credential: `c${below(2)}`,
+      upstreamModel: record.upstreamModel,
+      outcome,
+      attempts: 1,
+      estimated: 0,
+    },
+    ...{
+      inputTokens: usage.inputTokens,
+      cachedInputTokens: cached,
+      cacheWriteTokens: 0,
+      outputTokens: usage.outputTokens,
+    },
+    ...{
+      countedInputTokens: below(9) === 0 ? 1 : 0,
+      countedOutputTokens: 0,
+      costNano: item.charge.listCostNano ?? charged,
+    },
+  };
+  const outcomeRecord =
+    hasRecord && below(3) > 0 ? null : outcomeRecordOf(keyId, { exchangeId, atMs, model, outcome });
+  return {
+    ...item,
+    record: hasRecord ? record : null,
+    outcomeRecord,
+    attempts: below(5) === 0 ? [] : [attempt],
+  };
+}
+
+function totalsIn(database: Database): Readonly<Record<string, readonly unknown[]>> {
+  return Object.fromEntries(tables.map((table) => [table, database.query(`SELECT * FROM ${table}`).all()]));
+}
+
+/** A database with some keys of both kinds. */
+async function preparedDatabase(dir: string, keyIds: readonly string[]): Promise<Database> {
+  const store = await openGatewayStore(dir, new FakeClock());
+  for (const [place, id] of keyIds.entries()) {
+    const mode = place % 2 === 0 ? ("credit" as const) : ("token_budget" as const);
+    await store.insertKey(keyRecord({ id, mode }), mode === "credit" ? 1_000_000_000 : 0);
+  }
+  await store.close();
+  return openConnection(join(dir, "sluice.db"), { busyTimeoutMs: 100 });
+}
+
+async function writeBatches(
+  database: Database,
+  items: readonly (readonly JournalItem[])[],
+  beforeBatch: (batch: number, writer: SqliteWriter) => SqliteWriter,
+): Promise<void> {
+  let writer = sqliteWriter(database);
+  for (const [batch, each] of items.entries()) {
+    writer = beforeBatch(batch, writer);
+    await writer.write(each, batch % 7 === 6);
+  }
+  writer.close();
+}
+
+test("requests added up in memory make the same totals as their rows", async () => {
+  using inMemory = temporaryFolder();
+  using byRows = temporaryFolder();
+  const keyIds = ["key_a", "key_b", "key_c", "key_d"];
+  using one = await preparedDatabase(inMemory.dir, keyIds);
+  using other = await preparedDatabase(byRows.dir, keyIds);
+  const { below } = seededRandom(45);
+  const items = Array.from({ length: batches }, (_, batch) =>
+    Array.from({ length: 1 + below(12) }, () => randomItem(below, keyIds, batch)),
+  );
+  const unknownKey = settleItem("key_unknown", 1);
+
+  await writeBatches(one, items, (batch, writer) => {
+    // Another process counts the rows first.
+    if (batch % 37 === 36) one.transaction(() => catchUpRollup(one)).immediate();
+    // A transaction fails, after some of its rows were added up.
+    if (batch % 43 === 42)
+      expect(() => writer.write([...(items[0] ?? []), unknownKey], batch % 2 === 0)).toThrow();
+    return writer;
+  });
+  // A new writer has nothing in memory.
+  await writeBatches(other, items, () => sqliteWriter(other));
+
+  expect(totalsIn(one)).toEqual(totalsIn(other));
+  expect(one.query("SELECT sum(requests) > 200 AS many FROM usage_key_days").get()).toEqual({ many: 1 });
+});
