@@ -842,6 +842,9 @@ CREATE VIEW attempt_totals AS SELECT * FROM attempt_sums;
 --
 -- Every function that a lane calls takes the batch's number first, then locks the accounts in the order of their
 -- numbers in a statement of its own, so that the next statement sees what those before it have committed.
+--
+-- What writes is PL/pgSQL, which plans a statement once per connection. A function of LANGUAGE sql that cannot be inlined is planned
+-- again at every call, which costs more than to run it.
 
 -- The database's clock decides about periods, for all nodes alike. Tests put what a node says in its place, to have clocks of their own.
 CREATE FUNCTION sluice_now(p_node_ms int8) RETURNS int8 LANGUAGE sql VOLATILE AS $$
@@ -1047,11 +1050,12 @@ BEGIN
 END $$;
 
 -- Writes what was counted against caps that are locked.
-CREATE FUNCTION sluice_keep_caps(c caps[]) RETURNS void LANGUAGE sql AS $$
+CREATE FUNCTION sluice_keep_caps(c caps[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
   UPDATE caps SET period_start_ms = u.period_start_ms, used = u.used, held = u.held FROM unnest(c) AS u
     WHERE caps.no = ANY (ARRAY(SELECT no FROM unnest(c))) AND caps.no = u.no
-      AND (caps.held <> u.held OR caps.used <> u.used OR caps.period_start_ms <> u.period_start_ms)
-$$;
+      AND (caps.held <> u.held OR caps.used <> u.used OR caps.period_start_ms <> u.period_start_ms);
+END $$;
 
 -- The attempt of a hold whose node died, by what it had produced; with the sign -1 what takes it back. As `interrupted` in `src/ledger/recover.ts`.
 CREATE FUNCTION sluice_interrupted(p_at int8, p_served json, p_quantities text, p_rates int8, p_sign int) RETURNS sluice_attempt LANGUAGE sql STABLE AS $$
@@ -1164,7 +1168,8 @@ BEGIN
 END $$;
 
 -- Adds to the sums of the keys, whose rows are locked. Of their days only the latest counts.
-CREATE FUNCTION sluice_count_keys(p_ends sluice_hold_end[], p_ended sluice_ended[]) RETURNS void LANGUAGE sql AS $$
+CREATE FUNCTION sluice_count_keys(p_ends sluice_hold_end[], p_ended sluice_ended[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
   UPDATE key_sums k SET spent = k.spent + u.spent,
       day_spend = CASE WHEN u.day > k.day THEN u.day_spend WHEN u.day = k.day THEN k.day_spend + u.day_spend ELSE k.day_spend END, day = greatest(k.day, u.day),
       requests = k.requests + u.requests, input_tokens = k.input_tokens + u.input, output_tokens = k.output_tokens + u.output,
@@ -1181,11 +1186,12 @@ CREATE FUNCTION sluice_count_keys(p_ends sluice_hold_end[], p_ended sluice_ended
           LATERAL (SELECT (p_ends[e.n]).*) AS i
         WHERE e.key_no IS NOT NULL AND i.cost IS NOT NULL
       ) AS d GROUP BY d.key_no
-    ) AS u WHERE k.key_no = ANY (ARRAY(SELECT key_no FROM unnest(p_ended))) AND k.key_no = u.key_no
-$$;
+    ) AS u WHERE k.key_no = ANY (ARRAY(SELECT key_no FROM unnest(p_ended))) AND k.key_no = u.key_no;
+END $$;
 
 -- How charged exchanges ended. `n` is the item's place in its batch.
-CREATE FUNCTION sluice_keep_endings(p_node int, p_endings json, p_states int[], p_keys int[], p_months int[]) RETURNS void LANGUAGE sql AS $$
+CREATE FUNCTION sluice_keep_endings(p_node int, p_endings json, p_states int[], p_keys int[], p_months int[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
   INSERT INTO exchange_endings (exchange_id, key_no, node_no, at_ms, started_at_ms, route, model, provider, upstream_model, stream, outcome, status,
       code, message, first_byte_ms, total_ms, attempts, attempt_details, entry_id, entry_month, alike, labels)
     SELECT x.exchange_id, p_keys[x.n], p_node, x.at_ms, x.started_at_ms, x.route, x.model, x.provider, x.upstream_model, x.stream, x.outcome, x.status,
@@ -1193,11 +1199,12 @@ CREATE FUNCTION sluice_keep_endings(p_node int, p_endings json, p_states int[], 
     FROM json_to_recordset(p_endings) AS x(n int, exchange_id text, at_ms int8, started_at_ms int8, route text, model text, provider text, upstream_model text,
         stream bool, outcome text, status int, code text, message text, first_byte_ms int8, total_ms int8, attempts int, attempt_details text, alike int, labels text),
       LATERAL (SELECT id, month FROM entries WHERE exchange_id = x.exchange_id AND month = p_months[x.n] AND kind = 'charge' AND outcome = x.outcome LIMIT 1) AS e
-    WHERE p_states[x.n] = 1 ORDER BY x.n
-$$;
+    WHERE p_states[x.n] = 1 ORDER BY x.n;
+END $$;
 
 -- The claim becomes the response that it replays. One that is no longer this exchange's stays as it is.
-CREATE FUNCTION sluice_store_responses(p_responses json) RETURNS void LANGUAGE sql AS $$
+CREATE FUNCTION sluice_store_responses(p_responses json) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
   INSERT INTO responses AS i (key_no, route, idempotency_key, body_hash, exchange_id, status, headers, stored_at_ms, recording_id, parts, body, bytes)
     SELECT k.no, x.route, x.idempotency_key, x.body_hash, x.id, x.status, x.headers, x.stored_at_ms, x.recording_id, x.parts, decode(x.body, 'base64'), x.bytes
     FROM json_to_recordset(p_responses) AS x(id text, key text, route text, idempotency_key text, body_hash text, status int, headers text, stored_at_ms int8,
@@ -1205,8 +1212,8 @@ CREATE FUNCTION sluice_store_responses(p_responses json) RETURNS void LANGUAGE s
       JOIN keys k ON k.id = x.key
     ON CONFLICT (key_no, route, idempotency_key) DO UPDATE SET node_no = NULL, status = excluded.status, headers = excluded.headers,
       stored_at_ms = excluded.stored_at_ms, recording_id = excluded.recording_id, parts = excluded.parts, body = excluded.body, bytes = excluded.bytes
-    WHERE i.exchange_id = excluded.exchange_id AND i.stored_at_ms IS NULL
-$$;
+    WHERE i.exchange_id = excluded.exchange_id AND i.stored_at_ms IS NULL;
+END $$;
 
 -- Stores the turns of a batch, and drops a key's oldest ones if it has too many bytes. Locks the sums first, as deleting turns
 -- does, to avoid a deadlock.
@@ -1334,7 +1341,8 @@ BEGIN
 END $$;
 
 -- Adds attempts to the sums, in the order of their key, to avoid deadlocks.
-CREATE FUNCTION sluice_count_attempts(p_node int, p_attempts sluice_attempt[]) RETURNS void LANGUAGE sql AS $$
+CREATE FUNCTION sluice_count_attempts(p_node int, p_attempts sluice_attempt[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
   INSERT INTO attempt_sums AS s (provider, day, credential, upstream_model, ending, node_no, attempts, estimated, input_tokens, cached_input_tokens,
       cache_write_tokens, output_tokens, counted_input_tokens, counted_output_tokens, cost_nano)
     SELECT provider, day, credential, upstream_model, ending, p_node, sum(attempts), sum(estimated), sum(input_tokens), sum(cached_input_tokens),
@@ -1354,8 +1362,8 @@ CREATE FUNCTION sluice_count_attempts(p_node int, p_attempts sluice_attempt[]) R
     estimated = s.estimated + excluded.estimated, input_tokens = s.input_tokens + excluded.input_tokens,
     cached_input_tokens = s.cached_input_tokens + excluded.cached_input_tokens, cache_write_tokens = s.cache_write_tokens + excluded.cache_write_tokens,
     output_tokens = s.output_tokens + excluded.output_tokens, counted_input_tokens = s.counted_input_tokens + excluded.counted_input_tokens,
-    counted_output_tokens = s.counted_output_tokens + excluded.counted_output_tokens, cost_nano = s.cost_nano + excluded.cost_nano
-$$;
+    counted_output_tokens = s.counted_output_tokens + excluded.counted_output_tokens, cost_nano = s.cost_nano + excluded.cost_nano;
+END $$;
 
 -- Notes what many streams have produced, in as much time as there are of them: their rows are found one by one. A join would compare
 -- each with all others of the batch, a thousand of them for tens of milliseconds, for which the holds of the same batch wait.
