@@ -137,7 +137,8 @@ async function ask(generation: Generation, meter: CostMeter): Promise<Response> 
 
   const answering = { call, generation, attempt, opened, meter };
   if (generation.stream && opened.streaming) return streamResponse(answering);
-  const whole = await readOrChargeFailure(answering);
+  const reading = readOrChargeFailure(answering);
+  const whole = reading instanceof Promise ? await reading : reading;
   rejectUnreadable(answering);
   // The charge is durable before the body leaves.
   await settleWhole(answering, whole);

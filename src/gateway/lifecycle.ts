@@ -63,7 +63,8 @@ export async function serve<Terms, Priced, Plan extends HoldPlan>(
 ): Promise<Response> {
   const { call } = exchange;
   exchange.trace = traceContextOf(call.request.headers, exchange.configured.settings.tracing !== null);
-  const admitted = await admit(gateway, exchange);
+  const admitting = admit(gateway, exchange);
+  const admitted = admitting instanceof Promise ? await admitting : admitting;
   const read = await steps.read(admitted);
   const { request } = read;
   // Only now: the server should cut off a client that is slow to send its body, but not one that waits for a provider.
@@ -75,10 +76,14 @@ export async function serve<Terms, Priced, Plan extends HoldPlan>(
   const model = permitted(admitted, steps.findModel(admitted, request));
   const terms = steps.check(admitted, read, model);
   if (read.replay !== null) return replay(exchange, read.replay);
-  const routed = await route(admitted, read, model, steps.dialect, session);
-  const priced = await steps.price(routed, terms);
+  // What is seldom a promise is not awaited unless it is one, here and below: each await takes 0.3 µs.
+  const routing = route(admitted, read, model, steps.dialect, session);
+  const routed = routing instanceof Promise ? await routing : routing;
+  const pricing = steps.price(routed, terms);
+  const priced = pricing instanceof Promise ? await pricing : pricing;
 
-  const claimed = await claimIdempotency(admitted, idempotencyKey, request);
+  const claiming = claimIdempotency(admitted, idempotencyKey, request);
+  const claimed = claiming instanceof Promise ? await claiming : claiming;
   if (claimed.kind === "replay") return replay(exchange, claimed);
   exchange.claim = claimed.claim;
   const planning = steps.plan(routed, priced);

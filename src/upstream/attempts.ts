@@ -53,12 +53,14 @@ export class Attempts {
     const state = new AttemptState(this.#directory.order(plan, nowMs));
     for (;;) {
       const isOtherKey = state.isOtherKey;
-      const candidate = await this.#selector.next(plan, state, nowMs);
+      const choosing = this.#selector.next(plan, state, nowMs);
+      const candidate = choosing instanceof Promise ? await choosing : choosing;
       if (candidate === null) throw state.error();
 
       let prepared: PreparedRequest;
       try {
-        prepared = await plan.prepare(candidate.deployment);
+        const preparing = plan.prepare(candidate.deployment);
+        prepared = preparing instanceof Promise ? await preparing : preparing;
       } catch (error) {
         throw notPrepared(candidate, state, error);
       }

@@ -22,21 +22,38 @@ export function rejectUnreadable({ call: { exchange } }: Answering): void {
 }
 
 /** Rejects with the failure if there is no answer, once that is charged. */
-export async function readOrChargeFailure(answering: Answering): Promise<WholeAnswer> {
-  let whole: WholeAnswer;
+export function readOrChargeFailure(answering: Answering): WholeAnswer | Promise<WholeAnswer> {
+  let reading: WholeAnswer | Promise<WholeAnswer>;
   try {
     keepUpstreamContent(answering);
-    const read = await readWhole(answering);
-    const { compaction } = answering.call.turn;
-    whole = compaction === null ? read : compactedWhole(compaction, read, answering.generation.stream);
+    const read = readWhole(answering);
+    reading =
+      read instanceof Promise ? read.then((late) => compacted(answering, late)) : compacted(answering, read);
   } catch (error) {
     return chargeFailure(answering, error);
   }
+  if (!(reading instanceof Promise)) return asShown(answering, reading);
+  return reading.then(
+    (whole) => asShown(answering, whole),
+    (error) => chargeFailure(answering, error),
+  );
+}
+
+function compacted({ call, generation }: Answering, read: WholeAnswer): WholeAnswer {
+  const { compaction } = call.turn;
+  return compaction === null ? read : compactedWhole(compaction, read, generation.stream);
+}
+
+/** A translated answer shows what is charged for it, also where the provider reports nothing and it is counted here. */
+function asShown(answering: Answering, whole: WholeAnswer): WholeAnswer | Promise<WholeAnswer> {
+  const { showing } = whole;
   answering.call.exchange.attempts.reported = whole.usage;
-  // A translated answer shows what is charged for it, also where the provider reports nothing and it is counted here.
-  if (whole.showing === undefined) return { ...whole, body: await inConversation(answering, whole.body) };
-  const estimated = await answering.meter.estimated(evidenceOf(answering, whole));
-  return estimated === null ? whole : whole.showing(estimated);
+  if (showing !== undefined) {
+    return answering.meter.estimated(evidenceOf(answering, whole))?.then(showing) ?? whole;
+  }
+  const body = inConversation(answering, whole.body);
+  if (body instanceof Promise) return body.then((continued) => ({ ...whole, body: continued }));
+  return body === whole.body ? whole : { ...whole, body };
 }
 
 /** What a provider returns to a translated request, before it is read and released. A stream is recorded as it comes. */
@@ -57,7 +74,8 @@ export async function settleWhole(answering: Answering, whole: WholeAnswer): Pro
   const { claim } = exchange;
   const stored =
     claim && (await recordWhole(gateway, exchange, claim, [whole.body], contentHeaders(answering)));
-  await recordFacts(answering, whole, whole.body);
+  const recording = recordFacts(answering, whole, whole.body);
+  if (recording !== undefined) await recording;
   await meter.settle("completed", evidenceOf(answering, whole), 200, stored);
 }
 

@@ -21,8 +21,10 @@ export async function charged<Answer>(
   run: (meter: CostMeter) => Promise<Answer>,
 ): Promise<Answer> {
   assert(exchange.hold === null, "an exchange has one hold");
-  await reserveTokens(gateway, exchange, wanted);
-  const meter = await holdFor(gateway, exchange, wanted);
+  const reserving = reserveTokens(gateway, exchange, wanted);
+  if (reserving !== undefined) await reserving;
+  const holding = holdFor(gateway, exchange, wanted);
+  const meter = holding instanceof Promise ? await holding : holding;
   try {
     const answer = await run(meter);
     assert(!meter.isOpen || exchange.pump !== null, "an answer leaves unpaid");

@@ -157,28 +157,42 @@ export class CostMeter {
   }
 
   /**
-   * Charges for the call; resolves when that is durable. What the provider has counted is charged at once. If it rejects,
-   * the hold may still be open and has to be released. `brokenBy` is why a response broke off.
+   * Charges for the call; resolves when that is durable. What the provider has counted is charged at once. If it throws or
+   * rejects, the hold may still be open and has to be released. `brokenBy` is why a response broke off.
    */
-  async settle(
+  settle(
     outcome: Outcome,
     evidence: Evidence,
     status: number,
     response: StoredResponse | null,
     brokenBy: unknown = null,
-  ): Promise<void> {
-    const { terms, exchange, hold } = this.#parts;
+  ): Promise<unknown> {
     const reported = this.#believed(evidence);
     const areExtrasSure = this.#extras?.isDoubtful !== true;
-    const basis = areExtrasSure && isMeasured(reported, evidence) ? "measured" : "estimated";
-    const usage =
-      basis === "measured"
-        ? reported
-        : await (this.#estimated ?? this.#estimate(reported, evidence, outcome === "cancelled"));
+    if (areExtrasSure && isMeasured(reported, evidence)) {
+      const used = { usage: reported, basis: "measured", evidence } as const;
+      return this.#charge(outcome, used, status, response, brokenBy);
+    }
+    const counting = this.#estimated ?? this.#estimate(reported, evidence, outcome === "cancelled");
+    return counting.then((usage) =>
+      this.#charge(outcome, { usage, basis: "estimated", evidence }, status, response, brokenBy),
+    );
+  }
+
+  #charge(
+    outcome: Outcome,
+    used: UsedEvidence,
+    status: number,
+    response: StoredResponse | null,
+    brokenBy: unknown,
+  ): Promise<unknown> {
+    const { terms, exchange, hold } = this.#parts;
     const record = this.#outcomeRecordOf(outcome, status, brokenBy);
-    const settlement = this.#settlement(outcome, { usage, basis, evidence }, status, response, record);
-    await terms.accounts.settle(hold, settlement);
-    if (settlement.outcomeRecord !== null) exchange.isOutcomeRecorded = true;
+    const settling = terms.accounts.settle(hold, this.#settlement(outcome, used, status, response, record));
+    if (record === null) return settling;
+    return settling.then(() => {
+      exchange.isOutcomeRecorded = true;
+    });
   }
 
   /**

@@ -40,27 +40,75 @@ const manyInFlight = 16;
  * but not reject it: where it does not fit, the input is counted, and the count decides. The same where it fits and is much of what is left,
  * so that requests in flight do not keep each other out.
  */
-export async function holdFor(gateway: Gateway, exchange: Exchange, wanted: WantedHold): Promise<CostMeter> {
-  const { accounts, tokens } = gateway;
-  let held = wanted.atMost;
-  let hold: Hold;
+export function holdFor(
+  gateway: Gateway,
+  exchange: Exchange,
+  wanted: WantedHold,
+): CostMeter | Promise<CostMeter> {
+  let holding: Hold | Promise<Hold>;
   try {
-    hold = await accounts.hold(requestFor(exchange, wanted, held));
+    holding = gateway.accounts.hold(requestFor(exchange, wanted, wanted.atMost));
   } catch (error) {
-    held = await countedOrThrow(tokens, exchange, wanted, error);
-    hold = await accounts.hold(requestFor(exchange, wanted, held));
+    return holdCounted(gateway, exchange, wanted, error);
   }
-  if (held === wanted.atMost && isMuch(exchange, wanted, hold, accounts.remaining(hold))) {
-    try {
-      held = await counted(tokens, wanted);
-    } finally {
-      accounts.release(hold);
-    }
-    // Nothing is awaited in between. On SQLite no other call gets in. On PostgreSQL both usually share a batch, which ends holds
-    // before it opens others, under the account's lock. A full batch may separate them: then another call can take the amount
-    // first, and this one is rejected as if it had come later. Nothing is held or charged twice.
-    hold = await accounts.hold(requestFor(exchange, wanted, held));
+  if (!(holding instanceof Promise)) return keepOrCount(gateway, exchange, wanted, holding);
+  return holding.then(
+    (hold) => keepOrCount(gateway, exchange, wanted, hold),
+    (error) => holdCounted(gateway, exchange, wanted, error),
+  );
+}
+
+/** The upper bound did not fit. */
+async function holdCounted(
+  gateway: Gateway,
+  exchange: Exchange,
+  wanted: WantedHold,
+  error: unknown,
+): Promise<CostMeter> {
+  const held = await countedOrThrow(gateway.tokens, exchange, wanted, error);
+  const hold = await gateway.accounts.hold(requestFor(exchange, wanted, held));
+  return meterOf(gateway, exchange, wanted, hold, held);
+}
+
+/** The upper bound fits. */
+function keepOrCount(
+  gateway: Gateway,
+  exchange: Exchange,
+  wanted: WantedHold,
+  hold: Hold,
+): CostMeter | Promise<CostMeter> {
+  return isMuch(exchange, wanted, hold, gateway.accounts.remaining(hold))
+    ? countAndHold(gateway, exchange, wanted, hold)
+    : meterOf(gateway, exchange, wanted, hold, wanted.atMost);
+}
+
+async function countAndHold(
+  gateway: Gateway,
+  exchange: Exchange,
+  wanted: WantedHold,
+  first: Hold,
+): Promise<CostMeter> {
+  const { accounts, tokens } = gateway;
+  let held: HoldTokens;
+  try {
+    held = await counted(tokens, wanted);
+  } finally {
+    accounts.release(first);
   }
+  // Nothing is awaited in between. On SQLite no other call gets in. On PostgreSQL both usually share a batch, which ends holds
+  // before it opens others, under the account's lock. A full batch may separate them: then another call can take the amount
+  // first, and this one is rejected as if it had come later. Nothing is held or charged twice.
+  const hold = await accounts.hold(requestFor(exchange, wanted, held));
+  return meterOf(gateway, exchange, wanted, hold, held);
+}
+
+function meterOf(
+  gateway: Gateway,
+  exchange: Exchange,
+  wanted: WantedHold,
+  hold: Hold,
+  held: HoldTokens,
+): CostMeter {
   exchange.hold = hold;
   const { microUsdPerCredit } = exchange.configured.settings;
   const { key, extras: requestedExtras } = wanted;

@@ -14,13 +14,26 @@ interface OwnedLimit extends BucketLimit, TpmLimit {
 
 /**
  * Takes the tokens that a request may use from every limit of tokens per minute that it falls under: its estimated input, and the most
- * output. Throws if it is above one of them, or has to wait.
+ * output. Throws or rejects if it is above one of them, or has to wait. Undefined if it falls under none.
  */
-export async function reserveTokens(gateway: Gateway, exchange: Exchange, wanted: WantedHold): Promise<void> {
-  const { key, model, usual } = wanted;
-  if (key.tpmLimits === null && key.accountTpmLimits === null) return;
+export function reserveTokens(
+  gateway: Gateway,
+  exchange: Exchange,
+  wanted: WantedHold,
+): Promise<void> | undefined {
+  const { key, model } = wanted;
+  if (key.tpmLimits === null && key.accountTpmLimits === null) return undefined;
   const limits = limitsFor(key, model.id);
-  if (limits.length === 0) return;
+  return limits.length === 0 ? undefined : reserveUnder(limits, gateway, exchange, wanted);
+}
+
+async function reserveUnder(
+  limits: readonly OwnedLimit[],
+  gateway: Gateway,
+  exchange: Exchange,
+  wanted: WantedHold,
+): Promise<void> {
+  const { usual } = wanted;
   const amount = Math.max(1, Math.ceil(usual.input + usual.output));
   const lowestLimit = limits.reduce((one, other) => (other.limit < one.limit ? other : one));
   if (amount > lowestLimit.limit) throw aboveLimit(wanted, amount, lowestLimit);
