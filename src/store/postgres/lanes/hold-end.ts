@@ -43,8 +43,9 @@ export function endRow({ id, charge }: HoldEnd): string {
 /** A row of `sluice_attempt`. */
 export function attemptRow([n, day, attempt]: readonly [number, number, AttemptCount]): string {
   const { provider, credential, upstreamModel, outcome } = attempt;
-  const totals = attemptTotalNames.map((name) => attempt[name]);
-  return rowText([n, provider, day, credential, upstreamModel, outcome, ...totals]);
+  const fields: Field[] = [n, provider, day, credential, upstreamModel, outcome];
+  for (const name of attemptTotalNames) fields.push(attempt[name]);
+  return rowText(fields);
 }
 
 const numbersPerCharge = 3;

@@ -46,6 +46,7 @@ export async function sendMoney(
     else if (item.kind === "end") ends.push(item.end);
     else notes.push(...item.notes);
   }
+  const { attempts, outcomes, responses, turns } = recordsOf(ends);
   const [row] = await query<BatchRow>(statement, [
     node,
     lane,
@@ -53,11 +54,11 @@ export async function sendMoney(
     lockMs,
     rowsText(ends, endRow),
     rowsText(orders, orderRow),
-    outcomesOf(ends),
-    responsesOf(ends),
+    jsonText(outcomes),
+    jsonText(responses),
     rowsText(notes, progressRow),
-    rowsText(ends.flatMap(attemptsOf), attemptRow),
-    turnsOf(ends),
+    rowsText(attempts, attemptRow),
+    jsonText(turns),
   ]);
   assert(row !== undefined, "sluice_do_batch returns a row");
   const charges = chargesOf(ends.length, row.charges);
@@ -77,33 +78,37 @@ function progressRow([id, { cost, rates, quantities, served }]: readonly [string
   return rowText([id, cost, rates.id, JSON.stringify(quantities), by]);
 }
 
-/** Attempts with the index of their hold's end in the batch, and their day. */
-function attemptsOf({ attempts = [], charge }: HoldEnd, index: number) {
-  return attempts.map((attempt) => [index + 1, utcDay(charge?.at ?? 0), attempt] as const);
+/** What the ends of a batch write besides their charges. `n` is an end's index in the batch, from 1. */
+function recordsOf(ends: readonly HoldEnd[]) {
+  const attempts: Parameters<typeof attemptRow>[0][] = [];
+  const outcomes: object[] = [];
+  const responses: object[] = [];
+  const turns: object[] = [];
+  let n = 0;
+  for (const end of ends) {
+    n += 1;
+    if (end.attempts !== undefined) {
+      const day = utcDay(end.charge?.at ?? 0);
+      for (const attempt of end.attempts) attempts.push([n, day, attempt]);
+    }
+    if (end.outcomeRecord !== null) outcomes.push({ ...end.outcomeRecord, n });
+    if (end.response !== null) responses.push(end.response);
+    if (end.turns !== undefined) turns.push(...end.turns);
+  }
+  return { attempts, outcomes, responses, turns };
+}
+
+/** Null if there are none, as in nearly all batches. */
+function jsonText(records: readonly object[]): string | null {
+  return records.length === 0 ? null : storableJson(records);
 }
 
 /** The rates that a batch refers to. */
 export function ratesIn(items: readonly MoneyItem[]): readonly KeptRates[] {
-  return items.flatMap((item) => {
-    if (item.kind === "progress") return Array.from(item.notes.values(), ({ rates }) => rates);
-    return item.kind === "end" && item.end.charge !== null ? [item.end.charge.rates] : [];
-  });
-}
-
-/** Outcomes of charged requests, `n` being the index in the batch; null if there are none, as in nearly all batches. */
-function outcomesOf(ends: readonly HoldEnd[]): string | null {
-  const outcomes = ends.flatMap(({ outcomeRecord }, index) =>
-    outcomeRecord === null ? [] : [{ ...outcomeRecord, n: index + 1 }],
-  );
-  return outcomes.length === 0 ? null : storableJson(outcomes);
-}
-
-function responsesOf(ends: readonly HoldEnd[]): string | null {
-  const responses = ends.flatMap(({ response }) => (response === null ? [] : [response]));
-  return responses.length === 0 ? null : storableJson(responses);
-}
-
-function turnsOf(ends: readonly HoldEnd[]): string | null {
-  const turns = ends.flatMap(({ turns: kept = [] }) => kept);
-  return turns.length === 0 ? null : storableJson(turns);
+  const all: KeptRates[] = [];
+  for (const item of items) {
+    if (item.kind === "progress") for (const { rates } of item.notes.values()) all.push(rates);
+    else if (item.kind === "end" && item.end.charge !== null) all.push(item.end.charge.rates);
+  }
+  return all;
 }

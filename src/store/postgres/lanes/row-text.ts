@@ -14,13 +14,15 @@ export function rowsText<Item>(items: readonly Item[], rowOf: (item: Item) => st
 
 /** A row of a composite type. Null has no text at all. */
 export function rowText(fields: readonly Field[]): string {
-  let text = "";
-  for (const field of fields) text += `,${typeof field === "string" ? textField(field) : (field ?? "")}`;
-  return `(${text.slice(1)})`;
+  return `(${(fields.every(isPlain) ? fields : fields.map(quoted)).join(",")})`;
 }
 
-/** A text field: quoted for the row, with the quotes and backslashes escaped again for the array. */
-function textField(text: string): string {
-  if (plain.test(text)) return text;
-  return `\\"${text.replaceAll("\\", "\\\\\\\\").replaceAll('"', '\\\\\\"')}\\"`;
+function isPlain(field: Field): boolean {
+  return typeof field !== "string" || plain.test(field);
+}
+
+/** Text is quoted for the row, with the quotes and backslashes escaped again for the array. */
+function quoted(field: Field): Field {
+  if (typeof field !== "string" || plain.test(field)) return field;
+  return `\\"${field.replaceAll("\\", "\\\\\\\\").replaceAll('"', '\\\\\\"')}\\"`;
 }
