@@ -92,16 +92,23 @@ describe.if(browserPath !== null)("every page", () => {
     if (takesPictures) await page.screenshot({ path: join(folder, `${name}.png`), fullPage });
   }
 
-  /** A copy of it is docs/dashboard.png; with the font Inter it looks as on most desks. */
+  /** Copies of them are docs/dashboard.png and docs/key-page.png; with the font Inter they look as on most desks. */
   if (takesPictures)
-    test("the overview of a week, for the documentation", async () => {
+    test("the overview of a week and a key, for the documentation", async () => {
       await using browsing = await browse(browserPath ?? "", { scheme: "light", width: 1240, height: 1110 });
       const page = await browsing.context.newPage();
       await signIn(page);
       await page.goto(`${sluice.url}/admin?range=7d`);
       await page.locator(".charts canvas").first().waitFor();
       await page.locator(".skeleton").first().waitFor({ state: "detached" });
+      await page.getByRole("button", { name: "Hide" }).click();
       await picture(page, "dashboard");
+      await page.setViewportSize({ width: 1240, height: 1010 });
+      await show(page, "keys");
+      await page.getByRole("link", { name: "Mobile app" }).click();
+      await page.getByRole("heading", { name: "By model, last 30 days" }).waitFor();
+      await page.locator(".skeleton").first().waitFor({ state: "detached" });
+      await picture(page, "key-page");
     });
 
   test("on a desk and on a phone, light and dark, nothing is wider than the window", async () => {
