@@ -24,8 +24,10 @@ export class ReceiveBuffer {
   }
 
   answered(head: Head): void {
+    // A short answer fits into any of them.
+    if (Number(head.get("content-length") ?? Number.NaN) <= shortBytes) return;
     if (eventStream.test(head.get("content-type") ?? "")) this.#narrow();
-    else if (this.#isNarrow && !(Number(head.get("content-length") ?? Number.NaN) <= shortBytes)) {
+    else if (this.#isNarrow) {
       this.#isNarrow = false;
       limitSocketBuffer(this.#descriptor, "receive", longBytes);
       autotuneReceiveBuffer(this.#descriptor);
