@@ -57,16 +57,22 @@ function endAnswer(answer: OpenedCall, { endedBy }: Exchange, outcome: ExchangeE
 }
 
 /** Only for an exchange that is stored: one that was charged, or did not complete. */
-function keepCallerId(gateway: Gateway, exchange: Exchange, outcome: ExchangeEnd["outcome"]): void {
-  const { id, key, callerId, atMs, call } = exchange;
+function keepCallerId(
+  gateway: Gateway,
+  exchange: Exchange,
+  callerId: string | null,
+  outcome: ExchangeEnd["outcome"],
+): void {
+  const { id, key, atMs, call } = exchange;
   if (key === null || callerId === null || outcome === "replayed") return;
   if (outcome === "completed" && !call.route.isCharged) return;
   gateway.callerIds.take({ callerId, exchangeId: id, atMs });
 }
 
 function report(gateway: Gateway, exchange: Exchange, { status, outcome, error }: ExchangeEnd): void {
-  gateway.observe(exchange.facts(status, outcome, error));
-  keepCallerId(gateway, exchange, outcome);
+  const facts = exchange.facts(status, outcome, error);
+  gateway.observe(facts);
+  keepCallerId(gateway, exchange, facts.callerRequestId, outcome);
   const isExplained = outcome === "completed" || outcome === "replayed" || exchange.isOutcomeRecorded;
   if (isExplained || exchange.key === null) return;
   // A charge that is still on its way takes its attempts with it.

@@ -24,9 +24,8 @@ export async function readRequest(admitted: AdmittedCall, kind: RequestKind): Pr
     const { server } = exchange.configured.settings;
     const limit = new ClientBodyLimit(server.maxBodyBytes, reservation);
     if (call.body !== undefined) limit.takeWhole(call.body.length);
-    const bytes =
-      call.body ??
-      (await gateway.ongoing.untilInterrupted(exchange, readBody(call.request, limit, exchange)));
+    const reading = call.body ?? receiveBody(admitted, limit);
+    const bytes = reading instanceof Promise ? await reading : reading;
     beginContent(admitted, bytes);
     const expected = expectedOf(call, kind, server);
     const parsing = parseRequest(admitted, bytes, expected);
@@ -41,6 +40,16 @@ export async function readRequest(admitted: AdmittedCall, kind: RequestKind): Pr
   } finally {
     reservation.release();
   }
+}
+
+/** Not a promise if the body has arrived, as most have when requests that came together are served. */
+function receiveBody(
+  { gateway, exchange }: AdmittedCall,
+  limit: BodyLimit,
+): Uint8Array | Promise<Uint8Array> {
+  const reading = readBody(exchange.call.request, limit, exchange);
+  if (Bun.peek.status(reading) === "fulfilled") return Bun.peek(reading);
+  return gateway.ongoing.untilInterrupted(exchange, reading);
 }
 
 /** Whether such a request may continue a response. */
