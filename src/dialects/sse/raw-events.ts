@@ -41,23 +41,26 @@ export class EventWalk implements EventText {
   #events: Uint8Array = noEvents;
   /** Null if the bytes have to be walked instead: lines end otherwise, or text and bytes do not map to each other. */
   #text: string | null = null;
+  /** Whether it is known how the lines of the text end. Repeated events need no check: they end like the first. */
+  #hasCheckedLines = false;
   #start = 0;
   #end = 0;
 
   /** Begins a walk. One object serves all reads of a stream, so that an event allocates little more than what it says. */
   over(events: Uint8Array): this {
     const text = wholeDecoder.decode(events);
-    const isUnusual = events.includes(cr) || (text.length < events.length && unusual.test(text));
+    const isUnusual = text.length < events.length && unusual.test(text);
     this.#events = events;
     this.#text = isUnusual ? null : text;
+    this.#hasCheckedLines = isUnusual;
     this.#start = this.#end = 0;
     return this;
   }
 
   /** Moves to the next event with data; false if there is none. */
   next(): boolean {
-    const length = this.#text?.length ?? this.#events.length;
-    while (this.#end < length) {
+    if (this.#end < this.#length && !this.#hasCheckedLines) this.#checkLines();
+    while (this.#end < this.#length) {
       this.#start = this.#end;
       if (this.#text === null) this.#stepInBytes();
       else this.#step(this.#text);
@@ -78,8 +81,21 @@ export class EventWalk implements EventText {
     return true;
   }
 
+  get #length(): number {
+    return this.#text?.length ?? this.#events.length;
+  }
+
+  /** Goes on in the bytes if lines end in CR. */
+  #checkLines(): void {
+    this.#hasCheckedLines = true;
+    if (this.#text?.includes("\r") !== true) return;
+    this.#end = this.#byteIndex(this.#end);
+    this.#text = null;
+  }
+
   /** All events; null if they are walked as bytes. */
   get text(): string | null {
+    if (!this.#hasCheckedLines) this.#checkLines();
     return this.#text;
   }
 

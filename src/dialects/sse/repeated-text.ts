@@ -58,6 +58,8 @@ const paddingName = '"obfuscation":"';
 const numberName = '"sequence_number":';
 
 const space = 32;
+const zero = 48;
+const nine = 57;
 
 /**
  * Recognizes events that repeat the one before in everything but their text and a number that counts up, as nearly all of a stream's
@@ -78,18 +80,21 @@ export class RepeatedText implements RepeatedValues {
   match(events: string, at: number): number {
     const { pattern } = this;
     if (pattern === null || !events.startsWith(pattern.opening, at)) return -1;
+    const { values, closing, closingToNext } = pattern;
+    const isTextAlone = values.length === 1;
     let text = "";
     let matchedTo = -1;
     for (let start = at + pattern.opening.length, goesOn = true; goesOn; ) {
-      const number = this.sequenceNumber === null ? null : this.sequenceNumber + 1;
-      const closing = this.#matchValues(pattern, number, events, start);
-      if (closing === -1) break;
-      goesOn = events.startsWith(pattern.closingToNext, closing);
-      if (!goesOn && !events.startsWith(pattern.closing, closing)) break;
-      text += this.#textOfEvent;
-      this.sequenceNumber = number;
-      matchedTo = closing + pattern.closing.length;
-      start = closing + pattern.closingToNext.length;
+      const plain = isTextAlone ? plainClosingQuote(events, start) : -1;
+      const end = plain === -1 ? this.#matchValues(values, events, start) : plain;
+      if (end === -1) break;
+      const next = end + closing.length;
+      goesOn = next < events.length && events.startsWith(closingToNext, end);
+      if (!goesOn && !events.startsWith(closing, end)) break;
+      matchedTo = next;
+      text += plain === -1 ? this.#textOfEvent : events.slice(start, plain);
+      if (this.sequenceNumber !== null) this.sequenceNumber += 1;
+      start = end + closingToNext.length;
     }
     if (matchedTo === -1) return -1;
     this.text = text;
@@ -121,13 +126,14 @@ export class RepeatedText implements RepeatedValues {
   }
 
   /** Matches the values of one event and what is between them, and returns the index after the last; -1 if one does not match. */
-  #matchValues({ values }: EventPattern, number: number | null, events: string, at: number): number {
+  #matchValues(values: EventPattern["values"], events: string, at: number): number {
     let end = at;
     for (const { kind, before } of values) {
       if (before !== "" && !events.startsWith(before, end)) return -1;
       const start = end + before.length;
       if (kind === "text") end = this.#matchText(events, start);
-      else end = kind === "number" ? endOf(`${number}`, events, start) : plainClosingQuote(events, start);
+      else if (kind === "padding") end = plainClosingQuote(events, start);
+      else end = endOfNumber((this.sequenceNumber ?? 0) + 1, events, start);
       if (end === -1) return -1;
     }
     return end;
@@ -188,9 +194,17 @@ function patternOf(
   return { opening, values, closing, closingToNext: closing + opening, sequenceNumber };
 }
 
-/** The index after this text, if it is at that index; else -1. */
-function endOf(text: string, events: string, at: number): number {
-  return events.startsWith(text, at) ? at + text.length : -1;
+/** The index after this number, if it is at that index; else -1. */
+function endOfNumber(expected: number, events: string, at: number): number {
+  let number = 0;
+  let end = at;
+  for (let code = events.charCodeAt(end); code >= zero && code <= nine; code = events.charCodeAt(end)) {
+    // A number of JSON has no zeros in front of it.
+    if (number === 0 && end > at) return -1;
+    number = number * 10 + code - zero;
+    end += 1;
+  }
+  return number === expected && end > at ? end : -1;
 }
 
 function startAfter(name: string, data: string): number {

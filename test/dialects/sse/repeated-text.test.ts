@@ -1,6 +1,7 @@
 import { expect, spyOn, test } from "bun:test";
 import { MessagesScanner } from "../../../src/dialects/anthropic-messages/provider/stream-scanner.ts";
 import { ChatScanner } from "../../../src/dialects/openai-chat/provider/stream-scanner.ts";
+import { ResponsesScanner } from "../../../src/dialects/openai-responses/provider/stream-scanner.ts";
 import { meaningOf } from "../../../src/dialects/sse/raw-events.ts";
 import type { StreamScanner } from "../../../src/dialects/sse/stream-scanner.ts";
 import { seededRandom } from "../../support/random.ts";
@@ -150,4 +151,25 @@ test("a stream is complete, although the index of a choice equals its text", () 
   const scanner = chat.scanner();
   scanner.pass(Buffer.from(event("a", "null") + event("", '"stop"')));
   expect(scanner.isComplete()).toBe(true);
+});
+
+test("events whose lines end in CR and LF are read after repeated ones in the same read", () => {
+  const scanner = new ChatScanner({ hideUsage: true });
+  scanner.pass(Buffer.from(delta("Hel")));
+  const usage = 'data: {"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":4}}\r\n\r\n';
+  const others = delta("!").replaceAll("\n", "\r\n");
+  const passed = scanner.pass(Buffer.from(delta("日本") + delta("語") + usage + others));
+  expect(Buffer.from(passed).toString()).toBe(delta("日本") + delta("語") + others);
+  expect(scanner.partialUsage).toMatchObject({ inputTokens: 3, outputTokens: 4 });
+  expect(scanner.takeProduced()).toBe("Hel日本語!");
+});
+
+test("an event whose number is not a number of JSON repeats none", () => {
+  const event = (number: string, text: string) =>
+    `data: {"type":"response.output_text.delta","sequence_number":${number},"item_id":"m","delta":"${text}"}\n\n`;
+  const scanner = new ResponsesScanner();
+  scanner.pass(Buffer.from(event("4", "a") + event("5", "b") + event("6", "c")));
+  scanner.pass(Buffer.from(event("07", "d")));
+  expect(scanner.position.sequenceNumber).toBe(7);
+  expect(scanner.takeProduced()).toBe(`abc${event("07", "d").slice(6, -2)}`);
 });
