@@ -64,23 +64,22 @@ export class ChunkedBody {
     let start = 0;
     let end = 0;
     while (at < bytes.length && !this.isOver) {
-      if (this.#state === "size" && this.#sizeDigits === 0) at = this.#readPlainSize(bytes, at);
-      if (this.#state !== "data") {
+      const isNew = this.#state === "size" && this.#sizeDigits === 0;
+      const data = isNew ? this.#readPlainSize(bytes, at) : at;
+      if (data === -1 || (!isNew && this.#state !== "data")) {
         this.#readControlByte(bytes[at] ?? 0);
         at += 1;
         continue;
       }
-      const next = Math.min(at + this.#size, bytes.length);
-      if (end === 0) start = end = at;
-      if (end !== at) bytes.copyWithin(end, at, next);
-      end += next - at;
-      this.#size -= next - at;
-      at = next;
-      if (this.#size > 0) break;
-      if (bytes[at] === cr && bytes[at + 1] === lf) {
+      at = Math.min(data + this.#size, bytes.length);
+      if (end === 0) start = end = data;
+      if (end !== data) bytes.copyWithin(end, data, at);
+      end += at - data;
+      this.#size -= at - data;
+      if (this.#size === 0 && bytes[at] === cr && bytes[at + 1] === lf) {
         at += 2;
-        this.#beginSize();
-      } else this.#state = "data_end";
+        if (!isNew) this.#beginSize();
+      } else this.#state = this.#size === 0 ? "data_end" : "data";
     }
     this.surplusBytes = bytes.length - at;
     return bytes.subarray(start, end);
@@ -88,8 +87,8 @@ export class ChunkedBody {
 
   /**
    * Reads the whole line with a chunk's size, and returns the index after it. If the line is not all there, has
-   * extensions, is malformed or the last chunk's, nothing is read: the states read it byte by byte. This is a shortcut
-   * for what nearly all lines are: byte by byte, they took a tenth of the main thread under fast streams.
+   * extensions, is malformed or the last chunk's, nothing is read, and -1 returned: the states read it byte by byte. This is a
+   * shortcut for what nearly all lines are: byte by byte, they took a tenth of the main thread under fast streams.
    */
   #readPlainSize(bytes: Uint8Array, from: number): number {
     let size = 0;
@@ -99,9 +98,8 @@ export class ChunkedBody {
       if (digit === noDigit) break;
       size = size * 16 + digit;
     }
-    if (size === 0 || bytes[at] !== cr || bytes[at + 1] !== lf) return from;
+    if (size === 0 || bytes[at] !== cr || bytes[at + 1] !== lf) return -1;
     this.#size = size;
-    this.#state = "data";
     return at + 2;
   }
 
