@@ -12,8 +12,15 @@ export function bandOfColumn(column: string): string {
   return `CASE ${cases.join(" ")} ELSE ${noUpperBoundMs} END`;
 }
 
-/** The upper bound of a value's band. */
-export function bandOf(ms: number): number {
-  for (const boundMs of boundsMs) if (ms <= boundMs) return boundMs;
-  return noUpperBoundMs;
+export const bandCount = boundsMs.length + 1;
+
+/** The place of a value's band among all bands. */
+export function bandIndex(ms: number): number {
+  let index = 0;
+  while (index < boundsMs.length && ms > (boundsMs[index] ?? 0)) index += 1;
+  return index;
+}
+
+export function upperBoundMs(bandIndex: number): number {
+  return boundsMs[bandIndex] ?? noUpperBoundMs;
 }

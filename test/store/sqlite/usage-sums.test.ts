@@ -48,7 +48,7 @@ describe("the tables of sums", () => {
     const store = await openGatewayStore(folder.dir, new FakeClock());
     const key = keyRecord();
     await store.insertKey(key, 10_000);
-    for (let charge = 0; charge < 510; charge += 1)
+    for (let charge = 0; charge < 1010; charge += 1)
       await commitRecord(store, key.id, { model: `model ${charge % 120}` });
     const database = new Database(join(folder.dir, "sluice.db"));
     expect(database.query("SELECT * FROM usage_key_hours LIMIT 1").get()).not.toBeNull();
@@ -64,7 +64,7 @@ describe("the tables of sums", () => {
     await store.insertKey(key, 10_000);
     const database = new Database(join(folder.dir, "sluice.db"));
     database.run("CREATE TRIGGER stop BEFORE INSERT ON usage_minutes BEGIN SELECT RAISE(ABORT, 'no'); END");
-    for (let model = 0; model < 510; model += 1)
+    for (let model = 0; model < 1010; model += 1)
       await commitRecord(store, key.id, { model: `model ${model % 120}` });
     expect(await summarizeUsage(store, { by: "model", sinceMs: 0 })).toHaveLength(120);
     database.run("DROP TRIGGER stop");

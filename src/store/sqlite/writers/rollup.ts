@@ -5,15 +5,19 @@ import type { AttemptCount } from "../../attempt-sums.ts";
 import { addGroups, addToSums, groupColumns, groupRows } from "../../reporting/add-to-sums.ts";
 import { attemptKeyColumns, attemptTotalColumns } from "../../reporting/attempt-columns.ts";
 import { oldestKeptMinute } from "../../reporting/kept-minutes.ts";
-import { totalNames } from "../../usage-totals.ts";
 import { sqliteText } from "../queries.ts";
 import { AttemptWriter } from "./attempt-writer.ts";
+import { TotalsWriter } from "./totals-writer.ts";
 import { UncountedEntries } from "./uncounted-entries.ts";
 
-/** The newest entry that is included in the totals of usage, and in the totals of keys and attempts. */
-interface CountedThrough {
+/** What the tables of totals include. */
+interface Counted {
+  /** The newest entry in the totals of usage. */
   readonly entries: number;
+  /** The newest entry in the totals of keys and attempts. */
   readonly totals: number;
+  /** 1 if requests that were not charged, or attempts that failed, are not counted yet. */
+  readonly hasEndings: number;
 }
 
 /**
@@ -21,17 +25,17 @@ interface CountedThrough {
  * settle. The views `uncounted_usage`, `key_totals` and `uncounted_attempts` define what each total counts. Reports
  * add the same rows meanwhile, so they are right at any moment, and a crash loses nothing.
  *
- * The entries that this process wrote since the last roll-up are added up in memory. After a failed transaction, and whatever
- * another process wrote or counted, the rows are read instead.
+ * Entries that this process wrote since the last roll-up are added up in memory. The rows are read instead after a start,
+ * a failed transaction, or a roll-up by another process.
  */
 export class UsageRollup {
   readonly uncounted = new UncountedEntries();
+  readonly #totals: TotalsWriter;
   readonly #attempts: AttemptWriter;
-  readonly #selectCounted: Statement<CountedThrough, []>;
-  readonly #insertGroup: Statement;
-  readonly #addWritten: readonly Statement[];
+  readonly #selectCounted: Statement<Counted, []>;
+  readonly #addEndings: readonly Statement[];
   readonly #addRows: readonly Statement[];
-  readonly #mark: Statement<CountedThrough, []>;
+  readonly #mark: Statement<{ entries: number }, []>;
   readonly #selectOldestKept: Statement<{ minute: number | null }, []>;
   readonly #forgetMinutes: Statement;
   readonly #forgetLatencies: Statement;
@@ -40,10 +44,10 @@ export class UsageRollup {
   constructor(database: Database) {
     for (const table of temporaryTables) database.run(table);
     const prepare = (text: string) => database.query(sqliteText(text));
+    this.#totals = new TotalsWriter(database);
     this.#attempts = new AttemptWriter(database);
     this.#selectCounted = database.query(selectCounted);
-    this.#insertGroup = database.query(insertGroup);
-    this.#addWritten = addWritten.map(prepare);
+    this.#addEndings = addEndings.map(prepare);
     this.#addRows = addRows.map(prepare);
     this.#mark = database.query(mark);
     this.#selectOldestKept = database.query(oldestKeptMinute("unixepoch() / 60"));
@@ -58,13 +62,15 @@ export class UsageRollup {
 
   /** Inside the caller's transaction; if that fails, call `forget`. */
   write(): void {
-    const counted = this.#selectCounted.get();
-    assert(counted !== null, "the row of `rollups` must exist");
-    if (counted.entries === counted.totals && this.uncounted.isComplete(counted.entries)) this.#writeSums();
-    else for (const statement of this.#addRows) statement.run();
-    const marked = this.#mark.get();
-    assert(marked !== null, "the row of `rollups` must exist");
-    this.uncounted.restart(marked.entries);
+    const { entries, totals, hasEndings } = onlyRow(this.#selectCounted.get());
+    if (entries === totals && this.uncounted.isComplete(entries)) {
+      this.#totals.add(this.uncounted);
+      this.#attempts.write();
+      if (hasEndings === 1) for (const statement of this.#addEndings) statement.run();
+    } else {
+      for (const statement of this.#addRows) statement.run();
+    }
+    this.uncounted.restart(onlyRow(this.#mark.get()).entries);
     this.#attempts.clear();
     this.#forgetOldMinutes();
   }
@@ -73,16 +79,6 @@ export class UsageRollup {
   forget(): void {
     this.uncounted.forget();
     this.#attempts.clear();
-  }
-
-  #writeSums(): void {
-    for (const group of this.uncounted.groups) {
-      const { minute, keyNo, model, provider, firstByteBand, totalBand, totals } = group;
-      const values = totalNames.map((name) => totals[name]);
-      this.#insertGroup.run(minute, keyNo, model, provider, firstByteBand, totalBand, ...values);
-    }
-    for (const statement of this.#addWritten) statement.run();
-    this.#attempts.write();
   }
 
   #forgetOldMinutes(): void {
@@ -100,6 +96,11 @@ export function catchUpRollup(database: Database): void {
   new UsageRollup(database).write();
 }
 
+function onlyRow<Row>(row: Row | null): Row {
+  assert(row !== null, "`rollups` must have a row");
+  return row;
+}
+
 const attemptKeys = Object.fromEntries(attemptKeyColumns.map((column) => [column, column]));
 const attemptKeyNames = attemptKeyColumns.join(", ");
 
@@ -109,44 +110,28 @@ const temporaryTables = [
   `CREATE TEMP TABLE IF NOT EXISTS counted_attempts (${[...attemptKeyColumns, ...attemptTotalColumns].join(", ")})`,
 ];
 
-const selectCounted = "SELECT entries_through AS entries, totals_through AS totals FROM rollups";
+const selectCounted = `
+SELECT entries_through AS entries, totals_through AS totals,
+  EXISTS (SELECT 1 FROM exchange_endings WHERE id > endings_through) AS hasEndings FROM rollups`;
 
-const insertGroup = `INSERT INTO counted VALUES (${groupColumns.map(() => "?").join(", ")})`;
+const uncountedEndings = ["ending_figures", "attempt_figures"].map(
+  (view) => `SELECT * FROM ${view} WHERE id > (SELECT endings_through FROM rollups)`,
+);
 
-const minute = `at_ms / ${msPerMinute}`;
+/** The rows of `source`, added to the totals of usage. */
+function addUsage(source: string): readonly string[] {
+  return [
+    `INSERT INTO counted ${groupRows(source, `at_ms / ${msPerMinute}`)}`,
+    ...addGroups,
+    "DELETE FROM counted",
+  ];
+}
 
-/** Adds the entries in the table `counted`, and the rows of requests that were not charged. */
-const addWritten = [
-  // As the view `key_totals` adds the same entries.
-  `UPDATE key_sums SET day = max(key_sums.day, new.day),
-    day_spend = iif(new.day > key_sums.day, 0, key_sums.day_spend) + iif(new.day >= key_sums.day, new.day_spend, 0),
-    spent = key_sums.spent + new.spent, requests = key_sums.requests + new.requests,
-    input_tokens = key_sums.input_tokens + new.input_tokens, output_tokens = key_sums.output_tokens + new.output_tokens,
-    last_cost_nano = coalesce((
-      SELECT cost_nano FROM entries WHERE entries.key_no = key_sums.key_no AND entries.id > (SELECT totals_through FROM rollups)
-        AND cost_nano IS NOT NULL ORDER BY entries.id DESC LIMIT 1
-    ), key_sums.last_cost_nano)
-  FROM (
-    SELECT key_no, max(day) AS day, spent AS day_spend, sum(spent) AS spent, sum(requests) AS requests,
-      sum(input_tokens) AS input_tokens, sum(output_tokens) AS output_tokens
-    FROM (
-      SELECT key_no, minute / 1440 AS day, sum(spend_nano + spend_tokens) AS spent, sum(requests) AS requests,
-        sum(input_tokens) AS input_tokens, sum(output_tokens) AS output_tokens FROM counted GROUP BY 1, 2
-    ) GROUP BY key_no
-  ) AS new WHERE new.key_no = key_sums.key_no`,
-  ...["ending_figures", "attempt_figures"].map(
-    (view) =>
-      `INSERT INTO counted ${groupRows(`(SELECT * FROM ${view} WHERE id > (SELECT endings_through FROM rollups))`, minute)}`,
-  ),
-  ...addGroups,
-  "DELETE FROM counted",
-];
+const addEndings = addUsage(`(${uncountedEndings.join(" UNION ALL ")})`);
 
 /** Adds all rows that are not counted yet. */
 const addRows = [
-  `INSERT INTO counted ${groupRows("uncounted_usage", minute)}`,
-  ...addGroups,
-  "DELETE FROM counted",
+  ...addUsage("uncounted_usage"),
   // In groups already: two totals add these rows, and sorting all of them twice took 3 µs a request.
   `INSERT INTO counted_attempts SELECT ${attemptKeyNames}, ${attemptTotalColumns.map((column) => `sum(${column})`).join(", ")}
     FROM uncounted_attempts GROUP BY ${attemptKeyNames}`,
@@ -165,4 +150,4 @@ const mark = `
 UPDATE rollups SET entries_through = max(entries_through, coalesce((SELECT max(id) FROM entries), 0)),
   totals_through = max(totals_through, coalesce((SELECT max(id) FROM entries), 0)),
   endings_through = max(endings_through, coalesce((SELECT max(id) FROM exchange_endings), 0))
-RETURNING entries_through AS entries, totals_through AS totals`;
+RETURNING entries_through AS entries`;

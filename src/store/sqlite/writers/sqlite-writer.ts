@@ -18,8 +18,8 @@ import { OutcomeWriter } from "./outcome-writer.ts";
 import { UsageRollup } from "./rollup.ts";
 import { TurnWriter } from "./turn-writer.ts";
 
-/** Limits a roll-up to a few milliseconds. */
-const maxUncountedRows = 500;
+/** Limits a roll-up by rows, and what reports add themselves, to a few milliseconds. */
+const maxUncountedRows = 1000;
 
 /** Makes batches durable and keeps the log short. */
 export interface WriterLog {
