@@ -820,8 +820,8 @@ CREATE INDEX exchange_endings_by_time ON exchange_endings USING brin (at_ms) WIT
 
 -- What the sums do not count yet; every report adds it, so that it is right at once. The planner cannot guess how little that
 -- is while the bound is the result of a subquery: it takes it for a third of the ledger, and may read all of it. So the bound
--- is a literal here. Stable, so that it sees what the calling query sees.
-CREATE FUNCTION sluice_uncounted_usage() RETURNS SETOF entry_figures LANGUAGE plpgsql STABLE ROWS 1000 AS $$
+-- is a literal here. Stable, so that it sees what the calling query sees. Compiling the statement would take many times as long as running it.
+CREATE FUNCTION sluice_uncounted_usage() RETURNS SETOF entry_figures LANGUAGE plpgsql STABLE ROWS 1000 SET jit = off AS $$
 DECLARE
   last rollups%ROWTYPE;
 BEGIN
@@ -959,9 +959,10 @@ CREATE TYPE sluice_account_holds AS (no int, held int8, period int8, used int8, 
 CREATE FUNCTION sluice_open_holds(p_node int, p_is_new bool, p_orders sluice_hold_order[]) RETURNS float8[] LANGUAGE plpgsql AS $$
 DECLARE
   r record;
-  v_no int; v_held int8; v_period int8; v_used int8; v_counted int8; v_now int8; v_at int8; v_balance int8; v_free int8; v_verdict int; v_given record;
-  v_next int8; v_last int8; v_deny int; v_left int8; v_cap int; j int; v_mine int[] := '{}'; v_in_flight int; v_begun int[] := '{}';
-  c caps[]; c_nos int[];
+  v_no int; v_held int8; v_period int8; v_used int8; v_counted int8; v_now int8; v_at int8; v_balance int8; v_free int8; v_verdict int;
+  v_next int8; v_last int8; v_deny int; v_left int8; v_cap int; j int; v_mine int[]; v_in_flight int; v_begun int[] := '{}';
+  v_given_period int8; v_given_counted int8; v_given_account int; v_given_opened int8;
+  c caps[]; c_nos int[]; has_caps bool := false;
   held sluice_held[] := array_fill(NULL::sluice_held, ARRAY[cardinality(p_orders)]);
   accounts_held sluice_account_holds[];
   answers float8[];
@@ -970,6 +971,7 @@ BEGIN
     c := ARRAY(SELECT caps FROM caps WHERE caps.key_no = ANY (ARRAY(SELECT no FROM keys WHERE id = ANY (ARRAY(SELECT key FROM unnest(p_orders)))))
       OR caps.account_no = ANY (ARRAY(SELECT account_no FROM keys WHERE id = ANY (ARRAY(SELECT key FROM unnest(p_orders))))));
     c_nos := ARRAY(SELECT no FROM unnest(c));
+    has_caps := c_nos <> '{}';
   END IF;
   FOR r IN
     SELECT i.n::int AS n, i.id, i.amount, i.now, i.model, k.no AS key_no, k.status, k.expires_at_ms, k.max_concurrent, a.no, a.mode, a.is_open,
@@ -983,14 +985,14 @@ BEGIN
       IF v_no IS NOT NULL THEN accounts_held := accounts_held || ROW(v_no, v_held, v_period, v_used, v_counted)::sluice_account_holds; END IF;
       v_no := r.no; v_held := r.held; v_period := r.period_start_ms; v_used := r.period_used; v_counted := r.counted_at_ms;
     END IF;
-    -- The places of the caps that it falls under.
-    IF c_nos <> '{}' THEN
-      v_mine := ARRAY(SELECT array_position(c_nos, caps.no) FROM caps WHERE (caps.account_no = r.no OR caps.key_no = r.key_no) AND sluice_matches(caps.models, r.model));
-    END IF;
     v_now := sluice_now(r.now);
     v_at := greatest(v_now, v_counted);
-    FOREACH j IN ARRAY v_mine LOOP v_at := greatest(v_at, (c[j]).period_start_ms); END LOOP;
-    FOREACH j IN ARRAY v_mine LOOP c[j] := sluice_cap_at(c[j], v_at); END LOOP;
+    IF has_caps THEN
+      -- The places of the caps that it falls under.
+      v_mine := ARRAY(SELECT array_position(c_nos, caps.no) FROM caps WHERE (caps.account_no = r.no OR caps.key_no = r.key_no) AND sluice_matches(caps.models, r.model));
+      FOREACH j IN ARRAY v_mine LOOP v_at := greatest(v_at, (c[j]).period_start_ms); END LOOP;
+      FOREACH j IN ARRAY v_mine LOOP c[j] := sluice_cap_at(c[j], v_at); END LOOP;
+    END IF;
     IF r.mode = 'token_budget' AND sluice_period_start(r.period, v_at) > v_period THEN
       v_period := sluice_period_start(r.period, v_at); v_used := 0; v_held := 0;
     END IF;
@@ -1000,22 +1002,25 @@ BEGIN
     v_deny := CASE WHEN v_balance < r.amount THEN CASE WHEN r.mode = 'credit' OR v_balance > 0 THEN 2 ELSE 1 END WHEN v_free < r.amount THEN 3 ELSE 9 END;
     IF r.is_open = 1 THEN v_free := 4611686018427387904; END IF;
     v_cap := 0; v_last := CASE WHEN r.mode = 'credit' THEN 4611686018427387904 ELSE sluice_next_period(r.period, v_period) END;
-    FOREACH j IN ARRAY v_mine LOOP
-      v_left := sluice_cap_left(c[j]);
-      v_free := least(v_free, v_left - (c[j]).held);
-      v_verdict := CASE WHEN (c[j]).used >= sluice_cap_limit(c[j]) THEN 1 WHEN v_left < r.amount THEN 2 WHEN v_left - (c[j]).held < r.amount THEN 3 ELSE 9 END;
-      CONTINUE WHEN v_verdict = 9;
-      v_next := sluice_next_period((c[j]).period, (c[j]).period_start_ms);
-      IF v_verdict < v_deny OR (v_verdict = v_deny AND v_next > v_last) THEN v_deny := v_verdict; v_cap := j; v_last := v_next; v_balance := v_left; END IF;
-    END LOOP;
-    SELECT NULL::int8 AS period, NULL::int8 AS counted, NULL::int AS account, NULL::int8 AS opened INTO v_given;
-    IF NOT p_is_new THEN SELECT period_start_ms AS period, counted_at_ms AS counted, account_no AS account, opened_at_ms AS opened INTO v_given FROM holds WHERE id = r.id; END IF;
+    IF has_caps THEN
+      FOREACH j IN ARRAY v_mine LOOP
+        v_left := sluice_cap_left(c[j]);
+        v_free := least(v_free, v_left - (c[j]).held);
+        v_verdict := CASE WHEN (c[j]).used >= sluice_cap_limit(c[j]) THEN 1 WHEN v_left < r.amount THEN 2 WHEN v_left - (c[j]).held < r.amount THEN 3 ELSE 9 END;
+        CONTINUE WHEN v_verdict = 9;
+        v_next := sluice_next_period((c[j]).period, (c[j]).period_start_ms);
+        IF v_verdict < v_deny OR (v_verdict = v_deny AND v_next > v_last) THEN v_deny := v_verdict; v_cap := j; v_last := v_next; v_balance := v_left; END IF;
+      END LOOP;
+    END IF;
+    IF NOT p_is_new THEN
+      SELECT period_start_ms, counted_at_ms, account_no, opened_at_ms INTO v_given_period, v_given_counted, v_given_account, v_given_opened FROM holds WHERE id = r.id;
+    END IF;
     v_in_flight := NULL;
     IF r.max_concurrent IS NOT NULL AND p_is_new THEN
       v_in_flight := (SELECT count(*) FROM holds WHERE key_no = r.key_no AND is_in_flight) + coalesce(cardinality(array_positions(v_begun, r.key_no)), 0);
     END IF;
     v_verdict := CASE
-      WHEN v_given.period IS NOT NULL THEN 1
+      WHEN v_given_period IS NOT NULL THEN 1
       WHEN r.status = 'disabled' THEN 5 WHEN r.status = 'suspended' THEN 6 WHEN r.status = 'revoked' THEN 7 WHEN r.expires_at_ms <= v_now THEN 8 WHEN r.is_closed THEN 9
       WHEN v_in_flight >= r.max_concurrent THEN 10
       WHEN v_deny = 1 THEN 4 WHEN v_deny = 2 THEN 2
@@ -1023,12 +1028,12 @@ BEGIN
       ELSE 1 END;
     IF v_verdict = 1 AND p_is_new THEN
       v_held := v_held + r.amount; v_counted := v_at; v_free := v_free - r.amount;
-      FOREACH j IN ARRAY v_mine LOOP c[j].held := (c[j]).held + r.amount; END LOOP;
+      IF has_caps THEN FOREACH j IN ARRAY v_mine LOOP c[j].held := (c[j]).held + r.amount; END LOOP; END IF;
       held[r.n] := ROW(r.no, r.key_no, v_period, v_at, v_now, r.max_concurrent IS NOT NULL)::sluice_held;
       IF r.max_concurrent IS NOT NULL THEN v_begun := v_begun || r.key_no; END IF;
     END IF;
-    answers := answers || ARRAY[r.n, v_verdict, v_balance, v_free, coalesce(v_given.period, v_period), coalesce(v_given.counted, v_at),
-      coalesce(v_given.account, r.no), coalesce(v_given.opened, v_now)]::float8[];
+    answers := answers || ARRAY[r.n, v_verdict, v_balance, v_free, coalesce(v_given_period, v_period), coalesce(v_given_counted, v_at),
+      coalesce(v_given_account, r.no), coalesce(v_given_opened, v_now)]::float8[];
     IF v_cap = 0 THEN
       answers := answers || ARRAY[0, CASE WHEN r.mode = 'credit' THEN -1 ELSE coalesce(r.budget_tokens, -1) END, CASE WHEN r.mode = 'credit' THEN r.used ELSE v_used END,
         CASE WHEN r.mode = 'credit' THEN 0 ELSE position(left(r.period, 1) IN 'dwm') END, v_period, 0]::float8[];
@@ -1074,8 +1079,8 @@ CREATE FUNCTION sluice_end_holds(p_node int, p_ends sluice_hold_end[], p_endings
 DECLARE
   r record;
   v_found int := 0; v_gone int;
-  v_no int; v_before int8; v_posted int8; v_held int8; v_period_used int8; v_payable int8; v_covered int8; v_charged int8; j int; v_mine int[] := '{}';
-  c caps[]; c_nos int[];
+  v_no int; v_before int8; v_posted int8; v_held int8; v_period_used int8; v_payable int8; v_covered int8; v_charged int8; j int; v_mine int[];
+  c caps[]; c_nos int[]; has_caps bool := false;
   is_overrun bool := false;
   ended sluice_ended[] := array_fill(NULL::sluice_ended, ARRAY[cardinality(p_ends)]);
   sums sluice_account_sums[];
@@ -1085,6 +1090,7 @@ BEGIN
     c := ARRAY(SELECT caps FROM caps WHERE caps.key_no = ANY (ARRAY(SELECT key_no FROM holds WHERE id = ANY (ARRAY(SELECT id FROM unnest(p_ends)))))
       OR caps.account_no = ANY (ARRAY(SELECT account_no FROM holds WHERE id = ANY (ARRAY(SELECT id FROM unnest(p_ends))))));
     c_nos := ARRAY(SELECT no FROM unnest(c));
+    has_caps := c_nos <> '{}';
   END IF;
   FOR r IN
     SELECT i.n::int AS n, i.cost, h.key_no, h.amount, h.model, h.period_start_ms AS period, h.counted_at_ms AS counted, sluice_month(h.opened_at_ms) AS month,
@@ -1099,18 +1105,20 @@ BEGIN
       IF v_no IS NOT NULL THEN sums := sums || ROW(v_no, v_before - v_posted, v_held, v_period_used)::sluice_account_sums; END IF;
       v_no := r.no; v_before := r.posted; v_posted := r.posted; v_held := r.held; v_period_used := r.period_used;
     END IF;
-    IF c_nos <> '{}' THEN
+    IF has_caps THEN
       v_mine := ARRAY(SELECT array_position(c_nos, caps.no) FROM caps WHERE (caps.account_no = r.no OR caps.key_no = r.key_no) AND sluice_matches(caps.models, r.model));
     END IF;
     v_found := v_found + 1; v_charged := 0; v_covered := 0;
     IF r.cost IS NOT NULL THEN
       v_payable := least(r.cost, sluice_affordable(r.mode, sluice_balance(r.mode, r.is_open, v_posted, r.budget_tokens, v_period_used), v_held, r.amount, r.period <> r.period_start_ms));
       v_covered := v_payable;
-      -- What is left of a past period is no longer known, but the hold itself was covered by it.
-      FOREACH j IN ARRAY v_mine LOOP
-        v_covered := least(v_covered, r.amount + CASE WHEN sluice_period_start((c[j]).period, r.counted) = (c[j]).period_start_ms
-          THEN greatest(0, sluice_cap_left(c[j]) - (c[j]).held) ELSE 0 END);
-      END LOOP;
+      IF has_caps THEN
+        -- What is left of a past period is no longer known, but the hold itself was covered by it.
+        FOREACH j IN ARRAY v_mine LOOP
+          v_covered := least(v_covered, r.amount + CASE WHEN sluice_period_start((c[j]).period, r.counted) = (c[j]).period_start_ms
+            THEN greatest(0, sluice_cap_left(c[j]) - (c[j]).held) ELSE 0 END);
+        END LOOP;
+      END IF;
       -- A postpaid account owes what is above its caps, too.
       v_charged := CASE WHEN r.is_open = 1 THEN v_payable ELSE v_covered END;
       v_posted := v_posted - v_charged;
@@ -1118,10 +1126,12 @@ BEGIN
       IF r.period = r.period_start_ms THEN v_period_used := v_period_used + v_charged; END IF;
     END IF;
     IF r.period = r.period_start_ms THEN v_held := v_held - r.amount; END IF;
-    FOREACH j IN ARRAY v_mine LOOP
-      CONTINUE WHEN sluice_period_start((c[j]).period, r.counted) <> (c[j]).period_start_ms;
-      c[j].used := (c[j]).used + v_charged; c[j].held := (c[j]).held - r.amount;
-    END LOOP;
+    IF has_caps THEN
+      FOREACH j IN ARRAY v_mine LOOP
+        CONTINUE WHEN sluice_period_start((c[j]).period, r.counted) <> (c[j]).period_start_ms;
+        c[j].used := (c[j]).used + v_charged; c[j].held := (c[j]).held - r.amount;
+      END LOOP;
+    END IF;
     ended[r.n] := ROW(r.no, r.key_no, r.period, r.counted, r.month, v_charged, r.cost - v_charged, v_charged - v_covered, r.mode = 'credit')::sluice_ended;
     answers := answers || ARRAY[r.n, v_charged, coalesce(r.cost - v_charged, 0)]::float8[];
   END LOOP;
