@@ -25,6 +25,8 @@ export class AnswerReader {
   hasBegun = false;
   /** Whether the connection may take another request once the answer is complete. */
   isReusable = false;
+  /** The body's length according to the head; null if only its end tells. */
+  length: number | null = null;
   readonly #chunked = new ChunkedBody();
   #state: State = "head";
   #partialHead: Buffer | null = null;
@@ -88,6 +90,7 @@ export class AnswerReader {
 
   #beginBody(head: AnswerHead): void {
     this.isReusable = persists(head);
+    this.length = null;
     const coding = head.single("transfer-encoding");
     const length = head.single("content-length");
     // Two parsers that each trust another one of them disagree about the end. That is response smuggling.
@@ -110,6 +113,7 @@ export class AnswerReader {
   }
 
   #expect(bytes: number): void {
+    this.length = bytes;
     this.#state = bytes === 0 ? "complete" : "length";
     this.#missingBytes = bytes;
   }

@@ -252,7 +252,7 @@ export class Connection {
   }
 
   answered(head: Head): void {
-    this.#buffer?.answered(head);
+    this.#buffer?.answered(head, this.#reader.length);
     this.#transfer?.answered(head);
   }
 

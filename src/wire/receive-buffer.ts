@@ -23,9 +23,10 @@ export class ReceiveBuffer {
     this.#narrow();
   }
 
-  answered(head: Head): void {
+  /** `length` is null if only its end tells how long the answer is. */
+  answered(head: Head, length: number | null): void {
     // A short answer fits into any of them.
-    if (Number(head.get("content-length") ?? Number.NaN) <= shortBytes) return;
+    if (length !== null && length <= shortBytes) return;
     if (eventStream.test(head.get("content-type") ?? "")) this.#narrow();
     else if (this.#isNarrow) {
       this.#isNarrow = false;
