@@ -113,7 +113,7 @@ describe("a large answer", () => {
     const call = await begun(leaving.signal);
     await call.awaitMemory(2 * mebibyte);
     if (when === "before") leaving.abort();
-    bodyResponse(call.exchange, [new Uint8Array(2 * mebibyte)], {});
+    bodyResponse(call.exchange, [new Uint8Array(2 * mebibyte)], { headers: {} });
     expect(call.exchange.memory).toBeNull();
     leaving.abort();
     expect(world.gateway.answers.takenBytes).toBe(0);
@@ -123,7 +123,7 @@ describe("a large answer", () => {
     const leaving = new AbortController();
     const call = await begun(leaving.signal);
     await call.awaitMemory(4 * mebibyte);
-    bodyResponse(call.exchange, ["é".repeat(mebibyte), "é".repeat(mebibyte / 2)], {});
+    bodyResponse(call.exchange, ["é".repeat(mebibyte), "é".repeat(mebibyte / 2)], { headers: {} });
     expect(world.gateway.answers.takenBytes).toBe(3 * mebibyte);
     leaving.abort();
     expect(world.gateway.answers.takenBytes).toBe(0);
@@ -205,5 +205,5 @@ test("a large answer is replayed as it was, and gives its memory back", async ()
 
 test("a short answer in several texts is whole, whatever their characters", async () => {
   const call = await begun(new AbortController().signal);
-  expect(await bodyResponse(call.exchange, ["naïve ", "café"], {}).text()).toBe("naïve café");
+  expect(await bodyResponse(call.exchange, ["naïve ", "café"], { headers: {} }).text()).toBe("naïve café");
 });

@@ -28,7 +28,7 @@ beforeAll(async () => {
     unix: path,
     fetch(request, served) {
       const call = new HttpCall(request, route as ServedRoute, served, trustedProxies([]));
-      return bodyResponse(new Exchange(call, world.gateway), body, {});
+      return bodyResponse(new Exchange(call, world.gateway), body, { headers: {} });
     },
   });
 });

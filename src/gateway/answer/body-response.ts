@@ -23,15 +23,25 @@ export function areWorthWriting(pieces: readonly Piece[]): boolean {
   return lengthOf(pieces) >= pieces.length * worthWritingBytes;
 }
 
+/** The head of a response with a body. */
+interface ResponseHead {
+  readonly status?: number;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
 /** Builds the response. The caller must not use `body` afterwards. */
-export function bodyResponse(exchange: Exchange, body: readonly Piece[], init: ResponseInit): Response {
-  if (lengthOf(body) >= largeBodyBytes) return largeResponse(exchange, body.map(bytesOf), init);
+export function bodyResponse(exchange: Exchange, body: readonly Piece[], head: ResponseHead): Response {
+  if (lengthOf(body) >= largeBodyBytes) return largeResponse(exchange, body.map(bytesOf), head);
   if (exchange.call.takeStream === undefined && areWorthWriting(body)) {
-    return writtenResponse(exchange, body, init);
+    return writtenResponse(exchange, body, head);
   }
   const [first = ""] = body;
   const whole = body.length <= 1 ? first : Buffer.concat(body.map(bytesOf));
-  const response = new Response(whole, init);
+  const { status = 200 } = head;
+  const response = status === 200 ? new Response(whole) : new Response(whole, { status });
+  // Set one by one: the constructor would take half as long again to read them from an object.
+  const { headers } = response;
+  for (const name in head.headers) headers.set(name, head.headers[name] as string);
   // The response has a copy.
   release(body);
   return response;
@@ -44,7 +54,7 @@ export function bodyResponse(exchange: Exchange, body: readonly Piece[], init: R
 function writtenResponse(
   { call, configured }: Exchange,
   body: readonly Piece[],
-  init: ResponseInit,
+  head: ResponseHead,
 ): Response {
   const pull = async (controller: DirectController) => {
     const written = body.map((piece) => controller.write(piece));
@@ -57,7 +67,7 @@ function writtenResponse(
     }
     controller.end();
   };
-  return sourceResponse({ pull, cancel() {} }, call, () => init);
+  return sourceResponse({ pull, cancel() {} }, call, () => head);
 }
 
 function release(body: readonly Piece[]): void {
@@ -68,7 +78,7 @@ function release(body: readonly Piece[]): void {
  * Writes a large body as its client reads it: the runtime would copy all of it, and keep it for as long as a slow client takes.
  * The exchange's memory is released afterwards.
  */
-function largeResponse(exchange: Exchange, pieces: readonly Uint8Array[], init: ResponseInit): Response {
+function largeResponse(exchange: Exchange, pieces: readonly Uint8Array[], head: ResponseHead): Response {
   const { call, memory, configured } = exchange;
   exchange.memory = null;
   memory?.shrinkTo(lengthOf(pieces));
@@ -91,7 +101,7 @@ function largeResponse(exchange: Exchange, pieces: readonly Uint8Array[], init: 
     controller.end();
     end();
   };
-  return sourceResponse({ pull, cancel: end }, call, () => init);
+  return sourceResponse({ pull, cancel: end }, call, () => head);
 }
 
 function onlyOf([body, ...others]: readonly Uint8Array[]): Uint8Array {
