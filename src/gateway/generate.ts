@@ -35,8 +35,8 @@ const arrivals = new LoopBatch<() => void>((resume) => resume());
 
 /** Serves a generation request. */
 export function generate(gateway: Gateway, exchange: Exchange, steps: GenerationSteps): Promise<Response> {
-  if (!arrivals.shouldAdd()) return serve(gateway, exchange, steps);
-  return new Promise<void>((resume) => arrivals.add(resume)).then(() => serve(gateway, exchange, steps));
+  const turn = arrivals.shouldAdd() ? new Promise<void>((resume) => arrivals.add(resume)) : null;
+  return serve(gateway, exchange, steps, turn);
 }
 
 /** The steps of a generation in one of the dialects. */

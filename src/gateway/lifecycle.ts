@@ -54,13 +54,15 @@ export interface FreeSteps extends ModelSteps {
 /**
  * A request that is charged, from admission to its end. Every step may reject it by throwing a GatewayError, and then no later
  * step has had an effect. What is acquired on the way (a claim, a slot, a hold, the provider's response) is recorded in the
- * exchange, and released in one place when that ends (end-exchange.ts).
+ * exchange, and released in one place when that ends (end-exchange.ts). `turn` resolves when it may begin; null if at once.
  */
 export async function serve<Terms, Priced, Plan extends HoldPlan>(
   gateway: Gateway,
   exchange: Exchange,
   steps: ChargedSteps<Terms, Priced, Plan>,
+  turn: Promise<void> | null = null,
 ): Promise<Response> {
+  if (turn !== null) await turn;
   const { call } = exchange;
   exchange.trace = traceContextOf(call.request.headers, exchange.configured.settings.tracing !== null);
   const admitting = admit(gateway, exchange);

@@ -1,5 +1,7 @@
 import { releaseBytes } from "../../base/bytes.ts";
 import { GatewayError } from "../../base/errors.ts";
+import type { Claim } from "../../idempotency/claims.ts";
+import type { StoredResponse } from "../../store/store.ts";
 import { type Evidence, ProducedOutput } from "../charge/evidence.ts";
 import { recordContent, recordUpstream, wholeBodyOf } from "../content.ts";
 import { compactedWhole } from "../conversations/compacted-answer.ts";
@@ -65,18 +67,25 @@ function keepUpstreamContent({ call, opened }: Answering): void {
 }
 
 /** Resolves when the charge is durable. */
-export async function settleWhole(answering: Answering, whole: WholeAnswer): Promise<void> {
-  const { call, opened, meter } = answering;
-  const { gateway, exchange } = call;
+export function settleWhole(answering: Answering, whole: WholeAnswer): Promise<unknown> {
+  const { exchange } = answering.call;
   exchange.sawFirstByte();
   // The provider has succeeded, whether or not the charge does.
-  opened.finished("completed");
+  answering.opened.finished("completed");
   const { claim } = exchange;
-  const stored =
-    claim && (await recordWhole(gateway, exchange, claim, [whole.body], contentHeaders(answering)));
+  return claim === null ? settle(answering, whole, null) : recordAndSettle(answering, whole, claim);
+}
+
+async function recordAndSettle(answering: Answering, whole: WholeAnswer, claim: Claim): Promise<void> {
+  const { gateway, exchange } = answering.call;
+  const stored = await recordWhole(gateway, exchange, claim, [whole.body], contentHeaders(answering));
+  await settle(answering, whole, stored);
+}
+
+function settle(answering: Answering, whole: WholeAnswer, stored: StoredResponse | null): Promise<unknown> {
   const recording = recordFacts(answering, whole, whole.body);
-  if (recording !== undefined) await recording;
-  await meter.settle("completed", evidenceOf(answering, whole), 200, stored);
+  const charge = () => answering.meter.settle("completed", evidenceOf(answering, whole), 200, stored);
+  return recording === undefined ? charge() : recording.then(charge);
 }
 
 function evidenceOf({ generation }: Answering, whole: WholeAnswer): Evidence {
