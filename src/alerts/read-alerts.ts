@@ -2,7 +2,7 @@ import { msPerDay } from "../base/clock.ts";
 import { creditsFromNano } from "../base/money/money.ts";
 import { count } from "../base/text/plural.ts";
 import type { PartialList } from "../store/alert-records.ts";
-import type { NodeRecord, Overrun, Store } from "../store/store.ts";
+import type { NodeRecords, NodeState, Overrun, Store } from "../store/store.ts";
 import { type Alert, alertKindNames, idOf, unsetAlertFields } from "./alert.ts";
 import { limitAlerts } from "./limit-alerts.ts";
 
@@ -18,7 +18,7 @@ export interface KnownAlerts {
 
 /** All alerts known to the store: its own, and those published by gateways and audits. */
 export async function readAlerts(
-  { alerts, nodes }: Pick<Store, "alerts" | "nodes">,
+  { alerts, nodes }: { alerts: Store["alerts"]; nodes: Pick<NodeRecords, "states"> | null },
   nowMs: number,
 ): Promise<KnownAlerts> {
   // The cast holds because `publish` wrote each text.
@@ -43,7 +43,7 @@ export async function readAlerts(
     }),
     ...notListed("limits", "balances, budgets and caps are nearly used up", bounds),
     ...notListed("expiring keys", "keys expire within 7 days", keys),
-    ...lateNodes(nodes === null ? [] : await nodes.list()),
+    ...lateNodes(nodes === null ? [] : await nodes.states()),
   ]);
   return {
     active,
@@ -87,8 +87,8 @@ function overrunAlerts({ nano, tokens }: Overrun): Alert[] {
 }
 
 /** A killed node counts as missing until a node of the same name starts, or for a day. */
-function lateNodes(nodes: readonly NodeRecord[]): Alert[] {
-  const isReplaced = ({ name, lastBeatMs }: NodeRecord) =>
+function lateNodes(nodes: readonly NodeState[]): Alert[] {
+  const isReplaced = ({ name, lastBeatMs }: NodeState) =>
     nodes.some((other) => other.state === "live" && other.name === name && other.startedAtMs > lastBeatMs);
   const missed = nodes.filter((node) => node.state !== "live" && !isReplaced(node));
   return missed.map(({ no, name, state, lastBeatMs }) => ({

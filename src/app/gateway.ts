@@ -104,7 +104,7 @@ function abandonAllowance({ clock, backend }: Services): AbandonAllowance {
       return steps.reduce((sum, { spendNano, spendTokens }) => sum + spendNano + spendTokens, 0);
     },
     liveNodes: async () => {
-      const nodes = (await store.nodes?.list()) ?? [];
+      const nodes = (await store.nodes?.states()) ?? [];
       return nodes.filter(({ state }) => state === "live").length;
     },
   });

@@ -39,7 +39,7 @@ export type * from "./admin-records.ts";
 export type * from "./alert-records.ts";
 export type * from "./files.ts";
 export type { StoreStats, Trouble } from "./health.ts";
-export type { NodeRecord, NodeRecords } from "./node-records.ts";
+export type { NodeRecord, NodeRecords, NodeState } from "./node-records.ts";
 export type * from "./records.ts";
 export { emptyAccount, emptyKey } from "./records.ts";
 export { dimensionNames, dimensionOf } from "./reporting/dimensions.ts";

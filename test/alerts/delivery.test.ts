@@ -3,7 +3,7 @@ import { AlertMonitor } from "../../src/alerts/monitor.ts";
 import { readAlerts } from "../../src/alerts/read-alerts.ts";
 import { msPerDay } from "../../src/base/clock.ts";
 import { loadSettings } from "../../src/config/load.ts";
-import type { NodeRecord, Store } from "../../src/store/store.ts";
+import type { NodeState, Store } from "../../src/store/store.ts";
 import { testEachStore } from "../store/each-store.ts";
 import { keyRecord } from "../store/fixtures.ts";
 import { FakeClock } from "../support/clock.ts";
@@ -93,15 +93,12 @@ testEachStore(
 );
 
 test("a node is missed unless it is live, or one of its name has started since", async () => {
-  const node = (no: number, overrides: Partial<NodeRecord>): NodeRecord => ({
+  const node = (no: number, overrides: Partial<NodeState>): NodeState => ({
     no,
     name: `node-${no}`,
-    version: "1",
     state: "live",
     startedAtMs: 0,
     lastBeatMs: 1_000,
-    inFlight: 0,
-    holds: 0,
     ...overrides,
   });
   const none = async () => ({ listed: [], more: 0 });
@@ -111,8 +108,8 @@ test("a node is missed unless it is live, or one of its name has started since",
     expiringKeys: none,
     overrunSince: async () => ({ nano: 0, tokens: 0 }),
   } as unknown as Store["alerts"];
-  const missed = async (...nodes: NodeRecord[]) => {
-    const { active: found } = await readAlerts({ alerts, nodes: { list: async () => nodes } }, 5_000);
+  const missed = async (...nodes: NodeState[]) => {
+    const { active: found } = await readAlerts({ alerts, nodes: { states: async () => nodes } }, 5_000);
     return found.map(({ subject }) => subject.id);
   };
   expect(await missed(node(1, {}))).toEqual([]);

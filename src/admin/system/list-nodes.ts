@@ -1,9 +1,13 @@
-import type { NodeRecord, Store } from "../../store/store.ts";
+import type { NodeRecord, NodeRecords } from "../../store/store.ts";
 import { iso } from "../moments.ts";
 import type { NodeView } from "./schema.ts";
 
 /** The nodes of a shared database in the fields shared by the admin API, the dashboard and `--json`. */
-export async function listNodes({ nodes }: Pick<Store, "nodes">): Promise<readonly NodeView[]> {
+export async function listNodes({
+  nodes,
+}: {
+  nodes: Pick<NodeRecords, "list"> | null;
+}): Promise<readonly NodeView[]> {
   return nodes === null ? [] : (await nodes.list()).map(nodeDocument);
 }
 

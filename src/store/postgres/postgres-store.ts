@@ -10,7 +10,7 @@ import { recomputeTotals } from "../tables/recompute.ts";
 import type { PostgresClient, Query } from "./client.ts";
 import { Database } from "./database.ts";
 import type { Maintenance } from "./maintenance.ts";
-import { listNodes } from "./node/list-nodes.ts";
+import { listNodeStates, listNodes } from "./node/list-nodes.ts";
 import { postgresStatements } from "./own-statements.ts";
 import { rollUp } from "./rollup.ts";
 import { settledThrough } from "./settled-ids.ts";
@@ -59,7 +59,7 @@ export function postgresStore({ client, clock, maintenance }: PostgresStoreParts
   return {
     ...common,
     files: null,
-    nodes: { list: () => listNodes(read) },
+    nodes: { list: () => listNodes(read), states: () => listNodeStates(read) },
     admin: storedAdmin(database, storedSessions(database)),
     alerts: {
       ...storedAlerts(database),

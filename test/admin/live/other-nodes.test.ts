@@ -51,7 +51,7 @@ test("what other nodes finish is shown once, after what was there when somebody 
   const reports = { exchanges: async () => ({ rows, next: null }) } as Partial<Store["reports"]>;
   const others = new OtherNodes({
     // Only these are used.
-    store: { nodes: { list: async () => [] }, reports: reports as Store["reports"] },
+    store: { nodes: { list: async () => [], states: async () => [] }, reports: reports as Store["reports"] },
     keys: { byId: () => key },
     feed,
     everyMs: 3_600_000,

@@ -47,7 +47,8 @@ export function contentRekeyCommand(terminal: Terminal): Command {
 /** A running gateway would continue with the old key. */
 async function rejectRunning({ store, dir }: StoreContext): Promise<void> {
   const { isServed } = await import("../../../store/open-content.ts");
-  const live = store.nodes === null ? [] : (await store.nodes.list()).filter(({ state }) => state !== "dead");
+  const live =
+    store.nodes === null ? [] : (await store.nodes.states()).filter(({ state }) => state !== "dead");
   if (live.length > 0 || (store.nodes === null && (await isServed(dir))))
     throw new CommandError("a gateway is running with the old key; stop it first");
 }

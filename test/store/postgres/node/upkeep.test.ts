@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, setSystemTime, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { NodeUnavailable } from "../../../../src/store/node.ts";
+import { listNodeStates } from "../../../../src/store/postgres/node/list-nodes.ts";
 import { hasPostgres, withoutPostgres } from "../../../support/postgres.ts";
 import { costing } from "../../../support/rates.ts";
 import { waitFor } from "../../../support/wait.ts";
@@ -28,6 +29,16 @@ else
       await waitFor(() => cleared().length > 0, "the report", waitMs);
       expect(cleared()).toEqual([{ kind: "cleared", ended: 450, charged: 0 }]);
     }, 120_000);
+
+    test("is known to be alive without a look at its holds", async () => {
+      await using world = await NodeWorld.create();
+      const { node } = await world.join();
+      const states = await world.client.transaction(async (query) => {
+        await query("LOCK TABLE holds IN ACCESS EXCLUSIVE MODE");
+        return listNodeStates(world.client.query);
+      });
+      expect([...states]).toMatchObject([{ no: node.no, state: "live" }]);
+    });
 
     test("writes down what a hold has produced, again and again", async () => {
       await using world = await NodeWorld.create();
