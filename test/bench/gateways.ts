@@ -26,7 +26,12 @@ let prefix: readonly string[] = [];
 
 /** For all gateways that are started from now on. */
 export function keepGatewaysOnOneProcessor(): void {
-  prefix = onOneProcessor;
+  runGatewaysUnder(onOneProcessor);
+}
+
+/** The command in front of every gateway that is started from now on. */
+export function runGatewaysUnder(command: readonly string[]): void {
+  prefix = command;
 }
 
 export const adminToken = "bench-admin-token-0123456789abcdef";

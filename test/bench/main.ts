@@ -3,6 +3,7 @@ import { judge } from "./bars.ts";
 import { clusterReport, judgeCluster, runClusterBench } from "./cluster.ts";
 import { fillStore } from "./fill.ts";
 import { keepGatewaysOnOneProcessor } from "./gateways.ts";
+import { countInstructions, instructionReport } from "./instructions.ts";
 import { buildOther } from "./other-build.ts";
 import { report } from "./report.ts";
 import { runBench } from "./run.ts";
@@ -11,6 +12,7 @@ const usage = `Measures the compiled executable against a bare Bun proxy and a p
 
 usage: bun run bench [--full] [--only TEXT] [--against COMMIT] [--one-cpu] [--json] [--check] [--no-build]
        bun run bench --store postgres [--json] [--check] [--no-build]
+       bun run bench instructions [--only TEXT] [--against COMMIT] [--json] [--no-build]
        bun run bench fill --data DIR [--keys 10000] [--records 1000000]
 
   --full       every dialect, size and concurrency (about ten minutes; without it under three)
@@ -21,6 +23,7 @@ usage: bun run bench [--full] [--only TEXT] [--against COMMIT] [--one-cpu] [--js
   --check      exit 1 when a bar is missed
   --no-build   take dist/sluice as it is
   --store postgres   gateways on a PostgreSQL of their own, against SQLite, in turns
+  instructions count instructions instead of time, under qemu-user; the same on a busy machine
   fill         make a data folder with a long history, to see what growth costs`;
 
 const { values, positionals } = parseArgs({
@@ -43,6 +46,7 @@ const { values, positionals } = parseArgs({
 
 if (values.help) console.log(usage);
 else if (positionals[0] === "fill" && values.data !== undefined) await fill(values.data);
+else if (positionals[0] === "instructions") await instructions();
 else if (positionals.length === 0 && values.store === "postgres") await benchCluster();
 else if (positionals.length === 0 && values.store === undefined) await bench();
 else {
@@ -64,6 +68,17 @@ async function benchCluster(): Promise<void> {
   const bars = judgeCluster(results);
   console.log(values.json ? JSON.stringify({ ...results, bars }, null, 2) : clusterReport(results, bars));
   if (values.check && bars.some((bar) => bar.met === false)) process.exitCode = 1;
+}
+
+async function instructions(): Promise<void> {
+  prepare();
+  using other = values.against === undefined ? null : buildOther(values.against);
+  const counts = await countInstructions({
+    only: values.only ?? null,
+    other: other?.executable ?? null,
+    progress,
+  });
+  console.log(values.json ? JSON.stringify(counts, null, 2) : instructionReport(counts));
 }
 
 function progress(line: string): void {

@@ -1,0 +1,143 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { runtimeSettings } from "../../src/cli/serve/runtime-settings.ts";
+import { type Cell, cellEvents, cellName, shortList } from "./cells.ts";
+import { type Gateway, runGatewaysUnder, startBare, startProvider, startSluice } from "./gateways.ts";
+import { growthCell } from "./growth.ts";
+import { type LoadProcess, startLoad } from "./load-process.ts";
+
+/**
+ * Counts the instructions that a request takes, by running the gateways under qemu-user. On a machine whose neighbours are noisy
+ * CPU times differ by a fifth from run to run, and these counts by a hundredth. They leave out the system, and how fast an
+ * instruction is.
+ */
+export interface InstructionOptions {
+  readonly only: string | null;
+  readonly other: string | null;
+  readonly progress: (line: string) => void;
+}
+
+export interface InstructionCount {
+  readonly gateway: string;
+  readonly cell: string;
+  /** Thousands a request (a stream of 200 events), on the event loop. */
+  readonly loop: number;
+  /** On all other threads, the just-in-time compiler included. */
+  readonly others: number;
+}
+
+const cache = join(import.meta.dir, "../../node_modules/.cache/sluice-bench");
+const windowMs = 4000;
+/** The runtime compiles until here; the emulator is 20 to 50 times slower than the machine. */
+const maxWindows = 40;
+const steadyShare = 0.01;
+/** The compiler has come to rest if the other threads have less than this share of the event loop's instructions. */
+const restingShare = 0.15;
+const bytesPerCount = 8;
+
+export async function countInstructions(options: InstructionOptions): Promise<readonly InstructionCount[]> {
+  mkdirSync(cache, { recursive: true });
+  const folder = mkdtempSync(join(cache, "instructions-"));
+  const plugin = buildPlugin(folder);
+  const load = startLoad();
+  const provider = await startProvider(folder);
+  const { url } = provider.target(growthCell);
+  const cells = shortList().filter(
+    (cell) => cell.route !== "embeddings" && cellName(cell).includes(options.only ?? ""),
+  );
+  const { other } = options;
+  const starts: Readonly<Record<string, () => Promise<Gateway>>> = {
+    bare: () => startBare(folder, url),
+    sluice: () => startSluice(join(folder, "sluice"), url),
+    ...(other && { other: () => startSluice(join(folder, "other"), url, { name: "other", program: other }) }),
+  };
+  const counts: InstructionCount[] = [];
+  try {
+    for (const [name, start] of Object.entries(starts)) {
+      const file = join(folder, `${name}.counts`);
+      runGatewaysUnder(emulator(plugin, file));
+      const gateway = await start();
+      for (const cell of cells) {
+        options.progress(`${cellName(cell)}: ${name}`);
+        counts.push({ gateway: name, cell: cellName(cell), ...(await countCell(load, gateway, cell, file)) });
+      }
+      await gateway.stop();
+    }
+  } finally {
+    await provider.stop();
+    load.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+  return counts;
+}
+
+/** Repeats windows until two in a row agree, and the compiler is at rest. */
+async function countCell(load: LoadProcess, gateway: Gateway, cell: Cell, file: string) {
+  let last = Number.POSITIVE_INFINITY;
+  for (let window = 1; ; window += 1) {
+    const { loop, others } = await countWindow(load, gateway, cell, file);
+    const isSteady = Math.abs(loop - last) < steadyShare * last && others < restingShare * loop;
+    if (isSteady || window === maxWindows) return { loop, others };
+    last = loop;
+  }
+}
+
+async function countWindow(load: LoadProcess, gateway: Gateway, cell: Cell, file: string) {
+  const eventsPerAnswer = cellEvents(cell);
+  const { concurrency } = cell;
+  const before = readCounts(file);
+  const result = await load.run({
+    ...{ target: gateway.target(cell), concurrency, mode: "window", warmupMs: 0, windowMs, eventsPerAnswer },
+  });
+  if (result.failures > 0) throw new Error(`${cellName(cell)}: ${result.firstFailure}`);
+  const after = readCounts(file);
+  const thousands = 1000 * (cell.stream ? result.events / eventsPerAnswer : result.requests);
+  return { loop: (after.loop - before.loop) / thousands, others: (after.others - before.others) / thousands };
+}
+
+function readCounts(file: string): { readonly loop: number; readonly others: number } {
+  const bytes = readFileSync(file);
+  let others = 0;
+  for (let at = bytesPerCount; at < bytes.length; at += bytesPerCount)
+    others += Number(bytes.readBigUInt64LE(at));
+  return { loop: Number(bytes.readBigUInt64LE(0)), others };
+}
+
+function buildPlugin(folder: string): string {
+  const plugin = join(folder, "count-instructions.so");
+  const source = join(import.meta.dir, "count-instructions.c");
+  const { exitCode, stderr } = Bun.spawnSync(["cc", "-O2", "-shared", "-fPIC", "-o", plugin, source]);
+  if (exitCode !== 0) throw new Error(`the plugin could not be built; a C compiler is needed:\n${stderr}`);
+  if (Bun.which("qemu-x86_64") === null) {
+    throw new Error("qemu-x86_64 is needed; on Debian, apt-get install qemu-user");
+  }
+  return plugin;
+}
+
+/** With the settings that `serve` would otherwise start itself again for, outside of the emulator. */
+function emulator(plugin: string, file: string): readonly string[] {
+  const settings = Object.entries(runtimeSettings).map(([name, value]) => `${name}=${value}`);
+  return ["env", ...settings, "qemu-x86_64", "-cpu", "max", "-plugin", `${plugin},counts=${file}`];
+}
+
+export function instructionReport(counts: readonly InstructionCount[]): string {
+  const width = Math.max(...counts.map(({ cell }) => cell.length));
+  const gateways = [...new Set(counts.map(({ gateway }) => gateway))];
+  const column = (text: string) => text.padStart(20);
+  const rows = [...new Set(counts.map(({ cell }) => cell))].map((cell) => {
+    const found = gateways.map((gateway) =>
+      counts.find((each) => each.cell === cell && each.gateway === gateway),
+    );
+    return [
+      cell.padEnd(width),
+      ...found.map((each) => column(each ? `${rounded(each.loop)} + ${rounded(each.others)}` : "")),
+    ];
+  });
+  const head = ["thousands of instructions a request: event loop + other threads".padEnd(width)];
+  const names = ["".padEnd(width), ...gateways.map(column)];
+  return [head, names, ...rows].map((row) => row.join("").trimEnd()).join("\n");
+}
+
+function rounded(thousands: number): string {
+  return thousands.toFixed(0);
+}
