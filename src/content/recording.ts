@@ -1,7 +1,7 @@
 import { type ContentLevel, strictestContent } from "../base/requests/content-level.ts";
 import type { CompactedEvents } from "../dialects/sse/compacted-events.ts";
 import { ProducedText } from "../dialects/sse/produced-text.ts";
-import { joinRepeated, type RepeatedEvents } from "../dialects/sse/repeated-text.ts";
+import { joinRepeated, type RepeatedEvents } from "../dialects/sse/repeated-run.ts";
 import type { BodyForm, RecordingEnd, RecordingStart } from "./document.ts";
 import { writeEnd } from "./end-frame.ts";
 import { type FrameKind, frameKinds } from "./frame-log.ts";

@@ -1,4 +1,4 @@
-import type { RepeatedEvents } from "./repeated-text.ts";
+import type { RepeatedEvents, RepeatedRun } from "./repeated-run.ts";
 
 /** The events of a read in their order, as they came, but for those that repeat one before. */
 export type CompactedEvents = readonly (string | RepeatedEvents)[];
@@ -17,10 +17,9 @@ export class EventCompactor {
     this.#notedTo = 0;
   }
 
-  /** The events between these indexes repeat a pattern with these texts. */
-  repeated(start: number, end: number, events: RepeatedEvents): void {
-    this.drop(start, end);
-    this.#events.push(events);
+  repeated(run: RepeatedRun): void {
+    this.drop(run.start, run.end);
+    this.#events.push(run);
   }
 
   /** What is between these indexes is not forwarded. */

@@ -5,6 +5,7 @@ import { hasTooManyValues, maxKeptValues } from "../json/json-bytes.ts";
 import { objectOf } from "../json/json-fields.ts";
 import { dataOf, isDoneMark } from "./data-field.ts";
 import { wholeEventsEnd } from "./frame-joiner.ts";
+import type { RepeatedRun } from "./repeated-run.ts";
 import type { EventText, RepeatedText } from "./repeated-text.ts";
 
 const decoder = new TextDecoder();
@@ -72,13 +73,11 @@ export class EventWalk implements EventText {
     return false;
   }
 
-  /** Moves behind all repeated events that come next; their text is in `repeated` then. False if there are none. */
-  skipRepeated(repeated: RepeatedText): boolean {
-    if (this.#text === null) return false;
-    const end = repeated.match(this.#text, this.#end);
-    if (end === -1) return false;
-    this.#end = end;
-    return true;
+  /** Moves behind all repeated events that come next, and returns them; null if there are none. */
+  skipRepeated(repeated: RepeatedText): RepeatedRun | null {
+    const run = this.#text === null ? null : repeated.match(this.#text, this.#end);
+    if (run !== null) this.#end = run.end;
+    return run;
   }
 
   get #length(): number {

@@ -110,12 +110,11 @@ export abstract class StreamScanner implements ReportedSoFar {
 
   /** Reads all events that only repeat the last one with another text. */
   #readRepeated(): void {
-    const start = this.#walk.textEnd;
-    if (!this.#walk.skipRepeated(this.#repeated)) return;
-    const { text, pattern } = this.#repeated;
-    if (pattern !== null) this.#compactor?.repeated(start, this.#walk.textEnd, { pattern, text });
-    this.addRepeated(this.#repeated);
-    this.#produced.add(text);
+    const run = this.#walk.skipRepeated(this.#repeated);
+    if (run === null) return;
+    this.#compactor?.repeated(run);
+    this.addRepeated(run.chars, this.#repeated.sequenceNumber);
+    this.#produced.addRun(run);
   }
 
   /** Reads an event. `json` is null if its data is no JSON object, and undefined if that is too large to be read. */
@@ -202,8 +201,8 @@ export abstract class StreamScanner implements ReportedSoFar {
     return { text: this.producedBy(event) ?? "", sequenceNumber: null };
   }
 
-  /** Reads events that repeat the last one: all of their texts, which are new, and the last of their numbers. */
-  protected addRepeated(_values: RepeatedValues): void {}
+  /** Reads events that repeat the last one: the length of all their texts, which are new, and the last of their numbers. */
+  protected addRepeated(_chars: number, _sequenceNumber: number | null): void {}
 
   /** To be called for an event with figures that include the output up to it, and its own. */
   protected takeFigures(usage: ReportedUsage): void {

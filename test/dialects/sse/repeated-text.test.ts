@@ -173,3 +173,13 @@ test("an event whose number is not a number of JSON repeats none", () => {
   expect(scanner.position.sequenceNumber).toBe(7);
   expect(scanner.takeProduced()).toBe(`abc${event("07", "d").slice(6, -2)}`);
 });
+
+test("texts that are read late are as they came, however long or escaped", () => {
+  const scanner = chat.scanner();
+  const texts = ["a", "b".repeat(70_000), 'say \\"hi\\"', "", "\\u0041\\n", "c".repeat(70_000), "d"];
+  for (const text of texts) scanner.pass(Buffer.from(delta(text, "x1")));
+  const produced = texts.map((text) => JSON.parse(`"${text}"`)).join("");
+  expect(scanner.producedChars).toBe(produced.length);
+  expect(scanner.takeProduced()).toBe(produced);
+  expect(scanner.producedChars).toBe(0);
+});

@@ -27,9 +27,9 @@ export class ItemTexts {
     return text;
   }
 
-  /** Adds a delta of the item that the last event was about, which was a delta, too. */
-  addToLast(delta: string): void {
-    this.#open?.add("delta", delta);
+  /** Adds deltas of this length to the item that the last event was about, which was a delta, too. */
+  addToLast(chars: number): void {
+    this.#open?.addChars("delta", chars);
   }
 
   /** The text of an item in the final response. If its id and index are new, it may be the item whose events had neither. */
@@ -56,10 +56,15 @@ class ItemText {
 
   /** Returns what is new. */
   add(source: TextSource, text: string): string {
-    this.#chars[source] += text.length;
+    return text.slice(text.length - this.addChars(source, text.length));
+  }
+
+  /** Returns how many of them are new. */
+  addChars(source: TextSource, chars: number): number {
+    this.#chars[source] += chars;
     const added = Math.max(0, this.#chars[source] - this.#known);
     this.#known += added;
-    return text.slice(text.length - added);
+    return added;
   }
 
   /** Adds all text of an item. */

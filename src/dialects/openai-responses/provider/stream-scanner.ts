@@ -109,9 +109,9 @@ export class ResponsesScanner extends StreamScanner {
     return { text: stringOf(delta) ?? "", sequenceNumber: numberOf(number) };
   }
 
-  protected override addRepeated({ text, sequenceNumber }: RepeatedValues): void {
+  protected override addRepeated(chars: number, sequenceNumber: number | null): void {
     if (sequenceNumber !== null) this.#sequence = sequenceNumber + 1;
-    this.#texts.addToLast(text);
+    this.#texts.addToLast(chars);
   }
 
   override takeProduced(): string {
