@@ -1488,10 +1488,12 @@ DECLARE
   v_first int := 1; v_last int; v_granted int; i int;
 BEGIN
   granted := array_fill(0, ARRAY[p_orders[n]]); levels := array_fill(0::float8, ARRAY[n]);
-  INSERT INTO buckets (name, capacity, level, filled_at)
-    SELECT u.name, u.capacity, u.capacity, now_at FROM unnest(p_names, p_capacities) AS u(name, capacity) ORDER BY u.name COLLATE "C" ON CONFLICT DO NOTHING;
   FOR i IN SELECT u.n::int FROM unnest(p_names) WITH ORDINALITY AS u(name, n) ORDER BY u.name COLLATE "C" LOOP
     SELECT b.capacity, b.level, b.filled_at INTO r FROM buckets b WHERE b.name = p_names[i] FOR NO KEY UPDATE;
+    IF NOT FOUND THEN
+      INSERT INTO buckets (name, capacity, level, filled_at) VALUES (p_names[i], p_capacities[i], p_capacities[i], now_at) ON CONFLICT DO NOTHING;
+      SELECT b.capacity, b.level, b.filled_at INTO r FROM buckets b WHERE b.name = p_names[i] FOR NO KEY UPDATE;
+    END IF;
     -- A new limit keeps the fill in proportion.
     v_levels[i] := r.level * p_capacities[i] / r.capacity; v_filled[i] := r.filled_at;
   END LOOP;
