@@ -7,7 +7,7 @@ const maxValueChars = 4096;
 /** The legal characters of a value (RFC 9110, 5.5); `new Response` throws on others. */
 const sendable = /^[\t\x20-\x7e\x80-\xff]+$/;
 
-const none: ForwardedHeaders = Object.freeze({});
+export const noHeaders: ForwardedHeaders = Object.freeze({});
 
 /** The named headers of a request or an answer, if they are present and can be forwarded. */
 export function pickHeaders(
@@ -21,7 +21,7 @@ export function pickHeaders(
     picked ??= {};
     picked[name] = value;
   }
-  return picked ?? none;
+  return picked ?? noHeaders;
 }
 
 export function isSendable(value: string | null): value is string {

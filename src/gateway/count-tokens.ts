@@ -83,7 +83,7 @@ class CountSteps implements FreeSteps {
     this.#write = write;
   }
 
-  read(call: AdmittedCall): Promise<ReadRequest> {
+  read(call: AdmittedCall): ReadRequest | Promise<ReadRequest> {
     return readRequest(call, this.#kind);
   }
 

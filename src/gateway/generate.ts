@@ -49,7 +49,7 @@ export class GenerationSteps implements ChargedSteps<OutputLimit, PricedGenerati
     this.#kind = kind;
   }
 
-  read(call: AdmittedCall): Promise<ReadRequest> {
+  read(call: AdmittedCall): ReadRequest | Promise<ReadRequest> {
     return readRequest(call, this.#kind);
   }
 

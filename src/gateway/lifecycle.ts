@@ -18,7 +18,7 @@ import { type AdmittedCall, type ReadRequest, RoutedCall } from "./stages.ts";
 interface ModelSteps {
   readonly dialect: ClientDialectName;
   /** Reads and validates the body. */
-  read(call: AdmittedCall): Promise<ReadRequest>;
+  read(call: AdmittedCall): ReadRequest | Promise<ReadRequest>;
 }
 
 /** The steps of a request that is charged. */
@@ -67,7 +67,8 @@ export async function serve<Terms, Priced, Plan extends HoldPlan>(
   exchange.trace = traceContextOf(call.request.headers, exchange.configured.settings.tracing !== null);
   const admitting = admit(gateway, exchange);
   const admitted = admitting instanceof Promise ? await admitting : admitting;
-  const read = await steps.read(admitted);
+  const reading = steps.read(admitted);
+  const read = reading instanceof Promise ? await reading : reading;
   const { request } = read;
   // Only now: the server should cut off a client that is slow to send its body, but not one that waits for a provider.
   call.keepWaiting();

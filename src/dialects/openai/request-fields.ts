@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from "../../base/json.ts";
-import { type ForwardedHeaders, pickHeaders } from "../headers.ts";
+import { type ForwardedHeaders, noHeaders, pickHeaders } from "../headers.ts";
 import type { Effort, IrIdentity, IrRequest } from "../ir/ir.ts";
 import { parseObject, stringOf } from "../json/json-fields.ts";
 import type { Target } from "../provider-dialect.ts";
@@ -16,6 +16,7 @@ export function forwardHeaders(client: Headers): ForwardedHeaders {
 
 /** Without another dialect's headers, which a translated request may have. */
 export function requestHeaders(forwarded: ForwardedHeaders): ForwardedHeaders {
+  if (forwarded === noHeaders) return noHeaders;
   return pickHeaders(names, { get: (name) => forwarded[name] ?? null });
 }
 

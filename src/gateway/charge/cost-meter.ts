@@ -259,7 +259,11 @@ export class CostMeter {
     const facts = { usage, basis, quantities: charge.quantities, listCostNano: charge.listCostNano };
     exchange.charge = facts;
     return {
-      ...charge,
+      cost: charge.cost,
+      rates: charge.rates,
+      quantities: charge.quantities,
+      listCostNano: charge.listCostNano,
+      served: charge.served,
       basis,
       outcome,
       provider: attempts.deployment?.provider.settings.name ?? "",

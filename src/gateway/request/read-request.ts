@@ -15,31 +15,56 @@ import { type AdmittedCall, noTurn, type ReadRequest, type RoutedCall } from "..
 import { type BodyLimit, readBody } from "./read-body.ts";
 import { ClientRequest, checkRequest, type ExpectedRequest, expectedOf, parseTruncated } from "./request.ts";
 
-/** Reads and validates a body. Its memory counts against the budget meanwhile. */
-export async function readRequest(admitted: AdmittedCall, kind: RequestKind): Promise<ReadRequest> {
+/** Reads and validates a body. Its memory counts against the budget meanwhile. A promise only if something is waited for. */
+export function readRequest(admitted: AdmittedCall, kind: RequestKind): ReadRequest | Promise<ReadRequest> {
   const { gateway, exchange, key } = admitted;
-  const { call } = exchange;
   const reservation = gateway.bodies.reserve(key.id);
+  const limit = new ClientBodyLimit(exchange.configured.settings.server.maxBodyBytes, reservation);
+  let reading: ReadRequest | Promise<ReadRequest> | null = null;
   try {
-    const { server } = exchange.configured.settings;
-    const limit = new ClientBodyLimit(server.maxBodyBytes, reservation);
-    if (call.body !== undefined) limit.takeWhole(call.body.length);
-    const reading = call.body ?? receiveBody(admitted, limit);
-    const bytes = reading instanceof Promise ? await reading : reading;
-    beginContent(admitted, bytes);
-    const expected = expectedOf(call, kind, server);
-    const parsing = parseRequest(admitted, bytes, expected);
-    const request = parsing instanceof Promise ? await parsing : parsing;
-    if (!canContinue(kind)) return { request, turn: noTurn, replay: null };
-    const { body, turn, replay } = await continued(admitted, request, kind, (more) => limit.take(more));
-    if (body === null) return { request, turn, replay };
-    limit.takeWhole(lengthOf(body.pieces));
-    const joined = await joinPieces(body.pieces);
-    const rebuilt = await parseRequest(admitted, joined, { ...expected, kind: body.kind });
-    return { request: wantsHash(call) ? rebuilt.sentAs(request) : rebuilt, turn, replay };
+    const { body } = exchange.call;
+    if (body !== undefined) limit.takeWhole(body.length);
+    const received = body ?? receiveBody(admitted, limit);
+    reading =
+      received instanceof Promise
+        ? received.then((bytes) => readBytes(admitted, kind, limit, bytes))
+        : readBytes(admitted, kind, limit, received);
   } finally {
-    reservation.release();
+    if (!(reading instanceof Promise)) reservation.release();
   }
+  return reading instanceof Promise ? reading.finally(() => reservation.release()) : reading;
+}
+
+function readBytes(
+  admitted: AdmittedCall,
+  kind: RequestKind,
+  limit: ClientBodyLimit,
+  bytes: Uint8Array,
+): ReadRequest | Promise<ReadRequest> {
+  const { exchange } = admitted;
+  beginContent(admitted, bytes);
+  const expected = expectedOf(exchange.call, kind, exchange.configured.settings.server);
+  const request = parseRequest(admitted, bytes, expected);
+  const isRead = !(request instanceof Promise) && !canContinue(kind);
+  return isRead ? { request, turn: noTurn, replay: null } : readContinued(admitted, expected, limit, request);
+}
+
+async function readContinued(
+  admitted: AdmittedCall,
+  expected: ExpectedRequest,
+  limit: ClientBodyLimit,
+  parsing: ClientRequest | Promise<ClientRequest>,
+): Promise<ReadRequest> {
+  const { kind } = expected;
+  const request = await parsing;
+  if (!canContinue(kind)) return { request, turn: noTurn, replay: null };
+  const { body, turn, replay } = await continued(admitted, request, kind, (more) => limit.take(more));
+  if (body === null) return { request, turn, replay };
+  limit.takeWhole(lengthOf(body.pieces));
+  const joined = await joinPieces(body.pieces);
+  const rebuilt = await parseRequest(admitted, joined, { ...expected, kind: body.kind });
+  const isCompared = wantsHash(admitted.exchange.call);
+  return { request: isCompared ? rebuilt.sentAs(request) : rebuilt, turn, replay };
 }
 
 /** Not a promise if the body has arrived, as most have when requests that came together are served. */
