@@ -24,8 +24,10 @@ export function closingQuote(text: string, from: number): number {
 
 /** Like `closingQuote`, for a string in which nothing is escaped; -1 if something is. */
 export function plainClosingQuote(text: string, from: number): number {
-  for (let at = from; at < text.length; at += 1) {
+  const { length } = text;
+  for (let at = from; at < length; at += 1) {
     const code = text.charCodeAt(at);
+    if (code > backslash) continue;
     if (code === quote) return at;
     if (code === backslash || code < firstPrintable) return -1;
   }

@@ -90,7 +90,7 @@ export function textBetween(events: string, start: number, end: number): string 
   return written.includes("\\") ? unescapeText(written) : written;
 }
 
-export function endOfDigits(events: string, at: number): number {
+function endOfDigits(events: string, at: number): number {
   let end = at;
   for (let code = events.charCodeAt(end); code >= zero && code <= nine; code = events.charCodeAt(end))
     end += 1;

@@ -1,7 +1,7 @@
 import { type JsonObject, tryParse } from "../../base/json.ts";
 import { objectOf } from "../json/json-fields.ts";
 import { closingQuote, plainClosingQuote } from "../json/json-string.ts";
-import { type EventPattern, endOfDigits, type Hole, RepeatedRun, textBetween } from "./repeated-run.ts";
+import { type EventPattern, type Hole, RepeatedRun, textBetween } from "./repeated-run.ts";
 
 /** After this many patterns in a row that no event has matched, a stream's events are taken to differ in more than their text. */
 const maxUnmatched = 4;
@@ -157,13 +157,17 @@ function patternOf(
   return { opening, values, closing, closingToNext: closing + opening, sequenceNumber };
 }
 
-/** The index after this number, if it is at that index; else -1. */
+/** The index after this number, which is not zero, if it is at that index; else -1. A digit may follow it. */
 function endOfNumber(expected: number, events: string, at: number): number {
   let number = 0;
-  const end = endOfDigits(events, at);
-  for (let index = at; index < end; index += 1) number = number * 10 + events.charCodeAt(index) - zero;
-  // A number of JSON has no zeros in front of it.
-  return number === expected && end > at && events.charCodeAt(at) !== zero ? end : -1;
+  let end = at;
+  for (; number < expected; end += 1) {
+    const digit = events.charCodeAt(end) - zero;
+    // A number of JSON has no zeros in front of it.
+    if (!(digit >= 0 && digit <= 9) || (digit === 0 && number === 0)) return -1;
+    number = number * 10 + digit;
+  }
+  return number === expected ? end : -1;
 }
 
 function startAfter(name: string, data: string): number {
