@@ -105,6 +105,8 @@ export class Shortcut {
   readonly #to: FrameTemplate;
   /** The end of one frame and the start of the next in one string, because concatenating fewer strings is faster. */
   readonly #between: string;
+  /** The end of a provider's frame and the start of the next, compared at once; "" if there are figures in between. */
+  readonly #toNext: string;
   readonly #listener: FrameListener;
   /** Where the figures of the frame that was matched last begin. */
   #figuresAt: number[] = [];
@@ -116,19 +118,24 @@ export class Shortcut {
     this.#from = from;
     this.#to = to;
     this.#between = to.after + to.before;
+    this.#toNext = from.figures.length > 0 ? "" : from.segments.join("") + frameEnd + from.before;
     this.#listener = listener;
   }
 
   /** Rewrites from the start of a frame up to the first one that is incomplete or has a different shape; returns its index. */
   run(text: string, from: number): number {
     const { before } = this.#from;
+    const toNext = this.#toNext;
     let at = from;
     let produced = "";
     let written = "";
-    while (text.startsWith(before, at)) {
+    let hasBegun = false;
+    while (hasBegun || text.startsWith(before, at)) {
       const begin = at + before.length;
       const end = closingQuote(text, begin);
-      const next = end === -1 ? -1 : this.#endOfFrame(text, end);
+      if (end === -1) break;
+      hasBegun = toNext !== "" && text.startsWith(toNext, end);
+      const next = hasBegun ? end + toNext.length - before.length : this.#endOfFrame(text, end);
       if (next === -1) break;
       const inside = text.slice(begin, end);
       const plain = inside.includes("\\") ? unescapeText(inside) : inside;
