@@ -25,6 +25,8 @@ export const postgresStatements: OwnStatements = {
 
   selectNow: "SELECT sluice_now($1::int8)::float8 AS now",
 
+  isInKeyTotals: "true",
+
   *entryByReference(accountNo, reference) {
     const [row] = yield* query<EntryRow>(
       `${selectEntries} JOIN entry_references r ON r.entry_id = entries.id AND r.month = entries.month

@@ -41,6 +41,9 @@ export const sqliteStatements: OwnStatements = {
 
   selectNow: "SELECT $1 AS now",
 
+  /** The roll-up adds the others. */
+  isInKeyTotals: "id <= (SELECT totals_through FROM rollups)",
+
   *entryByReference(accountNo, reference) {
     const where = "WHERE coalesce(entries.account_no, entries.key_no) = $1 AND entries.reference = $2";
     const [row] = yield* query<EntryRow>(`${selectEntries} ${where}`, [accountNo, reference]);

@@ -29,7 +29,7 @@ export function* returnToPresent(
   yield* query(returnHolds, [nowMs, aheadMs, lastNo]);
   yield* query(returnAccounts, [nowMs, lastNo]);
   yield* query(returnCaps, [accounts, keys, nowMs]);
-  yield* query(returnKeys, [keys, utcDay(nowMs)]);
+  yield* query(returnKeys(own), [keys, utcDay(nowMs)]);
   yield* own.recountHolds(accounts, keys);
   // The extra amounts of caps have changed, too.
   const revision = yield* raiseRevision();
@@ -129,10 +129,10 @@ FROM caps c LEFT JOIN (
 ) s ON s.no = c.no
 WHERE c.no = caps.no AND (caps.account_no = ANY ($1::int8[]) OR caps.key_no = ANY ($2::int8[])) AND caps.period_start_ms > ${present}`;
 
-const returnKeys = `
+const returnKeys = ({ isInKeyTotals }: OwnStatements) => `
 UPDATE key_sums SET day = $2::int, day_spend = coalesce(s.spent, 0)
 FROM keys LEFT JOIN (
-  SELECT key_no, sum(amount) AS spent FROM counted_charges WHERE day = $2::int8 AND key_no = ANY ($1::int8[]) GROUP BY key_no
+  SELECT key_no, sum(amount) AS spent FROM counted_charges WHERE day = $2::int8 AND key_no = ANY ($1::int8[]) AND ${isInKeyTotals} GROUP BY key_no
 ) s ON s.key_no = keys.no
 WHERE keys.no = key_sums.key_no AND key_sums.key_no = ANY ($1::int8[]) AND key_sums.day > $2::int`;
 

@@ -1,12 +1,15 @@
 import type { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { join } from "node:path";
+import { msPerDay } from "../../../src/base/clock.ts";
 import { makeRates } from "../../../src/base/money/rates.ts";
 import { noUsage } from "../../../src/base/usage/usage.ts";
 import type { JournalItem, Outcome } from "../../../src/store/records.ts";
 import { openConnection } from "../../../src/store/sqlite/connection.ts";
+import { perform } from "../../../src/store/sqlite/queries.ts";
 import { catchUpRollup } from "../../../src/store/sqlite/writers/rollup.ts";
 import type { SqliteWriter } from "../../../src/store/sqlite/writers/sqlite-writer.ts";
+import { recomputeTotals } from "../../../src/store/tables/recompute.ts";
 import { FakeClock } from "../../support/clock.ts";
 import { seededRandom } from "../../support/random.ts";
 import { keyRecord, outcomeRecordOf, settleItem, temporaryFolder, usageRecord } from "../fixtures.ts";
@@ -146,4 +149,25 @@ test("requests added up in memory make the same totals as their rows", async () 
 
   expect(totalsIn(one)).toEqual(totalsIn(other));
   expect(one.query("SELECT sum(requests) > 200 AS many FROM usage_key_days").get()).toEqual({ many: 1 });
+});
+
+test("a cap that is set after a clock was ahead does not make the last charges of the day count twice", async () => {
+  using folder = temporaryFolder();
+  const clock = new FakeClock();
+  const nowMs = clock.wallMs();
+  const tomorrowMs = nowMs + msPerDay;
+  const operator = await openGatewayStore(folder.dir, clock);
+  await operator.insertKey(keyRecord({ id: "key_a" }), 1000);
+  using database = openConnection(join(folder.dir, "sluice.db"), { busyTimeoutMs: 100 });
+  const writer = sqliteWriter(database);
+  await writer.write([settleItem("key_a", 100, { atMs: tomorrowMs, countedAtMs: tomorrowMs })], false);
+  await writer.write([settleItem("key_a", 7, { atMs: nowMs, countedAtMs: nowMs })], true);
+
+  await operator.setCaps({ keyId: "key_a" }, [{ limit: 500, period: "day", models: null }], nowMs);
+  await writer.write([], true);
+
+  const ofKey = perform(database, recomputeTotals()).find(({ where }) => where === "key");
+  expect(ofKey?.kept).toMatchObject({ daySpend: 107n });
+  expect(ofKey?.kept).toEqual(ofKey?.recomputed ?? {});
+  await operator.close();
 });
