@@ -1,3 +1,4 @@
+import { assert } from "../../base/assert.ts";
 import { closingQuote, escapeText, plainClosingQuote, unescapeText } from "../json/json-string.ts";
 
 /** Where an event's data has a value that differs from event to event. `end` is the index after it. */
@@ -61,6 +62,7 @@ export class RepeatedRun implements RepeatedEvents {
       for (const { kind, before } of pattern.values) {
         const start = at + before.length;
         at = kind === "number" ? endOfDigits(events, start) : endOfText(events, start);
+        assert(at !== -1, "what was matched can be read again");
         if (kind === "text") text += textBetween(events, start, at) ?? "";
       }
     }
@@ -90,7 +92,7 @@ export function textBetween(events: string, start: number, end: number): string 
   return written.includes("\\") ? unescapeText(written) : written;
 }
 
-function endOfDigits(events: string, at: number): number {
+export function endOfDigits(events: string, at: number): number {
   let end = at;
   for (let code = events.charCodeAt(end); code >= zero && code <= nine; code = events.charCodeAt(end))
     end += 1;

@@ -1,7 +1,7 @@
 import { type JsonObject, tryParse } from "../../base/json.ts";
 import { objectOf } from "../json/json-fields.ts";
 import { closingQuote, plainClosingQuote } from "../json/json-string.ts";
-import { type EventPattern, type Hole, RepeatedRun, textBetween } from "./repeated-run.ts";
+import { type EventPattern, endOfDigits, type Hole, RepeatedRun, textBetween } from "./repeated-run.ts";
 
 /** After this many patterns in a row that no event has matched, a stream's events are taken to differ in more than their text. */
 const maxUnmatched = 4;
@@ -157,7 +157,7 @@ function patternOf(
   return { opening, values, closing, closingToNext: closing + opening, sequenceNumber };
 }
 
-/** The index after this number, which is not zero, if it is at that index; else -1. A digit may follow it. */
+/** The index after this number, which is not zero, if it is at that index; else -1. No digit may follow it, as in 120e-1. */
 function endOfNumber(expected: number, events: string, at: number): number {
   let number = 0;
   let end = at;
@@ -167,7 +167,7 @@ function endOfNumber(expected: number, events: string, at: number): number {
     if (!(digit >= 0 && digit <= 9) || (digit === 0 && number === 0)) return -1;
     number = number * 10 + digit;
   }
-  return number === expected ? end : -1;
+  return number === expected && endOfDigits(events, end) === end ? end : -1;
 }
 
 function startAfter(name: string, data: string): number {

@@ -178,6 +178,29 @@ test("an event whose number is not a number of JSON repeats none", () => {
   }
 });
 
+test("the text of events is read late, although their numbers are written with an exponent", () => {
+  const event = (number: string, text: string) =>
+    `data: {"type":"response.output_text.delta","sequence_number":${number},"delta":"${text}"}\n\n`;
+  // 12 is the start of 120e-1, and the number that it means. -1 comes before 0, which is the start of 0e-1.
+  for (const numbers of [
+    ["100e-1", "110e-1", "120e-1", "130e-1"],
+    ["-10e-1", "0e-1", "10e-1", "20e-1"],
+  ]) {
+    for (const texts of [
+      ["a", "bc", "de", "fg"],
+      ["a", "", "", ""],
+    ]) {
+      const scanner = new ResponsesScanner();
+      const [first = "", ...others] = numbers.map((number, index) => event(number, texts[index] ?? ""));
+      scanner.pass(Buffer.from(first));
+      scanner.pass(Buffer.from(others.join("")));
+      expect(scanner.position.sequenceNumber).toBe(Number(numbers.at(-1)) + 1);
+      expect(scanner.producedChars).toBe(texts.join("").length);
+      expect(scanner.takeProduced()).toBe(texts.join(""));
+    }
+  }
+});
+
 test("texts that are read late are as they came, however long or escaped", () => {
   const scanner = chat.scanner();
   const texts = ["a", "b".repeat(70_000), 'say \\"hi\\"', "", "\\u0041\\n", "c".repeat(70_000), "d"];
