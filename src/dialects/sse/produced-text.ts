@@ -9,6 +9,8 @@ const maxLooseChars = 512;
 
 /** Events that are not read keep the memory of the whole reads that they came in. */
 const maxUnreadChars = 64 * 1024;
+/** What a read takes besides its characters. */
+const charsPerRead = 128;
 
 /** Text that a stream has produced and that is not counted yet. */
 export class ProducedText {
@@ -28,22 +30,28 @@ export class ProducedText {
     if (text === "") return;
     if (this.#unread.length > 0) this.#readRuns();
     this.#text += text;
-    if (this.#text.length - this.#flatChars > maxLooseChars) this.#flatten();
+    if (this.#looseChars > maxLooseChars) this.#flatten();
   }
 
   /** Adds the text of events, which is read when it is needed. */
   addRun(run: RepeatedRun): void {
     this.#unread.push(run);
     this.#unreadChars += run.chars;
-    this.#heldChars += run.events.length;
+    this.#heldChars += run.events.length + charsPerRead;
     if (this.#heldChars > maxUnreadChars) this.#readRuns();
   }
 
+  /** A few characters of several reads keep much alive. But one read may have thousands of runs, with other text in between. */
   #readRuns(): void {
+    const areSeveral = this.#unread.length > 1;
     for (const { text } of this.#unread) this.#text += text;
     this.#unread = [];
     this.#unreadChars = this.#heldChars = 0;
-    this.#flatten();
+    if (areSeveral || this.#looseChars > maxLooseChars) this.#flatten();
+  }
+
+  get #looseChars(): number {
+    return this.#text.length - this.#flatChars;
   }
 
   /** Returns the text since the last call. */
@@ -55,7 +63,7 @@ export class ProducedText {
     return text;
   }
 
-  /** Asking for its length in UTF-8 makes the runtime flatten a string in place. */
+  /** Asking for its length in UTF-8 makes the runtime flatten a string in place. All of it is copied. */
   #flatten(): void {
     Buffer.byteLength(this.#text);
     this.#flatChars = this.#text.length;
