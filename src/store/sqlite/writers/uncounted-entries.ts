@@ -198,6 +198,6 @@ function isExact({ totals }: EntryGroup): boolean {
   return totalNames.every((name) => Number.isSafeInteger(totals[name]));
 }
 
-function isExactKey({ spent }: KeySpend): boolean {
-  return Number.isSafeInteger(spent);
+function isExactKey({ spent, inputTokens, outputTokens }: KeySpend): boolean {
+  return [spent, inputTokens, outputTokens].every(Number.isSafeInteger);
 }
