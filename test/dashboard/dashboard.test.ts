@@ -279,11 +279,11 @@ describe.if(browserPath !== null)("the dashboard in a browser", () => {
     await openPage("Live tail");
     await page.getByText("connected").waitFor();
     const key = await sluice.createKey({ label: "tailed" });
-    const before = await page.locator(".tail tbody tr").count();
+    const before = await page.locator("[data-test=tail] tbody tr").count();
     const messages = [{ role: "user", content: "hello" }];
     await sluice.request("/v1/chat/completions", { key, body: { model: "demo-small", messages } });
-    await page.locator(".tail tbody tr").nth(before).waitFor();
-    expect(await page.locator(".tail tbody tr").first().textContent()).toContain("tailed");
+    await page.locator("[data-test=tail] tbody tr").nth(before).waitFor();
+    expect(await page.locator("[data-test=tail] tbody tr").first().textContent()).toContain("tailed");
   });
 
   test("shows a stream that failed after its start as failed, wherever its status is", async () => {
@@ -297,7 +297,7 @@ describe.if(browserPath !== null)("the dashboard in a browser", () => {
     });
     expect(response.status).toBe(200);
     await response.text();
-    const row = page.locator(".tail tbody tr", { hasText: "broken off" });
+    const row = page.locator("[data-test=tail] tbody tr", { hasText: "broken off" });
     await row.waitFor();
     const tones = (within: Locator) =>
       within

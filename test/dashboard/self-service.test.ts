@@ -60,6 +60,18 @@ describe.if(browserPath !== null)("the self-service page", () => {
     expect(await violations(page)).toEqual([]);
   });
 
+  test.each([390, 960, 1360, 1920])(
+    "is as wide as the window or its own width, centred, at %d",
+    async (width) => {
+      await page.setViewportSize({ width, height: 850 });
+      await shown();
+      const box = await page.locator("main").boundingBox();
+      expect(box?.width).toBe(Math.min(width, 1080) - 32);
+      expect(box?.x).toBe(Math.max(0, (width - 1080) / 2) + 16);
+      expect(await page.evaluate("document.documentElement.scrollWidth - innerWidth")).toBe(0);
+    },
+  );
+
   test("shows a pasted key's balance, caps, spend and exchanges, and nothing of other keys", async () => {
     const asked: string[] = [];
     page.on("request", (request) => asked.push(new URL(request.url()).pathname));

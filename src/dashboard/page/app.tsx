@@ -125,7 +125,7 @@ export function App() {
     document.title = title ? `${title} · Sluice` : "Sluice";
   }, [title]);
 
-  if (session.value === null) return <div class="waiting" role="status" aria-label="Loading" />;
+  if (session.value === null) return <div role="status" aria-label="Loading" />;
   if (isSelfServicePage || session.value.role === "member") return <SelfService />;
   if (!session.value.signed_in) return <SignIn />;
   return (

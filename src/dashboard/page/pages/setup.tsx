@@ -19,7 +19,7 @@ export function Setup() {
     setHidden(true);
   };
   return (
-    <section class="card setup" aria-labelledby="setup" data-test="setup">
+    <section class="card" aria-labelledby="setup" data-test="setup">
       <header class="line">
         <h2 id="setup">Set up this gateway</h2>
         <span class="muted">

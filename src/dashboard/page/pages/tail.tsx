@@ -125,7 +125,7 @@ export function Tail() {
         <SearchBox label="Filter lines" placeholder="Key, model, route, status or code" />
         <Choose name="outcome" choices={plainChoices(["completed", "failed", "rejected", "cancelled"])} />
       </div>
-      <div class="card flush tail">
+      <div class="card flush" data-test="tail">
         {lines.length === 0 ? (
           <NoLines hidden={tail.lines.length} />
         ) : (

@@ -3,7 +3,7 @@ import { Icon, type IconName } from "./icon.tsx";
 
 interface ButtonProps {
   readonly children?: ComponentChildren;
-  readonly kind?: "primary" | "plain" | "quiet" | "danger";
+  readonly kind?: "primary" | "quiet" | "danger";
   readonly icon?: IconName;
   /** Needed where there is no text; it is also the tooltip. */
   readonly label?: string;
@@ -18,7 +18,7 @@ export function Button(props: ButtonProps) {
   return (
     <button
       type={props.type ?? "button"}
-      class={`button ${props.kind ?? "plain"}${bare ? " bare" : ""}`}
+      class={`button ${props.kind ?? ""}${bare ? " bare" : ""}`}
       disabled={props.disabled === true || props.busy === true}
       aria-busy={props.busy}
       aria-label={props.label}
