@@ -51,6 +51,8 @@ export class Exchange {
   /** Rate limits that the headers show: the key's requests, and what it has taken of limits of tokens; null if it falls under none. */
   rate: RateVerdict | null = null;
   reservedTokens: TokenReservation | null = null;
+  /** The counted input of a request whose client disconnected before any output. Its limits of tokens keep it, charged or not. */
+  abandonedTokens = 0;
   model: ModelSettings | null = null;
   /** What is stored of the labels that the client sent. */
   callerLabels: LabelColumn | null = null;

@@ -77,6 +77,10 @@ export class Connection {
     this.#writer.start(socket, transfer.head, transfer.body);
   }
 
+  get isSent(): boolean {
+    return this.#writer.isDone;
+  }
+
   /** The pool has no request for it. An idle connection does not keep the process alive. */
   keepIdle(): void {
     this.#mayBeStale = true;

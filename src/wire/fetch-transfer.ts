@@ -23,6 +23,10 @@ export class FetchTransfer implements Transfer {
     this.#run();
   }
 
+  get isSent(): boolean {
+    return this.isConnected;
+  }
+
   pause(): void {
     this.#paused ??= Promise.withResolvers<void>();
   }

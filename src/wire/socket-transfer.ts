@@ -2,6 +2,8 @@ import type { Head, Receiver, Transfer } from "./transfer.ts";
 
 /** The connection that a request is on, as far as the request controls it. */
 export interface TransferConnection {
+  /** The kernel has accepted the whole request. */
+  readonly isSent: boolean;
   pause(): void;
   resume(): void;
   drop(): void;
@@ -39,6 +41,10 @@ export class SocketTransfer implements Transfer {
 
   get isConnected(): boolean {
     return this.connection !== null;
+  }
+
+  get isSent(): boolean {
+    return this.connection?.isSent === true;
   }
 
   pause(): void {

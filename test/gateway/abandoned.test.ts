@@ -130,23 +130,77 @@ test("a client that disconnects often is never rejected for it", async () => {
   expect((await world.ask(caller, { path: paths.chat, body: small })).status).toBe(200);
 });
 
-test("a call that the provider has not accepted costs nothing, however often it is abandoned", async () => {
-  const caller = await world.creditCaller();
-  world.provider.script(silence());
-  for (let times = 0; times < 6; times += 1) await abandon(caller, chat);
-  expect(await world.chargesOf(caller)).toEqual([]);
+/** Leaves before the headers, as soon as the provider has the whole request. */
+async function leaveEarly(caller: Caller, path: string, body: object): Promise<void> {
+  const leaving = new AbortController();
+  const arriving = world.provider.nextRequest();
+  const asking = world.ask(caller, { path, body, signal: leaving.signal }).catch(() => null);
+  await arriving;
+  leaving.abort();
+  await asking;
+  await world.settled();
+}
+
+const long = {
+  chat: { ...hello("chat", "gpt-test"), messages: [{ role: "user", content }], max_tokens: 10 },
+  responses: { ...hello("responses", "gpt-test"), input: content, max_output_tokens: 16 },
+  messages: { ...hello("messages", "claude-test"), messages: [{ role: "user", content }], max_tokens: 10 },
+} as const;
+const dialects = ["chat", "responses", "messages"] as const;
+const requests = dialects.flatMap((dialect) =>
+  [false, true].map((stream) => [dialect, stream ? "a stream" : "a whole response", stream] as const),
+);
+
+describe.each(requests)("%s, %s whose client leaves before the headers", (dialect, _, stream) => {
+  test("costs its counted input beyond the allowance, however early that is", async () => {
+    const caller = await world.creditCaller();
+    world.provider.script(silence());
+    for (let times = 0; times < 4; times += 1)
+      await leaveEarly(caller, paths[dialect], { ...long[dialect], stream });
+    expect(await world.chargesOf(caller)).toEqual([]);
+    await leaveEarly(caller, paths[dialect], { ...long[dialect], stream });
+    const charges = await world.chargesOf(caller);
+    expect(charges).toMatchObject([{ outcome: "cancelled", basis: "estimated" }]);
+    expect(-(charges[0]?.amount ?? 0)).toBeWithin(inputNano(30_000), inputNano(33_000));
+  });
 });
 
-test("a call that the provider has had for two seconds costs its counted input beyond the allowance", async () => {
-  const caller = await world.tokenCaller(1_000_000);
-  world.provider.script(silence());
+test("a request that did not leave whole costs nothing, however often it is abandoned", async () => {
+  // A server that accepts connections and reads nothing.
+  const deaf = Bun.listen({
+    hostname: "127.0.0.1",
+    port: 0,
+    socket: { open: (socket) => void socket.pause(), data() {} },
+  });
+  await using other = await World.startCounting({
+    tail: `
+[providers.deaf]
+kind = "openai-compatible"
+base_url = "http://127.0.0.1:${deaf.port}/v1"
+
+[[models]]
+id = "deaf"
+provider = "deaf"
+context_window = 100000000
+max_output_tokens = 4096
+price = { input = 1.0, output = 2.0 }
+`,
+  });
+  const caller = await other.creditCaller(100);
+  const huge = "word ".repeat(4_000_000);
+  const body = { ...hello("chat", "deaf"), messages: [{ role: "user", content: huge }], max_tokens: 10 };
   for (let times = 0; times < 2; times += 1) {
-    const asking = world.ask(caller, { path: paths.chat, body: chat, signal: AbortSignal.timeout(2500) });
-    await asking.catch(() => null);
-    await world.settled();
+    const leaving = new AbortController();
+    const asking = other.ask(caller, { path: paths.chat, body, signal: leaving.signal }).catch(() => null);
+    await waitFor(() => other.gateway.accounts.openHolds === 1, "the hold");
+    await Bun.sleep(300);
+    leaving.abort();
+    await asking;
+    await other.settled();
   }
-  expect(await world.chargesOf(caller)).toMatchObject([{ outcome: "cancelled", basis: "estimated" }]);
-}, 30_000);
+  expect(await other.chargesOf(caller)).toEqual([]);
+  deaf.stop(true);
+}, 60_000);
 
 test("warming the provider's cache by abandoned streams is no cheaper than asking", async () => {
   const long = { ...chat, stream: true };

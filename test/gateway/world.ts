@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { createKey } from "../../src/admin/keys/create-key.ts";
 import { type RunningGateway, startGateway } from "../../src/app/start.ts";
 import { systemClock } from "../../src/base/clock.ts";
+import type { KeyUpdate } from "../../src/base/key-attributes.ts";
 import { nanoPerCredit } from "../../src/base/money/money.ts";
 import { TokenCounter } from "../../src/catalog/tokens/counter.ts";
 import { loadSettings } from "../../src/config/load.ts";
@@ -88,8 +89,8 @@ export class World implements AsyncDisposable {
     return this.running.gateway;
   }
 
-  async creditCaller(credits = 10): Promise<Caller> {
-    return this.#caller({ mode: "credit", creditNano: Math.round(credits * nanoPerCredit) });
+  async creditCaller(credits = 10, more: KeyUpdate = {}): Promise<Caller> {
+    return this.#caller({ mode: "credit", creditNano: Math.round(credits * nanoPerCredit), ...more });
   }
 
   async tokenCaller(budgetTokens: number): Promise<Caller> {

@@ -11,9 +11,6 @@ import {
 import type { Deployment, FailedAttempt, OpenedCall } from "../../upstream/upstream.ts";
 import { errorCode } from "../describe-error.ts";
 
-/** A provider that has had a request for so long works on it. */
-const acceptedAfterMs = 2000;
-
 /** Failures of calls that the provider may have worked on. */
 const lateFailures: ReadonlySet<string | null> = new Set([
   "connection_closed",
@@ -39,9 +36,8 @@ export class AttemptLog {
   #answeredAfterMs: number | null = null;
 
   addFailed(...[deployment, record, credential, wasSent, reported]: FailedAttempt): void {
-    const { status, failure, durationMs } = record;
-    const isTaken = status === 200 || (status === null && wasSent && durationMs >= acceptedAfterMs);
-    this.#isAccepted = failure === "cancelled" && isTaken;
+    const { status, failure } = record;
+    this.#isAccepted = failure === "cancelled" && (status === 200 || (status === null && wasSent));
     this.#begin(deployment, credential, status === 200 || (status === null && lateFailures.has(failure)));
     this.reported = reported;
     this.failed = [...this.failed, record];
@@ -55,7 +51,7 @@ export class AttemptLog {
     this.#answeredAfterMs = answeredAfterMs;
   }
 
-  /** The provider has begun to answer the last attempt, or its client cancelled it after the provider had worked on it. */
+  /** The provider has begun to answer the last attempt, or its client cancelled it after the whole request had left. */
   get isAccepted(): boolean {
     return this.#isAccepted;
   }

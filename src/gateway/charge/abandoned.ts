@@ -12,8 +12,9 @@ export function isAbandoned({ hasClientDisconnected, outlivesClient, endedBy, at
 }
 
 /**
- * Ends the charge of a call that the provider had accepted and whose client disconnected before any output. It is free while the account's
- * allowance for such calls lasts; beyond that it costs its counted input. Returns whether it was charged.
+ * Ends the charge of a call that the provider may bill and whose client disconnected before any output. It is free while the account's
+ * allowance for such calls lasts; beyond that it costs its counted input. Its limits of tokens per minute keep that in either case.
+ * Returns whether it was charged.
  */
 export async function settleAbandoned(
   { abandonAllowance }: Pick<Gateway, "abandonAllowance">,
@@ -23,7 +24,8 @@ export async function settleAbandoned(
 ): Promise<boolean> {
   meter.noteNoCalls();
   const evidence = { ...counted, usage: null, partialUsage: null, produced: () => new ProducedOutput() };
-  const cost = await meter.estimatedCost(evidence);
+  const { cost, tokens } = await meter.estimatedCost(evidence);
+  meter.keepReserved(tokens);
   const isFree = await abandonAllowance.covers(meter.hold.accountId, meter.key.mode, cost);
   if (isFree) meter.release();
   else await meter.settle("cancelled", evidence, status, null);

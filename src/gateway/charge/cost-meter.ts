@@ -125,6 +125,11 @@ export class CostMeter {
     if (this.#extras !== null) this.#extras = { ...this.#extras, calls: noCalls };
   }
 
+  /** These tokens stay taken from limits of tokens per minute, even if nothing is charged. */
+  keepReserved(tokens: number): void {
+    this.#parts.exchange.abandonedTokens = tokens;
+  }
+
   /** Releases the hold; nothing is charged. */
   release(): void {
     const { terms, hold } = this.#parts;
@@ -206,12 +211,13 @@ export class CostMeter {
     return this.#estimated;
   }
 
-  /** What `settle` will charge for such evidence, which has to be counted. */
-  async estimatedCost(evidence: Evidence): Promise<number> {
+  /** What `settle` will charge for such evidence, which has to be counted, and its tokens. */
+  async estimatedCost(evidence: Evidence): Promise<{ readonly cost: number; readonly tokens: number }> {
     const reported = this.#believed(evidence);
     assert(!isMeasured(reported, evidence), "only what is not reported is estimated");
     this.#estimated = this.#estimate(reported, evidence, true);
-    return this.#chargeFor(await this.#estimated).cost;
+    const { cost, quantities } = this.#chargeFor(await this.#estimated);
+    return { cost, tokens: tokensOf(quantities) };
   }
 
   #believed({ usage, partialUsage }: Evidence): ReportedUsage {

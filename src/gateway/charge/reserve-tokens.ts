@@ -42,12 +42,12 @@ async function reserveUnder(
   if (!verdict.allowed) throw mustWait(limits, amount, verdict);
 }
 
-/** Returns unused rate tokens once the exchange has ended. Only what was charged counts as used. */
+/** Returns unused rate tokens once the exchange has ended. What was charged counts as used, and the input of an abandoned request. */
 export function correctTokens({ rateLimits }: Gateway, exchange: Exchange): void {
-  const { reservedTokens, hold, charge } = exchange;
+  const { reservedTokens, hold, charge, abandonedTokens } = exchange;
   if (reservedTokens === null || !reservedTokens.verdict.allowed) return;
   const { buckets, amount } = reservedTokens;
-  const used = hold?.state === "settled" && charge !== null ? tokensOf(charge.quantities) : 0;
+  const used = hold?.state === "settled" && charge !== null ? tokensOf(charge.quantities) : abandonedTokens;
   rateLimits.correct(buckets, amount - used);
 }
 

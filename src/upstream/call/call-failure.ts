@@ -32,7 +32,7 @@ export function failureBeforeAnswer(
   transfer: Transfer | null,
 ): Failure {
   if (missed === "answer") return timedOut(plan.clientDialect);
-  if (plan.isOver) return { ...cancelled(plan.signal), wasSent: transfer?.isConnected === true };
+  if (plan.isOver) return { ...cancelled(plan.signal), wasSent: transfer?.isSent === true };
   if (missed === "connection") return unreachable(cause);
   if (cause instanceof CredentialUnavailable) return withoutCredential(cause);
   if (isMalformed(cause)) return malformedHttp(cause);

@@ -19,6 +19,10 @@ export class DeferredTransfer implements Transfer {
     return this.#transfer?.isConnected ?? false;
   }
 
+  get isSent(): boolean {
+    return this.#transfer?.isSent ?? false;
+  }
+
   pause(): void {
     this.#isPaused = true;
     this.#transfer?.pause();

@@ -9,6 +9,7 @@ function deferred() {
   const waiting = Promise.withResolvers<void>();
   const inner: Transfer = {
     isConnected: true,
+    isSent: true,
     pause: () => void seen.push("pause"),
     resume: () => void seen.push("resume"),
     cancel: () => void seen.push("cancel"),
@@ -31,10 +32,12 @@ test("a request that waits counts as not connected, and is sent once it need not
   const { transfer, waiting, seen } = deferred();
   transfer.pause();
   expect(transfer.isConnected).toBe(false);
+  expect(transfer.isSent).toBe(false);
   waiting.resolve();
   await Bun.sleep(0);
   expect(seen).toEqual(["sent", "pause", "connected"]);
   expect(transfer.isConnected).toBe(true);
+  expect(transfer.isSent).toBe(true);
   transfer.resume();
   transfer.cancel();
   expect(seen.slice(3)).toEqual(["resume", "cancel"]);
@@ -57,4 +60,5 @@ test("K05: one that cannot have a credential fails, and nothing is sent", async 
   await Bun.sleep(0);
   expect(seen).toEqual(["failed: the token host is down"]);
   expect(transfer.isConnected).toBe(false);
+  expect(transfer.isSent).toBe(false);
 });
