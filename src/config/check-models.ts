@@ -183,7 +183,10 @@ export function checkModels(config: ConfigFile, providers: Providers, context: L
   }
 }
 
-const allowable: ReadonlySet<string> = new Set([...billedFields.map(({ name }) => name), "modalities"]);
+const allowable: ReadonlySet<string> = new Set([
+  ...billedFields.map(({ name }) => name),
+  ...["modalities", "memory_limit"],
+]);
 const openNames = /^(?:tools|google)\../;
 
 /** Models that are charged for what they read and what they write. */

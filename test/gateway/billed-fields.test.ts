@@ -9,6 +9,15 @@ import { type Caller, World } from "./world.ts";
 let world: World;
 let caller: Caller;
 
+/** What the documentation says of a field that turns on this tool, or none. */
+function passesIf(tool: string | undefined): string {
+  if (tool === undefined) return "allows it";
+  return tool === "mcp" ? "| always |" : `price.${tool}`;
+}
+
+/** MCP has no fee at its vendors. */
+const costly = billedFields.filter(({ tool }) => tool !== "mcp");
+
 const allowed = billedFields.map(({ name }) => `"${name}"`).join(", ");
 
 const tail = `
@@ -84,7 +93,7 @@ const switches = [
 ] as const;
 
 describe("a field that may cost something", () => {
-  for (const { name, effect, tool, off } of billedFields) {
+  for (const { name, effect, tool, off } of costly) {
     const value = asking(name);
     const isTemplate = effect === "template";
     const refusal = isTemplate ? `404 ${name === "prompt" ? "prompt.id" : name}` : `400 ${name}`;
@@ -128,7 +137,7 @@ describe("a field that may cost something", () => {
       [{ extra_body: { dashscope: { enable_search: true } } }, "extra_body.dashscope.enable_search"],
       [{ x: [{ y: { cachedContent: "c" } }] }, "x[0].y.cachedContent"],
       [{ reasoning: { plugins: [{ id: "web" }] } }, "reasoning.plugins"],
-      [{ thinking: { mcp_servers: [{}] } }, "thinking.mcp_servers"],
+      [{ thinking: { search_parameters: {} } }, "thinking.search_parameters"],
     ] as const) {
       expect(await outcome("local-chat", options as unknown as JsonObject)).toBe(`400 ${path}`);
     }
@@ -217,7 +226,7 @@ test("what has the provider run the model more than once may use more than its w
 });
 
 test("a refusal names the price that is missing, or how it is allowed", async () => {
-  for (const { name, tool, effect } of billedFields) {
+  for (const { name, tool, effect } of costly) {
     const body = { model: "gpt-test", messages: [user], [name]: asking(name) };
     const text = await (await world.ask(caller, { path: "/v1/chat/completions", body })).text();
     if (tool !== undefined) expect(text).toContain(`price.${tool}`);
@@ -242,6 +251,6 @@ test("docs/prices.md has every field", async () => {
   const section = docs.split("### ").find((part) => part.startsWith("Fields that decide")) ?? "";
   for (const { name, tool } of billedFields) {
     const row = section.split("\n").find((line) => line.startsWith("| ") && line.includes(`\`${name}\``));
-    expect(row ?? "", name).toContain(tool === undefined ? "allows it" : `price.${tool}`);
+    expect(row ?? "", name).toContain(passesIf(tool));
   }
 });

@@ -12,7 +12,7 @@ let credit: Caller;
 let budget: Caller;
 
 const priced = `{ input = 1.0, output = 2.0, cached_input = 0.1, cache_write = 1.25, audio_input = 40.0,
-  audio_output = 80.0, web_search = 10.0, web_fetch = 0.0, file_search = 2.5, code_interpreter = 30.0, code_execution = 4.0,
+  audio_output = 80.0, web_search = 10.0, web_fetch = 0.0, file_search = 2.5, code_interpreter = 30.0, code_execution = 4.0, shell = 30.0,
   tiers = { priority = { input = 3.0, output = 6.0 }, flex = { input = 0.5, output = 1.0 } } }`.replaceAll(
   "\n",
   " ",
@@ -36,6 +36,13 @@ id = "local-priced"
 provider = "local"
 max_output_tokens = 100
 price = ${priced}
+
+[[models]]
+id = "gpt-sized"
+provider = "openai"
+max_output_tokens = 100
+price = ${priced}
+allow = ["memory_limit"]
 
 [[models]]
 id = "gpt-free"
@@ -231,8 +238,10 @@ describe("a hosted tool", () => {
       expect(provider.requests.at(-1)?.body["tools"], type).toEqual(tools);
     }
     // Only the family and a date: what a provider runs may begin with the same word.
-    await expectPasses(unpriced(messages), { tools: [{ type: "bash_code_execution_20260521", name: "x" }] });
-    expect(provider.requests.at(-1)?.body["tools"]).toBeUndefined();
+    const plain = { name: "f", input_schema: { type: "object" } };
+    const code = { type: "bash_code_execution_20260521", name: "x" };
+    await expectPasses(unpriced(messages), { tools: [code, plain] });
+    expect(provider.requests.at(-1)?.body["tools"]).toEqual([plain]);
     const own = [
       { type: "function", name: "f", parameters: {} },
       { type: "custom", name: "c" },
@@ -244,6 +253,43 @@ describe("a hosted tool", () => {
     ];
     await expectPasses(unpriced(responses), { tools: own });
   });
+
+  const containers = [
+    ["container", "code_interpreter", (memory_limit: string | null) => ({ type: "auto", memory_limit })],
+    ["environment", "shell", (memory_limit: string | null) => ({ type: "container_auto", memory_limit })],
+  ] as const;
+  for (const [member, type, container] of containers) {
+    const tool = (memory_limit: string | null) => ({ type, [member]: container(memory_limit) });
+    const path = `tools[0].${member}.memory_limit`;
+
+    test(`has a price for the default size of its container only: ${type}`, async () => {
+      for (const size of ["4g", "16g", "64g", "1024g", "1G", ""]) {
+        await expectRefused(responses, { tools: [tool(size)] }, path, 'allow = ["memory_limit"]');
+      }
+      for (const size of ["1g", null]) {
+        const tools = [tool(size)];
+        await expectPasses(responses, { tools });
+        expect(provider.requests.at(-1)?.body["tools"]).toEqual(tools);
+      }
+    });
+
+    test(`has its container of any size where the operator allows it, or nothing costs: ${type}`, async () => {
+      for (const model of ["gpt-sized", "gpt-free"]) {
+        const tools = [tool("64g")];
+        await expectPasses({ ...responses, body: { ...responses.body, model } }, { tools });
+        expect(provider.requests.at(-1)?.body["tools"]).toEqual(tools);
+      }
+      // Dropped with the tool that has no price.
+      const own = { type: "function", name: "f", parameters: {} };
+      await expectPasses(unpriced(responses), { tools: [tool("64g"), own] });
+      expect(provider.requests.at(-1)?.body["tools"]).toEqual([own]);
+    });
+
+    test(`is held to the size in a body that is too large for the event loop: ${type}`, async () => {
+      const input = [{ role: "user", content: "a line of text\n".repeat(100_000) }];
+      await expectRefused(responses, { input, tools: [tool("64g")] }, path, 'allow = ["memory_limit"]');
+    });
+  }
 
   test("passes on a model that is free", async () => {
     const free = { ...responses, body: { ...responses.body, model: "gpt-free" } };

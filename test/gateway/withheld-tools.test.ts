@@ -21,6 +21,18 @@ max_output_tokens = 100
 price = { input = 1.0, output = 2.0, web_search = 10.0 }
 
 [[models]]
+id = "gpt-tool-search"
+provider = "openai"
+max_output_tokens = 100
+price = { input = 1.0, output = 2.0, tool_search = 0.0 }
+
+[[models]]
+id = "claude-wide"
+provider = "anthropic"
+max_output_tokens = 100
+price = { input = 1.0, output = 2.0 }
+
+[[models]]
 id = "gpt-mixed"
 max_output_tokens = 100
 price = { input = 1.0, output = 2.0, web_search = 10.0 }
@@ -79,7 +91,6 @@ describe("a tool without a price that is offered", () => {
     [responses, "file_search"],
     [responses, "computer_use_preview"],
     [responses, "image_generation"],
-    [responses, "mcp"],
     [responses, "shell"],
     [responses, "tool_search"],
     [responses, "programmatic_tool_calling"],
@@ -87,7 +98,6 @@ describe("a tool without a price that is offered", () => {
     [messages, "web_search_20250305"],
     [messages, "web_fetch_20250910"],
     [messages, "code_execution_20250825"],
-    [messages, "mcp_toolset"],
     [messages, "tool_search_tool_regex_20251119"],
     [chat, "web_search"],
     [chat, "openrouter:web_search"],
@@ -101,15 +111,110 @@ describe("a tool without a price that is offered", () => {
     });
   }
 
-  test("leaves nothing behind that providers refuse without tools", async () => {
+  test("is refused if no other tool is left, and the error names the prices to add", async () => {
     for (const route of [chat, responses]) {
-      const { body } = await sent(route, {
-        tools: [{ type: "web_search" }, { type: "code_interpreter", container: { type: "auto" } }],
-        tool_choice: "auto",
-        parallel_tool_calls: true,
-      });
-      expect(body).toEqual({ ...route.body, model: "gpt-upstream" });
+      for (const tool_choice of ["auto", null]) {
+        const tools = [{ type: "web_search" }, { type: "code_interpreter" }, { type: "x_search" }];
+        const { message, param } = await refused(route, { tools, tool_choice });
+        expect(param).toBe("tools");
+        expect(message).toContain('"web_search", "code_interpreter", "x_search"');
+        expect(message).toEndWith(
+          'set `price.web_search` and `price.code_interpreter` and `allow = ["tools.x_search"]`.',
+        );
+      }
     }
+    const search = { type: "web_search_20250305", name: "web_search" };
+    expect((await refused(messages, { tools: [search] })).message).toEndWith("set `price.web_search`.");
+    const late = { type: "additional_tools", role: "developer", tools: [{ type: "web_search" }] };
+    expect((await refused(responses, { input: [late] })).param).toBe("tools");
+  });
+
+  test("is not MCP, which has no fee at its vendors", async () => {
+    const mcp = { type: "mcp", server_label: "x", server_url: "https://x.example" };
+    expect(await sent(responses, { tools: [mcp] })).toMatchObject({ body: { tools: [mcp] }, dropped: null });
+    const servers = { mcp_servers: [{ type: "url", url: "https://x.example", name: "x" }] };
+    const tools = [{ type: "mcp_toolset", mcp_server_name: "x" }];
+    expect(await sent(messages, { ...servers, tools })).toMatchObject({
+      body: { ...servers, tools },
+      dropped: null,
+    });
+  });
+
+  test("takes along what the model would only find by it", async () => {
+    const weather = { name: "weather", input_schema: { type: "object" } };
+    const toolset = { type: "mcp_toolset", mcp_server_name: "x" };
+    const configs = { a: { enabled: true }, b: {} };
+    const deferred = [
+      { type: "tool_search_tool_regex_20251119", name: "tool_search" },
+      { ...weather, defer_loading: true },
+      { ...own, defer_loading: false },
+      {
+        ...toolset,
+        default_config: { defer_loading: true },
+        configs: { a: { enabled: true, defer_loading: true }, b: { defer_loading: true } },
+      },
+    ];
+    expect(await sent(messages, { tools: deferred })).toMatchObject({
+      body: {
+        tools: [weather, { ...own, defer_loading: false }, { ...toolset, default_config: {}, configs }],
+      },
+      dropped: "tools.tool_search_tool_regex_20251119, tools.defer_loading",
+    });
+    const namespace = { type: "namespace", name: "n", tools: [{ ...own, defer_loading: true }] };
+    expect(await sent(responses, { tools: [{ type: "tool_search" }, namespace] })).toMatchObject({
+      body: { tools: [{ ...namespace, tools: [own] }] },
+      dropped: "tools.tool_search, tools.defer_loading",
+    });
+  });
+
+  test("leaves alone what another tool still needs", async () => {
+    const deferred = { ...own, defer_loading: true };
+    const searching = { ...responses, body: { ...responses.body, model: "gpt-tool-search" } };
+    const tools = [{ type: "tool_search" }, deferred];
+    expect(await sent(searching, { tools: [...tools, { type: "web_search" }] })).toMatchObject({
+      body: { tools },
+      dropped: "tools.web_search",
+    });
+    // The client searches by itself.
+    expect(await sent(messages, { tools: [deferred, { type: "web_search_20250305" }] })).toMatchObject({
+      body: { tools: [deferred] },
+      dropped: "tools.web_search_20250305",
+    });
+  });
+
+  test("takes along what only its code can call, and the skills that it runs", async () => {
+    const code = { type: "code_execution_20250825", name: "code_execution" };
+    const called = { ...own, allowed_callers: ["code_execution_20250825"] };
+    const direct = { ...own, allowed_callers: ["direct"] };
+    const skills = [{ type: "anthropic", skill_id: "pptx", version: "latest" }];
+    const names = "tools.code_execution_20250825, tools.allowed_callers, container.skills";
+    const { body, dropped } = await sent(messages, { tools: [code, called, direct], container: { skills } });
+    expect([body["tools"], body["container"], dropped]).toEqual([[own, direct], undefined, names]);
+    const reused = await sent(messages, { tools: [code, own], container: { skills, other: 1 } });
+    expect(reused.body["container"]).toEqual({ other: 1 });
+    const programmatic = { type: "programmatic_tool_calling" };
+    const calling = { ...own, allowed_callers: ["direct", "programmatic"] };
+    expect(await sent(responses, { tools: [programmatic, calling] })).toMatchObject({
+      body: { tools: [own] },
+      dropped: "tools.programmatic_tool_calling, tools.allowed_callers",
+    });
+  });
+
+  test("takes the same along in a body that is too large for the event loop", async () => {
+    const properties = Object.fromEntries(Array.from({ length: 3000 }, (_, n) => [`name${n}`, {}]));
+    const plain = { ...own, input_schema: { type: "object", properties } };
+    const large = { ...user, content: "a line of text\n".repeat(100_000) };
+    const code = { type: "code_execution_20250825", name: "code_execution" };
+    const container = { skills: [{ type: "anthropic", skill_id: "pptx" }] };
+    const tools = [plain, code, { ...plain, allowed_callers: ["code_execution_20250825"] }];
+    const { body, dropped } = await sent(messages, {
+      model: "claude-wide",
+      messages: [large],
+      tools,
+      container,
+    });
+    expect(dropped).toBe("tools.code_execution_20250825, tools.allowed_callers, container.skills");
+    expect([body["tools"], body["container"]]).toEqual([[plain, plain], undefined]);
   });
 
   test("is left out wherever it stands, and no other byte is changed", async () => {
@@ -154,6 +259,17 @@ describe("a tool without a price that is offered", () => {
     expect(untyped.body["tools"]).toEqual([own]);
     const { body } = await sent(chat, { tools: [{ function: { name: "f" } }, {}] });
     expect(body["tools"]).toEqual([{ function: { name: "f" } }, {}]);
+    // An empty type says as little as none.
+    const empty = {
+      tools: [
+        { type: "", function: { name: "f" } },
+        { type: "", google_search: {} },
+      ],
+    };
+    expect(await sent(chat, empty)).toMatchObject({
+      body: { tools: empty.tools.slice(0, 1) },
+      dropped: "tools.google_search",
+    });
     const named = { tools: [{ name: "f", input_schema: { type: "object" } }] };
     expect(await sent(messages, named)).toMatchObject({ body: named, dropped: null });
   });
@@ -201,7 +317,7 @@ describe("a tool without a price that is forced", () => {
   const cases: readonly (readonly [Route, JsonObject])[] = [
     [responses, { tools: [own, search], tool_choice: { type: "web_search" } }],
     [responses, { tools: [own, search], tool_choice: { type: "web_search_preview" } }],
-    [responses, { tools: [own, { type: "mcp" }], tool_choice: { type: "mcp", server_label: "x" } }],
+    [responses, { tools: [own, { type: "shell" }], tool_choice: { type: "shell" } }],
     [responses, { tools: [search], tool_choice: "required" }],
     [
       responses,
@@ -220,14 +336,14 @@ describe("a tool without a price that is forced", () => {
       const { message } = await refused(route, changes);
       expect(message).toContain("tool_choice");
       expect(message).toContain(
-        JSON.stringify(changes["tool_choice"]).includes("mcp") ? "price.mcp" : "price.web_search",
+        JSON.stringify(changes["tool_choice"]).includes("shell") ? "price.shell" : "price.web_search",
       );
     });
   }
 
   test("is none where another can be chosen", async () => {
     const choice = { type: "allowed_tools", mode: "auto", tools: [{ type: "custom", name: "own" }, search] };
-    const { body } = await sent(responses, { tools: [own, search, { type: "mcp" }], tool_choice: choice });
+    const { body } = await sent(responses, { tools: [own, search, { type: "shell" }], tool_choice: choice });
     expect(body["tool_choice"]).toEqual({ ...choice, tools: choice.tools.slice(0, 1) });
     const other = { type: "tool", name: "own" };
     const forced = await sent(messages, { tools: [own, claudes], tool_choice: other });

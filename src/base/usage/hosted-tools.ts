@@ -14,6 +14,9 @@ export const hostedToolNames = [
 
 export type HostedToolName = (typeof hostedToolNames)[number];
 
+/** Vendors bill these by their tokens alone, so they need no price. */
+export const toolsWithoutFee: ReadonlySet<HostedToolName | null> = new Set<HostedToolName>(["mcp"]);
+
 /** Maps every hosted tool to one value. */
 export function forEachTool<Value>(value: Value): Readonly<Record<HostedToolName, Value>> {
   // The cast holds because the entries have exactly these names.

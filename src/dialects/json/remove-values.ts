@@ -14,8 +14,9 @@ export function removeValues(bytes: Uint8Array, paths: readonly ValuePath[]): Ui
 
 function collect(bytes: Uint8Array, start: number, paths: readonly ValuePath[], edits: Edit[]): void {
   let removedCount = 0;
+  const byStep = Map.groupBy(paths, ([step]) => step);
   for (const { key, valueStart, ...entry } of entriesOf(bytes, start, paths)) {
-    const here = paths.filter(([step]) => step === key);
+    const here = byStep.get(key) ?? [];
     if (here.some((path) => path.length === 1)) {
       edits.push(removal(entry, entry.position > removedCount));
       removedCount += 1;

@@ -4,6 +4,7 @@ import type { ClientDialect } from "../client-dialect.ts";
 import { objectOf, stringOf } from "../json/json-fields.ts";
 import type { ValuePath } from "../json/remove-values.ts";
 import type { Mentions } from "../names/inspect-body.ts";
+import { type ToolDependent, toolDependents } from "./tool-dependents.ts";
 
 /** A tool in a request that the provider would run. */
 export interface HostedTool {
@@ -20,6 +21,8 @@ export interface HostedTool {
   readonly maxUses: number | null;
   /** The other model that it runs, and the most tokens that this may write each time; null for a tool that runs none. */
   readonly runs: { readonly model: string; readonly maxTokens: number | null } | null;
+  /** The path of a container's size other than the default, which costs more; null if it has none. */
+  readonly sizePath: ValuePath | null;
 }
 
 /** Anthropic's advisor is another model that reads and reviews the conversation. */
@@ -44,9 +47,12 @@ export interface OfferedTools {
   readonly hosted: readonly HostedTool[];
   /** How many there are that the client runs. */
   readonly clientCount: number;
+  /** What has to be dropped with a hosted tool. */
+  readonly dependents: readonly ToolDependent[];
 }
 
-const none: OfferedTools = { hosted: [], clientCount: 0 };
+const noDependents: readonly ToolDependent[] = [];
+const none: OfferedTools = { hosted: [], clientCount: 0, dependents: noDependents };
 
 /** Decides who runs the tools of a request. Most requests have none that the provider runs. */
 export function offeredTools(
@@ -69,18 +75,41 @@ export function offeredTools(
       if (isClients && found.length === 0) continue;
       const at = isInMessage ? path : [...path, index];
       const common = { isInMessage, maxUses: countOf(tool["max_uses"]) ?? maxCalls };
-      if (!isClients) hosted.push({ ...common, ...hostedTool(tool, type), path: at });
-      for (const member of found)
-        hosted.push({ ...common, ...hostedTool(noTool, member), path: [...at, member] });
+      if (!isClients) hosted.push({ ...common, ...hostedTool(tool, type, at) });
+      for (const member of found) hosted.push({ ...common, ...hostedTool(noTool, member, [...at, member]) });
     }
   }
-  return { hosted, clientCount };
+  const dependents = hosted.length === 0 ? noDependents : toolDependents(body, toolLists);
+  return { hosted, clientCount, dependents };
 }
 
 const noTool: JsonObject = {};
 
-function hostedTool(tool: JsonObject, type: string): Omit<HostedTool, "path" | "isInMessage" | "maxUses"> {
-  return { type, calledBy: stringOf(tool["name"]), name: pricedName(type), runs: runsOf(type, tool) };
+function hostedTool(
+  tool: JsonObject,
+  type: string,
+  path: ValuePath,
+): Omit<HostedTool, "isInMessage" | "maxUses"> {
+  return {
+    path,
+    type,
+    calledBy: stringOf(tool["name"]),
+    name: pricedName(type),
+    runs: runsOf(type, tool),
+    sizePath: sizePathOf(tool, path),
+  };
+}
+
+/** The size that OpenAI's price of a container is for. */
+export const usualContainerSize = "1g";
+
+/** A code interpreter has a container, a shell has it as its environment. */
+function sizePathOf(tool: JsonObject, path: ValuePath): ValuePath | null {
+  for (const member of ["container", "environment"]) {
+    const size = objectOf(tool[member])?.["memory_limit"] ?? usualContainerSize;
+    if (size !== usualContainerSize) return [...path, member, "memory_limit"];
+  }
+  return null;
 }
 
 /** Fields that a client's own tool may have. */
@@ -104,10 +133,10 @@ function toolsWithin(tool: JsonObject): readonly string[] {
 
 const noMembers: readonly string[] = [];
 
-/** A tool without a type is what its first field says (`google_search`), unless it is a function, or nothing at all. */
+/** A tool without a type, or with an empty one, is what its first field says (`google_search`), unless it is a function, or nothing at all. */
 function typeOf(tool: JsonObject): string {
-  const type = tool["type"] ?? null;
-  if (type !== null) return typeof type === "string" ? type : JSON.stringify(type);
+  const { type = null } = tool;
+  if (type !== null && type !== "") return typeof type === "string" ? type : JSON.stringify(type);
   const isFunction = isObject(tool["function"]) || typeof tool["name"] === "string";
   const field = isFunction ? undefined : Object.keys(tool).find((name) => name !== "type");
   return field ?? "function";

@@ -1,5 +1,5 @@
 import { type GatewayError, invalidRequest } from "../../base/errors.ts";
-import type { HostedToolName } from "../../base/usage/hosted-tools.ts";
+import { type HostedToolName, toolsWithoutFee } from "../../base/usage/hosted-tools.ts";
 import type { KeyAccess } from "../../catalog/catalog.ts";
 import type { DeploymentSettings, ModelSettings, Price } from "../../config/settings.ts";
 import { type ClientDialectName, isSpoken } from "../../dialects/registry.ts";
@@ -33,8 +33,9 @@ export class DestinationPrices {
     return this.destination.model.allow.includes(name);
   }
 
-  /** Whether all that speak the client's dialect have a price for calls of the tool. */
+  /** Whether calls of the tool cost nothing, or have a price at all deployments that speak the client's dialect. */
   coverCalls(name: HostedToolName | null): boolean {
+    if (toolsWithoutFee.has(name)) return true;
     return this.#have(this.speakers, (price) => (name === null ? undefined : price.extras?.[name]));
   }
 

@@ -1,9 +1,16 @@
 import { invalidRequest } from "../../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import type { HostedToolName } from "../../base/usage/hosted-tools.ts";
 import { listOf, objectOf, stringOf } from "../../dialects/json/json-fields.ts";
 import type { ValuePath } from "../../dialects/json/remove-values.ts";
 import { pathOf } from "../../dialects/names/name-path.ts";
-import { type HostedTool, type OfferedTools, pricedName } from "../../dialects/tools/hosted-tools.ts";
+import {
+  type HostedTool,
+  type OfferedTools,
+  pricedName,
+  usualContainerSize,
+} from "../../dialects/tools/hosted-tools.ts";
+import { providedBy } from "../../dialects/tools/tool-dependents.ts";
 import type { DestinationPrices } from "./destination-prices.ts";
 import type { HeldCalls } from "./held-calls.ts";
 
@@ -20,35 +27,53 @@ export const noUnpricedTools: UnpricedTools = { paths: [], names: [], count: 0 }
 
 /**
  * Holds for the calls of tools that the provider runs. A tool without a price that is only offered is dropped: agents offer searches
- * by default, and work without them. Throws if the model has to call it.
+ * by default, and work without them. Throws if the model has to call it, or if no other tool is left.
  */
 export function holdTools(
-  { hosted, clientCount }: OfferedTools,
+  { hosted, clientCount, dependents }: OfferedTools,
   body: JsonObject,
   prices: DestinationPrices,
   held: HeldCalls,
 ): UnpricedTools {
   if (prices.speakers.length === 0) return noUnpricedTools;
   const unpriced: HostedTool[] = [];
+  const priced: HostedTool[] = [];
   for (const tool of hosted) {
     const { type, name, maxUses, runs } = tool;
-    if (runs === null && !prices.coverCalls(name) && !prices.allows(nameOf(type))) unpriced.push(tool);
-    else held.add(name, maxUses);
+    if (runs === null && !prices.coverCalls(name) && !prices.allows(nameOf(type))) {
+      unpriced.push(tool);
+      continue;
+    }
+    rejectSize(tool, prices);
+    held.add(name, maxUses);
+    priced.push(tool);
   }
   if (unpriced.length === 0) return noUnpricedTools;
-  const left = clientCount + hosted.length - unpriced.length;
+  const choices = choicePaths(unpriced, clientCount + priced.length, body, prices);
+  const orphans = dependents.filter(({ needs }) => provide(unpriced, needs) && !provide(priced, needs));
+  const dropped = [...unpriced.map(({ path }) => path), ...orphans.map(({ path }) => path)];
+  const names = [...unpriced.map(({ type }) => nameOf(type)), ...orphans.map(({ name }) => name)];
   return {
-    paths: [
-      ...choicePaths(unpriced, left, body, prices),
-      ...withEmptied(
-        unpriced.map(({ path }) => path),
-        body,
-      ),
-    ],
-    names: [...new Set(unpriced.map(({ type }) => nameOf(type)))],
+    paths: [...choices, ...withEmptied(dropped, body)],
+    names: [...new Set(names)],
     count: unpriced.length,
   };
 }
+
+function provide(tools: readonly HostedTool[], needed: HostedToolName): boolean {
+  return tools.some(({ type, name }) => providedBy(type, name) === needed);
+}
+
+/** The price of a tool is for a container of the default size. One of another size costs up to 64 times as much. */
+function rejectSize({ type, sizePath }: HostedTool, prices: DestinationPrices): void {
+  if (sizePath === null || prices.coverCalls(null)) return;
+  if (prices.allows(containerSize) || prices.allows(nameOf(type))) return;
+  const why = `asks for a container of another size than ${JSON.stringify(usualContainerSize)}`;
+  throw prices.rejection(pathOf(sizePath), containerSize, why, "has no price for");
+}
+
+/** Operators allow the field by its name. */
+const containerSize = "memory_limit";
 
 function nameOf(type: string): string {
   return `tools.${type}`;
@@ -56,15 +81,16 @@ function nameOf(type: string): string {
 
 /** Providers reject an empty list of tools, so the namespace or the list that would be empty is removed with them. */
 function withEmptied(paths: readonly ValuePath[], body: JsonObject): readonly ValuePath[] {
-  const lists = Map.groupBy(paths, (path) => pathOf(path.slice(0, -1)));
-  const emptied = [...lists.values()].find(([first = [], ...others]) => {
-    const list = first.slice(0, -1);
-    return list.at(-1) === "tools" && listOf(valueAt(body, list)).length === others.length + 1;
-  });
-  if (emptied === undefined) return paths;
-  const list = emptied[0]?.slice(0, -1) ?? [];
-  const owner = list.length === 1 ? list : list.slice(0, -1);
-  return withEmptied([...paths.filter((path) => !emptied.includes(path)), owner], body);
+  const byParent = Map.groupBy(paths, (path) => pathOf(path.slice(0, -1)));
+  const owners: ValuePath[] = [];
+  const others: ValuePath[] = [];
+  for (const members of byParent.values()) {
+    const parent = members[0]?.slice(0, -1) ?? [];
+    const isEmptied = parent.at(-1) === "tools" && listOf(valueAt(body, parent)).length === members.length;
+    if (!isEmptied) others.push(...members);
+    else owners.push(parent.length === 1 ? parent : parent.slice(0, -1));
+  }
+  return owners.length === 0 ? paths : withEmptied([...others, ...owners], body);
 }
 
 function valueAt(body: JsonObject, path: ValuePath): Json | undefined {
@@ -76,7 +102,7 @@ function valueAt(body: JsonObject, path: ValuePath): Json | undefined {
   return value;
 }
 
-/** Paths to remove from `tool_choice`. Throws if only dropped tools would remain to choose from. */
+/** Paths to remove from `tool_choice`. Throws if no tool is left: an answer without the requested tools is none. */
 function choicePaths(
   unpriced: readonly HostedTool[],
   left: number,
@@ -88,11 +114,10 @@ function choicePaths(
     if (isChosen(choice, tool)) throw rejection("tool_choice", "forces", tool, prices);
   }
   const [first] = unpriced;
-  if (left === 0 && requiresTool(choice) && first !== undefined) {
-    throw rejection("tool_choice", "forces", first, prices);
+  if (left === 0 && first !== undefined) {
+    if (requiresTool(choice)) throw rejection("tool_choice", "forces", first, prices);
+    throw nothingLeft(unpriced, prices);
   }
-  // Without tools there is nothing to choose, and providers reject a choice.
-  if (left === 0) return [["tool_choice"], ["parallel_tool_calls"]];
   const { path, allowed } = allowedTools(choice);
   const gone = allowed.flatMap((entry, index) =>
     unpriced.some((tool) => isChosen(entry, tool)) ? index : [],
@@ -123,16 +148,23 @@ function allowedTools(choice: Json | undefined): { path: ValuePath; allowed: rea
   return { path: ["tool_choice", "tools"], allowed: listOf(objectOf(choice)?.["tools"]) };
 }
 
-function rejection(
-  param: string,
-  verb: string,
-  { type, name }: HostedTool,
-  prices: DestinationPrices,
-): Error {
-  const tool = JSON.stringify(type);
-  const advice = name === null ? "" : `, or ask the operator to set \`price.${name}\``;
+function nothingLeft(unpriced: readonly HostedTool[], { destination }: DestinationPrices): Error {
+  const types = [...new Set(unpriced.map(({ type }) => JSON.stringify(type)))].join(", ");
+  const advice = [...new Set(unpriced.map(missingSetting))].join(" and ");
   return invalidRequest(
-    `\`${param}\` ${verb} ${tool}, but model "${prices.destination.model.id}" has no price for it. Remove it${advice}.`,
+    `\`tools\` has only tools without a price for model "${destination.model.id}": ${types}. Remove them, or ask the operator to set ${advice}.`,
+    "tools",
+  );
+}
+
+function rejection(param: string, verb: string, tool: HostedTool, { destination }: DestinationPrices): Error {
+  return invalidRequest(
+    `\`${param}\` ${verb} ${JSON.stringify(tool.type)}, but model "${destination.model.id}" has no price for it. Remove it, or ask the operator to set ${missingSetting(tool)}.`,
     param,
   );
+}
+
+/** What lets the tool pass. */
+function missingSetting({ type, name }: HostedTool): string {
+  return name === null ? `\`allow = ["${nameOf(type)}"]\`` : `\`price.${name}\``;
 }
