@@ -4,15 +4,16 @@ import { type ConfigFile, configSchema, type SectionSettings } from "./schema.ts
 import { isHost } from "./server.ts";
 import type { AdminSettings, OidcSettings } from "./settings.ts";
 
+/** Overrides the file. */
+const tokenVariable = "SLUICE_ADMIN_TOKEN";
 const minTokenLength = 16;
 const headerName = /^[a-z0-9-]+$/;
 
 export function adminSettings(config: ConfigFile, context: LoadContext): AdminSettings {
   const { problems } = context;
-  const { token, ...configured } = validFields(config.admin, "admin", problems);
-  const fromEnvironment = context.env["SLUICE_ADMIN_TOKEN"]?.trim() || undefined;
-  const isInFile = fromEnvironment === undefined && token !== undefined;
-  const written = isInFile ? { ...configured, token } : configured;
+  const configured = validFields(config.admin, "admin", problems);
+  const isInEnvironment = Boolean(context.env[tokenVariable]?.trim());
+  const written = isInEnvironment ? { ...configured, token: `env:${tokenVariable}` } : configured;
   const admin = decode(configSchema.properties.admin, written, "admin", context);
   const { publicUrl, members } = admin;
   if (publicUrl !== null && !isPlainOrigin(publicUrl)) {
@@ -25,11 +26,7 @@ export function adminSettings(config: ConfigFile, context: LoadContext): AdminSe
   checkListener(admin.metricsListen, "admin.metrics_listen", "127.0.0.1:9090", context);
   return {
     ...admin,
-    token: longEnough(
-      fromEnvironment ?? admin.token,
-      isInFile ? "admin.token" : "SLUICE_ADMIN_TOKEN",
-      context,
-    ),
+    token: longEnough(admin.token, isInEnvironment ? tokenVariable : "admin.token", context),
     admins: admin.admins.map(asCompared),
     viewers: admin.viewers.map(asCompared),
     members: members === "everyone" ? members : (members ?? []).map(asCompared),

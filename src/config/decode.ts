@@ -1,4 +1,5 @@
 import type { Static, TArray, TObject, TOptional, TProperties, TRecord, TSchema } from "@sinclair/typebox";
+import { rememberPasswordIn } from "../base/secrets/secrets.ts";
 import { type ByteSize, bytesIn } from "./byte-size.ts";
 import { type Duration, milliseconds } from "./duration.ts";
 import { encryptionKeyAt } from "./encryption-key.ts";
@@ -119,6 +120,7 @@ function decodeValue(option: DescribedOption, value: unknown, path: string, cont
   if (option[unit] === "bytes") return bytesIn(value as ByteSize);
   if (option[isSection]) return decodeSection(option as TObject, value as object, path, context);
   if (option[secrecy] === "secret") return secretAt(path, String(value), context, option[ifUnset]);
+  if (option[secrecy] === "address") rememberPasswordIn(String(value));
   return option[secrecy] === "key" ? encryptionKeyAt(path, String(value), context) : value;
 }
 

@@ -4,6 +4,7 @@ import { type ExpandedConfig, expandCatalogs } from "./catalog/expand.ts";
 import { checkModels } from "./check-models.ts";
 import { checkShape } from "./check-shape.ts";
 import { decode } from "./decode.ts";
+import { rememberEnvironment } from "./environment/remember-secrets.ts";
 import { resolveHeaders } from "./headers.ts";
 import { lintConversations, lintLimits, lintOptions, lintPrices } from "./lint.ts";
 import { checkListeners } from "./listeners.ts";
@@ -69,6 +70,7 @@ export function examineSettings(options: LoadOptions): ExaminedSettings {
 
 /** Examines the settings in steps. The first one reads the file and the environment. */
 export function* examiningSettings(options: LoadOptions): Stepwise<ExaminedSettings> {
+  rememberEnvironment(options.env);
   const source = findConfig(options);
   const document = parseToml(source.text, source.origin);
   yield;

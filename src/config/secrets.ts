@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { whyUnreadable } from "../base/files/problem.ts";
-import { isObject, tryParse } from "../base/json.ts";
-import { rememberAccountName, rememberSecret } from "../base/secrets/secrets.ts";
+import { rememberDocument } from "../base/secrets/remember-document.ts";
+import { rememberSecret } from "../base/secrets/secrets.ts";
 import type { Environment } from "../base/system/environment.ts";
 import { systemCode } from "../base/system/system-code.ts";
 import { resolvePath } from "./resolve-path.ts";
@@ -89,19 +89,7 @@ function checkedLine(value: string, where: string): Secret {
   return { kind: "value", value };
 }
 
-/** Members of key files that name the account, and members that are public. */
-const accountNames = /^(project_id|quota_project_id|client_email|client_id)$/;
-const publicNames = /^(type|universe_domain|auth_uri|token_uri|\w+_url)$/;
-
-/** Redaction needs to know each secret part, since a message may quote any of them. */
 function rememberedDocument(value: string): Secret {
-  rememberSecret(value);
-  const document = tryParse(value);
-  for (const [name, member] of Object.entries(isObject(document) ? document : {})) {
-    if (typeof member !== "string" || publicNames.test(name)) continue;
-    if (accountNames.test(name)) rememberAccountName(member);
-    // The first and the last line of a private key are the same in all of them.
-    else for (const line of member.split(/\r?\n/)) if (!line.startsWith("-----")) rememberSecret(line.trim());
-  }
+  rememberDocument(value);
   return { kind: "value", value };
 }

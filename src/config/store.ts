@@ -1,5 +1,5 @@
 import { isObject } from "../base/json.ts";
-import { rememberSecret } from "../base/secrets/secrets.ts";
+import { rememberPasswordIn } from "../base/secrets/secrets.ts";
 import { defaults } from "./defaults.ts";
 import { Places } from "./places.ts";
 import { ConfigError, type LoadContext, ProblemList, secretAt, validFields } from "./problems.ts";
@@ -86,8 +86,7 @@ function checkedUrl(url: string, path: string, { problems }: LoadContext): strin
     problems.add(path, problem);
     return null;
   }
-  const password = passwordOf(url);
-  if (password !== "") rememberSecret(password);
+  rememberPasswordIn(url);
   return url;
 }
 

@@ -1,8 +1,7 @@
+import { ownSecrets } from "../base/secrets/secrets.ts";
 import { escapeText } from "../dialects/json/json-string.ts";
 import { AnyNeedle } from "./any-needle.ts";
 
-/** Sluice's own keys and admin tokens, of which only hashes are known. */
-const ownSecrets = /slua?_[0-9A-Za-z]{30,}/g;
 /** Without the global flag, which is stateful. Key prefixes are shorter, and not secret. */
 const ownSecret = new RegExp(ownSecrets.source);
 const ownMark = Buffer.from("slu");
@@ -34,8 +33,9 @@ export class Redactor {
     return unescaped !== clean && this.#isSuspect(unescaped) ? this.#replace(unescaped) : clean;
   };
 
+  /** Any form of a secret within a text is among those that JSON has. */
   #isSuspect(text: string): boolean {
-    return ownSecret.test(text) || this.#secrets.some((secret) => text.includes(secret));
+    return this.isSuspectJson(Buffer.from(text), 0);
   }
 
   #replace(text: string): string {

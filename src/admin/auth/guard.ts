@@ -222,7 +222,7 @@ export function sessionCookie(id: string | null, isSecure: boolean): string {
 
 export function sessionOf(request: Request): string | null {
   const cookie = request.headers.get("cookie") ?? "";
-  return /(?:^|;\s*)sluice_session=([0-9A-Za-z]{1,64})(?:;|$)/.exec(cookie)?.[1] ?? null;
+  return /(?:^|;\s*)sluice_session=(slus_[0-9A-Za-z]{1,64})(?:;|$)/.exec(cookie)?.[1] ?? null;
 }
 
 function bearerOf(request: Request): string | null {

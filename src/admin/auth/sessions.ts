@@ -27,7 +27,7 @@ export class Sessions {
   }
 
   async begin(identity: Identity): Promise<string> {
-    const id = mintSecret(43);
+    const id = `slus_${mintSecret(43)}`;
     const endsAtMs = this.#nowMs() + sessionMs;
     const session = { hash: this.#hashOf(id), identity: JSON.stringify(identity), endsAtMs };
     await this.#records.begin(session, maxSessions);

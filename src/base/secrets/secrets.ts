@@ -1,5 +1,8 @@
 import { base64Forms } from "./base64-forms.ts";
 
+/** Sluice's own keys, admin tokens, sessions and device codes, of which only hashes are known. */
+export const ownSecrets = /slu[ads]?_[0-9A-Za-z]{30,}/g;
+
 /**
  * Every secret that was read from the environment or from a file. Providers' messages are quoted to clients and in the
  * log, and a careless provider echoes the key it was sent, so quoted text is redacted with this list. Secrets are
@@ -35,6 +38,21 @@ export function rememberSecret(secret: string): void {
   revision += 1;
 }
 
+/** The password in an address, such as a proxy's or a database's. */
+export function rememberPasswordIn(address: string): void {
+  const password = URL.parse(address)?.password ?? "";
+  rememberSecret(password);
+  rememberSecret(decoded(password));
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
 /** All known secrets, for a thread that redacts by itself. Its list is outdated once the revision changes. */
 export function knownSecrets(): { readonly revision: number; readonly all: () => string[] } {
   return { revision, all: () => [...known, ...issued] };
@@ -42,8 +60,9 @@ export function knownSecrets(): { readonly revision: number; readonly all: () =>
 
 export function rememberIssuedSecret(secret: string): void {
   if (secret.length < shortest) return;
+  // A secret that is in use is issued again, and must not be the oldest.
+  if (!issued.delete(secret)) revision += 1;
   issued.add(secret);
-  revision += 1;
   const [oldest] = issued;
   if (issued.size > maxIssued && oldest !== undefined) issued.delete(oldest);
 }
@@ -56,7 +75,7 @@ export function rememberAccountName(name: string): void {
 }
 
 export function withoutSecrets(text: string): string {
-  let rest = text;
+  let rest = text.replace(ownSecrets, "[secret]");
   for (const secret of known) if (rest.includes(secret)) rest = rest.replaceAll(secret, "[secret]");
   for (const secret of issued) if (rest.includes(secret)) rest = rest.replaceAll(secret, "[secret]");
   for (const { name, pattern } of accounts)

@@ -135,7 +135,9 @@ async function metadataSession(
     return null;
   }
   if (session.status !== 200) return null;
-  const headers = { "x-aws-ec2-metadata-token": session.text.trim() };
+  const token = session.text.trim();
+  rememberIssuedSecret(token);
+  const headers = { "x-aws-ec2-metadata-token": token };
   return (path) => call({ method: "GET", url: `${server}/latest/meta-data${path}`, headers });
 }
 

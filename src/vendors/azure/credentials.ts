@@ -1,4 +1,3 @@
-import { rememberSecret } from "../../base/secrets/secrets.ts";
 import type { Environment } from "../../base/system/environment.ts";
 import { type Credential, CredentialUnavailable } from "../credentials/credential.ts";
 import { type HeaderToken, tokenCredential } from "../credentials/token-credential.ts";
@@ -69,7 +68,6 @@ function requestFor(resource: string, clientId: string | undefined, env: Environ
   url.searchParams.set("api-version", isApp ? "2019-08-01" : "2018-02-01");
   url.searchParams.set("resource", resource);
   if (clientId !== undefined) url.searchParams.set("client_id", clientId);
-  if (isApp) rememberSecret(header);
   const headers = isApp ? { "x-identity-header": header } : { metadata: "true" };
   return { method: "GET", url: url.href, headers, isLocal: true };
 }

@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { systemClock } from "../../base/clock.ts";
+import { rememberDocument } from "../../base/secrets/remember-document.ts";
 import type { Environment } from "../../base/system/environment.ts";
 import { type Credential, CredentialUnavailable } from "../credentials/credential.ts";
 import { type HeaderToken, tokenCredential } from "../credentials/token-credential.ts";
@@ -45,12 +46,18 @@ async function issueByDefault(env: Environment, signal: AbortSignal): Promise<Is
   const credentialsFile = env["GOOGLE_APPLICATION_CREDENTIALS"];
   if (credentialsFile) {
     const text = await readTokenFile(credentialsFile, "the file in GOOGLE_APPLICATION_CREDENTIALS");
-    return issueByText(text, env, signal);
+    return issueByFile(text, env, signal);
   }
   const folder = env["CLOUDSDK_CONFIG"] ?? join(env["HOME"] ?? homedir(), ".config", "gcloud");
   const file = join(folder, "application_default_credentials.json");
   const text = await readFile(file, "utf8").catch(() => null);
-  return text === null ? issueByMetadata(env, signal) : issueByText(text, env, signal);
+  return text === null ? issueByMetadata(env, signal) : issueByFile(text, env, signal);
+}
+
+/** The loader of the configuration has not seen this file. */
+function issueByFile(text: string, env: Environment, signal: AbortSignal): Promise<IssuedToken<HeaderToken>> {
+  rememberDocument(text);
+  return issueByText(text, env, signal);
 }
 
 /** The token of the machine that the gateway runs on. https://cloud.google.com/compute/docs/metadata */

@@ -55,7 +55,7 @@ describe("the session", () => {
     const response = await admin.call("/session", { method: "POST", body: JSON.stringify({ token }) });
     expect(response.status).toBe(204);
     const cookie = response.headers.get("set-cookie") ?? "";
-    expect(cookie).toMatch(/^sluice_session=[0-9A-Za-z]{43}; /);
+    expect(cookie).toMatch(/^sluice_session=slus_[0-9A-Za-z]{43}; /);
     for (const part of ["HttpOnly", "SameSite=Strict", "Path=/admin"]) expect(cookie).toContain(part);
     expect(cookie).not.toContain(token);
   });
@@ -127,7 +127,7 @@ test("whoever asks whether they are signed in is told, by their session or their
   expect(await signedIn(cookie)).toBe(true);
   expect(await signedIn("")).toBe(false);
   expect(await signedIn("", `Bearer ${token}`)).toBe(true);
-  expect(await signedIn(`sluice_session=${"0".repeat(43)}`)).toBe(false);
+  expect(await signedIn(`sluice_session=slus_${"0".repeat(43)}`)).toBe(false);
   await admin.call("/session", {
     method: "DELETE",
     headers: { authorization: "", cookie, origin: admin.url },

@@ -41,7 +41,7 @@ export async function beginGrant(
   const forgetBeforeMs = createdAtMs - codeSeconds * 1000;
   const terms = { intervalMs: pollSeconds * 1000, max: maxGrants, forgetBeforeMs };
   for (let attempt = 0; attempt < codeAttempts; attempt += 1) {
-    const [deviceCode, userCode] = [mintSecret(43), newUserCode()];
+    const [deviceCode, userCode] = [`slud_${mintSecret(43)}`, newUserCode()];
     const grant = { ...requester, ...times, deviceHash: hashSecret(deviceCode), userCode };
     if (await store.admin.devices.begin(grant, terms)) return { deviceCode, userCode };
   }
