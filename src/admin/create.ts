@@ -1,17 +1,18 @@
 import type { AlertMonitor } from "../alerts/monitor.ts";
 import type { Backend } from "../backend/backend.ts";
-import type { ConfigOnDisk } from "../config/on-disk.ts";
+import type { ConfigOnDisk, ReloadConsent } from "../config/on-disk.ts";
 import type { Settings } from "../config/settings.ts";
 import { storedBefore } from "../gateway/conversations/stored-before.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import { hashSecret } from "../keys/secret.ts";
 import { RateLimiter } from "../limits/rate-limiter.ts";
+import type { Log } from "../observe/log.ts";
 import type { CallerIdQueue } from "../store/caller-id-queue.ts";
 import type { OutcomeQueue } from "../store/outcome-queue.ts";
 import { isToken, loadAdminToken } from "./auth/admin-token.ts";
-import { endLostSignIns } from "./auth/device/device-keys.ts";
 import type { Guard } from "./auth/guard.ts";
 import { Lockout } from "./auth/lockout.ts";
+import { followSignIns, rejectSignInLosses } from "./auth/lost-sign-ins.ts";
 import { ReportLimits } from "./auth/report-limits.ts";
 import { Sessions } from "./auth/sessions.ts";
 import type { UnmountedDeps } from "./deps.ts";
@@ -30,6 +31,7 @@ interface AdminParts {
   readonly callerIds: Pick<CallerIdQueue, "flush">;
   readonly monitor: Pick<AlertMonitor, "list">;
   readonly configOnDisk: ConfigOnDisk | undefined;
+  readonly log: Pick<Log, "warn">;
 }
 
 export interface Admin {
@@ -44,15 +46,18 @@ export interface Admin {
   readonly generatedToken: string | null;
   /** Saves the generated token, once the gateway is up and the token will be shown. */
   saveGeneratedToken(): Promise<void>;
-  /** Applies new settings. A new admin token signs everyone out. Returns what could not be changed, and why. */
-  reload(settings: Settings): Promise<readonly string[]>;
+  /**
+   * Applies new settings. A new admin token signs everyone out. Returns what could not be changed, and why. Throws,
+   * before any change, if keys would be suspended without consent.
+   */
+  reload(settings: Settings, consent: ReloadConsent): Promise<readonly string[]>;
   /** Null without a metrics listener. */
   readonly metricsAddress: string | null;
   close(): Promise<void>;
 }
 
 export async function createAdmin(parts: AdminParts): Promise<Admin> {
-  const { gateway, backend, live, version, requestLog, callerIds, monitor, configOnDisk } = parts;
+  const { gateway, backend, live, version, requestLog, callerIds, monitor, configOnDisk, log } = parts;
   const { store } = backend;
   const { clock, keys, accounts, ongoing } = gateway;
   const { admin } = gateway.configured.settings;
@@ -95,7 +100,8 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
     journalStats: () => backend.stats,
     applyChanges: () => gateway.catchUp(),
   };
-  await endLostSignIns(deps, admin);
+  const suspended = await followSignIns(deps, admin);
+  if (suspended > 0) log.warn({ keys: suspended }, suspendedAtStart);
   const metrics = await openMetricsListener(admin.metricsListen, deps);
   live.feed.labelOf = (id) => keys.byId(id)?.label ?? null;
   const otherNodes = new OtherNodes({ store, keys, feed: live.feed });
@@ -113,13 +119,14 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
     get metricsAddress() {
       return metrics.address;
     },
-    reload: async (settings) => {
+    reload: async (settings, consent) => {
+      if (!consent.suspendsKeys) await rejectSignInLosses(deps, settings.admin);
       const next = settings.admin.token;
       if (next !== null && !isToken(guard.tokenHash, next)) {
         guard.tokenHash = hashSecret(next);
         await guard.sessions.endAll();
       }
-      await endLostSignIns(deps, settings.admin);
+      await followSignIns(deps, settings.admin);
       return metrics.moveTo(settings.admin.metricsListen);
     },
     close: async () => {
@@ -129,6 +136,9 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
     },
   };
 }
+
+const suspendedAtStart =
+  "suspended keys whose owners can no longer sign in with this configuration; they are restored when it is corrected";
 
 function oldestExchanges({ ongoing }: Gateway, limit: number): InFlightView[] {
   const oldest = [...ongoing.exchanges()].sort((a, b) => a.startedMs - b.startedMs).slice(0, limit);

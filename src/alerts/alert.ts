@@ -43,6 +43,7 @@ export type AlertKind =
   | "clock_moved"
   | "clock_differs"
   | "overrun"
+  | "sign_in_lost"
   | "balance_threshold"
   | "budget_threshold"
   | "cap_threshold"
@@ -138,6 +139,13 @@ export const alertKinds: Readonly<Record<AlertKind, AlertKindFacts>> = {
     next: () => "sluice usage --by=key --since=24h",
     about: "Requests in the last 24 hours cost more than was held, and the rest was not charged.",
     resolvedText: () => "Every request in the last 24 hours was charged in full.",
+  },
+  sign_in_lost: {
+    severity: "warning",
+    next: () => "sluice audit-log --search 'can no longer sign in'",
+    about: "Keys were suspended in the last 24 hours, because their owners can no longer sign in.",
+    resolvedText: () =>
+      "No key that was suspended for a lost sign-in in the last 24 hours is still suspended.",
   },
   balance_threshold: { ...limited, about: "80, 95 or 100% of a balance is used.", resolvedText: below80 },
   budget_threshold: { ...limited, about: "80, 95 or 100% of a token budget is used.", resolvedText: below80 },

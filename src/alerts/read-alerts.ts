@@ -1,6 +1,6 @@
 import { msPerDay } from "../base/clock.ts";
 import { creditsFromNano } from "../base/money/money.ts";
-import { count } from "../base/text/plural.ts";
+import { count, plural } from "../base/text/plural.ts";
 import type { PartialList } from "../store/alert-records.ts";
 import type { NodeRecords, NodeState, Overrun, Store } from "../store/store.ts";
 import { type Alert, alertKindNames, idOf, unsetAlertFields } from "./alert.ts";
@@ -26,10 +26,12 @@ export async function readAlerts(
   const bounds = await alerts.drawnBounds(nowMs);
   const keys = await alerts.expiringKeys(nowMs, nowMs + expiresSoonMs);
   const overrun = await alerts.overrunSince(nowMs - msPerDay);
+  const lostSignIns = await alerts.lostSignInsSince(nowMs - msPerDay);
   const active = inOrder([
     ...published.filter(({ isStopped, hasAnswered }) => isStopped !== true && hasAnswered !== true),
     ...bounds.listed.flatMap((bound) => limitAlerts(bound, nowMs)),
     ...overrunAlerts(overrun),
+    ...signInAlerts(lostSignIns),
     ...keys.listed.map(({ id, prefix, label, expiresAtMs }): Alert => {
       const name = label ?? prefix;
       const expires_at = new Date(expiresAtMs).toISOString();
@@ -84,6 +86,15 @@ function overrunAlerts({ nano, tokens }: Overrun): Alert[] {
   const text = `Requests in the last 24 hours cost ${amounts.join(" and ")} more than holds, balances and caps covered. That was not charged.`;
   const subject = { type: "ledger", id: "ledger", label: "ledger" } as const;
   return [{ ...unsetAlertFields, kind: "overrun", subject, text, details: { credits, tokens } }];
+}
+
+/** One alert for all keys: a mistake in the configuration loses the sign-in of many people at once. */
+function signInAlerts(keys: number): Alert[] {
+  if (keys === 0) return [];
+  const suspended = plural(keys, "key was", "keys were");
+  const text = `${suspended} suspended in the last 24 hours, because their owners can no longer sign in. If that is a mistake, correct \`[admin]\` in the configuration and reload it.`;
+  const subject = { type: "configuration", id: "sign-in", label: "sign-in" } as const;
+  return [{ ...unsetAlertFields, kind: "sign_in_lost", subject, text, details: { keys } }];
 }
 
 /** A killed node counts as missing until a node of the same name starts, or for a day. */

@@ -1,23 +1,29 @@
 import type { Admin } from "../admin/create.ts";
 import { nextLoopIteration } from "../base/loop/next-iteration.ts";
 import { priceChanges } from "../catalog/price-changes.ts";
+import type { ReloadConsent } from "../config/on-disk.ts";
 import { type ReloadedSettings, reloadable, withWarnings } from "../config/reload.ts";
 import type { Settings } from "../config/settings.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import { configure } from "./gateway.ts";
 import type { Services } from "./services.ts";
 
+interface ReloadedParts {
+  readonly gateway: Gateway;
+  readonly services: Services;
+  readonly admin: Admin;
+}
+
 /** Applies a new configuration as far as possible; requests in flight keep the old one. */
 export async function reloadGateway(
-  gateway: Gateway,
-  services: Services,
-  admin: Admin,
+  { gateway, services, admin }: ReloadedParts,
   next: Settings,
+  consent: ReloadConsent,
 ): Promise<ReloadedSettings> {
   const { logs, tracing } = services;
   const { log } = logs;
   const current = gateway.configured.settings;
-  const reloaded = await settingsInForce(current, admin, next);
+  const reloaded = await settingsInForce(current, admin, next, consent);
   if (!Bun.deepEquals(current.tracing, next.tracing)) await tracing.replace(next.tracing);
   // Each of these takes some 30 ms with thousands of models.
   await nextLoopIteration();
@@ -67,10 +73,15 @@ function newlyLeftOut(current: Settings, next: Settings): string[] {
   return next.named.providers.filter((name) => current.providers.has(name) && !next.providers.has(name));
 }
 
-/** The admin side applies its own part first, because it may fail to move its metrics to another address. */
-async function settingsInForce(current: Settings, admin: Admin, next: Settings): Promise<ReloadedSettings> {
+/** The admin side applies its own part first, because it can reject the settings, or fail to move its metrics to another address. */
+async function settingsInForce(
+  current: Settings,
+  admin: Admin,
+  next: Settings,
+  consent: ReloadConsent,
+): Promise<ReloadedSettings> {
   const possible = reloadable(current, next);
-  const unmoved = await admin.reload(possible.settings);
+  const unmoved = await admin.reload(possible.settings, consent);
   const settings = {
     ...possible.settings,
     admin: { ...possible.settings.admin, metricsListen: admin.metricsAddress },

@@ -4,7 +4,7 @@ import type { AlertMonitor } from "../alerts/monitor.ts";
 import { openBackend } from "../backend/open.ts";
 import { msPerDay, systemClock } from "../base/clock.ts";
 import { Repeating } from "../base/loop/repeating.ts";
-import type { ConfigOnDisk } from "../config/on-disk.ts";
+import type { ConfigOnDisk, ReloadConsent } from "../config/on-disk.ts";
 import type { ReloadedSettings } from "../config/reload.ts";
 import type { Settings } from "../config/settings.ts";
 import type { Gateway } from "../gateway/gateway.ts";
@@ -29,7 +29,7 @@ export interface RunningGateway {
   /** The admin token that was generated at this start, because there was none yet; to be shown once. */
   readonly generatedAdminToken: string | null;
   /** Applies a new configuration as far as possible; requests in flight keep the old one. */
-  reload(settings: Settings): Promise<ReloadedSettings>;
+  reload(settings: Settings, consent: ReloadConsent): Promise<ReloadedSettings>;
   /** Logs that a new configuration could not be loaded, as an alarm. */
   reportRefusedReload(reason: string): void;
   /**
@@ -75,7 +75,17 @@ async function assemble(
   const { logs, backend, live, requestLog, callerIds } = services;
   const gateway = createGateway(settings, services);
   const monitor = createMonitor(gateway, services);
-  const parts = { gateway, backend, live, version, requestLog, callerIds, monitor, configOnDisk };
+  const parts = {
+    gateway,
+    backend,
+    live,
+    version,
+    requestLog,
+    callerIds,
+    monitor,
+    configOnDisk,
+    log: logs.log,
+  };
   const admin = await createAdmin(parts);
   opened.defer(() => admin.close());
   const servers = await openServers(gateway, admin, logs.log, opened);
@@ -87,7 +97,7 @@ async function assemble(
     gateway,
     store: backend.store,
     generatedAdminToken: admin.generatedToken,
-    reload: (next) => reloadGateway(gateway, services, admin, next),
+    reload: (next, consent) => reloadGateway({ gateway, services, admin }, next, consent),
     reportRefusedReload: (reason) =>
       logs.log.error({ reason }, "new configuration rejected; the old one keeps running"),
     stop: () => stopGateway({ gateway, services, admin, servers, stopUpkeep, opened }),

@@ -13,9 +13,15 @@ export interface CheckedConfig {
   readonly missingSecrets: readonly string[];
 }
 
+/** What an operator has agreed to. A signal agrees to nothing. */
+export interface ReloadConsent {
+  /** Keys can be suspended because their owners could no longer sign in. */
+  readonly suspendsKeys: boolean;
+}
+
 /** The file that a running gateway has its configuration from. */
 export interface ConfigOnDisk {
   check(): Promise<CheckedConfig>;
-  /** Applies the file, and returns what was not applied, as sentences. Throws a ConfigError if the old configuration keeps running. */
-  reload(): Promise<readonly string[]>;
+  /** Applies the file, and returns what was not applied, as sentences. Throws if the old configuration keeps running. */
+  reload(consent: ReloadConsent): Promise<readonly string[]>;
 }

@@ -8,6 +8,8 @@ export interface AlertRecords {
   expiringKeys(afterMs: number, throughMs: number): Promise<PartialList<ExpiringKey>>;
   /** What was not charged since the beginning of the hour of `sinceMs`. */
   overrunSince(sinceMs: number): Promise<Overrun>;
+  /** Keys that are suspended because their owner could no longer sign in at or after `sinceMs`. */
+  lostSignInsSince(sinceMs: number): Promise<number>;
 
   /** Replaces this source's earlier findings. They are valid until `untilMs`; expired ones are deleted. */
   publish(source: string, findings: string, nowMs: number, untilMs: number): Promise<void>;

@@ -1,3 +1,5 @@
+import type { StoredKeyStatus } from "./records.ts";
+
 /** A terminal that requests a key for a person, until that person decides on a page. */
 export interface DeviceGrant {
   /** The SHA-256 of the device code, in hex. */
@@ -16,11 +18,19 @@ export interface DeviceGrant {
   readonly intervalMs: number;
 }
 
-/** A key that is valid as long as its owner's sign-in. */
+/** A key that is valid as long as its owner can sign in. */
 export interface SignedInKey {
   readonly keyId: string;
   /** The person who approved it, as JSON. */
   readonly identity: string;
+  /** The status that the key had when its owner could no longer sign in; null while they can. */
+  readonly statusBefore: StoredKeyStatus | null;
+}
+
+/** With the state of the key itself. */
+export interface BoundKey extends SignedInKey {
+  readonly prefix: string;
+  readonly status: StoredKeyStatus;
 }
 
 export interface DeviceRecords {
@@ -40,10 +50,15 @@ export interface DeviceRecords {
   recordPoll(deviceHash: string, polledAtMs: number, intervalMs: number): Promise<void>;
   /** The person who approved it, for the first call; null for every later one. */
   claim(deviceHash: string, nowMs: number): Promise<string | null>;
-  bindKey(key: SignedInKey & { readonly person: string }): Promise<void>;
+  bindKey(key: Pick<SignedInKey, "keyId" | "identity"> & { readonly person: string }): Promise<void>;
   /** Replaces the identity from the approval by the person's current one. */
   updateIdentity(person: string, identity: string): Promise<void>;
-  listBoundKeys(): Promise<readonly SignedInKey[]>;
+  /** All of them without `person`, else this person's. */
+  listBoundKeys(person?: string): Promise<readonly BoundKey[]>;
+  /** Records that the owner can no longer sign in. Keeps the first status and time until `recordSignIn`. */
+  recordLostSignIn(keyId: string, statusBefore: StoredKeyStatus, atMs: number): Promise<void>;
+  /** Records that the owner can sign in again. */
+  recordSignIn(keyId: string): Promise<void>;
   /** Which of these keys end with a sign-in. */
   findBoundKeys(keyIds: readonly string[]): Promise<readonly SignedInKey[]>;
   unbindKey(keyId: string): Promise<void>;

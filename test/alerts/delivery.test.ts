@@ -107,6 +107,7 @@ test("a node is missed unless it is live, or one of its name has started since",
     drawnBounds: none,
     expiringKeys: none,
     overrunSince: async () => ({ nano: 0, tokens: 0 }),
+    lostSignInsSince: async () => 0,
   } as unknown as Store["alerts"];
   const missed = async (...nodes: NodeState[]) => {
     const { active: found } = await readAlerts({ alerts, nodes: { states: async () => nodes } }, 5_000);

@@ -77,7 +77,7 @@ export class World implements AsyncDisposable {
 
   /** What a changed file and SIGHUP do; `change` is given the configuration of the start. */
   async reload(change: (config: string) => string): Promise<void> {
-    await this.running.reload(settingsOf(this.#folder, change(this.#config)));
+    await this.running.reload(settingsOf(this.#folder, change(this.#config)), { suspendsKeys: false });
   }
 
   /** Writes a file next to the configuration, such as a secret. */

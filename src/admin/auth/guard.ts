@@ -145,7 +145,12 @@ const seesAll: Pick<Caller, "owner" | "owns" | "person"> = { owner: null, owns: 
 
 /** Whether the identity provider that signed the person in is still configured. */
 export function isIssuerRequested({ issuer }: PersonIdentity, { oidc }: AdminSettings): boolean {
-  return issuer === null || issuer === oidc?.issuer;
+  return issuer === null || (oidc !== null && issuerName(issuer) === issuerName(oidc.issuer));
+}
+
+/** For comparing: Authentik's issuer ends in a slash, others' do not, and operators write either. */
+export function issuerName(issuer: string): string {
+  return issuer.replace(/\/+$/, "");
 }
 
 export function memberOf(owner: string): Pick<Caller, "owner" | "owns"> {

@@ -1,13 +1,18 @@
 import type { JsonObject } from "../../base/json.ts";
 import { configDifferences } from "../../config/differences.ts";
 import type { CheckedConfig } from "../../config/on-disk.ts";
+import type { SignInLosses } from "../auth/lost-sign-ins.ts";
 import type { ConfigCheckView } from "./schema.ts";
 
 /**
  * The file's problems, and how it differs from the running configuration, in the fields shared by the admin API and
  * `--json`.
  */
-export function configCheckDocument(checked: CheckedConfig, running: JsonObject): ConfigCheckView {
+export function configCheckDocument(
+  checked: CheckedConfig,
+  running: JsonObject,
+  losses: SignInLosses,
+): ConfigCheckView {
   const { file, settings, problems, warnings } = checked;
   const isValid = settings !== null && problems.length === 0;
   return {
@@ -16,6 +21,7 @@ export function configCheckDocument(checked: CheckedConfig, running: JsonObject)
     digest: settings?.source?.digest ?? null,
     problems: problems.map(({ path, where = path, line = null, message }) => ({ where, line, message })),
     warnings: [...warnings],
+    suspends_keys: isValid ? losses.keys : 0,
     changes: isValid ? configDifferences(running, settings.written) : [],
   };
 }

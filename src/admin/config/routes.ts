@@ -1,4 +1,5 @@
 import { Type } from "@sinclair/typebox";
+import { SignInsWouldEnd, signInLosses } from "../auth/lost-sign-ins.ts";
 import type { AdminDeps } from "../deps.ts";
 import { AdminError, sentence } from "../routes/refusal.ts";
 import { type AdminRoute, get, post } from "../routes/route.ts";
@@ -36,7 +37,7 @@ export const configRoutes: readonly AdminRoute[] = [
     "/config/reload",
     "Load the configuration on disk",
     { body: configReloadBody, answers: configReloadView },
-    async ({ deps, body: { digest } }) => {
+    async ({ deps, body: { digest, suspend_keys: suspendsKeys } }) => {
       const { document, onDisk } = await checked(deps);
       const { file, changes, problems } = document;
       const [first] = problems;
@@ -50,7 +51,7 @@ export const configRoutes: readonly AdminRoute[] = [
           "The file has changed since it was checked, or a different gateway checked it. Check it again.",
         );
       }
-      const needsRestart = await onDisk.reload();
+      const needsRestart = await onDisk.reload({ suspendsKeys }).catch(rejectedReload);
       return {
         answer: { file, needs_restart: needsRestart, changes },
         change: { action: "config.reload", target: file, detail: changesText(changes) },
@@ -59,9 +60,16 @@ export const configRoutes: readonly AdminRoute[] = [
   ),
 ];
 
-async function checked({ configOnDisk: onDisk, settings }: AdminDeps) {
+function rejectedReload(error: unknown): never {
+  if (!(error instanceof SignInsWouldEnd)) throw error;
+  throw new AdminError(409, "keys_would_be_suspended", sentence(error.message));
+}
+
+async function checked({ configOnDisk: onDisk, settings, store }: AdminDeps) {
   if (onDisk === null)
     throw new AdminError(409, "no_file", "This gateway was started without a file to reload.");
-  const document: ConfigCheckView = configCheckDocument(await onDisk.check(), settings().written);
+  const found = await onDisk.check();
+  const losses = await signInLosses({ store }, (found.settings ?? settings()).admin);
+  const document: ConfigCheckView = configCheckDocument(found, settings().written, losses);
   return { document, onDisk };
 }

@@ -1,6 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { JsonObject } from "../../base/json.ts";
-import { body, flag, nullable, oneOf, text } from "../routes/shapes.ts";
+import { body, counted, flag, nullable, oneOf, text } from "../routes/shapes.ts";
 
 const plain = Type.String();
 
@@ -38,6 +38,7 @@ export const configCheckView = Type.Object({
   ),
   problems: Type.Array(Type.Object({ where: plain, line: nullable(Type.Integer()), message: plain })),
   warnings: Type.Array(plain),
+  suspends_keys: counted("Keys that a reload would suspend, because their owners could no longer sign in."),
   changes: Type.Array(configChangeView, { description: "How it differs from the running configuration." }),
 });
 export type ConfigCheckView = Static<typeof configCheckView>;
@@ -46,6 +47,11 @@ export const configReloadBody = body({
   digest: Type.Optional(
     text("The `digest` of `/config/check`. The reload is rejected if the file has changed since."),
   ),
+  suspend_keys: Type.Boolean({
+    default: false,
+    description:
+      "Accepts that keys are suspended whose owners could no longer sign in. Without it, such a reload is rejected.",
+  }),
 });
 
 export const configReloadView = Type.Object({

@@ -5,6 +5,7 @@ import { mayBecome } from "../../keys/keyring.ts";
 import type { CapRecord, KeyRecord, StoredKeyStatus } from "../../store/store.ts";
 import { findAccount } from "../accounts/accounts.ts";
 import { checkEntryText } from "../accounts/enter-credit.ts";
+import type { PersonIdentity } from "../auth/identity.ts";
 import { invalidInput, type OperationContext, OperationError } from "../context.ts";
 import { capLimits, capName, type WrittenCap } from "./cap-text.ts";
 import { updateDetail } from "./change-detail.ts";
@@ -69,7 +70,18 @@ export async function changeStatus(
     const why = `${key.prefix} is ${key.status}; enable it before it can be ${status}`;
     throw new OperationError("wrong_status", why);
   }
+  if (status === "active") await rejectLostSignIn(context, key);
   return { key: await context.store.updateKey(key.id, { status }), changed: true };
+}
+
+/** Such a key would be suspended again at the next start or reload. */
+async function rejectLostSignIn({ store }: OperationContext, { id, prefix }: KeyRecord): Promise<void> {
+  const [bound] = await store.admin.devices.findBoundKeys([id]);
+  if (bound === undefined || bound.statusBefore === null) return;
+  // Written by `bindKey` and `updateIdentity`.
+  const { user } = JSON.parse(bound.identity) as PersonIdentity;
+  const why = `${prefix} ends with the sign-in of ${user}, who can no longer sign in; give them a role again, or create a key for them`;
+  throw new OperationError("wrong_status", why);
 }
 
 /** Issues a new secret for a key. The old one stays valid for the grace period. */

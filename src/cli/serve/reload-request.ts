@@ -2,7 +2,7 @@ import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { newId } from "../../base/id.ts";
 import { Repeating } from "../../base/loop/repeating.ts";
-import type { ConfigOnDisk } from "../../config/on-disk.ts";
+import type { ConfigOnDisk, ReloadConsent } from "../../config/on-disk.ts";
 import { replaceFile } from "./files-for-commands.ts";
 
 export type ReloadAnswer = { readonly needsRestart: readonly string[] } | { readonly rejection: string };
@@ -19,26 +19,35 @@ const answeredWithinMs = 60_000;
  */
 export function serveReloadRequests(dir: string, configOnDisk: ConfigOnDisk): void {
   new Repeating().start(lookEveryMs, () => {
-    const id = takeRequest(dir);
-    if (id !== null) void answer(join(dir, answerFile), id, configOnDisk);
+    const request = takeRequest(dir);
+    if (request !== null) void answer(join(dir, answerFile), request, configOnDisk);
   });
 }
 
-function takeRequest(dir: string): string | null {
+interface ReloadRequest extends ReloadConsent {
+  readonly id: string;
+}
+
+function takeRequest(dir: string): ReloadRequest | null {
   const file = join(dir, wantedFile);
   try {
     if (!existsSync(file)) return null;
-    const id = readFileSync(file, "utf8");
+    const text = readFileSync(file, "utf8");
     rmSync(file);
-    return id;
+    // `requestReload` writes the file in one step.
+    return JSON.parse(text) as ReloadRequest;
   } catch {
     // The file is being written or removed at this moment.
     return null;
   }
 }
 
-async function answer(file: string, id: string, configOnDisk: ConfigOnDisk): Promise<void> {
-  const result: ReloadAnswer = await configOnDisk.reload().then(
+async function answer(
+  file: string,
+  { id, suspendsKeys }: ReloadRequest,
+  configOnDisk: ConfigOnDisk,
+): Promise<void> {
+  const result: ReloadAnswer = await configOnDisk.reload({ suspendsKeys }).then(
     (needsRestart) => ({ needsRestart }),
     (error: unknown) => ({ rejection: error instanceof Error ? error.message : String(error) }),
   );
@@ -46,11 +55,11 @@ async function answer(file: string, id: string, configOnDisk: ConfigOnDisk): Pro
 }
 
 /** Requests a reload from this folder's gateway; null if none is running. */
-export async function requestReload(dir: string): Promise<ReloadAnswer | null> {
+export async function requestReload(dir: string, consent: ReloadConsent): Promise<ReloadAnswer | null> {
   const [requestPath, answerPath] = [join(dir, wantedFile), join(dir, answerFile)];
   const id = newId("reload_");
   if (!existsSync(dir)) return null;
-  replaceFile(requestPath, id, 0o600);
+  replaceFile(requestPath, JSON.stringify({ id, ...consent }), 0o600);
   if (!(await eventually(() => !existsSync(requestPath), noticedWithinMs))) {
     rmSync(requestPath, { force: true });
     return null;

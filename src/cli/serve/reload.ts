@@ -1,4 +1,4 @@
-import type { CheckedConfig } from "../../config/on-disk.ts";
+import type { CheckedConfig, ReloadConsent } from "../../config/on-disk.ts";
 import type { Settings } from "../../config/settings.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import { showWarnings } from "../warnings.ts";
@@ -6,7 +6,7 @@ import type { ServiceManager } from "./service-manager.ts";
 
 interface ReloadableGateway {
   /** Returns the settings that need a restart, as sentences. */
-  reload(settings: Settings): Promise<readonly string[]>;
+  reload(settings: Settings, consent: ReloadConsent): Promise<readonly string[]>;
   reportRefusedReload(reason: string): void;
 }
 
@@ -24,17 +24,17 @@ export function createReloads({ load, check }: FileReaders, terminal: Terminal, 
   let running: ReloadableGateway | null = null;
   let last: Promise<unknown> = Promise.resolve();
 
-  function reload(): Promise<readonly string[]> {
-    const reloaded = last.then(reloadNow);
+  function reload(consent: ReloadConsent): Promise<readonly string[]> {
+    const reloaded = last.then(() => reloadNow(consent));
     last = reloaded.catch(() => {});
     return reloaded;
   }
 
-  async function reloadNow(): Promise<readonly string[]> {
+  async function reloadNow(consent: ReloadConsent): Promise<readonly string[]> {
     manager.reloading();
     try {
       const settings = await load();
-      const needsRestart = (await running?.reload(settings)) ?? [];
+      const needsRestart = (await running?.reload(settings, consent)) ?? [];
       showWarnings([...settings.warnings, ...needsRestart], terminal);
       const message = `the new configuration is running${needsRestart.length === 0 ? "" : ", except for what needs a restart"}`;
       terminal.note(message);
@@ -61,7 +61,7 @@ export function createReloads({ load, check }: FileReaders, terminal: Terminal, 
       running = gateway;
       process.on("SIGHUP", () => {
         // The error has been reported.
-        reload().catch(() => {});
+        reload({ suspendsKeys: false }).catch(() => {});
       });
     },
   };

@@ -1,7 +1,7 @@
 import { type RunningGateway, startGateway } from "../../app/start.ts";
 import { systemClock } from "../../base/clock.ts";
 import { CannotListen } from "../../base/system/open-port.ts";
-import type { ConfigOnDisk } from "../../config/on-disk.ts";
+import type { ConfigOnDisk, ReloadConsent } from "../../config/on-disk.ts";
 import type { Settings } from "../../config/settings.ts";
 import { type FolderMaintenance, type RestoreResult, StoreError } from "../../store/store.ts";
 import { withFolder } from "../open-store.ts";
@@ -39,10 +39,10 @@ export async function startService(
   return {
     url,
     /** Returns the settings that need a restart. During a restore it waits for the next gateway. */
-    async reload(next: Settings): Promise<readonly string[]> {
+    async reload(next: Settings, consent: ReloadConsent): Promise<readonly string[]> {
       await restoring;
       if (running === null) return [];
-      const reloaded = await running.reload(next);
+      const reloaded = await running.reload(next, consent);
       current = reloaded.settings;
       writeFilesForCommands(current, terminal, url);
       return reloaded.notInForce;

@@ -1,5 +1,5 @@
 import type { AdminRecords, AdminTokenRecord, AuditRecord, SessionRecords } from "../admin-records.ts";
-import type { DeviceGrant, DeviceRecords, SignedInKey } from "../device-records.ts";
+import type { BoundKey, DeviceGrant, DeviceRecords, SignedInKey } from "../device-records.ts";
 import { Parameters, type Queries, query } from "../query.ts";
 import { StoreError } from "../store-error.ts";
 import { partPattern } from "./key-search.ts";
@@ -155,12 +155,32 @@ function storedDevices({ read, change, changeTogether }: Queries): DeviceRecords
       await change("UPDATE signed_in_keys SET identity = $1 WHERE person = $2", [identity, person]);
     },
 
-    listBoundKeys: () =>
-      read<SignedInKey>(`SELECT key_id AS "keyId", identity FROM signed_in_keys ORDER BY key_id`),
+    listBoundKeys: (person) =>
+      read<BoundKey>(
+        `SELECT bound.key_id AS "keyId", bound.identity, bound.status_before AS "statusBefore", keys.prefix, keys.status
+        FROM signed_in_keys bound JOIN keys ON keys.id = bound.key_id
+        ${person === undefined ? "" : "WHERE bound.person = $1"} ORDER BY bound.key_id`,
+        person === undefined ? [] : [person],
+      ),
+
+    async recordLostSignIn(keyId, statusBefore, atMs) {
+      await change(
+        `UPDATE signed_in_keys SET status_before = $1, lost_at_ms = $2::int8
+        WHERE key_id = $3 AND status_before IS NULL`,
+        [statusBefore, atMs, keyId],
+      );
+    },
+
+    async recordSignIn(keyId) {
+      await change("UPDATE signed_in_keys SET status_before = NULL, lost_at_ms = NULL WHERE key_id = $1", [
+        keyId,
+      ]);
+    },
 
     findBoundKeys: (keyIds) =>
       read<SignedInKey>(
-        `SELECT key_id AS "keyId", identity FROM signed_in_keys WHERE key_id = ANY ($1::text[])`,
+        `SELECT key_id AS "keyId", identity, status_before AS "statusBefore"
+        FROM signed_in_keys WHERE key_id = ANY ($1::text[])`,
         [keyIds],
       ),
 

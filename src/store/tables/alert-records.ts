@@ -45,6 +45,15 @@ export function storedAlerts({ read, change, changeTogether }: Queries): AlertRe
       return sum ?? { nano: 0, tokens: 0 };
     },
 
+    async lostSignInsSince(sinceMs) {
+      const [found] = await read<{ count: number }>(
+        `SELECT count(*)::float8 AS count FROM signed_in_keys bound JOIN keys ON keys.id = bound.key_id
+        WHERE bound.lost_at_ms >= $1::int8 AND bound.status_before = 'active' AND keys.status = 'suspended'`,
+        [sinceMs],
+      );
+      return found?.count ?? 0;
+    },
+
     async publish(source, findings, nowMs, untilMs) {
       await change(
         `INSERT INTO findings (source, findings, until_ms) VALUES ($1, $2, $3::int8)

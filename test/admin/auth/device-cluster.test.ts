@@ -73,7 +73,9 @@ else
           await waitFor(async () => (await statusAt(url)) === 200, "the key to be known");
         }
         writeFileSync(file, config.replace('"everyone"', "[]"));
-        await other.reload(load("other"));
+        await expect(other.reload(load("other"), { suspendsKeys: false })).rejects.toThrow("1 key would be");
+        expect(await statusAt(one.url)).toBe(200);
+        await other.reload(load("other"), { suspendsKeys: true });
         for (const { url } of [other, one]) {
           await waitFor(async () => (await statusAt(url)) === 401, "the key to end");
         }

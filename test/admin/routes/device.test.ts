@@ -1,6 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { endLostSignIns, refreshSignIn } from "../../../src/admin/auth/device/device-keys.ts";
+import {
+  followSignIns,
+  personName,
+  refreshSignIn,
+  rejectSignInLosses,
+} from "../../../src/admin/auth/lost-sign-ins.ts";
 import type { IssuedKeyView, KeyList, KeyView } from "../../../src/admin/keys/schema.ts";
+import type { OidcSettings } from "../../../src/config/settings.ts";
 import { type AdminServer, startAdmin } from "./fixtures.ts";
 
 const settings = `
@@ -243,12 +249,12 @@ describe("the device flow", () => {
     expect(await ownKeys("bob@example.com")).toHaveLength(5);
   });
 
-  test("its keys end with the person's sign-in; those that an operator created do not", async () => {
+  test("its keys are suspended with the person's sign-in and restored with it; those of an operator are not", async () => {
     await issue();
     await issue("cleo@example.com", "crew");
     const operators = await admin.post<IssuedKeyView>("/keys", { mode: "credit", owner: "bob@example.com" });
     const inForce = admin.deps.settings().admin;
-    await endLostSignIns(admin.deps, inForce);
+    await followSignIns(admin.deps, inForce);
     const statuses = async () =>
       (await admin.json<KeyList>("/keys")).data.map(({ owner, id, status }) => [
         owner,
@@ -256,21 +262,82 @@ describe("the device flow", () => {
         status,
       ]);
     expect((await statuses()).every(([, , status]) => status === "active")).toBe(true);
-    await endLostSignIns(admin.deps, { ...inForce, members: ["group:crew"] });
+    const withoutBob = { ...inForce, members: ["group:crew"] };
+    await expect(rejectSignInLosses(admin.deps, withoutBob)).rejects.toThrow(
+      "1 key would be suspended, because the owners could no longer sign in (bob@example.com); `sluice config reload --yes` accepts that",
+    );
+    expect(await followSignIns(admin.deps, withoutBob)).toBe(1);
+    expect(await followSignIns(admin.deps, withoutBob)).toBe(0);
     expect((await statuses()).toSorted()).toEqual([
-      ["bob@example.com", false, "revoked"],
+      ["bob@example.com", false, "suspended"],
       ["bob@example.com", true, "active"],
       ["cleo@example.com", false, "active"],
     ]);
-    const [revoked] = await admin.store.admin.listAudit({ limit: 1 });
-    expect(revoked).toMatchObject({
-      action: "key.revoke",
-      detail: expect.stringContaining("bob@example.com"),
+    const newest = async () => (await admin.store.admin.listAudit({ limit: 1 }))[0];
+    expect(await newest()).toMatchObject({
+      action: "key.suspend",
+      detail: "bob@example.com can no longer sign in",
     });
+    expect(await admin.store.alerts.lostSignInsSince(0)).toBe(1);
+    const [own] = (await ownKeys("bob@example.com")).filter(({ id }) => id !== operators.id);
+    const enabled = await admin.call(`/keys/${own?.id}/enable`, { method: "POST", body: "{}" });
+    expect([enabled.status, await enabled.text()]).toEqual([
+      409,
+      expect.stringContaining("ends with the sign-in of bob@example.com"),
+    ]);
+    await rejectSignInLosses(admin.deps, withoutBob);
+    await followSignIns(admin.deps, inForce);
+    expect((await statuses()).every(([, , status]) => status === "active")).toBe(true);
+    expect(await newest()).toMatchObject({
+      action: "key.enable",
+      detail: "bob@example.com can sign in again",
+    });
+    expect(await admin.store.alerts.lostSignInsSince(0)).toBe(0);
   });
 });
 
-test("a sign-in that comes without the group ends the key that the group gave", async () => {
+test("a key that an operator stopped stays stopped when its owner can sign in again", async () => {
+  await issue();
+  await issue();
+  const [first, second] = await ownKeys("bob@example.com");
+  await admin.post(`/keys/${first?.id}/suspend`);
+  await admin.post(`/keys/${second?.id}/disable`);
+  const inForce = admin.deps.settings().admin;
+  expect(await followSignIns(admin.deps, { ...inForce, members: [] })).toBe(0);
+  const enabled = await admin.call(`/keys/${second?.id}/enable`, { method: "POST", body: "{}" });
+  expect(enabled.status).toBe(409);
+  await followSignIns(admin.deps, inForce);
+  const statuses = (await ownKeys("bob@example.com")).map(({ status }) => status);
+  expect(statuses.toSorted()).toEqual(["disabled", "suspended"]);
+  await admin.post(`/keys/${first?.id}/enable`);
+  await admin.post(`/keys/${second?.id}/enable`);
+});
+
+test("a slash at the end of the issuer changes nobody's sign-in", async () => {
+  await issue();
+  const { devices } = admin.store.admin;
+  const inForce = admin.deps.settings().admin;
+  const [bound] = await devices.listBoundKeys();
+  const issuer = "https://idp.example/realms/crew";
+  const person = { kind: "person", issuer, user: "bob@example.com", groups: [] } as const;
+  await devices.unbindKey(bound?.keyId ?? "");
+  await devices.bindKey({
+    keyId: bound?.keyId ?? "",
+    person: personName(person),
+    identity: JSON.stringify(person),
+  });
+  const oidc = { issuer: `${issuer}/`, userClaim: "email", groupsClaim: "groups" } as OidcSettings;
+  expect(await followSignIns(admin.deps, { ...inForce, oidc })).toBe(0);
+  await refreshSignIn(
+    admin.deps,
+    { ...person, issuer: `${issuer}/`, groups: ["crew"] },
+    { ...inForce, oidc, members: ["group:crew"] },
+  );
+  expect((await ownKeys("bob@example.com")).map(({ status }) => status)).toEqual(["active"]);
+  expect(await followSignIns(admin.deps, { ...inForce, oidc: { ...oidc, issuer: `${issuer}s` } })).toBe(1);
+});
+
+test("a sign-in that comes without the group ends the key that the group gave, and one with it restores it", async () => {
   await issue("cleo@example.com", "crew");
   const person = { kind: "person", issuer: null, user: "Cleo@example.com" } as const;
   const status = async () => (await admin.json<KeyList>("/keys")).data.map((key) => key.status);
@@ -280,7 +347,9 @@ test("a sign-in that comes without the group ends the key that the group gave", 
   await refreshSignIn(admin.deps, { ...person, issuer: "https://other.example", groups: [] }, inForce);
   expect(await status()).toEqual(["active"]);
   await refreshSignIn(admin.deps, { ...person, groups: [] }, inForce);
-  expect(await status()).toEqual(["revoked"]);
+  expect(await status()).toEqual(["suspended"]);
+  await refreshSignIn(admin.deps, { ...person, groups: ["crew"] }, inForce);
+  expect(await status()).toEqual(["active"]);
 });
 
 test("without a sign-in, nothing of it is there", async () => {

@@ -1,6 +1,7 @@
 import { describe, expect } from "bun:test";
 import { systemClock } from "../../../src/base/clock.ts";
 import { testEachStore } from "../each-store.ts";
+import { keyRecord } from "../fixtures.ts";
 import type { TestDatabase } from "../kind.ts";
 
 const grant = {
@@ -56,17 +57,37 @@ describe("a store's device grants", () => {
     expect(await devices.findByDevice("ab")).toBeNull();
   });
 
-  testEachStore("keep whose sign-in a key ends with", async (database) => {
-    await using opened = await devicesOf(database);
-    const { devices } = opened;
-    await devices.bindKey({ keyId: "key_1", person: "proxy ada", identity: "1" });
-    await devices.bindKey({ keyId: "key_2", person: "proxy bob", identity: "2" });
+  testEachStore("keep whose sign-in a key ends with, and since when it is lost", async (database) => {
+    const store = await database.openGateway(systemClock);
+    const { devices } = store.admin;
+    const [one, other] = [keyRecord({}), keyRecord({})];
+    for (const key of [one, other]) await store.insertKey(key, 0);
+    await devices.bindKey({ keyId: one.id, person: "proxy ada", identity: "1" });
+    await devices.bindKey({ keyId: other.id, person: "proxy bob", identity: "2" });
     await devices.updateIdentity("proxy ada", "3");
-    expect(await devices.listBoundKeys()).toEqual([
-      { keyId: "key_1", identity: "3" },
-      { keyId: "key_2", identity: "2" },
+    const bound = { statusBefore: null, status: "active" } as const;
+    const ofAda = { ...bound, keyId: one.id, identity: "3", prefix: one.prefix };
+    const ofBob = { ...bound, keyId: other.id, identity: "2", prefix: other.prefix };
+    expect((await devices.listBoundKeys()).toSorted((a, b) => (a.identity < b.identity ? 1 : -1))).toEqual([
+      ofAda,
+      ofBob,
     ]);
-    await devices.unbindKey("key_1");
-    expect(await devices.listBoundKeys()).toEqual([{ keyId: "key_2", identity: "2" }]);
+    expect(await devices.listBoundKeys("proxy bob")).toEqual([ofBob]);
+    await devices.recordLostSignIn(other.id, "active", 5_000);
+    await devices.recordLostSignIn(other.id, "suspended", 6_000);
+    expect(await store.alerts.lostSignInsSince(0)).toBe(0);
+    await store.updateKey(other.id, { status: "suspended" });
+    expect(await devices.findBoundKeys([other.id])).toEqual([
+      { keyId: other.id, identity: "2", statusBefore: "active" },
+    ]);
+    expect([await store.alerts.lostSignInsSince(5_000), await store.alerts.lostSignInsSince(5_001)]).toEqual([
+      1, 0,
+    ]);
+    await devices.recordSignIn(other.id);
+    expect(await devices.listBoundKeys("proxy bob")).toEqual([{ ...ofBob, status: "suspended" }]);
+    expect(await store.alerts.lostSignInsSince(0)).toBe(0);
+    await devices.unbindKey(one.id);
+    expect(await devices.listBoundKeys("proxy ada")).toEqual([]);
+    await store.close();
   });
 });

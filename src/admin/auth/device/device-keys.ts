@@ -1,16 +1,13 @@
-import { asCompared } from "../../../config/admin.ts";
-import type { AdminSettings } from "../../../config/settings.ts";
 import type { IssuedKey } from "../../../keys/issue.ts";
 import { hashSecret } from "../../../keys/secret.ts";
 import { OperationError } from "../../context.ts";
 import type { AdminDeps } from "../../deps.ts";
 import { creationDetail } from "../../keys/change-detail.ts";
-import { changeStatus } from "../../keys/change-key.ts";
 import { createKeyOn } from "../../keys/create-key.ts";
 import { membersKey, oneAtATime } from "../../keys/members-key.ts";
-import { isIssuerRequested, memberOf } from "../guard.ts";
+import { memberOf } from "../guard.ts";
 import type { Caller, PersonIdentity } from "../identity.ts";
-import { roleOf } from "../person.ts";
+import { mayHoldKeys, personName } from "../lost-sign-ins.ts";
 
 /** The caller as a plain member: whatever their role, this flow creates a key of their own. */
 export function ownCaller(person: PersonIdentity): Caller {
@@ -104,49 +101,4 @@ async function issueTo(
   const change = { action: "key.create", target: key.prefix, detail };
   await deps.store.admin.appendAudit({ atMs: deps.clock.wallMs(), actor: person.user, address, ...change });
   return issued;
-}
-
-function personName({ issuer, user }: PersonIdentity): string {
-  return `${issuer ?? "proxy"} ${asCompared(user)}`;
-}
-
-/** Viewers cannot have keys, because they must not spend. */
-function mayHoldKeys(person: PersonIdentity, settings: AdminSettings): boolean {
-  const role = isIssuerRequested(person, settings) ? roleOf(person, settings) : null;
-  return role === "member" || role === "admin";
-}
-
-type EndingDeps = Pick<AdminDeps, "store" | "clock" | "applyChanges">;
-
-/**
- * Revokes keys whose owner can no longer sign in, because they were removed from the lists or their identity provider
- * was removed. Keys created by an operator are not affected. Called at start, at every reload and at every sign-in.
- */
-export async function endLostSignIns(deps: EndingDeps, settings: AdminSettings): Promise<void> {
-  const { devices } = deps.store.admin;
-  let ended = 0;
-  for (const { keyId, identity } of await devices.listBoundKeys()) {
-    const person = JSON.parse(identity) as PersonIdentity;
-    if (mayHoldKeys(person, settings)) continue;
-    const { key, changed } = await changeStatus(deps, keyId, "revoked");
-    await devices.unbindKey(keyId);
-    if (!changed) continue;
-    ended += 1;
-    const detail = `the sign-in of ${person.user} has ended`;
-    await deps.store.admin.appendAudit({
-      ...{ atMs: deps.clock.wallMs(), actor: "sign-in", address: "" },
-      ...{ action: "key.revoke", target: key.prefix, detail },
-    });
-  }
-  if (ended > 0) await deps.applyChanges();
-}
-
-/** Updates the person's groups at sign-in: they may have changed since the key was approved. */
-export async function refreshSignIn(
-  deps: EndingDeps,
-  person: PersonIdentity,
-  settings: AdminSettings,
-): Promise<void> {
-  await deps.store.admin.devices.updateIdentity(personName(person), JSON.stringify(person));
-  await endLostSignIns(deps, settings);
 }

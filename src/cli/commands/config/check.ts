@@ -4,6 +4,7 @@ import { plural } from "../../../base/text/plural.ts";
 import type { CheckedConfig } from "../../../config/on-disk.ts";
 import type { ConfigProblem } from "../../../config/problems.ts";
 import { type ConfigOptions, newConfigCommand } from "../../help.ts";
+import { lossesOnDisk } from "../../sign-in-losses.ts";
 import { CommandFailed, printJson, type Terminal } from "../../terminal/terminal.ts";
 import { showWarnings } from "../../warnings.ts";
 
@@ -47,19 +48,34 @@ async function withStoreWarnings(
   options: ConfigOptions,
   terminal: Terminal,
 ): Promise<CheckedConfig> {
+  const { lossesText } = await import("../../../admin/auth/lost-sign-ins.ts");
+  const suspended = lossesText(await lossesOnDisk(checked, options, terminal));
+  const losses = suspended === null ? [] : [`admin: ${suspended}`];
+  const warnings = [
+    ...checked.warnings,
+    ...losses,
+    ...(await memberAccountWarning(checked, options, terminal)),
+  ];
+  return { ...checked, warnings };
+}
+
+async function memberAccountWarning(
+  checked: CheckedConfig,
+  options: ConfigOptions,
+  terminal: Terminal,
+): Promise<readonly string[]> {
   const account = checked.settings?.admin.memberKeys?.account;
-  if (account === undefined || checked.file === null) return checked;
+  if (account === undefined || checked.file === null) return [];
   const { withStore } = await import("../../open-store.ts");
   const { findAccount } = await import("../../../admin/accounts/accounts.ts");
   try {
     await withStore(terminal, { ...options, config: checked.file }, {}, (store) =>
       findAccount(store, account),
     );
-    return checked;
+    return [];
   } catch (error) {
-    if (!(error instanceof OperationError)) return checked;
-    const warning = `admin.member_keys.account: ${error.message}; create it, or members cannot create keys`;
-    return { ...checked, warnings: [...checked.warnings, warning] };
+    if (!(error instanceof OperationError)) return [];
+    return [`admin.member_keys.account: ${error.message}; create it, or members cannot create keys`];
   }
 }
 

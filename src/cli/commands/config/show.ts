@@ -2,9 +2,11 @@ import type { Command } from "commander";
 import { configTextDocument, type RunningConfig } from "../../../admin/config/config-text.ts";
 import type { ConfigChangeView } from "../../../admin/config/schema.ts";
 import { locateData } from "../../../config/locate-data.ts";
+import type { YesOption } from "../../confirm.ts";
 import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../../help.ts";
 import { auditChange, withStore } from "../../open-store.ts";
 import { servedConfig } from "../../serve/files-for-commands.ts";
+import { lossesOnDisk } from "../../sign-in-losses.ts";
 import { type ListColumn, printList } from "../../terminal/list.ts";
 import { CommandError, CommandFailed, printDone, printJson, type Terminal } from "../../terminal/terminal.ts";
 import { showWarnings } from "../../warnings.ts";
@@ -60,10 +62,12 @@ export function configDiffCommand(terminal: Terminal): Command {
     .action(async (file: string | undefined, options: DataOptions & CsvOption) => {
       const { checkConfig } = await import("../../check-config.ts");
       const { configCheckDocument } = await import("../../../admin/config/config-check.ts");
+      const { lossesText } = await import("../../../admin/auth/lost-sign-ins.ts");
       const running = readRunningConfig(options, terminal);
       const { env, cwd } = terminal;
       const checked = checkConfig({ file: file ?? options.config ?? running.file ?? undefined, env, cwd });
-      const document = configCheckDocument(checked, running.written);
+      const losses = await lossesOnDisk(checked, options, terminal);
+      const document = configCheckDocument(checked, running.written, losses);
       if (!document.ok) {
         if (options.json) printJson(document, terminal);
         else terminal.note(invalidText(checked.origin, checked.problems, terminal));
@@ -72,6 +76,11 @@ export function configDiffCommand(terminal: Terminal): Command {
       const nothing = `${terminal.style.good("✓")} ${checked.origin} matches the running configuration`;
       const list = { rows: document.changes, columns: columnsOf(terminal), document, nothing };
       printList(list, options, terminal);
+      const suspended = lossesText(losses);
+      if (suspended !== null && !options.json)
+        terminal.note(
+          `${terminal.noteStyle.warn("!")} ${suspended}; \`sluice config reload --yes\` accepts that`,
+        );
     });
 }
 
@@ -97,13 +106,14 @@ export function configReloadCommand(terminal: Terminal): Command {
       "after",
       "\nAs with SIGHUP, a file with problems is rejected, and the old configuration keeps running.",
     )
-    .action(async (options: DataOptions) => {
+    .option("--yes", "accept that keys are suspended whose owners could no longer sign in")
+    .action(async (options: DataOptions & YesOption) => {
       const { requestReload } = await import("../../serve/reload-request.ts");
       const { changesText } = await import("../../../admin/config/config-check.ts");
       const { configDifferences } = await import("../../../config/differences.ts");
       await withStore(terminal, options, {}, async (context) => {
         const before = servedConfig(context.dir)?.written ?? {};
-        const answer = await requestReload(context.dir);
+        const answer = await requestReload(context.dir, { suspendsKeys: options.yes === true });
         if (answer === null) throw new CommandError(`no gateway on this machine uses ${context.dir}`);
         if ("rejection" in answer)
           throw new CommandError(`the old configuration keeps running: ${answer.rejection}`);

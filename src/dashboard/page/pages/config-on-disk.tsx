@@ -64,7 +64,7 @@ interface ReloadProps {
   readonly onDone: (reloaded: ConfigReloadView) => void;
 }
 
-function Reload({ check: { file, digest, changes }, onClose, onDone }: ReloadProps) {
+function Reload({ check: { file, digest, changes, suspends_keys }, onClose, onDone }: ReloadProps) {
   const restarts = changes.filter(({ needs_restart }) => needs_restart).length;
   return (
     <Ask
@@ -73,7 +73,12 @@ function Reload({ check: { file, digest, changes }, onClose, onDone }: ReloadPro
       verb="Reload"
       onClose={onClose}
       send={async () =>
-        onDone(await api.post<ConfigReloadView>("/config/reload", digest === null ? {} : { digest }))
+        onDone(
+          await api.post<ConfigReloadView>("/config/reload", {
+            ...(digest === null ? {} : { digest }),
+            suspend_keys: suspends_keys > 0,
+          }),
+        )
       }
     >
       <p>
@@ -84,6 +89,12 @@ function Reload({ check: { file, digest, changes }, onClose, onDone }: ReloadPro
       {restarts > 0 && (
         <p>
           {restarts} of them {restarts === 1 ? "waits" : "wait"} for a restart.
+        </p>
+      )}
+      {suspends_keys > 0 && (
+        <p>
+          <strong>{plural(suspends_keys, "key")} will be suspended</strong>, because the owners could no
+          longer sign in.
         </p>
       )}
     </Ask>

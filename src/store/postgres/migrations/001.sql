@@ -611,7 +611,10 @@ CREATE TABLE signed_in_keys (
   key_id text PRIMARY KEY,
   person text NOT NULL,
   -- Who approved it, as JSON.
-  identity text NOT NULL
+  identity text NOT NULL,
+  -- The key's status when its owner could no longer sign in, and the time; NULL while they can.
+  status_before text,
+  lost_at_ms int8
 );
 
 -- Alerts that a gateway or an audit has found, as a JSON array; valid until `until_ms`.

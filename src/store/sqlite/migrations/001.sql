@@ -759,7 +759,10 @@ CREATE TABLE device_grants (
 CREATE TABLE signed_in_keys (
   key_id TEXT PRIMARY KEY,
   person TEXT NOT NULL,
-  identity TEXT NOT NULL
+  identity TEXT NOT NULL,
+  -- The key's status when its owner could no longer sign in, and the time; NULL while they can.
+  status_before TEXT,
+  lost_at_ms INTEGER
 ) STRICT;
 
 -- What a gateway or an audit has found, as a JSON array; valid until then.

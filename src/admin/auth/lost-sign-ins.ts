@@ -1,0 +1,123 @@
+import { plural } from "../../base/text/plural.ts";
+import { asCompared } from "../../config/admin.ts";
+import type { AdminSettings } from "../../config/settings.ts";
+import type { BoundKey } from "../../store/device-records.ts";
+import type { AdminDeps } from "../deps.ts";
+import { isIssuerRequested, issuerName } from "./guard.ts";
+import type { PersonIdentity } from "./identity.ts";
+import { roleOf } from "./person.ts";
+
+/** The name that a person's keys are bound to. */
+export function personName({ issuer, user }: PersonIdentity): string {
+  return `${issuer === null ? "proxy" : issuerName(issuer)} ${asCompared(user)}`;
+}
+
+/** Viewers cannot have keys, because they must not spend. */
+export function mayHoldKeys(person: PersonIdentity, settings: AdminSettings): boolean {
+  const role = isIssuerRequested(person, settings) ? roleOf(person, settings) : null;
+  return role === "member" || role === "admin";
+}
+
+type FollowingDeps = Pick<AdminDeps, "store" | "clock" | "applyChanges">;
+
+/**
+ * Suspends keys whose owner can no longer sign in, because they were removed from the lists or their identity provider
+ * was removed, and restores them once the owner can sign in again. Keys created by an operator are not affected. Called
+ * for all keys at start and at every reload, and for one person's keys when they sign in. Returns how many keys it
+ * suspended.
+ */
+export async function followSignIns(
+  deps: FollowingDeps,
+  settings: AdminSettings,
+  person?: string,
+): Promise<number> {
+  let suspended = 0;
+  let restored = 0;
+  for (const bound of await deps.store.admin.devices.listBoundKeys(person)) {
+    if (bound.status === "revoked") await deps.store.admin.devices.unbindKey(bound.keyId);
+    else if (!mayHoldKeys(ownerOf(bound), settings)) suspended += await suspend(deps, bound);
+    else if (bound.statusBefore !== null) restored += await restore(deps, bound);
+  }
+  if (suspended + restored > 0) await deps.applyChanges();
+  return suspended;
+}
+
+/** Returns how many keys it suspended. The loss is recorded first, so that a crash leaves no suspension without a cause. */
+async function suspend(deps: FollowingDeps, bound: BoundKey): Promise<0 | 1> {
+  await deps.store.admin.devices.recordLostSignIn(bound.keyId, bound.status, deps.clock.wallMs());
+  if (bound.status !== "active") return 0;
+  await deps.store.updateKey(bound.keyId, { status: "suspended" });
+  await audit(deps, bound, "key.suspend", "can no longer sign in");
+  return 1;
+}
+
+/** Returns how many keys are active again. A key that an operator had stopped stays stopped. */
+async function restore(deps: FollowingDeps, bound: BoundKey): Promise<0 | 1> {
+  const wasStoppedHere = bound.statusBefore === "active" && bound.status === "suspended";
+  if (wasStoppedHere) {
+    await deps.store.updateKey(bound.keyId, { status: "active" });
+    await audit(deps, bound, "key.enable", "can sign in again");
+  }
+  await deps.store.admin.devices.recordSignIn(bound.keyId);
+  return wasStoppedHere ? 1 : 0;
+}
+
+function audit({ store, clock }: FollowingDeps, bound: BoundKey, action: string, what: string) {
+  const detail = `${ownerOf(bound).user} ${what}`;
+  const record = { actor: "sign-in", address: "", action, target: bound.prefix, detail };
+  return store.admin.appendAudit({ atMs: clock.wallMs(), ...record });
+}
+
+/** Updates the person's groups at sign-in: they may have changed since the key was approved. */
+export async function refreshSignIn(
+  deps: FollowingDeps,
+  person: PersonIdentity,
+  settings: AdminSettings,
+): Promise<void> {
+  const name = personName(person);
+  await deps.store.admin.devices.updateIdentity(name, JSON.stringify(person));
+  await followSignIns(deps, settings, name);
+}
+
+export interface SignInLosses {
+  readonly keys: number;
+  /** Whose keys they are, each person once. */
+  readonly people: readonly string[];
+}
+
+/** The active keys that `followSignIns` would suspend with these settings. */
+export async function signInLosses(
+  { store }: Pick<AdminDeps, "store">,
+  settings: AdminSettings,
+): Promise<SignInLosses> {
+  const bound = await store.admin.devices.listBoundKeys();
+  const lost = bound.filter((key) => key.status === "active" && !mayHoldKeys(ownerOf(key), settings));
+  return { keys: lost.length, people: [...new Set(lost.map((key) => ownerOf(key).user))] };
+}
+
+const maxNamed = 5;
+
+/** A sentence without its end; null if no key is lost. */
+export function lossesText({ keys, people }: SignInLosses): string | null {
+  if (keys === 0) return null;
+  const rest = people.length - maxNamed;
+  const named = [...people.slice(0, maxNamed), ...(rest > 0 ? [`${rest} more`] : [])].join(", ");
+  return `${plural(keys, "key")} would be suspended, because the owners could no longer sign in (${named})`;
+}
+
+/** Throws if these settings would suspend keys: that is rarely meant, and a terminal that lost its key stops working. */
+export async function rejectSignInLosses(
+  deps: Pick<AdminDeps, "store">,
+  settings: AdminSettings,
+): Promise<void> {
+  const losses = lossesText(await signInLosses(deps, settings));
+  if (losses !== null) throw new SignInsWouldEnd(`${losses}; \`sluice config reload --yes\` accepts that`);
+}
+
+/** The settings were not applied. */
+export class SignInsWouldEnd extends Error {}
+
+function ownerOf({ identity }: BoundKey): PersonIdentity {
+  // Written by `bindKey` and `updateIdentity`.
+  return JSON.parse(identity) as PersonIdentity;
+}
