@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { hasKeyForm } from "../../src/keys/secret.ts";
+import { waitFor } from "../support/wait.ts";
 import { type KeyJson, newPlace, type Place, sluice, sluiceJson } from "./fixtures.ts";
 
 const create = (place: Place, ...flags: string[]) =>
@@ -322,4 +323,17 @@ describe("keys list", () => {
       'No keys match "carol".\n',
     );
   });
+});
+
+test("enabling a key that has expired says how to give it a new expiry", async () => {
+  const place = newPlace();
+  const { id } = await sluiceJson<KeyJson>(place, "keys", "create", "--mode", "credit", "--expires", "1s");
+  const enable = async () => {
+    await sluice(place, "keys", "disable", id);
+    return (await sluice(place, "keys", "enable", id)).stderr;
+  };
+  await waitFor(async () => (await enable()).includes("expired"), "the key to expire");
+  expect(await enable()).toMatch(
+    /^! it has expired; set a new expiry: `sluice keys update slu_\w{8} --expires 30d`$/m,
+  );
 });

@@ -160,7 +160,7 @@ async function setStatus(
     );
     if (view.status === "expired") {
       terminal.note(
-        `${terminal.noteStyle.warn("!")} it has expired; reactivate it with \`sluice keys update ${key.prefix} --expires 30d\` revives it`,
+        `${terminal.noteStyle.warn("!")} it has expired; set a new expiry: \`sluice keys update ${key.prefix} --expires 30d\``,
       );
     }
   });
