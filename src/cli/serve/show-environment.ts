@@ -47,7 +47,8 @@ function servedText(vendors: readonly ServedVendor[], { settings, url, terminal 
     const at = address === null ? "" : ` at ${address}`;
     return `  ${style.bold(provider.padEnd(width))}  ${plural(models.length, "model")}${at} (${variable}), ${pricesText(days)}${note === undefined ? "" : `; ${note}`}`;
   });
-  const model = modelToTry(settings);
+  // The shell replaces the variable, so without it the line would not work as pasted.
+  const model = terminal.env["SLUICE_KEY"] ? modelToTry(settings) : undefined;
   const example = model === undefined ? [] : ["", `  ${curlFor(model, reachable(url), "$SLUICE_KEY")}`];
   const title = `${style.good("✓")} Serving the demo and, from the environment:`;
   const advice =
