@@ -16,6 +16,7 @@ import { followSignIns, rejectSignInLosses } from "./auth/lost-sign-ins.ts";
 import { ReportLimits } from "./auth/report-limits.ts";
 import { Sessions } from "./auth/sessions.ts";
 import type { UnmountedDeps } from "./deps.ts";
+import { endTrialKeys } from "./keys/trial-keys.ts";
 import type { Live } from "./live/live.ts";
 import { OtherNodes } from "./live/other-nodes.ts";
 import type { InFlightView } from "./reports/schema.ts";
@@ -44,6 +45,8 @@ export interface Admin {
    * own first.
    */
   readonly generatedToken: string | null;
+  /** Whether this start turned off what a trial had issued. */
+  readonly trialEnded: boolean;
   /** Saves the generated token, once the gateway is up and the token will be shown. */
   saveGeneratedToken(): Promise<void>;
   /**
@@ -60,8 +63,9 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
   const { gateway, backend, live, version, requestLog, callerIds, monitor, configOnDisk, log } = parts;
   const { store } = backend;
   const { clock, keys, accounts, ongoing } = gateway;
-  const { admin } = gateway.configured.settings;
-  const { tokenHash, generated, save } = await loadAdminToken(admin.token, store.admin);
+  const { admin, isDemo } = gateway.configured.settings;
+  const source = { configured: admin.token, isTrial: isDemo };
+  const { tokenHash, generated, endsTrial, save } = await loadAdminToken(source, store.admin);
   const guard: Guard = {
     tokenHash,
     sessions: new Sessions(clock, store.admin.sessions, () => guard.tokenHash),
@@ -102,6 +106,7 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
   };
   const suspended = await followSignIns(deps, admin);
   if (suspended > 0) log.warn({ keys: suspended }, suspendedAtStart);
+  const endedKeys = isDemo ? 0 : await endTrialKeys(deps);
   const metrics = await openMetricsListener(admin.metricsListen, deps);
   live.feed.labelOf = (id) => keys.byId(id)?.label ?? null;
   const otherNodes = new OtherNodes({ store, keys, feed: live.feed });
@@ -110,6 +115,7 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
     get generatedToken() {
       return guard.tokenHash === tokenHash ? generated : null;
     },
+    trialEnded: endsTrial || endedKeys > 0,
     saveGeneratedToken: async () => {
       const savedHash = await save();
       if (savedHash !== tokenHash) guard.tokenHash = savedHash;
@@ -127,6 +133,7 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
         await guard.sessions.endAll();
       }
       await followSignIns(deps, settings.admin);
+      if (!settings.isDemo) await endTrialKeys(deps);
       return metrics.moveTo(settings.admin.metricsListen);
     },
     close: async () => {

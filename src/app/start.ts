@@ -28,6 +28,8 @@ export interface RunningGateway {
   readonly store: Store;
   /** The admin token that was generated at this start, because there was none yet; to be shown once. */
   readonly generatedAdminToken: string | null;
+  /** Whether this start turned off the keys and the token of a trial, because real providers are served now. */
+  readonly trialEnded: boolean;
   /** Applies a new configuration as far as possible; requests in flight keep the old one. */
   reload(settings: Settings, consent: ReloadConsent): Promise<ReloadedSettings>;
   /** Logs that a new configuration could not be loaded, as an alarm. */
@@ -97,6 +99,7 @@ async function assemble(
     gateway,
     store: backend.store,
     generatedAdminToken: admin.generatedToken,
+    trialEnded: admin.trialEnded,
     reload: (next, consent) => reloadGateway({ gateway, services, admin }, next, consent),
     reportRefusedReload: (reason) =>
       logs.log.error({ reason }, "new configuration rejected; the old one keeps running"),

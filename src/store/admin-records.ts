@@ -22,6 +22,14 @@ export interface AuditQuery {
   readonly search?: string | undefined;
 }
 
+/** The admin token that a gateway generated at its first start. */
+export interface FirstAdminToken {
+  /** The SHA-256 of the token, in hex. */
+  readonly hash: string;
+  /** Generated while only the demo was served. */
+  readonly isTrial: boolean;
+}
+
 /** An admin API token that an operator created, in addition to the first one. */
 export interface AdminTokenRecord {
   readonly id: string;
@@ -37,9 +45,15 @@ export interface AdminRecords {
   appendAudit(record: Omit<AuditRecord, "id">): Promise<void>;
   /** Newest first. */
   listAudit(query: AuditQuery): Promise<readonly AuditRecord[]>;
-  readAdminTokenHash(): Promise<string | null>;
-  /** Keeps the first hash, which another gateway may have saved meanwhile. Returns the one that is stored. */
-  saveAdminTokenHash(hash: string): Promise<string>;
+  readAdminToken(): Promise<FirstAdminToken | null>;
+  /**
+   * Keeps the first hash, which another gateway may have saved meanwhile. Only the hash of a trial is replaced, by one
+   * that is not. Returns the hash that is stored.
+   */
+  saveAdminToken(token: FirstAdminToken): Promise<string>;
+  addTrialKey(keyId: string): Promise<void>;
+  /** The ids of keys that were created in a trial, whatever their status is now. */
+  listTrialKeys(): Promise<readonly string[]>;
   /** Fails with `label_taken` if a token in use has this label: tokens are revoked by label. */
   insertToken(token: AdminTokenRecord): Promise<void>;
   /** Oldest first, revoked tokens included. There are few, so callers read them all. */

@@ -37,7 +37,6 @@ describe("serve without a file, with keys in the environment", () => {
     expect(sluice.output).toMatch(
       /anthropic +5 models at \S+ \(ANTHROPIC_API_KEY\), list prices checked from 2026-/,
     );
-    expect(sluice.output).toContain('"model":"gpt-6-luna"');
     const [curl = ""] =
       /curl -N .+/.exec(readFileSync(join(sluice.folder, "data", "first-start.txt"), "utf8")) ?? [];
     const shell = Bun.spawn(["sh", "-c", curl], { stdout: "pipe", stderr: "ignore" });
@@ -68,6 +67,17 @@ describe("serve without a file, with keys in the environment", () => {
       expect(sluice.output).not.toContain(secret);
       expect(everything(sluice.folder)).not.toContain(secret);
     }
+  });
+
+  test("print a curl line with $SLUICE_KEY only where it is set", async () => {
+    await using sluice = await Sluice.start({ env });
+    await sluice.told("listening on");
+    expect(sluice.output).not.toContain("$SLUICE_KEY");
+    await sluice.stop();
+    await sluice.restart({ env: { SLUICE_KEY: "slu_set" } });
+    await sluice.told("listening on");
+    expect(sluice.output).toContain('-H "Authorization: Bearer $SLUICE_KEY"');
+    expect(sluice.output).toContain('"model":"gpt-6-luna"');
   });
 
   test("the first token-budget key is for the demo, because a vendor's tokens have no limit in money", async () => {

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { hasKeyForm } from "../../src/keys/secret.ts";
@@ -31,11 +31,14 @@ async function start(where: Where, ...args: string[]): Promise<ServerProcess> {
 }
 
 describe("the first run", () => {
-  test("makes a key of each mode and prints lines that stream an answer as pasted", async () => {
+  test("makes a key of each mode and leaves lines that stream an answer as pasted", async () => {
     const where = newWhere();
     const server = await start(where);
-    const lines = server.output().split("\n");
-    const curls = lines.map((line) => line.trim()).filter((line) => line.startsWith("curl "));
+    const secrets = readFileSync(join(where.cwd, "sluice-data", "first-start.txt"), "utf8");
+    const curls = secrets
+      .split("\n")
+      .map((line) => line.trim())
+      .filter((line) => line.startsWith("curl "));
     expect(curls).toHaveLength(2);
     expect(curls[0]).toContain(`${server.url}/v1/chat/completions`);
     expect(curls[1]).toContain(`${server.url}/token/v1/chat/completions`);
@@ -49,7 +52,7 @@ describe("the first run", () => {
     const keys = JSON.parse(stdout) as KeyJson[];
     const made = keys.map(({ mode, label }) => `${mode}: ${label}`).sort();
     expect(made).toEqual(["credit: demo credit", "token_budget: demo token budget"]);
-    expect(keys.every((key) => server.output().includes(key.prefix))).toBe(true);
+    expect(keys.every((key) => secrets.includes(key.prefix))).toBe(true);
   });
 
   test("says that it listens on a line of its own, after everything else", async () => {
@@ -64,8 +67,10 @@ describe("the first run", () => {
     const first = await start(where);
     first.signal("SIGTERM");
     expect(await first.exited).toBe(0);
-    const second = await start(where);
-    expect(second.output()).not.toContain("slu_");
+    const file = join(where.cwd, "sluice-data", "first-start.txt");
+    rmSync(file);
+    await start(where);
+    expect(existsSync(file)).toBe(false);
     expect(JSON.parse((await run(["keys", "list", "--json"], where)).stdout)).toHaveLength(2);
   });
 
@@ -124,7 +129,7 @@ describe("starting", () => {
     expect(code).toBe(1);
     expect(stderr).toContain(`port ${port} is in use on 127.0.0.1; choose another with --port`);
     expect(stdout).toBe("");
-    expect((await start(where)).output()).toContain("First run: created two keys.");
+    expect((await start(where)).output()).toContain("the first keys are in");
   });
 
   test("shares a port where both gateways are told to, and not where only one is", async () => {
@@ -180,10 +185,12 @@ describe("starting", () => {
     }
     child.kill("SIGKILL");
     await child.exited;
-    const [keys, admin, ready] = output
-      .trim()
-      .split("\n")
-      .map((line) => JSON.parse(line));
+    const lines = output.trim().split("\n");
+    const file = join(cwd, "sluice-data", "first-start.txt");
+    const [keysFile, adminFile, ready] = lines.map((line) => JSON.parse(line));
+    expect([keysFile, adminFile]).toEqual([{ first_keys_file: file }, { admin_token_file: file }]);
+    const secrets = readFileSync(file, "utf8").trim().split("\n\n");
+    const [keys, admin] = secrets.map((line) => JSON.parse(line));
     expect(keys.first_keys.map((key: KeyJson) => hasKeyForm(key.key ?? ""))).toEqual([true, true]);
     expect(admin.admin_token).toMatch(/^slua_[0-9A-Za-z]{32}$/);
     expect(ready.listening).toStartWith("http://127.0.0.1:");

@@ -68,7 +68,8 @@ async function fill(store: GatewayStore): Promise<void> {
     tokens: 9,
     atMs,
   });
-  await store.admin.saveAdminTokenHash("ab12");
+  await store.admin.saveAdminToken({ hash: "ab12", isTrial: true });
+  await store.admin.addTrialKey("key_tried");
   await store.admin.appendAudit({
     atMs,
     actor: "cli",
@@ -108,7 +109,8 @@ async function contents(store: Store): Promise<object> {
     attempts: await store.reports.attemptSums("openai", 0, 30_000),
     given: await store.findIssuedIds(first?.id ?? "", ["d1", "d2", "d3"]),
     audit: await store.admin.listAudit({ limit: 10 }),
-    token: await store.admin.readAdminTokenHash(),
+    token: await store.admin.readAdminToken(),
+    trialKeys: await store.admin.listTrialKeys(),
     books: await audit(store),
   };
 }

@@ -20,21 +20,28 @@ export interface FirstKeys {
  * Creates one key of each mode if the store has none and the gateway is being tried out, so that the first request needs no
  * second command. A file with real providers gets none, because its credit is real money. Without a file, vendors of the
  * environment can be used by the credit key, which limits what it can spend; a million tokens of a large model would cost more.
+ * The keys of a trial, with nothing but the demo, stay keys for the demo.
  */
 export async function createFirstKeys(context: OperationContext, settings: Settings): Promise<FirstKeys> {
-  const { keys } = await context.store.listKeys({ limit: 1 });
-  if (keys.length > 0) return { issued: [], hasNone: false };
-  if (!settings.isDemo && settings.source !== null) return { issued: [], hasNone: true };
-  const credit = { label: "demo credit", creditNano: demoCredits * nanoPerCredit };
-  const models = settings.isDemo
-    ? null
-    : settings.models.filter(isServedByDemo(settings)).map(({ id }) => id);
-  const budget = { label: "demo token budget", budgetTokens: demoTokens, period: "month" as const, models };
+  const { isDemo } = settings;
+  if (await hasKeys(context)) return { issued: [], hasNone: false };
+  if (!isDemo && settings.source !== null) return { issued: [], hasNone: true };
+  const models = settings.models.filter(isServedByDemo(settings)).map(({ id }) => id);
+  const credit = { creditNano: demoCredits * nanoPerCredit, models: isDemo ? models : null };
+  const budget = { budgetTokens: demoTokens, period: "month" as const, models };
   const issued = [
-    await createKey(context, { mode: "credit", ...credit }),
-    await createKey(context, { mode: "token_budget", ...budget }),
+    await createKey(context, { label: "demo credit", mode: "credit", ...credit }),
+    await createKey(context, { label: "demo token budget", mode: "token_budget", ...budget }),
   ];
+  if (isDemo) for (const { key } of issued) await context.store.admin.addTrialKey(key.id);
   return { issued, hasNone: false };
+}
+
+/** Apart from the keys of a trial that has ended. */
+async function hasKeys({ store }: OperationContext): Promise<boolean> {
+  const ofTrial = await store.admin.listTrialKeys();
+  const { keys } = await store.listKeys({ limit: ofTrial.length + 1 });
+  return keys.some(({ id, status }) => status !== "revoked" || !ofTrial.includes(id));
 }
 
 export const noKeysText =

@@ -13,19 +13,15 @@ export interface SecretOutput {
 const fileName = "first-start.txt";
 
 /**
- * Shows secrets that are shown only once. A service manager keeps a service's output, where others may read it for years.
- * So without a terminal, the secrets go into a file that only its owner can read. With only the demo configured this is
- * a trial run, so they are printed anyway, unless a service manager started the program.
+ * Shows secrets that are shown only once. A service manager or a container engine keeps a program's output, where others
+ * may read it for years. So without a terminal, the secrets go into a file that only its owner can read.
  */
 export function showSecrets(
   what: "first_keys" | "admin_token",
   text: string,
   { settings, json, terminal }: SecretOutput,
 ): void {
-  const isWatched = terminal.columns !== null;
-  const isService =
-    terminal.env["JOURNAL_STREAM"] !== undefined || terminal.env["NOTIFY_SOCKET"] !== undefined;
-  if (isWatched || (settings.isDemo && !isService)) {
+  if (terminal.columns !== null) {
     terminal.print(text);
     return;
   }

@@ -32,6 +32,7 @@ export async function startWithKeys(
   const firstKeys = await createKeys(running, settings);
   const output = { settings, json, terminal };
   const adminUrl = reachable(running.adminUrl);
+  if (running.trialEnded && !json) terminal.print(trialEndedText);
   if (firstKeys.issued.length > 0) {
     showSecrets("first_keys", keysText(firstKeys, reachable(running.url), output), output);
   }
@@ -91,6 +92,9 @@ function keysText({ issued }: FirstKeys, url: string, { settings, json, terminal
   if (json) return JSON.stringify({ first_keys: firstKeysDocument(issued) });
   return firstKeysText(issued, { url, settings }, terminal.style);
 }
+
+const trialEndedText =
+  "real providers are served now: the keys and the admin token of the trial are turned off";
 
 /** Shows the token generated at the first start. Only its hash is stored, so it is never shown again. */
 function adminTokenText(token: string, url: string, json: boolean, style: Style): string {

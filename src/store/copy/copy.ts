@@ -49,6 +49,7 @@ const copiedTables: Readonly<Record<string, readonly string[]>> = {
   admin_token: ["id"],
   admin_tokens: ["id"],
   signed_in_keys: ["key_id"],
+  trial_keys: ["key_id"],
   findings: ["source"],
   alerts: ["id"],
   alert_posts: ["no"],

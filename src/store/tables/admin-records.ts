@@ -11,9 +11,11 @@ const columns = `device_hash AS "deviceHash", user_code AS "userCode", address, 
 
 export function storedAdmin(queries: Queries, sessions: SessionRecords | null): AdminRecords {
   const { read, change, changeTogether, pace } = queries;
-  const readAdminTokenHash = async () => {
-    const [row] = await read<{ hash: string }>("SELECT hash FROM admin_token");
-    return row?.hash ?? null;
+  const readAdminToken = async () => {
+    const [row] = await read<{ hash: string; isTrial: number }>(
+      'SELECT hash, is_trial AS "isTrial" FROM admin_token',
+    );
+    return row === undefined ? null : { hash: row.hash, isTrial: row.isTrial === 1 };
   };
   return {
     sessions,
@@ -51,11 +53,25 @@ export function storedAdmin(queries: Queries, sessions: SessionRecords | null): 
       return records;
     },
 
-    readAdminTokenHash,
+    readAdminToken,
 
-    async saveAdminTokenHash(hash) {
-      await change("INSERT INTO admin_token (id, hash) VALUES (1, $1) ON CONFLICT (id) DO NOTHING", [hash]);
-      return (await readAdminTokenHash()) ?? hash;
+    async saveAdminToken({ hash, isTrial }) {
+      await change(
+        `INSERT INTO admin_token (id, hash, is_trial) VALUES (1, $1, $2::int)
+        ON CONFLICT (id) DO UPDATE SET hash = excluded.hash, is_trial = excluded.is_trial
+          WHERE admin_token.is_trial > excluded.is_trial`,
+        [hash, Number(isTrial)],
+      );
+      return (await readAdminToken())?.hash ?? hash;
+    },
+
+    async addTrialKey(keyId) {
+      await change("INSERT INTO trial_keys (key_id) VALUES ($1)", [keyId]);
+    },
+
+    async listTrialKeys() {
+      const rows = await read<{ id: string }>('SELECT key_id AS "id" FROM trial_keys ORDER BY key_id');
+      return rows.map(({ id }) => id);
     },
 
     insertToken: ({ id, label, role, hash, createdAtMs }) =>

@@ -286,15 +286,35 @@ describe("exchanges", () => {
 });
 
 describe("the admin's own records", () => {
+  testEachStore("replace the token of a trial once, by one of a real start", async (database) => {
+    await withStore(database, async ({ admin }) => {
+      const save = (hash: string, isTrial: boolean) => admin.saveAdminToken({ hash, isTrial });
+      expect(await save("trial", true)).toBe("trial");
+      expect(await save("another node's trial", true)).toBe("trial");
+      expect(await save("real", false)).toBe("real");
+      expect(await save("another node's", false)).toBe("real");
+      expect(await save("a later trial", true)).toBe("real");
+      expect(await admin.readAdminToken()).toEqual({ hash: "real", isTrial: false });
+    });
+  });
+
+  testEachStore("remember the keys of a trial", async (database) => {
+    await withStore(database, async (store, reopen) => {
+      expect(await store.admin.listTrialKeys()).toEqual([]);
+      for (const id of ["key_b", "key_a"]) await store.admin.addTrialKey(id);
+      expect(await (await reopen()).admin.listTrialKeys()).toEqual(["key_a", "key_b"]);
+    });
+  });
+
   testEachStore("keep the audit log and the token's hash", async (database) => {
     await withStore(database, async (store, reopen) => {
-      expect(await store.admin.readAdminTokenHash()).toBeNull();
-      await store.admin.saveAdminTokenHash("ab12");
+      expect(await store.admin.readAdminToken()).toBeNull();
+      await store.admin.saveAdminToken({ hash: "ab12", isTrial: false });
       const change = { atMs: 1, actor: "token", address: "::1", target: null, detail: null };
       await store.admin.appendAudit({ ...change, action: "key.create" });
       await store.admin.appendAudit({ ...change, action: "key.revoke" });
       const later = await reopen();
-      expect(await later.admin.readAdminTokenHash()).toBe("ab12");
+      expect(await later.admin.readAdminToken()).toEqual({ hash: "ab12", isTrial: false });
       const newest = await later.admin.listAudit({ limit: 1 });
       expect(newest.map(({ action }) => action)).toEqual(["key.revoke"]);
       const older = await later.admin.listAudit({ limit: 5, beforeId: newest[0]?.id });

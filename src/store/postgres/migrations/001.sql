@@ -569,8 +569,12 @@ CREATE TABLE prunings (what text PRIMARY KEY, at_ms int8 NOT NULL, pruned int8 N
 -- The token that Sluice made for itself at its first start, as a SHA-256 in hex.
 CREATE TABLE admin_token (
   id int PRIMARY KEY CHECK (id = 1),
-  hash text NOT NULL
+  hash text NOT NULL,
+  -- 1 if only the demo was served then: the first start with a real provider replaces it.
+  is_trial int NOT NULL
 );
+-- Keys that a gateway with only the demo created at its first start. They end at the first start with a real provider.
+CREATE TABLE trial_keys (key_id text PRIMARY KEY);
 
 -- Admin API tokens that operators created in addition to the first. They are never deleted, because the audit log names them.
 CREATE TABLE admin_tokens (

@@ -730,8 +730,12 @@ CREATE TABLE audit_log (
 -- The token that the gateway created at its first start, as a SHA-256 in hex.
 CREATE TABLE admin_token (
   id INTEGER PRIMARY KEY CHECK (id = 1),
-  hash TEXT NOT NULL
+  hash TEXT NOT NULL,
+  -- Whether only the demo was served then. The first start with a real provider replaces it.
+  is_trial INTEGER NOT NULL
 ) STRICT;
+-- Keys that a gateway with only the demo created at its first start. They end at the first start with a real provider.
+CREATE TABLE trial_keys (key_id TEXT PRIMARY KEY) STRICT;
 
 -- Tokens of the admin API that operators created; they are not deleted, because the audit log names them.
 CREATE TABLE admin_tokens (
