@@ -4,6 +4,7 @@ import { byApiKey, type ProviderOptions, type VendorOptionName } from "../vendor
 import type { ProviderSettings, Timeouts } from "../vendors/provider.ts";
 import { vendorOf } from "../vendors/registry.ts";
 import type { ConfiguredSettings, Vendor, VendorDefaults } from "../vendors/vendor.ts";
+import { isPrivateAddress } from "../wire/private-address.ts";
 import { decode, settingName } from "./decode.ts";
 import { milliseconds } from "./duration.ts";
 import { resolveHeaders } from "./headers.ts";
@@ -84,7 +85,10 @@ function loadProvider(
     streamUsage: provider.stream_usage ?? vendorDefaults.streamUsage ?? general.streamUsage,
     countTokens: provider.count_tokens ?? vendorDefaults.countTokens,
     maxTokensField: provider.max_tokens_field ?? vendorDefaults.maxTokensField,
-    timeouts: overrideTimeouts(defaultTimeouts, provider.timeouts),
+    timeouts: overrideTimeouts(
+      isPrivateAddress(baseUrl) ? localTimeouts : defaultTimeouts,
+      provider.timeouts,
+    ),
   };
 }
 
@@ -185,6 +189,9 @@ const timeouts = Object.entries(timeoutsSchema.properties).map(([option, schema]
 }));
 
 const defaultTimeouts = overrideTimeouts(null);
+
+/** A model server of one's own may begin to answer only when it is free and has read the whole prompt, whatever its speed. */
+const localTimeouts: Timeouts = { ...defaultTimeouts, streamFirstByteMs: 0 };
 
 /** A model's timeouts take precedence over its provider's, and those over the defaults. */
 export function overrideTimeouts(base: Timeouts | null, configured: TimeoutsConfig = {}): Timeouts {

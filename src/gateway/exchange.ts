@@ -37,6 +37,15 @@ export interface ChargeFacts {
   readonly listCostNano: number | null;
 }
 
+/** nginx's status for a client that disconnected before the response. Appears in logs, metrics and reports only. */
+export const clientClosedRequest = 499;
+
+/** A response that began before a provider answered, and continues with what comes of that. */
+export interface EarlyAnswer {
+  end(response: Response): Promise<void>;
+  failure(thrown: unknown): Response;
+}
+
 const saneRequestId = /^[\w.:-]{1,128}$/;
 
 /** One client request: what is true of every call, what it has taken, and what its end is recorded with. Later stages: stages.ts. */
@@ -88,6 +97,8 @@ export class Exchange {
   content: ContentRecording | null = null;
   /** Set once a stream's response has begun: the pump ends the exchange then, not the response. */
   pump: GuardedStream | null = null;
+  /** Null unless the head was sent before a provider began to answer. */
+  early: EarlyAnswer | null = null;
   isEnded = false;
   /** Why the gateway has ended the exchange; null if it has not. */
   endedBy: GatewayError | null = null;
@@ -96,6 +107,7 @@ export class Exchange {
   /** Null if it is too large to compare with. */
   #body: Uint8Array | null = noBody;
   #ending: AbortController | null = null;
+  #answerClient: (response: Response) => void = () => {};
 
   constructor(call: ClientCall, gateway: { readonly clock: Clock; readonly configured: ActiveConfig }) {
     this.call = call;
@@ -131,6 +143,33 @@ export class Exchange {
   /** Stored error messages must not quote the request, and are compared with it. */
   rememberBody(bytes: Uint8Array): void {
     this.#body = bytes.length <= comparedBytes ? bytes : null;
+  }
+
+  /** A WebSocket has no head, and its events no heartbeat before the first one. */
+  get mayBeginEarly(): boolean {
+    return this.call.route.dialect !== null && this.call.takeStream === undefined;
+  }
+
+  /** The status that the client got, for one that would be answered with this. */
+  answeredWith(status: number): number {
+    return this.early === null ? status : 200;
+  }
+
+  /** Answers the client before a provider does. */
+  answerEarly(early: EarlyAnswer, response: Response): void {
+    this.early = early;
+    this.#answerClient(response);
+  }
+
+  /** What is answered: the response of `run`, or one that begins earlier and continues with it. */
+  firstOf(running: Promise<Response>): Promise<Response> {
+    return new Promise((resolve, reject) => {
+      this.#answerClient = resolve;
+      running.then(
+        (response) => (this.early === null ? resolve(response) : this.early.end(response)),
+        reject,
+      );
+    });
   }
 
   sawFirstByte(): void {

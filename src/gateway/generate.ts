@@ -8,6 +8,7 @@ import { type ClientDialectName, clientDialect } from "../dialects/registry.ts";
 import type { RequestKind } from "../dialects/schema/validate.ts";
 import type { OpenedCall } from "../upstream/upstream.ts";
 import { chargeFailure } from "./answer/charge-failure.ts";
+import { EarlyStream } from "./answer/early-stream.ts";
 import { streamResponse } from "./answer/stream-response.ts";
 import {
   readOrChargeFailure,
@@ -95,7 +96,10 @@ export class GenerationSteps implements ChargedSteps<OutputLimit, PricedGenerati
   }
 
   ask(generation: Generation, meter: CostMeter): Promise<Response> {
-    return ask(generation, meter);
+    const { exchange } = generation.call;
+    const { heartbeatMs } = exchange.configured.settings.server;
+    const begins = generation.stream && heartbeatMs > 0 && exchange.mayBeginEarly;
+    return begins ? askForStream(generation, meter, heartbeatMs) : ask(generation, meter);
   }
 }
 
@@ -115,6 +119,22 @@ function withoutUnpricedTools(
   const { paths, names } = extras?.unpricedTools ?? noUnpricedTools;
   exchange.unpricedTools = names;
   return paths.length === 0 ? request : withoutValues(call, paths);
+}
+
+/** … and answers earlier if no provider begins to. Watched until the stream's pump is: the watchdog's timer is not stopped between. */
+async function askForStream(
+  generation: Generation,
+  meter: CostMeter,
+  heartbeatMs: number,
+): Promise<Response> {
+  const { watchdog, clock } = generation.call.gateway;
+  const early = new EarlyStream(generation, heartbeatMs, clock.monotonicMs());
+  watchdog.watch(early);
+  try {
+    return await ask(generation, meter);
+  } finally {
+    watchdog.forget(early);
+  }
 }
 
 /** Asks a provider, and answers the client with what it returns. */

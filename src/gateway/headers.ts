@@ -24,9 +24,8 @@ export function commonHeaders(exchange: Exchange): Record<string, string> {
   if (reservedTokens !== null && key?.mode === "credit") {
     addOwnRateLimit(headers, errors, "tokens", reservedTokens.verdict, exchange.atMs);
   }
-  if (exchange.dropped.length + exchange.unpricedTools.length > 0) {
-    headers["x-sluice-dropped"] = droppedText([...exchange.unpricedTools, ...exchange.dropped]);
-  }
+  const dropped = droppedHeader(exchange);
+  if (dropped !== undefined) headers["x-sluice-dropped"] = dropped;
   const content = contentHeader(exchange);
   if (content !== undefined) headers["x-sluice-content"] = content;
   if (exchange.recorder?.isKept === false) headers["x-sluice-idempotency"] = "not-kept";
@@ -49,8 +48,9 @@ export function addMissingHeaders(
 const maxDroppedLength = 1000;
 
 /** Field names come from the client; characters that a header cannot carry become question marks. */
-function droppedText(dropped: readonly string[]): string {
-  return dropped
+export function droppedHeader({ dropped, unpricedTools }: Exchange): string | undefined {
+  if (dropped.length + unpricedTools.length === 0) return undefined;
+  return [...unpricedTools, ...dropped]
     .join(", ")
     .slice(0, maxDroppedLength)
     .replace(/[^\x20-\x7e]/g, "?");

@@ -8,7 +8,7 @@ import { unlockConversation } from "../gateway/conversations/conversation-lock.t
 import { namedAsSent } from "../gateway/conversations/sent-paths.ts";
 import { withoutStore } from "../gateway/describe-error.ts";
 import { endExchange } from "../gateway/end-exchange.ts";
-import { Exchange } from "../gateway/exchange.ts";
+import { clientClosedRequest, Exchange } from "../gateway/exchange.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import { commonHeaders } from "../gateway/headers.ts";
 import { giveBackClaims } from "../gateway/request/idempotent.ts";
@@ -64,16 +64,19 @@ export function addressOn(server: Server<unknown> | null, request: Request, trus
   return clientAddress(peerOf(server, request), request.headers.get("x-forwarded-for"), trusted);
 }
 
-/** nginx's status for a client that disconnected before the response. Appears in logs and metrics only. */
-const clientClosedRequest = 499;
-
 /** Answers one call by its operation, whatever happens. Only a stream outlasts its response. */
-export async function respond(
+export function respond(
   gateway: Gateway,
   call: ClientCall,
   { run }: Pick<ServedOperation, "run">,
 ): Promise<Response> {
   const exchange = new Exchange(call, gateway);
+  const running = answer(gateway, exchange, run);
+  return exchange.mayBeginEarly ? exchange.firstOf(running) : running;
+}
+
+async function answer(gateway: Gateway, exchange: Exchange, run: ServedOperation["run"]): Promise<Response> {
+  const { call } = exchange;
   try {
     const response = await run(gateway, exchange);
     if (exchange.pump === null) {
@@ -87,9 +90,10 @@ export async function respond(
     const hasDisconnected = call.request.signal.aborted;
     const response = errorResponse(exchange, error, hasDisconnected);
     await giveBackClaims(gateway, exchange);
-    const status = hasDisconnected ? clientClosedRequest : response.status;
+    const status = exchange.answeredWith(hasDisconnected ? clientClosedRequest : response.status);
     // A 4xx is the request's fault, whether we or the provider detected it. Anything else is the provider's or our own.
-    const outcome = hasDisconnected ? "cancelled" : status < 500 ? "rejected" : "failed";
+    const isRejected = exchange.early === null && status < 500;
+    const outcome = hasDisconnected ? "cancelled" : isRejected ? "rejected" : "failed";
     endExchange(gateway, exchange, { status, outcome, error });
     return lastIfDraining(gateway, response);
   }
@@ -103,6 +107,7 @@ export function lastIfDraining({ ongoing }: Gateway, response: Response): Respon
 
 /** An unexpected error reveals nothing to the client. Its cause is in the log, under the request id. */
 function errorResponse(exchange: Exchange, thrown: unknown, hasDisconnected: boolean): Response {
+  if (exchange.early !== null) return exchange.early.failure(thrown);
   const error = thrown instanceof GatewayError ? thrown : new GatewayError("internal_error", internalError);
   const named = namedAsSent(error, exchange.sentPaths);
   const { status, headers, body } = renderError(exchange.call.route.errors, named, exchange.id);

@@ -142,7 +142,7 @@ describe("models discover", () => {
     expect([code, stderr]).toEqual([0, expect.stringContaining("2 models added to")]);
     const written = readFileSync(at.file, "utf8");
     expect(written).toStartWith(
-      `${config}\n\n[[models]]\nid = "llama-5"\nprovider = "local"\ncontext_window = 32768\nfree = true\n`,
+      `${config}\n\n[[models]]\nid = "llama-5"\nprovider = "local"\ncontext_window = 32768\nfree = true\ntimeouts = { request = "1h" }\n`,
     );
     expect(statSync(at.file).mode & 0o777).toBe(0o640);
     expect((await sluice(at, "config", "check")).code).toBe(0);

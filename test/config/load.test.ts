@@ -151,6 +151,20 @@ describe("defaults", () => {
     });
   });
 
+  test.each([
+    ["http://127.0.0.1:11434/v1", 0],
+    ["http://gpu-1:8000/v1", 0],
+    ["http://192.168.1.20:8080/v1", 0],
+    ["https://api.example.com/v1", 120_000],
+  ])("a stream from %s may begin after %i ms; 0 for any time", (baseUrl, streamFirstByteMs) => {
+    const model = `[[models]]\nid = "m"\nprovider = "p"\nfree = true`;
+    const timeouts = (more: string) =>
+      load(`[providers.p]\nkind = "openai-compatible"\nbase_url = "${baseUrl}"\n${more}\n${model}`).settings
+        .models[0]?.deployments[0]?.timeouts;
+    expect(timeouts("")).toMatchObject({ streamFirstByteMs, idleMs: 120_000 });
+    expect(timeouts("timeouts = { stream_first_byte = 9 }")).toMatchObject({ streamFirstByteMs: 9_000 });
+  });
+
   test("a model without deployments has one; with several each has its own upstream name, order and price", () => {
     const { settings } = load(
       `[providers.demo]\nkind = "demo"

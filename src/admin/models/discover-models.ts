@@ -96,7 +96,8 @@ function entryFor(
   shipped: ModelConfig | undefined,
 ): ModelConfig | null {
   if (shipped !== undefined) return { ...shipped, provider: name };
-  const isFree = kind === "openai-compatible" && apiKeys.length === 0 && isPrivateAddress(baseUrl);
+  const isLocal = kind === "openai-compatible" && isPrivateAddress(baseUrl);
+  const isFree = isLocal && apiKeys.length === 0;
   if (price === null && !isFree) return null;
   return {
     id,
@@ -105,5 +106,7 @@ function entryFor(
     ...(maxOutputTokens === null ? {} : { max_output_tokens: maxOutputTokens }),
     ...(price === null ? { free: true } : { price, price_checked: new Date().toISOString().slice(0, 10) }),
     ...(serves === undefined ? {} : { serves: [...serves] }),
+    // Such a server may have one slot for all, and read a long prompt for minutes.
+    ...(isLocal && serves === undefined ? { timeouts: { request: "1h" } } : {}),
   };
 }

@@ -110,7 +110,10 @@ const timeouts = {
   first_byte: time(
     "Time to the provider's first byte, for non-streaming responses; default: no limit but `server.request_timeout`.",
   ),
-  stream_first_byte: time("Time to the provider's first byte, for streams.", 120),
+  stream_first_byte: time(
+    "Time to the provider's first byte, for streams; at a private address by default no limit but `server.request_timeout`.",
+    120,
+  ),
   idle: time("The longest silence within a stream.", 120),
   total: time("Duration of one call; default: no limit but `server.request_timeout`."),
 };

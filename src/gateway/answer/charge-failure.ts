@@ -28,5 +28,5 @@ function settleFailure({ generation, meter }: FailingCall, error: FailedAnswer):
     produced: () => new ProducedOutput(),
     requestBytes: request.bytes,
   };
-  return meter.settle("failed", evidence, error.status, null, error);
+  return meter.settle("failed", evidence, exchange.answeredWith(error.status), null, error);
 }

@@ -2,10 +2,14 @@ import { Bag } from "../../base/collections/churn-map.ts";
 import type { GatewayError } from "../../base/errors.ts";
 import { afterArrivals } from "../../base/loop/deadline.ts";
 
-/** A stream, to be checked regularly while it runs. */
-export interface GuardedStream {
+/** A stream, to be checked regularly. */
+export interface WatchedStream {
   /** Called every tick with the monotonic time. */
   check(nowMs: number): void;
+}
+
+/** A stream that has begun. */
+export interface GuardedStream extends WatchedStream {
   /** Ends it early, settled and with an in-band error. */
   interrupt(error: GatewayError): void;
 }
@@ -20,7 +24,7 @@ const lateMs = 100;
  */
 export class Watchdog {
   readonly #monotonicMs: () => number;
-  readonly #guarded = new Bag<GuardedStream>();
+  readonly #watched = new Bag<WatchedStream>();
   #dueMs = 0;
   #timer: ReturnType<typeof setInterval> | null = null;
 
@@ -28,20 +32,20 @@ export class Watchdog {
     this.#monotonicMs = monotonicMs;
   }
 
-  watch(guarded: GuardedStream): void {
-    this.#guarded.add(guarded);
+  watch(stream: WatchedStream): void {
+    this.#watched.add(stream);
     if (this.#timer === null) this.#start();
   }
 
-  forget(guarded: GuardedStream): void {
-    this.#guarded.delete(guarded);
-    if (this.#guarded.size > 0 || this.#timer === null) return;
+  forget(stream: WatchedStream): void {
+    this.#watched.delete(stream);
+    if (this.#watched.size > 0 || this.#timer === null) return;
     clearInterval(this.#timer);
     this.#timer = null;
   }
 
   get size(): number {
-    return this.#guarded.size;
+    return this.#watched.size;
   }
 
   #start(): void {
@@ -59,6 +63,6 @@ export class Watchdog {
 
   #checkAll(): void {
     const nowMs = this.#monotonicMs();
-    for (const guarded of this.#guarded) guarded.check(nowMs);
+    for (const stream of this.#watched) stream.check(nowMs);
   }
 }

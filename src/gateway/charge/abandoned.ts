@@ -3,9 +3,6 @@ import type { Gateway } from "../gateway.ts";
 import type { CostMeter } from "./cost-meter.ts";
 import { type Evidence, ProducedOutput } from "./evidence.ts";
 
-/** nginx's status for a client that disconnected before the response. */
-const clientClosedRequest = 499;
-
 /** Whether the client disconnected from a call that the provider may bill. */
 export function isAbandoned({ hasClientDisconnected, outlivesClient, endedBy, attempts }: Exchange): boolean {
   return hasClientDisconnected && !outlivesClient && endedBy === null && attempts.isAccepted;
@@ -20,7 +17,7 @@ export async function settleAbandoned(
   { abandonAllowance }: Pick<Gateway, "abandonAllowance">,
   meter: CostMeter,
   counted: Pick<Evidence, "requestBytes" | "countInput">,
-  status = clientClosedRequest,
+  status: number,
 ): Promise<boolean> {
   meter.noteNoCalls();
   const evidence = { ...counted, usage: null, partialUsage: null, produced: () => new ProducedOutput() };

@@ -1,5 +1,5 @@
 import { assert } from "../../base/assert.ts";
-import type { Exchange } from "../exchange.ts";
+import { clientClosedRequest, type Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import { isAbandoned, settleAbandoned } from "./abandoned.ts";
 import type { CostMeter } from "./cost-meter.ts";
@@ -31,7 +31,9 @@ export async function charged<Answer>(
     return answer;
   } catch (error) {
     try {
-      if (meter.isOpen && isAbandoned(exchange)) await settleAbandoned(gateway, meter, wanted);
+      if (meter.isOpen && isAbandoned(exchange)) {
+        await settleAbandoned(gateway, meter, wanted, exchange.answeredWith(clientClosedRequest));
+      }
     } finally {
       meter.release();
     }

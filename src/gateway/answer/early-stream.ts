@@ -1,0 +1,124 @@
+import { GatewayError } from "../../base/errors.ts";
+import { internalError } from "../../base/requests/gateway-endings.ts";
+import { clientDialect } from "../../dialects/registry.ts";
+import type { Generation } from "../attempt/generation.ts";
+import { eventsOf } from "../content.ts";
+import { namedAsSent } from "../conversations/sent-paths.ts";
+import type { EarlyAnswer, Exchange } from "../exchange.ts";
+import { commonHeaders, droppedHeader } from "../headers.ts";
+import { streamHeaders } from "./answering.ts";
+import { sourceResponse } from "./body-response.ts";
+import type { DirectController, StreamSource } from "./client-stream.ts";
+import type { Piece } from "./stream-relayer.ts";
+import type { WatchedStream } from "./watchdog.ts";
+
+/**
+ * A stream whose provider has not begun to answer. After `server.heartbeat` of silence its head leaves and heartbeats follow,
+ * while the attempts go on: a server with one slot says nothing until it is free, and a proxy would cut off the client meanwhile.
+ * A stream, a whole body or an error then continues the same response.
+ */
+export class EarlyStream implements WatchedStream, StreamSource, EarlyAnswer {
+  readonly #generation: Generation;
+  readonly #heartbeatMs: number;
+  readonly #next = Promise.withResolvers<StreamSource>();
+  #silentSinceMs: number;
+  #controller: DirectController | null = null;
+  #source: StreamSource | null = null;
+  #isCancelled = false;
+  /** What the head says of dropped fields. */
+  #announced: string | undefined;
+
+  constructor(generation: Generation, heartbeatMs: number, nowMs: number) {
+    this.#generation = generation;
+    this.#heartbeatMs = heartbeatMs;
+    this.#silentSinceMs = nowMs;
+  }
+
+  check(nowMs: number): void {
+    if (this.#source !== null || nowMs - this.#silentSinceMs < this.#heartbeatMs) return;
+    this.#silentSinceMs = nowMs;
+    if (this.#exchange.early === null) this.#begin();
+    else this.#sendHeartbeat();
+  }
+
+  /** The head leaves with what is known now: a later attempt may drop other fields, and no cost or rate limit can follow. */
+  #begin(): void {
+    const exchange = this.#exchange;
+    exchange.dropped = this.#generation.attempt?.dropped ?? exchange.dropped;
+    this.#announced = droppedHeader(exchange);
+    const headers = { ...commonHeaders(exchange), ...streamHeaders };
+    const response = sourceResponse(this, exchange.call, () => ({ headers }));
+    exchange.call.takeStream = (source) => this.#follow(source);
+    exchange.answerEarly(this, response);
+  }
+
+  async pull(controller: DirectController): Promise<void> {
+    this.#controller = controller;
+    this.#sendHeartbeat();
+    const source = await this.#next.promise;
+    if (!this.#isCancelled) await source.pull(controller);
+  }
+
+  cancel(): void {
+    this.#isCancelled = true;
+    this.#source?.cancel();
+  }
+
+  /** The answer that was awaited: a stream has followed by itself, and anything else is written as it is. */
+  async end(response: Response): Promise<void> {
+    if (this.#source !== null) return;
+    const body = await response.bytes();
+    this.#follow({
+      async pull(controller) {
+        await controller.write(body);
+        controller.end();
+      },
+      cancel() {},
+    });
+  }
+
+  /** The error as the dialect's event, since the status was sent. */
+  failure(thrown: unknown): Response {
+    const exchange = this.#exchange;
+    const { clientDialect: dialect, model, atSeconds } = this.#generation;
+    const error = thrown instanceof GatewayError ? thrown : new GatewayError("internal_error", internalError);
+    const event = clientDialect(dialect).inBandError(namedAsSent(error, exchange.sentPaths), exchange.id, {
+      sequenceNumber: 0,
+      responseId: "resp_failed",
+      model: model.id,
+      createdAtSeconds: atSeconds,
+      hasBegun: false,
+      usage: exchange.charge?.usage ?? null,
+    });
+    const { content } = exchange;
+    if (content !== null && !content.isOpen) {
+      content.open(eventsOf(exchange), true);
+      content.response(event);
+    }
+    return new Response(event);
+  }
+
+  #follow(source: StreamSource): void {
+    this.#source = source;
+    if (this.#isCancelled) source.cancel();
+    const dropped = droppedHeader(this.#exchange);
+    if (dropped !== this.#announced && dropped !== undefined)
+      this.#write(`: x-sluice-dropped: ${dropped}\n\n`);
+    this.#next.resolve(source);
+  }
+
+  #sendHeartbeat(): void {
+    this.#write(clientDialect(this.#generation.clientDialect).heartbeat(false, 0));
+  }
+
+  /** Not awaited: if the client has disconnected, its request says so. */
+  #write(piece: Piece): void {
+    if (this.#isCancelled) return;
+    const written = this.#controller?.write(piece);
+    if (written instanceof Promise) written.catch(() => this.cancel());
+  }
+
+  get #exchange(): Exchange {
+    return this.#generation.call.exchange;
+  }
+}
