@@ -13,7 +13,7 @@ import { isToken, loadAdminToken } from "./auth/admin-token.ts";
 import type { Guard } from "./auth/guard.ts";
 import { Lockout } from "./auth/lockout.ts";
 import { followSignIns, rejectSignInLosses } from "./auth/lost-sign-ins.ts";
-import { ReportLimits } from "./auth/report-limits.ts";
+import { readLimits } from "./auth/read-limits.ts";
 import { Sessions } from "./auth/sessions.ts";
 import type { UnmountedDeps } from "./deps.ts";
 import { endTrialKeys } from "./keys/trial-keys.ts";
@@ -74,7 +74,7 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
     memberChanges: new RateLimiter(clock),
     deviceGuesses: new Lockout(clock),
     deviceRequests: new RateLimiter(clock),
-    reports: new ReportLimits(clock),
+    reads: readLimits(clock),
     settings: () => gateway.configured.settings.admin,
   };
   const deps: UnmountedDeps = {
@@ -85,8 +85,8 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
     guard,
     live,
     content: gateway.configured.settings.content === null ? null : gateway.content,
-    storedBefore: (keyId, content) =>
-      storedBefore({ turns: gateway.turns, settings: gateway.configured.settings }, keyId, content),
+    storedBefore: (keyId, turn) =>
+      storedBefore({ turns: gateway.turns, settings: gateway.configured.settings }, keyId, turn),
     droppedContent: () => gateway.content?.dropped ?? null,
     version,
     settings: () => gateway.configured.settings,

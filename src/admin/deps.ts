@@ -1,8 +1,8 @@
 import type { Alert } from "../alerts/alert.ts";
 import type { Clock } from "../base/clock.ts";
-import type { Json } from "../base/json.ts";
 import type { ConfigOnDisk } from "../config/on-disk.ts";
 import type { Settings } from "../config/settings.ts";
+import type { RecordedTurn } from "../content/recorded-turn.ts";
 import type { ArchiveCalls } from "../content/thread-messages.ts";
 import type { KeyRing } from "../keys/keyring.ts";
 import type { Accounts } from "../ledger/accounts.ts";
@@ -35,10 +35,7 @@ export interface AdminDeps extends Connections {
   /** How many requests lost their recorded or traced content; null if nothing is recorded. */
   droppedContent(): number | null;
   /** The stored items that a recorded request continued, as a JSON list; null if there are none. */
-  storedBefore(
-    keyId: string,
-    content: { readonly request: Json; readonly response: Json },
-  ): Promise<string | null>;
+  storedBefore(keyId: string, turn: RecordedTurn): Promise<string | null>;
   readonly version: string;
   /** The current settings; a reload replaces them. */
   settings(): Settings;

@@ -11,12 +11,22 @@ import type { StoreLocation } from "../store/settings.ts";
 import { StoreError } from "../store/store-error.ts";
 import type { ContentDocument } from "./document.ts";
 import { pack, repack, unpack } from "./pack.ts";
+import { type RecordedTurn, turnIn } from "./recorded-turn.ts";
 
 export interface ArchiveOptions {
   readonly location: StoreLocation;
   readonly key: Uint8Array | null;
   /** If present, plain content is encrypted on opening, and this reports progress. Only a gateway passes it, at its start. */
   readonly onEncrypting?: ((done: number, all: number) => void) | undefined;
+}
+
+/** What was recorded of one request. */
+export interface RecordedDocument {
+  /** A JSON object, to be sent unchanged. */
+  readonly json: Uint8Array;
+  readonly keyId: string;
+  /** Null if the request continued no conversation. */
+  readonly turn: RecordedTurn | null;
 }
 
 /** A page of JSON lines, how many there are, and where it ended; null at the end of all. */
@@ -51,15 +61,11 @@ export class ContentArchive {
     }
   }
 
-  async read(id: string): Promise<ContentDocument | null> {
-    const json = await this.readJson(id);
-    return json === null ? null : (JSON.parse(Buffer.from(json).toString()) as ContentDocument);
-  }
-
-  /** Reads a document as JSON. */
-  async readJson(id: string): Promise<Uint8Array | null> {
+  async read(id: string): Promise<RecordedDocument | null> {
     const row = await this.store.read(id);
-    return row === null ? null : this.#json(row);
+    if (row === null) return null;
+    const json = this.#json(row);
+    return { json, keyId: row.keyId, turn: turnIn(json) };
   }
 
   list(page: ContentPage): Promise<ListedContent[]> {

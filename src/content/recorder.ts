@@ -165,7 +165,7 @@ export class ContentRecorder implements FrameSink, ArchiveCalls {
   }
 
   /** Reads see everything recorded before the call. */
-  readJson: ArchiveCalls["readJson"] = (id) => this.#call("readJson", id);
+  read: ArchiveCalls["read"] = (id) => this.#call("read", id);
   list: ArchiveCalls["list"] = (page) => this.#call("list", page);
   exportLines: ArchiveCalls["exportLines"] = (page) => this.#call("exportLines", page);
   delete: ArchiveCalls["delete"] = (filter) => this.#call("delete", filter);

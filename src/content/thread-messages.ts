@@ -1,7 +1,7 @@
 import type { ContentFilter, ContentPage, ContentSizes, ListedContent } from "../store/content-store.ts";
 import type { StoreLocation } from "../store/settings.ts";
 import type { StoreErrorReason } from "../store/store-error.ts";
-import type { ExportedPage } from "./archive.ts";
+import type { ExportedPage, RecordedDocument } from "./archive.ts";
 import type { SentLog } from "./frame-log.ts";
 import type { WrittenRows } from "./row-writer.ts";
 import type { TracedContent } from "./traced-content.ts";
@@ -14,8 +14,7 @@ export interface Retention {
 
 /** What the thread does on request. */
 export interface ArchiveCalls {
-  /** The document as JSON, to be sent unchanged. */
-  readJson(id: string): Promise<Uint8Array | null>;
+  read(id: string): Promise<RecordedDocument | null>;
   list(page: ContentPage): Promise<ListedContent[]>;
   exportLines(page: ContentPage): Promise<ExportedPage>;
   delete(filter: ContentFilter): Promise<number>;

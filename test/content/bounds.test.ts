@@ -45,8 +45,8 @@ function record(recorder: ContentRecorder, id: string, body: string): void {
 }
 
 async function readFrom(recorder: ContentRecorder, id: string): Promise<unknown> {
-  const json = await recorder.readJson(id);
-  return json === null ? null : JSON.parse(Buffer.from(json).toString());
+  const document = await recorder.read(id);
+  return document === null ? null : JSON.parse(Buffer.from(document.json).toString());
 }
 
 const quiet = { onProgress: () => {}, onFailure: () => {} };

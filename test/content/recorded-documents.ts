@@ -7,9 +7,9 @@ export async function lastRecorded(world: World, { key }: Caller): Promise<Conte
   const recorder = world.gateway.content;
   if (recorder === null) throw new Error("content is off");
   const [listed] = await recorder.list({ limit: 1, keyIds: [key.id] });
-  const document = await recorder.readJson(listed?.id ?? "");
+  const document = await recorder.read(listed?.id ?? "");
   if (document === null) throw new Error("nothing was recorded");
-  return JSON.parse(Buffer.from(document).toString()) as ContentDocument;
+  return JSON.parse(Buffer.from(document.json).toString()) as ContentDocument;
 }
 
 /** The text of a response in any dialect. */

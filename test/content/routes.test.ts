@@ -43,9 +43,9 @@ async function recordedFor({ key }: Caller): Promise<ContentDocument[]> {
   await world.settled();
   const recorder = world.gateway.content;
   const rows = (await recorder?.list({ limit: 100, keyIds: [key.id] })) ?? [];
-  const documents = await Promise.all(rows.map(({ id }) => recorder?.readJson(id)));
+  const documents = await Promise.all(rows.map(({ id }) => recorder?.read(id)));
   return documents
-    .map((json) => JSON.parse(Buffer.from(json ?? "").toString()) as ContentDocument)
+    .map((document) => JSON.parse(Buffer.from(document?.json ?? "").toString()) as ContentDocument)
     .toReversed();
 }
 

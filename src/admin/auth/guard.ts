@@ -13,9 +13,12 @@ import { type Person, roleOf } from "./person.ts";
 import { mayCall, type Role } from "./roles.ts";
 import { type Sessions, sessionHours } from "./sessions.ts";
 
-/** Runs a caller's reports within their limits. */
-export interface ReportGuard {
-  run<Result>(caller: string, signal: AbortSignal, report: () => Promise<Result>): Promise<Result>;
+/** What takes long to read. */
+export type LimitedRead = "reports" | "documents";
+
+/** Runs a caller's reads within their limits. */
+export interface ReadGuard {
+  run<Result>(caller: string, signal: AbortSignal, read: () => Promise<Result>): Promise<Result>;
 }
 
 /** Decides who may use the admin API. `tokenHash`, of the first token, is replaced when the configuration is reloaded. */
@@ -29,7 +32,7 @@ export interface Guard {
   readonly deviceGuesses: Lockout;
   /** Requests for device codes, by address. */
   readonly deviceRequests: RateLimiter;
-  readonly reports: ReportGuard;
+  readonly reads: Readonly<Record<LimitedRead, ReadGuard>>;
   settings(): AdminSettings;
 }
 

@@ -1,6 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { newId } from "../../base/id.ts";
 import { plural } from "../../base/text/plural.ts";
+import type { RecordedDocument } from "../../content/archive.ts";
 import type { ContentPlace } from "../../store/content-store.ts";
 import type { AdminDeps } from "../deps.ts";
 import { findKey } from "../keys/find-key.ts";
@@ -57,6 +58,7 @@ export const contentRoutes: readonly AdminRoute[] = [
       role: "admin",
       roleIn: ({ content }) => (content?.membersSeeOwn === true ? "member" : null),
       answers: contentView,
+      limitedAs: "documents",
     },
     async (call) => {
       const { deps, caller } = call;
@@ -64,10 +66,10 @@ export const contentRoutes: readonly AdminRoute[] = [
       if (caller.role === "viewer")
         throw new AdminError(403, "role_needed", "Viewers cannot read content. This needs the role `admin`.");
       if (caller.role === "member" && !(await isOwn(call, id))) throw nothingRecorded();
-      const document = await recorded(deps).readJson(id);
+      const document = await recorded(deps).read(id);
       if (document === null) throw nothingRecorded();
       await writeAudit(call, { action: "content.read", target: id, detail: null });
-      return new Response((await shown(deps, id, document)) as Uint8Array<ArrayBuffer>, {
+      return new Response((await shown(deps, document)) as Uint8Array<ArrayBuffer>, {
         headers: { ...answerHeaders, "content-type": "application/json", "x-request-id": newId("req_") },
       });
     },
@@ -148,9 +150,8 @@ async function isOwn({ deps, caller }: AdminCall, id: string): Promise<boolean> 
   return key !== null && caller.owns(key);
 }
 
-async function shown(deps: AdminDeps, id: string, document: Uint8Array): Promise<Uint8Array> {
-  const [row] = await recorded(deps).list({ ids: [id], limit: 1 });
-  return withConversation(document, row?.keyId, {
+function shown(deps: AdminDeps, document: RecordedDocument): Promise<Uint8Array> {
+  return withConversation(document, {
     storedBefore: deps.storedBefore,
     clean: recorded(deps).clean,
     maxBytes: deps.settings().content?.maxRequestBytes ?? 0,

@@ -1,6 +1,7 @@
 import type { Clock } from "../../base/clock.ts";
-import type { Json } from "../../base/json.ts";
 import type { Settings } from "../../config/settings.ts";
+import type { RecordedDocument } from "../../content/archive.ts";
+import type { RecordedTurn } from "../../content/recorded-turn.ts";
 import type { CleanedText } from "../../content/thread-messages.ts";
 import { storedBefore } from "../../gateway/conversations/stored-before.ts";
 import { Turns } from "../../gateway/conversations/turns.ts";
@@ -8,10 +9,7 @@ import type { Store } from "../../store/store.ts";
 
 export interface ConversationSources {
   /** The items before a turn as a JSON list; null if they are not stored. */
-  storedBefore(
-    keyId: string,
-    content: { readonly request: Json; readonly response: Json },
-  ): Promise<string | null>;
+  storedBefore(keyId: string, turn: RecordedTurn): Promise<string | null>;
   /** Removes binary data and secrets. */
   clean(text: CleanedText): string | Promise<string>;
   readonly maxBytes: number;
@@ -23,19 +21,19 @@ export function storedConversations(
   settings: Settings,
 ): ConversationSources["storedBefore"] {
   const turns = new Turns({ store, clock, retryBytes: () => 0 });
-  return (keyId, content) => storedBefore({ turns, settings }, keyId, content);
+  return (keyId, turn) => storedBefore({ turns, settings }, keyId, turn);
 }
 
 /** Adds the stored conversation that the request continued, as the document's last member. */
 export async function withConversation(
-  document: Uint8Array,
-  keyId: string | undefined,
+  { json: document, keyId, turn }: RecordedDocument,
   sources: ConversationSources,
 ): Promise<Uint8Array> {
-  const text = Buffer.from(document).toString();
-  if (keyId === undefined || !/"(?:previous_response_id|conversation)":/.test(text)) return document;
-  const json = await sources.storedBefore(keyId, JSON.parse(text));
+  const json = turn === null ? null : await sources.storedBefore(keyId, turn);
   if (json === null) return document;
   const items = await sources.clean({ json, maxBytes: sources.maxBytes });
-  return Buffer.from(`${text.slice(0, text.lastIndexOf("}"))},"conversation":${items}}`);
+  const open = document.subarray(0, document.lastIndexOf(closingBrace));
+  return Buffer.concat([open, Buffer.from(`,"conversation":${items}}`)]);
 }
+
+const closingBrace = "}".charCodeAt(0);

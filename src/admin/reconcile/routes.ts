@@ -17,7 +17,7 @@ export function reconcileRoutes(thread = new ReconcileThread()): readonly AdminR
         body: reconcileBody,
         answers: reconciliationView,
         maxBytes,
-        isReport: true,
+        limitedAs: "reports",
       },
       async ({ deps, body, request: { signal } }) => {
         await deps.flushRequestLog();

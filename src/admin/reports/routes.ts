@@ -109,7 +109,7 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
     get(
       "/usage",
       "Report usage by time, key, model or other dimensions",
-      { role: "member", query: usageQuery, answers: usageView, isReport: true },
+      { role: "member", query: usageQuery, answers: usageView, limitedAs: "reports" },
       async ({ query: { by, since, until, key, account, cursor: skip, limit }, request: { signal } }) => {
         await deps.flushRequestLog();
         const nowMs = deps.clock.wallMs();
@@ -187,7 +187,7 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
     get(
       "/statement",
       "Monthly account statement",
-      { query: statementQuery, answers: statementView, isReport: true },
+      { query: statementQuery, answers: statementView, limitedAs: "reports" },
       ({ query }) => statementOf(deps, query),
     ),
     get("/models", "List models and the health of their deployments", { answers: pageOf(modelView) }, () => ({

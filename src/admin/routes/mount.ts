@@ -54,8 +54,8 @@ async function answer(
     confine(deps, caller, params["key"] ?? namedKey(route, query));
   }
   const shared = { deps, request, params, query, caller, address: origin.address };
-  if (route.isReport !== true) return perform(route, shared);
-  return deps.guard.reports.run(caller.name, request.signal, () => perform(route, shared));
+  if (route.limitedAs === undefined) return perform(route, shared);
+  return deps.guard.reads[route.limitedAs].run(caller.name, request.signal, () => perform(route, shared));
 }
 
 async function perform(route: AdminRoute, shared: Omit<AdminCall, "body">): Promise<Response> {

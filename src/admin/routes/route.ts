@@ -1,5 +1,6 @@
 import type { Static, TObject, TSchema } from "@sinclair/typebox";
 import type { Settings } from "../../config/settings.ts";
+import type { LimitedRead } from "../auth/guard.ts";
 import type { Caller } from "../auth/identity.ts";
 import type { Role } from "../auth/roles.ts";
 import type { AdminDeps } from "../deps.ts";
@@ -39,8 +40,8 @@ interface RouteDescription {
   roleIn?(settings: Settings): Role | null;
   readonly query?: TObject;
   readonly answers: TSchema;
-  /** The route reads much of the ledger, so each caller gets one at a time, and a number per minute. */
-  readonly isReport?: true;
+  /** The route reads much, so each caller gets one of the kind at a time, and a number per minute. */
+  readonly limitedAs?: LimitedRead;
 }
 
 interface ReadRoute extends RouteDescription {

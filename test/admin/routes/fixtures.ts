@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Elysia } from "elysia";
 import { Lockout } from "../../../src/admin/auth/lockout.ts";
-import { ReportLimits } from "../../../src/admin/auth/report-limits.ts";
+import { readLimits } from "../../../src/admin/auth/read-limits.ts";
 import { Sessions } from "../../../src/admin/auth/sessions.ts";
 import type { Connections, UnmountedDeps } from "../../../src/admin/deps.ts";
 import { Live } from "../../../src/admin/live/live.ts";
@@ -122,7 +122,7 @@ async function makeDeps(
       memberChanges: new RateLimiter(clock),
       deviceGuesses: new Lockout(clock),
       deviceRequests: new RateLimiter(clock),
-      reports: new ReportLimits(clock),
+      reads: readLimits(clock),
       settings: () => settings.admin,
     },
     live: new Live(clock),

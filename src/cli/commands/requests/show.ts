@@ -68,16 +68,15 @@ async function readShown(
   { config: file }: DataOptions,
   { env, cwd }: Terminal,
 ): Promise<Uint8Array | null> {
-  const document = await archive.readJson(id);
+  const document = await archive.read(id);
   if (document === null) return null;
-  const [row] = await archive.list({ ids: [id], limit: 1 });
   const { examineSettings } = await import("../../../config/load.ts");
   const { storedConversations, withConversation } = await import(
     "../../../admin/content/with-conversation.ts"
   );
   const { cleanJson } = await import("../../../content/clean-json.ts");
   const { settings } = examineSettings({ file: file ?? configFileOf(context.dir), env, cwd });
-  return withConversation(document, row?.keyId, {
+  return withConversation(document, {
     storedBefore: storedConversations(context, settings),
     clean: (text) => cleanJson(text, knownSecrets().all()),
     maxBytes: settings.content?.maxRequestBytes ?? defaultMaxBytes,

@@ -1,12 +1,12 @@
 import { expect, test } from "bun:test";
-import { ReportLimits } from "../../../src/admin/auth/report-limits.ts";
+import { ReadLimits } from "../../../src/admin/auth/read-limits.ts";
 import { FakeClock } from "../../support/clock.ts";
 
 const running = new AbortController().signal;
 
 test("a caller gets 30 reports a minute, whatever others ask for", async () => {
   const clock = new FakeClock();
-  const limits = new ReportLimits(clock);
+  const limits = new ReadLimits("reports", clock);
   const ask = (caller: string) => limits.run(caller, running, async () => caller);
   for (let asked = 0; asked < 30; asked += 1) await ask("ada");
   await expect(ask("ada")).rejects.toMatchObject({
@@ -21,7 +21,7 @@ test("a caller gets 30 reports a minute, whatever others ask for", async () => {
 });
 
 test("a caller's reports are made one at a time, and those of others meanwhile", async () => {
-  const limits = new ReportLimits(new FakeClock());
+  const limits = new ReadLimits("reports", new FakeClock());
   const begun: string[] = [];
   const first = Promise.withResolvers<void>();
   const report = (caller: string, name: string, until?: Promise<void>) =>
@@ -39,14 +39,14 @@ test("a caller's reports are made one at a time, and those of others meanwhile",
 });
 
 test("a report that fails lets the next one begin", async () => {
-  const limits = new ReportLimits(new FakeClock());
+  const limits = new ReadLimits("reports", new FakeClock());
   const failed = limits.run("ada", running, () => Promise.reject(new Error("broken")));
   await expect(failed).rejects.toThrow("broken");
   expect(await limits.run("ada", running, async () => 1)).toBe(1);
 });
 
 test("no more than ten reports of a caller wait, and none whose client has disconnected", async () => {
-  const limits = new ReportLimits(new FakeClock());
+  const limits = new ReadLimits("reports", new FakeClock());
   const first = Promise.withResolvers<void>();
   const client = new AbortController();
   const one = limits.run("ada", running, () => first.promise);
