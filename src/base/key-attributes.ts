@@ -30,6 +30,8 @@ export interface KeyAttributes {
   readonly content: ContentLevel | null;
   /** What its requests are tagged with, where they do not say otherwise. */
   readonly tags: Tags | null;
+  /** Hosted tools that cost money are sent although a token budget does not pay for them. No effect on credit keys. */
+  readonly tools: boolean;
 }
 
 /** Only some of them; what is absent or undefined stays as it is. */
@@ -47,18 +49,21 @@ export type AttributeKind =
   | "moment"
   | "content"
   | "tpm"
-  | "tags";
+  | "tags"
+  | "flag";
 
 export interface KeyAttribute {
   readonly field: keyof KeyAttributes;
   readonly kind: AttributeKind;
   /** The table that has its column, which is named after the field. */
   readonly table: "keys" | "accounts";
+  /** Only keys of this mode have it. */
+  readonly mode?: KeyMode;
   /** The value of a key that was given none. */
   readonly unset: KeyAttributes[keyof KeyAttributes];
   /** The option of the command line, which the audit log calls it by. */
   readonly option: string;
-  /** What the option accepts, and the word for `unset`. */
+  /** What the option accepts, and the word for `unset`. A flag accepts nothing, and has an opposite (`--no-tools`). */
   readonly takes: string;
   readonly none?: string;
   readonly help: { readonly create: string; readonly update: string };
@@ -228,6 +233,20 @@ export const keyAttributes = {
       update: "replaces all its tags; repeatable",
     },
     rule: "a key or an account has at most 8 tags: names and values of 1 to 64 letters, digits or any of _.:@-",
+  },
+  tools: {
+    field: "tools",
+    kind: "flag",
+    table: "keys",
+    mode: "token_budget",
+    unset: false,
+    option: "tools",
+    takes: "",
+    help: {
+      create: "a token-budget key can use hosted tools that cost money, such as web searches",
+      update: "a token-budget key can use hosted tools that cost money",
+    },
+    rule: "hosted tools are a choice of token-budget keys; a credit key pays for them",
   },
 } as const satisfies Record<string, KeyAttribute>;
 

@@ -48,7 +48,14 @@ export function keyOptions(verb: "create" | "update"): Record<KeyAttributeName, 
   return Object.fromEntries(options);
 }
 
+/** The opposites of flags, for an update. */
+export function oppositeOptions(): readonly Option[] {
+  const flags = keyAttributeList.filter(({ kind }) => kind === "flag");
+  return flags.map(({ option }) => new Option(`--no-${option}`, `removes --${option}`));
+}
+
 function keyOption({ option, takes, none, kind, help }: KeyAttribute, verb: "create" | "update"): Option {
+  if (kind === "flag") return new Option(`--${option}`, help[verb]);
   const word = verb === "update" && none ? none : null;
   const created = new Option(`--${option} <${word === null ? takes : `${takes}|${word}`}>`, help[verb]);
   if (kind === "period") return created.choices(budgetPeriods);

@@ -30,6 +30,7 @@ const attributeTypes: Readonly<Record<AttributeKind, KeyColumnType>> = {
   content: "text",
   tpm: "json",
   tags: "json",
+  flag: "int",
 };
 
 /** The columns of `keys` that can change. */
@@ -64,11 +65,12 @@ export interface NumberedKey {
 /** Fields stored as JSON. */
 type JsonField = "models" | "tpmLimits" | "tags" | "accountTpmLimits" | "accountTags";
 
-export interface KeyRow extends Omit<KeyRecord, JsonField | "caps" | "isOpen" | "isClosed"> {
+export interface KeyRow extends Omit<KeyRecord, JsonField | "caps" | "isOpen" | "isClosed" | "tools"> {
   readonly no: number;
   readonly accountNo: number;
   readonly isOpen: number | boolean;
   readonly isClosed: number | boolean;
+  readonly tools: number;
   readonly caps: string | null;
   readonly models: string | null;
   readonly tpmLimits: string | null;
@@ -106,6 +108,7 @@ export function keyFromRow({ no, accountNo, caps, isOpen, isClosed, ...row }: Ke
       caps: capsFrom(caps),
       isOpen: Boolean(isOpen),
       isClosed: Boolean(isClosed),
+      tools: row.tools === 1,
     },
   };
 }

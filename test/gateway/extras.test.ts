@@ -54,7 +54,10 @@ free = true
 beforeAll(async () => {
   world = await World.start({ tail: models });
   provider = world.provider;
-  [credit, budget] = await Promise.all([world.creditCaller(1000), world.tokenCaller(1_000_000_000)]);
+  [credit, budget] = await Promise.all([
+    world.creditCaller(1000),
+    world.tokenCaller(1_000_000_000, { tools: true }),
+  ]);
 });
 beforeEach(() => provider.reset());
 afterAll(() => world[Symbol.asyncDispose]());

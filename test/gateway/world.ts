@@ -93,8 +93,8 @@ export class World implements AsyncDisposable {
     return this.#caller({ mode: "credit", creditNano: Math.round(credits * nanoPerCredit), ...more });
   }
 
-  async tokenCaller(budgetTokens: number): Promise<Caller> {
-    return this.#caller({ mode: "token_budget", budgetTokens });
+  async tokenCaller(budgetTokens: number, terms: { readonly tools?: boolean } = {}): Promise<Caller> {
+    return this.#caller({ mode: "token_budget", budgetTokens, ...terms });
   }
 
   async #caller(spec: Parameters<typeof createKey>[1]): Promise<Caller> {

@@ -58,6 +58,7 @@ function valueText({ field, kind, none }: KeyAttribute, key: KeyRecord): string 
 
 /** A value as an operator writes it. */
 function attributeText(value: Exclude<KeyAttributes[keyof KeyAttributes], null>): string {
+  if (typeof value === "boolean") return value ? "yes" : "no";
   if (typeof value !== "object") return String(value);
   if (!Array.isArray(value)) return tagsText(value as Tags);
   const [first] = value;

@@ -11,7 +11,7 @@ import { capLimits, capName, type WrittenCap } from "./cap-text.ts";
 import { updateDetail } from "./change-detail.ts";
 import { findKey } from "./find-key.ts";
 import { rotationDetail } from "./former-prefix.ts";
-import { checkKeyFields } from "./key-fields.ts";
+import { checkKeyFields, checkKeyMode } from "./key-fields.ts";
 import { type KnownNames, rejectUnknownNames } from "./known-names.ts";
 import type { ExtendBody } from "./schema.ts";
 
@@ -41,6 +41,7 @@ export async function updateKey(
     throw invalidInput(`the key shares the budget of account ${key.accountId}; update the account instead`);
   }
   checkKeyFields(update, context.clock.wallMs());
+  checkKeyMode(update, key.mode);
   if (known !== null) rejectUnknownNames(update, known, key);
   const changes = attributesOf(update);
   const limits = caps && capLimits(caps, key.mode);

@@ -2,7 +2,7 @@ import { type IssuedKey, issueKey, type KeySpec } from "../../keys/issue.ts";
 import { findAccount } from "../accounts/accounts.ts";
 import { invalidInput, type OperationContext } from "../context.ts";
 import { capLimits, type WrittenCap } from "./cap-text.ts";
-import { checkKeyFields } from "./key-fields.ts";
+import { checkKeyFields, checkKeyMode } from "./key-fields.ts";
 import { type KnownNames, rejectUnknownNames } from "./known-names.ts";
 
 /** `known` has the names that scope and models are checked against; null skips the check. */
@@ -13,6 +13,7 @@ export async function createKey(
 ): Promise<IssuedKey> {
   checkModeFields(spec);
   checkKeyFields(spec, clock.wallMs());
+  checkKeyMode(spec, spec.mode);
   if (known !== null) rejectUnknownNames(spec, known);
   return issueKey(store, clock, spec);
 }

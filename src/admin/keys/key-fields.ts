@@ -1,6 +1,7 @@
 import {
   type AttributeKind,
   budgetPeriods,
+  type KeyMode,
   type KeyUpdate,
   keyAttributeList,
   maxRequestLimit,
@@ -27,6 +28,7 @@ const isValid: Readonly<Record<AttributeKind, (value: unknown, nowMs: number) =>
   content: (value) => contentLevels.some((level) => level === value),
   // The casts hold because both come from a checked body or a parser.
   tpm: (value) => areTpmLimits(value as readonly TpmLimit[]),
+  flag: (value) => typeof value === "boolean",
   tags: (value) => tagsFromTexts(tagsText(value as Tags).split(", ")) !== null,
 };
 
@@ -43,5 +45,13 @@ export function checkKeyFields(update: KeyUpdate, nowMs: number): void {
   for (const { field, kind, rule } of keyAttributeList) {
     const value = update[field];
     if (value != null && !isValid[kind](value, nowMs)) throw invalidInput(rule);
+  }
+}
+
+/** Throws for an attribute that keys of this mode do not have. */
+export function checkKeyMode(update: KeyUpdate, keyMode: KeyMode): void {
+  for (const { field, mode, unset, rule } of keyAttributeList) {
+    const isForeign = mode !== undefined && mode !== keyMode;
+    if (isForeign && (update[field] ?? unset) !== unset) throw invalidInput(rule);
   }
 }

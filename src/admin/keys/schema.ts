@@ -39,6 +39,7 @@ const attributeKinds = {
   content: contentLevel,
   tpm: nullable(tpmLimits),
   tags: nullable(tags),
+  flag: flag("A token-budget key can use hosted tools that cost money."),
 };
 
 /** The attributes that accounts have too. */

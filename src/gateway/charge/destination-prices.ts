@@ -3,6 +3,7 @@ import { type HostedToolName, toolsWithoutFee } from "../../base/usage/hosted-to
 import type { KeyAccess } from "../../catalog/catalog.ts";
 import type { DeploymentSettings, ModelSettings, Price } from "../../config/settings.ts";
 import { type ClientDialectName, isSpoken } from "../../dialects/registry.ts";
+import type { KeyRecord } from "../../store/store.ts";
 import type { ActiveConfig } from "../active-config.ts";
 
 /** Where a request may go: deployments of the model and its fallbacks, within the scope. */
@@ -11,8 +12,11 @@ export interface Destination {
   readonly configured: ActiveConfig;
   readonly model: ModelSettings;
   readonly scope: string;
-  readonly key: KeyAccess;
+  readonly key: KeyAccess & Pick<KeyRecord, "mode" | "tools">;
 }
+
+/** What lets a token-budget key use tools that cost money. */
+export const keyPermission = "`--tools` on this key";
 
 /** Looks for prices wherever a request may go. */
 export class DestinationPrices {
@@ -33,10 +37,31 @@ export class DestinationPrices {
     return this.destination.model.allow.includes(name);
   }
 
-  /** Whether calls of the tool cost nothing, or have a price at all deployments that speak the client's dialect. */
+  /**
+   * Whether calls of the tool cost nothing, or have a price at all deployments that speak the client's dialect. A token budget
+   * does not pay for them, so that its key needs the operator's permission.
+   */
   coverCalls(name: HostedToolName | null): boolean {
+    return this.#haveCallPrice(name) && (this.#mayCostMoney || !this.#costMoney(name));
+  }
+
+  /** Whether only the key stands in the way of the tool. */
+  lackPermission(name: HostedToolName | null): boolean {
+    return !this.coverCalls(name) && this.#haveCallPrice(name);
+  }
+
+  get #mayCostMoney(): boolean {
+    const { mode, tools } = this.destination.key;
+    return mode === "credit" || tools;
+  }
+
+  #haveCallPrice(name: HostedToolName | null): boolean {
     if (toolsWithoutFee.has(name)) return true;
     return this.#have(this.speakers, (price) => (name === null ? undefined : price.extras?.[name]));
+  }
+
+  #costMoney(name: HostedToolName | null): boolean {
+    return name !== null && this.speakers.some(({ price }) => (price?.extras?.[name] ?? 0) > 0);
   }
 
   demand(field: string, name: string, find: (price: Price) => unknown): void {
@@ -51,6 +76,14 @@ export class DestinationPrices {
   demandModality(modality: string): void {
     if (this.allows("modalities") || this.#have(this.#deployments, () => undefined)) return;
     throw this.rejection("modalities", "modalities", `includes ${modality}`, "has no price for");
+  }
+
+  /** For a tool that has a price, which a token budget does not pay. */
+  permissionError(path: string, why: string): GatewayError {
+    return invalidRequest(
+      `\`${path}\` ${why}, which costs money, and this token-budget key cannot use such tools. Remove it, or ask the operator to set ${keyPermission}.`,
+      path,
+    );
   }
 
   /** For what only the operator may allow, by its name. */

@@ -163,6 +163,9 @@ function rejectionOf({ path, name, effect, tool }: RequestedField, prices: Desti
     case "template":
       return templateNotFound(name === "prompt" ? `${path}.id` : path, name);
     case "tool":
+      if (prices.lackPermission(tool ?? null)) {
+        return prices.permissionError(path, `runs ${JSON.stringify(tool)} at the provider`);
+      }
       return prices.rejection(
         path,
         name,

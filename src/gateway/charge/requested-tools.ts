@@ -11,7 +11,7 @@ import {
   usualContainerSize,
 } from "../../dialects/tools/hosted-tools.ts";
 import { providedBy } from "../../dialects/tools/tool-dependents.ts";
-import type { DestinationPrices } from "./destination-prices.ts";
+import { type DestinationPrices, keyPermission } from "./destination-prices.ts";
 import type { HeldCalls } from "./held-calls.ts";
 
 /** Tools that are dropped from a request because they have no price. */
@@ -64,11 +64,11 @@ function provide(tools: readonly HostedTool[], needed: HostedToolName): boolean 
   return tools.some(({ type, name }) => providedBy(type, name) === needed);
 }
 
-/** The price of a tool is for a container of the default size. One of another size costs up to 64 times as much. */
+/** The price of a tool is for a container of the default size. A larger one costs up to 64 times as much. */
 function rejectSize({ type, sizePath }: HostedTool, prices: DestinationPrices): void {
   if (sizePath === null || prices.coverCalls(null)) return;
   if (prices.allows(containerSize) || prices.allows(nameOf(type))) return;
-  const why = `asks for a container of another size than ${JSON.stringify(usualContainerSize)}`;
+  const why = `asks for a container size other than ${JSON.stringify(usualContainerSize)}`;
   throw prices.rejection(pathOf(sizePath), containerSize, why, "has no price for");
 }
 
@@ -148,23 +148,27 @@ function allowedTools(choice: Json | undefined): { path: ValuePath; allowed: rea
   return { path: ["tool_choice", "tools"], allowed: listOf(objectOf(choice)?.["tools"]) };
 }
 
-function nothingLeft(unpriced: readonly HostedTool[], { destination }: DestinationPrices): Error {
+function nothingLeft(unpriced: readonly HostedTool[], prices: DestinationPrices): Error {
+  const { id } = prices.destination.model;
   const types = [...new Set(unpriced.map(({ type }) => JSON.stringify(type)))].join(", ");
-  const advice = [...new Set(unpriced.map(missingSetting))].join(" and ");
+  const advice = [...new Set(unpriced.map((tool) => missingSetting(tool, prices)))].join(" and ");
   return invalidRequest(
-    `\`tools\` has only tools without a price for model "${destination.model.id}": ${types}. Remove them, or ask the operator to set ${advice}.`,
+    `\`tools\` has only tools without a price for this key and model "${id}": ${types}. Remove them, or ask the operator to set ${advice}.`,
     "tools",
   );
 }
 
-function rejection(param: string, verb: string, tool: HostedTool, { destination }: DestinationPrices): Error {
+function rejection(param: string, verb: string, tool: HostedTool, prices: DestinationPrices): Error {
+  const why = `${verb} ${JSON.stringify(tool.type)}`;
+  if (prices.lackPermission(tool.name)) return prices.permissionError(param, why);
   return invalidRequest(
-    `\`${param}\` ${verb} ${JSON.stringify(tool.type)}, but model "${destination.model.id}" has no price for it. Remove it, or ask the operator to set ${missingSetting(tool)}.`,
+    `\`${param}\` ${why}, but model "${prices.destination.model.id}" has no price for it. Remove it, or ask the operator to set ${missingSetting(tool, prices)}.`,
     param,
   );
 }
 
 /** What lets the tool pass. */
-function missingSetting({ type, name }: HostedTool): string {
+function missingSetting({ type, name }: HostedTool, prices: DestinationPrices): string {
+  if (prices.lackPermission(name)) return keyPermission;
   return name === null ? `\`allow = ["${nameOf(type)}"]\`` : `\`price.${name}\``;
 }

@@ -1,5 +1,6 @@
 import {
   accountTerms,
+  type KeyColumn,
   type KeyRow,
   keyColumns,
   keyFromRow,
@@ -119,9 +120,12 @@ export function* changeCaps(
 
 function columnsOf(key: KeyRecord): WrittenRow {
   const columns = keyColumns.map(({ field, column, type }) => {
-    const value = key[field];
-    const kept = value === null || typeof value !== "object" ? value : JSON.stringify(value);
-    return [column, [type === "json" ? "text" : type, kept]] as const;
+    return [column, [type === "json" ? "text" : type, storedValue(key[field])]] as const;
   });
   return Object.fromEntries(columns);
+}
+
+function storedValue(value: KeyRecord[KeyColumn["field"]]): string | number | null {
+  if (typeof value === "boolean") return Number(value);
+  return value === null || typeof value !== "object" ? value : JSON.stringify(value);
 }

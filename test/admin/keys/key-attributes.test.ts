@@ -1,5 +1,5 @@
 import { describe, expect } from "bun:test";
-import { Command } from "commander";
+import { Command, type Option } from "commander";
 import type { OperationContext } from "../../../src/admin/context.ts";
 import { updateKey } from "../../../src/admin/keys/change-key.ts";
 import { createKey } from "../../../src/admin/keys/create-key.ts";
@@ -13,7 +13,7 @@ import {
   keyAttributeNames,
   keyAttributes,
 } from "../../../src/base/key-attributes.ts";
-import { attributesFromOptions, keyOptions } from "../../../src/cli/key-options.ts";
+import { attributesFromOptions, keyOptions, oppositeOptions } from "../../../src/cli/key-options.ts";
 import { testEachStore } from "../../store/each-store.ts";
 import { FakeClock } from "../../support/clock.ts";
 
@@ -34,19 +34,30 @@ const samples: Readonly<Record<AttributeKind, { wire: unknown; typed: string; ke
     kept: [{ limit: 60_000, models: "claude-*" }],
   },
   tags: { wire: { project: "atlas" }, typed: "project=atlas", kept: { project: "atlas" } },
+  flag: { wire: true, typed: "", kept: true },
 };
 
 /** What a command line with only this option asks for. */
 function given(name: KeyAttributeName, verb: "create" | "update", text: string): KeyUpdate {
-  const command = new Command().addOption(keyOptions(verb)[name]);
-  return attributesFromOptions(
-    command.parse([`--${keyAttributes[name].option}`, text], { from: "user" }).opts(),
-  );
+  const { option, kind }: KeyAttribute = keyAttributes[name];
+  return parsed([keyOptions(verb)[name]], kind === "flag" ? [`--${option}`] : [`--${option}`, text]);
+}
+
+function taken(name: KeyAttributeName): KeyUpdate {
+  const { option, kind, unset, none }: KeyAttribute = keyAttributes[name];
+  if (kind !== "flag") return given(name, "update", none ?? String(unset));
+  return parsed([keyOptions("update")[name], ...oppositeOptions()], [`--no-${option}`]);
+}
+
+function parsed(options: readonly Option[], line: readonly string[]): KeyUpdate {
+  const command = new Command();
+  for (const option of options) command.addOption(option);
+  return attributesFromOptions(command.parse(line, { from: "user" }).opts());
 }
 
 describe("every attribute of a key", () => {
   for (const name of keyAttributeNames) {
-    const { field, kind, table, option, unset, none }: KeyAttribute = keyAttributes[name];
+    const { field, kind, table, option, unset }: KeyAttribute = keyAttributes[name];
     const { wire, typed, kept } = samples[kind];
 
     testEachStore(
@@ -62,8 +73,7 @@ describe("every attribute of a key", () => {
         const shown: object = await readKeySummary(context, changed.key);
         if (table === "keys") expect(shown).toHaveProperty(name, wire);
         else expect(shown).toHaveProperty(["budget", name.replace("budget_", "")], wire);
-        const without = given(name, "update", none ?? String(unset));
-        await updateKey(context, key.id, without);
+        await updateKey(context, key.id, taken(name));
         expect((await context.store.findKey(key.id))?.[field]).toEqual(unset);
         await context.store.close();
       },

@@ -44,6 +44,7 @@ describe("what a key may be given", () => {
     ["credit on a token-budget key", { mode: "token_budget", creditNano: 0 }],
     ["a budget on a credit key", { mode: "credit", budgetTokens: 5 }],
     ["a period on a credit key", { mode: "credit", period: "day" }],
+    ["hosted tools on a credit key, which pays for them", { mode: "credit", tools: true }],
     ["a label of two lines", { mode: "credit", label: "a\nb" }],
     ["a label without end", { mode: "credit", label: "x".repeat(201) }],
     ["a part of a token", { mode: "token_budget", budgetTokens: 0.5 }],

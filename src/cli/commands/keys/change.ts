@@ -8,7 +8,7 @@ import { capOption } from "../../cap-options.ts";
 import { confirm, type YesOption } from "../../confirm.ts";
 import { newKeyConnect } from "../../connect/new-key.ts";
 import { choiceOption, type DataOptions, newDataCommand, newKeyCommand } from "../../help.ts";
-import { attributesFromOptions, keyOptions } from "../../key-options.ts";
+import { attributesFromOptions, keyOptions, oppositeOptions } from "../../key-options.ts";
 import { changeKey } from "../../key-output.ts";
 import { knownNames } from "../../known-names.ts";
 import { Misuse, type Terminal } from "../../terminal/terminal.ts";
@@ -91,7 +91,8 @@ export function keysUpdateCommand(terminal: Terminal): Command {
         updateKey(context, name, update, knownNames(options, context.dir, terminal)),
       );
     });
-  for (const option of Object.values(keyOptions("update"))) command.addOption(option);
+  const options = [...Object.values(keyOptions("update")), ...oppositeOptions()];
+  for (const option of options) command.addOption(option);
   return command;
 }
 

@@ -93,6 +93,7 @@ function columnsOf(
       elastic: true,
       cell: (view) => mayUse(view) ?? style.dim("all"),
     },
+    { name: "tools" },
     { name: "models", value: ({ models }) => models?.join(" ") },
     {
       name: "recorded_requests",

@@ -12,6 +12,7 @@ import {
   type KeyField,
   type KeyForm,
   kindOf,
+  toolsChoices,
 } from "./key-form.ts";
 
 interface KeyFieldsProps {
@@ -30,6 +31,7 @@ export function KeyFields({ form, mode, isShared, onForm }: KeyFieldsProps) {
   const choicesOf = (field: KeyField) => {
     if (field === "models") return (models.value?.data ?? []).map(({ id }) => ({ value: id, text: id }));
     if (field === "content") return contentChoices;
+    if (field === "tools") return toolsChoices;
     return field === "period" ? budgetPeriods : scopeChoices;
   };
   const inputs = (row: readonly KeyField[]) =>
@@ -59,6 +61,7 @@ function KeyInput({ field, state, choices }: SelectProps & { field: KeyField }) 
     case "provider":
     case "period":
     case "content":
+    case "flag":
       return <SelectField {...texts} state={state} choices={choices} />;
     case "models":
       return <ModelPicker {...texts} state={state} choices={choices} />;

@@ -1,6 +1,7 @@
 import type { KeyView } from "../../../admin/keys/schema.ts";
 import {
   type AttributeKind,
+  type KeyAttribute,
   type KeyAttributeName,
   keyAttributeList,
   keyAttributeNames,
@@ -43,6 +44,10 @@ export const fieldTexts: Readonly<Record<KeyField, FieldText>> = {
     placeholder: "project=atlas, env=prod",
     hint: "For requests that do not have these tags.",
   },
+  tools: {
+    label: "Hosted tools",
+    hint: "Tools that the provider runs and bills by the call. A token budget does not pay for them.",
+  },
   models: { label: "Models", hint: "Select none to allow all." },
   expires: { label: "Expires", hint: "At the end of that day, UTC; empty means never." },
   content: {
@@ -57,6 +62,11 @@ export const budgetPeriods = [
   { value: "week", text: "weekly" },
   { value: "month", text: "monthly" },
   { value: "none", text: "never" },
+];
+
+export const toolsChoices = [
+  { value: "false", text: "free ones only" },
+  { value: "true", text: "all that have a price" },
 ];
 
 /** The choices of what is recorded of a key's requests. */
@@ -75,6 +85,7 @@ export const fieldRows: readonly (readonly KeyField[])[] = [
   ["tpm", "max-concurrent"],
   ["models"],
   ["expires"],
+  ["tools"],
   ["content"],
   ["tag"],
 ];
@@ -85,8 +96,9 @@ export function kindOf(field: KeyField): AttributeKind | undefined {
 
 /** Whether a key of this mode has the attribute. Only a token-budget key with its own account has a budget. */
 export function hasField(field: KeyField, mode: KeyView["mode"], isShared: boolean): boolean {
-  const attribute = keyAttributeList.find(({ option }) => option === field);
-  return attribute?.table === "keys" || (mode === "token_budget" && !isShared);
+  const attribute: KeyAttribute | undefined = keyAttributeList.find(({ option }) => option === field);
+  if (attribute?.table === "keys") return attribute.mode === undefined || attribute.mode === mode;
+  return mode === "token_budget" && !isShared;
 }
 
 /** Whether the key's account is shared. */
@@ -185,6 +197,8 @@ function requested(field: KeyField, form: KeyForm): unknown {
     case "count":
     case "positive":
       return wholeOrNull(text, subject);
+    case "flag":
+      return text === "true";
     case "moment":
       return text === "" ? null : new Date(`${text}T23:59:59Z`).toISOString();
     default:

@@ -76,6 +76,8 @@ CREATE TABLE keys (
   tags text,
   -- How many of its requests may be in flight; NULL means without a limit.
   max_concurrent int,
+  -- 1 if a key with a token budget can use tools that cost money.
+  tools int NOT NULL DEFAULT 0,
   created_at_ms int8 NOT NULL,
   expires_at_ms int8,
   previous_hash text,

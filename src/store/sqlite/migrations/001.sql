@@ -70,6 +70,8 @@ CREATE TABLE keys (
   max_concurrent INTEGER,
   -- Tags of requests that have none of the name, a JSON object.
   tags TEXT,
+  -- 1 if a key with a token budget can use tools that cost money.
+  tools INTEGER NOT NULL DEFAULT 0,
   content TEXT,
   created_at_ms INTEGER NOT NULL,
   expires_at_ms INTEGER,
