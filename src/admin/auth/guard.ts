@@ -9,8 +9,8 @@ import { isSameHash } from "./admin-token.ts";
 import type { Caller, Identity, PersonIdentity } from "./identity.ts";
 import type { Lockout } from "./lockout.ts";
 import { foreignOrigin, isOwnOrigin } from "./origin.ts";
-import { type Person, roleOf } from "./person.ts";
-import { mayCall, type Role } from "./roles.ts";
+import { type Person, rolesOf } from "./person.ts";
+import { mayHaveKeys, type Role, roleInCall } from "./roles.ts";
 import { type Sessions, sessionHours } from "./sessions.ts";
 
 /** What takes long to read. */
@@ -74,11 +74,10 @@ export async function admit(
   const session = bearerOf(request) === null ? sessionOf(request) : null;
   const caller = await callerOf(guard, recognized.identity, session);
   if (caller === null) return notSignedIn;
-  if (caller.role === null || !mayCall(caller.role, needed, changes)) {
-    return roleNeeded(caller.name, changes && caller.role === "viewer" ? "admin" : needed);
-  }
-  const tooMany = changes && caller.role === "member" ? tooManyChanges(guard, asCompared(caller.name)) : null;
-  return tooMany ?? { kind: "admitted", caller: { ...caller, role: caller.role } };
+  const role = roleInCall(caller.roles, needed, changes);
+  if (role === null) return roleNeeded(caller.name, changes && caller.roles.has("viewer") ? "admin" : needed);
+  const tooMany = changes && role === "member" ? tooManyChanges(guard, asCompared(caller.name)) : null;
+  return tooMany ?? { kind: "admitted", caller: { ...caller, role } };
 }
 
 /** Changes per member and minute. Each is a transaction that others wait for, and a permanent line in the audit log. */
@@ -127,24 +126,33 @@ export async function callerOf(
   guard: Guard,
   identity: Identity,
   session: string | null,
-): Promise<(Omit<Caller, "role"> & { readonly role: Role | null }) | null> {
+): Promise<KnownCaller | null> {
   switch (identity.kind) {
     case "admin":
-      return { role: "admin", name: actorName(session), ...seesAll };
+      return { roles: new Set(["admin"]), name: actorName(session), ...ownsNothing };
     case "token": {
       const token = await tokenWhere(guard, ({ id }) => id === identity.id);
-      return token === undefined ? null : { role: token.role, name: `token ${token.label}`, ...seesAll };
+      if (token === undefined) return null;
+      return { roles: new Set([token.role]), name: `token ${token.label}`, ...ownsNothing };
     }
     case "person": {
       if (!isIssuerRequested(identity, guard.settings())) return null;
-      const role = roleOf(identity, guard.settings());
-      const own = role === "member" ? memberOf(identity.user) : seesAll;
-      return { role, name: identity.user, ...own, person: identity };
+      const held = rolesOf(identity, guard.settings());
+      const { owner, owns } = memberOf(identity.user);
+      const ownerOfNew = mayHaveKeys(held) ? owner : null;
+      return { roles: held, name: identity.user, owner: ownerOfNew, owns, person: identity };
     }
   }
 }
 
-const seesAll: Pick<Caller, "owner" | "owns" | "person"> = { owner: null, owns: () => true, person: null };
+/** Before it is known what they call. */
+type KnownCaller = Omit<Caller, "role"> & { readonly roles: ReadonlySet<Role> };
+
+const ownsNothing: Pick<Caller, "owner" | "owns" | "person"> = {
+  owner: null,
+  owns: () => false,
+  person: null,
+};
 
 /** Whether the identity provider that signed the person in is still configured. */
 export function isIssuerRequested({ issuer }: PersonIdentity, { oidc }: AdminSettings): boolean {

@@ -15,13 +15,14 @@ export interface PersonIdentity extends Person {
 }
 
 export interface Caller {
+  /** The role that allows this call, of all that the caller has. */
   readonly role: Role;
   /** The name in the audit log. */
   readonly name: string;
-  /** Whose keys a member's new ones are; null if they cannot have any. */
+  /** The owner of keys that the caller creates for themselves; null if they cannot have any. */
   readonly owner: string | null;
   /** Null for tokens and keys. */
   readonly person: PersonIdentity | null;
-  /** Whether the caller can see this key. Only members are limited to their own. */
+  /** Whether it is the caller's own key. Only members are limited to these. */
   owns(key: KeyRecord): boolean;
 }

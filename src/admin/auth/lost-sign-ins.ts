@@ -5,17 +5,16 @@ import type { BoundKey } from "../../store/device-records.ts";
 import type { AdminDeps } from "../deps.ts";
 import { isIssuerRequested, issuerName } from "./guard.ts";
 import type { PersonIdentity } from "./identity.ts";
-import { roleOf } from "./person.ts";
+import { rolesOf } from "./person.ts";
+import { mayHaveKeys } from "./roles.ts";
 
 /** The name that a person's keys are bound to. */
 export function personName({ issuer, user }: PersonIdentity): string {
   return `${issuer === null ? "proxy" : issuerName(issuer)} ${asCompared(user)}`;
 }
 
-/** Viewers cannot have keys, because they must not spend. */
 export function mayHoldKeys(person: PersonIdentity, settings: AdminSettings): boolean {
-  const role = isIssuerRequested(person, settings) ? roleOf(person, settings) : null;
-  return role === "member" || role === "admin";
+  return isIssuerRequested(person, settings) && mayHaveKeys(rolesOf(person, settings));
 }
 
 type FollowingDeps = Pick<AdminDeps, "store" | "clock" | "applyChanges">;

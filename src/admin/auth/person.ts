@@ -10,16 +10,21 @@ export interface Person {
 const groupMark = "group:";
 
 /**
- * The person's role; null if no list has them. Evaluated on every call, so that removing someone from a list takes
+ * The person's roles; empty if no list has them. Evaluated on every call, so that removing someone from a list takes
  * effect at the reload.
  */
-export function roleOf({ user, groups }: Person, { admins, viewers, members }: AdminSettings): Role | null {
+export function rolesOf(
+  { user, groups }: Person,
+  { admins, viewers, members }: AdminSettings,
+): ReadonlySet<Role> {
   const name = asCompared(user);
   // People can choose their name, and must not become a group by that.
-  if (name.startsWith(groupMark)) return null;
+  if (name.startsWith(groupMark)) return new Set();
   const names = new Set([name, ...groups.map((group) => `${groupMark}${asCompared(group)}`)]);
-  if (admins.some((name) => names.has(name))) return "admin";
-  if (viewers.some((name) => names.has(name))) return "viewer";
-  const isMember = members === "everyone" || members.some((name) => names.has(name));
-  return isMember ? "member" : null;
+  const isListed = (list: readonly string[]) => list.some((each) => names.has(each));
+  const held = new Set<Role>();
+  if (isListed(admins)) held.add("admin");
+  if (isListed(viewers)) held.add("viewer");
+  if (members === "everyone" || isListed(members)) held.add("member");
+  return held;
 }

@@ -6,7 +6,20 @@ export type Role = (typeof roles)[number];
  * A viewer sees more than a member but changes nothing, not even what a member can. Viewers can only post to routes
  * that read.
  */
-export function mayCall(role: Role, needed: Role, changes: boolean): boolean {
+function mayCall(role: Role, needed: Role, changes: boolean): boolean {
   if (changes && role === "viewer") return needed === "viewer";
   return roles.indexOf(role) >= roles.indexOf(needed);
+}
+
+/**
+ * Roles add up: of those that a caller has, the highest that allows the call. Someone who is a viewer and a member
+ * reads as a viewer, and changes their own keys as a member. Null if none allows it.
+ */
+export function roleInCall(held: ReadonlySet<Role>, needed: Role, changes: boolean): Role | null {
+  return roles.findLast((role) => held.has(role) && mayCall(role, needed, changes)) ?? null;
+}
+
+/** Viewers alone cannot have keys, because they must not spend. */
+export function mayHaveKeys(held: ReadonlySet<Role>): boolean {
+  return held.has("member") || held.has("admin");
 }

@@ -9,12 +9,12 @@ import { AdminError, accessError, answerHeaders, json } from "../routes/refusal.
 import { type SessionView, type SignInBody, signInBody } from "../system/schema.ts";
 import { actorName } from "./actor.ts";
 import { admit, callerOf, sessionCookie, sessionOf, tryToken } from "./guard.ts";
+import type { Caller } from "./identity.ts";
 import { refreshSignIn } from "./lost-sign-ins.ts";
 import { OidcSignIn, SignInRejected } from "./oidc.ts";
 import { attemptMinutes, openAttempt, sealAttempt } from "./oidc-attempt.ts";
 import { foreignOrigin, isOverTls, isOwnOrigin, originInBrowser } from "./origin.ts";
-import { roleOf } from "./person.ts";
-import type { Role } from "./roles.ts";
+import { rolesOf } from "./person.ts";
 
 /** Room for a token and its field name. This is the only body read from unauthenticated callers. */
 const maxSignInBytes = 4096;
@@ -40,15 +40,17 @@ async function sessionView(deps: AdminDeps, request: Request): Promise<SessionVi
       caller?.owner == null || memberKeys === null
         ? null
         : { account: memberKeys.account, cap: memberKeys.cap ?? null },
-    reads_content: readsContent(deps, caller?.role ?? null),
+    reads_content: readsContent(deps, caller),
     oidc: oidc !== null,
   };
 }
 
-/** Whether the role can read recorded content: viewers never, members if the configuration allows it. */
-function readsContent(deps: AdminDeps, role: Role | null): boolean {
-  if (deps.content === null) return false;
-  return role === "admin" || (role === "member" && deps.settings().content?.membersSeeOwn === true);
+/** Whether the caller can read recorded content: viewers alone never, members their own if the configuration allows it. */
+function readsContent(deps: AdminDeps, caller: Caller | null): boolean {
+  if (deps.content === null || caller === null) return false;
+  return (
+    caller.role === "admin" || (caller.owner !== null && deps.settings().content?.membersSeeOwn === true)
+  );
 }
 
 async function signIn(deps: AdminDeps, request: Request): Promise<Response> {
@@ -146,7 +148,7 @@ export function mountOidc(app: Elysia, deps: AdminDeps): void {
       const person = await signIn.finish(oidc, callback, attempt);
       const identity = { kind: "person", issuer: oidc.issuer, ...person } as const;
       await refreshSignIn(deps, identity, deps.settings().admin);
-      if (roleOf(person, deps.settings().admin) === null) {
+      if (rolesOf(person, deps.settings().admin).size === 0) {
         return errorPage(
           403,
           `You signed in as ${person.user}, which has no role here. Ask an operator for one.`,

@@ -63,9 +63,9 @@ export const contentRoutes: readonly AdminRoute[] = [
     async (call) => {
       const { deps, caller } = call;
       const id = call.params["id"] ?? "";
-      if (caller.role === "viewer")
+      if (caller.role === "viewer" && caller.owner === null)
         throw new AdminError(403, "role_needed", "Viewers cannot read content. This needs the role `admin`.");
-      if (caller.role === "member" && !(await isOwn(call, id))) throw nothingRecorded();
+      if (caller.role !== "admin" && !(await isOwn(call, id))) throw nothingRecorded();
       const document = await recorded(deps).read(id);
       if (document === null) throw nothingRecorded();
       await writeAudit(call, { action: "content.read", target: id, detail: null });
@@ -141,9 +141,7 @@ function nothingRecorded(): AdminError {
   return notFound("recorded content for this request; it was not recorded, or was deleted");
 }
 
-/**
- * Whether the caller can see this request. For a member, other keys' requests look like requests that do not exist.
- */
+/** Whether it is a request of the caller's own key. Others look like requests that do not exist. */
 async function isOwn({ deps, caller }: AdminCall, id: string): Promise<boolean> {
   const [row] = await recorded(deps).list({ ids: [id], limit: 1 });
   const key = row === undefined ? null : deps.keys.byId(row.keyId);

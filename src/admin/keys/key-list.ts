@@ -16,6 +16,9 @@ export const keyListQuery = Type.Object({
   status: Type.Optional(oneOf(keyStatuses)),
   mode: Type.Optional(oneOf(keyModes)),
   account: Type.Optional(text("Only keys billed to this account, by its id.")),
+  owner: Type.Optional(
+    Type.Literal("me", { description: "Only your own keys, whatever else your role can see." }),
+  ),
   sort: oneOf(["newest", "label", "owner", "expires"], "newest"),
   cursor: Type.Optional(Type.String()),
   limit: Type.Integer({ minimum: 1, maximum: 200, default: 50 }),
@@ -43,9 +46,10 @@ async function sorted(keys: readonly KeyRecord[], order: KeyOrder): Promise<read
 export async function keyList(
   deps: AdminDeps,
   query: KeyListQuery,
-  caller: Pick<Caller, "owns">,
+  caller: Pick<Caller, "owns" | "role">,
 ): Promise<KeyList> {
-  const isFound = (key: KeyRecord) => caller.owns(key) && matches(deps, key, query);
+  const seesAll = caller.role !== "member" && query.owner !== "me";
+  const isFound = (key: KeyRecord) => (seesAll || caller.owns(key)) && matches(deps, key, query);
   const found = await sorted(await filterInTurns(deps.keys.all(), isFound), query.sort);
   const after = query.cursor === undefined ? -1 : found.findIndex((key) => key.id === query.cursor);
   const page = found.slice(after + 1, after + 1 + query.limit);

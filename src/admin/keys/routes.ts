@@ -101,11 +101,13 @@ function statusRoute(verb: string, status: StoredKeyStatus, summary: string): Ad
 
 function createdKey(call: AdminCall<unknown, NewKeyBody>): Promise<ChangeResult> {
   const { deps, caller, body } = call;
-  if (caller.role !== "member") return createdFrom(call, specOf(body));
+  const { owner, ...others } = body;
+  const isOwn = owner === "me";
+  if (caller.role !== "member" && !isOwn) return createdFrom(call, specOf(body));
   return oneAtATime(async () => {
     const sinceRevision = await deps.store.currentRevision();
     await deps.applyChanges();
-    return createdFrom(call, { ...membersKey(deps, caller, body), sinceRevision });
+    return createdFrom(call, { ...membersKey(deps, caller, isOwn ? others : body), sinceRevision });
   });
 }
 

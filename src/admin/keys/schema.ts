@@ -156,6 +156,9 @@ export const newKeyBody = body({
   credit: Type.Optional(openingCredit),
   postpaid: Type.Optional(billedAfterwards),
   ...keyChangesBody.properties,
+  owner: Type.Optional(
+    nullable(text("`me` creates a key of your own on the terms of `member_keys`, with `label` alone.")),
+  ),
 });
 export type NewKeyBody = Static<typeof newKeyBody>;
 

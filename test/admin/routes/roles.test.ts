@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, spyOn, test } from "bun:test";
+import { mayHoldKeys } from "../../../src/admin/auth/lost-sign-ins.ts";
 import type { IssuedKeyView, KeyList } from "../../../src/admin/keys/schema.ts";
+import type { SessionView } from "../../../src/admin/system/schema.ts";
 import { keyRecord } from "../../store/fixtures.ts";
 import { type AdminServer, startAdmin } from "./fixtures.ts";
 
@@ -14,8 +16,8 @@ trusted_proxies = ["10.0.0.1"]
 
 [admin]
 admins = ["ada@example.com", "group:Platform"]
-viewers = ["Vera@Example.com"]
-members = "everyone"
+viewers = ["Vera@Example.com", "group:Finance"]
+members = ["bob@example.com", "anne@example.com", "group:Crew"]
 user_header = "x-forwarded-email"
 groups_header = "x-forwarded-groups"
 `;
@@ -134,6 +136,77 @@ describe("a member", () => {
 
   test("makes no key unless the operator allows it", async () => {
     expect(await statusOf("/keys", bob(), "POST", {})).toBe(403);
+  });
+});
+
+describe("who is a viewer and a member", () => {
+  const groups = { "x-forwarded-groups": "crew, finance" };
+  const terms = 'member_keys = { account = "crowd", cap = "5/day" }\n';
+  const start = async () => {
+    const lenient = await startAdmin(`${settings}${terms}`);
+    await lenient.post("/accounts", { mode: "credit", label: "crowd", credit: 10 });
+    const call = (user: string, path: string, body?: object) =>
+      lenient.call(path, {
+        headers: { ...as(user, groups), origin: lenient.url },
+        ...(body === undefined ? {} : { method: "POST", body: JSON.stringify(body) }),
+      });
+    return { lenient, call, [Symbol.asyncDispose]: () => lenient[Symbol.asyncDispose]() };
+  };
+
+  test("sees what a viewer sees, and creates and rotates keys of their own as a member", async () => {
+    await using world = await start();
+    const { lenient, call } = world;
+    const others = await lenient.post<IssuedKeyView>("/keys", { mode: "credit", owner: "anne@example.com" });
+    expect((await call("val@example.com", "/health")).status).toBe(200);
+    const session = (await (await call("val@example.com", "/session")).json()) as SessionView;
+    expect(session).toMatchObject({
+      role: "viewer",
+      may_create_keys: true,
+      new_key: { account: "crowd", cap: "5/day" },
+    });
+    const created = await call("val@example.com", "/keys", { label: "mine" });
+    expect(created.status).toBe(200);
+    const own = (await created.json()) as IssuedKeyView;
+    expect(own).toMatchObject({ owner: "val@example.com", caps: [{ limit: 5, period: "day" }] });
+    const listed = async (path: string) =>
+      ((await (await call("val@example.com", path)).json()) as KeyList).data.map(({ id }) => id);
+    expect(await listed("/keys")).toEqual([own.id, others.id]);
+    expect(await listed("/keys?owner=me")).toEqual([own.id]);
+    expect((await call("val@example.com", `/keys/${own.id}/rotate`, {})).status).toBe(200);
+    expect((await call("val@example.com", `/keys/${others.id}`)).status).toBe(200);
+    expect((await call("val@example.com", `/keys/${others.id}/rotate`, {})).status).toBe(404);
+    expect((await call("val@example.com", "/accounts", { mode: "credit" })).status).toBe(403);
+    expect((await call("val@example.com", "/keys", { credit: 5 })).status).toBe(400);
+  });
+
+  test("keeps the keys of a membership when they become a viewer too", async () => {
+    await using world = await start();
+    const { deps } = world.lenient;
+    const person = { kind: "person", issuer: null, user: "val@example.com" } as const;
+    const { admin: inForce } = deps.settings();
+    expect(mayHoldKeys({ ...person, groups: ["crew"] }, inForce)).toBe(true);
+    expect(mayHoldKeys({ ...person, groups: ["crew", "finance"] }, inForce)).toBe(true);
+    expect(mayHoldKeys({ ...person, groups: ["finance"] }, inForce)).toBe(false);
+  });
+
+  test("an admin has keys of their own too, on the same terms, and sees them by themselves", async () => {
+    await using world = await start();
+    const { lenient, call } = world;
+    await lenient.post("/keys", { mode: "credit", owner: "anne@example.com" });
+    const own = (await (
+      await call("ada@example.com", "/keys", { owner: "me", label: "laptop" })
+    ).json()) as IssuedKeyView;
+    expect(own).toMatchObject({
+      owner: "ada@example.com",
+      label: "laptop",
+      caps: [{ limit: 5, period: "day" }],
+    });
+    expect((await call("ada@example.com", "/keys", { owner: "me", credit: 5 })).status).toBe(400);
+    const { data } = (await (await call("ada@example.com", "/keys?owner=me")).json()) as KeyList;
+    expect(data.map(({ id }) => id)).toEqual([own.id]);
+    expect((await lenient.json<KeyList>("/keys?owner=me")).data).toEqual([]);
+    const byToken = await lenient.call("/keys", { method: "POST", body: '{"owner":"me"}' });
+    expect(byToken.status).toBe(403);
   });
 });
 

@@ -48,7 +48,7 @@ export function SelfService() {
 }
 
 function OwnKeys() {
-  const keys = useAnswer<KeyList>("/keys", 15_000, { limit: 200 });
+  const keys = useAnswer<KeyList>("/keys", 15_000, { limit: 200, owner: "me" });
   const [ask, dialog] = useDialogs({ make: MakeKey }, null, keys.reload);
   return (
     <LoadedContent loaded={keys}>
@@ -56,7 +56,7 @@ function OwnKeys() {
         const chosen = data.find(({ id }) => id === query.value.get("key")) ?? data[0];
         return (
           <>
-            {(data.length > 1 || session.value?.may_create_keys) && (
+            {(data.length > 1 || session.value?.new_key) && (
               <div class="filters">
                 {data.length > 1 && (
                   <SelectField
@@ -68,7 +68,7 @@ function OwnKeys() {
                     }))}
                   />
                 )}
-                {session.value?.may_create_keys && (
+                {session.value?.new_key && (
                   <Button icon="plus" onClick={ask("make")}>
                     New key
                   </Button>
@@ -77,7 +77,7 @@ function OwnKeys() {
             )}
             {chosen === undefined ? (
               <Empty icon="keys" title="You have no key yet">
-                {session.value?.may_create_keys ? (
+                {session.value?.new_key ? (
                   <p>Create one. It is shown only once.</p>
                 ) : (
                   <p>Ask an operator to create one with the owner {session.value?.name}.</p>
@@ -100,7 +100,8 @@ function MakeKey({ onDone, onClose }: DialogProps<null>) {
   if (issued !== null) return <Secret title="Your new key" issued={issued} onClose={onDone} />;
   const send = async () => {
     const newLabel = label[0].trim();
-    setIssued(await api.post<IssuedKeyView>("/keys", newLabel === "" ? {} : { label: newLabel }));
+    const labelled = newLabel === "" ? {} : { label: newLabel };
+    setIssued(await api.post<IssuedKeyView>("/keys", { owner: "me", ...labelled }));
   };
   return (
     <Ask title="New key" verb="Create key" onClose={onClose} send={send}>
