@@ -109,6 +109,8 @@ interface TokenCounting {
   writeRequest(body: JsonObject, target: Target): JsonObject;
   /** The field of the answer that holds the count. */
   readonly countField: string;
+  /** The count before the conversation is edited as the request asks; null or absent if the answer has none. */
+  originalCount?(answer: JsonObject): number | null;
 }
 
 /** A dialect's rules for tools, calls and their results. */

@@ -8,7 +8,7 @@ import { clientDialect, type ProviderDialectName, providerDialect } from "../dia
 import type { RequestKind } from "../dialects/schema/validate.ts";
 import { isClaude } from "../dialects/translation/model-traits.ts";
 import { translate } from "../dialects/translation/translate.ts";
-import type { CountingPlan, Deployment } from "../upstream/upstream.ts";
+import type { CountingPlan, Deployment, TokenCount } from "../upstream/upstream.ts";
 import { adaptBytes, bodyVendorOf } from "../vendors/adapt-body.ts";
 import type { PreparedRequest } from "../vendors/provider.ts";
 import { vendorOf } from "../vendors/registry.ts";
@@ -75,9 +75,9 @@ export const inputTokensOperation: ServedOperation = {
 class CountSteps implements FreeSteps {
   readonly dialect: CountingDialect;
   readonly #kind: RequestKind;
-  readonly #write: (tokens: number) => object;
+  readonly #write: (count: TokenCount) => object;
 
-  constructor(dialect: CountingDialect, kind: RequestKind, write: (tokens: number) => object) {
+  constructor(dialect: CountingDialect, kind: RequestKind, write: (count: TokenCount) => object) {
     this.dialect = dialect;
     this.#kind = kind;
     this.#write = write;
@@ -95,24 +95,29 @@ class CountSteps implements FreeSteps {
   /** A provider's failure is not the client's. */
   async answer(
     { gateway, exchange, keyId }: AdmittedCall,
-    { bytes }: ClientRequest,
+    { bytes, truncated }: ClientRequest,
     routed: RoutedCall | null,
   ): Promise<Response> {
     // A shutdown waits for the local count too, which may have to load its tokenizer first.
-    const { tokens, basis } = await gateway.ongoing.withoutSlot(exchange, async () => {
+    const { count, basis } = await gateway.ongoing.withoutSlot(exchange, async () => {
       const exact = routed === null ? null : await countUpstream(routed, this.dialect);
-      if (exact !== null) return { tokens: exact, basis: "exact" };
+      if (exact !== null) return { count: exact, basis: "exact" };
       const isForClaude = routed?.model.deployments.some(isClaude) === true;
-      return { tokens: await gateway.tokens.of(keyId).request(bytes, isForClaude), basis: "estimate" };
+      const tokens = await gateway.tokens.of(keyId).request(bytes, isForClaude);
+      return { count: { tokens, originalTokens: null }, basis: "estimate" };
     });
+    const isEdited = (truncated["context_management"] ?? null) !== null;
     const headers = { ...commonHeaders(exchange), "x-sluice-count": basis };
-    return Response.json(this.#write(tokens), { headers });
+    return Response.json(this.#write(isEdited ? count : { ...count, originalTokens: null }), { headers });
   }
 }
 
-const messagesCount = new CountSteps("messages", "count_tokens", (tokens) => ({ input_tokens: tokens }));
+const messagesCount = new CountSteps("messages", "count_tokens", ({ tokens, originalTokens }) => ({
+  input_tokens: tokens,
+  ...(originalTokens === null ? {} : { context_management: { original_input_tokens: originalTokens } }),
+}));
 
-const responsesCount = new CountSteps("responses", "input_tokens", (tokens) => ({
+const responsesCount = new CountSteps("responses", "input_tokens", ({ tokens }) => ({
   object: "response.input_tokens",
   input_tokens: tokens,
 }));
@@ -140,7 +145,7 @@ function planFor(routed: RoutedCall, client: CountingDialect): CountingPlan {
 }
 
 /** Null if the request cannot be translated or the provider fails; the caller then counts locally. */
-async function countUpstream(routed: RoutedCall, client: CountingDialect): Promise<number | null> {
+async function countUpstream(routed: RoutedCall, client: CountingDialect): Promise<TokenCount | null> {
   try {
     return await routed.configured.upstream.countTokens(planFor(routed, client));
   } catch (error) {

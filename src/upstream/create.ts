@@ -1,6 +1,6 @@
 import type { Clock } from "../base/clock.ts";
 import type { Settings } from "../config/settings.ts";
-import { parseObject } from "../dialects/json/json-fields.ts";
+import { countOf, parseObject } from "../dialects/json/json-fields.ts";
 import { type ProviderDialectName, providerDialect } from "../dialects/registry.ts";
 import type { TokenSources } from "../vendors/credentials/token-sources.ts";
 import type { ProviderSettings } from "../vendors/provider.ts";
@@ -12,7 +12,7 @@ import { DeadlineTimer } from "./call/call-deadlines.ts";
 import { UpstreamCall } from "./call/upstream-call.ts";
 import type { DeploymentState } from "./health/deployment-state.ts";
 import { Directory, tryTakeSlot } from "./selection/directory.ts";
-import type { CountingPlan, DeploymentHealth, Upstream } from "./upstream.ts";
+import type { CountingPlan, DeploymentHealth, TokenCount, Upstream } from "./upstream.ts";
 
 export interface UpstreamOptions {
   readonly settings: Pick<Settings, "models" | "providers"> & {
@@ -87,7 +87,7 @@ async function countTokens(
   plan: CountingPlan,
   directory: Directory,
   context: CallContext,
-): Promise<number | null> {
+): Promise<TokenCount | null> {
   const nowMs = context.clock.monotonicMs();
   const candidate = directory.order(plan, nowMs).find(({ deployment, state }) => {
     return (
@@ -114,9 +114,10 @@ async function countTokens(
 /** A count is a few bytes, and parsing a long body could block. */
 const maxBytes = 64 * 1024;
 
-function readCount(body: Uint8Array, dialect: ProviderDialectName): number | null {
-  if (body.length > maxBytes) return null;
-  const field = providerDialect(dialect).countTokens?.countField ?? "";
-  const count = parseObject(Buffer.from(body).toString())?.[field];
-  return typeof count === "number" && Number.isSafeInteger(count) && count >= 0 ? count : null;
+function readCount(body: Uint8Array, dialect: ProviderDialectName): TokenCount | null {
+  const counting = providerDialect(dialect).countTokens;
+  const answer = body.length > maxBytes ? null : parseObject(Buffer.from(body).toString());
+  if (counting === undefined || answer === null) return null;
+  const tokens = countOf(answer[counting.countField]);
+  return tokens === null ? null : { tokens, originalTokens: counting.originalCount?.(answer) ?? null };
 }

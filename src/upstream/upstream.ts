@@ -132,6 +132,13 @@ export interface ReceivedBytes {
   readonly bytes: number;
 }
 
+/** A provider's count of a request's input. */
+export interface TokenCount {
+  readonly tokens: number;
+  /** The count before the provider's edits of the conversation; null if it reports none. */
+  readonly originalTokens: number | null;
+}
+
 export interface Upstream {
   /**
    * Tries deployment after deployment until one answers. Throws a GatewayError otherwise: `provider_unavailable`,
@@ -142,7 +149,7 @@ export interface Upstream {
    * The provider's own count of the input; null if it offers none or fails. `prepare` makes a `count_tokens` request;
    * `deadlineMs` limits the wait.
    */
-  countTokens(plan: CountingPlan): Promise<number | null>;
+  countTokens(plan: CountingPlan): Promise<TokenCount | null>;
   /** Whether the provider still has the credential of this id. */
   hasCredential(provider: string, id: string): boolean;
   health(): DeploymentHealth[];

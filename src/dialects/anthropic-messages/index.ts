@@ -1,6 +1,6 @@
 import type { ClientDialect } from "../client-dialect.ts";
 import { type ForwardedHeaders, isSendable } from "../headers.ts";
-import { objectOf } from "../json/json-fields.ts";
+import { countOf, objectOf } from "../json/json-fields.ts";
 import type { ProviderDialect } from "../provider-dialect.ts";
 import { openingTest } from "../sse/opening-events.ts";
 import { legalCallId, wordCallIds } from "../tools/call-id.ts";
@@ -85,7 +85,11 @@ const provider: ProviderDialect = {
   takesStopSequences: true,
   takesCacheMarks: true,
   paths: { generate: "/messages", countTokens: "/messages/count_tokens" },
-  countTokens: { writeRequest: (body) => body, countField: "input_tokens" },
+  countTokens: {
+    writeRequest: (body) => body,
+    countField: "input_tokens",
+    originalCount: ({ context_management: edited }) => countOf(objectOf(edited)?.["original_input_tokens"]),
+  },
   requestHeaders,
   ...figures,
   smallRequest: (question, { upstreamModel: model, maxOutputTokens }) => ({

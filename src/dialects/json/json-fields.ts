@@ -16,6 +16,11 @@ export function numberOf(value: Json | undefined): number | null {
   return typeof value === "number" && Number.isFinite(value) ? value : null;
 }
 
+/** Null for anything else: a provider may read "1000" as a number, but it is none. */
+export function countOf(value: Json | undefined): number | null {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : null;
+}
+
 export function booleanOf(value: Json | undefined): boolean | null {
   return typeof value === "boolean" ? value : null;
 }

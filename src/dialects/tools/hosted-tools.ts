@@ -1,7 +1,7 @@
-import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { isObject, type JsonObject } from "../../base/json.ts";
 import type { HostedToolName } from "../../base/usage/hosted-tools.ts";
 import type { ClientDialect } from "../client-dialect.ts";
-import { objectOf, stringOf } from "../json/json-fields.ts";
+import { countOf, objectOf, stringOf } from "../json/json-fields.ts";
 import type { ValuePath } from "../json/remove-values.ts";
 import type { Mentions } from "../names/inspect-body.ts";
 import { type ToolDependent, toolDependents } from "./tool-dependents.ts";
@@ -175,9 +175,4 @@ function runsOf(type: string, { model, max_tokens: maxTokens }: JsonObject): Hos
 
 export function isAdvisor(type: string): boolean {
   return advisor.test(type);
-}
-
-/** Null for anything else: a provider may read "1000" as a number, but it was not held for. */
-export function countOf(value: Json | undefined): number | null {
-  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : null;
 }

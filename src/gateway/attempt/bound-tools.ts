@@ -1,6 +1,7 @@
 import { isObject, type JsonObject } from "../../base/json.ts";
+import { countOf } from "../../dialects/json/json-fields.ts";
 import type { BodyChanges } from "../../dialects/json/patch.ts";
-import { countOf, type HostedTool, isAdvisor, pricedName } from "../../dialects/tools/hosted-tools.ts";
+import { type HostedTool, isAdvisor, pricedName } from "../../dialects/tools/hosted-tools.ts";
 import { heldCalls } from "../charge/held-calls.ts";
 import type { ClientRequest } from "../request/request.ts";
 
