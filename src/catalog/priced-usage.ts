@@ -1,4 +1,5 @@
-import { costNano, makeRates, type Quantities, type Rates } from "../base/money/rates.ts";
+import { factorParts } from "../base/money/money.ts";
+import { costNano, makeRates, owedNanoUsd, type Quantities, type Rates } from "../base/money/rates.ts";
 import type { TokenRates } from "../base/money/token-price.ts";
 import { hostedToolNames } from "../base/usage/hosted-tools.ts";
 import { answerOf, type ExtraUsage, totalInput, type Usage } from "../base/usage/usage.ts";
@@ -10,6 +11,8 @@ export interface PricedUsage {
   readonly rates: Rates;
   readonly quantities: Quantities;
   readonly costNano: number;
+  /** What the provider is owed, whatever is charged. */
+  readonly owedNanoUsd: number;
 }
 
 /** An additional model that ran for the response. */
@@ -34,24 +37,37 @@ export function priced(
   const tiers = extra?.tiers ?? noTiers;
   const rates = ratesFor(price, tiers, totalInput(answer), microUsdPerCredit);
   const quantities = quantitiesOf(answer, extra, rates);
-  if (rounds === undefined) return { rates, quantities, costNano: costNano(rates, quantities) };
+  if (rounds === undefined) return costed(rates, quantities);
   const sums: Record<string, number> = { ...quantities };
   const picoUsd: Record<string, number> = { ...rates.picoUsd };
+  const owedPicoUsd: Record<string, number> = { ...owedRates(rates) };
+  let isAtCost = rates.owedPicoUsd === null;
   for (const { model, usage: used } of rounds) {
     const other = model === null ? null : findOtherModel(model);
     const roundPrice = other === null ? price : other.price;
     // Each round is a separate call: whether its context is long depends on its own input.
     const roundRates = ratesFor(roundPrice, tiers, totalInput(used), microUsdPerCredit);
+    const owedByRound = owedRates(roundRates);
+    isAtCost &&= roundRates.owedPicoUsd === null;
     const prefix = prefixOf(other, roundRates, rates);
     for (const [name, count] of Object.entries(quantitiesOf(used, null, roundRates))) {
       sums[prefix + name] = (sums[prefix + name] ?? 0) + count;
       const rate = roundRates.picoUsd[name];
-      if (rate !== undefined) picoUsd[prefix + name] = rate;
+      if (rate === undefined) continue;
+      picoUsd[prefix + name] = rate;
+      owedPicoUsd[prefix + name] = owedByRound[name] ?? 0;
     }
   }
-  const all = makeRates({ ...rates, picoUsd });
-  return { rates: all, quantities: sums, costNano: costNano(all, sums) };
+  const all = makeRates({ ...rates, picoUsd, owedPicoUsd: isAtCost ? null : owedPicoUsd });
+  return costed(all, sums);
 }
+
+function costed(rates: Rates, quantities: Quantities): PricedUsage {
+  const cost = costNano(rates, quantities);
+  return { rates, quantities, costNano: cost, owedNanoUsd: owedNanoUsd(rates, quantities, cost) };
+}
+
+const owedRates = ({ owedPicoUsd, picoUsd }: Rates) => owedPicoUsd ?? picoUsd;
 
 /** The prefix of a round's quantities, if its rates differ from the response's: `claude-5/input`. */
 function prefixOf(other: RoundModel | null, { inputAbove }: Rates, answer: Rates): string {
@@ -82,7 +98,9 @@ export function ratesFor(
   const name = tiers.length === 0 ? inputAbove : `${inputAbove ?? ""} ${tiers.join(" ")}`;
   const cached = ratesByName.get(name);
   if (cached?.microUsdPerCredit === microUsdPerCredit) return cached;
-  const rates = makeRates({ microUsdPerCredit, picoUsd: picoUsdOf(price, tokenRates), tiers, inputAbove });
+  const picoUsd = picoUsdOf(price, tokenRates);
+  const owedPicoUsd = price.markupParts === undefined ? null : withoutMarkup(picoUsd, price.markupParts);
+  const rates = makeRates({ microUsdPerCredit, picoUsd, owedPicoUsd, tiers, inputAbove });
   ratesByName.set(name, rates);
   return rates;
 }
@@ -91,6 +109,12 @@ function freeRates(microUsdPerCredit: number): Rates {
   if (free?.microUsdPerCredit === microUsdPerCredit) return free;
   free = makeRates({ microUsdPerCredit, picoUsd: {}, tiers: [], inputAbove: null });
   return free;
+}
+
+/** A marked up rate is rounded up, so its list price is found again by rounding down. */
+function withoutMarkup(picoUsd: Rates["picoUsd"], markupParts: number): Rates["picoUsd"] {
+  const owed = (rate: number) => Number((BigInt(rate) * BigInt(factorParts)) / BigInt(markupParts));
+  return Object.fromEntries(Object.entries(picoUsd).map(([name, rate]) => [name, owed(rate)]));
 }
 
 /** The rates in the configuration's names. A rate that equals the rate it is part of is omitted. */

@@ -8,6 +8,7 @@ import { hostedToolNames } from "../base/usage/hosted-tools.ts";
 import { isCharged, routesFor } from "../dialects/metered/registry.ts";
 import type { ProviderSettings } from "../vendors/provider.ts";
 import { formatFor, vendorOf } from "../vendors/registry.ts";
+import { partsOf } from "./catalog/expand.ts";
 import { decodeAccepted } from "./decode.ts";
 import { milliseconds } from "./duration.ts";
 import type { LoadContext } from "./problems.ts";
@@ -33,10 +34,7 @@ export function* buildModels(
   const models: ModelSettings[] = [];
   for (const [index, model] of (config.models ?? []).entries()) {
     if (index % modelsPerStep === modelsPerStep - 1) yield;
-    for (const built of buildModel(model, config, { providers, server, context })) {
-      const isListed = catalogIds.has(built.id) && built.priceSource !== null;
-      models.push(isListed ? { ...built, priceSource: "catalog" } : built);
-    }
+    models.push(...buildModel(model, catalogIds.has(model.id), config, { providers, server, context }));
   }
   for (const model of models) {
     if (model.free || isNeverCharged(model)) continue;
@@ -101,13 +99,15 @@ function unservedUses({ serves, deployments }: ModelSettings, { usable }: Provid
 
 function buildModel(
   model: ModelConfig,
+  isOfCatalog: boolean,
   config: ConfigFile,
   { providers, server, context }: ModelContext,
 ): ModelSettings[] {
   const path = context.places.pathOfModel(model.id);
   const own = decodeAccepted(ownModelSchema, model, path, context);
   const ownLimit = model.timeouts?.request;
-  const price = buildPrice(model.price);
+  const markup = isOfCatalog ? config.providers?.[model.provider ?? ""]?.markup : undefined;
+  const price = buildPrice(model.price, markup);
   const deployments = deploymentsOf(model).flatMap((deployment) =>
     buildDeployment(deployment, { model, price, path, config, providers, context }),
   );
@@ -120,11 +120,19 @@ function buildModel(
       created: own.created ?? usualCreationSeconds,
       capabilities: own.capabilities ?? {},
       price,
-      priceSource: deployments.some((deployment) => deployment.price !== null) ? "config" : null,
+      priceSource: priceSource(deployments, isOfCatalog),
       requestTimeoutMs: ownLimit === undefined ? server.requestTimeoutMs : milliseconds(ownLimit),
       deployments,
     },
   ];
+}
+
+function priceSource(
+  deployments: readonly DeploymentSettings[],
+  isOfCatalog: boolean,
+): ModelSettings["priceSource"] {
+  if (deployments.every(({ price }) => price === null)) return null;
+  return isOfCatalog ? "catalog" : "config";
 }
 
 /** 2026-01-01. The model list needs a date, and it should not change with each start. */
@@ -188,7 +196,7 @@ function dialectsOf(
   return both.length === 0 ? configured : both;
 }
 
-function buildPrice(price: PriceConfig | undefined): Price | null {
+function buildPrice(price: PriceConfig | undefined, markup?: number): Price | null {
   if (price === undefined) return null;
   const { input = 0, output = 0, tiers } = price;
   const extras = buildExtras(price);
@@ -197,6 +205,7 @@ function buildPrice(price: PriceConfig | undefined): Price | null {
     ...(Object.keys(extras).length === 0 ? {} : { extras }),
     ...(tiers === undefined ? {} : { tiers: mapValues(tiers, buildTokenPrice) }),
     ...(price.input === undefined || price.output === undefined ? { names: Object.keys(price) } : {}),
+    ...(markup === undefined || markup === 1 ? {} : { markupParts: partsOf(markup) }),
   };
 }
 

@@ -101,6 +101,8 @@ export interface Price extends TokenPrice {
   readonly names?: readonly string[];
   /** By service tier, except for the default one. */
   readonly tiers?: Readonly<Record<string, TokenPrice>>;
+  /** How many ten-thousandths of the provider's own price all of these are; absent if they are its own price. */
+  readonly markupParts?: number;
 }
 
 export interface DeploymentSettings extends DecodedSection<(typeof ownDeploymentSchema)["properties"]> {

@@ -1,4 +1,4 @@
-import { costNano, outputTokensOf, readRates, tokensOf } from "../base/money/rates.ts";
+import { costNano, outputTokensOf, owedNanoUsd, readRates, tokensOf } from "../base/money/rates.ts";
 import { chargedAttempt } from "../store/attempt-sums.ts";
 import {
   type AttemptCount,
@@ -103,12 +103,13 @@ function interrupt(hold: HoldProgress, settled: SettleParts, atMs: number): Jour
 function interrupted(served: AttemptTarget, { quantities, rates }: HoldProgress): AttemptCount {
   const used = quantities ?? {};
   const outputTokens = outputTokensOf(used);
+  const kept = rates === null ? null : readRates(rates.text);
   return chargedAttempt(served, {
     outcome: "interrupted",
     isEstimated: true,
     reported: null,
     inputTokens: tokensOf(used) - outputTokens,
     outputTokens,
-    costNano: rates === null ? 0 : costNano(readRates(rates.text), used),
+    owedNanoUsd: kept === null ? 0 : owedNanoUsd(kept, used, costNano(kept, used)),
   });
 }

@@ -24,8 +24,8 @@ export const attemptTotalNames = [
   /** Tokens charged in addition to the reported ones. */
   "countedInputTokens",
   "countedOutputTokens",
-  /** At the configured prices, whether or not it was paid. */
-  "costNano",
+  /** What the provider is owed at its own price, in billionths of a USD, whatever was charged and paid. */
+  "owedNanoUsd",
 ] as const;
 
 export type AttemptTotals = { readonly [Name in (typeof attemptTotalNames)[number]]: number };
@@ -49,7 +49,7 @@ export interface ChargedAttempt {
   readonly reported: Usage | null;
   readonly inputTokens: number;
   readonly outputTokens: number;
-  readonly costNano: number;
+  readonly owedNanoUsd: number;
 }
 
 export function chargedAttempt(served: AttemptTarget, charge: ChargedAttempt): AttemptCount {
@@ -67,12 +67,12 @@ export function chargedAttempt(served: AttemptTarget, charge: ChargedAttempt): A
     outputTokens: reported.outputTokens,
     countedInputTokens: Math.max(0, charge.inputTokens - totalInput(reported)),
     countedOutputTokens: Math.max(0, charge.outputTokens - reported.outputTokens),
-    costNano: charge.costNano,
+    owedNanoUsd: charge.owedNanoUsd,
   };
 }
 
 export function unchargedAttempt(served: AttemptTarget, reported: Usage | null): AttemptCount {
-  const nothing = { isEstimated: false, reported, inputTokens: 0, outputTokens: 0, costNano: 0 };
+  const nothing = { isEstimated: false, reported, inputTokens: 0, outputTokens: 0, owedNanoUsd: 0 };
   return chargedAttempt(served, { outcome: "uncharged", ...nothing });
 }
 
@@ -101,7 +101,7 @@ export class AttemptTally {
     sums.outputTokens += count.outputTokens;
     sums.countedInputTokens += count.countedInputTokens;
     sums.countedOutputTokens += count.countedOutputTokens;
-    sums.costNano += count.costNano;
+    sums.owedNanoUsd += count.owedNanoUsd;
   }
 
   #sumsOf(day: number, { provider, credential, upstreamModel, outcome }: AttemptCount): Mutable<AttemptSums> {

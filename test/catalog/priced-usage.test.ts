@@ -56,6 +56,30 @@ function expectExplained(usage: Usage, expectedNano: number, quantities: Record<
   expect(tokensOf(call.quantities)).toBe(totalTokens(usage));
 }
 
+describe("what the provider is owed", () => {
+  /** At these prices, a markup of 1.2 made 833,334 of 694,445 and 1,000,000 of 833,333, each rounded up. */
+  const resold: Price = { ...price, output: 833_334, markupParts: 12_000 };
+
+  test("is the list price, exact although the marked up one was rounded up", () => {
+    const { rates, costNano: cost, owedNanoUsd } = priced(used(1000, 6), resold, credit);
+    expect(rates.owedPicoUsd).toMatchObject({ input: 833_333, output: 694_445 });
+    expect([cost, owedNanoUsd]).toEqual([1_005_001, 837_500]);
+  });
+
+  test("has the margin of each model that ran", () => {
+    const usage = withRounds(used(1000, 0), round("opus", 100, 0), round(null, 10, 0));
+    const { rates, owedNanoUsd } = priced(usage, resold, credit, null, runOf);
+    expect(rates.owedPicoUsd).toMatchObject({ input: 833_333, "opus/input": 5_000_000 });
+    expect(owedNanoUsd).toBe(Math.ceil((1010 * 833_333 + 100 * 5_000_000) / 1000));
+    const beside = priced(withRounds(used(10, 0), round("opus", 1, 0)), price, credit, null, (model) => ({
+      id: model,
+      price: { ...advisors, markupParts: 20_000 },
+    }));
+    expect([beside.costNano, beside.owedNanoUsd]).toEqual([15_000, 12_500]);
+    expect(priced(usage, price, credit, null, runOf).rates.owedPicoUsd).toBeNull();
+  });
+});
+
 describe("a run beside the answer", () => {
   test("at the answer's rates is added to what that used", () => {
     const usage = withRounds(used(100, 10), round(null, 900, 5), round(null, 1000, 0));

@@ -33,7 +33,7 @@ beforeAll(async () => {
     await store.commit([{ ...settleItem(id, 100, { atMs }), attempts: [one] }]);
     await store.recordOutcomes(
       [outcomeRecordOf(id)],
-      [{ ...one, outcome: "uncharged", costNano: 0, day: Math.floor(atMs / 86_400_000) }],
+      [{ ...one, outcome: "uncharged", owedNanoUsd: 0, day: Math.floor(atMs / 86_400_000) }],
     );
   }
   await store.close();

@@ -83,6 +83,11 @@ describe("models by the built-in catalog", () => {
     ],
     ['models = "catalog"\nmarkup = 0', "providers.openai.markup:"],
     ['models = "catalog"\nmarkup = 1.23456', "providers.openai.markup: must have four decimals at most"],
+    [
+      'models = "catalog"\ncost_factor = 1.00001',
+      "providers.openai.cost_factor: must have four decimals at most",
+    ],
+    ["cost_factor = 1.1", 'providers.openai.cost_factor: needs models = "catalog", or patterns'],
     ["markup = 2", 'providers.openai.markup: needs models = "catalog", or patterns'],
     ['models = "catalog"\nunpriced = "free"', "providers.openai.unpriced:"],
   ])("%s is a problem", (lines, problem) => {

@@ -53,7 +53,7 @@ async function counted(provider: string, model: string, rows = 1): Promise<reado
 
 const usage = { prompt_tokens: 20, prompt_tokens_details: { cached_tokens: 8 }, completion_tokens: 3 };
 const tokens = { inputTokens: 12, cachedInputTokens: 8, outputTokens: 3 };
-const costNano = 12_000 + 800 + 6_000;
+const owedNanoUsd = 12_000 + 800 + 6_000;
 const answer = wholeAnswer("chat", { text: "Hello.", usage });
 
 async function ask(model: string, more: object = {}, by = caller): Promise<string> {
@@ -65,7 +65,7 @@ test("an attempt is counted as its provider reports it, for the credential and t
   world.provider.script(answer);
   await ask("plain");
   await ask("plain");
-  const twice = { inputTokens: 24, cachedInputTokens: 16, outputTokens: 6, costNano: 2 * costNano };
+  const twice = { inputTokens: 24, cachedInputTokens: 16, outputTokens: 6, owedNanoUsd: 2 * owedNanoUsd };
   expect(await counted("openai", "plain-1")).toEqual([{ outcome: "completed", attempts: 2, ...twice }]);
 });
 
@@ -74,7 +74,7 @@ test("an attempt that the provider has refused is not counted", async () => {
   await ask("retried");
   expect(world.provider.requests.length).toBe(2);
   expect(await counted("openai", "retried-1")).toEqual([
-    { outcome: "completed", attempts: 1, ...tokens, costNano },
+    { outcome: "completed", attempts: 1, ...tokens, owedNanoUsd },
   ]);
 });
 
@@ -83,7 +83,7 @@ test("an attempt whose answer was useless is counted as charged to nobody", asyn
   await ask("passed-on");
   expect(await counted("openai", "passed-on-1")).toEqual([{ outcome: "uncharged", attempts: 1 }]);
   expect(await counted("local", "passed-on-2")).toEqual([
-    { outcome: "completed", attempts: 1, ...tokens, costNano },
+    { outcome: "completed", attempts: 1, ...tokens, owedNanoUsd },
   ]);
 });
 
@@ -100,7 +100,7 @@ test("a failed answer that reports its usage is counted once, as failed", async 
   world.provider.script(json({ error: { code: "server_error", message: "It broke." }, usage } as never));
   await ask("failing");
   expect(await counted("openai", "failing-1")).toEqual([
-    { outcome: "failed", attempts: 1, ...tokens, costNano },
+    { outcome: "failed", attempts: 1, ...tokens, owedNanoUsd },
   ]);
 });
 
@@ -126,7 +126,7 @@ test("what a token budget has used is counted at the list price", async () => {
   world.provider.script(answer);
   await ask("budget", {}, await world.tokenCaller(10_000));
   expect(await counted("openai", "budget-1")).toEqual([
-    { outcome: "completed", attempts: 1, ...tokens, costNano },
+    { outcome: "completed", attempts: 1, ...tokens, owedNanoUsd },
   ]);
 });
 

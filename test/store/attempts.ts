@@ -23,7 +23,7 @@ export function attempt(overrides: Partial<AttemptCount> = {}): AttemptCount {
     inputTokens: 17,
     outputTokens: 5,
   } as const;
-  return { ...chargedAttempt(served, { ...charge, costNano: 100 }), ...overrides };
+  return { ...chargedAttempt(served, { ...charge, owedNanoUsd: 100 }), ...overrides };
 }
 
 /** The same, so many times. */
@@ -38,6 +38,6 @@ export function times(count: number, { ...one }: AttemptCount): AttemptCount {
     outputTokens: one.outputTokens * count,
     countedInputTokens: one.countedInputTokens * count,
     countedOutputTokens: one.countedOutputTokens * count,
-    costNano: one.costNano * count,
+    owedNanoUsd: one.owedNanoUsd * count,
   };
 }

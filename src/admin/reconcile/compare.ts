@@ -28,7 +28,6 @@ export interface Comparison {
 export interface ComparedSides {
   readonly bill: ProviderReport;
   readonly attempts: readonly AttemptSums[];
-  readonly microUsdPerCredit: number;
   /** A share: 0.01 is one percent. */
   readonly tolerance: number;
 }
@@ -45,13 +44,13 @@ interface Side {
  * throw.
  */
 export function compare(
-  { bill, attempts, microUsdPerCredit, tolerance }: ComparedSides,
+  { bill, attempts, tolerance }: ComparedSides,
   onRows: (count: number) => void = () => {},
 ): Comparison {
   const sides = bothSides(bill, attempts);
   onRows(sides.length);
   const rows = sides.map(({ day, model, billed, attempts }) => {
-    const ledger = ledgerFigures(attempts, microUsdPerCredit);
+    const ledger = ledgerFigures(attempts);
     const differing = reportMetrics.filter((name) => isBeyond(billed[name], ledger[name], tolerance));
     const reasons = differing.length === 0 ? [] : reasonsOf({ billed, ledger, differing, attempts });
     return { day, model, billed, ledger, differing, reasons };
@@ -100,7 +99,7 @@ function add(billed: Partial<Record<ReportMetric, number>>, figures: ReportMetri
 }
 
 /** Totals of the charged attempts. Uncharged ones are not in the ledger. */
-export function ledgerFigures(attempts: readonly AttemptSums[], microUsdPerCredit: number): LedgerFigures {
+export function ledgerFigures(attempts: readonly AttemptSums[]): LedgerFigures {
   const sum = { requests: 0, input: 0, cached: 0, cache_writes: 0, output: 0, cost: 0 };
   for (const each of attempts) {
     if (each.outcome === "uncharged") continue;
@@ -110,7 +109,7 @@ export function ledgerFigures(attempts: readonly AttemptSums[], microUsdPerCredi
     sum.cached += cachedInputTokens;
     sum.cache_writes += cacheWriteTokens;
     sum.output += each.outputTokens + each.countedOutputTokens;
-    sum.cost += (each.costNano * microUsdPerCredit) / 1_000_000;
+    sum.cost += each.owedNanoUsd;
   }
   return sum;
 }

@@ -63,13 +63,7 @@ export class ReconcileThread {
     }
   }
 
-  async #steps({
-    body,
-    signal,
-    attempts: read,
-    microUsdPerCredit,
-    providers,
-  }: ReportedSide): Promise<ReconcileResult> {
+  async #steps({ body, signal, attempts: read, providers }: ReportedSide): Promise<ReconcileResult> {
     const { request } = await this.#ask({ type: "read", body }, "request");
     let sums = 0;
     for await (const attempts of read(request)) {
@@ -80,7 +74,7 @@ export class ReconcileThread {
       }
       this.#post({ type: "attempts", attempts });
     }
-    const { compared } = await this.#ask({ type: "compare", microUsdPerCredit, providers }, "compared");
+    const { compared } = await this.#ask({ type: "compare", providers }, "compared");
     return { request, ...compared };
   }
 

@@ -8,7 +8,6 @@ import { type FetchedDays, fetchReports } from "./fetch-report.ts";
 import { type ProviderReport, type ReportFile, readReports } from "./read-report.ts";
 import { type ReconciliationRequest, reconciliation } from "./reconciliation.ts";
 import type { BilledFiguresView, ReconciliationView } from "./schema.ts";
-import { withoutMarkup } from "./without-markup.ts";
 
 /** Percent. Calls around midnight may be billed on the other day. */
 export const defaultTolerance = 1;
@@ -67,7 +66,7 @@ function asOperationError(error: unknown): unknown {
 }
 
 export interface ReconcileRequest extends ReconciliationRequest {
-  readonly settings: Pick<Settings, "microUsdPerCredit" | "providers" | "catalogRules" | "models">;
+  readonly settings: Pick<Settings, "providers">;
 }
 
 /** Compares the report with the ledger. */
@@ -76,8 +75,6 @@ export async function reconcile(
   { settings, ...request }: ReconcileRequest,
 ): Promise<ReconciliationView> {
   const { provider, fromDay, throughDay } = request;
-  const read = await store.reports.attemptSums(provider, fromDay, throughDay);
-  const attempts = withoutMarkup(read, provider, settings);
-  const { microUsdPerCredit, providers } = settings;
-  return reconciliation(request, { attempts, microUsdPerCredit, providers: [...providers.keys()] });
+  const attempts = await store.reports.attemptSums(provider, fromDay, throughDay);
+  return reconciliation(request, { attempts, providers: [...settings.providers.keys()] });
 }

@@ -17,7 +17,6 @@ export interface ReconciliationRequest extends FetchedDays {
 
 export interface LedgerSide {
   readonly attempts: readonly AttemptSums[];
-  readonly microUsdPerCredit: number;
   /** The providers in the configuration. */
   readonly providers: readonly string[];
 }
@@ -25,7 +24,7 @@ export interface LedgerSide {
 /** Compares a provider's report with the ledger. Takes time in proportion to the lines of both. */
 export function reconciliation(
   { provider, bill, fromDay, throughDay, tolerance }: ReconciliationRequest,
-  { attempts, microUsdPerCredit, providers }: LedgerSide,
+  { attempts, providers }: LedgerSide,
   maxRows = Number.POSITIVE_INFINITY,
 ): ReconciliationView {
   if (attempts.length === 0 && !providers.includes(provider)) {
@@ -40,7 +39,7 @@ export function reconciliation(
       `None of the report's ${bill.lines.length} lines is in ${range}. Set \`from\` and \`to\` to its days.`,
     );
   }
-  const sides = { bill: { ...bill, lines }, attempts, microUsdPerCredit, tolerance: tolerance / 100 };
+  const sides = { bill: { ...bill, lines }, attempts, tolerance: tolerance / 100 };
   const { rows, total, differingRows } = compare(sides, (found) => {
     if (found > maxRows) throw tooManyRows(found, maxRows);
   });

@@ -1,7 +1,6 @@
 import { type AdminRoute, postBytes } from "../routes/route.ts";
 import { ReconcileThread } from "./reconcile-thread.ts";
 import { reconcileBody, reconciliationView } from "./schema.ts";
-import { pagesWithoutMarkup } from "./without-markup.ts";
 
 /** A month's report is far smaller, unless it is broken down by key and project. */
 const maxBytes = 4 * 1024 * 1024;
@@ -21,17 +20,12 @@ export function reconcileRoutes(thread = new ReconcileThread()): readonly AdminR
       },
       async ({ deps, body, request: { signal } }) => {
         await deps.flushRequestLog();
-        const settings = deps.settings();
-        const { microUsdPerCredit, providers } = settings;
         const { request, json, rows, differing } = await thread.reconcile({
           body,
           signal,
-          microUsdPerCredit,
-          providers: [...providers.keys()],
-          attempts: ({ provider, fromDay, throughDay }) => {
-            const pages = deps.store.reports.attemptPages(provider, fromDay, throughDay);
-            return pagesWithoutMarkup(pages, provider, settings);
-          },
+          providers: [...deps.settings().providers.keys()],
+          attempts: ({ provider, fromDay, throughDay }) =>
+            deps.store.reports.attemptPages(provider, fromDay, throughDay),
         });
         const detail = `${request.from} to ${request.to}: ${differing} of ${rows} differ`;
         return { answer: json, change: { action: "reconcile", target: request.provider, detail } };

@@ -61,12 +61,9 @@ function read(bytes: Uint8Array): RequestedReconciliation {
   return { provider, from, to, ...days };
 }
 
-function compared({
-  microUsdPerCredit,
-  providers,
-}: Extract<ReconcileMessage, { type: "compare" }>): ComparisonResult {
+function compared({ providers }: Extract<ReconcileMessage, { type: "compare" }>): ComparisonResult {
   if (request === null) throw new Error("a bill is read before it is compared");
-  const view = reconciliation(request, { attempts, microUsdPerCredit, providers }, maxRows);
+  const view = reconciliation(request, { attempts, providers }, maxRows);
   request = null;
   attempts = [];
   const json = new TextEncoder().encode(JSON.stringify(view));

@@ -29,6 +29,9 @@ export function picoUsdPerToken(usdPerMillionTokens: number): number | null {
   return exact && Number.isSafeInteger(pico) && pico >= 0 ? pico : null;
 }
 
+/** What prices are multiplied by has at most four decimals: so both are whole numbers, and their product is exact. */
+export const factorParts = 10_000;
+
 /**
  * The one place where money is rounded. `microUsdPerCredit` is `usd_per_credit` times one million. A double
  * divides whole numbers exactly as long as it can hold them, and does so many times faster than a bigint;

@@ -18,6 +18,8 @@ export interface Rates extends KeptRates {
   readonly microUsdPerCredit: number;
   /** Whole pico-USD for one of each thing; what is not named costs nothing. */
   readonly picoUsd: Readonly<Record<string, number>>;
+  /** The same at the provider's own price; null if that is what is charged. */
+  readonly owedPicoUsd: Readonly<Record<string, number>> | null;
   /** The service tiers that they are for; none for the usual one. */
   readonly tiers: readonly string[];
   /** They are for calls with more input than this; null if they are for any. */
@@ -28,6 +30,7 @@ export interface Rates extends KeptRates {
 interface RatesText {
   readonly micro_usd_per_credit: number;
   readonly pico_usd: Readonly<Record<string, number>>;
+  readonly owed_pico_usd?: Readonly<Record<string, number>>;
   readonly tiers?: readonly string[];
   readonly input_above?: number;
 }
@@ -35,27 +38,31 @@ interface RatesText {
 export function makeRates({
   microUsdPerCredit,
   picoUsd,
+  owedPicoUsd = null,
   tiers,
   inputAbove,
-}: Omit<Rates, "id" | "text">): Rates {
+}: Omit<Rates, keyof KeptRates | "owedPicoUsd"> & Partial<Pick<Rates, "owedPicoUsd">>): Rates {
   const kept: RatesText = {
     micro_usd_per_credit: microUsdPerCredit,
     pico_usd: picoUsd,
+    ...(owedPicoUsd === null ? {} : { owed_pico_usd: owedPicoUsd }),
     ...(tiers.length === 0 ? {} : { tiers }),
     ...(inputAbove === null ? {} : { input_above: inputAbove }),
   };
   const text = JSON.stringify(kept);
-  return { id: digestOf(text), text, microUsdPerCredit, picoUsd, tiers, inputAbove };
+  return { id: digestOf(text), text, microUsdPerCredit, picoUsd, owedPicoUsd, tiers, inputAbove };
 }
 
 /** Reads what `makeRates` wrote. */
 export function readRates(text: string): Rates {
-  const { micro_usd_per_credit, pico_usd, tiers = [], input_above = null } = JSON.parse(text) as RatesText;
+  const kept = JSON.parse(text) as RatesText;
+  const { micro_usd_per_credit, pico_usd, owed_pico_usd = null, tiers = [], input_above = null } = kept;
   return {
     id: digestOf(text),
     text,
     microUsdPerCredit: micro_usd_per_credit,
     picoUsd: pico_usd,
+    owedPicoUsd: owed_pico_usd,
     tiers,
     inputAbove: input_above,
   };
@@ -82,6 +89,21 @@ export function costNano(
   for (const [name, count] of Object.entries(quantities))
     exact += inParts(count) * BigInt(picoUsd[name] ?? 0);
   return nanoFromPicoUsd(exact, microUsdPerCredit, microsecondsPerMinute);
+}
+
+const microUsdPerUsd = 1_000_000;
+
+/**
+ * What the provider is owed for a call, in billionths of a USD: at its own price, and whatever a credit is worth. `cost` is the call's
+ * `costNano`, which nearly always is the same figure.
+ */
+export function owedNanoUsd(
+  { picoUsd, owedPicoUsd, microUsdPerCredit }: Pick<Rates, "picoUsd" | "owedPicoUsd" | "microUsdPerCredit">,
+  quantities: Quantities,
+  cost: number,
+): number {
+  if (owedPicoUsd === null && microUsdPerCredit === microUsdPerUsd) return cost;
+  return costNano({ picoUsd: owedPicoUsd ?? picoUsd, microUsdPerCredit: microUsdPerUsd }, quantities);
 }
 
 const microsecondsPerMinute = 60_000_000;

@@ -1,5 +1,6 @@
 import { isObject, type JsonObject } from "../../base/json.ts";
 import { matchesModel } from "../../base/models/model-pattern.ts";
+import { factorParts } from "../../base/money/money.ts";
 import type { ConfigFile, ModelConfig, PriceConfig, ProviderConfig } from "../schema.ts";
 import { didYouMean } from "../suggest.ts";
 import type { CatalogRule } from "./rule.ts";
@@ -31,7 +32,7 @@ export function expandCatalogs(written: JsonObject): ExpandedConfig {
   for (const [name, provider] of Object.entries(isObject(providers) ? providers : {})) {
     if (!isObject(provider)) continue;
     if (provider.models === undefined) {
-      for (const field of ["catalog", "markup", "unpriced"] as const)
+      for (const field of ["catalog", "cost_factor", "markup", "unpriced"] as const)
         if (provider[field] !== undefined)
           problems.push({
             path: `providers.${name}.${field}`,
@@ -47,10 +48,14 @@ export function expandCatalogs(written: JsonObject): ExpandedConfig {
       problems.push({ path: `${path}.catalog`, message: unknownCatalog(provider) });
       continue;
     }
-    if (typeof provider.markup === "number" && !isMarkup(provider.markup))
-      problems.push({ path: `${path}.markup`, message: "must have four decimals at most" });
-    if (isRegional(provider) && provider.markup === undefined) warnings.push(regionalPrices(name, provider));
-    rules.push({ provider: name, patterns, markup: provider.markup ?? 1 });
+    for (const field of ["cost_factor", "markup"] as const) {
+      const factor = provider[field];
+      if (typeof factor === "number" && !isFactor(factor))
+        problems.push({ path: `${path}.${field}`, message: "must have four decimals at most" });
+    }
+    if (isRegional(provider) && provider.cost_factor === undefined)
+      warnings.push(regionalPrices(name, provider));
+    rules.push({ provider: name, patterns });
     for (const pattern of patterns) {
       const chosen = catalog.filter(({ id }) => matchesModel(pattern, id));
       if (chosen.length === 0) warnings.push(unmatched(name, pattern, provider));
@@ -91,7 +96,7 @@ function patternsOf(models: ProviderConfig["models"]): readonly string[] | null 
 function catalogModel(
   model: ModelConfig,
   name: string,
-  { markup = 1 }: ProviderConfig,
+  { cost_factor, markup }: ProviderConfig,
   taken: ReadonlySet<string>,
 ): ModelConfig {
   const alias = `${name}/${model.id}`;
@@ -99,7 +104,7 @@ function catalogModel(
     ...model,
     provider: name,
     ...(taken.has(alias) ? {} : { aliases: [alias], list_aliases: false }),
-    ...(model.price === undefined ? {} : { price: markUp(model.price, markup) }),
+    ...(model.price === undefined ? {} : { price: multiplied(multiplied(model.price, cost_factor), markup) }),
   };
 }
 
@@ -116,7 +121,7 @@ function isRegional({ kind, catalog, location }: ProviderConfig): boolean {
 }
 
 function regionalPrices(name: string, { location }: ProviderConfig): string {
-  return `provider "${name}": the catalog has the prices of location "global"; in "${location}" most models cost 10% more (markup = 1.1)`;
+  return `provider "${name}": the catalog has the prices of location "global"; in "${location}" most models cost 10% more (cost_factor = 1.1)`;
 }
 
 function unmatched(name: string, pattern: string, { catalog, kind, unpriced }: ProviderConfig): string {
@@ -127,27 +132,28 @@ function unmatched(name: string, pattern: string, { catalog, kind, unpriced }: P
     : `${what}; add [[models]] with id = "${pattern}", provider = "${name}" and its price`;
 }
 
-/** Prices have at most six decimals, a markup at most four: so both are whole numbers, and their product is exact. */
+/** Prices have at most six decimals, so they are whole numbers of this. */
 const microUsd = 1_000_000;
-const markupParts = 10_000;
 
-function isMarkup(markup: number): boolean {
-  return Math.abs(markup * markupParts - Math.round(markup * markupParts)) < 1e-6;
+function isFactor(factor: number): boolean {
+  return Math.abs(factor * factorParts - Math.round(factor * factorParts)) < 1e-6;
 }
 
-/** Multiplies every rate of a list price by a markup, rounded up to a millionth of a dollar. Limits in tokens stay. */
-function markUp(price: PriceConfig, markup: number): PriceConfig {
+export function partsOf(factor = 1): number {
+  return Math.round(factor * factorParts);
+}
+
+/** Multiplies every rate of a price, rounded up to a millionth of a dollar. Limits in tokens stay. */
+function multiplied(price: PriceConfig, factor = 1): PriceConfig {
   // The cast holds because numbers are replaced by numbers.
-  return markup === 1
-    ? price
-    : (markedUp(price as JsonObject, Math.round(markup * markupParts)) as PriceConfig);
+  return factor === 1 ? price : (multipliedRates(price as JsonObject, partsOf(factor)) as PriceConfig);
 }
 
-function markedUp(rates: JsonObject, parts: number): JsonObject {
+function multipliedRates(rates: JsonObject, parts: number): JsonObject {
   const entries = Object.entries(rates).map(([name, rate]) => {
-    if (isObject(rate)) return [name, markedUp(rate, parts)];
+    if (isObject(rate)) return [name, multipliedRates(rate, parts)];
     const isRate = typeof rate === "number" && name !== "above";
-    return [name, isRate ? Math.ceil((Math.round(rate * microUsd) * parts) / markupParts) / microUsd : rate];
+    return [name, isRate ? Math.ceil((Math.round(rate * microUsd) * parts) / factorParts) / microUsd : rate];
   });
   return Object.fromEntries(entries);
 }

@@ -2,6 +2,4 @@
 export interface CatalogRule {
   readonly provider: string;
   readonly patterns: readonly string[];
-  /** What the catalog's prices are multiplied by. */
-  readonly markup: number;
 }

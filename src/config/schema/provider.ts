@@ -26,6 +26,9 @@ const optionSchemas = Object.fromEntries(
   vendorOptionNames.map((name) => [name, Type.Optional(vendorOption(name).schema)]),
 ) as unknown as { [Name in VendorOptionName]: TOptional<(typeof vendorOptions)[Name]["schema"]> };
 
+const factor = (description: string) =>
+  Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 1000, default: 1, description }));
+
 /** What any kind of provider has, and the admin API shows as it is. */
 export const generalProviderSchema = table({
   stream_usage: flag("Whether chat streams understand `stream_options.include_usage`.", true),
@@ -64,13 +67,11 @@ export const providerSchema = table({
     ),
   ),
   catalog: named("Whose list prices these are, such as mistral; default: by the kind."),
-  markup: Type.Optional(
-    Type.Number({
-      exclusiveMinimum: 0,
-      maximum: 1000,
-      default: 1,
-      description: "Multiplies the list prices; at most four decimals.",
-    }),
+  cost_factor: factor(
+    "Multiplies the list prices to what this provider bills, such as 1.1 for a regional endpoint; at most four decimals.",
+  ),
+  markup: factor(
+    "Your margin: multiplies what the provider bills to what is charged; at most four decimals.",
   ),
   unpriced: choice(
     ["reject", "budget-only"],

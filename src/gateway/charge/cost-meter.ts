@@ -43,6 +43,10 @@ interface UsedEvidence {
   readonly evidence: Evidence;
 }
 
+interface MeteredCharge extends PricedCharge {
+  readonly owedNanoUsd: number;
+}
+
 export interface CostMeterParts {
   /** The parts of the gateway that it needs. */
   readonly terms: { readonly accounts: Accounts; readonly tokens: LocalCounts };
@@ -259,7 +263,7 @@ export class CostMeter {
     response: StoredResponse | null,
     outcomeRecord: OutcomeRecord | null,
   ): Settlement {
-    const { exchange, key } = this.#parts;
+    const { exchange } = this.#parts;
     const { attempts } = exchange;
     const charge = this.#chargeFor(usage);
     const facts = { usage, basis, quantities: charge.quantities, listCostNano: charge.listCostNano };
@@ -282,7 +286,7 @@ export class CostMeter {
         reported: evidence.usage ?? evidence.partialUsage,
         inputTokens: totalInput(usage),
         outputTokens: usage.outputTokens,
-        costNano: charge.listCostNano ?? (key.mode === "credit" ? charge.cost : 0),
+        owedNanoUsd: charge.owedNanoUsd,
       }),
       turns: outcome === "completed" ? this.turns : undefined,
     };
@@ -296,16 +300,18 @@ export class CostMeter {
   }
 
   /** Credit keys pay what the usage costs. Token-budget keys pay its tokens, and what it would have cost is noted. */
-  #chargeFor(usage: Usage): PricedCharge {
+  #chargeFor(usage: Usage): MeteredCharge {
     const { key, exchange, microUsdPerCredit, requestedExtras } = this.#parts;
     const { deployment, served } = exchange.attempts;
     assert(deployment !== null || key.mode !== "credit", "what a call costs depends on who has answered it");
     const price = deployment?.price ?? null;
     const runOf = usage.rounds && runsBeside(exchange.configured.catalog, deployment, requestedExtras);
-    const { rates, quantities, costNano } = priced(usage, price, microUsdPerCredit, this.#extras, runOf);
-    if (key.mode === "credit") return { cost: costNano, rates, quantities, listCostNano: null, served };
+    const cost = priced(usage, price, microUsdPerCredit, this.#extras, runOf);
+    const { rates, quantities, costNano, owedNanoUsd } = cost;
+    if (key.mode === "credit")
+      return { cost: costNano, rates, quantities, listCostNano: null, owedNanoUsd, served };
     const listCostNano = price === null ? null : costNano;
-    return { cost: tokensOf(quantities), rates, quantities, listCostNano, served };
+    return { cost: tokensOf(quantities), rates, quantities, listCostNano, owedNanoUsd, served };
   }
 }
 

@@ -121,7 +121,7 @@ class SqliteEnd implements CopySource, CopyTarget {
     const find = this.#database.query<{ name: string; type: keyof typeof copiedTypes }, [string]>(
       "SELECT name, type FROM pragma_table_info(?)",
     );
-    const shared = find.all(table).filter(({ name }) => name !== ownColumns[table]);
+    const shared = find.all(table).filter(({ name }) => ownColumns[table]?.includes(name) !== true);
     return Object.fromEntries(shared.map(({ name, type }) => [name, copiedTypes[type]]));
   }
 
@@ -168,10 +168,10 @@ class SqliteEnd implements CopySource, CopyTarget {
 
 const copiedTypes = { INTEGER: "number", TEXT: "text", BLOB: "bytes" } as const;
 
-const ownColumns: Readonly<Record<string, string>> = {
-  accounts: "floor",
-  entries: "credential",
-  responses: "id",
+const ownColumns: Readonly<Record<string, readonly string[]>> = {
+  accounts: ["floor"],
+  entries: ["credential", "owed_nano_usd"],
+  responses: ["id"],
 };
 
 /** Omits the row for "no key", which every SQLite database has. */

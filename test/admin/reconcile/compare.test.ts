@@ -20,7 +20,7 @@ function asked(changes: Partial<AttemptSums> = {}): AttemptSums {
     outputTokens: 50,
     countedInputTokens: 0,
     countedOutputTokens: 0,
-    costNano: 2_000,
+    owedNanoUsd: 1_000,
     ...changes,
   };
 }
@@ -41,7 +41,7 @@ function compared(lines: readonly Line[], attempts: readonly AttemptSums[], tole
     figures,
   }));
   const tells = new Set(billed.flatMap(({ figures }) => reportMetrics.filter((name) => name in figures)));
-  return compare({ bill: { lines: billed, tells }, attempts, microUsdPerCredit: 500_000, tolerance });
+  return compare({ bill: { lines: billed, tells }, attempts, tolerance });
 }
 
 function onlyRow(lines: readonly Line[], attempts: readonly AttemptSums[], tolerance = 0): ComparedRow {
@@ -58,13 +58,13 @@ describe("a bill and the ledger", () => {
   test("agree over all credentials, with what was counted here, and in USD", () => {
     const half = { attempts: 5, inputTokens: 300, cachedInputTokens: 150, cacheWriteTokens: 50 };
     const estimated = { countedInputTokens: 20, countedOutputTokens: 5, estimated: 1 };
-    const one = asked({ ...half, outputTokens: 25, costNano: 1_000 });
+    const one = asked({ ...half, outputTokens: 25, owedNanoUsd: 500 });
     const other = asked({
       ...half,
       ...estimated,
       inputTokens: 280,
       outputTokens: 20,
-      costNano: 1_000,
+      owedNanoUsd: 500,
       credential: "c2",
     });
     const row = onlyRow([{}], [one, other]);
@@ -101,7 +101,7 @@ describe("a bill and the ledger", () => {
   test("are compared over all models where the bill does not tell them apart", () => {
     const { rows, total } = compared(
       [{ model: null, figures: { cost: 1_500 } }, { figures: { input: 1000 } }],
-      [asked(), asked({ upstreamModel: "b", costNano: 1_000, inputTokens: 0 })],
+      [asked(), asked({ upstreamModel: "b", owedNanoUsd: 500, inputTokens: 0 })],
     );
     expect(rows.map(({ model, billed, differing }) => [model, billed, differing])).toEqual([
       [null, { cost: 1_500 }, []],
@@ -164,7 +164,7 @@ describe("the likely reason", () => {
   });
 
   test("is what was charged to nobody, as far as it goes, and then calls past the gateway", () => {
-    const uncharged = asked({ outcome: "uncharged", attempts: 2, costNano: 0 });
+    const uncharged = asked({ outcome: "uncharged", attempts: 2, owedNanoUsd: 0 });
     expect(reasonsFor(more, asked(), uncharged)).toEqual([["uncharged", 2]]);
     expect(reasonsFor({ ...more, requests: 15 }, asked(), uncharged)).toEqual([
       ["uncharged", 2],

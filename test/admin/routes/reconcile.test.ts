@@ -14,7 +14,7 @@ test("a bill is held against the ledger, and that is in the audit log", async ()
   await using admin = await startAdmin();
   const { id } = await admin.post<IssuedKeyView>("/keys", { mode: "credit", credit: 10 });
   const usage = { inputTokens: 200, cachedInputTokens: 800, cacheWriteTokens: 0, outputTokens: 500 };
-  const one = attempt({ upstreamModel: "gpt-5.6", attempts: 5, ...usage, costNano: 0 });
+  const one = attempt({ upstreamModel: "gpt-5.6", attempts: 5, ...usage, owedNanoUsd: 0 });
   const atMs = Date.UTC(2026, 9, 1, 12);
   await admin.store.commit([{ ...settleItem(id, 100, { atMs }), attempts: [one] }]);
   const body = { provider: "openai", ...october, files: openAiUsagePages };

@@ -5,6 +5,7 @@ import {
   isToken,
   makeRates,
   outputTokensOf,
+  owedNanoUsd,
   type Quantities,
   readRates,
   tokensOf,
@@ -34,6 +35,9 @@ describe("rates", () => {
     const special = makeRates({ ...usual, picoUsd: { input: 1 }, tiers: ["flex"], inputAbove: 200_000 });
     expect(readRates(rates.text)).toEqual(rates);
     expect(readRates(special.text)).toEqual(special);
+    const resold = makeRates({ ...usual, picoUsd: { input: 12 }, owedPicoUsd: { input: 10 } });
+    expect(readRates(resold.text)).toEqual(resold);
+    expect(resold.id).not.toBe(makeRates({ ...usual, picoUsd: { input: 12 } }).id);
   });
 
   test("differ in their id wherever they differ", () => {
@@ -52,6 +56,17 @@ describe("rates", () => {
     expect(costNano(rates, { input: 1, web_search: 2 })).toBe(20_005_000);
     expect(costNano({ ...rates, picoUsd: { input: 1, output: 1 } }, { input: 500, output: 501 })).toBe(2);
     expect(costNano(rates, {})).toBe(0);
+  });
+
+  test("say what the provider is owed in USD, without a margin and whatever a credit is worth", () => {
+    const owed = (of: typeof rates, quantities: Quantities) =>
+      owedNanoUsd(of, quantities, costNano(of, quantities));
+    expect(owed(rates, { input: 120, output: 40 })).toBe(1_800_000);
+    const half = makeRates({ ...usual, picoUsd: { input: 5_000_000 }, microUsdPerCredit: 500_000 });
+    expect(owed(half, { input: 120 })).toBe(600_000);
+    const resold = { picoUsd: { input: 6_000_000 }, owedPicoUsd: { input: 5_000_000 } };
+    for (const microUsdPerCredit of [1_000_000, 500_000])
+      expect(owed(makeRates({ ...usual, ...resold, microUsdPerCredit }), { input: 120 })).toBe(600_000);
   });
 
   test("name everything that costs something", () => {

@@ -11,7 +11,7 @@ testEachStore(
     const key = keyRecord();
     await store.insertKey(key, 0);
     const endings = [outcomeRecordOf(key.id)];
-    const uncharged = attempt({ outcome: "uncharged", costNano: 0 });
+    const uncharged = attempt({ outcome: "uncharged", owedNanoUsd: 0 });
     const other = { ...uncharged, credential: "" };
     await store.recordOutcomes(endings, [{ ...uncharged, day: 20_000 }]);
     await store.recordOutcomes(endings, [

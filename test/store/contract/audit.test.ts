@@ -80,7 +80,7 @@ async function fill(store: GatewayStore): Promise<void> {
     { ...settleItem(one.id, 7, { atMs: nowMs, outcome: "cancelled" }), record: null },
     withoutCost(at(settleItem(budget.id, 55, { atMs: nowMs, periodStartMs: monthMs, listCostNano: 55 }))),
   ]);
-  const lost = attempt({ outcome: "uncharged", costNano: 0 });
+  const lost = attempt({ outcome: "uncharged", owedNanoUsd: 0 });
   await store.recordOutcomes([outcomeRecordOf(one.id)], [{ ...lost, day: utcDay(nowMs) }]);
   const caps = [{ limit: 500, period: "month", models: null }] as const;
   await store.setCaps({ keyId: one.id }, caps, nowMs);

@@ -83,7 +83,7 @@ function randomItem(below: Below, keyIds: readonly string[], batch: number): Jou
     ...{
       countedInputTokens: below(9) === 0 ? 1 : 0,
       countedOutputTokens: 0,
-      costNano: item.charge.listCostNano ?? charged,
+      owedNanoUsd: (item.charge.listCostNano ?? charged) + below(2),
     },
   };
   const outcomeRecord =

@@ -14,7 +14,7 @@ const dayMs = 86_400_000;
 
 /** A charge with the record that its attempt would have, and the attempt, unless told otherwise. */
 function charged(keyId: string, atMs: number, overrides: Partial<AttemptCount> = {}): JournalItem {
-  const { inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens, costNano } = attempt();
+  const { inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens, owedNanoUsd: costNano } = attempt();
   const record = usageRecord(keyId, {
     upstreamModel: served.upstreamModel,
     usage: { inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens, reasoningTokens: 0 },
@@ -35,7 +35,7 @@ const differences: readonly Partial<AttemptCount>[] = [
   { outputTokens: 6 },
   { countedInputTokens: 1 },
   { countedOutputTokens: 1 },
-  { costNano: 101 },
+  { owedNanoUsd: 101 },
 ];
 
 function tables(dir: string): readonly unknown[] {
@@ -75,7 +75,7 @@ test("what keys and attempts have used is told at once, and added up once: by th
   const told = await read();
   const usual = { ...served, outcome: "completed", day: utcDay(noonMs) } as const;
   expect(told).toContainEqual(
-    expect.objectContaining({ ...usual, attempts: 10, estimated: 1, inputTokens: 101, costNano: 1_001 }),
+    expect.objectContaining({ ...usual, attempts: 10, estimated: 1, inputTokens: 101, owedNanoUsd: 1_001 }),
   );
   expect(told.reduce((sum, { attempts }) => sum + attempts, 0)).toBe(16);
 

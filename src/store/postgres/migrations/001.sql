@@ -525,7 +525,8 @@ CREATE TABLE attempt_sums (
   -- What was charged beyond these.
   counted_input_tokens int8 NOT NULL,
   counted_output_tokens int8 NOT NULL,
-  cost_nano int8 NOT NULL,
+  -- What the provider is owed at its own price, in billionths of a USD.
+  owed_nano_usd int8 NOT NULL,
   PRIMARY KEY (provider, day, credential, upstream_model, ending, node_no)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
 
@@ -541,7 +542,8 @@ CREATE TABLE attempt_days (
   output_tokens int8 NOT NULL,
   counted_input_tokens int8 NOT NULL,
   counted_output_tokens int8 NOT NULL,
-  cost_nano int8 NOT NULL,
+  -- What the provider is owed at its own price, in billionths of a USD.
+  owed_nano_usd int8 NOT NULL,
   PRIMARY KEY (day, node_no)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
 
@@ -950,7 +952,7 @@ CREATE TYPE sluice_hold_end AS (
 
 -- Attempts of one exchange, or of several. `n` is the place of its end in the batch.
 CREATE TYPE sluice_attempt AS (n int, provider text, day int, credential text, upstream_model text, ending text, attempts int8, estimated int8, input_tokens int8,
-  cached_input_tokens int8, cache_write_tokens int8, output_tokens int8, counted_input_tokens int8, counted_output_tokens int8, cost_nano int8);
+  cached_input_tokens int8, cache_write_tokens int8, output_tokens int8, counted_input_tokens int8, counted_output_tokens int8, owed_nano_usd int8);
 
 -- What the functions below find out about an item, for the statement that writes it.
 CREATE TYPE sluice_held AS (account_no int, key_no int, period int8, counted int8, opened int8, is_in_flight bool);
@@ -1077,8 +1079,8 @@ CREATE FUNCTION sluice_interrupted(p_at int8, p_served json, p_quantities text, 
     coalesce(p_served ->> 'upstream_model', p_served ->> 'upstreamModel', ''), 'interrupted', p_sign, p_sign, 0, 0, 0, 0,
     p_sign * coalesce(sum(q.value::int8) FILTER (WHERE q.key ~ '(^|/)((audio_|image_|cached_)?input|cache_write|cache_write_1h)$'), 0),
     p_sign * coalesce(sum(q.value::int8) FILTER (WHERE q.key ~ '(^|/)(audio_|image_)?output$'), 0),
-    p_sign * coalesce(least(4000000000000001, ceil(sum(q.value::numeric * (r.rates -> 'pico_usd' ->> q.key)::numeric) * 1000
-      / max((r.rates ->> 'micro_usd_per_credit')::numeric))), 0))::sluice_attempt
+    p_sign * coalesce(least(4000000000000001,
+      ceil(sum(q.value::numeric * (coalesce(r.rates -> 'owed_pico_usd', r.rates -> 'pico_usd') ->> q.key)::numeric) / 1000)), 0))::sluice_attempt
   FROM json_each_text(coalesce(p_quantities, '{}')::json) AS q LEFT JOIN (SELECT rates.rates::json FROM rates WHERE id = p_rates) AS r ON true
 $$;
 
@@ -1363,25 +1365,25 @@ END $$;
 CREATE FUNCTION sluice_count_attempts(p_node int, p_attempts sluice_attempt[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO attempt_sums AS s (provider, day, credential, upstream_model, ending, node_no, attempts, estimated, input_tokens, cached_input_tokens,
-      cache_write_tokens, output_tokens, counted_input_tokens, counted_output_tokens, cost_nano)
+      cache_write_tokens, output_tokens, counted_input_tokens, counted_output_tokens, owed_nano_usd)
     SELECT provider, day, credential, upstream_model, ending, p_node, sum(attempts), sum(estimated), sum(input_tokens), sum(cached_input_tokens),
-      sum(cache_write_tokens), sum(output_tokens), sum(counted_input_tokens), sum(counted_output_tokens), sum(cost_nano)
+      sum(cache_write_tokens), sum(output_tokens), sum(counted_input_tokens), sum(counted_output_tokens), sum(owed_nano_usd)
     FROM unnest(p_attempts) GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5
   ON CONFLICT (provider, day, credential, upstream_model, ending, node_no) DO UPDATE SET attempts = s.attempts + excluded.attempts,
     estimated = s.estimated + excluded.estimated, input_tokens = s.input_tokens + excluded.input_tokens,
     cached_input_tokens = s.cached_input_tokens + excluded.cached_input_tokens, cache_write_tokens = s.cache_write_tokens + excluded.cache_write_tokens,
     output_tokens = s.output_tokens + excluded.output_tokens, counted_input_tokens = s.counted_input_tokens + excluded.counted_input_tokens,
-    counted_output_tokens = s.counted_output_tokens + excluded.counted_output_tokens, cost_nano = s.cost_nano + excluded.cost_nano;
+    counted_output_tokens = s.counted_output_tokens + excluded.counted_output_tokens, owed_nano_usd = s.owed_nano_usd + excluded.owed_nano_usd;
   INSERT INTO attempt_days AS s (day, node_no, attempts, estimated, input_tokens, cached_input_tokens, cache_write_tokens, output_tokens,
-      counted_input_tokens, counted_output_tokens, cost_nano)
+      counted_input_tokens, counted_output_tokens, owed_nano_usd)
     SELECT day, p_node, sum(attempts), sum(estimated), sum(input_tokens), sum(cached_input_tokens),
-      sum(cache_write_tokens), sum(output_tokens), sum(counted_input_tokens), sum(counted_output_tokens), sum(cost_nano)
+      sum(cache_write_tokens), sum(output_tokens), sum(counted_input_tokens), sum(counted_output_tokens), sum(owed_nano_usd)
     FROM unnest(p_attempts) GROUP BY 1 ORDER BY 1
   ON CONFLICT (day, node_no) DO UPDATE SET attempts = s.attempts + excluded.attempts,
     estimated = s.estimated + excluded.estimated, input_tokens = s.input_tokens + excluded.input_tokens,
     cached_input_tokens = s.cached_input_tokens + excluded.cached_input_tokens, cache_write_tokens = s.cache_write_tokens + excluded.cache_write_tokens,
     output_tokens = s.output_tokens + excluded.output_tokens, counted_input_tokens = s.counted_input_tokens + excluded.counted_input_tokens,
-    counted_output_tokens = s.counted_output_tokens + excluded.counted_output_tokens, cost_nano = s.cost_nano + excluded.cost_nano;
+    counted_output_tokens = s.counted_output_tokens + excluded.counted_output_tokens, owed_nano_usd = s.owed_nano_usd + excluded.owed_nano_usd;
 END $$;
 
 -- Notes what many streams have produced, in as much time as there are of them: their rows are found one by one. A join would compare

@@ -177,6 +177,8 @@ CREATE TABLE entries (
   -- The provider's credential, empty if it needs none, where the rest of the row says what the attempt used. NULL where `attempt_sums` has
   -- counted the attempts of a request with its charge.
   credential TEXT,
+  -- What the provider is owed for that attempt, in billionths of a USD; NULL where that is the cost, paid or not.
+  owed_nano_usd INTEGER,
   -- What the client says about the request, a JSON object; NULL for nothing.
   labels TEXT,
   recorded_at_ms INTEGER,
@@ -429,7 +431,8 @@ CREATE TABLE attempt_sums (
   -- What was charged beyond these.
   counted_input_tokens INTEGER NOT NULL,
   counted_output_tokens INTEGER NOT NULL,
-  cost_nano INTEGER NOT NULL,
+  -- What the provider is owed at its own price, in billionths of a USD.
+  owed_nano_usd INTEGER NOT NULL,
   PRIMARY KEY (provider, day, credential, upstream_model, ending, node_no)
 ) STRICT, WITHOUT ROWID;
 
@@ -445,7 +448,8 @@ CREATE TABLE attempt_days (
   output_tokens INTEGER NOT NULL,
   counted_input_tokens INTEGER NOT NULL,
   counted_output_tokens INTEGER NOT NULL,
-  cost_nano INTEGER NOT NULL,
+  -- What the provider is owed at its own price, in billionths of a USD.
+  owed_nano_usd INTEGER NOT NULL,
   PRIMARY KEY (day, node_no)
 ) STRICT, WITHOUT ROWID;
 
@@ -711,7 +715,7 @@ FROM key_sums AS sums LEFT JOIN uncounted AS new ON new.key_no = sums.key_no;
 CREATE VIEW uncounted_attempts AS
 SELECT provider, at_ms / 86400000 AS day, credential, upstream_model, outcome AS ending, 0 AS node_no, 1 AS attempts, 0 AS estimated,
   input_tokens, cached_input_tokens, cache_write_tokens, output_tokens, 0 AS counted_input_tokens, 0 AS counted_output_tokens,
-  coalesce(list_cost_nano, cost_nano) AS cost_nano
+  coalesce(owed_nano_usd, list_cost_nano, cost_nano) AS owed_nano_usd
 FROM entries WHERE id > (SELECT totals_through FROM rollups) AND credential IS NOT NULL;
 
 CREATE VIEW attempt_totals AS SELECT * FROM attempt_sums UNION ALL SELECT * FROM uncounted_attempts;

@@ -1,6 +1,7 @@
 import type { Database, SQLQueryBindings, Statement } from "bun:sqlite";
 import { assert } from "../../../base/assert.ts";
 import type { KeptRates } from "../../../base/money/rates.ts";
+import type { AttemptCount } from "../../attempt-sums.ts";
 import type { ChargeEntry, UsageRecord } from "../../records.ts";
 import { msColumn, quantitiesColumn, savingsColumn } from "../../stored-columns.ts";
 import type { UncountedEntries } from "./uncounted-entries.ts";
@@ -10,7 +11,7 @@ const columns = `kind, key_no, account_no, amount, at_ms, period_start_ms, count
   recorded_at_ms, route, model, provider, upstream_model, stream, status,
   input_tokens, cached_input_tokens, cache_write_tokens, output_tokens, reasoning_tokens,
   cost_nano, first_byte_ms, total_ms, attempts, list_cost_nano, asked_model, rates_id, quantities, labels, cache_savings_nano,
-  credential`;
+  credential, owed_nano_usd`;
 const valuesPerRow = columns.split(",").length;
 /** An overrun has none of these: the charge before it explains it. */
 const unexplained = { listCostNano: null, requestedModel: null, rates: null, quantities: null };
@@ -41,16 +42,16 @@ export class EntryWriter {
   }
 
   /**
-   * Can be deferred: call `flush` before the batch's transaction ends. `credential` is the attempt's, if the row
-   * contains the rest of it.
+   * Can be deferred: call `flush` before the batch's transaction ends. `attempt` is the one that the row contains; null if it contains
+   * none.
    */
   charge(
     key: WrittenKey,
     charge: ChargeEntry,
     record: UsageRecord | null,
-    credential: string | null = null,
+    attempt: AttemptCount | null = null,
   ): void {
-    this.#addCharge(key, charge, record, credential);
+    this.#addCharge(key, charge, record, attempt);
     this.#addOverruns(key, charge, record);
   }
 
@@ -59,9 +60,9 @@ export class EntryWriter {
     key: WrittenKey,
     charge: ChargeEntry,
     record: UsageRecord | null,
-    credential: string | null,
+    attempt: AttemptCount | null,
   ): number {
-    this.#addCharge(key, charge, record, credential);
+    this.#addCharge(key, charge, record, attempt);
     // It may have completed a statement, and so be written already.
     this.flush();
     const entryId = this.#lastId;
@@ -95,9 +96,9 @@ export class EntryWriter {
     key: WrittenKey,
     charge: ChargeEntry,
     record: UsageRecord | null,
-    credential: string | null,
+    attempt: AttemptCount | null,
   ): void {
-    this.#add("charge", charge.owed - charge.charged, key, charge, record, credential);
+    this.#add("charge", charge.owed - charge.charged, key, charge, record, attempt);
   }
 
   /** Adds the amounts owed above caps and those not charged. Both count for the model, provider and route of the charge. */
@@ -115,7 +116,7 @@ export class EntryWriter {
     key: WrittenKey,
     charge: RoutedCharge,
     record: UsageRecord | null,
-    credential: string | null,
+    attempt: AttemptCount | null,
   ): void {
     const values = this.#values;
     const savingsNano = record && savingsColumn(charge.rates, charge.quantities);
@@ -138,7 +139,8 @@ export class EntryWriter {
     values[next++] = quantitiesColumn(charge.quantities, record?.usage ?? null);
     values[next++] = charge.labels;
     values[next++] = savingsNano;
-    values[next++] = credential;
+    values[next++] = attempt?.credential ?? null;
+    values[next++] = owedColumn(attempt, charge, record);
     this.#waitingRows += 1;
     assert(next === this.#waitingRows * valuesPerRow, "a row must fill its columns and no others");
     if (this.#waitingRows === maxRowsPerStatement) this.flush();
@@ -152,6 +154,15 @@ export class EntryWriter {
     this.#inserts[rows] = statement;
     return statement;
   }
+}
+
+function owedColumn(
+  attempt: AttemptCount | null,
+  { listCostNano }: RoutedCharge,
+  record: UsageRecord | null,
+): number | null {
+  if (attempt === null || attempt.owedNanoUsd === (listCostNano ?? record?.costNano)) return null;
+  return attempt.owedNanoUsd;
 }
 
 /** The columns of the usage record, from `recorded_at_ms` to `attempts`. Returns where the next one is. */

@@ -167,14 +167,12 @@ export class SqliteWriter implements BatchWriter {
     const { charge, record, response, outcomeRecord, turns = [], hasProgress, holdId, attempts = [] } = item;
     const key = this.#writtenKey(charge);
     const own = rowAttempt(item);
-    const credential = own?.credential ?? null;
-    if (outcomeRecord === null) this.#entries.charge(key, charge, record, credential);
-    else
-      this.#outcomes.insert(key.no, outcomeRecord, this.#entries.chargeNow(key, charge, record, credential));
+    if (outcomeRecord === null) this.#entries.charge(key, charge, record, own);
+    else this.#outcomes.insert(key.no, outcomeRecord, this.#entries.chargeNow(key, charge, record, own));
     this.#deltas.add(key, charge);
     this.#caps.add(key, charge);
     const day = utcDay(charge.atMs);
-    if (own === undefined) for (const each of attempts) this.#attempts.add(day, each);
+    if (own === null) for (const each of attempts) this.#attempts.add(day, each);
     else this.#rollup.addAttempt(day, own);
     if (hasProgress) this.#deleteHold.run(holdId);
     if (response !== null) this.#storeResponse(key.no, response);

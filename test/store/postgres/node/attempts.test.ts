@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import type { AttemptCount } from "../../../../src/store/attempt-sums.ts";
 import { attemptTotalColumns } from "../../../../src/store/reporting/attempt-columns.ts";
 import { hasPostgres, withoutPostgres } from "../../../support/postgres.ts";
-import { costing } from "../../../support/rates.ts";
+import { costing, resoldRates } from "../../../support/rates.ts";
 import { waitFor } from "../../../support/wait.ts";
 import { attempt, served, times } from "../../attempts.ts";
 import { chargeOrder, holdOrder, NodeWorld } from "./world.ts";
@@ -20,20 +20,21 @@ async function counted(world: NodeWorld): Promise<readonly Counted[]> {
   return world.client.query<Counted>(
     `SELECT ending, ARRAY[${sums}]::text[]::float8[] AS figures FROM attempt_sums
     WHERE provider = $1 AND credential = $2 AND upstream_model = $3
-    GROUP BY ending HAVING sum(attempts) <> 0 OR sum(cost_nano) <> 0 OR sum(counted_output_tokens) <> 0 ORDER BY ending`,
+    GROUP BY ending HAVING sum(attempts) <> 0 OR sum(owed_nano_usd) <> 0 OR sum(counted_output_tokens) <> 0 ORDER BY ending`,
     [served.provider, served.credential, served.upstreamModel],
   );
 }
 
 function figuresOf({ outcome, ...one }: AttemptCount): Counted {
   const { attempts, estimated, inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens } = one;
-  const counts = [one.countedInputTokens, one.countedOutputTokens, one.costNano];
+  const counts = [one.countedInputTokens, one.countedOutputTokens, one.owedNanoUsd];
   const figures = [attempts, estimated, inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens];
   return { ending: outcome, figures: [...figures, ...counts] };
 }
 
 const soFar = {
   ...costing(40),
+  rates: resoldRates,
   quantities: { input: 7, "claude-5/cached_input": 2, output: 38, image_output: 2, minutes: 0.5 },
   served,
 };
@@ -44,7 +45,7 @@ const interrupted = {
   estimated: 1,
   countedInputTokens: 9,
   countedOutputTokens: 40,
-  costNano: 38,
+  owedNanoUsd: 38,
 } satisfies AttemptCount;
 
 if (!hasPostgres) test.skipIf(true)(withoutPostgres, () => {});
