@@ -79,6 +79,8 @@ export class ContentRecording {
   readonly #sink: FrameSink;
   readonly #limits: Pick<RecordingStart, "maxRequestBytes" | "maxResponseBytes">;
   readonly #recordsUpstream: boolean;
+  /** About as many bytes of the request are stored at most. */
+  readonly requestBytes: number;
   #request: Piece | null;
   #upstream: UpstreamContent | null = null;
   /** The pattern of the events that wait, and their texts. */
@@ -102,6 +104,7 @@ export class ContentRecording {
     this.#request = options.request;
     this.#sink = options.sink;
     this.#limits = options.limits;
+    this.requestBytes = Math.min(options.request?.length ?? 0, options.limits.maxRequestBytes);
   }
 
   /** `request`: what a translated attempt sends to the provider; null if the attempt passes through, where client and provider see the same. */

@@ -1,3 +1,4 @@
+import { Repeating } from "../base/loop/repeating.ts";
 import { StoreError } from "../store/store-error.ts";
 import { ContentArchive } from "./archive.ts";
 import { Assembler } from "./assembler.ts";
@@ -15,7 +16,7 @@ import type {
 
 declare const self: Worker;
 
-/** How often old content is pruned while content is written. */
+/** How often content that is too old or too much is deleted. */
 const pruneEveryMs = 10_000;
 /** How long rows wait for more. Together with the time in a log it is less than a second. */
 const writeEveryMs = 300;
@@ -28,7 +29,7 @@ class ContentThread {
   readonly #assembler: Assembler;
   #timer: ReturnType<typeof setTimeout> | null = null;
   #retention: Retention;
-  #prunedAtMs = 0;
+  readonly #pruning = new Repeating();
 
   constructor(archive: ContentArchive | null, key: Uint8Array | null, retention: Retention) {
     this.#archive = archive;
@@ -45,13 +46,21 @@ class ContentThread {
       await this.#answer(message.no, message.name, message.argument);
     } else if (message.type === "close") {
       await this.write();
+      await this.#pruning.stop();
       await this.#archive?.close();
       say({ type: "closed" });
     }
   }
 
-  async prune(): Promise<void> {
-    this.#prunedAtMs = performance.now();
+  /** Prunes now and from now on, also while nothing is written. Writes do not wait for PostgreSQL to rewrite a partition. */
+  async startPruning(): Promise<void> {
+    await this.#prune();
+    this.#pruning.start(pruneEveryMs, () =>
+      this.#prune().catch((error) => say({ type: "written", dropped: 0, failure: messageOf(error) })),
+    );
+  }
+
+  async #prune(): Promise<void> {
     const { keptMs, maxBytes } = this.#retention;
     await this.#archive?.store.prune({ beforeMs: Date.now() - keptMs, maxBytes });
   }
@@ -69,15 +78,13 @@ class ContentThread {
       this.#timer ??= setTimeout(() => inTurn(() => this.write()), writeEveryMs);
   }
 
-  /** Writes waiting rows, and prunes if that is due. */
+  /** Writes waiting rows. */
   async write(): Promise<void> {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
     if (this.#writer === null || this.#writer.isEmpty) return;
     const written = await this.#writer.write();
     say({ type: "written", ...written });
-    if (performance.now() - this.#prunedAtMs < pruneEveryMs) return;
-    await this.prune().catch((error) => say({ type: "written", dropped: 0, failure: messageOf(error) }));
   }
 
   async #answer(no: number, name: keyof ArchiveCalls, argument: unknown): Promise<void> {
@@ -115,7 +122,7 @@ async function open(kept: KeptContent | null): Promise<ContentThread> {
   const onEncrypting = (done: number, all: number) => say({ type: "progress", done, all });
   const archive = await ContentArchive.open({ location, key, onEncrypting });
   const thread = new ContentThread(archive, key, retention);
-  await thread.prune();
+  await thread.startPruning();
   return thread;
 }
 

@@ -109,7 +109,9 @@ export function endContent(
   const { status, outcome } = end;
   const wants = content.wants(outcome === "completed");
   const isUnwanted = outcome === "replayed" || status === 401 || (!wants.isKept && !wants.isTraced);
-  if (isUnwanted || (outcome === "rejected" && !gateway.content.rejections.takes(key.id))) {
+  const isTooMuch =
+    outcome === "rejected" && !isUnwanted && !gateway.content.rejections.takes(key.id, content.requestBytes);
+  if (isUnwanted || isTooMuch) {
     content.drop();
     return;
   }

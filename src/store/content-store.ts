@@ -64,7 +64,7 @@ export interface ContentStore {
   page(page: ContentPage): Promise<ContentRow[]>;
   /** Returns how many rows matched. Deleted text does not remain in the files. */
   delete(filter: ContentFilter): Promise<number>;
-  /** Deletes what is too old, and then the oldest rows while the total is too large. */
+  /** Deletes what is too old. While the total is too large, deletes the oldest rows of the keys that hold most. */
   prune(limits: ContentLimits): Promise<void>;
   sizes(): Promise<ContentSizes>;
   /** A small value stored with the rows; null if there is none. */

@@ -107,6 +107,17 @@ test("what was recorded until now is in what is read next", async () => {
   await again.close();
 });
 
+test("what is too much is deleted while nothing is written, too", async () => {
+  using folder = temporaryFolder();
+  const recorder = await ContentRecorder.open({ location: { dir: folder.dir }, settings, ...quiet });
+  const noise = () => JSON.stringify({ noise: crypto.getRandomValues(new Uint8Array(60_000)).toBase64() });
+  for (let no = 0; no < 20; no += 1) record(recorder, `req_${no}`, noise());
+  expect((await recorder.sizes()).rows).toBe(20);
+  recorder.configure({ ...settings, maxSizeBytes: 500_000 });
+  await waitFor(async () => (await recorder.sizes()).rows < 10, "the oldest to be deleted", 20_000);
+  await recorder.close();
+}, 30_000);
+
 describe.if(canMountSmallDisk)("a full disk", () => {
   test("drops content, says so once, and is used again when there is room", async () => {
     using disk = mountSmallDisk(8);

@@ -16,10 +16,20 @@ test("a share is exact over 1,000", () => {
 test("rejected requests are recorded up to a number for each key and second", () => {
   const limit = new RejectionLimit();
   const taken = (key: string, nowMs: number, times: number) =>
-    Array.from({ length: times }, () => limit.takes(key, nowMs)).filter(Boolean).length;
+    Array.from({ length: times }, () => limit.takes(key, 100, nowMs)).filter(Boolean).length;
   expect(taken("a", 0, 80)).toBe(50);
   expect(taken("b", 10, 10)).toBe(10);
   expect(taken("a", 1000, 80)).toBe(50);
+});
+
+test("rejected requests are recorded up to a number of bytes for each key and minute", () => {
+  const limit = new RejectionLimit();
+  const taken = (key: string, nowMs: number, size: number, times: number) =>
+    Array.from({ length: times }, () => limit.takes(key, size, nowMs)).filter(Boolean).length;
+  expect(taken("a", 0, 1_000_000, 40)).toBe(4);
+  expect(taken("a", 30_000, 1_000_000, 40)).toBe(0);
+  expect(taken("b", 30_000, 1_000, 40)).toBe(40);
+  expect(taken("a", 60_000, 10_000_000, 3)).toBe(1);
 });
 
 test("what is cut stays JSON, is no longer than the maximum, and tells what is missing", () => {

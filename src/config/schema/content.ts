@@ -18,7 +18,11 @@ export const contentSchema = section({
   }),
   days: whole("How long content is kept.", { minimum: 1, maximum: 3650, default: 7 }),
   max_size: Type.Optional(
-    byteSize("Maximum size of all content; the oldest is deleted first.", "2GB", minStoreBytes),
+    byteSize(
+      "Maximum size of all content; the keys that hold most lose their oldest first.",
+      "2GB",
+      minStoreBytes,
+    ),
   ),
   max_request: Type.Optional(
     byteSize("Maximum size of a recorded request; the rest is cut.", "1MB", minBodyBytes),

@@ -97,6 +97,39 @@ testEachStore("what is too old is deleted, and then the oldest until the rest fi
   }
 });
 
+testEachStore(
+  "a key that floods the store loses its own rows, the oldest first, and no others",
+  async (database) => {
+    const store = await openContentStore(database.location);
+    try {
+      const body = () => crypto.getRandomValues(new Uint8Array(60_000));
+      const rowsOf = (keyId: string, from: number, count: number) =>
+        Array.from({ length: count }, (_, no) => row(from + no, { keyId, body: body() }));
+      await store.write([...rowsOf("key_quiet", 0, 5), ...rowsOf("key_busy", 100, 10)]);
+      await store.write(rowsOf("key_flood", 200, 40));
+      await store.write(rowsOf("key_quiet", 300, 1));
+      await store.prune({ beforeMs: 0, maxBytes: 2_000_000 });
+      const left = await store.list({ limit: 100 });
+      const idsOf = (keyId: string) => left.filter((each) => each.keyId === keyId).map(({ id }) => id);
+      expect(idsOf("key_quiet")).toHaveLength(6);
+      expect(idsOf("key_busy")).toHaveLength(10);
+      const flood = idsOf("key_flood");
+      expect(flood.length).toBeGreaterThanOrEqual(9);
+      expect(flood.length).toBeLessThanOrEqual(16);
+      expect(flood).toEqual(flood.map((_, place) => row(239 - place).id));
+      // Now two hold too much, and are left with the same.
+      await store.prune({ beforeMs: 0, maxBytes: 1_500_000 });
+      const rest = await store.list({ limit: 100 });
+      const countOf = (keyId: string) => rest.filter((each) => each.keyId === keyId).length;
+      expect(countOf("key_quiet")).toBe(6);
+      expect(Math.abs(countOf("key_busy") - countOf("key_flood"))).toBeLessThanOrEqual(1);
+      expect((await store.sizes()).bytes).toBeLessThan(2_600_000);
+    } finally {
+      await store.close();
+    }
+  },
+);
+
 testEachStore("a rewrite replaces every body, and the mark", async (database) => {
   const store = await openContentStore(database.location);
   try {

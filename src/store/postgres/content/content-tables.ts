@@ -1,4 +1,5 @@
 import type { ContentRow, ContentStore } from "../../content-store.ts";
+import { evictionLevel } from "../../eviction-level.ts";
 import { Parameters } from "../../query.ts";
 import type { PostgresLocation } from "../../settings.ts";
 import { contentReads, contentWhere } from "../../tables/content-table.ts";
@@ -7,6 +8,11 @@ import { type Parameter, PostgresClient, type Query } from "../client.ts";
 import { Database } from "../database.ts";
 import { DayPartitions } from "./day-partitions.ts";
 
+/** Frees a little more than needed, so that not every pass deletes. */
+const keptShare = 0.95;
+/** What a body takes as chunks of 2 KB with their index, and what a row takes beside it. */
+const bodyShare = 1.05;
+const bytesBesideBody = 250;
 /** One connection for writes, one for reads. */
 const connections = 2;
 const deadlineMs = 30_000;
@@ -29,6 +35,8 @@ export function openPostgresContent({ url, password, prepare }: PostgresLocation
         await insert(query, rows.slice(at, at + rowsPerInsert));
     });
   };
+  const rewrite = (partitions: ReadonlySet<string>) =>
+    rewritePartitions(new PostgresClient({ ...options, max: 1, deadlineMs: rewriteMs }), partitions);
   return {
     ...contentReads(database.read),
 
@@ -46,15 +54,16 @@ export function openPostgresContent({ url, password, prepare }: PostgresLocation
       const text = `DELETE FROM content WHERE ${where} RETURNING tableoid::regclass::text AS partition`;
       const deleted = await database.change<{ partition: string }>(text, parameters.all);
       const partitions = new Set(deleted.map(({ partition }) => partition));
-      if (partitions.size > 0)
-        await rewritePartitions(
-          new PostgresClient({ ...options, max: 1, deadlineMs: rewriteMs }),
-          partitions,
-        );
+      if (partitions.size > 0) await rewrite(partitions);
       return deleted.length;
     },
 
-    prune: (limits) => days.drop(limits),
+    async prune({ beforeMs, maxBytes }) {
+      await days.drop(beforeMs);
+      if ((await days.bytes()) <= maxBytes) return;
+      const partitions = await evict(client, maxBytes * keptShare);
+      if (partitions.size > 0) await rewrite(partitions);
+    },
 
     async sizes() {
       const [found] = await database.read<{ rows: number }>("SELECT count(*)::float8 AS rows FROM content");
@@ -79,6 +88,34 @@ async function rewritePartitions(client: PostgresClient, partitions: ReadonlySet
   } finally {
     await client.close();
   }
+}
+
+/** A row takes this on disk, with its entries in indexes. */
+const rowBytes = `(${bodyShare} * octet_length(body) + ${bytesBesideBody})`;
+
+/**
+ * Deletes the oldest rows of the keys that hold most until the others take this many bytes. Returns the partitions that lost rows.
+ */
+async function evict(client: PostgresClient, maxBytes: number): Promise<ReadonlySet<string>> {
+  const held = await client.query<{ keyId: string; bytes: number }>(
+    `SELECT key_id AS "keyId", sum(${rowBytes})::float8 AS bytes FROM content GROUP BY 1`,
+  );
+  const level = evictionLevel(
+    held.map(({ bytes }) => bytes),
+    maxBytes,
+  );
+  const over = held.filter(({ bytes }) => bytes > level).map(({ keyId }) => keyId);
+  if (over.length === 0) return new Set();
+  const deleted = await client.query<{ partition: string }>(
+    `WITH aged AS (
+      SELECT id, at_ms, sum(${rowBytes}) OVER (PARTITION BY key_id ORDER BY at_ms DESC, id DESC) AS newest
+      FROM content WHERE key_id = ANY ($1::text[]))
+    DELETE FROM content USING aged
+    WHERE content.id = aged.id AND content.at_ms = aged.at_ms AND newest > $2::float8
+    RETURNING content.tableoid::regclass::text AS partition`,
+    [over, level],
+  );
+  return new Set(deleted.map(({ partition }) => partition));
 }
 
 async function insert(query: Query, rows: readonly ContentRow[]): Promise<void> {

@@ -1,5 +1,4 @@
 import { msPerDay } from "../../../base/clock.ts";
-import type { ContentLimits } from "../../content-store.ts";
 import type { PostgresClient } from "../client.ts";
 
 interface Partition {
@@ -45,20 +44,15 @@ export class DayPartitions {
     this.#known.clear();
   }
 
-  /** Drops days before `beforeMs`, and then the oldest while the total is too large. The newest stays. */
-  async drop({ beforeMs, maxBytes }: ContentLimits): Promise<void> {
-    const all = await this.#all();
-    let bytes = sum(all);
-    for (const [place, partition] of all.entries()) {
-      const isOver = partition.startsMs + msPerDay <= beforeMs;
-      const isTooMuch = bytes > maxBytes && place < all.length - 1;
-      if (!isOver && !isTooMuch) return;
+  /** Drops days before `beforeMs`. */
+  async drop(beforeMs: number): Promise<void> {
+    for (const partition of await this.#all()) {
+      if (partition.startsMs + msPerDay > beforeMs) return;
       await this.#client.transaction(async (query) => {
         await query(lock);
         await query(`DROP TABLE IF EXISTS ${partition.name}`);
       });
       this.#known.clear();
-      bytes -= partition.bytes;
     }
   }
 

@@ -2,6 +2,7 @@ import { Database } from "bun:sqlite";
 import { closeSync, mkdirSync, openSync, statSync } from "node:fs";
 import { chownToFolderOwner } from "../../../base/files/mode.ts";
 import type { ContentLimits, ContentRow, ContentStore } from "../../content-store.ts";
+import { evictionLevel } from "../../eviction-level.ts";
 import { Parameters, query } from "../../query.ts";
 import { StoreError } from "../../store.ts";
 import { contentReads, contentWhere, type IdCondition } from "../../tables/content-table.ts";
@@ -66,15 +67,12 @@ export function openSqliteContent(dir: string): ContentStore {
 
     async prune({ beforeMs, maxBytes }: ContentLimits) {
       const old = "DELETE FROM content WHERE no IN (SELECT no FROM content WHERE at_ms < ? LIMIT ?)";
-      const oldest = "DELETE FROM content WHERE no IN (SELECT no FROM content ORDER BY no LIMIT ?)";
       let deleted = 0;
       for (let count = rowsPerDelete; count === rowsPerDelete; deleted += count)
         count = database.run(old, [beforeMs, rowsPerDelete]).changes;
-      if (usedBytes() > maxBytes) {
-        const rowsAtOnce = () => Math.max(1, Math.min(rowsPerDelete, Math.ceil(countRows(database) / 20)));
-        for (let count = 1; count > 0 && usedBytes() > maxBytes * keptShare; deleted += count)
-          count = database.run(oldest, [rowsAtOnce()]).changes;
-      }
+      // Rows that share their page with others free it only when those are deleted, too, so one round may not be enough.
+      for (let count = 1; count > 0 && usedBytes() > maxBytes; deleted += count)
+        count = evict(database, (maxBytes * keptShare) / usedBytes());
       if (deleted > 0) wipeFreed(database);
     },
 
@@ -109,6 +107,32 @@ export function openSqliteContent(dir: string): ContentStore {
       database.close();
     },
   };
+}
+
+/** The rows and bytes of each key, without reading the bodies; by segment, like the index of ids. */
+const keyIndex = "content_by_key ON content (no >> 13, key_id, length(body))";
+const heldByKey = `SELECT key_id AS "keyId", sum(length(body)) AS bytes FROM content INDEXED BY content_by_key GROUP BY key_id`;
+/** The rows before the newest ones that have this many bytes, the oldest first. */
+const oldestOfKey = `SELECT no FROM (
+  SELECT no, sum(length(body)) OVER (ORDER BY no DESC) AS newest FROM content WHERE ${bySegment("key_id = ?")}
+) WHERE newest > ? ORDER BY no`;
+
+/** Deletes the oldest rows of the keys that hold most, until this share of all bytes is left. Returns how many. */
+function evict(database: Database, share: number): number {
+  const held = database.query<{ keyId: string; bytes: number }, []>(heldByKey).all();
+  const bytes = held.map((each) => each.bytes);
+  const level = evictionLevel(bytes, share * bytes.reduce((sum, each) => sum + each, 0));
+  const oldest = database.query<{ no: number }, [string, number]>(oldestOfKey);
+  const numbers = held
+    .filter((each) => each.bytes > level)
+    .flatMap(({ keyId }) => oldest.all(keyId, level).map(({ no }) => no))
+    // Neighbors share pages.
+    .toSorted((one, other) => one - other);
+  for (let from = 0; from < numbers.length; from += rowsPerDelete) {
+    const some = JSON.stringify(numbers.slice(from, from + rowsPerDelete));
+    database.run("DELETE FROM content WHERE no IN (SELECT value FROM json_each(?))", [some]);
+  }
+  return numbers.length;
 }
 
 function countRows(database: Database): number {
@@ -153,8 +177,10 @@ function open(file: string, dir: string): Database {
 
 function createTables(database: Database, file: string): void {
   const found = Number(readPragma(database, "application_id"));
-  if (found === applicationId) return;
-  if (found !== 0) throw new StoreError("not_a_database", `The file ${file} is no recorded content.`);
-  database.run(schema);
+  if (found !== 0 && found !== applicationId)
+    throw new StoreError("not_a_database", `The file ${file} is no recorded content.`);
+  if (found === 0) database.run(schema);
+  // Files of older builds do not have it.
+  database.run(`CREATE INDEX IF NOT EXISTS ${keyIndex}`);
   database.run(`PRAGMA application_id = ${applicationId}`);
 }
