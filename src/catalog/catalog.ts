@@ -100,9 +100,9 @@ export class Catalog {
     return scope === "all" ? deployments : deployments.filter((deployment) => inScope(scope, deployment));
   }
 
-  /** The models of `GET /v1/models`. */
+  /** The models of `GET /v1/models`. Dated ids and the like are served without being listed. */
   list(models: readonly ModelSettings[]): PublicModel[] {
-    return models.flatMap((model) => this.#entries.get(model.id)?.shown ?? []);
+    return models.flatMap((model) => (model.listed ? (this.#entries.get(model.id)?.shown ?? []) : []));
   }
 
   /** The model of `GET /v1/models/{id}`. An alias is resolved to the model itself, under its own id. */

@@ -74,7 +74,12 @@ function isNeverCharged({ serves }: ModelSettings): boolean {
 }
 
 /** Whether the missing price disables a web search that the operator may expect to work. */
-function lacksSearchPrice({ deployments, allow, serves }: ModelSettings, { usable }: Providers): boolean {
+function lacksSearchPrice(
+  { deployments, allow, serves, priceSource }: ModelSettings,
+  { usable }: Providers,
+): boolean {
+  // The catalog has the price of every tool that its vendor runs for the model.
+  if (priceSource === "catalog") return false;
   if (allow.includes("tools.web_search") || !serves.includes("generation")) return false;
   return deployments.some(({ provider, price, dialects }) => {
     const { searchesIn = [] } = vendorOf(usable.get(provider)?.kind ?? "");

@@ -37,6 +37,14 @@ describe("which models a key may use", () => {
     expect(catalog.publicModels().map(({ id }) => id)).toEqual(["shared", "claude"]);
   });
 
+  test("a model that is not listed is served, and shown to who asks for it", () => {
+    const dated = model("dated", { listed: false });
+    const all = Catalog.from({ models: [shared, dated] });
+    expect(all.list(all.modelsFor({ scope: "all", models: null })).map(({ id }) => id)).toEqual(["shared"]);
+    expect(all.find("dated")).toBe(dated);
+    expect(all.show(dated).id).toBe("dated");
+  });
+
   test("a model is found by its exact id only", () => {
     expect(catalog.find("shared")).toBe(shared);
     for (const id of ["Shared", "", "__proto__", "constructor"]) expect(catalog.find(id)).toBeUndefined();

@@ -47,6 +47,8 @@ export function model(id: string, changes: Partial<ModelSettings> = {}): ModelSe
     imageTokensMax: null,
     priceSource: null,
     priceChecked: null,
+    listed: true,
+    ends: null,
     ownedBy: "openai",
     created: 1_700_000_000,
     public: true,

@@ -23,12 +23,21 @@ describe("models by the built-in catalog", () => {
   test("patterns choose among them", () => {
     const ids = modelsOf(openai('models = ["gpt-6*", "whisper-1"]')).map(({ id }) => id);
     expect(ids).toEqual(["gpt-6-astra", "gpt-6.1-sol", "gpt-6-luna", "whisper-1"]);
+    expect(modelsOf(openai('models = ["gpt-4o", "gpt-4o-2024-11-20"]'))).toMatchObject([
+      {
+        id: "gpt-4o",
+        listed: true,
+        price: { input: 2_500_000, output: 10_000_000, cached_input: 1_250_000 },
+      },
+      { id: "gpt-4o-2024-11-20", listed: false },
+    ]);
   });
 
   test("another vendor's prices go with `catalog`", () => {
     const toml = '[providers.m]\nkind = "openai-compatible"\nbase_url = "https://api.mistral.ai/v1"\n';
     const ids = modelsOf(`${toml}models = ["mistral-*"]\ncatalog = "mistral"\n`).map(({ id }) => id);
-    expect(ids).toEqual(["mistral-medium-2604", "mistral-large-2512", "mistral-embed"]);
+    expect(ids.slice(0, 3)).toEqual(["mistral-medium-2604", "mistral-large-2512", "mistral-embed"]);
+    expect(ids).toContain("mistral-large-latest");
   });
 
   test("a markup multiplies every rate, rounded up to a millionth of a dollar, and leaves limits in tokens", () => {
@@ -54,12 +63,44 @@ describe("models by the built-in catalog", () => {
     ]);
   });
 
-  test("of two providers with the same model the first serves it, and a warning says so", () => {
+  test("a plain id that two providers have leads to the first, and each provider's own id to it", () => {
     const toml = openai('models = ["gpt-6-luna"]') + openai('models = ["gpt-6-luna"]', "second");
-    expect(named(toml, "gpt-6-luna")?.deployments[0]?.provider).toBe("openai");
-    expect(warningsOf(toml, { env })).toContain(
-      'model "gpt-6-luna" is in the catalogs of "openai" and "second"; "openai" serves it',
+    const models = modelsOf(toml).map(({ id, aliases, listed, deployments: [first] }) => ({
+      id,
+      aliases,
+      listed,
+      at: `${first?.provider} ${first?.upstreamModel}`,
+    }));
+    expect(models).toEqual([
+      { id: "gpt-6-luna", aliases: ["openai/gpt-6-luna"], listed: true, at: "openai gpt-6-luna" },
+      { id: "second/gpt-6-luna", aliases: [], listed: false, at: "second gpt-6-luna" },
+    ]);
+    expect(warningsOf(toml, { env })).toEqual([]);
+  });
+
+  test("an id that begins with another provider's name does not take that provider's own id", () => {
+    const groq =
+      '[providers.groq]\nkind = "openai-compatible"\nbase_url = "https://api.groq.com/openai/v1"\n';
+    const rest = 'api_key = "env:KEY"\ncatalog = "groq"\nmodels = ["openai/gpt-oss-20b"]\n';
+    const together = rest.replace('"groq"', '"together"').replace("gpt-oss-20b", "gpt-oss-*");
+    const openaiNamed =
+      `[providers.openai]\nkind = "openai-compatible"\nbase_url = "https://x.example/v1"\n${rest}`
+        .replace('"groq"', '"cerebras"')
+        .replace("openai/gpt-oss-20b", "gpt-oss-120b");
+    const toml = `${groq}${rest}[providers.together]\nkind = "openai-compatible"\nbase_url = "https://t.example/v1"\n${together}${openaiNamed}`;
+    const leadsTo = Object.fromEntries(
+      modelsOf(toml).flatMap(({ id, aliases, price, deployments: [first] }) =>
+        [id, ...aliases].map((name) => [name, `${first?.provider} ${first?.upstreamModel} ${price?.input}`]),
+      ),
     );
+    expect(leadsTo).toMatchObject({
+      "openai/gpt-oss-20b": "groq openai/gpt-oss-20b 75000",
+      "groq/openai/gpt-oss-20b": "groq openai/gpt-oss-20b 75000",
+      "together/openai/gpt-oss-20b": "together openai/gpt-oss-20b 50000",
+      "gpt-oss-120b": "openai gpt-oss-120b 350000",
+      "openai/gpt-oss-120b": "openai gpt-oss-120b 350000",
+      "together/openai/gpt-oss-120b": "together openai/gpt-oss-120b 150000",
+    });
   });
 
   test("fallbacks may name a model of the catalog", () => {

@@ -16,9 +16,34 @@ const systemFile = "/nonexistent/sluice.toml";
 
 describe("vendors in the environment", () => {
   test("are found by the names that their own SDKs read", () => {
-    const names = ["OPENAI", "ANTHROPIC", "GEMINI", "DEEPSEEK", "MISTRAL", "XAI", "COHERE", "VOYAGE"];
+    const names = [
+      ...[
+        "OPENAI",
+        "ANTHROPIC",
+        "GEMINI",
+        "DEEPSEEK",
+        "MISTRAL",
+        "XAI",
+        "COHERE",
+        "VOYAGE",
+        "GROQ",
+        "TOGETHER",
+      ],
+      ...[
+        "FIREWORKS",
+        "CEREBRAS",
+        "MOONSHOT",
+        "ZAI",
+        "PERPLEXITY",
+        "DASHSCOPE",
+        "DEEPINFRA",
+        "NEBIUS",
+        "MINIMAX",
+      ],
+    ];
     const env = Object.fromEntries(names.map((name) => [`${name}_API_KEY`, "a-key"]));
-    expect(servedIn(env)).toEqual(names.map((name) => `${name.toLowerCase()} by ${name}_API_KEY`));
+    const vendorOf = (name: string) => (name === "DASHSCOPE" ? "alibaba" : name.toLowerCase());
+    expect(servedIn(env)).toEqual(names.map((name) => `${vendorOf(name)} by ${name}_API_KEY`));
   });
 
   test("Gemini has two names, of which the first usable one counts", () => {
@@ -31,7 +56,10 @@ describe("vendors in the environment", () => {
     [{ OPENAI_API_KEY: "" }, "OPENAI_API_KEY: it is empty"],
     [{ OPENAI_API_KEY: "slu_abc" }, "OPENAI_API_KEY: it holds a key of a Sluice gateway, not the vendor's"],
     [{ OPENAI_API_KEY: "a\nb" }, "OPENAI_API_KEY: it holds more than one line or a control character"],
-    [{ GROQ_API_KEY: "a" }, "GROQ_API_KEY: Groq has no built-in prices; `sluice config init` sets it up"],
+    [
+      { OPENROUTER_API_KEY: "a" },
+      "OPENROUTER_API_KEY: OpenRouter needs a configuration file; `sluice config init` writes one",
+    ],
     [
       { OPENAI_API_KEY: "a", OPENAI_BASE_URL: "http://localhost:8787/v1" },
       "OPENAI_API_KEY: OPENAI_BASE_URL is the address of this gateway",

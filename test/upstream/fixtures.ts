@@ -172,6 +172,8 @@ export function modelsAt(places: readonly Place[], fallbacks: readonly string[])
     imageTokensMax: null,
     priceSource: null,
     priceChecked: null,
+    listed: true,
+    ends: null,
     ownedBy: "test",
     created: 0,
     public: true,

@@ -18,8 +18,7 @@ export interface ExpandedConfig {
 
 /**
  * Adds an entry for each model that a provider serves by the catalog (`models = "catalog"`, or patterns). An entry or an alias in
- * the file overrides the catalog. If two providers have the same model, the first one serves it. Runs before the schema check, so
- * it skips values of the wrong type.
+ * the file overrides the catalog. Runs before the schema check, so it skips values of the wrong type.
  */
 export function expandCatalogs(written: JsonObject): ExpandedConfig {
   // The cast only names the fields: each is tested below before it is used.
@@ -29,6 +28,7 @@ export function expandCatalogs(written: JsonObject): ExpandedConfig {
   const warnings: string[] = [];
   const added = new Map<string, ModelConfig>();
   const taken = namesIn(models);
+  const offers: Offer[] = [];
   for (const [name, provider] of Object.entries(isObject(providers) ? providers : {})) {
     if (!isObject(provider)) continue;
     if (provider.models === undefined) {
@@ -56,23 +56,56 @@ export function expandCatalogs(written: JsonObject): ExpandedConfig {
     if (isRegional(provider) && provider.cost_factor === undefined)
       warnings.push(regionalPrices(name, provider));
     rules.push({ provider: name, patterns });
+    const chosenIds = new Set<string>();
     for (const pattern of patterns) {
       const chosen = catalog.filter(({ id }) => matchesModel(pattern, id));
       if (chosen.length === 0) warnings.push(unmatched(name, pattern, provider));
       for (const model of chosen) {
-        const other = added.get(model.id)?.provider;
-        if (other !== undefined && other !== name)
-          warnings.push(
-            `model "${model.id}" is in the catalogs of "${other}" and "${name}"; "${other}" serves it`,
-          );
-        else if (!taken.has(model.id)) added.set(model.id, catalogModel(model, name, provider, taken));
+        if (!chosenIds.has(model.id)) offers.push({ name, provider, model });
+        chosenIds.add(model.id);
       }
       if (chosen.length === 0 && !pattern.includes("*") && provider.unpriced === "budget-only")
         if (!taken.has(pattern)) added.set(pattern, { id: pattern, provider: name });
     }
   }
+  const qualified = new Set(offers.map(({ name, model }) => `${name}/${model.id}`));
+  for (const offer of offers) {
+    const { id } = offer.model;
+    const isQualified = added.has(id) || qualified.has(id);
+    if (!taken.has(id)) addOffer(offer, isQualified, added, taken);
+  }
   const document = added.size === 0 ? written : { ...written, models: [...models, ...added.values()] };
   return { document: document as JsonObject, catalogIds: new Set(added.keys()), rules, problems, warnings };
+}
+
+/** A model that a provider serves by its catalog. */
+interface Offer {
+  readonly name: string;
+  readonly provider: ProviderConfig;
+  readonly model: ModelConfig;
+}
+
+/**
+ * `openai/gpt-6` always leads to the provider "openai", as other gateways name it, and is not listed. A plain id that several
+ * providers have leads to the first of them; the others serve the model under the qualified id alone.
+ */
+function addOffer(
+  { name, provider: { cost_factor, markup }, model }: Offer,
+  isQualified: boolean,
+  added: Map<string, ModelConfig>,
+  taken: ReadonlySet<string>,
+): void {
+  const alias = `${name}/${model.id}`;
+  if (isQualified && taken.has(alias)) return;
+  const own = {
+    ...model,
+    provider: name,
+    ...(model.price === undefined ? {} : { price: multiplied(multiplied(model.price, cost_factor), markup) }),
+  };
+  if (isQualified)
+    added.set(alias, { ...own, id: alias, upstream_model: model.upstream_model ?? model.id, listed: false });
+  else
+    added.set(model.id, { ...own, ...(taken.has(alias) ? {} : { aliases: [alias], list_aliases: false }) });
 }
 
 /** All names of the file's own models. */
@@ -90,22 +123,6 @@ function patternsOf(models: ProviderConfig["models"]): readonly string[] | null 
   if (models === "catalog") return ["*"];
   const isList = Array.isArray(models) && models.every((each) => typeof each === "string");
   return isList ? models : null;
-}
-
-/** `openai/gpt-6` is accepted for `gpt-6`, as other gateways name it, and not listed. */
-function catalogModel(
-  model: ModelConfig,
-  name: string,
-  { cost_factor, markup }: ProviderConfig,
-  taken: ReadonlySet<string>,
-): ModelConfig {
-  const alias = `${name}/${model.id}`;
-  return {
-    ...model,
-    provider: name,
-    ...(taken.has(alias) ? {} : { aliases: [alias], list_aliases: false }),
-    ...(model.price === undefined ? {} : { price: multiplied(multiplied(model.price, cost_factor), markup) }),
-  };
 }
 
 function unknownCatalog({ kind, catalog }: ProviderConfig): string {

@@ -1,50 +1,49 @@
 import shippedModels from "../../../config/models.toml" with { type: "text" };
 import { assert } from "../../base/assert.ts";
 import { isObject } from "../../base/json.ts";
-import type { ConfigFile, ModelConfig, ProviderConfig } from "../schema.ts";
-
-/** The providers of the built-in catalog, as they are configured to be called. A catalog has the name of its provider. */
-export function shippedProviders(): ReadonlyMap<string, ProviderConfig> {
-  return shipped().providers;
-}
+import type { ConfigFile, ModelConfig } from "../schema.ts";
+import { type CatalogLine, listedModels, listedVendors } from "./price-lists.ts";
+import { catalogVendors } from "./vendors.ts";
 
 /** The models of one catalog with their list prices; null if the catalog does not exist. */
 export function shippedCatalog(name: string): readonly ModelConfig[] | null {
-  return shipped().providers.has(name) ? modelsOf(name) : cloudCatalog(name, modelsOf);
+  if (!catalogNames().includes(name)) return null;
+  const derived = Object.hasOwn(clouds, name) ? (clouds[name]?.(checkedOf) ?? []) : [];
+  return [...checkedOf(name), ...derived, ...listedModels(name).map(modelIn)];
 }
 
-function modelsOf(name: string): readonly ModelConfig[] {
-  return shipped().models.filter(({ provider }) => provider === name);
+/** The models of one vendor whose prices were compared with the vendor's own list. They stand above the public lists. */
+function checkedOf(name: string): readonly ModelConfig[] {
+  return checkedModels().filter(({ provider }) => provider === name);
 }
 
 export function catalogNames(): readonly string[] {
-  return [...shipped().providers.keys(), ...cloudNames];
+  return [...new Set([...Object.keys(catalogVendors), ...Object.keys(clouds), ...listedVendors])];
 }
 
-/** Every model with its list price. */
+/** Every model with its list price, those that were checked first. */
 export function allShippedModels(): readonly ModelConfig[] {
-  return shipped().models;
-}
-
-interface ShippedCatalog {
-  readonly providers: ReadonlyMap<string, ProviderConfig>;
-  readonly models: readonly ModelConfig[];
+  return [...checkedModels(), ...listedVendors.flatMap((vendor) => listedModels(vendor).map(modelIn))];
 }
 
 /** Parsed when it is first needed, which takes about a millisecond. */
-let parsed: ShippedCatalog | null = null;
+let parsed: readonly ModelConfig[] | null = null;
 
-function shipped(): ShippedCatalog {
+function checkedModels(): readonly ModelConfig[] {
   parsed ??= parse();
   return parsed;
 }
 
-function parse(): ShippedCatalog {
+function parse(): readonly ModelConfig[] {
   const document: unknown = Bun.TOML.parse(shippedModels);
   assert(isObject(document), "the built-in catalog is a TOML document");
   // The cast holds because a test loads the same text as a configuration.
-  const { providers = {}, models = [] } = document as ConfigFile;
-  return { providers: new Map(Object.entries(providers)), models };
+  return (document as ConfigFile).models ?? [];
+}
+
+/** The settings of a line, without what only says where they come from. */
+function modelIn({ source: _, note: __, ...model }: CatalogLine): ModelConfig {
+  return model;
 }
 
 /** The models of one vendor's catalog. */
@@ -66,13 +65,6 @@ const clouds: Readonly<Record<string, (of: CatalogOf) => readonly ModelConfig[]>
     ...catalogOf("gemini").filter(({ serves }) => serves === undefined),
   ],
 };
-
-/** Null if it is not the name of such a cloud. */
-function cloudCatalog(name: string, catalogOf: CatalogOf): readonly ModelConfig[] | null {
-  return Object.hasOwn(clouds, name) ? (clouds[name]?.(catalogOf) ?? null) : null;
-}
-
-const cloudNames: readonly string[] = Object.keys(clouds);
 
 function without(model: ModelConfig, ...tools: readonly string[]): ModelConfig {
   if (model.price === undefined) return model;

@@ -1,5 +1,5 @@
 import { quirksOf } from "../../vendors/compatible/known-servers.ts";
-import { shippedProviders } from "../catalog/shipped.ts";
+import { catalogVendors } from "../catalog/vendors.ts";
 import type { FoundVendor } from "./vendors.ts";
 
 /** The providers found in the environment as TOML, to serve without a file and for `config init`. */
@@ -12,15 +12,15 @@ export function providerToml(
   { provider, variable, baseUrl }: FoundVendor,
   models: readonly string[] | "catalog" = "catalog",
 ): string {
-  const { kind, base_url: usual } = shippedProviders().get(provider) ?? { kind: provider };
+  const { kind, baseUrl: usual } = catalogVendors[provider] ?? { kind: provider, baseUrl: null };
   const isCompatible = kind === "openai-compatible";
   const address = baseUrl ?? usual;
   // Quirks are looked up by the server's usual host, so another address has to state them.
-  const quirks = isCompatible && baseUrl !== null ? quirksOf(usual) : [];
+  const quirks = isCompatible && baseUrl !== null ? quirksOf(usual ?? undefined) : [];
   return [
     `[providers.${provider}]`,
     `kind = ${JSON.stringify(kind)}`,
-    ...(address === undefined ? [] : [`base_url = ${JSON.stringify(address)}`]),
+    ...(address === null ? [] : [`base_url = ${JSON.stringify(address)}`]),
     ...(quirks.length === 0 ? [] : [`quirks = ${JSON.stringify(quirks)}`]),
     `api_key = "env:${variable}"`,
     `models = ${JSON.stringify(models)}`,

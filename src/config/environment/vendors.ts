@@ -1,6 +1,7 @@
 import { hostname, networkInterfaces } from "node:os";
 import type { Environment } from "../../base/system/environment.ts";
-import { otherVendors, vendorVariables } from "./variables.ts";
+import { catalogVendors } from "../catalog/vendors.ts";
+import { otherVendors } from "./variables.ts";
 
 /** A vendor whose key is in the environment. The key itself is read where the provider is loaded, as for a file. */
 export interface FoundVendor {
@@ -29,7 +30,7 @@ export interface EnvironmentVendors {
 export function vendorsInEnvironment(env: Environment, own: OwnAddress): EnvironmentVendors {
   const served: FoundVendor[] = [];
   const skipped: SkippedVariable[] = [];
-  for (const [provider, { keys, baseUrls }] of Object.entries(vendorVariables)) {
+  for (const [provider, { keys, baseUrls }] of Object.entries(catalogVendors)) {
     for (const variable of keys) {
       if (env[variable] === undefined) continue;
       const at = baseUrls.find((name) => (env[name] ?? "").trim() !== "");
@@ -44,7 +45,7 @@ export function vendorsInEnvironment(env: Environment, own: OwnAddress): Environ
   for (const [variable, { name }] of Object.entries(otherVendors)) {
     if (env[variable] === undefined) continue;
     const reason =
-      whyNotKey(env[variable]) ?? `${name} has no built-in prices; \`sluice config init\` sets it up`;
+      whyNotKey(env[variable]) ?? `${name} needs a configuration file; \`sluice config init\` writes one`;
     skipped.push({ variable, reason });
   }
   return { served, skipped };

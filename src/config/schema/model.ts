@@ -22,6 +22,12 @@ const maxTokens = 1_000_000_000;
 
 const tokens = (description: string) => whole(description, { minimum: 1, maximum: maxTokens });
 
+const day = (description: string) =>
+  text(description, {
+    pattern: "^\\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\\d|3[01])$",
+    [expectedText]: "a day such as 2026-10-31",
+  });
+
 /** What a model and each of its deployments may say. */
 const upstreamModelSettings = {
   family: named("Which model it is, such as gpt-5.6, if upstream_model does not say."),
@@ -86,18 +92,14 @@ export const modelSchema = table({
   owned_by: text("Its maker in the model list; default: the provider's name."),
   created: whole("Unix seconds.", { minimum: 0 }),
   public: flag("Listed for callers without a key.", true),
+  listed: flag("Whether model lists have it. It is served either way.", true),
+  ends: day("The day on which its provider stops serving it, as 2027-01-06."),
   free: flag("The model costs nothing and needs no price.", false),
   context_window: tokens("Tokens of input and output; a longer input is rejected."),
   max_output_tokens: tokens("Maximum output tokens of one request."),
   image_tokens_max: tokens("Tokens of one image at its highest quality and size, for the hold."),
   price: Type.Optional(priceSchema),
-  price_checked: text(
-    "The day on which the price was last compared with the provider's list, as 2026-10-31.",
-    {
-      pattern: "^\\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\\d|3[01])$",
-      [expectedText]: "a day such as 2026-10-31",
-    },
-  ),
+  price_checked: day("The day on which the price was last compared with the provider's list, as 2026-10-31."),
   allow: list(
     name,
     "Fields that clients can send although Sluice does not know their cost, such as OpenRouter's provider and route, and tools without a price, such as tools.x_search.",

@@ -20,7 +20,7 @@ export const quirks = {
   inputs_32: "At most 32 inputs are embedded at once.",
   inputs_1000: "At most 1,000 inputs are embedded at once.",
   top_k: "`top_n` of rerank is called `top_k`.",
-  cohere_embed: "Embeddings are at `/embed`, in Cohere's own format.",
+  cohere_embed: "Embeddings are at `/embed`, in Cohere's own format; chat is at `/compatibility/v1`.",
 } as const;
 
 export type Quirk = keyof typeof quirks;

@@ -5,10 +5,16 @@ import { durationMs } from "../../dialects/rate-limit-headers.ts";
 import { isPrivateAddress } from "../../wire/private-address.ts";
 import { keySchemes } from "../credentials/static-header.ts";
 import { readDefaultError } from "../http/default-error.ts";
-import { overHttp } from "../http/http-provider.ts";
+import { dialectPath, type HttpVendorOptions, overHttp } from "../http/http-provider.ts";
 import { type ModelDescription, openAiModelList, tokensIn, type VendorModel } from "../model-list.ts";
 import { openAiBaseUrl } from "../openai/index.ts";
-import type { ErrorResponse, ProviderError, ProviderErrorSubject } from "../provider.ts";
+import type {
+  ErrorResponse,
+  PreparedRequest,
+  ProviderError,
+  ProviderErrorSubject,
+  ProviderSettings,
+} from "../provider.ts";
 import type { Vendor, VendorDefaults } from "../vendor.ts";
 import { quirksOf } from "./known-servers.ts";
 
@@ -60,11 +66,20 @@ export const openAiCompatible: Vendor = {
   ],
   baseUrl: { default: null, example: "http://127.0.0.1:11434/v1", ...openAiBaseUrl },
   modelLists: () => [{ ...openAiModelList, describe: ollamaModel }],
-  create: overHttp(({ options }) => ({
-    credential: keySchemes[options.auth ?? "bearer"],
+  create: overHttp((settings) => ({
+    credential: keySchemes[settings.options.auth ?? "bearer"],
     readProviderError: readCompatibleError,
+    ...cohereAddress(settings),
   })),
 };
+
+/** Cohere has its own API under `/v2`, and OpenAI's chat at a path of its own: https://docs.cohere.com/docs/compatibility-api */
+function cohereAddress({ baseUrl, quirks }: ProviderSettings): Partial<HttpVendorOptions> {
+  const root = baseUrl.endsWith("/v2") ? baseUrl.slice(0, -3) : null;
+  if (root === null || !quirks.includes("cohere_embed")) return {};
+  const prefixOf = ({ purpose }: PreparedRequest) => (purpose === "metered" ? "/v2" : "/compatibility/v1");
+  return { baseUrl: root, target: (prepared) => prefixOf(prepared) + dialectPath(prepared) };
+}
 
 /** Errors of OpenAI-compatible servers whose status has an unusual meaning. */
 function readCompatibleError(answer: ErrorResponse): ProviderError {

@@ -19,7 +19,7 @@ import { readDefaultError } from "./default-error.ts";
 import { DeferredTransfer } from "./deferred-transfer.ts";
 
 /** What differs between vendors that are called over HTTP. */
-interface HttpVendorOptions {
+export interface HttpVendorOptions {
   /** Default: the configured one. */
   readonly baseUrl?: string;
   /** Appended to the base URL, which is written as the vendor's SDK takes it. */

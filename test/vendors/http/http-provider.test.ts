@@ -49,6 +49,17 @@ describe("addresses", () => {
   }
 });
 
+test("Cohere's chat is next to its own API, which has its embeddings and rerank", () => {
+  const cohere = provider("openai-compatible", "https://api.cohere.com/v2", { quirks: ["cohere_embed"] });
+  const urlOf = (request: PreparedRequest) => cohere.url(request);
+  expect(urlOf(asking("chat"))).toBe("https://api.cohere.com/compatibility/v1/chat/completions");
+  for (const dialect of ["embeddings", "rerank"] as const) {
+    const path = dialect === "embeddings" ? "embed" : "rerank";
+    const metered = prepared({ dialect: "chat", purpose: "metered", method: path });
+    expect(urlOf(metered)).toBe(`https://api.cohere.com/v2/${path}`);
+  }
+});
+
 describe("request headers", () => {
   test("the credential goes in the vendor's scheme", () => {
     const openAi = provider("openai", "https://x/v1");

@@ -1,0 +1,72 @@
+import alibaba from "../../../config/catalog/alibaba.jsonl" with { type: "text" };
+import anthropic from "../../../config/catalog/anthropic.jsonl" with { type: "text" };
+import azure from "../../../config/catalog/azure.jsonl" with { type: "text" };
+import bedrock from "../../../config/catalog/bedrock.jsonl" with { type: "text" };
+import cerebras from "../../../config/catalog/cerebras.jsonl" with { type: "text" };
+import cohere from "../../../config/catalog/cohere.jsonl" with { type: "text" };
+import deepinfra from "../../../config/catalog/deepinfra.jsonl" with { type: "text" };
+import fireworks from "../../../config/catalog/fireworks.jsonl" with { type: "text" };
+import gemini from "../../../config/catalog/gemini.jsonl" with { type: "text" };
+import groq from "../../../config/catalog/groq.jsonl" with { type: "text" };
+import minimax from "../../../config/catalog/minimax.jsonl" with { type: "text" };
+import mistral from "../../../config/catalog/mistral.jsonl" with { type: "text" };
+import moonshot from "../../../config/catalog/moonshot.jsonl" with { type: "text" };
+import nebius from "../../../config/catalog/nebius.jsonl" with { type: "text" };
+import openai from "../../../config/catalog/openai.jsonl" with { type: "text" };
+import perplexity from "../../../config/catalog/perplexity.jsonl" with { type: "text" };
+import together from "../../../config/catalog/together.jsonl" with { type: "text" };
+import vertex from "../../../config/catalog/vertex.jsonl" with { type: "text" };
+import voyage from "../../../config/catalog/voyage.jsonl" with { type: "text" };
+import xai from "../../../config/catalog/xai.jsonl" with { type: "text" };
+import zai from "../../../config/catalog/zai.jsonl" with { type: "text" };
+import type { ModelConfig } from "../schema.ts";
+
+/** What a line of `config/catalog` says in addition to the settings of a model. */
+interface CatalogFacts {
+  /** The public lists that have this price, or the vendor. */
+  readonly source: string;
+  /** Why the entry differs from its source, or what is left out. */
+  readonly note?: string;
+}
+
+export type CatalogLine = ModelConfig & CatalogFacts;
+
+/** One model per line. A vendor's lines are parsed only if one of its models may be served. */
+const texts: Readonly<Record<string, string>> = {
+  alibaba,
+  anthropic,
+  azure,
+  bedrock,
+  cerebras,
+  cohere,
+  deepinfra,
+  fireworks,
+  gemini,
+  groq,
+  minimax,
+  mistral,
+  moonshot,
+  nebius,
+  openai,
+  perplexity,
+  together,
+  vertex,
+  voyage,
+  xai,
+  zai,
+};
+
+/** The vendors whose models are in `config/catalog`. */
+export const listedVendors: readonly string[] = Object.keys(texts);
+
+const parsed = new Map<string, readonly CatalogLine[]>();
+
+/** The models of a vendor from public price lists; none if the vendor has no list. */
+export function listedModels(vendor: string): readonly CatalogLine[] {
+  return parsed.getOrInsertComputed(vendor, () => parse(Object.hasOwn(texts, vendor) ? texts[vendor] : ""));
+}
+
+function parse(text = ""): readonly CatalogLine[] {
+  // The cast holds because a test checks every line against the schema of models.
+  return text === "" ? [] : (Bun.JSONL.parse(text) as CatalogLine[]);
+}
