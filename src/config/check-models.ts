@@ -4,7 +4,6 @@ import { isUsualTier } from "../base/usage/usage.ts";
 import { billedFields } from "../dialects/names/billed-fields.ts";
 import type { LoadContext } from "./problems.ts";
 import type { Providers } from "./providers.ts";
-import { capabilitiesSchema } from "./schema/model.ts";
 import type { ConfigFile, ModelConfig, TokenPriceConfig } from "./schema.ts";
 import { didYouMean } from "./suggest.ts";
 
@@ -32,7 +31,6 @@ export function checkModels(config: ConfigFile, providers: Providers, context: L
     checkPrice(model.price, `${path}.price`, model);
     checkFallbacks(model, path);
     checkAllowed(model, path);
-    warnOfMisspelledCapabilities(model, path);
     warnOfOutputAboveWindow(model, path);
     checkDeployments(model, path);
     checkContent(model, path);
@@ -52,18 +50,6 @@ export function checkModels(config: ConfigFile, providers: Providers, context: L
       const at = `${path}.allow[${index}]`;
       if (!isValid(at) || allowable.has(name) || openNames.test(name)) continue;
       add(at, `"${name}" is no field that costs extra${didYouMean(name, allowable)}`);
-    }
-  }
-
-  /** Clients can be shown any capability, so an unknown name is not an error, but it may be misspelled. */
-  function warnOfMisspelledCapabilities({ capabilities }: ModelConfig, path: string): void {
-    if (capabilities === undefined || !isValid(`${path}.capabilities`)) return;
-    const { places, warnings } = context;
-    const known = Object.keys(capabilitiesSchema.properties);
-    for (const name of Object.keys(capabilities)) {
-      const suggestion = known.includes(name) ? "" : didYouMean(name, known);
-      const at = places.describe(`${path}.capabilities.${name}`);
-      if (suggestion !== "") warnings.push(`${at} is only shown to clients${suggestion}`);
     }
   }
 

@@ -163,8 +163,9 @@ function dialectToward(
   const { countTokens, kind, options } = provider.settings;
   const vendor = vendorOf(kind);
   if (client === "responses" && dialects.includes(client)) {
-    // Compatible servers seldom have such a request.
-    return vendor.strictDialects.includes(client) && large === null ? client : null;
+    // Compatible servers seldom have such a request, so the operator says it.
+    const counts = countTokens || vendor.strictDialects.includes(client);
+    return counts && large === null ? client : null;
   }
   if (!countTokens) return null;
   const fixed = vendor.countingDialect?.(options) ?? null;

@@ -27,8 +27,9 @@ import { lockConversation } from "./conversations/conversation-lock.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Gateway } from "./gateway.ts";
 import { type ChargedSteps, serve } from "./lifecycle.ts";
+import { rejectIncapable } from "./request/incapable.ts";
 import { readRequest, withoutValues } from "./request/read-request.ts";
-import { type ClientRequest, findModel, rejectUnpriced, rejectUnusableTools } from "./request/request.ts";
+import { type ClientRequest, findModel, rejectUnpriced } from "./request/request.ts";
 import type { AdmittedCall, ReadRequest, RoutedCall } from "./stages.ts";
 
 /** Requests that arrive in one event-loop iteration start together. */
@@ -69,7 +70,7 @@ export class GenerationSteps implements ChargedSteps<OutputLimit, PricedGenerati
     model: ModelSettings,
   ): OutputLimit {
     rejectUnpriced(key, model);
-    rejectUnusableTools(request.truncated, model);
+    rejectIncapable(request.truncated, model);
     return turn.isCompactedUpstream
       ? compactionLimit(configured, model)
       : clientDialect(this.dialect).limitOutput(request.truncated, model);

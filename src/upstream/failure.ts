@@ -300,10 +300,16 @@ function rejectedGateway(status: number, providerError: ProviderError): Unlabell
   return { ...tryOthers, error, evidence, alarm: true };
 }
 
+/** llama-server, Ollama, Hugging Face. */
+const loading = /^loading model|^llm server loading model|^model .{0,200}?is currently loading/i;
+
 function busy(providerError: ProviderError): UnlabelledFailure {
   const { retryAfterMs, quotaResetMs = null } = providerError;
   const retryAfterSeconds = Math.max(1, Math.ceil((retryAfterMs ?? 1000) / 1000));
-  const message = `The provider is overloaded or rate limiting the gateway. Retry in ${retryAfterSeconds} s.`;
+  const state = loading.test(providerError.message)
+    ? "still loading the model"
+    : "overloaded or rate limiting the gateway";
+  const message = `The provider is ${state}. Retry in ${retryAfterSeconds} s.`;
   const error = new GatewayError("service_unavailable", message, { retryAfterSeconds, cause: providerError });
   return { ...tryOthers, error, coolDownMs: retryAfterMs ?? 0, quotaResetMs };
 }

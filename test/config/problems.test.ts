@@ -60,10 +60,11 @@ describe("all problems are reported at once", () => {
     expect(load(apart, { flags: { port: 0 } }).settings.admin.listen).toBe("127.0.0.2:8787");
   });
 
-  test("a capability that is almost a known one is warned of, and one of the operator's own is not", () => {
-    const toml = `${demoModel}capabilities = { tool = true, tools = true, fluency = "high" }`;
-    expect(load(toml).settings.warnings).toEqual([
-      'model "m", capabilities.tool (line 7) is only shown to clients, did you mean "tools"?',
+  test("a capability is one that Sluice knows", () => {
+    const toml = `${demoModel}capabilities = { tool = true, tools = true, fluency = true }`;
+    expect(problemsOf(toml)).toEqual([
+      'models[0].capabilities.tool: unknown name, did you mean "tools"?',
+      expect.stringMatching(/^models\[0\]\.capabilities\.fluency: unknown name/),
     ]);
   });
 

@@ -54,6 +54,12 @@ const refusals: Readonly<Record<string, JsonObject>> = {
     error: { message: "The model `gpt-4-32k` has been deprecated, learn more here: https://x.example" },
   },
   OpenRouter: { error: { message: "acme/gpt-9 is not a valid model ID", code: 400 } },
+  "llama-server's router": {
+    error: { code: 400, message: "model 'gpt-9' not found", type: "invalid_request_error" },
+  },
+  "a router that may not load it": {
+    error: { code: 400, message: "model is not loaded", type: "invalid_request_error" },
+  },
   GitHub: { error: { code: "unknown_model", message: "Unknown model: gpt-9" } },
   SiliconFlow: { code: 20012, message: "Model does not exist. Please check it carefully.", data: null },
   xAI: {

@@ -52,20 +52,23 @@ export const deploymentSchema = table({
 // The cast holds because the list has exactly the members of the type.
 const use = Type.Union(modelUses.map((each) => Type.Literal(each))) as unknown as TUnsafe<ModelUse>;
 
-/** Clients are shown other names too, which mean something to them alone. */
-export const capabilitiesSchema = Type.Object(
-  {
-    tools: flag("Calls tools; false: requests with tools are rejected."),
-    vision: flag("Supports images. Shown to clients."),
-    reasoning: flag("Supports an effort or thinking; default: by the model's name, as are those below."),
-    structured_output: flag("Claude: supports output formats and strict tools."),
-    sampling: flag("Supports temperature and top_p."),
-    system_messages: flag("Supports instructions in the middle of a Messages conversation."),
-    cache_control: flag("A chat provider that supports Anthropic's cache marks."),
-    cache_breakpoints: flag("Supports OpenAI's prompt_cache_breakpoint."),
-  },
-  { additionalProperties: Type.Unknown() },
-);
+/** All but the first two are inferred from the model's name. */
+export const capabilitiesSchema = table({
+  tools: flag("Calls tools; false: requests with tools are rejected."),
+  vision: flag("Supports images; false: requests with images are rejected."),
+  reasoning: flag("Supports an effort or thinking; default: by the model's name, as are those below."),
+  effort_none: flag("Takes the effort `none`, which turns reasoning off."),
+  structured_output: flag("Claude: supports output formats and strict tools."),
+  sampling: flag("Supports temperature and top_p."),
+  system_messages: flag("Supports instructions in the middle of a Messages conversation."),
+  cache_control: flag("A chat provider that supports Anthropic's cache marks."),
+  cache_breakpoints: flag("Supports OpenAI's prompt_cache_breakpoint."),
+  thought_signatures: flag("Gemini: rejects calls without their signature."),
+  function_ids: flag("Gemini: takes ids of calls."),
+  json_schema: flag("Gemini: takes a JSON schema for the output."),
+  service_tier: flag("Gemini: takes a service tier."),
+  labels: flag("Gemini: takes labels."),
+});
 
 export const modelSchema = table({
   id: Type.String({ minLength: 1, description: "The name that clients send." }),

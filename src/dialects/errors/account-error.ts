@@ -26,9 +26,9 @@ const unknownModel: Wording = {
     // Azure
     "DeploymentNotFound",
   ]),
-  // DeepSeek, OpenRouter, xAI.
+  // DeepSeek, OpenRouter, xAI, llama-server.
   start:
-    /^(?:the )?(?:requested |specified |provided )?(?:(?:invalid|unknown) model(?: name| id)?(?::| ?['"`]|$)|model(?: name)? not (?:exist|found|supported)|model .{0,200}?(?:does(?: not|n't) exist|(?:is|was) not (?:found|available)|(?:has been|is|was) (?:deprecated|decommissioned|retired|discontinued|shut ?down)|(?:is )?no longer (?:available|supported))|\S{1,200} is not a valid model id)/i,
+    /^(?:the )?(?:requested |specified |provided )?(?:(?:invalid|unknown) model(?: name| id)?(?::| ?['"`]|$)|model(?: name)? not (?:exist|found|supported)|model .{0,200}?(?:does(?: not|n't) exist|(?:(?:is|was) )?not (?:found|available|loaded)|(?:has been|is|was) (?:deprecated|decommissioned|retired|discontinued|shut ?down)|(?:is )?no longer (?:available|supported))|\S{1,200} is not a valid model id)/i,
 };
 
 /**

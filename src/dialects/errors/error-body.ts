@@ -28,7 +28,16 @@ const maxMessageChars = 2000;
 export function readErrorBody(status: number, contentType: string | null, text: string): ProviderErrorBody {
   const body = bareObjectIn(text);
   if (body === null) return describe(plainText(contentType, text) ?? statusText(status), {});
+  const inner = wrappedIn(body);
+  if (inner !== null) return describe(messageOf(inner) ?? statusText(status), errorIn(inner));
   return describe(messageOf(body) ?? statusText(status), errorIn(body));
+}
+
+/** Ollama's message is the whole error of the llama-server behind it. Null for a message that is text. */
+function wrappedIn(body: JsonObject): JsonObject | null {
+  const message = messageOf(body);
+  const inner = message?.startsWith("{") === true ? bareObjectIn(message) : null;
+  return inner !== null && messageOf(inner) !== null ? inner : null;
 }
 
 /** Reads an error that is already parsed, such as the data of an in-stream error event. */

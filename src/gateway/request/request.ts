@@ -272,9 +272,3 @@ function isPriced({ deployments }: ModelSettings): boolean {
   for (const { price } of deployments) if (price === null) return false;
   return true;
 }
-
-export function rejectUnusableTools(body: JsonObject, model: ModelSettings): void {
-  const tools = body["tools"];
-  if (model.capabilities["tools"] !== false || !Array.isArray(tools) || tools.length === 0) return;
-  throw invalidRequest(`${model.id} does not support tools; leave \`tools\` out.`, "tools");
-}

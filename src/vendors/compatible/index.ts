@@ -105,6 +105,10 @@ function subjectOf(
     case 403:
       // OpenRouter: the prompt was flagged.
       return isFlagged(text) ? "request" : null;
+    case 500:
+    case 501:
+      // llama-server, and Ollama, which passes its errors on.
+      return cannot.test(message) ? "request" : null;
     case 498:
       // Groq: no capacity for the flexible tier.
       return "overloaded";
@@ -112,6 +116,10 @@ function subjectOf(
       return null;
   }
 }
+
+/** The model or its server lacks what the request needs. No retry changes that. */
+const cannot =
+  /^(?:image|audio|video|multimodal) input is not supported|^multimodal data provided, but model does not support|^(?:this|the)(?: current)? (?:server|model) does not support (?:embeddings|reranking|audio|images|multimodal|tools)\b/i;
 
 function isFlagged(text: string): boolean {
   const error = objectOf(errorIn(text)?.["error"]);

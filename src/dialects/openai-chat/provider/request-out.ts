@@ -12,7 +12,12 @@ import type { Target } from "../../provider-dialect.ts";
 import { effortOf, openAiEffort } from "../../reasoning/effort.ts";
 import { functionSchema } from "../../tools/schema.ts";
 import { type DroppedFields, reject } from "../../translation/field-decisions.ts";
-import { reasons, takesCacheBreakpoints, takesCacheControl } from "../../translation/model-traits.ts";
+import {
+  declared,
+  reasons,
+  takesCacheBreakpoints,
+  takesCacheControl,
+} from "../../translation/model-traits.ts";
 import { hasQuirk } from "../quirks.ts";
 import { writeMessages } from "./messages-out.ts";
 
@@ -85,12 +90,21 @@ function addReasoning(body: JsonObject, request: IrRequest, target: Target, drop
   }
   const effort = effortFor(request, target);
   if (effort !== null) body["reasoning_effort"] = effort;
-  else if (!reasons(target) && effortOf(reasoning) !== "none") dropped.add(dropped.names.effort);
+  else if (effortOf(reasoning) === "none" ? mayReason(target) : !reasons(target)) {
+    dropped.add(dropped.names.effort);
+  }
 }
 
-/** Null for a model without reasoning, which would answer 400. */
+/** Null for a model without reasoning, which would answer 400; one that is declared to take `none` takes that in any case. */
 function effortFor({ reasoning }: IrRequest, target: Target): Effort | null {
-  return reasoning === null || !reasons(target) ? null : openAiEffort(reasoning, target);
+  if (reasoning === null) return null;
+  const isOff = effortOf(reasoning) === "none" && declared(target, "effort_none") === true;
+  return isOff || reasons(target) ? openAiEffort(reasoning, target) : null;
+}
+
+/** A model at a compatible server can think although its name does not show it. */
+function mayReason(target: Target): boolean {
+  return reasons(target) || (!target.isStrict && declared(target, "reasoning") === null);
 }
 
 function writeFormat(format: IrFormat, target: Target): JsonObject {

@@ -16,10 +16,10 @@ import {
   openAiSampling,
 } from "../../openai/request-fields.ts";
 import type { Target } from "../../provider-dialect.ts";
-import { openAiEffort } from "../../reasoning/effort.ts";
+import { effortOf, openAiEffort } from "../../reasoning/effort.ts";
 import { functionSchema } from "../../tools/schema.ts";
 import type { DroppedFields } from "../../translation/field-decisions.ts";
-import { reasons, takesCacheBreakpoints } from "../../translation/model-traits.ts";
+import { declared, reasons, takesCacheBreakpoints } from "../../translation/model-traits.ts";
 import { developerItem, writeInput } from "./input-out.ts";
 
 /** OpenAI answers 400 to a lower limit, so lower limits are raised. */
@@ -87,10 +87,12 @@ function writeReasoning(
   dropped: DroppedFields,
 ): JsonObject {
   if (settings === null) return {};
-  if (!reasons(target)) {
+  const isOff = effort === "none" && declared(target, "effort_none") === true;
+  if (!reasons(target) && !isOff) {
     if (effort !== "none") dropped.add(dropped.names.effort);
     return {};
   }
+  if (effort === null && effortOf(settings) === "none") dropped.add(dropped.names.effort);
   const summary = settings.summary ?? (isToBeSeen(settings) ? "auto" : null);
   const reasoning: JsonObject = {
     ...(effort === null ? {} : { effort }),
