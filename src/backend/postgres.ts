@@ -20,7 +20,10 @@ export interface PostgresBackendOptions {
   readonly log: Log;
 }
 
-/** The check reads all accounts and keys, and any node can do it. */
+/**
+ * The check reads all accounts and keys, and any node can do it. A clock that is behind in two checks in a row is
+ * believed: one that is set back for a moment moves nothing.
+ */
 const clockCheckMs = 60_000;
 
 /** Balances, buckets and claims in a database that any number of gateways share. */
@@ -35,13 +38,18 @@ export async function openPostgresBackend(options: PostgresBackendOptions): Prom
   try {
     const { accounts, keys, revision } = await store.load();
     const clockChecks = new Repeating();
-    const checkClock = () =>
-      store.returnToPresent(clock.wallMs()).then(
-        (returned) =>
-          returned &&
-          log.warn(returned, "a clock was ahead; caps, budgets and daily sums count from now again"),
-        (err) => log.error({ err }, "what a clock has moved into the future could not be looked for"),
-      );
+    let wasBehind = false;
+    const checkClock = async () => {
+      try {
+        const isBehind = await store.isAhead(clock.wallMs());
+        const returned = isBehind && wasBehind ? await store.returnToPresent(clock.wallMs()) : null;
+        wasBehind = isBehind && returned === null;
+        if (returned)
+          log.warn(returned, "the clock was set back; caps, budgets and daily sums count from now again");
+      } catch (err) {
+        log.error({ err }, "what a clock has moved into the future could not be looked for");
+      }
+    };
     await checkClock();
     clockChecks.start(clockCheckMs, checkClock);
     const report = (event: NodeEvent) => logNodeEvent(log, event);

@@ -1,12 +1,13 @@
-import type { Clock } from "../base/clock.ts";
+import { type Clock, msPerDay } from "../base/clock.ts";
 import { Repeating } from "../base/loop/repeating.ts";
+import { SteadyClock } from "../base/steady-clock.ts";
 import { Idempotency } from "../idempotency/idempotency.ts";
 import { Ledger } from "../ledger/ledger.ts";
 import { describeLosses } from "../ledger/losses.ts";
 import { RateLimiter } from "../limits/rate-limiter.ts";
 import type { Log } from "../observe/log.ts";
 import { openStore } from "../store/open.ts";
-import type { JournaledStore } from "../store/store.ts";
+import type { JournaledStore, Snapshot } from "../store/store.ts";
 import type { Backend } from "./backend.ts";
 
 interface SqliteBackendOptions {
@@ -31,8 +32,12 @@ export async function openSqliteBackend(options: SqliteBackendOptions): Promise<
   }
 }
 
-async function backendOn(store: JournaledStore, { clock, log }: SqliteBackendOptions): Promise<Backend> {
+async function backendOn(
+  store: JournaledStore,
+  { clock: systemClock, log }: SqliteBackendOptions,
+): Promise<Backend> {
   const snapshot = await store.load();
+  const clock = new SteadyClock(systemClock, latestOf(snapshot));
   const ledger = await Ledger.open({ store, clock, snapshot });
   const interrupted = snapshot.openHolds.length;
   if (interrupted > 0) {
@@ -42,7 +47,7 @@ async function backendOn(store: JournaledStore, { clock, log }: SqliteBackendOpt
     );
   }
   const clockChecks = new Repeating();
-  const returned = "a clock was ahead; caps, budgets and daily sums count from now again";
+  const returned = "the clock was set back; caps, budgets and daily sums count from now again";
   clockChecks.start(clockCheckMs, () =>
     ledger.returnToPresent().then(
       (hasReturned) => hasReturned && log.warn({}, returned),
@@ -71,4 +76,13 @@ async function backendOn(store: JournaledStore, { clock, log }: SqliteBackendOpt
       await store.close();
     },
   };
+}
+
+/** The latest time that the last process has counted at. */
+function latestOf({ accountTotals, capTotals, keyTotals }: Snapshot): number {
+  let latestMs = 0;
+  for (const { countedAtMs } of accountTotals) latestMs = Math.max(latestMs, countedAtMs);
+  for (const { periodStartMs } of capTotals) latestMs = Math.max(latestMs, periodStartMs);
+  for (const { day } of keyTotals) latestMs = Math.max(latestMs, day * msPerDay);
+  return latestMs;
 }

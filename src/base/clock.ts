@@ -14,7 +14,7 @@ export const systemClock: Clock = {
 };
 
 /** A clock before this date was never set: the program did not exist then. */
-const firstReleaseMs = Date.UTC(2026, 0);
+export const firstReleaseMs = Date.UTC(2026, 0);
 
 /** Whether a moment lies so far ahead that a clock must have been wrong when it was taken. */
 export function isAhead(momentMs: number, nowMs: number): boolean {

@@ -1,4 +1,5 @@
 import { assertAmount } from "../base/assert.ts";
+import { type LaterUse, laterUseOf, usedFrom } from "../base/money/later-use.ts";
 import { maxDebtNano } from "../base/money/money.ts";
 import { nextPeriodStart, periodStart } from "../base/money/period.ts";
 import type { AccountRecord, AccountTotals, ChargeEntry } from "../store/store.ts";
@@ -37,6 +38,7 @@ export class Account {
   #held: number;
   #periodStartMs: number;
   #periodUsed: number;
+  #later: readonly LaterUse[];
   #countedAtMs: number;
 
   constructor(terms: AccountTerms, totals: AccountTotals, held = 0, caps: readonly Cap[] = []) {
@@ -47,6 +49,7 @@ export class Account {
     this.#purchased = BigInt(totals.purchasedDigits ?? totals.purchased);
     this.#periodStartMs = totals.periodStartMs;
     this.#periodUsed = totals.periodUsed;
+    this.#later = laterUseOf(totals.laterUsed);
     this.#countedAtMs = totals.countedAtMs;
   }
 
@@ -132,9 +135,10 @@ export class Account {
    * Takes the periods from the store; nothing is reserved afterwards. `countCharge` and `reserve` add what the store
    * does not know yet.
    */
-  recount({ periodStartMs, periodUsed, countedAtMs }: AccountTotals): void {
+  recount({ periodStartMs, periodUsed, laterUsed, countedAtMs }: AccountTotals): void {
     this.#periodStartMs = periodStartMs;
     this.#periodUsed = periodUsed;
+    this.#later = laterUseOf(laterUsed);
     this.#countedAtMs = countedAtMs;
     this.#held = 0;
   }
@@ -176,7 +180,7 @@ export class Account {
 
   #startPeriod(startMs: number): void {
     this.#periodStartMs = startMs;
-    this.#periodUsed = 0;
+    this.#periodUsed = usedFrom(this.#later, startMs);
     this.#held = 0;
   }
 

@@ -162,13 +162,14 @@ class ChargeChecker {
   }
 
   /**
-   * Checks that a charge's period starts a day, week or month, and not long after the charge; 0 means no period.
-   * After the clock is set back, a budget stays in the period it had reached. How long that lasts depends on the
-   * budget's current or earlier period: after a change from day to month, the period that began that day continues.
+   * Checks that a charge's period starts a day, week or month, and not long after the moment that it counts at; 0 means
+   * no period. How long it lasts depends on the budget's current or earlier period: after a change from day to month,
+   * the period that began that day continues.
    */
   #checkPeriod(entry: AuditedEntry, account: AuditedAccount): void {
-    const { periodStartMs: startMs, atMs } = entry;
+    const { periodStartMs: startMs, countedAtMs } = entry;
     if (startMs === 0) return;
+    const atMs = countedAtMs ?? entry.atMs;
     const isStart =
       startMs <= atMs + periodToleranceMs &&
       (["day", "week", "month"] as const).some((period) => periodStart(period, startMs) === startMs);

@@ -1,4 +1,5 @@
 import { matchesModel } from "../base/models/model-pattern.ts";
+import { type LaterUse, laterUseOf, usedFrom } from "../base/money/later-use.ts";
 import { nextPeriodStart, periodStart } from "../base/money/period.ts";
 import type { CapRecord, CapTotals } from "../store/store.ts";
 import type { BoundState, Denial, HeldAmount } from "./bound.ts";
@@ -9,6 +10,7 @@ export class Cap {
   readonly bound: "key_cap" | "account_cap";
   #periodStartMs: number;
   #used: number;
+  #later: readonly LaterUse[];
   #held: number;
 
   constructor(record: CapRecord, bound: Cap["bound"], totals: Omit<CapTotals, "no">, held = 0) {
@@ -16,6 +18,7 @@ export class Cap {
     this.bound = bound;
     this.#periodStartMs = totals.periodStartMs;
     this.#used = totals.used;
+    this.#later = laterUseOf(totals.laterUsed);
     this.#held = held;
   }
 
@@ -24,9 +27,10 @@ export class Cap {
   }
 
   /** Takes the state from the store; nothing is reserved afterwards. */
-  recount({ periodStartMs, used }: Omit<CapTotals, "no">): void {
+  recount({ periodStartMs, used, laterUsed }: Omit<CapTotals, "no">): void {
     this.#periodStartMs = periodStartMs;
     this.#used = used;
+    this.#later = laterUseOf(laterUsed);
     this.#held = 0;
   }
 
@@ -39,7 +43,7 @@ export class Cap {
     const startMs = periodStart(this.record.period, countedAtMs);
     if (startMs <= this.#periodStartMs) return;
     this.#periodStartMs = startMs;
-    this.#used = 0;
+    this.#used = usedFrom(this.#later, startMs);
     this.#held = 0;
   }
 
@@ -82,7 +86,7 @@ export class Cap {
     const startMs = Math.max(periodStart(period, countedAtMs), this.#periodStartMs);
     const isCurrent = startMs === this.#periodStartMs;
     const limit = this.#limit(startMs);
-    const used = isCurrent ? this.#used : 0;
+    const used = isCurrent ? this.#used : usedFrom(this.#later, startMs);
     return {
       bound: this.bound,
       period,

@@ -1,4 +1,5 @@
 import { utcDay } from "../base/clock.ts";
+import { type LaterUse, laterUseOf } from "../base/money/later-use.ts";
 import { totalInput } from "../base/usage/usage.ts";
 import type { KeyRecord, KeyTotals, UsageRecord } from "../store/store.ts";
 import type { Account } from "./account.ts";
@@ -16,6 +17,7 @@ export class KeyFunds {
   openHolds = 0;
   #day: number;
   #daySpend: bigint;
+  #later: readonly LaterUse[];
   #spent: bigint;
   #requests: number;
   #inputTokens: number;
@@ -28,6 +30,7 @@ export class KeyFunds {
     this.caps = caps;
     this.#day = totals.day;
     this.#daySpend = BigInt(totals.daySpendDigits ?? totals.daySpend);
+    this.#later = laterUseOf(totals.laterSpend);
     this.#spent = BigInt(totals.spentDigits ?? totals.spent);
     this.#requests = totals.requests;
     this.#inputTokens = totals.inputTokens;
@@ -58,8 +61,9 @@ export class KeyFunds {
   }
 
   /** Takes the latest day's spend from the store. `countToday` adds what the store does not know yet. */
-  recountDay({ day, daySpend, daySpendDigits }: KeyTotals): void {
+  recountDay({ day, daySpend, daySpendDigits, laterSpend }: KeyTotals): void {
     this.#day = day;
+    this.#later = laterUseOf(laterSpend);
     this.#daySpend = BigInt(daySpendDigits ?? daySpend);
   }
 
@@ -68,8 +72,8 @@ export class KeyFunds {
     const day = utcDay(atMs);
     if (day === this.#day) this.#daySpend += BigInt(charged);
     if (day <= this.#day) return;
+    this.#daySpend = this.#spendOn(day) + BigInt(charged);
     this.#day = day;
-    this.#daySpend = BigInt(charged);
   }
 
   count(record: UsageRecord): void {
@@ -115,7 +119,12 @@ export class KeyFunds {
   #exactSums(nowMs: number): AccountSummary["exact"] {
     const { purchased, used, terms } = this.account;
     if (terms.mode !== "credit") return { purchased, used: 0n, todaySpend: 0n, lifetimeSpend: 0n };
-    const todaySpend = utcDay(nowMs) <= this.#day ? this.#daySpend : 0n;
-    return { purchased, used, todaySpend, lifetimeSpend: this.#spent };
+    const today = Math.max(this.#day, utcDay(nowMs));
+    return { purchased, used, todaySpend: this.#spendOn(today), lifetimeSpend: this.#spent };
+  }
+
+  #spendOn(day: number): bigint {
+    if (day === this.#day) return this.#daySpend;
+    return BigInt(this.#later.find(({ at }) => at === day)?.used ?? 0);
   }
 }

@@ -40,7 +40,7 @@ export class Ledger implements Accounts {
   readonly #open = new Bag<Hold>();
   readonly overrun = { nano: 0, tokens: 0 };
   #isReturning = false;
-  /** The latest time that anything counts at. Cached, because scanning 100,000 accounts takes 20 ms. */
+  /** The latest time that anything counts at or was turned to. Cached, because scanning 100,000 accounts takes 20 ms. */
   #latestMs = 0;
 
   private constructor({ store, clock, snapshot, progressTickMs: tickMs }: LedgerOptions) {
@@ -72,10 +72,9 @@ export class Ledger implements Accounts {
     if (!this.#store.healthy || this.#isReturning) throw journalUnavailable();
     const funds = this.#funds.of(request.keyId);
     if (funds.isFull) throw tooManyInFlight(funds.key.maxConcurrent);
-    const openedAtMs = this.#clock.wallMs();
+    const openedAtMs = this.#now();
     const held = funds.account.hold(request.amount, openedAtMs, funds.capsFor(request.model));
     const { periodStartMs, countedAtMs } = held;
-    if (countedAtMs > this.#latestMs) this.#latestMs = countedAtMs;
     const { accountId } = funds.key;
     const hold = new Hold({ ...request, accountId, openedAtMs, periodStartMs, countedAtMs });
     this.#open.add(hold);
@@ -94,8 +93,7 @@ export class Ledger implements Accounts {
     if (!this.#end(hold, "settled")) return null;
     const funds = this.#funds.of(hold.keyId);
     const account = this.#funds.account(hold.accountId);
-    const atMs = this.#clock.wallMs();
-    if (atMs > this.#latestMs) this.#latestMs = atMs;
+    const atMs = this.#now();
     const settled = account.settle(hold, settlement.cost, funds.capsFor(hold.model, account));
     funds.charge(settled.charged, atMs);
     hold.charged = settled.charged;
@@ -141,7 +139,7 @@ export class Ledger implements Accounts {
   remaining({ keyId, accountId, model }: Hold): number {
     const account = this.#funds.account(accountId);
     const caps = this.#funds.of(keyId).capsFor(model, account);
-    account.turn(this.#clock.wallMs(), caps);
+    account.turn(this.#now(), caps);
     let lowest = account.remaining();
     for (const cap of caps) lowest = Math.min(lowest, cap.remaining());
     return lowest;
@@ -161,7 +159,7 @@ export class Ledger implements Accounts {
   }
 
   summary(keyId: string): AccountSummary {
-    return this.#funds.of(keyId).summary(this.#clock.wallMs());
+    return this.#funds.of(keyId).summary(this.#now());
   }
 
   apply(changes: Changes): void {
@@ -191,6 +189,13 @@ export class Ledger implements Accounts {
       this.#isReturning = false;
     }
     return true;
+  }
+
+  /** Whoever asks may turn periods to this time, even if nothing is charged in them. */
+  #now(): number {
+    const nowMs = this.#clock.wallMs();
+    if (nowMs > this.#latestMs) this.#latestMs = nowMs;
+    return nowMs;
   }
 
   /** Journals the progress that is due. A timer also does so while there is any. */

@@ -20,11 +20,12 @@ export interface CapRecord extends CapLimit {
   readonly extraPeriodMs: number;
 }
 
-/** What a cap has counted: the latest period with a charge, and the charges of that period. */
+/** What a cap has counted: the latest period with a charge, and the charges of that period and later ones. */
 export interface CapTotals {
   readonly no: number;
   readonly periodStartMs: number;
   readonly used: number;
+  readonly laterUsed?: string | null;
 }
 
 /** What is billed: a balance (credits) or a budget (tokens) for one or more keys. */
@@ -80,6 +81,8 @@ export interface AccountTotals {
   /** The latest budget period with a charge, and the charges of that period. */
   readonly periodStartMs: number;
   readonly periodUsed: number;
+  /** What later periods have used, because a clock was set back, as `base/money/later-use.ts` reads it. */
+  readonly laterUsed?: string | null;
   /** The latest time that a charge counts at. */
   readonly countedAtMs: number;
   /** The digits of `purchased`, which a double may not hold exactly; only where they were queried. */
@@ -92,6 +95,8 @@ export interface KeyTotals {
   /** The latest UTC day with a charge, and the charges of that day. */
   readonly day: number;
   readonly daySpend: number;
+  /** What later days have spent, because a clock was set back. */
+  readonly laterSpend?: string | null;
   readonly spent: number;
   /** From usage records, like the fields below, not from entries. */
   readonly requests: number;

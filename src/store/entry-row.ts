@@ -30,8 +30,8 @@ export function entryOf(row: EntryRow): Entry {
 export type AuditedRow = EntryRow & Omit<AuditedEntry, keyof Entry>;
 
 export function auditedEntryOf(row: AuditedRow): AuditedEntry {
-  const { ratesId, costNano, startedAtMs, totalMs } = row;
-  return { ...entryOf(row), ratesId, costNano, startedAtMs, totalMs };
+  const { countedAtMs, ratesId, costNano, startedAtMs, totalMs } = row;
+  return { ...entryOf(row), countedAtMs, ratesId, costNano, startedAtMs, totalMs };
 }
 
 const entryColumns = `
@@ -50,6 +50,6 @@ export const selectEntries = `SELECT ${entryColumns} FROM ${entryTables}`;
 
 /** For `auditedEntryOf`. */
 export const selectAudited = `
-SELECT ${entryColumns}, entries.rates_id::float8 AS "ratesId", entries.cost_nano::float8 AS "costNano",
+SELECT ${entryColumns}, entries.counted_at_ms::float8 AS "countedAtMs", entries.rates_id::float8 AS "ratesId", entries.cost_nano::float8 AS "costNano",
   entries.recorded_at_ms::float8 AS "startedAtMs", entries.total_ms::float8 AS "totalMs"
 FROM ${entryTables}`;

@@ -8,7 +8,7 @@ import type { PastPeriod, Store } from "./store.ts";
 import { readStandings } from "./tables/account-standings.ts";
 import * as accounts from "./tables/account-table.ts";
 import { allCapTotals, extendCap, setCaps } from "./tables/cap-table.ts";
-import { presentMs, returnToPresent } from "./tables/clock-return.ts";
+import { isAnyAhead, presentMs, returnToPresent } from "./tables/clock-return.ts";
 import * as entries from "./tables/entry-table.ts";
 import { findIssuedIds } from "./tables/id-tables.ts";
 import { keySearch } from "./tables/key-search.ts";
@@ -91,6 +91,10 @@ export function queriedStore(
         yield* recordOperatorEntry(own, "topup", entry);
       }),
 
+    isAhead: (nowMs) =>
+      readTogether(function* () {
+        return yield* isAnyAhead(yield* presentMs(own, nowMs));
+      }),
     returnToPresent: (nowMs) =>
       changeTogether(function* () {
         return yield* returnToPresent(own, yield* presentMs(own, nowMs));
@@ -106,9 +110,7 @@ export function queriedStore(
     setCaps: (owner, caps, nowMs) =>
       changeTogether(() =>
         keys.changeCaps(owner, function* (numbered, before) {
-          const atMs = yield* presentMs(own, nowMs);
-          yield* returnToPresent(own, atMs, numbered.accountNo);
-          yield* setCaps(own, numbered, before, caps, atMs);
+          yield* setCaps(own, numbered, before, caps, yield* presentMs(own, nowMs));
         }),
       ),
 

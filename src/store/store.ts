@@ -64,6 +64,8 @@ export interface Store {
   updateAccount(accountId: string, changes: AccountChanges): Promise<AccountRecord>;
   /** Looks up an account by id. */
   findAccount(accountId: string): Promise<AccountRecord | null>;
+  /** Whether something counts more than an hour ahead. */
+  isAhead(nowMs: number): Promise<boolean>;
   /**
    * Brings accounts, caps and keys back to the present that count more than an hour ahead, because a clock was wrong.
    * Null if there are none.
@@ -292,6 +294,8 @@ export type ExactTotals = Readonly<Record<string, bigint>>;
 
 /** An entry with the fields of its usage record that must agree with it. Null without such a record. */
 export interface AuditedEntry extends Entry {
+  /** Decided its periods; null in entries that no period counts. */
+  readonly countedAtMs: number | null;
   readonly ratesId: number | null;
   readonly costNano: number | null;
   readonly startedAtMs: number | null;

@@ -17,7 +17,7 @@ function charge(cost: number, changes: Partial<AuditedEntry> = {}): AuditedEntry
     ...{ exchangeId: "req_1", basis: "measured", outcome: "completed", periodStartMs: 0 },
     ...{ reference: null, note: null, model: "m", requestedModel: null, provider: "p", listCostNano: null },
     ...{ quantities: { output: cost }, rates: nanoRates.text, ratesId: nanoRates.id },
-    ...{ costNano: cost, startedAtMs: atMs, totalMs: 0 },
+    ...{ countedAtMs: null, costNano: cost, startedAtMs: atMs, totalMs: 0 },
     ...changes,
   };
 }
@@ -154,6 +154,16 @@ describe("a budget's period", () => {
       "may be ahead of a clock that was set back",
       { periodStartMs: monthMs, atMs: monthMs - 7 * dayMs },
       true,
+    ],
+    [
+      "was reached by a clock that was ahead of the charge's",
+      { periodStartMs: monthMs, countedAtMs: monthMs + dayMs, atMs: monthMs - 30 * dayMs },
+      true,
+    ],
+    [
+      "is none that the moment it counts at is not in",
+      { periodStartMs: monthMs, countedAtMs: monthMs + 38 * dayMs, atMs: monthMs + dayMs },
+      false,
     ],
     ["is none that is far ahead", { periodStartMs: monthMs, atMs: monthMs - 7 * dayMs - 1 }, false],
   ] as const)("%s", async (_, changes, isRight) => {

@@ -51,7 +51,7 @@ for (const [where, open] of accountsKinds) {
       await expectHonest(bench);
       expect(await bench.returnToPresent()).toBe(false);
       const { caps, todaySpend } = await summaryOf(bench, key);
-      expect(todaySpend).toBe(170);
+      expect(todaySpend).toBe(100);
       const midnight = Date.UTC(2026, 10, 17);
       expect(caps.map(({ used, held, resetsAtMs }) => ({ used, held, resetsAtMs }))).toEqual([
         { used: 170, held: 50, resetsAtMs: midnight },
@@ -81,7 +81,8 @@ for (const [where, open] of accountsKinds) {
       await expectHonest(bench);
       bench.clock.advance(aheadMs);
       expect(await spend(bench, key, 90)).toEqual({ charged: 90, overrun: 0 });
-      expect((await summaryOf(bench, key)).caps.map(({ used }) => used)).toEqual([90, 90, 90]);
+      // What was dated in this month by the clock that was ahead counts in it.
+      expect((await summaryOf(bench, key)).caps.map(({ used }) => used)).toEqual([90, 90, 160]);
       await expectHonest(bench);
       const log = await bench.store.admin.listAudit({ limit: 10 });
       expect(log.map(({ action }) => action)).toEqual(["clock.return"]);
@@ -121,5 +122,67 @@ for (const [where, open] of accountsKinds) {
       expect(await spend(bench, key, 50)).toEqual({ charged: 50, overrun: 0 });
       expect(await bench.store.admin.listAudit({ limit: 10 })).toEqual([]);
     });
+  });
+
+  describe(`after a clock was behind, ${where}`, () => {
+    for (const days of [1, 10, 40]) {
+      test(`what was spent before counts on: ${days} days back and forward again`, async () => {
+        await using bench = await open(1);
+        const account = await addAccount(bench, { caps: [cap(310, "day")] }, 10_000);
+        const [key = keyRecord()] = await addKeys(bench, account, 1, {
+          caps: [cap(305, "day"), cap(305, "month")],
+        });
+        const budget = await addAccount(bench, { mode: "token_budget", budgetTokens: 305, period: "day" });
+        const [student = keyRecord()] = await addKeys(bench, budget, 1);
+        const payers = [key, student];
+        await bench.refresh();
+        for (const payer of payers) await spend(bench, payer, 300);
+        for (let round = 0; round < 2; round += 1) {
+          bench.clock.jumpWall(-days * msPerDay);
+          await expectHonest(bench);
+          for (const payer of payers) expect(await spend(bench, payer, 10)).toBeInstanceOf(GatewayError);
+          expect(await bench.returnToPresent()).toBe(true);
+          await bench.refresh();
+          await expectHonest(bench);
+          for (const payer of payers) expect(await spend(bench, payer, 10)).toBeInstanceOf(GatewayError);
+          bench.clock.jumpWall(days * msPerDay);
+          await bench.returnToPresent();
+          await expectHonest(bench);
+          for (const payer of payers) expect(await spend(bench, payer, 10)).toBeInstanceOf(GatewayError);
+          const { caps, todaySpend } = await summaryOf(bench, key);
+          expect(caps.map(({ used }) => used)).toEqual([300, 300, 300]);
+          expect(todaySpend).toBe(300);
+          expect((await summaryOf(bench, student)).budgetUsed).toBe(300);
+        }
+        for (const payer of payers) expect(await spend(bench, payer, 5)).toEqual({ charged: 5, overrun: 0 });
+        expect((await summaryOf(bench, key)).caps.map(({ used }) => used)).toEqual([305, 305, 305]);
+        expect((await summaryOf(bench, key)).todaySpend).toBe(305);
+        await expectHonest(bench);
+        bench.clock.advance(msPerDay);
+        expect(await spend(bench, student, 305)).toEqual({ charged: 305, overrun: 0 });
+        await expectHonest(bench);
+      }, 60_000);
+    }
+
+    test("a new cap counts what was spent under the later clock, then and again in its own period", async () => {
+      await using bench = await open(1);
+      const [key = keyRecord()] = await addKeys(bench, await addAccount(bench, {}, 10_000), 1);
+      await bench.refresh();
+      await spend(bench, key, 300);
+      bench.clock.jumpWall(-10 * msPerDay);
+      await bench.returnToPresent();
+      await bench.store.setCaps(
+        { keyId: key.id },
+        [{ limit: 305, period: "day", models: null }],
+        bench.clock.wallMs(),
+      );
+      await bench.refresh();
+      await expectHonest(bench);
+      expect(await spend(bench, key, 10)).toBeInstanceOf(GatewayError);
+      bench.clock.jumpWall(10 * msPerDay);
+      expect(await spend(bench, key, 10)).toBeInstanceOf(GatewayError);
+      expect(await spend(bench, key, 5)).toEqual({ charged: 5, overrun: 0 });
+      await expectHonest(bench);
+    }, 60_000);
   });
 }

@@ -7,13 +7,16 @@ export interface BilledItem {
   readonly accountId: string;
   readonly model: string;
   readonly countedAtMs: number;
+  readonly periodStartMs: number;
 }
 
 export interface ModelHold extends BilledItem {
   readonly id: string;
   readonly amount: number;
-  readonly periodStartMs: number;
 }
+
+/** What was charged in a period that begins then, and in later ones that a clock had reached. */
+type UsedFrom = (startMs: number) => number;
 
 /** Periods of the simulation begin with a UTC day or month, or never. */
 function startOf(period: string, atMs: number): number {
@@ -34,15 +37,17 @@ export class CapModel {
   readonly ownerId: string;
   period: number;
   used = 0;
+  readonly #usedFrom: (cap: CapModel) => number;
 
-  constructor(record: CapRecord, ownerId: string, period: number) {
+  constructor(record: CapRecord, ownerId: string, period: number, usedFrom: (cap: CapModel) => number) {
+    this.#usedFrom = usedFrom;
     this.record = record;
     this.ownerId = ownerId;
     this.period = period;
   }
 
   /** For all models, or for those that begin as its pattern does. */
-  covers({ keyId, accountId, model }: Omit<BilledItem, "countedAtMs">): boolean {
+  covers({ keyId, accountId, model }: Pick<BilledItem, "keyId" | "accountId" | "model">): boolean {
     const start = this.record.models?.replace("*", "") ?? "";
     return (this.ownerId === keyId || this.ownerId === accountId) && model.startsWith(start);
   }
@@ -55,7 +60,15 @@ export class CapModel {
     const start = startOf(this.record.period, atMs);
     if (start <= this.period) return;
     this.period = start;
-    this.used = 0;
+    this.used = this.#usedFrom(this);
+  }
+
+  /** As it will be at a time whose period may not have begun yet. */
+  at(atMs: number): CapModel {
+    const then = new CapModel(this.record, this.ownerId, this.period, this.#usedFrom);
+    then.used = this.used;
+    then.see(atMs);
+    return then;
   }
 
   get limit(): number {
@@ -81,7 +94,10 @@ export class AccountModel {
   periodUsed = 0;
   countedAtMs = 0;
 
-  constructor(record: AccountRecord) {
+  readonly #usedFrom: UsedFrom;
+
+  constructor(record: AccountRecord, usedFrom: UsedFrom) {
+    this.#usedFrom = usedFrom;
     this.record = record;
   }
 
@@ -97,9 +113,13 @@ export class AccountModel {
 
   see(atMs: number): void {
     const start = this.isCredit ? 0 : startOf(this.record.period, atMs);
+    this.begin(start);
+  }
+
+  begin(start: number): void {
     if (start <= this.period) return;
     this.period = start;
-    this.periodUsed = 0;
+    this.periodUsed = this.#usedFrom(start);
   }
 
   /** After a crash the database says what happened. */

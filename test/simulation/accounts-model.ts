@@ -2,10 +2,10 @@ import { strict as assert } from "node:assert";
 import type {
   AccountRecord,
   AccountTotals,
+  AuditedEntry,
   CapRecord,
   CapTotals,
   Changes,
-  Entry,
   KeyRecord,
   Snapshot,
 } from "../../src/store/store.ts";
@@ -44,7 +44,7 @@ export class AccountsModel {
     return account;
   }
 
-  capsOf(drawn: Omit<BilledItem, "countedAtMs">): readonly CapModel[] {
+  capsOf(drawn: Pick<BilledItem, "keyId" | "accountId" | "model">): readonly CapModel[] {
     return this.caps.filter((cap) => cap.covers(drawn));
   }
 
@@ -61,7 +61,7 @@ export class AccountsModel {
   }
 
   /** The least that any of the bounds leaves. */
-  remaining(drawn: Omit<BilledItem, "countedAtMs">): number {
+  remaining(drawn: Pick<BilledItem, "keyId" | "accountId" | "model">): number {
     const account = this.account(drawn.accountId);
     const free = this.capsOf(drawn).map((cap) => cap.left - this.heldOf(cap));
     return Math.max(0, Math.min(account.balance - this.heldOf(account), ...free));
@@ -139,7 +139,7 @@ export class AccountsModel {
   /** What operators have changed. `begun` has a total of every cap that is new. */
   apply(changes: Pick<Changes, "accounts" | "keys" | "entries">): void {
     for (const record of changes.accounts) {
-      const account = this.accounts.get(record.id) ?? new AccountModel(record);
+      const account = this.accounts.get(record.id) ?? this.#newAccount(record);
       this.accounts.set(record.id, account);
       account.record = record;
       this.#setCaps(record.id, record.caps);
@@ -168,20 +168,29 @@ export class AccountsModel {
   }
 
   #newCap(record: CapRecord, ownerId: string): CapModel {
-    const cap = new CapModel(record, ownerId, this.#begun.get(record.no) ?? 0);
-    const taken = [...this.#charged.values()].filter((charge) => cap.covers(charge));
-    const held = [...this.holds.values()].filter((hold) => cap.covers(hold));
-    for (const { countedAtMs } of [...taken, ...held]) cap.see(countedAtMs);
-    for (const charge of taken) if (cap.isCurrent(charge)) cap.used += charge.amount;
+    const begun = this.#begun.get(record.no) ?? 0;
+    const cap = new CapModel(record, ownerId, begun, (made) => this.#usedOf(made));
+    cap.used = this.#usedOf(cap);
+    for (const hold of this.holds.values()) if (cap.covers(hold)) cap.see(hold.countedAtMs);
     return cap;
   }
 
-  /** A clock was ahead: the database says what counts now, and what runs does so too. */
-  return(now: Pick<Snapshot, "accountTotals" | "capTotals">, nowMs: number): void {
-    const aheadMs = nowMs + 3_600_000;
-    for (const [id, charge] of this.#charged) {
-      if (charge.countedAtMs > aheadMs) this.#charged.set(id, { ...charge, countedAtMs: nowMs });
-    }
+  #newAccount(record: AccountRecord): AccountModel {
+    return new AccountModel(record, (startMs) => {
+      const charges = [...this.#charged.values()].filter(({ accountId }) => accountId === record.id);
+      return sumOf(charges.filter(({ periodStartMs }) => periodStartMs >= startMs));
+    });
+  }
+
+  /** Charges count in their own period; until it begins, in the current one. */
+  #usedOf(cap: CapModel): number {
+    return sumOf(
+      [...this.#charged.values()].filter((charge) => cap.covers(charge) && charge.countedAtMs >= cap.period),
+    );
+  }
+
+  /** The clock was set back: the database says what counts now, and what runs does so too. */
+  return(now: Pick<Snapshot, "accountTotals" | "capTotals">): void {
     for (const totals of now.accountTotals) {
       const account = this.account(totals.accountId);
       account.restart(account.record, totals);
@@ -191,10 +200,7 @@ export class AccountsModel {
     for (const hold of this.holds.values()) {
       const account = this.account(hold.accountId);
       account.countedAtMs = Math.max(account.countedAtMs, hold.countedAtMs);
-      if (hold.periodStartMs > account.period) {
-        account.period = hold.periodStartMs;
-        account.periodUsed = 0;
-      }
+      account.begin(hold.periodStartMs);
       for (const cap of this.capsOf(hold)) cap.see(hold.countedAtMs);
     }
   }
@@ -207,16 +213,18 @@ export class AccountsModel {
       readonly accountTotals: readonly AccountTotals[];
       readonly capTotals: readonly CapTotals[];
     },
-    charges: readonly Entry[],
+    charges: readonly AuditedEntry[],
     interrupted: readonly (BilledItem & { readonly holdId: string })[],
   ): void {
     const drawn = new Map<string, BilledItem>([...this.#charged, ...this.holds]);
     for (const hold of interrupted) drawn.set(hold.holdId, hold);
     this.#charged.clear();
-    for (const { exchangeId, amount } of charges) {
+    for (const { exchangeId, amount, periodStartMs, countedAtMs } of charges) {
       const known = drawn.get(exchangeId ?? "");
       const before = this.#charged.get(exchangeId ?? "")?.amount ?? 0;
-      if (known !== undefined) this.#charged.set(exchangeId ?? "", { ...known, amount: before - amount });
+      if (known === undefined || countedAtMs === null) continue;
+      // What was interrupted counts at the restart if its clock was ahead.
+      this.#charged.set(exchangeId ?? "", { ...known, periodStartMs, countedAtMs, amount: before - amount });
     }
     this.holds.clear();
     this.apply({ accounts: now.accounts, keys: now.keys, entries: [] });
@@ -227,4 +235,8 @@ export class AccountsModel {
     for (const { no, ...totals } of now.capTotals)
       this.caps.find((cap) => cap.record.no === no)?.restart(totals);
   }
+}
+
+function sumOf(charges: readonly { readonly amount: number }[]): number {
+  return charges.reduce((sum, { amount }) => sum + amount, 0);
 }

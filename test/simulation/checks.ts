@@ -1,10 +1,10 @@
 import { strict as assert } from "node:assert";
 import type { GatewayError } from "../../src/base/errors.ts";
+import { laterUseOf, usedFrom } from "../../src/base/money/later-use.ts";
 import { audit } from "../../src/ledger/audit.ts";
 import type { Ledger } from "../../src/ledger/ledger.ts";
-import type { Entry, HoldProgress, KeyRecord, Store } from "../../src/store/store.ts";
+import type { CapTotals, Entry, HoldProgress, KeyRecord, Store } from "../../src/store/store.ts";
 import { summarizeUsage } from "../support/usage.ts";
-import { CapModel } from "./account-model.ts";
 import type { AccountsModel, ExpectedRefusal } from "./accounts-model.ts";
 import type { Exchange } from "./simulation.ts";
 
@@ -40,9 +40,7 @@ function capsAt(model: AccountsModel, key: KeyRecord, atMs: number): object[] {
     model.caps
       .filter((cap) => cap.ownerId === ownerId)
       .map((cap) => {
-        const then = new CapModel(cap.record, ownerId, cap.period);
-        then.used = cap.used;
-        then.see(atMs);
+        const then = cap.at(atMs);
         return { bound, limit: then.limit, used: then.used, held: model.heldOf(then) };
       });
   return [...capsOf(key.accountId, "account_cap"), ...capsOf(key.id, "key_cap")];
@@ -60,11 +58,11 @@ export async function checkDatabase(store: Store, model: AccountsModel, nowMs: n
     assert.equal(totals.posted, account.isCredit ? account.posted : 0 - account.used);
     if (account.isCredit && !account.record.isOpen) assert(totals.posted >= 0, `posted is ${totals.posted}`);
     if (!account.isCredit)
-      assert.equal(totals.periodStartMs === account.period ? totals.periodUsed : 0, account.periodUsed);
+      assert.equal(usedIn(account.period, { ...totals, used: totals.periodUsed }), account.periodUsed);
   }
   for (const { record, period, used } of model.caps) {
     const totals = capTotals.find(({ no }) => no === record.no);
-    assert.equal(totals?.periodStartMs === period ? totals.used : 0, used, `cap ${record.no}`);
+    assert.equal(totals && usedIn(period, totals), used, `cap ${record.no}`);
   }
   const requests = keyTotals.reduce((sum, totals) => sum + totals.requests, 0);
   const groups = await summarizeUsage(store, { by: "model", sinceMs: 0 });
@@ -78,6 +76,11 @@ export async function checkDatabase(store: Store, model: AccountsModel, nowMs: n
     used,
     "the spend of reports must be the sum of the ledger",
   );
+}
+
+/** What is stored for a period that may not have been stored yet. */
+function usedIn(period: number, { periodStartMs, used, laterUsed }: Omit<CapTotals, "no">): number {
+  return periodStartMs === period ? used : usedFrom(laterUseOf(laterUsed), period);
 }
 
 /** Every charge that was acknowledged is there once, nothing is there twice, and what was interrupted is charged. */

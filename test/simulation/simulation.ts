@@ -187,7 +187,7 @@ export class Simulation {
     await this.#becomeQuiet();
     if (!(await this.#life.ledger.returnToPresent())) return;
     await this.#life.watcher.refresh();
-    this.#model.return(await this.#operator.load(), this.#clock.wallMs());
+    this.#model.return(await this.#operator.load());
     await checkDatabase(this.#operator, this.#model, this.#clock.wallMs());
   }
 
@@ -236,7 +236,7 @@ export class Simulation {
     );
     const now = await this.#operator.load();
     this.#model.restart(now, charges, openHolds);
-    this.#model.return(now, this.#clock.wallMs());
+    this.#model.return(now);
     await checkDatabase(this.#operator, this.#model, this.#clock.wallMs());
   }
 

@@ -1,5 +1,6 @@
 import type { Clock } from "../../base/clock.ts";
 import { nextLoopIteration } from "../../base/loop/next-iteration.ts";
+import { budgetUsedFrom } from "../../base/money/later-use.ts";
 import { creditsFromNano } from "../../base/money/money.ts";
 import { nextPeriodStart, periodStart } from "../../base/money/period.ts";
 import { effectiveStatus } from "../../keys/keyring.ts";
@@ -91,8 +92,7 @@ function accountView(
   const { totals } = state;
   const counted = byNumber(state.caps);
   const nowMs = clock.wallMs();
-  const isCurrent = totals.periodStartMs >= periodStart(period, nowMs);
-  const used = isCurrent ? totals.periodUsed : 0;
+  const used = budgetUsedFrom(totals, periodStart(period, nowMs));
   return {
     id: account.id,
     mode,

@@ -1,5 +1,6 @@
 import { assert } from "../../base/assert.ts";
 import { dateOfDay, utcDay } from "../../base/clock.ts";
+import { budgetUsedFrom } from "../../base/money/later-use.ts";
 import { creditsFromNano } from "../../base/money/money.ts";
 import { nextPeriodStart, periodStart } from "../../base/money/period.ts";
 import { effectiveStatus } from "../../keys/keyring.ts";
@@ -118,9 +119,7 @@ async function summaryFrom(
 ): Promise<KeySummary> {
   const totals = (await store.readTotals(key.id)) ?? { ...emptyAccount(key.accountId), ...emptyKey(key.id) };
   const nowMs = clock.wallMs();
-  // The account remembers its latest period with a charge; in a newer one nothing has been used yet. A period that was made
-  // longer since began before that, and what was used counts on.
-  const budgetUsed = totals.periodStartMs >= periodStart(key.period, nowMs) ? totals.periodUsed : 0;
+  const budgetUsed = budgetUsedFrom(totals, periodStart(key.period, nowMs));
   const account = {
     ...totals,
     caps: await readCaps(store, key, nowMs),

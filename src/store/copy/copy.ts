@@ -28,7 +28,6 @@ const copiedTables: Readonly<Record<string, readonly string[]>> = {
   past_periods: ["account_no", "period"],
   rates: ["id"],
   entries: ["id"],
-  clock_returns: ["no"],
   exchange_endings: ["id"],
   responses: ["key_no", "route", "idempotency_key"],
   response_parts: ["recording_id", "sequence"],

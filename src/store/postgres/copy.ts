@@ -144,7 +144,7 @@ class PostgresEnd implements CopySource, CopyTarget {
 
   read({ name: table, columns, key, rowsAtOnce }: CopiedTable, after: CopiedRow | null) {
     const selected = Object.entries(columns).map(([name, type]) => {
-      const value = readAs[table]?.[name] ?? `t.${name}`;
+      const value = `t.${name}`;
       if (type !== "number") return `${value} AS ${name}`;
       return `${value}${this.#flags.has(`${table} ${name}`) ? "::int" : ""}::text AS ${name}`;
     });
@@ -223,20 +223,12 @@ const ownColumns: Readonly<Record<string, readonly string[]>> = {
   response_parts: ["written_at_ms"],
 };
 
-/** Tables that are not copied as they are. A period that only a hold has advanced is set back to the last charge's. */
+/** Tables that are not copied as they are. */
 const sources: Readonly<Record<string, string>> = {
-  accounts: `accounts t LEFT JOIN (
-      SELECT DISTINCT ON (account_no) account_no, period_start_ms, sum(amount)::int8 AS period_used FROM counted_charges
-      GROUP BY account_no, period_start_ms ORDER BY account_no, period_start_ms DESC
-    ) c ON c.account_no = t.no`,
   responses: "(SELECT * FROM responses WHERE stored_at_ms IS NOT NULL) t",
 };
 
 type ColumnValues = Readonly<Record<string, Readonly<Record<string, string>>>>;
-
-const readAs: ColumnValues = {
-  accounts: { period_start_ms: "coalesce(c.period_start_ms, 0)", period_used: "coalesce(c.period_used, 0)" },
-};
 
 const writtenAs: ColumnValues = {
   entries: { month: "sluice_month(u.at_ms::int8)" },

@@ -1,4 +1,5 @@
 import { assert } from "../../base/assert.ts";
+import { msPerDay } from "../../base/clock.ts";
 import { type EntryRow, entryOf, selectEntries } from "../entry-row.ts";
 import type { NumberedOwner, OwnStatements } from "../own-statements.ts";
 import { query } from "../query.ts";
@@ -44,29 +45,31 @@ export const postgresStatements: OwnStatements = {
   },
 };
 
+/** Bounds how many charges a new cap reads. */
+const longestSetBackMs = 40 * msPerDay;
+
 /**
- * A new cap counts what its current period has used and reserved before. A key may have a later count from an account
- * that it was billed to before. The time of a charge itself is not long before the time it counts at.
+ * A new cap counts what its current period has used and reserved before, and what later ones have used that a clock had
+ * reached. A charge's own time is before the one that it counts at only by what the database's clock was set back.
  */
 function insertCap(column: NumberedOwner["column"]): string {
-  const [ofOwner, counted] =
+  const ofOwner =
     column === "key_no"
-      ? ["c.key_no = $1::int", "counted_by_key"]
-      : [
-          "(c.account_no = $1::int AND (c.key_no = $1::int OR c.account_no IS DISTINCT FROM c.key_no))",
-          "counted_by_account",
-        ];
+      ? "c.key_no = $1::int"
+      : "(c.account_no = $1::int AND (c.key_no = $1::int OR c.account_no IS DISTINCT FROM c.key_no))";
   return `
 WITH period AS (
   SELECT sluice_period_start($3, greatest($5::int8, accounts.counted_at_ms,
-    (SELECT max(holds.counted_at_ms) FROM holds WHERE holds.${column} = $1::int),
-    (SELECT max(c.${counted}) FROM counted_charges c WHERE c.${column} = $1::int AND c.at_ms >= $5::int8 - 86400000))) AS start
+    (SELECT max(holds.counted_at_ms) FROM holds WHERE holds.${column} = $1::int))) AS start
   FROM accounts WHERE accounts.no = $6::int
+), taken AS (
+  SELECT sluice_period_start($3, c.counted_at_ms) AS at, sum(c.amount) AS used FROM counted_charges c, period
+  WHERE ${ofOwner} AND c.at_ms >= period.start - ${longestSetBackMs} AND c.counted_at_ms >= period.start AND sluice_matches($4, c.model)
+  GROUP BY 1
 )
-INSERT INTO caps (${column}, amount, period, models, period_start_ms, used, held)
-SELECT $1::int, $2::int8, $3, $4, period.start,
-  coalesce((SELECT sum(c.amount) FROM counted_charges c WHERE ${ofOwner}
-    AND c.at_ms >= period.start - 86400000 AND c.${counted} >= period.start AND sluice_matches($4, c.model)), 0),
+INSERT INTO caps (${column}, amount, period, models, period_start_ms, used, later_used, held)
+SELECT $1::int, $2::int8, $3, $4, period.start, coalesce((SELECT sum(taken.used) FROM taken), 0),
+  (SELECT json_agg(json_build_object('at', taken.at, 'used', taken.used))::text FROM taken WHERE taken.at > period.start),
   coalesce((SELECT sum(holds.amount) FROM holds WHERE holds.${column} = $1::int
     AND sluice_period_start($3, holds.counted_at_ms) = period.start AND sluice_matches($4, holds.model)), 0)
 FROM period`;

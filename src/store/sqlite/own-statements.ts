@@ -2,7 +2,7 @@ import { assert } from "../../base/assert.ts";
 import { periodStart } from "../../base/money/period.ts";
 import { type EntryRow, entryOf, selectEntries } from "../entry-row.ts";
 import type { NumberedOwner, OwnStatements } from "../own-statements.ts";
-import { query, type Work } from "../query.ts";
+import { query } from "../query.ts";
 import { otherAccount } from "./writers/entry-writer.ts";
 
 export const sqliteStatements: OwnStatements = {
@@ -25,15 +25,8 @@ export const sqliteStatements: OwnStatements = {
       "SELECT counted_at_ms AS countedAtMs FROM accounts WHERE no = $1",
       [owner.accountNo],
     );
-    const sinceMs = periodStart(period, Math.max(nowMs, account?.countedAtMs ?? 0));
-    // A key may have a later count from an account that it was billed to before.
-    const { latestMs } = yield* takenSince(owner, null, sinceMs);
-    const startMs = periodStart(period, Math.max(sinceMs, latestMs));
-    const { sum } = yield* takenSince(owner, models, startMs);
-    yield* query(
-      `INSERT INTO caps (${owner.column}, amount, period, models, period_start_ms, used) VALUES ($1, $2, $3, $4, $5, $6)`,
-      [owner.no, limit, period, models, startMs, sum],
-    );
+    const startMs = periodStart(period, Math.max(nowMs, account?.countedAtMs ?? 0));
+    yield* query(insertCap(owner.column), [owner.no, limit, period, models, startMs]);
   },
 
   /** Holds are in the gateway's memory. */
@@ -63,25 +56,17 @@ export const sqliteStatements: OwnStatements = {
   },
 };
 
-interface TakenAmount {
-  readonly sum: number;
-  readonly latestMs: number;
-}
-
-/** What was charged since then, before this cap existed, and the latest time it counts at. */
-function* takenSince(
-  { column, no }: NumberedOwner,
-  models: string | null,
-  sinceMs: number,
-): Work<TakenAmount> {
-  const [ofOwner, counted] =
+/** A new cap counts what was charged in its period before it existed, and in later ones that a clock had reached. */
+function insertCap(column: NumberedOwner["column"]): string {
+  const ofOwner =
     column === "key_no"
-      ? ["key_no = $1", "counted_by_key"]
-      : ["(other_account_no = $1 OR (key_no = $1 AND other_account_no IS NULL))", "counted_by_account"];
-  const [taken] = yield* query<TakenAmount>(
-    `SELECT coalesce(sum(amount), 0) AS sum, coalesce(max(${counted}), 0) AS latestMs FROM counted_charges
-    WHERE ${ofOwner} AND ${counted} >= $2 AND model GLOB $3`,
-    [no, sinceMs, models ?? "*"],
-  );
-  return taken ?? { sum: 0, latestMs: 0 };
+      ? "key_no = $1"
+      : "(other_account_no = $1 OR (key_no = $1 AND other_account_no IS NULL))";
+  return `
+WITH taken AS (
+  SELECT sluice_period_start($3, counted_at_ms) AS at, sum(amount) AS used FROM counted_charges
+  WHERE ${ofOwner} AND counted_at_ms >= $5 AND model GLOB coalesce($4, '*') GROUP BY 1
+)
+INSERT INTO caps (${column}, amount, period, models, period_start_ms, used, later_used)
+SELECT $1, $2, $3, $4, $5, coalesce(sum(used), 0), json_group_array(json_object('at', at, 'used', used)) FILTER (WHERE at > $5) FROM taken`;
 }

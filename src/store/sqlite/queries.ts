@@ -64,6 +64,7 @@ const differences: readonly (readonly [RegExp, string])[] = [
   [/= ANY \((\?\d+)\)/g, "IN (SELECT value FROM json_each($1))"],
   [/\bunnest\((\?\d+)\) AS (\w+) \(value\)/g, "json_each($1) AS $2"],
   [/\bjson_agg\(/g, "json_group_array("],
+  [/\bjson_array_elements\(/g, "json_each("],
   [/\bjson_build_object\(/g, "json_object("],
   [/ ILIKE /g, " LIKE "],
   [/\bleast\(/g, "min("],

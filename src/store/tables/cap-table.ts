@@ -21,7 +21,7 @@ export function capsFrom<Cap extends CapRecord = CapRecord>(text: string | null)
 }
 
 export const selectCapTotals = `
-SELECT no, period_start_ms::float8 AS "periodStartMs", used::float8 AS used FROM caps`;
+SELECT no, period_start_ms::float8 AS "periodStartMs", used::float8 AS used, later_used AS "laterUsed" FROM caps`;
 
 export function allCapTotals(): Work<CapTotals[]> {
   return query<CapTotals>(`${selectCapTotals} ORDER BY no`);

@@ -6,28 +6,20 @@ import type { ClockReturn } from "../store.ts";
 import { lockRevision, raiseRevision } from "./revision.ts";
 
 /**
- * Brings back accounts, caps and keys that a fast clock moved more than an hour into the future. Their totals are
- * recomputed from the entries. What is dated ahead counts now, so that nothing becomes free and nothing waits for
- * that day. Null if there is nothing to do. For one account and its keys, or for all.
+ * Brings back accounts, caps and keys that a fast clock moved more than an hour into the future. What is dated ahead
+ * counts in the current period too, until its own begins: nothing becomes free, and nothing waits for that day. Should
+ * it have been the slow clock that was wrong, the charges of its own period count there as before. Null if there is
+ * nothing to do.
  */
-export function* returnToPresent(
-  own: OwnStatements,
-  nowMs: number,
-  accountNo: number | null = null,
-): Work<ClockReturn | null> {
-  const aheadMs = aheadOf(nowMs);
-  if ((yield* query(selectAnyAhead, [aheadMs])).length === 0) return null;
+export function* returnToPresent(own: OwnStatements, nowMs: number): Work<ClockReturn | null> {
+  if (!(yield* isAnyAhead(nowMs))) return null;
   yield* lockRevision();
-  const accounts = yield* numbers(aheadAccounts, [aheadMs, accountNo]);
-  const keys = yield* numbers(aheadKeys, [aheadMs, accounts, accountNo]);
+  const accounts = yield* numbers(aheadAccounts, [nowMs]);
+  const keys = yield* numbers(aheadKeys, [nowMs]);
   if (accounts.length + keys.length === 0) return null;
   const [latest] = yield* query<{ latestMs: number }>(selectLatest);
-  const [last] = yield* query<{ no: number }>("SELECT coalesce(max(no), 0) AS no FROM clock_returns");
-  const lastNo = last?.no ?? 0;
-  yield* query(insertAccounts, [accounts, nowMs]);
-  yield* query(insertKeys, [keys, nowMs]);
-  yield* query(returnHolds, [nowMs, aheadMs, lastNo]);
-  yield* query(returnAccounts, [nowMs, lastNo]);
+  yield* query(returnHolds, [nowMs]);
+  yield* query(returnAccounts, [accounts, nowMs]);
   yield* query(returnCaps, [accounts, keys, nowMs]);
   yield* query(returnKeys(own), [keys, utcDay(nowMs)]);
   yield* own.recountHolds(accounts, keys);
@@ -35,12 +27,17 @@ export function* returnToPresent(
   const revision = yield* raiseRevision();
   yield* query(reviseAccounts, [revision, accounts]);
   yield* query(reviseKeys, [revision, keys]);
-  const returned = { accounts: accounts.length, keys: keys.length, fromMs: latest?.latestMs ?? aheadMs };
+  const returned = { accounts: accounts.length, keys: keys.length, fromMs: latest?.latestMs ?? nowMs };
   yield* query(
     `INSERT INTO audit_log (at_ms, actor, address, action, detail) VALUES ($1::int8, 'sluice', '', 'clock.return', $2::text)`,
     [nowMs, detailOf(returned)],
   );
   return returned;
+}
+
+/** Not locked, because nearly always there is nothing. */
+export function* isAnyAhead(nowMs: number): Work<boolean> {
+  return (yield* query(selectAnyAhead, [aheadOf(nowMs)])).length > 0;
 }
 
 export function* presentMs({ selectNow }: OwnStatements, nowMs: number): Work<number> {
@@ -56,7 +53,6 @@ function* numbers(text: string, parameters: readonly Parameter[]): Work<number[]
   return (yield* query<{ no: number }>(text, parameters)).map(({ no }) => no);
 }
 
-/** Not locked, because nearly always there is nothing to do. */
 const selectAnyAhead = `
 SELECT 1 WHERE EXISTS (SELECT 1 FROM accounts WHERE counted_at_ms > $1::int8 OR period_start_ms > $1::int8)
   OR EXISTS (SELECT 1 FROM caps WHERE period_start_ms > $1::int8) OR EXISTS (SELECT 1 FROM holds WHERE counted_at_ms > $1::int8)
@@ -64,77 +60,78 @@ SELECT 1 WHERE EXISTS (SELECT 1 FROM accounts WHERE counted_at_ms > $1::int8 OR 
 
 /** Locked in the same order as by charges: accounts first, by number. */
 const aheadAccounts = `
-SELECT no FROM accounts WHERE no = coalesce($2::int8, no) AND (counted_at_ms > $1::int8 OR period_start_ms > $1::int8
+SELECT no FROM accounts WHERE counted_at_ms > $1::int8 OR period_start_ms > $1::int8
   OR no IN (SELECT account_no FROM caps WHERE account_no IS NOT NULL AND period_start_ms > $1::int8)
-  OR no IN (SELECT coalesce(account_no, key_no) FROM holds WHERE counted_at_ms > $1::int8))
+  OR no IN (SELECT coalesce(account_no, key_no) FROM holds WHERE counted_at_ms > $1::int8)
 ORDER BY no FOR NO KEY UPDATE`;
 
-/**
- * Includes keys that are or were billed to such an account: their charges may count ahead, and a new cap would count
- * them.
- */
 const aheadKeys = `
-SELECT key_no AS no FROM key_sums
-WHERE ($3::int8 IS NULL OR key_no IN (SELECT no FROM keys WHERE account_no = $3::int8)) AND (day::int8 * 86400000 > $1::int8
+SELECT key_no AS no FROM key_sums WHERE day::int8 * 86400000 > $1::int8
   OR key_no IN (SELECT key_no FROM caps WHERE key_no IS NOT NULL AND period_start_ms > $1::int8)
   OR key_no IN (SELECT key_no FROM holds WHERE counted_at_ms > $1::int8)
-  OR key_no IN (SELECT no FROM keys WHERE account_no = ANY ($2::int8[]))
-  OR key_no IN (SELECT key_no FROM key_moves WHERE account_no = ANY ($2::int8[])))
 ORDER BY key_no FOR NO KEY UPDATE`;
 
 const selectLatest = `SELECT max(counted_at_ms)::float8 AS "latestMs" FROM accounts`;
 
-const through = "(SELECT coalesce(max(id), 0) FROM entries)";
-
-/** A budget that never resets stays in its period. */
-const insertAccounts = `
-INSERT INTO clock_returns (account_no, entries_through, to_ms, period_ms)
-SELECT no, ${through}, $2::int8, least(period_start_ms,
-  CASE WHEN period = 'none' THEN sluice_period_start('day', $2::int8) ELSE sluice_period_start(period, $2::int8) END)
-FROM accounts WHERE no = ANY ($1::int8[])`;
-
-const insertKeys = `
-INSERT INTO clock_returns (key_no, entries_through, to_ms, period_ms)
-SELECT no, ${through}, $2::int8, 0 FROM keys WHERE no = ANY ($1::int8[])`;
+/** The current period of a budget. One that never resets stays in its period. */
+const presentOf = (table: string) => `least(${table}.period_start_ms,
+  CASE WHEN ${table}.period = 'none' THEN sluice_period_start('day', $2::int8) ELSE sluice_period_start(${table}.period, $2::int8) END)`;
 
 /** Running requests are charged to the present. */
 const returnHolds = `
-UPDATE holds SET counted_at_ms = $1::int8, period_start_ms = least(holds.period_start_ms, r.period_ms)
-FROM clock_returns r
-WHERE r.no > $3::int8 AND r.account_no = coalesce(holds.account_no, holds.key_no) AND holds.counted_at_ms > $2::int8`;
+UPDATE holds SET counted_at_ms = $1::int8, period_start_ms = least(holds.period_start_ms,
+  CASE WHEN a.period = 'none' THEN sluice_period_start('day', $1::int8) ELSE sluice_period_start(a.period, $1::int8) END)
+FROM accounts a
+WHERE a.no = coalesce(holds.account_no, holds.key_no) AND holds.counted_at_ms > $1::int8`;
+
+const laterThan = (start: string) =>
+  `json_agg(json_build_object('at', c.at, 'used', c.used)) FILTER (WHERE c.at > ${start})`;
 
 const returnAccounts = `
-UPDATE accounts SET counted_at_ms = least(accounts.counted_at_ms, $1::int8), period_start_ms = r.period_ms,
-  period_used = CASE WHEN r.period_ms < accounts.period_start_ms THEN coalesce(s.used, 0) ELSE accounts.period_used END
-FROM clock_returns r LEFT JOIN (
-  SELECT account_no, period_start_ms, sum(amount) AS used FROM counted_charges WHERE period_start_ms > 0 GROUP BY account_no, period_start_ms
-) s ON s.account_no = r.account_no AND s.period_start_ms = r.period_ms
-WHERE r.no > $2::int8 AND r.account_no = accounts.no`;
+UPDATE accounts SET counted_at_ms = least(accounts.counted_at_ms, $2::int8), period_start_ms = present.start_ms,
+  period_used = present.used, later_used = present.later
+FROM (
+  SELECT a.no, a.start_ms, coalesce(sum(c.used), 0) AS used, CAST(${laterThan("a.start_ms")} AS text) AS later
+  FROM (SELECT no, ${presentOf("accounts")} AS start_ms FROM accounts WHERE no = ANY ($1::int8[])) AS a LEFT JOIN (
+    SELECT account_no, period_start_ms AS at, sum(amount) AS used FROM counted_charges GROUP BY account_no, period_start_ms
+  ) AS c ON c.account_no = a.no AND c.at >= a.start_ms
+  GROUP BY a.no, a.start_ms
+) AS present WHERE present.no = accounts.no`;
 
-const present = "sluice_period_start(caps.period, $3::int8)";
+const capStart = "sluice_period_start(caps.period, $3::int8)";
 
-const countedBy = (owner: "key_no" | "account_no", counted: string, owners: string) => `
-  SELECT caps.no, c.amount FROM caps JOIN counted_charges c ON c.${owner} = caps.${owner}
-  WHERE caps.${owner} = ANY (${owners}) AND sluice_period_start(caps.period, c.${counted}) = ${present}
-    AND sluice_matches(caps.models, c.model)`;
+const countedBy = (owner: "key_no" | "account_no", owners: string) => `
+  SELECT caps.no, sluice_period_start(caps.period, c.counted_at_ms) AS at, c.amount FROM caps JOIN counted_charges c ON c.${owner} = caps.${owner}
+  WHERE caps.${owner} = ANY (${owners}) AND c.counted_at_ms >= ${capStart} AND sluice_matches(caps.models, c.model)`;
 
 /** The extra amount of a future period applies to the current one. */
 const returnCaps = `
-UPDATE caps SET period_start_ms = ${present}, used = coalesce(s.used, 0),
-  extra_period_ms = least(caps.extra_period_ms, ${present})
-FROM caps c LEFT JOIN (
-  SELECT no, sum(amount) AS used FROM (
-    ${countedBy("account_no", "counted_by_account", "$1::int8[]")} UNION ALL ${countedBy("key_no", "counted_by_key", "$2::int8[]")}
-  ) AS counted GROUP BY no
-) s ON s.no = c.no
-WHERE c.no = caps.no AND (caps.account_no = ANY ($1::int8[]) OR caps.key_no = ANY ($2::int8[])) AND caps.period_start_ms > ${present}`;
+UPDATE caps SET period_start_ms = present.start_ms, used = present.used, later_used = present.later,
+  extra_period_ms = least(caps.extra_period_ms, present.start_ms)
+FROM (
+  SELECT a.no, a.start_ms, coalesce(sum(c.used), 0) AS used, CAST(${laterThan("a.start_ms")} AS text) AS later
+  FROM (
+    SELECT no, ${capStart} AS start_ms FROM caps
+    WHERE (account_no = ANY ($1::int8[]) OR key_no = ANY ($2::int8[])) AND period_start_ms > ${capStart}
+  ) AS a LEFT JOIN (
+    SELECT no, at, sum(amount) AS used FROM (
+      ${countedBy("account_no", "$1::int8[]")} UNION ALL ${countedBy("key_no", "$2::int8[]")}
+    ) AS counted GROUP BY no, at
+  ) AS c ON c.no = a.no
+  GROUP BY a.no, a.start_ms
+) AS present WHERE present.no = caps.no`;
 
+/** A day's spend is that of its own charges, as in reports. */
 const returnKeys = ({ isInKeyTotals }: OwnStatements) => `
-UPDATE key_sums SET day = $2::int, day_spend = coalesce(s.spent, 0)
-FROM keys LEFT JOIN (
-  SELECT key_no, sum(amount) AS spent FROM counted_charges WHERE day = $2::int8 AND key_no = ANY ($1::int8[]) AND ${isInKeyTotals} GROUP BY key_no
-) s ON s.key_no = keys.no
-WHERE keys.no = key_sums.key_no AND key_sums.key_no = ANY ($1::int8[]) AND key_sums.day > $2::int`;
+UPDATE key_sums SET day = $2::int, day_spend = present.spend, later_spend = present.later
+FROM (
+  SELECT a.no, coalesce(sum(c.used) FILTER (WHERE c.at = $2::int8), 0) AS spend, CAST(${laterThan("$2::int8")} AS text) AS later
+  FROM (SELECT key_no AS no FROM key_sums WHERE key_no = ANY ($1::int8[]) AND day > $2::int) AS a LEFT JOIN (
+    SELECT key_no, day AS at, sum(amount) AS used FROM counted_charges WHERE key_no = ANY ($1::int8[]) AND day >= $2::int8 AND ${isInKeyTotals}
+    GROUP BY key_no, day
+  ) AS c ON c.key_no = a.no
+  GROUP BY a.no
+) AS present WHERE present.no = key_sums.key_no`;
 
 const reviseAccounts = `
 UPDATE accounts SET account_revision = $1::int8 WHERE no = ANY ($2::int8[]) AND no IN (SELECT account_no FROM caps WHERE account_no IS NOT NULL)`;

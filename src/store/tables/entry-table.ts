@@ -22,10 +22,11 @@ export function* entryById(id: number): Work<Entry> {
 export const accountSums = `
 accounts.id AS "accountId", accounts.posted::float8 AS posted, accounts.purchased::float8 AS purchased, accounts.used::float8 AS used,
   accounts.period_start_ms::float8 AS "periodStartMs", accounts.period_used::float8 AS "periodUsed",
+  accounts.later_used AS "laterUsed",
   accounts.counted_at_ms::float8 AS "countedAtMs", CAST(accounts.purchased AS text) AS "purchasedDigits"`;
 
 export const keySums = `
-keys.id AS "keyId", sums.day, sums.day_spend::float8 AS "daySpend", sums.spent::float8 AS spent, sums.requests::float8 AS requests,
+keys.id AS "keyId", sums.day, sums.day_spend::float8 AS "daySpend", sums.later_spend AS "laterSpend", sums.spent::float8 AS spent, sums.requests::float8 AS requests,
   sums.input_tokens::float8 AS "inputTokens", sums.output_tokens::float8 AS "outputTokens", sums.last_cost_nano::float8 AS "lastCostNano",
   CAST(sums.day_spend AS text) AS "daySpendDigits", CAST(sums.spent AS text) AS "spentDigits"`;
 

@@ -12,8 +12,8 @@ interface TotalsRow {
 
 /**
  * The totals of every account, key and cap, as stored and as the entries alone add up to. Shares no code with what
- * maintains the totals, so that a bug there cannot hide here. A hold may advance an account's period before anything
- * is charged in it. Then the stored period is later than the last charge's, and nothing of it is used.
+ * maintains the totals, so that a bug there cannot hide here. Charges of later periods than the stored one count in it,
+ * and are remembered for their own: there are some only after a clock was set back.
  */
 export function* recomputeTotals(): Work<readonly RecomputedTotals[]> {
   const rows = yield* query<TotalsRow>(selectAll);
@@ -40,53 +40,65 @@ function columnsOf(table: string, names: readonly string[]): Record<string, stri
   return Object.fromEntries(names.map((name) => [name, `${table}.${columnOf(name)}`]));
 }
 
-const accountNames = ["posted", "purchased", "used", "periodStartMs", "periodUsed"];
-const keyNames = ["day", "daySpend", "spent", "requests", "inputTokens", "outputTokens", "lastCostNano"];
+const accountNames = ["posted", "purchased", "used", "periodUsed"];
+const keyNames = ["daySpend", "spent", "requests", "inputTokens", "outputTokens", "lastCostNano"];
 
-/** The charges that a cap counts, among its owner's charges. */
-const countedBy = (owner: "key_no" | "account_no", counted: string) => `
-  SELECT caps.no, c.amount FROM caps JOIN counted_charges c ON c.${owner} = caps.${owner}
-  WHERE sluice_period_start(caps.period, c.${counted}) = caps.period_start_ms AND sluice_matches(caps.models, c.model)`;
+/** The charges that a cap counts, among its owner's charges, and whether they are of a later period. */
+const countedBy = (owner: "key_no" | "account_no") => `
+  SELECT caps.no, c.amount, sluice_period_start(caps.period, c.counted_at_ms) > caps.period_start_ms AS is_later
+  FROM caps JOIN counted_charges c ON c.${owner} = caps.${owner}
+  WHERE c.counted_at_ms >= caps.period_start_ms AND sluice_matches(caps.models, c.model)`;
+
+/** What is remembered for the periods after a table's own. */
+const keptLater = (column: string, after: string) =>
+  `(SELECT sum(CAST(l.value ->> 'used' AS bigint)) FROM json_array_elements(${column}::json) AS l WHERE CAST(l.value ->> 'at' AS bigint) > ${after})`;
 
 /** In SQLite an entry of a key's own account has no account number: it equals the key's number. */
 const selectAll = `
 WITH charges AS NOT MATERIALIZED (SELECT * FROM counted_charges), credits AS (
   SELECT coalesce(account_no, key_no) AS account_no, sum(amount) AS amount FROM entries
   WHERE kind IN ('topup', 'adjustment') GROUP BY 1
-), latest AS (
-  SELECT account_no, max(period_start_ms) AS period_start_ms FROM charges GROUP BY account_no
 ), of_account AS (
-  SELECT c.account_no, max(latest.period_start_ms) AS period_start_ms, sum(c.amount) AS used,
-    sum(c.amount) FILTER (WHERE c.period_start_ms = latest.period_start_ms) AS period_used
-  FROM charges c JOIN latest ON latest.account_no = c.account_no GROUP BY c.account_no
-), latest_day AS (
-  SELECT key_no, max(day) AS day FROM charges GROUP BY key_no
+  SELECT a.no AS account_no, sum(c.amount) AS used, sum(c.amount) FILTER (WHERE c.period_start_ms >= a.period_start_ms) AS period_used,
+    sum(c.amount) FILTER (WHERE c.period_start_ms > a.period_start_ms) AS later_used
+  FROM accounts a JOIN charges c ON c.account_no = a.no GROUP BY a.no
 ), of_key AS (
-  SELECT c.key_no, max(latest_day.day) AS day, sum(c.amount) AS spent, sum(c.amount) FILTER (WHERE c.day = latest_day.day) AS day_spend,
+  SELECT c.key_no, sum(c.amount) AS spent, sum(c.amount) FILTER (WHERE c.day = sums.day) AS day_spend,
+    sum(c.amount) FILTER (WHERE c.day > sums.day) AS later_spend,
     count(c.cost_nano) AS requests, sum(c.input_tokens) FILTER (WHERE c.cost_nano IS NOT NULL) AS input_tokens,
     sum(c.output_tokens) FILTER (WHERE c.cost_nano IS NOT NULL) AS output_tokens, max(c.id) FILTER (WHERE c.cost_nano IS NOT NULL) AS last_id
-  FROM charges c JOIN latest_day ON latest_day.key_no = c.key_no GROUP BY c.key_no
+  FROM charges c LEFT JOIN key_totals AS sums ON sums.key_no = c.key_no GROUP BY c.key_no
 ), of_cap AS (
-  SELECT no, sum(amount) AS used FROM (${countedBy("key_no", "counted_by_key")} UNION ALL ${countedBy("account_no", "counted_by_account")}) AS counted GROUP BY no
+  SELECT no, sum(amount) AS used, sum(amount) FILTER (WHERE is_later) AS later_used
+  FROM (${countedBy("key_no")} UNION ALL ${countedBy("account_no")}) AS counted GROUP BY no
 )
 SELECT * FROM (
   SELECT 1 AS part, a.no, (SELECT keys.id FROM keys WHERE keys.no = a.no) AS "keyId", 'account' AS "where",
-    ${sums(columnsOf("a", accountNames))} AS kept,
+    ${sums({ ...columnsOf("a", accountNames), laterUsed: keptLater("a.later_used", "a.period_start_ms") })} AS kept,
     ${sums({
       posted: "coalesce(credits.amount, 0) - coalesce(s.used, 0)",
       purchased: "credits.amount",
       used: "s.used",
-      periodStartMs:
-        "CASE WHEN s.period_start_ms > a.period_start_ms THEN s.period_start_ms ELSE a.period_start_ms END",
-      periodUsed: "CASE WHEN a.period_start_ms > s.period_start_ms THEN 0 ELSE s.period_used END",
+      periodUsed: "s.period_used",
+      laterUsed: "s.later_used",
     })} AS recomputed
   FROM accounts a LEFT JOIN credits ON credits.account_no = a.no LEFT JOIN of_account s ON s.account_no = a.no
   UNION ALL
   SELECT 2, keys.no, keys.id, 'key',
-    ${sums({ ...columnsOf("sums", keyNames), rows: "CASE WHEN sums.key_no IS NULL THEN 0 ELSE 1 END" })},
-    ${sums({ ...columnsOf("s", keyNames), lastCostNano: "(SELECT entries.cost_nano FROM entries WHERE entries.id = s.last_id)", rows: "1" })}
+    ${sums({
+      ...columnsOf("sums", keyNames),
+      laterSpend: keptLater("sums.later_spend", "sums.day"),
+      rows: "CASE WHEN sums.key_no IS NULL THEN 0 ELSE 1 END",
+    })},
+    ${sums({
+      ...columnsOf("s", keyNames),
+      laterSpend: "s.later_spend",
+      lastCostNano: "(SELECT entries.cost_nano FROM entries WHERE entries.id = s.last_id)",
+      rows: "1",
+    })}
   FROM keys LEFT JOIN key_totals AS sums ON sums.key_no = keys.no LEFT JOIN of_key s ON s.key_no = keys.no WHERE keys.id <> ''
   UNION ALL
-  SELECT 3, caps.no, keys.id, 'cap ' || caps.no, ${sums({ used: "caps.used" })}, ${sums({ used: "s.used" })}
+  SELECT 3, caps.no, keys.id, 'cap ' || caps.no, ${sums({ used: "caps.used", laterUsed: keptLater("caps.later_used", "caps.period_start_ms") })},
+    ${sums({ used: "s.used", laterUsed: "s.later_used" })}
   FROM caps LEFT JOIN keys ON keys.no = caps.key_no LEFT JOIN of_cap s ON s.no = caps.no
 ) AS totals ORDER BY part, no`;

@@ -56,7 +56,7 @@ function ratesOf(number: number): Rates {
   return makeRates({ ...nanoRates, picoUsd: { input: 1_000 + number }, tiers: number === 0 ? ["flex"] : [] });
 }
 
-function figures({ id, accountId, keyId, reference, note, ...charge }: AuditedEntry) {
+function figures({ id, accountId, keyId, reference, note, countedAtMs, ...charge }: AuditedEntry) {
   return charge;
 }
 

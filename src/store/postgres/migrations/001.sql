@@ -49,6 +49,9 @@ CREATE TABLE accounts (
   used int8 NOT NULL DEFAULT 0,
   period_start_ms int8 NOT NULL DEFAULT 0,
   period_used int8 NOT NULL DEFAULT 0,
+  -- What budget periods later than this one have used, because a clock was set back: a JSON array of { at, used }. It counts in the
+  -- current period too, and again in its own once that begins. NULL for nothing.
+  later_used text,
   -- The latest moment that a hold has counted at.
   counted_at_ms int8 NOT NULL DEFAULT 0,
   -- One constraint, because PostgreSQL parses each one again for every statement that changes a row.
@@ -116,7 +119,9 @@ CREATE TABLE key_sums (
   requests int8 NOT NULL DEFAULT 0,
   input_tokens int8 NOT NULL DEFAULT 0,
   output_tokens int8 NOT NULL DEFAULT 0,
-  last_cost_nano int8 NOT NULL DEFAULT 0
+  last_cost_nano int8 NOT NULL DEFAULT 0,
+  -- What days later than this one have spent, as a JSON array of { at, used }. Each counts on its own day only.
+  later_spend text
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
 
 -- What a key or an account may spend in a period, by the UTC calendar. `used` is the sum of the period's charges, `held` the sum of
@@ -135,6 +140,8 @@ CREATE TABLE caps (
   extra_period_ms int8 NOT NULL DEFAULT 0,
   period_start_ms int8 NOT NULL DEFAULT 0,
   used int8 NOT NULL DEFAULT 0,
+  -- As of accounts.
+  later_used text,
   held int8 NOT NULL DEFAULT 0 CHECK (held >= 0)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
 CREATE INDEX caps_by_account ON caps (account_no) WHERE account_no IS NOT NULL;
@@ -276,27 +283,10 @@ CREATE INDEX entries_of_exchange ON entries (exchange_id) WHERE kind <> 'charge'
 CREATE INDEX entries_by_revision ON entries (revision) WHERE revision IS NOT NULL;
 CREATE INDEX entries_that_complete ON entries (id) WHERE completes IS NOT NULL;
 
--- When limits were brought back from the future, because a clock had been ahead. Charges up to the entry that count later than
--- `to_ms` count at `to_ms`; charges of a budget period later than `period_ms` count in that period.
-CREATE TABLE clock_returns (
-  no int PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
-  -- One of both.
-  account_no int,
-  key_no int,
-  entries_through int8 NOT NULL,
-  to_ms int8 NOT NULL,
-  period_ms int8 NOT NULL
-);
-CREATE INDEX clock_returns_by_account ON clock_returns (account_no) WHERE account_no IS NOT NULL;
-CREATE INDEX clock_returns_by_key ON clock_returns (key_no) WHERE key_no IS NOT NULL;
-
--- Charges and what is owed, with the moments and periods that they count in.
+-- Charges and what is owed, with the moments and periods that they count in. A limit counts what is dated in its current period or later.
 CREATE VIEW counted_charges AS
 SELECT id, key_no, account_no, at_ms, -amount AS amount, model, cost_nano,
-  least(period_start_ms, (SELECT min(period_ms) FROM clock_returns r WHERE r.account_no = entries.account_no AND r.entries_through >= id)) AS period_start_ms,
-  least(coalesce(counted_at_ms, at_ms), (SELECT min(to_ms) FROM clock_returns r WHERE r.account_no = entries.account_no AND r.entries_through >= id)) AS counted_by_account,
-  least(coalesce(counted_at_ms, at_ms), (SELECT min(to_ms) FROM clock_returns r WHERE r.key_no = entries.key_no AND r.entries_through >= id)) AS counted_by_key,
-  least(at_ms, (SELECT min(to_ms) FROM clock_returns r WHERE r.key_no = entries.key_no AND r.entries_through >= id)) / 86400000 AS day,
+  period_start_ms, coalesce(counted_at_ms, at_ms) AS counted_at_ms, at_ms / 86400000 AS day,
   input_tokens + cached_input_tokens + cache_write_tokens AS input_tokens, output_tokens
 FROM entries WHERE kind IN ('charge', 'overrun') AND amount <= 0;
 
@@ -896,12 +886,21 @@ CREATE FUNCTION sluice_cap_left(c caps) RETURNS int8 LANGUAGE sql IMMUTABLE PARA
   SELECT greatest(0, sluice_cap_limit(c) - c.used)
 $$;
 
+-- What periods from this moment on, or this one alone, have used already.
+CREATE FUNCTION sluice_later(p_later text, p_from int8, is_alone bool) RETURNS int8 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT coalesce(sum((l ->> 'used')::int8), 0)::int8 FROM json_array_elements(p_later::json) AS l
+    WHERE (l ->> 'at')::int8 = p_from OR ((l ->> 'at')::int8 > p_from AND NOT is_alone)
+$$;
+
 -- A cap in the period of this moment: as it is, or reset. It only moves forward.
 CREATE FUNCTION sluice_cap_at(c caps, counted_ms int8) RETURNS caps LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
   v_start int8 := sluice_period_start(c.period, counted_ms);
 BEGIN
-  IF v_start > c.period_start_ms THEN c.period_start_ms := v_start; c.used := 0; c.held := 0; END IF;
+  IF v_start > c.period_start_ms THEN
+    c.period_start_ms := v_start; c.held := 0;
+    c.used := CASE WHEN c.later_used IS NULL THEN 0 ELSE sluice_later(c.later_used, v_start, false) END;
+  END IF;
   RETURN c;
 END $$;
 
@@ -986,7 +985,7 @@ BEGIN
   END IF;
   FOR r IN
     SELECT i.n::int AS n, i.id, i.amount, i.now, i.model, k.no AS key_no, k.status, k.expires_at_ms, k.max_concurrent, a.no, a.mode, a.is_open,
-      a.closed_at_ms IS NOT NULL AS is_closed, a.budget_tokens, a.period, a.posted, a.held, a.used, a.period_start_ms, a.period_used, a.counted_at_ms
+      a.closed_at_ms IS NOT NULL AS is_closed, a.budget_tokens, a.period, a.posted, a.held, a.used, a.period_start_ms, a.period_used, a.later_used, a.counted_at_ms
     FROM unnest(p_orders) WITH ORDINALITY AS i(id, key, amount, now, model, asked, labels, n),
       LATERAL (SELECT no, account_no, status, expires_at_ms, max_concurrent FROM keys WHERE id = i.key LIMIT 1) AS k,
       LATERAL (SELECT * FROM accounts WHERE no = k.account_no LIMIT 1) AS a
@@ -1005,7 +1004,8 @@ BEGIN
       FOREACH j IN ARRAY v_mine LOOP c[j] := sluice_cap_at(c[j], v_at); END LOOP;
     END IF;
     IF r.mode = 'token_budget' AND sluice_period_start(r.period, v_at) > v_period THEN
-      v_period := sluice_period_start(r.period, v_at); v_used := 0; v_held := 0;
+      v_period := sluice_period_start(r.period, v_at); v_held := 0;
+      v_used := CASE WHEN r.later_used IS NULL THEN 0 ELSE sluice_later(r.later_used, v_period, false) END;
     END IF;
     v_balance := sluice_balance(r.mode, r.is_open, r.posted, r.budget_tokens, v_used);
     v_free := v_balance - v_held;
@@ -1192,7 +1192,8 @@ END $$;
 CREATE FUNCTION sluice_count_keys(p_ends sluice_hold_end[], p_ended sluice_ended[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   UPDATE key_sums k SET spent = k.spent + u.spent,
-      day_spend = CASE WHEN u.day > k.day THEN u.day_spend WHEN u.day = k.day THEN k.day_spend + u.day_spend ELSE k.day_spend END, day = greatest(k.day, u.day),
+      day_spend = CASE WHEN u.day > k.day AND k.later_spend IS NOT NULL THEN u.day_spend + sluice_later(k.later_spend, u.day, true)
+        WHEN u.day > k.day THEN u.day_spend WHEN u.day = k.day THEN k.day_spend + u.day_spend ELSE k.day_spend END, day = greatest(k.day, u.day),
       requests = k.requests + u.requests, input_tokens = k.input_tokens + u.input, output_tokens = k.output_tokens + u.output,
       last_cost_nano = coalesce(u.last_cost, k.last_cost_nano)
     FROM (
@@ -1285,7 +1286,7 @@ CREATE FUNCTION sluice_charge_late(p_node int, i sluice_hold_end, p_is_supersede
   OUT counted sluice_attempt[]) LANGUAGE plpgsql AS $$
 DECLARE
   a record; k record; c caps;
-  v_month int; v_paid int8; v_unpaid int8; v_rest int8; v_now int8; v_owed int8; v_covered int8; v_on int; v_first int8; v_account int; v_counted int8 := coalesce(i.counted, i.opened);
+  v_month int; v_paid int8; v_unpaid int8; v_rest int8; v_now int8; v_owed int8; v_covered int8; v_on int; v_first int8; v_account int; v_period int8; v_counted int8;
   is_final bool;
 BEGIN
   SELECT no INTO STRICT k FROM keys WHERE id = i.key;
@@ -1302,9 +1303,12 @@ BEGIN
   -- Where it began, and the takeover has charged it: the key may have moved since.
   SELECT * INTO STRICT a FROM accounts WHERE no = coalesce(v_account, i.account) FOR NO KEY UPDATE;
   PERFORM 1 FROM key_sums WHERE key_no = k.no FOR NO KEY UPDATE;
+  -- The node has not heard that a clock was set back since.
+  v_period := least(i.period, a.period_start_ms);
+  v_counted := least(coalesce(i.counted, i.opened), greatest(a.counted_at_ms, sluice_now(i.at)));
   -- As for a hold of nothing; but a past period's is taken as it is.
   v_now := least(v_rest, sluice_affordable(a.mode, sluice_balance(a.mode, a.is_open, a.posted, a.budget_tokens, a.period_used), a.held,
-    CASE WHEN a.mode <> 'credit' AND i.period <> a.period_start_ms THEN v_rest ELSE 0 END, i.period <> a.period_start_ms));
+    CASE WHEN a.mode <> 'credit' AND v_period <> a.period_start_ms THEN v_rest ELSE 0 END, v_period <> a.period_start_ms));
   v_covered := v_now;
   FOR c IN SELECT * FROM caps WHERE (account_no = a.no OR key_no = k.no) AND sluice_matches(models, i.model) LOOP
     IF sluice_period_start(c.period, v_counted) = c.period_start_ms THEN v_covered := least(v_covered, greatest(0, sluice_cap_left(c) - c.held)); END IF;
@@ -1312,12 +1316,12 @@ BEGIN
   IF a.is_open = 0 THEN v_now := v_covered; END IF;
   v_owed := v_now - v_covered;
   v_on := i.at / 86400000;
-  UPDATE accounts SET posted = posted - v_now, used = used + v_now, period_used = period_used + CASE WHEN period_start_ms = i.period THEN v_now ELSE 0 END
+  UPDATE accounts SET posted = posted - v_now, used = used + v_now, period_used = period_used + CASE WHEN period_start_ms = v_period THEN v_now ELSE 0 END
     WHERE no = a.no;
   UPDATE caps SET used = used + v_now WHERE (account_no = a.no OR key_no = k.no) AND sluice_matches(models, i.model)
     AND sluice_period_start(period, v_counted) = period_start_ms;
   UPDATE key_sums SET spent = spent + v_now,
-    day_spend = CASE WHEN v_on = day THEN day_spend + v_now WHEN v_on > day THEN v_now ELSE day_spend END, day = greatest(day, v_on),
+    day_spend = CASE WHEN v_on = day THEN day_spend + v_now WHEN v_on > day THEN v_now + sluice_later(later_spend, v_on, true) ELSE day_spend END, day = greatest(day, v_on),
     requests = requests + CASE WHEN i.recorded IS NULL THEN 0 ELSE 1 END,
     input_tokens = input_tokens + CASE WHEN i.recorded IS NULL THEN 0 ELSE i.input END,
     output_tokens = output_tokens + CASE WHEN i.recorded IS NULL THEN 0 ELSE i.output END,
@@ -1326,13 +1330,13 @@ BEGIN
   INSERT INTO entries (month, account_no, key_no, node_no, kind, amount, at_ms, period_start_ms, counted_at_ms, exchange_id, basis, outcome, note, completes, list_cost_nano,
       recorded_at_ms, route, model, provider, upstream_model, stream, status, input_tokens, cached_input_tokens, cache_write_tokens,
       output_tokens, reasoning_tokens, cost_nano, first_byte_ms, total_ms, attempts, rates_id, quantities, asked_model, labels, cache_savings_nano)
-    VALUES (v_month, a.no, k.no, p_node, 'charge', v_owed - v_now, i.at, i.period, v_counted, i.id, i.basis, i.outcome, 'charged late: the node had been taken over', v_first, i.list_cost,
+    VALUES (v_month, a.no, k.no, p_node, 'charge', v_owed - v_now, i.at, v_period, v_counted, i.id, i.basis, i.outcome, 'charged late: the node had been taken over', v_first, i.list_cost,
       i.recorded, i.route, i.model, i.provider, i.upstream_model, i.stream, i.status, i.uncached, i.cached, i.cache_write,
       CASE WHEN i.recorded IS NOT NULL THEN i.output END, i.reasoning,
       CASE WHEN i.recorded IS NOT NULL THEN CASE WHEN a.mode = 'credit' THEN v_paid + v_now ELSE 0 END END, i.first_byte, i.total, i.attempts,
       i.rates, i.quantities, i.asked, i.labels, i.saved);
   INSERT INTO entries (month, account_no, key_no, node_no, kind, amount, at_ms, period_start_ms, counted_at_ms, exchange_id, basis, outcome, route, model, provider, labels)
-    SELECT v_month, a.no, k.no, p_node, 'overrun', part.amount, i.at, i.period, v_counted, i.id, i.basis, i.outcome, i.route, i.model, i.provider, i.labels
+    SELECT v_month, a.no, k.no, p_node, 'overrun', part.amount, i.at, v_period, v_counted, i.id, i.basis, i.outcome, i.route, i.model, i.provider, i.labels
     FROM (VALUES (-v_owed), (v_rest - v_now)) AS part(amount) WHERE part.amount <> 0;
   counted := p_attempts || ARRAY(SELECT sluice_interrupted(e.at_ms, row_to_json(t), e.quantities, e.rates_id, -1)
     FROM (SELECT at_ms, quantities, rates_id FROM entries WHERE id = v_first AND month = v_month) AS e,

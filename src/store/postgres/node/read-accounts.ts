@@ -34,7 +34,10 @@ function stateOf(row: StateRow): AccountState {
 }
 
 const capsOf = (owner: "keys" | "accounts") =>
-  selectCaps(owner, "'periodStartMs', caps.period_start_ms, 'used', caps.used, 'held', caps.held");
+  selectCaps(
+    owner,
+    "'periodStartMs', caps.period_start_ms, 'used', caps.used, 'laterUsed', caps.later_used, 'held', caps.held",
+  );
 
 const selectStates = `
 SELECT accounts.mode, accounts.is_open AS "isOpen", accounts.budget_tokens::float8 AS "budgetTokens", accounts.period,

@@ -39,7 +39,7 @@ const wrongMonths = `
 SELECT keys.id AS "keyId", 'entry ' || entries.id AS "where", 'month' AS field, entries.month AS kept,
   sluice_month(entries.at_ms) AS recomputed
 FROM entries LEFT JOIN keys ON keys.no = entries.key_no
-WHERE (entries.month > sluice_month(entries.at_ms) AND NOT EXISTS (SELECT FROM clock_returns r WHERE r.account_no = entries.account_no))
+WHERE (entries.month > sluice_month(greatest(entries.at_ms, entries.counted_at_ms)) AND NOT EXISTS (SELECT FROM audit_log WHERE action = 'clock.return'))
   OR (entries.month < sluice_month(entries.at_ms) AND CASE
     WHEN entries.kind NOT IN ('charge', 'overrun') THEN true
     WHEN entries.outcome = 'interrupted' THEN entries.month < sluice_month(entries.at_ms) - 1

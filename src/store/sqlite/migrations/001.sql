@@ -31,6 +31,9 @@ CREATE TABLE accounts (
   used INTEGER NOT NULL DEFAULT 0,
   period_start_ms INTEGER NOT NULL DEFAULT 0,
   period_used INTEGER NOT NULL DEFAULT 0,
+  -- What budget periods later than this one have used, because a clock was set back: a JSON array of { at, used }. It counts in the
+  -- current period too, and again in its own once that begins. NULL for nothing.
+  later_used TEXT,
   -- The latest moment that a charge has counted at.
   counted_at_ms INTEGER NOT NULL DEFAULT 0,
   -- Postpaid.
@@ -102,7 +105,9 @@ CREATE TABLE caps (
   extra INTEGER NOT NULL DEFAULT 0,
   extra_period_ms INTEGER NOT NULL DEFAULT 0,
   period_start_ms INTEGER NOT NULL DEFAULT 0,
-  used INTEGER NOT NULL DEFAULT 0
+  used INTEGER NOT NULL DEFAULT 0,
+  -- As of accounts.
+  later_used TEXT
 ) STRICT;
 CREATE INDEX caps_by_account ON caps (account_no) WHERE account_no IS NOT NULL;
 CREATE INDEX caps_by_key ON caps (key_no) WHERE key_no IS NOT NULL;
@@ -116,7 +121,9 @@ CREATE TABLE key_sums (
   requests INTEGER NOT NULL DEFAULT 0,
   input_tokens INTEGER NOT NULL DEFAULT 0,
   output_tokens INTEGER NOT NULL DEFAULT 0,
-  last_cost_nano INTEGER NOT NULL DEFAULT 0
+  last_cost_nano INTEGER NOT NULL DEFAULT 0,
+  -- What days later than this one have spent, as a JSON array of { at, used }. Each counts on its own day only.
+  later_spend TEXT
 ) STRICT;
 
 -- What the audit has to know of the past: the account that a key was billed to until a moment, and the periods that an account's budget had.
@@ -212,30 +219,10 @@ BEGIN SELECT RAISE(ABORT, 'entries are only ever added'); END;
 CREATE TRIGGER entries_are_never_deleted BEFORE DELETE ON entries
 BEGIN SELECT RAISE(ABORT, 'entries are only ever added'); END;
 
--- When limits were brought back from the future, because a clock had been ahead. Charges up to the entry that count later than
--- `to_ms` count at `to_ms`; charges of a budget period later than `period_ms` count in that period.
-CREATE TABLE clock_returns (
-  no INTEGER PRIMARY KEY AUTOINCREMENT,
-  -- One of both.
-  account_no INTEGER,
-  key_no INTEGER,
-  entries_through INTEGER NOT NULL,
-  to_ms INTEGER NOT NULL,
-  period_ms INTEGER NOT NULL
-) STRICT;
-CREATE INDEX clock_returns_by_account ON clock_returns (account_no) WHERE account_no IS NOT NULL;
-CREATE INDEX clock_returns_by_key ON clock_returns (key_no) WHERE key_no IS NOT NULL;
-
--- Charges and what is owed, with the moments and periods that they count in.
+-- Charges and what is owed, with the moments and periods that they count in. A limit counts what is dated in its current period or later.
 CREATE VIEW counted_charges AS
 SELECT id, key_no, coalesce(account_no, key_no) AS account_no, account_no AS other_account_no, -amount AS amount, model, cost_nano,
-  min(period_start_ms, coalesce((SELECT min(period_ms) FROM clock_returns r
-    WHERE r.account_no = coalesce(entries.account_no, entries.key_no) AND r.entries_through >= id), period_start_ms)) AS period_start_ms,
-  min(coalesce(counted_at_ms, at_ms), coalesce((SELECT min(to_ms) FROM clock_returns r
-    WHERE r.account_no = coalesce(entries.account_no, entries.key_no) AND r.entries_through >= id), counted_at_ms, at_ms)) AS counted_by_account,
-  min(coalesce(counted_at_ms, at_ms), coalesce((SELECT min(to_ms) FROM clock_returns r
-    WHERE r.key_no = entries.key_no AND r.entries_through >= id), counted_at_ms, at_ms)) AS counted_by_key,
-  min(at_ms, coalesce((SELECT min(to_ms) FROM clock_returns r WHERE r.key_no = entries.key_no AND r.entries_through >= id), at_ms)) / 86400000 AS day,
+  period_start_ms, coalesce(counted_at_ms, at_ms) AS counted_at_ms, at_ms / 86400000 AS day,
   input_tokens + cached_input_tokens + cache_write_tokens AS input_tokens, output_tokens
 FROM entries WHERE kind IN ('charge', 'overrun') AND amount <= 0;
 
@@ -701,14 +688,15 @@ WITH by_day AS (
   FROM by_day GROUP BY key_no
 )
 SELECT sums.key_no, max(sums.day, coalesce(new.day, 0)) AS day,
-  iif(new.day > sums.day, 0, sums.day_spend) + iif(new.day >= sums.day, new.day_spend, 0) AS day_spend,
+  iif(new.day > sums.day, coalesce((SELECT sum(value ->> 'used') FROM json_each(sums.later_spend) WHERE value ->> 'at' = new.day), 0), sums.day_spend)
+    + iif(new.day >= sums.day, new.day_spend, 0) AS day_spend,
   sums.spent + coalesce(new.spent, 0) AS spent, sums.requests + coalesce(new.requests, 0) AS requests,
   sums.input_tokens + coalesce(new.input_tokens, 0) AS input_tokens,
   sums.output_tokens + coalesce(new.output_tokens, 0) AS output_tokens,
   coalesce((
     SELECT entries.cost_nano FROM entries WHERE entries.key_no = sums.key_no AND entries.id > (SELECT rollups.totals_through FROM rollups)
       AND entries.cost_nano IS NOT NULL ORDER BY entries.id DESC LIMIT 1
-  ), sums.last_cost_nano) AS last_cost_nano
+  ), sums.last_cost_nano) AS last_cost_nano, sums.later_spend
 FROM key_sums AS sums LEFT JOIN uncounted AS new ON new.key_no = sums.key_no;
 
 -- With the columns of `attempt_sums`.

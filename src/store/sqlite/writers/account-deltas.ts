@@ -4,6 +4,7 @@ import { periodStart } from "../../../base/money/period.ts";
 import { query, type Work } from "../../query.ts";
 import type { ChargeEntry } from "../../records.ts";
 import { raiseRevision } from "../../tables/revision.ts";
+import { laterUsed } from "../later-used.ts";
 import { sqliteStatements } from "../own-statements.ts";
 import { perform } from "../queries.ts";
 import { otherAccount, type WrittenKey } from "./entry-writer.ts";
@@ -105,7 +106,7 @@ UPDATE accounts SET
   posted = posted - ?1,
   used = used + ?1,
   period_used = CASE
-    WHEN ?2 = period_start_ms THEN period_used + ?1 WHEN ?2 > period_start_ms THEN ?1 ELSE period_used END,
+    WHEN ?2 = period_start_ms THEN period_used + ?1 WHEN ?2 > period_start_ms THEN ?1 + ${laterUsed("later_used", ">= ?2")} ELSE period_used END,
   period_start_ms = max(period_start_ms, ?2),
   counted_at_ms = max(counted_at_ms, ?3)
 WHERE no = ?4 AND posted - ?1 >= floor`;
@@ -136,10 +137,10 @@ export class CapWriter {
   }
 }
 
-const start = "CASE period WHEN 'day' THEN ?5 WHEN 'week' THEN ?6 ELSE ?7 END";
+const start = "(CASE period WHEN 'day' THEN ?5 WHEN 'week' THEN ?6 ELSE ?7 END)";
 
 const countCharge = `
 UPDATE caps SET
-  used = CASE WHEN ${start} = period_start_ms THEN used + ?4 WHEN ${start} > period_start_ms THEN ?4 ELSE used END,
+  used = CASE WHEN ${start} = period_start_ms THEN used + ?4 WHEN ${start} > period_start_ms THEN ?4 + ${laterUsed("later_used", `>= ${start}`)} ELSE used END,
   period_start_ms = max(period_start_ms, ${start})
 WHERE (key_no = ?1 OR account_no = ?2) AND ?3 GLOB coalesce(models, '*')`;

@@ -2,6 +2,7 @@ import type { Database, Statement } from "bun:sqlite";
 import { upperBoundMs } from "../../reporting/latency-bands.ts";
 import { totalColumnNames, upsertTotals } from "../../reporting/total-columns.ts";
 import { totalNames } from "../../usage-totals.ts";
+import { laterUsed } from "../later-used.ts";
 import type { UncountedEntries } from "./uncounted-entries.ts";
 
 const minutesPerHour = 60;
@@ -61,7 +62,7 @@ export class TotalsWriter {
 
 /** As the view `key_totals` adds the rows. */
 const addToKey = `
-UPDATE key_sums SET day = max(day, ?2), day_spend = iif(?2 > day, 0, day_spend) + iif(?2 >= day, ?3, 0), spent = spent + ?4,
+UPDATE key_sums SET day = max(day, ?2), day_spend = iif(?2 > day, ${laterUsed("later_spend", "= ?2")}, day_spend) + iif(?2 >= day, ?3, 0), spent = spent + ?4,
   requests = requests + ?5, input_tokens = input_tokens + ?6, output_tokens = output_tokens + ?7,
   last_cost_nano = coalesce(?8, last_cost_nano)
 WHERE key_no = ?1`;
