@@ -24,7 +24,7 @@ export interface Failure {
   readonly error: GatewayError;
   /** Short name for the log. */
   readonly kind: string;
-  /** The client cancelled it when the whole request had left for the provider. */
+  /** The client cancelled it when the whole request was already sent. */
   readonly wasSent?: boolean;
   /** Usage that the provider reported before it failed; null or absent if none. */
   readonly reported?: Usage | null;

@@ -72,7 +72,7 @@ export interface GenerationPlan extends Plan {
    * Called after each failed attempt. `left` of the record changes once another attempt is made. `credential` is the id of
    * the one that was used; null if the provider needs none.
    */
-  /** `wasSent`: the client cancelled it when the whole request had left for the provider. `reported`: what it had said was used before it failed. */
+  /** `wasSent`: the client cancelled it when the whole request was already sent. `reported`: what it had said was used before it failed. */
   attemptFailed(
     deployment: Deployment,
     record: AttemptRecord,

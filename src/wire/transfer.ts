@@ -25,7 +25,7 @@ export interface Receiver {
 export interface Transfer {
   /** False while a connection is being established, and if that failed. Nothing was sent then. */
   readonly isConnected: boolean;
-  /** The whole request has left: the server can answer it, and may charge for it. */
+  /** The whole request was sent: the server can answer it, and may charge for it. */
   readonly isSent: boolean;
   /** Stops reading. A few pieces that were read already may still arrive. */
   pause(): void;

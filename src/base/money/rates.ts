@@ -18,7 +18,7 @@ export interface Rates extends KeptRates {
   readonly microUsdPerCredit: number;
   /** Whole pico-USD for one of each thing; what is not named costs nothing. */
   readonly picoUsd: Readonly<Record<string, number>>;
-  /** The same at the provider's own price; null if that is what is charged. */
+  /** Rates at the provider's own price; null if that is what is charged. */
   readonly owedPicoUsd: Readonly<Record<string, number>> | null;
   /** The service tiers that they are for; none for the usual one. */
   readonly tiers: readonly string[];

@@ -51,7 +51,7 @@ export class AttemptLog {
     this.#answeredAfterMs = answeredAfterMs;
   }
 
-  /** The provider has begun to answer the last attempt, or its client cancelled it after the whole request had left. */
+  /** The provider has begun to answer the last attempt, or its client cancelled it after the whole request was sent. */
   get isAccepted(): boolean {
     return this.#isAccepted;
   }
