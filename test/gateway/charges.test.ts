@@ -45,7 +45,7 @@ async function completed(pair: Pair, stream: boolean, said: Said, more: object =
 }
 
 const measured = (amount: number) => [
-  { amount: -amount, basis: "measured" as const, outcome: "completed" as const },
+  { amount: 0 - amount, basis: "measured" as const, outcome: "completed" as const },
 ];
 const estimated = (amount: number) => [
   { amount: -amount, basis: "estimated" as const, outcome: "completed" as const },
@@ -65,10 +65,21 @@ describe.each(pairsToTry)("$client at $model, which speaks $provider", (pair) =>
       usage: usageOf(pair.provider, input, output),
     });
 
-    test(`a ${form} costs what the provider has counted, and an explicit 0 is a figure`, async () => {
+    test(`a ${form} costs what the provider has counted, and an explicit 0 is a figure where nothing was delivered`, async () => {
       expect(await completed(pair, stream, said(100, 20))).toEqual(measured(nano(100, 20)));
-      expect(await completed(pair, stream, said(100, 0))).toEqual(measured(nano(100, 0)));
-      expect(await completed(pair, stream, said(0, 20))).toEqual(measured(nano(0, 20)));
+      for (const [input, output] of [
+        [100, 0],
+        [0, 0],
+      ] as const) {
+        const silent = { text: "", usage: usageOf(pair.provider, input, output) };
+        expect(await completed(pair, stream, silent)).toEqual(measured(nano(input, output)));
+      }
+    });
+
+    test(`a ${form} whose usage is 0 in addition to its text costs the local count`, async () => {
+      expect(await completed(pair, stream, said(100, 0))).toEqual(estimated(nano(100, textTokens)));
+      expect(await completed(pair, stream, said(0, 20))).toEqual(estimated(nano(helloTokens, 20)));
+      expect(await completed(pair, stream, said(0, 0))).toEqual(estimated(nano(helloTokens, textTokens)));
     });
 
     test(`a ${form} without usage costs the local count`, async () => {

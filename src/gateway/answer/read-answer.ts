@@ -75,10 +75,12 @@ function writtenAsStream(
   const translator = translation.stream();
   const begin = translator.pushWhole(answer);
   if (shown !== null) translator.showUsage(shown);
+  const body = begin + translator.terminal();
+  const produced = translator.takeProduced();
   return {
-    body: begin + translator.terminal(),
+    body,
     usage: translator.usage,
-    produced: () => translator.takeProduced(),
+    produced: () => produced,
     issued: nothingIssued,
     extras: providerDialect(form.dialect).readExtras(answer),
     showing: (usage) => writtenAsStream(answer, form, translation, usage),

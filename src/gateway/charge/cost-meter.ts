@@ -27,7 +27,7 @@ import type {
 } from "../../store/store.ts";
 import type { Exchange } from "../exchange.ts";
 import { runsBeside } from "./advisors.ts";
-import { atLeast, clampUsage, type Evidence, isMeasured, isOutputSure } from "./evidence.ts";
+import { atLeast, clampUsage, doubtZeros, type Evidence, isMeasured, isOutputSure } from "./evidence.ts";
 import { type RequestedExtras, usedExtras } from "./extras.ts";
 
 /** Counts tokens locally; never rejects. */
@@ -224,11 +224,13 @@ export class CostMeter {
     return { cost, tokens: tokensOf(quantities) };
   }
 
-  #believed({ usage, partialUsage }: Evidence): ReportedUsage {
+  #believed(evidence: Evidence): ReportedUsage {
+    const { usage, partialUsage } = evidence;
     const { exchange, held, requestedExtras } = this.#parts;
     const contextWindow = exchange.attempts.deployment?.model.contextWindow ?? null;
     const mayRepeat = requestedExtras?.mayRepeat ?? false;
-    return clampUsage(usage ?? partialUsage ?? unreported, { contextWindow, mayRepeat, held });
+    const plausible = clampUsage(usage ?? partialUsage ?? unreported, { contextWindow, mayRepeat, held });
+    return doubtZeros(plausible, held, evidence);
   }
 
   /**
@@ -288,7 +290,8 @@ export class CostMeter {
         outputTokens: usage.outputTokens,
         owedNanoUsd: charge.owedNanoUsd,
       }),
-      turns: outcome === "completed" ? this.turns : undefined,
+      // A response that is replayed can be continued, too.
+      turns: outcome === "completed" || response !== null ? this.turns : undefined,
     };
   }
 

@@ -68,6 +68,25 @@ export function clampUsage(
   };
 }
 
+/**
+ * No tokens in addition to delivered content are implausible: some servers fill in zeros for what they do not count. Where nothing was
+ * delivered, a zero is a figure. What is not held for in tokens has none.
+ */
+export function doubtZeros(
+  reported: ReportedUsage,
+  held: HoldTokens,
+  evidence: Pick<Evidence, "produced">,
+): ReportedUsage {
+  const isInputZero = held.input > 0 && totalInput(reported) === 0;
+  const isOutputZero = held.output > 0 && reported.outputTokens === 0;
+  if ((!isInputZero && !isOutputZero) || evidence.produced().chars === 0) return reported;
+  return {
+    ...reported,
+    ...(isInputZero ? { isInputDoubtful: true } : {}),
+    ...(isOutputZero ? { isOutputDoubtful: true } : {}),
+  };
+}
+
 /** The kinds that cost most come first. */
 function inputUpTo(most: number, usage: Usage) {
   const cacheWriteTokens = Math.min(usage.cacheWriteTokens, most);
