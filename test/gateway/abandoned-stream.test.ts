@@ -9,8 +9,10 @@ import { streamEvents, usageOf } from "./wire-answers.ts";
 const events = streamEvents("chat", { text: "one two three", usage: usageOf("chat", 100, 10) });
 const [role = "", one = "", two = "", three = "", finish = "", usage = "", done = ""] = events;
 
+type Options = ConstructorParameters<typeof AbandonedStream>[3];
+
 /** A chat stream whose client leaves after these events, with more in the queue already. */
-function left(seen: readonly string[], queued: readonly string[] = []) {
+function left(seen: readonly string[], queued: readonly string[] = [], options: Partial<Options> = {}) {
   const call = { dialect: "chat", hideUsage: false } as const;
   const relayer = new PassthroughRelayer({ ...call, requestId: "r", model: "m", atSeconds: 1 });
   relayer.push(Buffer.from(seen.join("")));
@@ -25,13 +27,18 @@ function left(seen: readonly string[], queued: readonly string[] = []) {
       queue.fail(new Error("aborted") as never);
     },
   } as unknown as OpenedCall;
-  const stream = new AbandonedStream(opened, relayer, {
-    push: async (chunk) => void relayer.push(chunk),
-    end: async () => void relayer.end(),
-    settle: () => {
-      settled += 1;
+  const stream = new AbandonedStream(
+    opened,
+    relayer,
+    {
+      push: async (chunk) => void relayer.push(chunk),
+      end: async () => void relayer.end(),
+      settle: () => {
+        settled += 1;
+      },
     },
-  });
+    { silenceMs: 25, isKept: false, runsToEnd: false, ...options },
+  );
   const receive = (event: string) => queue.add(Buffer.from(event));
   return { relayer, stream, receive, isLeft: () => isAborted && settled === 1 };
 }
@@ -39,7 +46,7 @@ function left(seen: readonly string[], queued: readonly string[] = []) {
 /** What the pump does: it reads what is there, or waits for what comes. */
 async function readOn({ stream, relayer }: ReturnType<typeof left>): Promise<PassthroughRelayer> {
   stream.begin();
-  await stream.read(Buffer.alloc(0)).catch(() => {});
+  await stream.read(Buffer.alloc(0), false).catch(() => {});
   stream.leave();
   return relayer;
 }
@@ -76,11 +83,10 @@ test("it is waited for, too, if nothing has come since", async () => {
 });
 
 test("a text that goes on is left at once", async () => {
-  const stream = left([role, one], [two]);
+  const stream = left([role, one], [two], { silenceMs: 60_000 });
   stream.stream.begin();
-  const reading = stream.stream.read(Buffer.from(two)).catch(() => {});
-  await Promise.resolve();
-  await Promise.resolve();
+  const reading = stream.stream.read(Buffer.from(two), true).catch(() => {});
+  await Bun.sleep(1);
   expect(stream.isLeft()).toBe(true);
   await reading;
 });
@@ -91,7 +97,7 @@ test("a text that is silent is left soon, and one that was the last is not", asy
   const last = left([role, one, two, three]);
   last.stream.begin();
   // It comes before the silence was long enough.
-  const reading = last.stream.read(Buffer.from(finish));
+  const reading = last.stream.read(Buffer.from(finish), true);
   await silence();
   expect(last.isLeft()).toBe(false);
   last.receive(usage);
@@ -118,4 +124,26 @@ test("nothing is waited for where nothing is to be paid, or everything is known"
     stream.stream.begin();
     expect(stream.isLeft()).toBe(true);
   }
+});
+
+test("what is kept for a retry is read to its end, although the usage is known", async () => {
+  const stream = left([role, one, two, three, finish, usage], [], { isKept: true });
+  const reading = readOn(stream);
+  await silence();
+  expect(stream.isLeft()).toBe(false);
+  stream.receive(done);
+  expect((await reading).ended).toBe(true);
+});
+
+test("what is no text does not show that a text goes on", async () => {
+  const stream = left([role, one, two, three], [], { silenceMs: 200 });
+  stream.stream.begin();
+  const reading = stream.stream.read(Buffer.from(": busy\n\n"), true);
+  await silence();
+  expect(stream.isLeft()).toBe(false);
+  stream.receive(finish);
+  stream.receive(usage);
+  await reading;
+  stream.stream.leave();
+  expect(stream.relayer.usage).toMatchObject({ outputTokens: 10 });
 });

@@ -77,13 +77,15 @@ async function expectAllGivenBack(): Promise<void> {
 }
 
 describe("a client that leaves", () => {
-  test("before its stream is pulled", async () => {
+  test("before its stream is pulled, and pays for what has come of it", async () => {
+    const leaver = await world.creditCaller();
     world.provider.script(answerFrom("chat/text.sse"));
-    const { response, leave } = ask({ stream: true });
+    const { response, leave } = ask({ stream: true }, path, leaver);
     expect((await response).status).toBe(200);
     expect(world.gateway.ongoing.size).toBe(1);
     leave();
     await expectAllGivenBack();
+    expect(await world.chargesOf(leaver)).toMatchObject([{ basis: "measured", outcome: "cancelled" }]);
   });
 
   test.each([

@@ -1,16 +1,37 @@
+import { reasons } from "../../dialects/translation/model-traits.ts";
 import type { OpenedCall } from "../../upstream/upstream.ts";
+import { targetOf } from "../attempt/target.ts";
 import { hasCharge } from "./stream-cost.ts";
 import type { StreamRelayer } from "./stream-relayer.ts";
 
 /** How long to wait for the usage event after the last text. */
 const restMs = 2000;
 
-/** How long to wait for the next event, which shows whether a text was the last. The provider is disconnected within 50 ms. */
-const silenceMs = 25;
+/** The least time that a stream may be silent in the middle of a text. */
+const minSilenceMs = 25;
+
+const nothing = new Uint8Array(0);
 
 /** Whether the provider has reported what the answer costs. */
 function isUsageKnown({ usage, partialUsage }: StreamRelayer): boolean {
   return usage !== null || partialUsage?.isUpToDate === true;
+}
+
+/** Whether the model may have reasoned without showing it: then the usage is worth waiting for. */
+function mayReason({ deployment }: OpenedCall, { sealedChars, partialUsage }: StreamRelayer): boolean {
+  if (sealedChars > 0 || (partialUsage?.reasoningTokens ?? 0) > 0) return true;
+  const [dialect] = deployment.dialects;
+  return dialect !== undefined && reasons(targetOf(deployment, dialect));
+}
+
+/** How long to wait for the next event, which shows whether a text was the last. `longestGapMs`: between two pieces so far, or more. */
+export function silenceMsOf(opened: OpenedCall, relayer: StreamRelayer, longestGapMs: number): number {
+  return mayReason(opened, relayer) ? restMs : Math.max(minSilenceMs, 2 * longestGapMs);
+}
+
+/** What has been produced and not taken yet. */
+function contentOf({ producedChars, sealedChars }: StreamRelayer): number {
+  return producedChars + sealedChars;
 }
 
 export interface AbandonedStreamActions {
@@ -22,6 +43,14 @@ export interface AbandonedStreamActions {
   settle(): void;
 }
 
+interface AbandonedStreamOptions {
+  readonly silenceMs: number;
+  /** What was read to its end is stored for a retry, so the usage alone does not suffice. */
+  readonly isKept: boolean;
+  /** The provider bills all of it anyway, so it is read to its end. */
+  readonly runsToEnd: boolean;
+}
+
 /**
  * A provider's stream whose client has disconnected. In the middle of a text the provider is disconnected at once. After the last
  * text the rest is read, because the usage is there: otherwise it would cost nothing to disconnect just before it.
@@ -30,65 +59,95 @@ export class AbandonedStream {
   readonly #opened: OpenedCall;
   readonly #relayer: StreamRelayer;
   readonly #actions: AbandonedStreamActions;
-  readonly #runsToEnd: boolean;
+  readonly #options: AbandonedStreamOptions;
   readonly #sinceMs = performance.now();
   #timer: ReturnType<typeof setTimeout> | null = null;
+  /** More content came after the client had disconnected, so that it has not seen the last. */
+  #hasGoneOn = false;
   #isOver = false;
 
-  /** `runsToEnd`: the provider bills all of it anyway, so it is read to its end. */
   constructor(
     opened: OpenedCall,
     relayer: StreamRelayer,
     actions: AbandonedStreamActions,
-    runsToEnd = false,
+    options: AbandonedStreamOptions,
   ) {
-    this.#runsToEnd = runsToEnd;
     this.#opened = opened;
     this.#relayer = relayer;
     this.#actions = actions;
+    this.#options = options;
   }
 
-  /** Disconnects from the provider now, or once nothing that is charged has come for too long. */
+  /** To be called if the next piece is awaited already. Disconnects from the provider now, or once nothing more has come for too long. */
   begin(): void {
-    const relayer = this.#relayer;
-    if (this.#runsToEnd) return;
-    if (!hasCharge(relayer) || isUsageKnown(relayer)) this.leave();
-    else this.#leaveAfter(relayer.hasEndedText() ? restMs : silenceMs);
+    if (!this.#options.runsToEnd) this.#leaveOrWait();
   }
 
   /** Safe to call more than once. */
   leave(): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#stopWaiting();
     this.#opened.abort();
     this.#actions.settle();
   }
 
-  /** Reads what has been received already, and what follows a text that has ended. Rejects if the stream breaks off. */
-  async read(first: Uint8Array | null): Promise<void> {
+  /** For a stream that was not read before its client disconnected: its opening may have reported usage. */
+  readReceived(): Promise<void> {
+    return this.read(nothing, false);
+  }
+
+  /**
+   * Reads what has been received already, and what follows a text that has ended. `wasAwaited`: the first piece came after the client
+   * had disconnected. Rejects if the stream breaks off.
+   */
+  async read(first: Uint8Array | null, wasAwaited: boolean): Promise<void> {
     const relayer = this.#relayer;
+    let isLate = wasAwaited;
     for (let chunk = first; chunk !== null; ) {
       if (this.#isOver) return;
-      if (chunk.length > 0) await this.#actions.push(chunk);
+      if (chunk.length > 0) await this.#push(chunk, isLate);
       if (relayer.ended) break;
-      if (relayer.brokenBy !== null || isUsageKnown(relayer)) return;
+      if (relayer.brokenBy !== null || this.#hasAll()) return;
       const next = this.#opened.read();
-      if (next instanceof Promise && !this.#runsToEnd) this.#decideToWait();
+      isLate = next instanceof Promise;
+      if (isLate && !this.#options.runsToEnd) this.#leaveOrWait();
       chunk = next instanceof Promise ? await next : next;
     }
-    if (!this.#isOver) await this.#actions.end();
+    if (this.#isOver) return;
+    // What is done at the end is not interrupted.
+    this.#stopWaiting();
+    await this.#actions.end();
+  }
+
+  async #push(chunk: Uint8Array, isLate: boolean): Promise<void> {
+    const before = contentOf(this.#relayer);
+    await this.#actions.push(chunk);
+    if (isLate && (this.#relayer.isRaw === true || contentOf(this.#relayer) !== before))
+      this.#hasGoneOn = true;
+  }
+
+  #hasAll(): boolean {
+    return isUsageKnown(this.#relayer) && !(this.#options.isKept && this.#relayer.hasEndedText());
   }
 
   /** Nothing more has been received. */
-  #decideToWait(): void {
-    if (this.#relayer.hasEndedText()) this.#leaveAfter(restMs);
-    else this.leave();
+  #leaveOrWait(): void {
+    const relayer = this.#relayer;
+    if (!hasCharge(relayer) || this.#hasAll()) this.leave();
+    else if (relayer.hasEndedText()) this.#leaveAfter(restMs);
+    else if (this.#hasGoneOn) this.leave();
+    else this.#leaveAfter(this.#options.silenceMs);
   }
 
+  /** At most `restMs` after the client has disconnected. */
   #leaveAfter(ms: number): void {
+    this.#stopWaiting();
+    const remainingMs = this.#sinceMs + restMs - performance.now();
+    this.#timer = setTimeout(() => this.leave(), Math.max(0, Math.min(ms, remainingMs)));
+  }
+
+  #stopWaiting(): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
-    const remainingMs = this.#sinceMs + ms - performance.now();
-    this.#timer = setTimeout(() => this.leave(), Math.max(0, remainingMs));
   }
 }

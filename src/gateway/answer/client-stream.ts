@@ -26,13 +26,17 @@ export class ClientStream {
   lastPieceMs: number;
   /** When a piece or a heartbeat was written, as of the last `noteWrites`. */
   lastWriteMs: number;
+  #longestGapMs = 0;
+  #notedMs: number;
+  /** No later than the last piece was written. */
+  #pieceSinceMs: number;
   /** Ends the wait of the last write. */
   #stopWaiting: (() => void) | null = null;
   #isGivenUp = false;
 
   constructor(monotonicMs: () => number) {
     this.#monotonicMs = monotonicMs;
-    this.lastPieceMs = this.lastWriteMs = monotonicMs();
+    this.lastPieceMs = this.lastWriteMs = this.#notedMs = this.#pieceSinceMs = monotonicMs();
   }
 
   open(controller: DirectController): void {
@@ -88,9 +92,19 @@ export class ClientStream {
 
   /** To be called now and then: the time of a write is not looked at with each, which would cost as much as the write. */
   noteWrites(nowMs: number): void {
-    if (this.#hasWrittenPiece) this.lastPieceMs = nowMs;
+    if (this.#hasWrittenPiece) {
+      this.#longestGapMs = this.longestGapUntil(nowMs);
+      this.#pieceSinceMs = this.#notedMs;
+      this.lastPieceMs = nowMs;
+    }
+    this.#notedMs = nowMs;
     if (this.#hasWritten) this.lastWriteMs = nowMs;
     this.#hasWrittenPiece = this.#hasWritten = false;
+  }
+
+  /** The longest time without a piece so far, or more: of each piece is known only between which `noteWrites` it was written. */
+  longestGapUntil(nowMs: number): number {
+    return Math.max(this.#longestGapMs, nowMs - this.#pieceSinceMs);
   }
 
   isBlocked(nowMs: number): boolean {

@@ -71,7 +71,8 @@ export class StreamCost {
   ): Promise<boolean> {
     const { call, meter, generation } = this.#answering;
     const { gateway, exchange } = call;
-    void recordFacts(this.#answering, this.#relayer, "");
+    // Of what is stored, they were recorded with its end.
+    if (stored === null) void recordFacts(this.#answering, this.#relayer, "");
     // What a provider bills in any case may have no tokens, and nothing before its end.
     const isWhole = exchange.outlivesClient && this.#relayer.usage !== null;
     const isBegun = outcome === "cancelled" ? hasCharge(this.#relayer) : this.#relayer.started;

@@ -1,7 +1,8 @@
 import type { ResponseRecorder } from "../../idempotency/recorder.ts";
 import type { StoredResponse } from "../../store/store.ts";
 import type { OpenedCall } from "../../upstream/upstream.ts";
-import { streamHeaders } from "./answering.ts";
+import type { Evidence } from "../charge/evidence.ts";
+import { type Delivery, inConversation, recordFacts, streamHeaders } from "./answering.ts";
 import { bytesOf, type Piece, type StreamRelayer } from "./stream-relayer.ts";
 
 /** Reads what follows the end of a stream. */
@@ -64,4 +65,24 @@ export async function readTrailing(
   }
   // Nothing is left to end of a body that was read to its end.
   opened.abort();
+}
+
+/**
+ * Returns the pieces that end a stream, with the usage that is charged. They are recorded, and what can be continued of the response
+ * is ready to be stored.
+ */
+export async function takeEnd(
+  answering: Delivery,
+  relayer: StreamRelayer,
+  evidence: Evidence,
+  recording: StreamRecording,
+  read: ReadTrailing,
+): Promise<readonly Piece[]> {
+  // Clients are shown what they are charged.
+  const estimating = answering.meter.estimated(evidence);
+  if (estimating !== null) relayer.showUsage(await estimating);
+  const terminal = await inConversation(answering, relayer.terminal());
+  const end = await recording.end(terminal, read);
+  await recordFacts(answering, relayer, terminal);
+  return end;
 }

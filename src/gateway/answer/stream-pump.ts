@@ -10,13 +10,13 @@ import { endExchange } from "../end-exchange.ts";
 import type { Exchange } from "../exchange.ts";
 import { costComment } from "../headers.ts";
 import { giveBackClaims } from "../request/idempotent.ts";
-import { AbandonedStream } from "./abandoned-stream.ts";
-import { type Delivery, inConversation, recordFacts } from "./answering.ts";
+import { AbandonedStream, silenceMsOf } from "./abandoned-stream.ts";
+import type { Delivery } from "./answering.ts";
 import { ClientStream, type DirectController, type StreamSource } from "./client-stream.ts";
 import { cutOff } from "./cut-off.ts";
 import { isEndOverdue } from "./end-overdue.ts";
 import { hasCharge, StreamCost } from "./stream-cost.ts";
-import { readTrailing, StreamRecording, trailingMs } from "./stream-end.ts";
+import { readTrailing, StreamRecording, takeEnd, trailingMs } from "./stream-end.ts";
 import { streamPacer } from "./stream-pacer.ts";
 import type { Piece, StreamRelayer } from "./stream-relayer.ts";
 import type { GuardedStream } from "./watchdog.ts";
@@ -76,7 +76,7 @@ export class StreamPump implements GuardedStream, StreamSource {
   async #run(): Promise<void> {
     this.#isPumping = true;
     try {
-      await this.#pump();
+      await (this.#left === null ? this.#pump() : this.#left.readReceived());
     } catch (error) {
       if (this.#left === null) await (this.#isOverdue ? this.#endComplete() : this.#fail(error));
     } finally {
@@ -95,7 +95,7 @@ export class StreamPump implements GuardedStream, StreamSource {
     for (;;) {
       const next = this.#opened.read(this.#relay);
       const chunk = next instanceof Promise ? await next : next;
-      if (this.#left !== null) return this.#left.read(this.#waiting ?? chunk);
+      if (this.#left !== null) return this.#left.read(this.#waiting ?? chunk, next instanceof Promise);
       if (chunk === null) break;
       turnBytes += chunk.length;
       if (turnBytes > maxBytesPerTurn) {
@@ -184,14 +184,12 @@ export class StreamPump implements GuardedStream, StreamSource {
 
   /** The charge is durable before the end leaves. */
   async #conclude(): Promise<void> {
-    if (this.#left !== null) return this.#keepLeft();
-    this.#state = "ending";
-    // Clients are shown what they are charged.
-    const estimating = this.#answering.meter.estimated(this.#cost.evidence());
-    if (estimating !== null) this.#relayer.showUsage(await estimating);
-    const terminal = await inConversation(this.#answering, this.#relayer.terminal());
-    const end = await this.#recording.end(terminal, this.#readTrailing);
-    await recordFacts(this.#answering, this.#relayer, terminal);
+    // What was read to its end is paid for in full, so it is kept for a retry.
+    if (this.#left !== null && !this.#recording.isKept) return;
+    if (this.#left === null) this.#state = "ending";
+    const evidence = this.#cost.evidence();
+    const end = await takeEnd(this.#answering, this.#relayer, evidence, this.#recording, this.#readTrailing);
+    if (this.#left !== null) return;
     await this.#answering.meter.settle("completed", this.#cost.evidence(), 200, this.#recording.stored);
     if (this.#exchange.conversationClaim !== null)
       await unlockConversation(this.#answering.call.gateway, this.#exchange);
@@ -292,21 +290,20 @@ export class StreamPump implements GuardedStream, StreamSource {
       end: () => this.#endBody(),
       settle: () => void this.#endLeft(),
     };
-    this.#left = new AbandonedStream(this.#opened, this.#relayer, actions, this.#exchange.outlivesClient);
+    const { outlivesClient: runsToEnd } = this.#exchange;
+    const { isKept } = this.#recording;
+    const longestGapMs = this.#client.longestGapUntil(this.#monotonicMs());
+    const silenceMs = silenceMsOf(this.#opened, this.#relayer, longestGapMs);
+    const options = { silenceMs, isKept, runsToEnd };
+    this.#left = new AbandonedStream(this.#opened, this.#relayer, actions, options);
     this.#client.giveUpWaiting();
-    void unlockConversation(this.#answering.call.gateway, this.#exchange);
+    // What is kept for a retry changes its conversation, too.
+    if (!isKept) void unlockConversation(this.#answering.call.gateway, this.#exchange);
     // The exchange is under way until it is charged, and a crash meanwhile costs the same.
     if (hasCharge(this.#relayer)) this.#cost.journal();
     if (this.#isPumping) this.#left.begin();
-    // What was never pulled, and is billed in any case, is read here.
-    else if (this.#exchange.outlivesClient) void this.#run();
-    else this.#left.leave();
-  }
-
-  /** What the provider bills in any case is kept for a retry, which finds it paid for. */
-  async #keepLeft(): Promise<void> {
-    if (!this.#exchange.outlivesClient) return;
-    await this.#recording.end(this.#relayer.terminal(), this.#readTrailing);
+    // What has come of a stream that was never pulled is read here: its opening may have reported usage.
+    else void this.#run();
   }
 
   async #endLeft(): Promise<void> {

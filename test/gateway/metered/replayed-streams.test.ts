@@ -50,7 +50,8 @@ describe.each(streamedRoutes)("a stream of %s", (path, use, asked, events, cost)
     const caller = await world.creditCaller(1);
     const { promise, resolve } = Promise.withResolvers<void>();
     const [begin = "", ...rest] = events;
-    const steps = [{ write: begin }, { until: promise }, { write: rest.join("") }];
+    const more = isCancelled ? { stall: true as const } : { write: rest.join("") };
+    const steps = [{ write: begin }, { until: promise }, more];
     world.provider.script([{ ...sse(""), steps }, sse(events.join(""))]);
     const leaving = new AbortController();
     const asked = ask(caller, {}, leaving.signal);
