@@ -61,3 +61,20 @@ test("members see the requests of their own keys only where the operator says so
   const byKey = await sluice.request(`/usage/api/v1/requests/${id}/content`, { key });
   expect(byKey.status).toBe(404);
 }, 30_000);
+
+test("a key's new owner does not see the former owner's requests, who still does", async () => {
+  await sluice.reload(config("members_see_own = true"));
+  const ask = async (content: string) => {
+    const body = { model: "demo", messages: [{ role: "user", content }] };
+    const response = await sluice.request("/v1/chat/completions", { key, body });
+    await response.text();
+    return response.headers.get("x-request-id") ?? "";
+  };
+  const adas = await ask("ada's secret");
+  await sluice.cliJson("keys", "update", key.id, "--owner", "bob@example.com");
+  const bobs = await ask("bob's");
+  const statuses = (id: string) =>
+    Promise.all(["ada@example.com", "bob@example.com", "root@example.com"].map((user) => statusFor(user, id)));
+  expect(await statuses(bobs)).toEqual([404, 200, 200]);
+  expect(await statuses(adas)).toEqual([200, 404, 200]);
+}, 30_000);

@@ -183,7 +183,7 @@ export function admitKey(
   const waitSeconds = guard.lockout.waitSeconds(address);
   const shown = keys.find(bearer);
   if (shown !== null) {
-    const owns = ({ id }: KeyRecord) => id === shown.id;
+    const owns: Caller["owns"] = ({ id }) => id === shown.id;
     return {
       kind: "admitted",
       caller: { role: "member", name: `key ${shown.prefix}`, owner: null, owns, person: null },

@@ -23,6 +23,6 @@ export interface Caller {
   readonly owner: string | null;
   /** Null for tokens and keys. */
   readonly person: PersonIdentity | null;
-  /** Whether it is the caller's own key. Only members are limited to these. */
-  owns(key: KeyRecord): boolean;
+  /** Whether it is the caller's own key, or what it did while it was. Only members are limited to these. */
+  owns(key: Pick<KeyRecord, "id" | "owner">): boolean;
 }

@@ -141,11 +141,13 @@ function nothingRecorded(): AdminError {
   return notFound("recorded content for this request; it was not recorded, or was deleted");
 }
 
-/** Whether it is a request of the caller's own key. Others look like requests that do not exist. */
+/**
+ * Whether it is a request of the caller's own key. Others look like requests that do not exist. The key may have another
+ * owner now, so the owner at the time of the request counts.
+ */
 async function isOwn({ deps, caller }: AdminCall, id: string): Promise<boolean> {
   const [row] = await recorded(deps).list({ ids: [id], limit: 1 });
-  const key = row === undefined ? null : deps.keys.byId(row.keyId);
-  return key !== null && caller.owns(key);
+  return row !== undefined && caller.owns({ id: row.keyId, owner: row.owner });
 }
 
 function shown(deps: AdminDeps, document: RecordedDocument): Promise<Uint8Array> {
@@ -161,13 +163,17 @@ function placeOf(cursor: string | undefined): ContentPlace | undefined {
   return atMs === undefined || id === undefined ? undefined : { atMs: Number(atMs), id };
 }
 
-/** Exports as a stream, and writes one audit line with the filter and the number of requests sent. */
-function exportResponse(call: AdminCall, filter: ContentExport): Response {
+/**
+ * Exports as a stream. The audit log gets a line with the filter before the first byte, and one with the number of
+ * requests at the end, however it ends.
+ */
+async function exportResponse(call: AdminCall, filter: ContentExport): Promise<Response> {
+  await writeAudit(call, { action: "content.export", target: null, detail: filterText(filter) });
   const pages = exportContent(call.deps, recorded(call.deps), filter);
   let exported = 0;
   const audit = () => {
     const detail = `${plural(exported, "request")}: ${filterText(filter)}`;
-    return writeAudit(call, { action: "content.export", target: null, detail });
+    return writeAudit(call, { action: "content.exported", target: null, detail });
   };
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
