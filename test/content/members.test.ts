@@ -74,7 +74,9 @@ test("a key's new owner does not see the former owner's requests, who still does
   await sluice.cliJson("keys", "update", key.id, "--owner", "bob@example.com");
   const bobs = await ask("bob's");
   const statuses = (id: string) =>
-    Promise.all(["ada@example.com", "bob@example.com", "root@example.com"].map((user) => statusFor(user, id)));
+    Promise.all(
+      ["ada@example.com", "bob@example.com", "root@example.com"].map((user) => statusFor(user, id)),
+    );
   expect(await statuses(bobs)).toEqual([404, 200, 200]);
   expect(await statuses(adas)).toEqual([200, 404, 200]);
 }, 30_000);

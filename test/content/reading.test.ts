@@ -148,10 +148,11 @@ test("an export has one object per line, by command and by API, and one line in 
   expect(byApi).toBe(stdout);
   const byUser = await sluice.cli("requests", "export", "--content", "--user", "eve");
   expect(byUser.stdout.trimEnd().split("\n")).toHaveLength(1);
-  const exports = await audited("content.export");
-  expect(exports.some(({ detail }) => detail?.startsWith("2 requests") && detail.includes(mine.id))).toBe(
-    true,
-  );
+  const detailsOf = async (action: string) =>
+    (await audited(action)).flatMap(({ detail }) => (detail?.includes(mine.id) ? [detail] : []));
+  const begun = await detailsOf("content.export");
+  expect(begun).toHaveLength(2);
+  expect(await detailsOf("content.exported")).toEqual(begun.map((filter) => `2 requests: ${filter}`));
 });
 
 test("what is deleted is gone from the files, and the deletion is in the audit log", async () => {

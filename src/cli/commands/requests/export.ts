@@ -33,13 +33,15 @@ export function requestsExportCommand(terminal: Terminal): Command {
         const labels = requestedLabels(options);
         const filter = { search, outcome, code, model, provider, route, keyId, labels, sinceMs, untilMs };
         await withContent(context, options, terminal, async (archive) => {
+          const audit = (action: string, detail: string) =>
+            auditChange(context, action, { prefix: "" }, detail);
+          await audit("content.export", filterText(filter));
           let exported = 0;
           for await (const { lines, count } of exportContent(context, archive, filter)) {
             await terminal.write(Buffer.from(lines).toString());
             exported += count;
           }
-          const detail = `${plural(exported, "request")}: ${filterText(filter)}`;
-          await auditChange(context, "content.export", { prefix: "" }, detail);
+          await audit("content.exported", `${plural(exported, "request")}: ${filterText(filter)}`);
           terminal.note(terminal.noteStyle.dim(`  ${plural(exported, "request")} exported`));
         });
       });
