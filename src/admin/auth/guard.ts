@@ -3,7 +3,7 @@ import type { AdminSettings } from "../../config/settings.ts";
 import type { KeyRing } from "../../keys/keyring.ts";
 import { hashSecret } from "../../keys/secret.ts";
 import type { RateLimiter } from "../../limits/rate-limiter.ts";
-import type { AdminRecords, AdminTokenRecord, KeyRecord } from "../../store/store.ts";
+import type { AdminRecords, AdminTokenRecord } from "../../store/store.ts";
 import { actorName } from "./actor.ts";
 import { isSameHash } from "./admin-token.ts";
 import type { Caller, Identity, PersonIdentity } from "./identity.ts";

@@ -1,4 +1,5 @@
 import { modeOrigins } from "../key-attributes.ts";
+import { shellQuoted, shellWord } from "../text/shell-word.ts";
 
 /** Where a client sends its requests, and with which key. */
 export interface ClientAccess {
@@ -39,41 +40,46 @@ interface ClientSnippet {
 
 /**
  * The settings that common clients need: the command line, the self-service page and the documentation show these and no
- * others. `test/clients/snippets.test.ts` runs them.
+ * others. `test/clients/snippets.test.ts` runs them. A model's id is whatever a gateway says, so each text quotes it. JSON is
+ * also a literal of Python and YAML.
  */
 export const clientSnippets = [
   {
     id: "curl",
     name: "curl",
-    text: ({ address, key, model }) => `curl ${address}/v1/chat/completions \\
+    text: ({ address, key, model }) => `curl ${shellWord(`${address}/v1/chat/completions`)} \\
   -H "Authorization: Bearer ${key}" -H "Content-Type: application/json" \\
-  -d '{"model":"${model}","messages":[{"role":"user","content":"Hello"}]}'`,
+  -d ${shellQuoted(JSON.stringify({ model, messages: [{ role: "user", content: "Hello" }] }))}`,
   },
   {
     id: "openai",
     name: "OpenAI SDK",
     text: ({ address, key, model }) => `from openai import OpenAI
-client = OpenAI(base_url="${address}/v1", api_key="${key}")
-print(client.responses.create(model="${model}", input="Hello").output_text)`,
+client = OpenAI(base_url=${JSON.stringify(`${address}/v1`)}, api_key="${key}")
+print(client.responses.create(model=${JSON.stringify(model)}, input="Hello").output_text)`,
   },
   {
     id: "anthropic",
     name: "Anthropic SDK",
     text: ({ address, key, model }) => `from anthropic import Anthropic
-client = Anthropic(base_url="${address}", auth_token="${key}")
-print(client.messages.create(model="${model}", max_tokens=1024, messages=[{"role": "user", "content": "Hello"}]))`,
+client = Anthropic(base_url=${JSON.stringify(address)}, auth_token="${key}")
+print(client.messages.create(model=${JSON.stringify(model)}, max_tokens=1024, messages=[{"role": "user", "content": "Hello"}]))`,
   },
   {
     id: "claude-code",
     name: "Claude Code",
-    text: ({ address, key, model }) => `export ANTHROPIC_BASE_URL=${address} ANTHROPIC_AUTH_TOKEN=${key}
-claude --model ${model}`,
+    text: ({
+      address,
+      key,
+      model,
+    }) => `export ANTHROPIC_BASE_URL=${shellWord(address)} ANTHROPIC_AUTH_TOKEN=${key}
+claude --model ${shellWord(model)}`,
   },
   {
     id: "codex",
     name: "Codex",
     text: ({ address, key, model }) => `export SLUICE_KEY=${key}
-codex -c model_provider=sluice -c 'model_providers.sluice={name="Sluice",base_url="${address}/v1",env_key="SLUICE_KEY",wire_api="responses"}' -m ${model}`,
+codex -c model_provider=sluice -c ${shellQuoted(`model_providers.sluice={name="Sluice",base_url=${JSON.stringify(`${address}/v1`)},env_key="SLUICE_KEY",wire_api="responses"}`)} -m ${shellWord(model)}`,
   },
   {
     id: "opencode",
@@ -102,13 +108,17 @@ codex -c model_provider=sluice -c 'model_providers.sluice={name="Sluice",base_ur
       key,
       model,
     }) => `# In an editor: API Provider "OpenAI Compatible", with this base URL, API key and model ID.
-cline auth openai-compatible --baseurl ${address}/v1 --apikey ${key} --modelid ${model}`,
+cline auth openai-compatible --baseurl ${shellWord(`${address}/v1`)} --apikey ${key} --modelid ${shellWord(model)}`,
   },
   {
     id: "aider",
     name: "Aider",
-    text: ({ address, key, model }) => `export OPENAI_API_BASE=${address}/v1 OPENAI_API_KEY=${key}
-aider --model openai/${model}`,
+    text: ({
+      address,
+      key,
+      model,
+    }) => `export OPENAI_API_BASE=${shellWord(`${address}/v1`)} OPENAI_API_KEY=${key}
+aider --model ${shellWord(`openai/${model}`)}`,
   },
   {
     id: "continue",
@@ -118,23 +128,23 @@ aider --model openai/${model}`,
 version: 1.0.0
 schema: v1
 models:
-  - name: ${model}
+  - name: ${JSON.stringify(model)}
     provider: openai
-    model: ${model}
-    apiBase: ${address}/v1
+    model: ${JSON.stringify(model)}
+    apiBase: ${JSON.stringify(`${address}/v1`)}
     apiKey: ${key}
     roles: [chat, edit, apply]`,
   },
   {
     id: "open-webui",
     name: "Open WebUI",
-    text: ({ address, key }) => `OPENAI_API_BASE_URL=${address}/v1\nOPENAI_API_KEY=${key}`,
+    text: ({ address, key }) => `OPENAI_API_BASE_URL=${shellWord(`${address}/v1`)}\nOPENAI_API_KEY=${key}`,
   },
   {
     id: "langchain",
     name: "LangChain",
     text: ({ address, key, model }) => `from langchain_openai import ChatOpenAI
-print(ChatOpenAI(base_url="${address}/v1", api_key="${key}", model="${model}").invoke("Hello").content)`,
+print(ChatOpenAI(base_url=${JSON.stringify(`${address}/v1`)}, api_key="${key}", model=${JSON.stringify(model)}).invoke("Hello").content)`,
   },
 ] as const satisfies readonly ClientSnippet[];
 

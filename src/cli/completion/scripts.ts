@@ -1,3 +1,4 @@
+import { shellQuoted } from "../../base/text/shell-word.ts";
 import type { Completion } from "./describe.ts";
 
 export function completionScript(shell: "bash" | "zsh" | "fish", completions: readonly Completion[]): string {
@@ -5,16 +6,12 @@ export function completionScript(shell: "bash" | "zsh" | "fish", completions: re
   return shell === "zsh" ? zsh(completions) : fish(completions);
 }
 
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", "'\\''")}'`;
-}
-
 /** The `case` of one path: `keys create` also covers the arguments after it, a group only itself. */
 function pattern(completion: Completion, all: readonly Completion[]): string {
   const isGroup = all.some(
     (other) => other.path !== completion.path && startsWith(other.path, completion.path),
   );
-  return isGroup ? quoted(completion.path) : `${quoted(completion.path)}*`;
+  return isGroup ? shellQuoted(completion.path) : `${shellQuoted(completion.path)}*`;
 }
 
 function startsWith(path: string, beginning: string): boolean {
@@ -60,7 +57,7 @@ complete -o default -F _sluice sluice`;
 function zsh(completions: readonly Completion[]): string {
   const cases = completions.map((completion) => {
     const items = completion.words.map(({ text, meaning }) =>
-      quoted(`${text}:${meaning.replaceAll(":", "\\:")}`),
+      shellQuoted(`${text}:${meaning.replaceAll(":", "\\:")}`),
     );
     return `    ${pattern(completion, completions)}) items=(${items.join(" ")}) ;;`;
   });
@@ -93,12 +90,12 @@ compdef _sluice sluice`;
 
 function fish(completions: readonly Completion[]): string {
   const lines = completions.flatMap(({ path, words, choices }) => {
-    const condition = `-n ${quoted(`__sluice_at ${path}`.trim())}`;
+    const condition = `-n ${shellQuoted(`__sluice_at ${path}`.trim())}`;
     return words.map(({ text, meaning }) => {
-      const about = meaning === "" ? "" : ` -d ${quoted(meaning)}`;
+      const about = meaning === "" ? "" : ` -d ${shellQuoted(meaning)}`;
       if (!text.startsWith("--")) return `complete -c sluice -f ${condition} -a ${text}${about}`;
       const values = choices.get(text);
-      const list = values === undefined ? "" : ` -x -a ${quoted(values.join(" "))}`;
+      const list = values === undefined ? "" : ` -x -a ${shellQuoted(values.join(" "))}`;
       return `complete -c sluice ${condition} -l ${text.slice(2)}${list}${about}`;
     });
   });

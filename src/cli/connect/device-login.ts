@@ -1,6 +1,7 @@
 import { hostname } from "node:os";
 import { isObject, type JsonObject } from "../../base/json.ts";
 import { abortAfter } from "../../base/loop/deadline.ts";
+import { hasKeyForm } from "../../keys/secret.ts";
 import { CommandError } from "../terminal/terminal.ts";
 import { directSession } from "./find-connection.ts";
 
@@ -9,6 +10,7 @@ import { directSession } from "./find-connection.ts";
 const clientId = "sluice-cli";
 const grantType = "urn:ietf:params:oauth:grant-type:device_code";
 const timeoutMs = 10_000;
+const maxWaitSeconds = 900;
 /** RFC 8628: by so much after each `slow_down`, and after a poll that got no response. */
 const slowerBySeconds = 5;
 
@@ -45,6 +47,7 @@ export async function findEndpoints(url: string): Promise<Endpoints> {
   return { authorization, token };
 }
 
+/** The page to sign in on must be the gateway's own: a browser is started with it. */
 export async function requestCode({ authorization }: Endpoints): Promise<DeviceCode> {
   const { status, body } = await call(authorization, { client_id: clientId, device_name: hostname() });
   const text = (name: string) => (typeof body[name] === "string" ? body[name] : "");
@@ -53,14 +56,29 @@ export async function requestCode({ authorization }: Endpoints): Promise<DeviceC
   if (status !== 200 || text("device_code") === "" || text("verification_uri") === "") {
     throw new CommandError(`the gateway issued no code: ${reasonIn(body, status)}`);
   }
+  const userCode = text("user_code");
+  if (!/^[\w-]{1,32}$/.test(userCode))
+    throw new CommandError("the gateway issued a code that cannot be typed");
+  const uri = ownPage(text("verification_uri"), authorization);
   return {
     deviceCode: text("device_code"),
-    userCode: text("user_code"),
-    uri: text("verification_uri"),
-    completeUri: text("verification_uri_complete") || text("verification_uri"),
-    expiresInSeconds: number("expires_in", 900),
-    intervalSeconds: number("interval", 5),
+    userCode,
+    uri,
+    completeUri: ownPage(text("verification_uri_complete") || uri, authorization),
+    expiresInSeconds: Math.min(number("expires_in", maxWaitSeconds), maxWaitSeconds),
+    intervalSeconds: Math.max(number("interval", 5), 1),
   };
+}
+
+/** The address as a browser writes it, with neither a name nor a password, which could pass for the host. */
+function ownPage(text: string, endpoint: string): string {
+  const page = URL.parse(text);
+  const { origin } = new URL(endpoint);
+  const isOwn = page !== null && /^https?:$/.test(page.protocol) && page.origin === origin;
+  if (!isOwn || page.username !== "" || page.password !== "") {
+    throw new CommandError(`the page to sign in on is not at ${origin}, so it was not opened: ${text}`);
+  }
+  return page.href;
 }
 
 /** Polls until the person has decided. Returns the key. */
@@ -72,7 +90,10 @@ export async function waitForKey({ token }: Endpoints, code: DeviceCode): Promis
     const form = { grant_type: grantType, client_id: clientId, device_code: code.deviceCode };
     const { status, body } = await call(token, form).catch(() => unanswered);
     const key = body["access_token"];
-    if (status === 200 && typeof key === "string") return key;
+    if (status === 200 && typeof key === "string") {
+      if (hasKeyForm(key)) return key;
+      throw new CommandError("the gateway issued something that is not a Sluice key (slu_…)");
+    }
     if (body["error"] === "slow_down" || status === unanswered.status) intervalSeconds += slowerBySeconds;
     else if (body["error"] !== "authorization_pending") {
       throw new CommandError(`no key was issued: ${reasonIn(body, status)}`);

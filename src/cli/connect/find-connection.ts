@@ -131,6 +131,8 @@ function generatingModels(models: readonly unknown[]): OfferedModel[] {
   return models.flatMap((model) => {
     if (!isObject(model) || typeof model["id"] !== "string") return [];
     const { id, serves } = model;
+    // A gateway that is not trusted yet names them: no id may look like an option, or change what a terminal shows.
+    if (!/^[^\s\p{C}-][^\s\p{C}]*$/u.test(id)) return [];
     return Array.isArray(serves) && !serves.includes("generation") ? [] : [{ id, limits: limitsOf(model) }];
   });
 }

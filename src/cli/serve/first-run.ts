@@ -2,6 +2,7 @@ import type { OperationContext } from "../../admin/context.ts";
 import { createKey } from "../../admin/keys/create-key.ts";
 import { nanoPerCredit } from "../../base/money/money.ts";
 import { count } from "../../base/text/plural.ts";
+import { shellQuoted } from "../../base/text/shell-word.ts";
 import type { ModelSettings, Settings } from "../../config/settings.ts";
 import type { IssuedKey } from "../../keys/issue.ts";
 import type { KeyMode } from "../../store/store.ts";
@@ -107,6 +108,6 @@ export function curlFor({ id }: ModelSettings, origin: string, key: string): str
     `curl -N ${origin}/v1/chat/completions`,
     `-H "Authorization: Bearer ${key}"`,
     `-H "Content-Type: application/json"`,
-    `-d '${body.replaceAll("'", "'\\''")}'`,
+    `-d ${shellQuoted(body)}`,
   ].join(" ");
 }

@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import type { ContentView } from "../../../admin/content/schema.ts";
 import type { Json } from "../../../base/json.ts";
+import { shellQuoted } from "../../../base/text/shell-word.ts";
 import { api, session, shownKey, useLoaded } from "../api.ts";
 import { count } from "../format.ts";
 import { Button } from "../parts/button.tsx";
@@ -128,11 +129,10 @@ function Raw({ value, dropped = [] }: { value: Json; dropped?: readonly string[]
 
 /** A command that sends the same request again. The key comes from the environment, and is never part of it. */
 function curlOf(origin: string, route: string, request: Json): string {
-  const body = JSON.stringify(request).replaceAll("'", `'\\''`);
   return [
     `curl ${origin}${route}`,
     `  -H "Authorization: Bearer $SLUICE_API_KEY"`,
     `  -H "Content-Type: application/json"`,
-    `  -d '${body}'`,
+    `  -d ${shellQuoted(JSON.stringify(request))}`,
   ].join(" \\\n");
 }
