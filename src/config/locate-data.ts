@@ -1,5 +1,6 @@
 import { closeSync, constants, existsSync, fstatSync, openSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { whyForeign, whyForeignStats } from "../base/files/foreign.ts";
 import { isObject } from "../base/json.ts";
 import type { Environment } from "../base/system/environment.ts";
 import { systemCode } from "../base/system/system-code.ts";
@@ -35,8 +36,8 @@ function pointedTo(cwd: string): string | null {
 }
 
 /**
- * Null if the file does not exist. Throws if the file belongs to neither this user nor root: otherwise another user could
- * plant one and choose the data that a command works on.
+ * Null if the file does not exist. Throws if another user can have written it: they could plant one and choose the data
+ * that a command works on.
  */
 function readOwn(file: string): string | null {
   let descriptor: number;
@@ -47,12 +48,12 @@ function readOwn(file: string): string | null {
     return null;
   }
   try {
-    const { uid } = fstatSync(descriptor);
-    if (uid === 0 || uid === process.geteuid?.()) return readFileSync(descriptor, "utf8");
+    const why = whyForeignStats(fstatSync(descriptor));
+    if (why !== null) throw notFollowed(file, why);
+    return readFileSync(descriptor, "utf8");
   } finally {
     closeSync(descriptor);
   }
-  throw notFollowed(file, "belongs to another user");
 }
 
 function notFollowed(file: string, why: string): ConfigError {
@@ -86,5 +87,14 @@ export function resolveDataDir(from: {
   const typed = from.flag ?? (from.env["SLUICE_DATA"] || undefined);
   if (typed !== undefined) return resolvePath(from.cwd, typed, from.env);
   if (from.configured !== undefined) return resolvePath(from.folder, from.configured, from.env);
-  return resolve(from.cwd, defaults.dataDir);
+  return usualDataDir(from.cwd);
+}
+
+/** Throws if another user can have written the folder: the address that a key is sent to is read from it. */
+function usualDataDir(cwd: string): string {
+  const dir = resolve(cwd, defaults.dataDir);
+  const why = whyForeign(dir);
+  if (why === null) return dir;
+  const message = `the folder ${why}, so it is not used; if you trust it, name it with --data`;
+  throw new ConfigError(dir, [{ path: "", message }]);
 }

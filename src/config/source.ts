@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import defaultConfigText from "../../config/sluice.toml" with { type: "text" };
+import { whyForeign } from "../base/files/foreign.ts";
 import { whyUnreadable } from "../base/files/problem.ts";
 import type { Environment } from "../base/system/environment.ts";
 import { systemCode } from "../base/system/system-code.ts";
@@ -71,8 +72,22 @@ function builtIn(folder: string) {
 function findFile(options: SourceOptions, cwd: string): string | null {
   const named = options.file ?? (options.env["SLUICE_CONFIG"] || undefined);
   if (named !== undefined) return resolvePath(cwd, named, options.env);
-  const usual = [resolve(cwd, configFileName), options.systemFile ?? systemConfigFile];
-  return usual.find((file) => existsSync(file)) ?? null;
+  const own = resolve(cwd, configFileName);
+  if (existsSync(own)) {
+    rejectForeign(own);
+    return own;
+  }
+  // Only root can have put a file there, whoever owns it.
+  const ofSystem = options.systemFile ?? systemConfigFile;
+  return existsSync(ofSystem) ? ofSystem : null;
+}
+
+/** A file in the working folder may be another user's: it decides where prompts and keys are sent. */
+function rejectForeign(file: string): void {
+  const why = whyForeign(file);
+  if (why === null) return;
+  const message = `the file ${why}, so it is not used; if you trust it, name it with --config`;
+  throw new ConfigError(file, [{ path: "", message }]);
 }
 
 function rejectRequested([first]: readonly RequestedProvider[], file: string): void {

@@ -3,6 +3,7 @@ import {
   chmodSync,
   chownSync,
   existsSync,
+  lchownSync,
   mkdirSync,
   readFileSync,
   renameSync,
@@ -11,7 +12,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { forgetServed, servedNames, writeFilesForCommands } from "../../src/cli/serve/files-for-commands.ts";
 import { showSecrets } from "../../src/cli/serve/show-secrets.ts";
 import type { Terminal } from "../../src/cli/terminal/terminal.ts";
@@ -108,6 +109,84 @@ describe("the file that points to the data of a gateway", () => {
     expect((await sluice(place, "keys", "list")).stderr).toContain(
       "is a symbolic link, so it is not followed",
     );
+  });
+});
+
+describe("what a command finds in a shared working folder", () => {
+  const isRoot = process.getuid?.() === 0;
+  const neighbor = 65534;
+
+  /** A neighbor's folder says where to send the key. */
+  function planted(): Place & { readonly dir: string } {
+    const place = newPlace();
+    const dir = join(place.folder, "sluice-data");
+    mkdirSync(dir);
+    writeFileSync(join(dir, "served.json"), JSON.stringify({ address: "http://127.0.0.1:9" }));
+    return { ...place, dir };
+  }
+  const connect = (place: Place, ...more: string[]) =>
+    sluice(place, "connect", "curl", "--key", "slu_mine", ...more);
+
+  test.skipIf(!isRoot)(
+    "is not used if it is another user's folder, a link of theirs, or their file",
+    async () => {
+      const place = planted();
+      chownSync(place.dir, neighbor, neighbor);
+      const why =
+        "the folder belongs to another user, so it is not used; if you trust it, name it with --data";
+      for (const words of [
+        ["connect", "curl", "--key", "slu_mine"],
+        ["keys", "list"],
+        ["serve", "--port", "0"],
+      ]) {
+        const said = await sluice(place, ...words);
+        expect(said).toMatchObject({ code: 1, stdout: "" });
+        expect(said.stderr).toContain(why);
+      }
+      expect((await connect(place, "--data", place.dir)).stdout).toContain("http://127.0.0.1:9/v1");
+      const linked = newPlace();
+      const own = planted();
+      symlinkSync(own.dir, join(linked.folder, "sluice-data"));
+      expect((await connect(linked)).code).toBe(0);
+      lchownSync(join(linked.folder, "sluice-data"), neighbor, neighbor);
+      expect((await connect(linked)).stderr).toContain("belongs to another user");
+      const file = join(newPlace().folder, "sluice.toml");
+      writeFileSync(file, "");
+      chownSync(file, neighbor, neighbor);
+      const refused = await sluice({ folder: dirname(file) }, "serve", "--port", "0");
+      expect(refused).toMatchObject({ code: 1, stdout: "" });
+      expect(refused.stderr).toContain("the file belongs to another user, so it is not used");
+    },
+  );
+
+  test("is not used if other users can write it", async () => {
+    const place = planted();
+    chmodSync(place.dir, 0o777);
+    expect((await connect(place)).stderr).toContain("the folder can be written by other users");
+    chmodSync(place.dir, 0o755);
+    expect((await connect(place)).code).toBe(0);
+    const file = join(place.folder, "sluice.toml");
+    writeFileSync(file, "");
+    chmodSync(file, 0o666);
+    for (const words of [
+      ["config", "check"],
+      ["serve", "--port", "0"],
+    ]) {
+      const said = await sluice(place, ...words);
+      expect(said).toMatchObject({ code: 1, stdout: "" });
+      expect(said.stderr).toContain("the file can be written by other users, so it is not used");
+    }
+    const named = await sluice(place, "config", "check", "--config", file);
+    expect(named.stderr).not.toContain("not used");
+  });
+
+  test.skipIf(!isRoot)("is not used if a group of more than this user can write it", async () => {
+    const place = planted();
+    chownSync(place.dir, 0, neighbor);
+    chmodSync(place.dir, 0o775);
+    expect((await connect(place)).stderr).toContain("the folder can be written by other users");
+    chownSync(place.dir, 0, 0);
+    expect((await connect(place)).code).toBe(0);
   });
 });
 
