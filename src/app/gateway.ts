@@ -15,6 +15,7 @@ import { AddressLimiter } from "../limits/address-limiter.ts";
 import { BodyBudget } from "../limits/body-budget.ts";
 import { ByteLimiter } from "../limits/byte-limiter.ts";
 import { InflateLimiter } from "../limits/inflate-limiter.ts";
+import { RateLimiter } from "../limits/rate-limiter.ts";
 import { createUpstream } from "../upstream/create.ts";
 import { maxWholeBytes } from "../upstream/upstream.ts";
 import type { Services } from "./services.ts";
@@ -45,6 +46,7 @@ export function createGateway(settings: Settings, services: Services): Gateway {
     labelValues: new LabelValues(),
     turns: services.turns,
     rateLimits: backend.rateLimits,
+    warmUps: new RateLimiter(clock),
     addressLimiter: new AddressLimiter(clock, settings.server.anonymousRpm),
     abandonAllowance: abandonAllowance(services),
     inflateLimiter: new InflateLimiter(clock),

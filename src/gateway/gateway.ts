@@ -8,6 +8,7 @@ import type { AddressLimiter } from "../limits/address-limiter.ts";
 import type { BodyBudget } from "../limits/body-budget.ts";
 import type { ByteLimiter } from "../limits/byte-limiter.ts";
 import type { InflateLimiter } from "../limits/inflate-limiter.ts";
+import type { RateLimiter } from "../limits/rate-limiter.ts";
 import type { RateLimits } from "../limits/verdict.ts";
 import type { ExchangeObserver } from "../observe/exchange.ts";
 import type { AttemptCount, CallerId, OutcomeRecord } from "../store/store.ts";
@@ -27,6 +28,8 @@ export interface Gateway {
   readonly clock: Clock;
   readonly keys: KeyRing;
   readonly rateLimits: RateLimits;
+  /** Requests with `generate: false`, by key. */
+  readonly warmUps: RateLimiter;
   readonly addressLimiter: AddressLimiter;
   /** For calls whose client disconnects before any output. */
   readonly abandonAllowance: AbandonAllowance;

@@ -35,6 +35,22 @@ function admitted(gateway: Gateway, exchange: Exchange, key: KeyRecord, verdict:
   return new AdmittedCall(gateway, exchange, key);
 }
 
+/** Clients warm up once for a connection. */
+const warmUpsPerMinute = 60;
+
+/** A warm-up reaches no provider, so it takes no token of the key's rate bucket. It has a limit of its own, because it is read and checked. */
+export async function admitWarmUp(gateway: Gateway, exchange: Exchange): Promise<AdmittedCall> {
+  const key = await authenticate(gateway, exchange);
+  assert(key !== null, "sockets need a key");
+  const { allowed, retryAfterSeconds } = gateway.warmUps.take(key.id, warmUpsPerMinute);
+  if (allowed) return new AdmittedCall(gateway, exchange, key);
+  throw new GatewayError(
+    "rate_limit_exceeded",
+    `A key can send ${warmUpsPerMinute} requests with \`generate: false\` per minute. Retry in ${retryAfterSeconds} s.`,
+    { retryAfterSeconds },
+  );
+}
+
 /** For the routes that also serve callers without a key. */
 export async function admitOptional(gateway: Gateway, exchange: Exchange): Promise<KeyRecord | null> {
   const key = await authenticate(gateway, exchange);

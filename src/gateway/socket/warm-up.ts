@@ -1,7 +1,7 @@
 import { newId } from "../../base/id.ts";
 import { noUsage } from "../../base/usage/usage.ts";
 import { clientDialect } from "../../dialects/registry.ts";
-import { admit } from "../admission/admit.ts";
+import { admitWarmUp } from "../admission/admit.ts";
 import { streamHeaders } from "../answer/answering.ts";
 import { recordTurn } from "../conversations/record-turn.ts";
 import type { Exchange } from "../exchange.ts";
@@ -16,7 +16,7 @@ import { findModel, rejectUnpriced } from "../request/request.ts";
  * nothing to charge, and nothing is stored.
  */
 export async function warmUp(gateway: Gateway, exchange: Exchange): Promise<Response> {
-  const call = await admit(gateway, exchange);
+  const call = await admitWarmUp(gateway, exchange);
   const { configured, key, keyId } = call;
   const { request, turn } = await readRequest(call, "responses");
   const model = permitted(call, findModel(configured, key, request.modelId));

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, spyOn, test } from "bun:test";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { createKey } from "../../../src/admin/keys/create-key.ts";
 import { systemClock } from "../../../src/base/clock.ts";
 import type { JsonObject } from "../../../src/base/json.ts";
@@ -237,21 +237,38 @@ describe("a conversation on a socket", () => {
     expect(await world.chargesOf(caller)).toHaveLength(1);
   });
 
-  test("begins with nothing that could not be asked for, takes a rate token for it, and stores none of it", async () => {
+  test("begins with nothing that could not be asked for, and stores none of it", async () => {
     const context = { store: world.running.store, clock: systemClock };
     const spec = { mode: "credit", creditNano: nanoPerCredit, models: ["gpt-test"] } as const;
     const caller = await createKey(context, spec);
     await world.gateway.catchUp();
     using socket = await open(caller);
-    using taken = spyOn(world.gateway.rateLimits, "take");
     const warm = await socket.ask({ input: "Be brief.", generate: false });
     expect(warm.type).toBe("response.completed");
-    expect(taken).toHaveBeenCalledTimes(1);
     expect((await context.store.turns.sums(caller.key.id, Date.now())).count).toBe(0);
     const next = await socket.ask({ input: "Hi", previous_response_id: warm.response.id });
     expect(next.type).toBe("response.completed");
     const refused = await socket.ask({ model: "claude-test", input: "Be brief.", generate: false });
     expect([refused.status, refused.error.param]).toEqual([403, "model"]);
+  });
+
+  test("begins with a request that generates nothing and does not count toward the key's rate", async () => {
+    const caller = await world.creditCaller(10, { rpmLimit: 1 });
+    using socket = await open(caller);
+    const warm = await socket.ask({ input: "Be brief.", generate: false });
+    const first = await socket.ask({ input: "Hi", previous_response_id: warm.response.id });
+    expect(first.type).toBe("response.completed");
+    const second = await socket.ask({ input: "Hi" });
+    expect([second.status, second.error.code]).toEqual([429, "rate_limit_exceeded"]);
+  });
+
+  test("begins with no more than 60 requests of a key in a minute that generate nothing", async () => {
+    using socket = await open(await world.creditCaller());
+    for (let sent = 0; sent < 60; sent += 1)
+      expect((await socket.ask({ input: "Be brief.", generate: false })).type).toBe("response.completed");
+    const refused = await socket.ask({ input: "Be brief.", generate: false });
+    expect([refused.status, refused.error.code]).toEqual([429, "rate_limit_exceeded"]);
+    expect((await socket.ask({ input: "Hi" })).type).toBe("response.completed");
   });
 
   test.each(models)("of which only the last is stored can be continued elsewhere (%s)", async (model) => {
