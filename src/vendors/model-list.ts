@@ -30,8 +30,17 @@ export interface ModelList {
   readonly headers?: Readonly<Record<string, string>>;
   /** Null if the body is not a list of models. */
   read(body: JsonObject): ModelListPage | null;
-  /** Where a model is described that the list only names; null if it is nowhere. */
+  /** Another list of the same server, which describes models that this one only names. */
+  readonly details?: ModelDetails;
+  /** Where a model is described that the lists only name. */
   readonly describe?: ModelDescription;
+}
+
+export interface ModelDetails {
+  /** Null if this provider's server cannot have the list. */
+  url(settings: ProviderSettings): string | null;
+  /** By the model's id. */
+  read(body: JsonObject): ReadonlyMap<string, Partial<VendorModel>>;
 }
 
 /** How to request one model's description from a server. */

@@ -166,6 +166,42 @@ describe("models discover", () => {
     expect(written).not.toContain('id = "x"');
   });
 
+  test("asks LM Studio for the windows, which OpenAI's list lacks", async () => {
+    const data = [
+      {
+        id: "gemma-3",
+        type: "vlm",
+        state: "loaded",
+        max_context_length: 131_072,
+        loaded_context_length: 8192,
+      },
+      { id: "qwen-3", type: "llm", state: "not-loaded", max_context_length: 40_960 },
+      { id: "nomic", type: "embeddings", state: "not-loaded", max_context_length: 2048 },
+    ];
+    vendor.script(({ path }) => {
+      if (path === "/v1/models") return json({ data: data.map(({ id }) => ({ id, object: "model" })) });
+      return path === "/api/v0/models"
+        ? json({ object: "list", data })
+        : json({ error: "x" }, { status: 404 });
+    });
+    const local = `[providers.studio]\nkind = "openai-compatible"\nbase_url = "${vendor.url}/v1"\n`;
+    const { at, code } = await discovered(local, "--write");
+    expect(code).toBe(0);
+    const written = readFileSync(at.file, "utf8");
+    for (const window of [8192, 40_960, 2048]) expect(written).toContain(`context_window = ${window}`);
+    expect(written.match(/serves = \["embeddings"\]/g)).toHaveLength(1);
+    // Every model has its window, so none is described by itself.
+    expect(vendor.requests.map(({ path }) => path)).toEqual(["/v1/models", "/api/v0/models"]);
+  });
+
+  test("an unknown provider's name lists those that exist", async () => {
+    const { code, stderr } = await sluice(place(openAi), "models", "discover", "nobody");
+    expect([code, stderr]).toEqual([
+      1,
+      'error: there is no provider "nobody"; the configuration has "openai"\n',
+    ]);
+  });
+
   test("one provider that fails is exit 1: the others are shown, and nothing is written", async () => {
     openAiList("gpt-6-luna");
     const dead = `[providers.dead]\nkind = "openai-compatible"\nbase_url = "http://127.0.0.1:1/v1"\n`;

@@ -5,7 +5,7 @@ import { systemCode } from "../../base/system/system-code.ts";
 import { parseObject } from "../../dialects/json/json-fields.ts";
 import { CredentialUnavailable, type CredentialUse } from "../../vendors/credentials/credential.ts";
 import { TokenSources } from "../../vendors/credentials/token-sources.ts";
-import type { ModelDescription, ModelList, VendorModel } from "../../vendors/model-list.ts";
+import type { ModelDescription, ModelDetails, ModelList, VendorModel } from "../../vendors/model-list.ts";
 import type { ProviderSettings } from "../../vendors/provider.ts";
 import { createProvider, vendorOf } from "../../vendors/registry.ts";
 import { certificateProblem } from "../../wire/certificate-problem.ts";
@@ -61,7 +61,21 @@ async function allPages(request: ListRequest): Promise<readonly VendorModel[]> {
     if (page.next === null || page.next === query) break;
     query = page.next;
   }
-  return list.describe === undefined ? models : describeAll(models, list.describe, request);
+  const detailed = list.details === undefined ? models : await withDetails(models, list.details, request);
+  return list.describe === undefined ? detailed : describeAll(detailed, list.describe, request);
+}
+
+/** Adds what the server's other list has. */
+async function withDetails(
+  models: readonly VendorModel[],
+  details: ModelDetails,
+  request: ListRequest,
+): Promise<readonly VendorModel[]> {
+  const url = details.url(request.settings);
+  if (url === null || models.every(({ contextWindow }) => contextWindow !== null)) return models;
+  const body = await readObject(url, { headers: headersFor(url, request, "GET") }, request);
+  const found = body === null ? null : details.read(body);
+  return found === null ? models : models.map((model) => ({ ...model, ...found.get(model.id) }));
 }
 
 /** Adds what the list lacks. Stops at the first model that the server does not describe: most servers lack the path. */
@@ -81,12 +95,19 @@ async function describeAll(
   return described;
 }
 
-/** Null if the server does not describe its models. */
-async function describeOne(url: string, body: JsonObject, request: ListRequest): Promise<JsonObject | null> {
+function describeOne(url: string, body: JsonObject, request: ListRequest): Promise<JsonObject | null> {
   const headers = { ...headersFor(url, request, "POST"), "content-type": "application/json" };
-  const init = { method: "POST", body: JSON.stringify(body), signal: request.signal } as const;
+  return readObject(url, { method: "POST", body: JSON.stringify(body), headers }, request);
+}
+
+/** Null if the server lacks the path. */
+async function readObject(
+  url: string,
+  init: RequestInit,
+  { signal }: ListRequest,
+): Promise<JsonObject | null> {
   try {
-    const response = await fetch(url, { ...init, headers, redirect: "manual" });
+    const response = await fetch(url, { ...init, signal, redirect: "manual" });
     const text = await limitedText(response);
     return response.status === 200 ? parseObject(text) : null;
   } catch {

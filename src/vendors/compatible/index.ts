@@ -6,7 +6,13 @@ import { isPrivateAddress } from "../../wire/private-address.ts";
 import { keySchemes } from "../credentials/static-header.ts";
 import { readDefaultError } from "../http/default-error.ts";
 import { dialectPath, type HttpVendorOptions, overHttp } from "../http/http-provider.ts";
-import { type ModelDescription, openAiModelList, tokensIn, type VendorModel } from "../model-list.ts";
+import {
+  type ModelDescription,
+  type ModelDetails,
+  openAiModelList,
+  tokensIn,
+  type VendorModel,
+} from "../model-list.ts";
 import { openAiBaseUrl } from "../openai/index.ts";
 import type {
   ErrorResponse,
@@ -18,12 +24,30 @@ import type {
 import type { Vendor, VendorDefaults } from "../vendor.ts";
 import { quirksOf } from "./known-servers.ts";
 
-/** Ollama lists names only, and describes each model through its own API. It has no keys, and other servers lack the path. */
+/** The address of a local server's own API, which is next to OpenAI's. Other servers lack the path. */
+function ownApi({ baseUrl, apiKeys }: ProviderSettings, path: string): string | null {
+  const isOwn = isPrivateAddress(baseUrl) && apiKeys.length === 0;
+  return isOwn && baseUrl.endsWith("/v1") ? `${baseUrl.slice(0, -3)}${path}` : null;
+}
+
+/** LM Studio's own list has the windows. https://lmstudio.ai/docs/developer/rest/endpoints */
+const lmStudioModels: ModelDetails = {
+  url: (settings) => ownApi(settings, "/api/v0/models"),
+  read: ({ data }) => new Map((Array.isArray(data) ? data : []).flatMap(lmStudioModel)),
+};
+
+function lmStudioModel(listed: unknown): [string, Partial<VendorModel>][] {
+  if (!isObject(listed) || typeof listed["id"] !== "string") return [];
+  // A loaded model can have a smaller window than its maximum.
+  const contextWindow = tokensIn(listed["loaded_context_length"]) ?? tokensIn(listed["max_context_length"]);
+  const isEmbedding = listed["type"] === "embeddings";
+  const serves: Pick<VendorModel, "serves"> = isEmbedding ? { serves: ["embeddings"] } : {};
+  return [[listed["id"], { ...(contextWindow === null ? {} : { contextWindow }), ...serves }]];
+}
+
+/** Ollama lists names only, and describes each model through its own API. */
 const ollamaModel: ModelDescription = {
-  url({ baseUrl, apiKeys }) {
-    const isOwn = isPrivateAddress(baseUrl) && apiKeys.length === 0;
-    return isOwn && baseUrl.endsWith("/v1") ? `${baseUrl.slice(0, -3)}/api/show` : null;
-  },
+  url: (settings) => ownApi(settings, "/api/show"),
   body: (model) => ({ model }),
   read(body) {
     const contextWindow = configuredWindow(body) ?? trainedWindow(body);
@@ -65,7 +89,7 @@ export const openAiCompatible: Vendor = {
     ...compatibleFormats,
   ],
   baseUrl: { default: null, example: "http://127.0.0.1:11434/v1", ...openAiBaseUrl },
-  modelLists: () => [{ ...openAiModelList, describe: ollamaModel }],
+  modelLists: () => [{ ...openAiModelList, details: lmStudioModels, describe: ollamaModel }],
   create: overHttp((settings) => ({
     credential: keySchemes[settings.options.auth ?? "bearer"],
     readProviderError: readCompatibleError,

@@ -3,7 +3,6 @@ import type { DiscoveredModel, Discovery } from "../../../admin/models/discover-
 import { isObject } from "../../../base/json.ts";
 import { plural } from "../../../base/text/plural.ts";
 import type { LoadedSettings } from "../../../config/load.ts";
-import { didYouMean } from "../../../config/suggest.ts";
 import type { ProviderSettings } from "../../../vendors/provider.ts";
 import { type ConfigOptions, type CsvOption, newConfigCommand, withCsv } from "../../help.ts";
 import { type ListColumn, printList } from "../../terminal/list.ts";
@@ -80,7 +79,13 @@ function selectProviders(
     throw new CommandError(
       `provider "${name}" has no usable key; \`sluice config check\` says what is missing`,
     );
-  throw new CommandError(`there is no provider "${name}"${didYouMean(name, [...providers.keys()])}`);
+  throw new CommandError(unknownProvider(name, named.providers));
+}
+
+function unknownProvider(name: string, known: readonly string[]): string {
+  const choices = known.map((each) => JSON.stringify(each)).join(", ");
+  const rest = choices === "" ? "the configuration has none" : `the configuration has ${choices}`;
+  return `there is no provider "${name}"; ${rest}`;
 }
 
 /** The `catalog` option of each provider, as written in the file. */
