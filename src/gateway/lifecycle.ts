@@ -8,6 +8,7 @@ import type { WantedHold } from "./charge/hold.ts";
 import { narrowContent } from "./content.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Gateway } from "./gateway.ts";
+import { rejectMisread } from "./request/foreign-fields.ts";
 import { claimIdempotency, replay } from "./request/idempotent.ts";
 import { labelExchange } from "./request/labels.ts";
 import { continuationOf } from "./request/provider-id-owners.ts";
@@ -17,6 +18,8 @@ import { type AdmittedCall, type ReadRequest, RoutedCall } from "./stages.ts";
 /** The steps of a request for a model that differ by operation. `serve` and `serveFree` walk them in their order. */
 interface ModelSteps {
   readonly dialect: ClientDialectName;
+  /** Metered requests pass in formats of their own, whatever dialects their provider has. */
+  readonly isMetered?: true;
   /** Reads and validates the body. */
   read(call: AdmittedCall): ReadRequest | Promise<ReadRequest>;
 }
@@ -80,7 +83,7 @@ export async function serve<Terms, Priced, Plan extends HoldPlan>(
   const terms = steps.check(admitted, read, model);
   if (read.replay !== null) return replay(exchange, read.replay);
   // What is seldom a promise is not awaited unless it is one, here and below: each await takes 0.3 µs.
-  const routing = route(admitted, read, model, steps.dialect, session);
+  const routing = route(admitted, read, model, steps, session);
   const routed = routing instanceof Promise ? await routing : routing;
   const pricing = steps.price(routed, terms);
   const priced = pricing instanceof Promise ? await pricing : pricing;
@@ -106,7 +109,7 @@ export async function serveFree(gateway: Gateway, exchange: Exchange, steps: Fre
   const found = steps.findModel(admitted, request);
   if (found === null) return steps.answer(admitted, request, null);
   const model = permitted(admitted, found);
-  return steps.answer(admitted, request, await route(admitted, read, model, steps.dialect, null));
+  return steps.answer(admitted, request, await route(admitted, read, model, steps, null));
 }
 
 /** Notes the model in the exchange. Throws if the key cannot use it. */
@@ -122,12 +125,14 @@ function route(
   call: AdmittedCall,
   read: ReadRequest,
   model: ModelSettings,
-  dialect: ClientDialectName,
+  { dialect, isMetered }: ModelSteps,
   session: string | null,
 ): RoutedCall | Promise<RoutedCall> {
   const { configured, key } = call;
   const { mentions } = read.request;
-  const found = continuationOf(call.gateway.idOwners, { configured, key, model, dialect, mentions });
+  const continuing = { configured, key, model, dialect, isMetered, mentions };
+  if (mentions.misread !== null) rejectMisread(continuing, mentions.misread);
+  const found = continuationOf(call.gateway.idOwners, continuing);
   if (!(found instanceof Promise)) return new RoutedCall(call, read, model, dialect, session, found);
   return found.then((continuation) => new RoutedCall(call, read, model, dialect, session, continuation));
 }

@@ -1,5 +1,6 @@
 import { assert } from "../base/assert.ts";
 import type { FormatTarget, MeteredFormat, MeteredRoute } from "../dialects/metered/route.ts";
+import type { FieldVendor } from "../dialects/names/billed-fields.ts";
 import { anthropic } from "./anthropic/index.ts";
 import { azure } from "./azure/index.ts";
 import { bedrock } from "./bedrock/index.ts";
@@ -37,6 +38,20 @@ export function vendorOf(kind: string): Vendor {
   const vendor = byKind.get(kind);
   assert(vendor !== undefined, "there is no vendor of this kind", kind);
   return vendor;
+}
+
+/**
+ * Whether a deployment may act on a field of these vendors that is not in its dialect. Without vendors: whether it may read another
+ * spelling of a name as the name itself.
+ */
+export function actsOn(
+  kind: string,
+  { upstreamModel, family }: RequestedModel,
+  vendors: readonly FieldVendor[] = [],
+): boolean {
+  const { fieldsOf, modelTraits } = vendorOf(kind);
+  if (fieldsOf === undefined || modelTraits?.(family ?? upstreamModel)?.isStrict === false) return true;
+  return vendors.some((vendor) => fieldsOf.includes(vendor));
 }
 
 /** Without shared token sources, the provider asks for tokens of its own. */

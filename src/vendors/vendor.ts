@@ -1,6 +1,7 @@
 import type { JsonObject } from "../base/json.ts";
 import type { ForwardedHeaders } from "../dialects/headers.ts";
 import type { MemberChanges } from "../dialects/json/patch.ts";
+import type { FieldVendor } from "../dialects/names/billed-fields.ts";
 import type { Quirk } from "../dialects/openai-chat/quirks.ts";
 import type { ProviderDialectName } from "../dialects/registry.ts";
 import type { Dial } from "../wire/http-client.ts";
@@ -37,6 +38,11 @@ export interface Vendor {
   countingDialect?(options: ProviderOptions): ProviderDialectName | null;
   /** The dialects that the vendor itself defines: in these it rejects unknown fields. */
   readonly strictDialects: readonly ProviderDialectName[];
+  /**
+   * Whose fields it acts on, beyond what its dialects define. Absent for an unknown server: it may act on all, and read other
+   * spellings of a name, as servers written in Go do.
+   */
+  readonly fieldsOf?: readonly FieldVendor[];
   /** It has a web search of its own in these dialects, which agents offer by default. */
   readonly searchesIn?: readonly ProviderDialectName[];
   /** It compacts conversations of the Responses API itself. */

@@ -21,16 +21,27 @@ const costly = billedFields.filter(({ tool }) => tool !== "mcp");
 const allowed = billedFields.map(({ name }) => `"${name}"`).join(", ");
 
 const tail = `
+[providers.any]
+kind = "openai-compatible"
+base_url = "PROVIDER_URL/any/v1"
+dialects = ["chat", "responses"]
+
+[[models]]
+id = "any-chat"
+provider = "any"
+max_output_tokens = 100
+price = { input = 1.0, output = 2.0 }
+
 [[models]]
 id = "gpt-allowed"
-provider = "openai"
+provider = "any"
 max_output_tokens = 100
 price = { input = 1.0, output = 2.0 }
 allow = [${allowed}, "google.cached_content", "modalities"]
 
 [[models]]
 id = "gpt-window"
-provider = "openai"
+provider = "any"
 context_window = 1000
 max_output_tokens = 100
 price = { input = 1.0, output = 2.0 }
@@ -38,13 +49,13 @@ allow = ["multi_agent", "prompt_id", "route"]
 
 [[models]]
 id = "gpt-priced"
-provider = "openai"
+provider = "any"
 max_output_tokens = 100
 price = { input = 1.0, output = 2.0, web_search = 10.0, code_interpreter = 30.0, mcp = 1.0 }
 
 [[models]]
 id = "gpt-free"
-provider = "openai"
+provider = "any"
 max_output_tokens = 100
 free = true
 
@@ -99,7 +110,7 @@ describe("a field that may cost something", () => {
     const refusal = isTemplate ? `404 ${name === "prompt" ? "prompt.id" : name}` : `400 ${name}`;
 
     test(`is refused without a price and passes when allowed: ${name}`, async () => {
-      for (const model of ["gpt-test", "local-chat"]) {
+      for (const model of ["any-chat", "local-chat"]) {
         expect(await outcome(model, { [name]: value })).toBe(refusal);
         const empty = effect === "tool" || effect === "agents" ? [] : [{}];
         const turnedOff = off === undefined ? [] : [{ order: ["x"], [off[0]]: off[1] }];
@@ -120,13 +131,13 @@ describe("a field that may cost something", () => {
     });
 
     test(`does not pass in extra_body, nor in another spelling: ${name}`, async () => {
-      expect(await outcome("gpt-test", { extra_body: { [name]: value } })).toBe(`400 extra_body.${name}`);
+      expect(await outcome("any-chat", { extra_body: { [name]: value } })).toBe(`400 extra_body.${name}`);
       const camel = name.replaceAll(/[_-]+(\w)/g, (_, letter: string) => letter.toUpperCase());
       const upper = name.toUpperCase();
       for (const spelled of new Set([camel, upper])) {
-        if (spelled !== name) expect(await outcome("gpt-test", { [spelled]: value })).toStartWith("40");
+        if (spelled !== name) expect(await outcome("any-chat", { [spelled]: value })).toStartWith("40");
         if (spelled !== name)
-          expect(await outcome("gpt-test", { extra_body: { [spelled]: value } })).toStartWith("40");
+          expect(await outcome("any-chat", { extra_body: { [spelled]: value } })).toStartWith("40");
       }
     });
   }
@@ -182,7 +193,7 @@ describe("a field that may cost something", () => {
       { documents: [words] },
       { prompt: "The text of a completion" },
     ] as JsonObject[]) {
-      expect(await outcome("gpt-test", changes)).toBe("passes");
+      expect(await outcome("any-chat", changes)).toBe("passes");
     }
   });
 
@@ -227,7 +238,7 @@ test("what has the provider run the model more than once may use more than its w
 
 test("a refusal names the price that is missing, or how it is allowed", async () => {
   for (const { name, tool, effect } of costly) {
-    const body = { model: "gpt-test", messages: [user], [name]: asking(name) };
+    const body = { model: "any-chat", messages: [user], [name]: asking(name) };
     const text = await (await world.ask(caller, { path: "/v1/chat/completions", body })).text();
     if (tool !== undefined) expect(text).toContain(`price.${tool}`);
     else if (effect === "tool") expect(text).toContain("has no price for");
@@ -241,7 +252,7 @@ test("several agents pass where the operator allows them, and a model's template
     { multi_agent: { enabled: true } },
     { prompt: { id: "pmpt_1", version: "2" } },
   ] as const) {
-    expect(await outcome("gpt-test", fields, path)).toStartWith("40");
+    expect(await outcome("any-chat", fields, path)).toStartWith("40");
     expect(await outcome("gpt-allowed", fields, path)).toBe("passes");
   }
 });

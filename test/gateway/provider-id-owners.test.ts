@@ -395,8 +395,6 @@ describe("a file that the provider itself would open", () => {
 test("what is stored for an account goes by many names, and belongs to nobody unless it was given", async () => {
   const named: [JsonObject, string][] = [
     [{ type: "file_search", vector_store_ids: ["vs_1"] }, "tools[0].vector_store_ids[0]"],
-    [{ type: "document_library", library_ids: ["lib_1"] }, "tools[0].library_ids[0]"],
-    [{ type: "retrieval", retrieval: { knowledge_id: "1" } }, "tools[0].retrieval.knowledge_id"],
     [{ type: "mcp", server_label: "internal", tunnel_id: "tunnel_1" }, "tools[0].tunnel_id"],
     [
       { type: "shell", environment: { skills: [{ skill_id: "skill_1" }] } },

@@ -70,7 +70,7 @@ const measured = (amount: number) => [
 const rounds: readonly (readonly [string, ClientDialectName, JsonObject])[] = [
   ["a search", "responses", { tools: [{ type: "web_search" }] }],
   ["a search", "messages", { tools: [{ type: "web_search_20250305", name: "web_search" }] }],
-  ["a search beside the tools", "chat", { search_parameters: { mode: "auto" } }],
+  ["a search beside the tools", "chat", { tools: [{ type: "web_search" }] }],
   ["compaction", "responses", { context_management: [{ type: "compaction", compact_threshold: 1000 }] }],
   ["compaction", "messages", { context_management: { edits: [{ type: "compact_20260112" }] } }],
   ["compaction on demand", "messages", { compaction: { type: "summarize" } }],

@@ -10,8 +10,42 @@ let key: TestKey;
 
 beforeAll(async () => {
   provider = startProvider();
-  sluice = await startSluice({ config: configFor({ url: provider.url }) });
-  key = await sluice.createKey({ models: ["gpt-test", "claude-test"] });
+  const tail = `
+[providers.any]
+kind = "openai-compatible"
+base_url = "${provider.url}/any/v1"
+dialects = ["chat", "responses", "messages"]
+
+[providers.demo]
+kind = "demo"
+
+[[models]]
+id = "any-test"
+provider = "any"
+price = { input = 1.0, output = 2.0 }
+
+[[models]]
+id = "demo-test"
+provider = "demo"
+price = { input = 1.0, output = 2.0 }
+
+[[models]]
+id = "gpt-wide"
+provider = "openai"
+price = { input = 1.0, output = 2.0 }
+
+[[models]]
+id = "mixed-test"
+max_output_tokens = 100
+price = { input = 1.0, output = 2.0 }
+[[models.deployments]]
+provider = "openai"
+[[models.deployments]]
+provider = "any"
+priority = 2
+`;
+  sluice = await startSluice({ config: configFor({ url: provider.url, tail }) });
+  key = await sluice.createKey();
 });
 beforeEach(() => provider.reset());
 afterAll(async () => {
@@ -21,10 +55,10 @@ afterAll(async () => {
 
 const user = '"messages":[{"role":"user","content":"Hello"}]';
 const routes = [
-  ["/v1/chat/completions", `"model":"gpt-test",${user}`],
-  ["/v1/responses", '"model":"gpt-test","input":"Hello"'],
-  ["/v1/messages", `"model":"claude-test",${user}`],
-  ["/v1/messages/count_tokens", `"model":"claude-test",${user}`],
+  ["/v1/chat/completions", `"model":"any-test",${user}`],
+  ["/v1/responses", '"model":"any-test","input":"Hello"'],
+  ["/v1/messages", `"model":"any-test",${user}`],
+  ["/v1/messages/count_tokens", `"model":"any-test",${user}`],
 ] as const;
 
 const tricks = [
@@ -63,6 +97,72 @@ for (const [path, start] of routes) {
     });
   }
 }
+
+const passed =
+  '"Model":"x","Stream":true,"MAX_TOKENS":9,"extra_body":{"model":"y"},"speed":"fast","knowledge_id":"k"';
+const ownFields: readonly (readonly [path: string, body: string])[] = [
+  ["/v1/chat/completions", `"model":"gpt-test",${user}`],
+  ["/v1/responses", '"model":"gpt-test","input":"Hello"'],
+  ["/v1/messages", `"model":"claude-test",${user}`],
+];
+
+test("extra fields pass unchanged to a vendor that neither folds names nor has such fields", async () => {
+  for (const [path, start] of ownFields) {
+    const isClaude = path === "/v1/messages";
+    const fields = isClaude ? passed.replace('"speed":"fast",', "") : passed;
+    provider.reset();
+    const response = await sluice.request(path, { key, body: `{${start},${fields},"route":"x"}` });
+    expect(response.status, await response.text()).toBe(200);
+    expect(response.headers.get("x-sluice-dropped")).toBeNull();
+    expect(provider.requests[0]?.text).toContain(`${fields},"route":"x"`);
+  }
+});
+
+test("extra fields pass in a body that is too large for the event loop", async () => {
+  const content = "a line of text\\n".repeat(100_000);
+  const large = (model: string) =>
+    `{"model":"${model}","messages":[{"role":"user","content":"${content}"}],"Model":"x","provider":{"order":["x"]}}`;
+  const refused = await sluice.request("/v1/chat/completions", { key, body: large("any-test") });
+  expect([refused.status, await refused.text()]).toEqual([400, expect.stringContaining("`Model`")]);
+  const passing = await sluice.request("/v1/chat/completions", { key, body: large("gpt-wide") });
+  expect(passing.status, await passing.text()).toBe(200);
+});
+
+test("extra fields pass to the demo, and are dropped and named where a request is translated", async () => {
+  const demo = await sluice.request("/v1/chat/completions", {
+    key,
+    body: `{"model":"demo-test",${user},${passed}}`,
+  });
+  expect(demo.status, await demo.text()).toBe(200);
+  const body = `{"model":"local-test",${user},"Model":"x","speed":"fast","knowledge_id":"k"}`;
+  const translated = await sluice.request("/v1/messages", { key, body });
+  expect(translated.status, await translated.text()).toBe(200);
+  expect(translated.headers.get("x-sluice-dropped")).toBe("Model, speed, knowledge_id");
+  expect(JSON.stringify(provider.requests[0]?.body)).not.toContain("knowledge_id");
+});
+
+test("a spelling that one of a model's providers may fold is refused, whichever would answer", async () => {
+  const body = `{"model":"mixed-test",${user},"Model":"x"}`;
+  expect((await sluice.request("/v1/chat/completions", { key, body })).status).toBe(400);
+  expect(provider.requests).toEqual([]);
+});
+
+test("a vendor's ids are refused toward that vendor and toward servers that may be it", async () => {
+  const ask = (model: string, name: string) =>
+    sluice.request("/v1/chat/completions", { key, body: `{"model":"${model}",${user},"${name}":"x"}` });
+  for (const name of ["knowledge_id", "knowledge_ids", "library_ids", "collection_ids"]) {
+    expect((await ask("any-test", name)).status).toBe(404);
+    expect((await ask("gpt-test", name)).status).toBe(200);
+  }
+  expect((await ask("gpt-test", "file_id")).status).toBe(404);
+  for (const tool of [
+    { type: "document_library", library_ids: ["x"] },
+    { type: "retrieval", retrieval: { knowledge_id: "x" } },
+  ]) {
+    const body = { model: "any-test", messages: [{ role: "user", content: "Hello" }], tools: [tool] };
+    expect((await sluice.request("/v1/chat/completions", { key, body })).status).toBe(404);
+  }
+});
 
 test("what Google's servers take in extra_body passes", async () => {
   const extra_body = { google: { thinking_config: { include_thoughts: true } } };

@@ -8,11 +8,17 @@ import type { HostedToolName } from "../../base/usage/hosted-tools.ts";
  */
 export type BilledEffect = "routing" | "template" | "storage" | "agents" | "tool";
 
+/** Vendors and gateways with fields of their own. */
+export type FieldVendor =
+  | ("OpenAI" | "Anthropic" | "Google" | "Amazon" | "OpenRouter" | "Vercel" | "LiteLLM" | "Together")
+  | ("Perplexity" | "xAI" | "Alibaba" | "Baidu" | "Tencent" | "Volcengine" | "Mistral" | "Zhipu")
+  | ("Groq" | "Cohere");
+
 export interface BilledField {
   /** The vendor's name for the field. Operators allow it by this name. */
   readonly name: string;
-  /** The vendor that has this field. */
-  readonly vendor: string;
+  /** The vendors that have this field. */
+  readonly vendors: readonly FieldVendor[];
   readonly effect: BilledEffect;
   /** The tool that it turns on, where there is a price for it. */
   readonly tool?: HostedToolName;
@@ -30,45 +36,45 @@ const search = { effect: "tool", tool: "web_search" } as const;
  * that a vendor adds belongs here; docs/prices.md has the same list.
  */
 export const billedFields: readonly BilledField[] = [
-  { name: "models", vendor: "OpenRouter", effect: "routing", isCommon: true },
-  { name: "provider", vendor: "OpenRouter", effect: "routing", isCommon: true },
-  { name: "route", vendor: "OpenRouter", effect: "routing", isCommon: true },
-  { name: "preset", vendor: "OpenRouter", effect: "routing", isCommon: true },
-  { name: "plugins", vendor: "OpenRouter", effect: "tool" },
-  { name: "provider_options", vendor: "Vercel", effect: "routing" },
-  { name: "fallbacks", vendor: "Anthropic, LiteLLM", effect: "routing" },
-  { name: "context_window_fallbacks", vendor: "LiteLLM", effect: "routing" },
-  { name: "content_policy_fallbacks", vendor: "LiteLLM", effect: "routing" },
-  { name: "model_list", vendor: "LiteLLM", effect: "routing" },
-  { name: "user_config", vendor: "LiteLLM", effect: "routing" },
-  { name: "router_settings_override", vendor: "LiteLLM", effect: "routing" },
-  { name: "api_base", vendor: "LiteLLM", effect: "routing" },
-  { name: "base_url", vendor: "LiteLLM", effect: "routing" },
-  { name: "custom_llm_provider", vendor: "LiteLLM", effect: "routing" },
-  { name: "extra_headers", vendor: "LiteLLM", effect: "routing" },
-  { name: "prompt_id", vendor: "LiteLLM", effect: "template" },
-  { name: "guardrails", vendor: "LiteLLM", effect: "tool", isCommon: true },
-  { name: "safety_model", vendor: "Together", effect: "routing" },
-  { name: "prompt", vendor: "OpenAI", effect: "template", isCommon: true },
-  { name: "multi_agent", vendor: "OpenAI", effect: "agents", off: ["enabled", false] },
-  { name: "web_search_options", vendor: "OpenAI, Perplexity", ...search },
-  { name: "mcp_servers", vendor: "Anthropic", effect: "tool", tool: "mcp" },
-  { name: "cached_content", vendor: "Google", effect: "storage" },
-  { name: "search_parameters", vendor: "xAI", ...search, off: ["mode", "off"] },
-  { name: "enable_search", vendor: "Alibaba", ...search },
-  { name: "enable_code_interpreter", vendor: "Alibaba", effect: "tool", tool: "code_interpreter" },
-  { name: "web_search", vendor: "Baidu", ...search, off: ["enable", false], isCommon: true },
-  { name: "enable_enhancement", vendor: "Tencent", ...search },
-  { name: "force_search_enhancement", vendor: "Tencent", ...search },
-  { name: "enable_deep_search", vendor: "Tencent", ...search },
-  { name: "caching", vendor: "Volcengine", effect: "storage", off: ["type", "disabled"], isCommon: true },
-  { name: "context_id", vendor: "Volcengine", effect: "storage", isCommon: true },
-  { name: "agent_id", vendor: "Mistral", effect: "template", isCommon: true },
-  { name: "assistant_id", vendor: "Zhipu", effect: "template", isCommon: true },
-  { name: "compound_custom", vendor: "Groq", effect: "tool" },
-  { name: "connectors", vendor: "Cohere", effect: "tool", isCommon: true },
-  { name: "guardrail_config", vendor: "Amazon", effect: "tool" },
-  { name: "amazon-bedrock-guardrailConfig", vendor: "Amazon", effect: "tool" },
+  { name: "models", vendors: ["OpenRouter"], effect: "routing", isCommon: true },
+  { name: "provider", vendors: ["OpenRouter"], effect: "routing", isCommon: true },
+  { name: "route", vendors: ["OpenRouter"], effect: "routing", isCommon: true },
+  { name: "preset", vendors: ["OpenRouter"], effect: "routing", isCommon: true },
+  { name: "plugins", vendors: ["OpenRouter"], effect: "tool" },
+  { name: "provider_options", vendors: ["Vercel"], effect: "routing" },
+  { name: "fallbacks", vendors: ["Anthropic", "LiteLLM"], effect: "routing" },
+  { name: "context_window_fallbacks", vendors: ["LiteLLM"], effect: "routing" },
+  { name: "content_policy_fallbacks", vendors: ["LiteLLM"], effect: "routing" },
+  { name: "model_list", vendors: ["LiteLLM"], effect: "routing" },
+  { name: "user_config", vendors: ["LiteLLM"], effect: "routing" },
+  { name: "router_settings_override", vendors: ["LiteLLM"], effect: "routing" },
+  { name: "api_base", vendors: ["LiteLLM"], effect: "routing" },
+  { name: "base_url", vendors: ["LiteLLM"], effect: "routing" },
+  { name: "custom_llm_provider", vendors: ["LiteLLM"], effect: "routing" },
+  { name: "extra_headers", vendors: ["LiteLLM"], effect: "routing" },
+  { name: "prompt_id", vendors: ["LiteLLM"], effect: "template" },
+  { name: "guardrails", vendors: ["LiteLLM"], effect: "tool", isCommon: true },
+  { name: "safety_model", vendors: ["Together"], effect: "routing" },
+  { name: "prompt", vendors: ["OpenAI"], effect: "template", isCommon: true },
+  { name: "multi_agent", vendors: ["OpenAI"], effect: "agents", off: ["enabled", false] },
+  { name: "web_search_options", vendors: ["OpenAI", "Perplexity"], ...search },
+  { name: "mcp_servers", vendors: ["Anthropic"], effect: "tool", tool: "mcp" },
+  { name: "cached_content", vendors: ["Google"], effect: "storage" },
+  { name: "search_parameters", vendors: ["xAI"], ...search, off: ["mode", "off"] },
+  { name: "enable_search", vendors: ["Alibaba"], ...search },
+  { name: "enable_code_interpreter", vendors: ["Alibaba"], effect: "tool", tool: "code_interpreter" },
+  { name: "web_search", vendors: ["Baidu"], ...search, off: ["enable", false], isCommon: true },
+  { name: "enable_enhancement", vendors: ["Tencent"], ...search },
+  { name: "force_search_enhancement", vendors: ["Tencent"], ...search },
+  { name: "enable_deep_search", vendors: ["Tencent"], ...search },
+  { name: "caching", vendors: ["Volcengine"], effect: "storage", off: ["type", "disabled"], isCommon: true },
+  { name: "context_id", vendors: ["Volcengine"], effect: "storage", isCommon: true },
+  { name: "agent_id", vendors: ["Mistral"], effect: "template", isCommon: true },
+  { name: "assistant_id", vendors: ["Zhipu"], effect: "template", isCommon: true },
+  { name: "compound_custom", vendors: ["Groq"], effect: "tool" },
+  { name: "connectors", vendors: ["Cohere"], effect: "tool", isCommon: true },
+  { name: "guardrail_config", vendors: ["Amazon"], effect: "tool" },
+  { name: "amazon-bedrock-guardrailConfig", vendors: ["Amazon"], effect: "tool" },
 ];
 
 const byPlainName = new Map(billedFields.map((field) => [plainName(field.name), field]));
@@ -96,7 +102,7 @@ export const googleOptions = "google";
 export function googleField(name: string): BilledField | null {
   if (harmless.has(plainName(name))) return null;
   const { effect, ...known } = billedField(name, false) ?? { effect: "tool" };
-  return { ...known, name: `${googleOptions}.${name}`, vendor: "Google", effect };
+  return { ...known, name: `${googleOptions}.${name}`, vendors: ["Google"], effect };
 }
 
 /** Whether a value of the field asks for anything. Where nothing has to be said to turn tools or agents on, `{}` does. */

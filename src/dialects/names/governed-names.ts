@@ -1,9 +1,16 @@
-import { type BilledField, billedField, billedFields, googleField, googleOptions } from "./billed-fields.ts";
+import {
+  type BilledField,
+  billedField,
+  billedFields,
+  type FieldVendor,
+  googleField,
+  googleOptions,
+} from "./billed-fields.ts";
 
 /**
  * The names that the gateway reads, prices, changes or rejects. Providers differ in how they match names: those written
  * in Go ignore case and use the last match, so `{"model":"a","Model":"b"}` would be checked here as one model and
- * answered there by another. A name that only looks like a governed one is rejected.
+ * answered there by another. A name that only looks like a governed one is rejected where such a provider may get it.
  */
 
 /** LiteLLM, as a provider, puts the members of this one in the place of the body's own. */
@@ -106,10 +113,23 @@ export type Mention =
   | ("conversation" | "id" | "holder" | "thread" | "diagnostics" | "comparison" | "skill" | "voice")
   | ("address" | "tools" | "type" | "speech");
 
-/** Fields with ids of what is kept for an account: of OpenAI and Anthropic, xAI, Mistral, Zhipu. A tunnel leads to the operator's own servers. */
+/** Fields with ids of what one vendor keeps for an account. */
+const vendorIds: ReadonlyMap<string, readonly FieldVendor[]> = new Map([
+  ["collection_ids", ["xAI"]],
+  ["library_ids", ["Mistral"]],
+  ["knowledge_id", ["Zhipu"]],
+  ["knowledge_ids", ["Zhipu"]],
+]);
+
+/** The vendors that act on a field with ids; null if it is a dialect's. */
+export function vendorsOfId(name: string): readonly FieldVendor[] | null {
+  return vendorIds.get(name) ?? null;
+}
+
+/** Fields with ids of what is kept for an account. A tunnel leads to the operator's own servers. */
 const storedThings = [
   ...["file_id", "file_ids", "container_id", "vector_store_id", "vector_store_ids", "tunnel_id"],
-  ...["collection_ids", "library_ids", "knowledge_id", "knowledge_ids", "previous_image_id"],
+  ...["previous_image_id", ...vendorIds.keys()],
 ].map((name) => [name, "id"] as const);
 
 /** Images and files are sent by their addresses under many names, which all end like this. */

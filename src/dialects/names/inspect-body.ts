@@ -1,9 +1,9 @@
-import { invalidRequest } from "../../base/errors.ts";
+import { type GatewayError, invalidRequest } from "../../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import type { ValuePath } from "../json/remove-values.ts";
 import { cutText } from "../json/truncate-strings.ts";
 import { type ParsedBody, parseWhole } from "../schema/validate.ts";
-import { type BilledField, isRequested } from "./billed-fields.ts";
+import { type BilledField, type FieldVendor, isRequested } from "./billed-fields.ts";
 import { findDuplicate } from "./duplicate-names.ts";
 import {
   isGoverned,
@@ -12,6 +12,7 @@ import {
   notableName,
   type Place,
   placeUnder,
+  vendorsOfId,
 } from "./governed-names.ts";
 import { pathOf } from "./name-path.ts";
 import { isItemReference, lacksContent } from "./stored-items.ts";
@@ -21,6 +22,16 @@ export interface Reference {
   readonly path: string;
   readonly id: string;
   readonly kind: ReferenceKind;
+  /** The only vendors that act on the field; null if it is a dialect's. */
+  readonly vendors: readonly FieldVendor[] | null;
+}
+
+/** A name that some providers would read as a governed one, or in the place of one. */
+export interface Misread {
+  readonly path: string;
+  readonly governed: string;
+  /** It stands in an object whose members some providers put in the place of the body's own. */
+  readonly isMerged: boolean;
 }
 
 /**
@@ -46,7 +57,7 @@ export interface ToolList {
 }
 
 /** A field of a request that may cost something, and asks for it. */
-export interface RequestedField extends Pick<BilledField, "name" | "effect" | "tool"> {
+export interface RequestedField extends Pick<BilledField, "name" | "effect" | "tool" | "vendors"> {
   readonly path: string;
 }
 
@@ -58,11 +69,13 @@ export interface Mentions {
   readonly billed: readonly RequestedField[];
   /** The path of the first audio part; null if there is none. */
   readonly audioInput: string | null;
+  /** The first of them; null if there is none. */
+  readonly misread: Misread | null;
 }
 
 /**
- * Checks every name of a body in one pass. Throws `invalid_request` for a name that another parser could read as a
- * governed one, and for a duplicate governed name. A parsed object has each name once, so a body whose bytes have more
+ * Checks every name of a body in one pass. Throws `invalid_request` for a duplicate governed name. A name that another
+ * parser could read as a governed one is only noted, because most providers ignore it. A parsed object has each name once, so a body whose bytes have more
  * members than its objects has a duplicate; only then are the bytes searched for it.
  */
 export function inspectBody({ truncated, cutBytes, memberCount }: ParsedBody, bytes: Uint8Array): Mentions {
@@ -81,20 +94,23 @@ function rejectDuplicate(bytes: Uint8Array): void {
 
 function inspect(body: JsonObject): BodyWalk {
   const walk = new BodyWalk();
-  rejectMergedText(body[mergedMember]);
+  walk.mergedText(body[mergedMember]);
   walk.object(body, "top");
   walk.storedItems(body["input"]);
   return walk;
 }
 
-/** A server that parses the text would find names in it that are checked nowhere. */
-function rejectMergedText(value: Json | undefined): void {
-  const texts = Array.isArray(value) ? value : [value];
-  if (!texts.some((text) => typeof text === "string" && text.trim() !== "")) return;
-  throw invalidRequest(
-    `\`${mergedMember}\` is a text, and some providers would read fields in it. Send the fields in the request itself.`,
-    mergedMember,
-  );
+export function misreadError({ path, governed, isMerged }: Misread): GatewayError {
+  if (path === mergedMember) {
+    return invalidRequest(
+      `\`${path}\` is a text, and some providers would read fields in it. Send the fields in the request itself.`,
+      path,
+    );
+  }
+  const message = isMerged
+    ? `Some providers would read \`${path}\` in place of \`${governed}\`; send it as \`${governed}\`.`
+    : `Some providers would read \`${path}\` as \`${governed}\`; spell it \`${governed}\`, or leave it out.`;
+  return invalidRequest(message, path);
 }
 
 /** Most bodies mention nothing, so a list is made for the first that it has: 245 → 195 ns for a short body. */
@@ -110,6 +126,7 @@ function added<Item>(list: readonly Item[], item: Item): readonly Item[] {
 class BodyWalk implements Mentions {
   members = 0;
   audioInput: string | null = null;
+  misread: Misread | null = null;
   references: readonly Reference[] = none;
   addresses: readonly Address[] = none;
   toolLists: readonly ToolList[] = none;
@@ -120,10 +137,10 @@ class BodyWalk implements Mentions {
     for (const name in object) {
       this.members += 1;
       const value = object[name];
-      if (place === "top" && this.#path.length > 0 && isGoverned("top", name)) throw this.#merged(name);
+      if (place === "top" && this.#path.length > 0 && isGoverned("top", name)) this.#note(name, name, true);
       const notable = notableName(place, name);
       if (notable !== null) {
-        if (notable.lookalike !== null) throw this.#refusal(name, notable.lookalike);
+        if (notable.lookalike !== null) this.#note(name, notable.lookalike, false);
         if (notable.mention !== null) this.#mention(notable.mention, name, value, object);
         if (notable.billed !== null) this.#bill(notable.billed, name, value);
       }
@@ -132,6 +149,13 @@ class BodyWalk implements Mentions {
       this.#nested(value, placeUnder(place, name, !Array.isArray(value)));
       this.#path.pop();
     }
+  }
+
+  /** A server that parses the text would find names in it that are checked nowhere. */
+  mergedText(value: Json | undefined): void {
+    const texts = Array.isArray(value) ? value : [value];
+    const isText = texts.some((text) => typeof text === "string" && text.trim() !== "");
+    if (isText) this.#note(mergedMember, mergedMember, true);
   }
 
   #nested(value: Json, place: Place): void {
@@ -245,6 +269,7 @@ class BodyWalk implements Mentions {
         path: pathOf([...this.#path, ...steps]),
         id: String(value),
         kind,
+        vendors: vendorsOfId(String(steps[0])),
       });
     }
   }
@@ -255,23 +280,11 @@ class BodyWalk implements Mentions {
 
   #bill(field: BilledField, name: string, value: Json | undefined): void {
     if (!isRequested(field, value)) return;
-    const { vendor: _, isCommon: __, ...requested } = field;
+    const { isCommon: _, ...requested } = field;
     this.billed = added(this.billed, { ...requested, path: pathOf([...this.#path, name]) });
   }
 
-  #merged(name: string): Error {
-    const path = pathOf([...this.#path, name]);
-    return invalidRequest(
-      `Some providers would read \`${path}\` in place of \`${name}\`; send it as \`${name}\`.`,
-      path,
-    );
-  }
-
-  #refusal(name: string, lookalike: string): Error {
-    const path = pathOf([...this.#path, name]);
-    return invalidRequest(
-      `Some providers would read \`${path}\` as \`${lookalike}\`; spell it \`${lookalike}\`, or leave it out.`,
-      path,
-    );
+  #note(name: string, governed: string, isMerged: boolean): void {
+    this.misread ??= { path: pathOf([...this.#path, name]), governed, isMerged };
   }
 }

@@ -2,9 +2,11 @@ import { type GatewayError, invalidRequest } from "../../base/errors.ts";
 import { type HostedToolName, toolsWithoutFee } from "../../base/usage/hosted-tools.ts";
 import type { KeyAccess } from "../../catalog/catalog.ts";
 import type { DeploymentSettings, ModelSettings, Price } from "../../config/settings.ts";
-import { type ClientDialectName, isSpoken } from "../../dialects/registry.ts";
+import type { FieldVendor } from "../../dialects/names/billed-fields.ts";
+import type { ClientDialectName } from "../../dialects/registry.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import type { ActiveConfig } from "../active-config.ts";
+import { mayActOn, speakersAmong } from "../request/foreign-fields.ts";
 
 /** Where a request may go: deployments of the model and its fallbacks, within the scope. */
 export interface Destination {
@@ -13,6 +15,8 @@ export interface Destination {
   readonly model: ModelSettings;
   readonly scope: string;
   readonly key: KeyAccess & Pick<KeyRecord, "mode" | "tools">;
+  /** Metered requests pass in formats of their own, so any field counts. */
+  readonly isMetered?: true;
 }
 
 /** What lets a token-budget key use tools that cost money. */
@@ -29,7 +33,13 @@ export class DestinationPrices {
     this.destination = destination;
     const { configured, model, scope, dialect } = destination;
     this.#deployments = configured.catalog.reached(model, scope);
-    this.speakers = this.#deployments.filter(({ dialects }) => isSpoken(dialect, dialects));
+    this.speakers = speakersAmong(this.#deployments, dialect);
+  }
+
+  /** Whether a provider that gets the request as it is may act on these vendors' fields. */
+  actOn(vendors: readonly FieldVendor[]): boolean {
+    const { configured, isMetered = false } = this.destination;
+    return isMetered || this.speakers.some((deployment) => mayActOn(configured, deployment, vendors));
   }
 
   /** The operator lets the field pass, whatever it costs. */

@@ -3,7 +3,7 @@ import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { isUsualTier, type TierField, tierFields } from "../../base/usage/usage.ts";
 import { ownTierPrice } from "../../catalog/price.ts";
 import { listOf, objectOf } from "../../dialects/json/json-fields.ts";
-import type { BilledEffect } from "../../dialects/names/billed-fields.ts";
+import type { BilledEffect, FieldVendor } from "../../dialects/names/billed-fields.ts";
 import type { RequestedField } from "../../dialects/names/inspect-body.ts";
 import type { ClientRequest } from "../request/request.ts";
 import { requestedAdvisors } from "./advisors.ts";
@@ -28,21 +28,21 @@ type ExtrasRequest = Pick<ClientRequest, "truncated" | "tools" | "speaks" | "men
 export function requestExtras(request: ExtrasRequest, destination: Destination): RequestedExtras | null {
   const { truncated, tools, speaks, mentions } = request;
   rejectBackground(truncated);
-  const tier = requestedTier(truncated);
+  const isUsual = tierFields.every((field) => isUsualOrAbsent(truncated[field]));
   const modality = otherModality(truncated);
   const isText = modality === null && !speaks && mentions.audioInput === null;
   const isOneRound =
     tools.hosted.length === 0 && mentions.billed.length === 0 && !asksForCompaction(truncated);
-  if (isText && isOneRound && tier === null) return null;
-  return pricedExtras(request, tier, modality, new DestinationPrices(destination));
+  if (isText && isOneRound && isUsual) return null;
+  return pricedExtras(request, modality, new DestinationPrices(destination));
 }
 
 function pricedExtras(
   { truncated, tools, speaks, mentions }: ExtrasRequest,
-  tier: RequestedTier | null,
   modality: string | null,
   prices: DestinationPrices,
 ): RequestedExtras {
+  const tier = requestedTier(truncated, prices);
   if (modality !== null) prices.demandModality(modality);
   if (tier !== null)
     prices.demand(tier.field, `tiers.${tier.name}`, (price) => ownTierPrice(price, tier.name));
@@ -100,14 +100,24 @@ interface RequestedTier {
   readonly name: string;
 }
 
+/** Fields of one vendor. The others are in several dialects. */
+const tierVendors: Partial<Record<TierField, readonly FieldVendor[]>> = {
+  speed: ["Anthropic"],
+  inference_geo: ["Anthropic"],
+};
+
+function isUsualOrAbsent(name: Json | undefined): boolean {
+  return name == null || (typeof name === "string" && isUsualTier(name));
+}
+
 /** Two such choices at once have no price. */
-function requestedTier(body: JsonObject): RequestedTier | null {
+function requestedTier(body: JsonObject, prices: DestinationPrices): RequestedTier | null {
   let asked: RequestedTier | null = null;
   for (const field of tierFields) {
     const name = body[field] ?? null;
-    if (name === null) continue;
+    const { [field]: vendors } = tierVendors;
+    if (isUsualOrAbsent(name) || (vendors !== undefined && !prices.actOn(vendors))) continue;
     if (typeof name !== "string") throw invalidRequest(`\`${field}\` must be a string.`, field);
-    if (isUsualTier(name)) continue;
     if (asked !== null) {
       throw invalidRequest(
         `\`${field}\` and \`${asked.field}\` cannot be combined: there is no price for both. Send one of them.`,
@@ -147,7 +157,8 @@ function holdFields(fields: readonly RequestedField[], prices: DestinationPrices
   let mayRepeat = false;
   if (prices.speakers.length === 0) return mayRepeat;
   for (const field of fields) {
-    const { name, effect, tool = null } = field;
+    const { name, effect, tool = null, vendors } = field;
+    if (!prices.actOn(vendors)) continue;
     const isCovered = effect !== "routing" && effect !== "template" && prices.coverCalls(tool);
     if (!isCovered && !prices.allows(name)) throw rejectionOf(field, prices);
     if (effect !== "routing") mayRepeat = true;

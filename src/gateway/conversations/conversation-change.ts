@@ -1,5 +1,6 @@
 import { type GatewayError, invalidRequest } from "../../base/errors.ts";
 import type { Json } from "../../base/json.ts";
+import { misreadError } from "../../dialects/names/inspect-body.ts";
 import { compactionTrigger, mayHaveSeal } from "../../dialects/openai-responses/client/compaction.ts";
 import type { TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
 import { noSuchItem } from "../request/provider-id-owners.ts";
@@ -31,6 +32,8 @@ export async function readChange(
   if (kind === "conversation" && exchange.call.request.body === null) return { items: [], metadata: {} };
   const { turns, idOwners } = gateway;
   const { request } = await readRequest(call.admitted, kind);
+  // Any provider may be sent these items later.
+  if (request.mentions.misread !== null) throw misreadError(request.mentions.misread);
   const things = request.mentions.references.filter((reference) => reference.kind === "thing");
   if (things.length > 0) await idOwners.find(key, things);
   const sent = request.inputItems("items");

@@ -36,6 +36,7 @@ const noFields: FormFields = { numbers: [], texts: [] };
 class MeteredSteps implements ChargedSteps<void, MeteredPricing, MeteredPlan>, AsyncDisposable {
   /** Errors, and the fields that cost extra, are OpenAI's. */
   readonly dialect = "chat";
+  readonly isMetered = true;
   readonly #name: MeteredRouteName;
   readonly #route: MeteredRoute;
   #form: SpooledForm | null = null;

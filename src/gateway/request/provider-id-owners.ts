@@ -3,11 +3,13 @@ import { GatewayError, invalidRequest } from "../../base/errors.ts";
 import { idKey, isOwnId } from "../../base/id.ts";
 import { count } from "../../base/text/plural.ts";
 import type { DeploymentSettings, ModelSettings } from "../../config/settings.ts";
+import type { FieldVendor } from "../../dialects/names/billed-fields.ts";
 import type { Address, Mentions, Reference } from "../../dialects/names/inspect-body.ts";
 import { type ClientDialectName, isSpoken } from "../../dialects/registry.ts";
 import type { IssuedId, KeyRecord, Store } from "../../store/store.ts";
 import { isOwnAddress } from "../../vendors/own-address.ts";
 import type { ActiveConfig } from "../active-config.ts";
+import { mayActOn, speakersAmong } from "./foreign-fields.ts";
 
 /** The provider and account that issued an id. Accounts of one provider cannot see each other's ids. */
 export type Issuer = Pick<IssuedId, "provider" | "credential">;
@@ -101,6 +103,7 @@ export interface ContinuingRequest {
   readonly key: KeyRecord;
   readonly model: ModelSettings;
   readonly dialect: ClientDialectName;
+  readonly isMetered?: true | undefined;
   readonly mentions: Pick<Mentions, "references" | "addresses">;
 }
 
@@ -133,10 +136,18 @@ function rejectOwnAddresses(continuing: ContinuingRequest, addresses: readonly A
 /** References that a provider would look up. Ids that the gateway issued are unknown to every provider. */
 function lookedUpOf(continuing: ContinuingRequest, references: readonly Reference[]): readonly Reference[] {
   const isPassed = reachedBy(continuing).some(({ dialects }) => isSpoken(continuing.dialect, dialects));
-  return references.filter(({ kind, id }) => {
+  return references.filter(({ kind, id, vendors }) => {
+    if (vendors !== null && !isActedOn(continuing, vendors)) return false;
     if (kind === "comparison") return isPassed && !isOwnId(id);
     return isPassed || kind !== "item";
   });
+}
+
+/** Whether the request passes as it is to a provider that acts on these vendors' fields. */
+function isActedOn(continuing: ContinuingRequest, vendors: readonly FieldVendor[]): boolean {
+  const { configured, dialect, isMetered } = continuing;
+  if (isMetered) return true;
+  return speakersAmong(reachedBy(continuing), dialect).some((at) => mayActOn(configured, at, vendors));
 }
 
 function reachedBy({ configured, key, model }: ContinuingRequest): readonly DeploymentSettings[] {

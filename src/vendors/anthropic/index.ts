@@ -24,6 +24,7 @@ export const anthropic: Vendor = {
   keys: "required",
   options: ["auth"],
   strictDialects: ["messages"],
+  fieldsOf: ["Anthropic"],
   searchesIn: ["messages"],
   baseUrl: {
     default: "https://api.anthropic.com",

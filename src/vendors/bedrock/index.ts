@@ -52,6 +52,7 @@ export const bedrock: Vendor = {
   lint: lintRegion,
   countingDialect: ({ endpoint }) => (endpoint === "mantle" ? null : "converse"),
   strictDialects: ["messages", "converse", "responses"],
+  fieldsOf: ["Amazon", "Anthropic", "OpenAI"],
   meteredFormats: (name, { options }) => {
     if (options.endpoint === "mantle") return compatibleFormats;
     return /(?:^|\.)cohere\./.test(name) ? ["bedrock_cohere", "bedrock"] : ["titan", "bedrock"];

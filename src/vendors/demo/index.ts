@@ -14,6 +14,7 @@ export const demo: Vendor = {
   },
   keys: "none",
   strictDialects: [],
+  fieldsOf: [],
   capabilities: { reasoning: true, effort_none: true, structured_output: true },
   baseUrl: { default: "", example: "", pathWarning: () => null },
   meteredFormats: () => ["openai"],

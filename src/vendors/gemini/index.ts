@@ -26,6 +26,7 @@ export const gemini: Vendor = {
   keys: "required",
   options: ["api_version", "safety"],
   strictDialects: ["gemini"],
+  fieldsOf: ["Google"],
   meteredFormats: () => ["gemini"],
   requestFields: safetyFields,
   baseUrl: {

@@ -19,6 +19,7 @@ export const openAi: Vendor = {
   keys: "required",
   options: ["auth"],
   strictDialects: ["chat", "responses"],
+  fieldsOf: ["OpenAI"],
   searchesIn: ["responses"],
   compactsResponses: true,
   meteredFormats: () => ["openai"],

@@ -1,11 +1,12 @@
 import { describe, expect, spyOn, test } from "bun:test";
 import { GatewayError } from "../../../src/base/errors.ts";
-import { inspectBody } from "../../../src/dialects/names/inspect-body.ts";
+import { inspectBody, misreadError } from "../../../src/dialects/names/inspect-body.ts";
 import { parseBody } from "../../../src/dialects/schema/validate.ts";
 
 function check(text: string): void {
   const bytes = new TextEncoder().encode(text);
-  inspectBody(parseBody(bytes), bytes);
+  const { misread } = inspectBody(parseBody(bytes), bytes);
+  if (misread !== null) throw misreadError(misread);
 }
 
 function paramOf(text: string): string | undefined {
