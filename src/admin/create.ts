@@ -83,6 +83,7 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
     keys,
     accounts,
     guard,
+    log,
     live,
     content: gateway.configured.settings.content === null ? null : gateway.content,
     storedBefore: (keyId, turn) =>

@@ -6,6 +6,7 @@ import type { RecordedTurn } from "../content/recorded-turn.ts";
 import type { ArchiveCalls } from "../content/thread-messages.ts";
 import type { KeyRing } from "../keys/keyring.ts";
 import type { Accounts } from "../ledger/accounts.ts";
+import type { Log } from "../observe/log.ts";
 import type { Store, StoreStats, Trouble } from "../store/store.ts";
 import type { DeploymentHealth } from "../upstream/upstream.ts";
 import type { Guard, Origin } from "./auth/guard.ts";
@@ -29,6 +30,7 @@ export interface AdminDeps extends Connections {
   readonly keys: KeyRing;
   readonly accounts: Accounts;
   readonly guard: Guard;
+  readonly log: Pick<Log, "warn">;
   readonly live: Live;
   /** Recorded content; null if none is recorded. */
   readonly content: ArchiveCalls | null;

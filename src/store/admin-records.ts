@@ -66,16 +66,21 @@ export interface AdminRecords {
 
 export interface SessionRecord {
   readonly hash: string;
-  readonly identity: string;
+  /** Who signed in, and where, as JSON. */
+  readonly content: string;
   readonly endsAtMs: number;
 }
 
 /** Sessions shared by several gateways, stored under the hash of their ids. */
 export interface SessionRecords {
-  /** Keeps at most this many sessions and drops those that end first. `identity` is the signed-in person, as JSON. */
+  /** Keeps at most this many sessions and drops those that end first. */
   begin(session: SessionRecord, limit: number): Promise<void>;
-  /** The signed-in person; null if the session does not exist or is over. */
+  /** The content; null if the session does not exist or is over. */
   find(hash: string, nowMs: number): Promise<string | null>;
+  /** The sessions that are not over. */
+  list(nowMs: number): Promise<readonly SessionRecord[]>;
   end(hash: string): Promise<void>;
   endAll(): Promise<void>;
+  /** Notes a logout token until `untilMs`. False if it was noted before. */
+  spend(hash: string, untilMs: number, nowMs: number): Promise<boolean>;
 }

@@ -42,6 +42,7 @@ const sockets = new Set(["GET /v1/responses", "GET /token/v1/responses"]);
 const unconfigured = new Set([
   "GET /admin/oidc/login",
   "GET /admin/oidc/callback",
+  "POST /admin/oidc/backchannel-logout",
   "GET /.well-known/oauth-authorization-server",
   "POST /oauth/device_authorization",
   "POST /oauth/token",

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { OidcSignIn } from "../../src/admin/auth/oidc.ts";
+import { OidcSignIn } from "../../src/admin/auth/oidc/sign-in.ts";
 import { postToHook } from "../../src/alerts/hook.ts";
 import { fetchLimit } from "../../src/base/system/fetch-limit.ts";
 import type { OidcSettings } from "../../src/config/settings.ts";

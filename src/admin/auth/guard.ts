@@ -11,7 +11,7 @@ import type { Lockout } from "./lockout.ts";
 import { foreignOrigin, isOwnOrigin } from "./origin.ts";
 import { type Person, rolesOf } from "./person.ts";
 import { mayHaveKeys, type Role, roleInCall } from "./roles.ts";
-import { type Sessions, sessionHours } from "./sessions.ts";
+import type { Sessions } from "./sessions.ts";
 
 /** What takes long to read. */
 export type LimitedRead = "reports" | "documents";
@@ -110,8 +110,8 @@ async function recognize(
   const bearer = bearerOf(request);
   if (bearer !== null) return tryToken(guard, bearer, address);
   const session = sessionOf(request);
-  const identity = session === null ? null : await guard.sessions.find(session);
-  if (identity !== null) return { kind: "recognized", identity };
+  const found = session === null ? null : await guard.sessions.find(session);
+  if (found !== null) return { kind: "recognized", identity: found.identity };
   const person = isFromProxy ? proxyUser(request, guard.settings()) : null;
   return person === null
     ? notSignedIn
@@ -230,10 +230,17 @@ async function identityOf(guard: Guard, candidate: string): Promise<Identity | n
 }
 
 /** `Secure` only if the browser used TLS: on plain HTTP it would drop the cookie. */
-export function sessionCookie(id: string | null, isSecure: boolean): string {
-  const age = id === null ? 0 : sessionHours * 3600;
+export function sessionCookie(id: string, lengthMs: number, isSecure: boolean): string {
+  return cookieText(id, Math.ceil(lengthMs / 1000), isSecure);
+}
+
+export function endedSessionCookie(isSecure: boolean): string {
+  return cookieText("", 0, isSecure);
+}
+
+function cookieText(value: string, maxAge: number, isSecure: boolean): string {
   const secure = isSecure ? "; Secure" : "";
-  return `${cookieName}=${id ?? ""}; Path=/admin; HttpOnly; SameSite=Strict; Max-Age=${age}${secure}`;
+  return `${cookieName}=${value}; Path=/admin; HttpOnly; SameSite=Strict; Max-Age=${maxAge}${secure}`;
 }
 
 export function sessionOf(request: Request): string | null {

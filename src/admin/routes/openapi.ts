@@ -1,5 +1,5 @@
 import type { TObject, TSchema } from "@sinclair/typebox";
-import { errorView, sessionView, signInBody } from "../system/schema.ts";
+import { endedSessionView, errorView, sessionView, signInBody } from "../system/schema.ts";
 import { type AdminRoute, roleFor } from "./route.ts";
 
 interface ServedRoutes {
@@ -39,7 +39,9 @@ const openPaths: Record<string, Record<string, object>> = {
       ...open("Sign in with a token", { 204: { description: "The session is in a cookie." } }),
       requestBody: { required: true, content: jsonContent(signInBody) },
     },
-    delete: open("Sign out", { 204: { description: "The session has ended." } }),
+    delete: open("Sign out", {
+      200: { description: "The session has ended.", content: jsonContent(endedSessionView) },
+    }),
   },
   "/admin/api/v1/openapi.json": { get: open("This document", { 200: { description: "Done." } }) },
   "/admin/oidc/login": {

@@ -112,6 +112,13 @@ export const sessionView = Type.Object({
 });
 export type SessionView = Static<typeof sessionView>;
 
+export const endedSessionView = Type.Object({
+  sign_out_url: nullable(
+    text("Where the person also signs out at the identity provider. Null if it has no such page."),
+  ),
+});
+export type EndedSessionView = Static<typeof endedSessionView>;
+
 export const signInBody = body({ token: Type.String({ minLength: 1 }) });
 export type SignInBody = Static<typeof signInBody>;
 

@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { expectedText } from "../../base/text/schema-text.ts";
 import { afterRestart, ifUnset, marked } from "./marks.ts";
-import { closed, flag, list, name, named, secret, section, text } from "./parts.ts";
+import { closed, flag, list, name, named, secret, section, text, time } from "./parts.ts";
 
 const oidc = section({
   issuer: Type.String({
@@ -16,6 +16,7 @@ const oidc = section({
   scope: text("The scopes requested at sign-in.", { default: "openid email profile" }),
   user_claim: text("The claim that identifies the user.", { minLength: 1, default: "email" }),
   groups_claim: text("The claim with the user's groups.", { minLength: 1, default: "groups" }),
+  session: time("How long a person stays signed in.", "12h", { minimum: 1, maximum: 30 * 86_400 }),
   trust_email: flag("Accepts addresses that the identity provider does not mark as verified.", false),
 });
 

@@ -1,6 +1,6 @@
 import { signal } from "@preact/signals";
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import type { ErrorView, SessionView } from "../../admin/system/schema.ts";
+import type { EndedSessionView, ErrorView, SessionView } from "../../admin/system/schema.ts";
 
 export const adminBase = "/admin/api/v1";
 const memberBase = "/usage/api/v1";
@@ -92,8 +92,10 @@ async function call<Answer>(
 }
 
 export async function signOut(): Promise<void> {
-  if (shownKey.value === null) await call("DELETE", "/session").catch(() => undefined);
+  const ended =
+    shownKey.value === null ? await call<EndedSessionView>("DELETE", "/session").catch(() => null) : null;
   shownKey.value = null;
+  if (ended?.sign_out_url) return location.assign(ended.sign_out_url);
   await askWhoIsSignedIn();
 }
 

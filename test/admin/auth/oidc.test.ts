@@ -1,6 +1,6 @@
 import { expect, spyOn, test } from "bun:test";
-import { OidcSignIn } from "../../../src/admin/auth/oidc.ts";
-import { openAttempt, sealAttempt } from "../../../src/admin/auth/oidc-attempt.ts";
+import { openAttempt, sealAttempt } from "../../../src/admin/auth/oidc/attempt.ts";
+import { OidcSignIn } from "../../../src/admin/auth/oidc/sign-in.ts";
 import type { OidcSettings } from "../../../src/config/settings.ts";
 import { clientId, clientSecret, startIssuer } from "../oidc/issuer.ts";
 
@@ -27,6 +27,7 @@ test("an issuer is discovered once an hour, and anew for other settings", async 
     clientId,
     clientSecret,
     scope: "openid email",
+    sessionMs: 43_200_000,
     userClaim: "email",
     groupsClaim: "groups",
     trustEmail: false,

@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { Sessions } from "../../../src/admin/auth/sessions.ts";
+import { testEachStore } from "../../store/each-store.ts";
 import { FakeClock } from "../../support/clock.ts";
 
 const admin = { kind: "admin" } as const;
@@ -50,3 +51,35 @@ test("all end at once when the token is changed", async () => {
   await sessions.endAll();
   expect(await open(sessions, ids)).toEqual([false, false]);
 });
+
+testEachStore(
+  "sessions are listed with their ends, ended by person, and logout tokens count once",
+  async (database) => {
+    const clock = new FakeClock();
+    const store = await database.openGateway(clock);
+    const sessions = new Sessions(clock, store.admin.sessions, () => "token");
+    const person = (user: string) =>
+      ({ kind: "person", issuer: "https://idp.example", user, groups: [] }) as const;
+    const provider = { issuer: "https://idp.example", subject: "1", sid: null, signOutUrl: null };
+    const adas = await sessions.begin(person("ada"), { provider, lengthMs: 60_000 });
+    const bobs = await sessions.begin(person("bob"), { provider, lengthMs: 1_000 });
+    const tokens = await sessions.begin(admin);
+    const nowMs = clock.wallMs();
+    const listed = (await sessions.list()).toSorted((one, other) => one.endsAtMs - other.endsAtMs);
+    expect(listed).toEqual([
+      { identity: person("bob"), provider, beganAtMs: nowMs, endsAtMs: nowMs + 1_000 },
+      { identity: person("ada"), provider, beganAtMs: nowMs, endsAtMs: nowMs + 60_000 },
+      { identity: admin, provider: null, beganAtMs: nowMs, endsAtMs: nowMs + 12 * 3_600_000 },
+    ]);
+    clock.advance(1_001);
+    expect(await sessions.list()).toHaveLength(2);
+    const isPerson = ({ identity }: { identity: { kind: string } }) => identity.kind === "person";
+    expect((await sessions.endWhere(isPerson)).map(({ identity }) => identity)).toEqual([person("ada")]);
+    expect(await open(sessions, [adas, bobs, tokens])).toEqual([false, false, true]);
+    expect([await sessions.spend("one", 1_000), await sessions.spend("one", 1_000)]).toEqual([true, false]);
+    expect(await sessions.spend("other", 1_000)).toBe(true);
+    clock.advance(1_001);
+    expect(await sessions.spend("one", 1_000)).toBe(true);
+    await store.close();
+  },
+);

@@ -6,13 +6,17 @@ export interface Script {
   claims?: (usual: JWTPayload) => JWTPayload;
   userInfo?: object;
   signedBy?: "issuer" | "stranger" | "nobody";
+  /** Instead of a code. */
+  refuses?: string;
+  /** What the token endpoint answers instead of tokens. */
+  tokenError?: { readonly status: number; readonly error: string };
 }
 
 export const clientId = "sluice";
 export const clientSecret = "a-secret-of-the-tests";
 
 /** An identity provider that says what a test tells it to say, right or wrong. */
-export async function startIssuer() {
+export async function startIssuer(metadata: (url: string) => object = () => ({})) {
   const own = await generateKeyPair("RS256", { extractable: true });
   const stranger = await generateKeyPair("RS256");
   const nonces = new Map<string, string>();
@@ -36,6 +40,7 @@ export async function startIssuer() {
           response_types_supported: ["code"],
           id_token_signing_alg_values_supported: ["RS256"],
           subject_types_supported: ["public"],
+          ...metadata(url),
         });
       },
       "/jwks": async () =>
@@ -48,11 +53,16 @@ export async function startIssuer() {
         const code = crypto.randomUUID();
         nonces.set(code, query.get("nonce") ?? "");
         const back = new URL(query.get("redirect_uri") ?? "");
-        back.searchParams.set("code", code);
+        if (script.refuses === undefined) back.searchParams.set("code", code);
+        else back.searchParams.set("error", script.refuses);
         back.searchParams.set("state", query.get("state") ?? "");
         return Response.redirect(back.href, 302);
       },
       "/token": async (request) => {
+        const { tokenError } = script;
+        if (tokenError !== undefined) {
+          return Response.json({ error: tokenError.error }, { status: tokenError.status });
+        }
         const code = new URLSearchParams(await request.text()).get("code") ?? "";
         const nonce = nonces.get(code);
         if (nonce === undefined || spent.has(code)) {
@@ -83,6 +93,16 @@ export async function startIssuer() {
     /** How often its addresses were asked for. */
     get discoveries() {
       return discoveries;
+    },
+    /** A signed logout token. */
+    logoutToken: (claims: Record<string, unknown>, signedBy: "issuer" | "stranger" = "issuer") => {
+      const now = Math.floor(Date.now() / 1000);
+      const events = { "http://schemas.openid.net/event/backchannel-logout": {} };
+      const usual = { iss: url, aud: clientId, iat: now, exp: now + 60, jti: crypto.randomUUID(), events };
+      const { privateKey } = signedBy === "stranger" ? stranger : own;
+      return new SignJWT({ ...usual, ...claims })
+        .setProtectedHeader({ alg: "RS256", kid: "one", typ: "logout+jwt" })
+        .sign(privateKey);
     },
     says: (next: Script) => {
       script = next;

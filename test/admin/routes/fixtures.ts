@@ -125,6 +125,7 @@ async function makeDeps(
       reads: readLimits(clock),
       settings: () => settings.admin,
     },
+    log: { warn: () => {} },
     live: new Live(clock),
     version: "0.0.0-test",
     settings: () => settings,

@@ -583,8 +583,13 @@ CREATE TABLE admin_tokens (
 -- Sessions of the dashboard, by the SHA-256 of their id: any node may be asked next.
 CREATE TABLE sessions (
   hash text PRIMARY KEY,
-  -- Who signed in, as JSON.
-  identity text NOT NULL,
+  -- Who signed in, and where, as JSON.
+  content text NOT NULL,
+  ends_at_ms int8 NOT NULL
+);
+-- Logout tokens of identity providers, by the SHA-256 of their id: each ends sessions once.
+CREATE TABLE spent_logout_tokens (
+  hash text PRIMARY KEY,
   ends_at_ms int8 NOT NULL
 );
 

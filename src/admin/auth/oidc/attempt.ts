@@ -1,4 +1,4 @@
-import { type Seal, sealText, unsealText } from "../../base/secrets/seal.ts";
+import { type Seal, sealText, unsealText } from "../../../base/secrets/seal.ts";
 
 /** The state that the browser keeps in a cookie while the person is at the identity provider. */
 export interface SignInAttempt {

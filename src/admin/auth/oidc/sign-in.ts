@@ -1,11 +1,15 @@
+import type { JWTVerifyGetKey } from "jose";
 import type { Configuration, CustomFetch, IDToken } from "openid-client";
-import { isObject, type JsonObject } from "../../base/json.ts";
-import { abortAfter } from "../../base/loop/deadline.ts";
-import type { OidcSettings } from "../../config/settings.ts";
-import { collectAnswer } from "../../wire/collect.ts";
-import { sendOnce } from "../../wire/send-once.ts";
-import type { SignInAttempt } from "./oidc-attempt.ts";
-import type { Person } from "./person.ts";
+import { isObject, type JsonObject } from "../../../base/json.ts";
+import { abortAfter } from "../../../base/loop/deadline.ts";
+import type { OidcSettings } from "../../../config/settings.ts";
+import { collectAnswer } from "../../../wire/collect.ts";
+import { sendOnce } from "../../../wire/send-once.ts";
+import type { Person } from "../person.ts";
+import type { ProviderSession } from "../sessions.ts";
+import type { SignInAttempt } from "./attempt.ts";
+import { callbackFailure, causeText, discoveryFailure, SignInRejected } from "./failures.ts";
+import { type LogoutToken, signingKeys, verifyLogoutToken } from "./logout-token.ts";
 
 const timeoutMs = 10_000;
 /** The headers that the OpenID client reads. */
@@ -31,26 +35,36 @@ const timeoutSeconds = 10;
 /** How long the issuer's keys and endpoints are cached. */
 const knownForMs = 3_600_000;
 
-/** A failed sign-in. The message is shown to the person. */
-export class SignInRejected extends Error {
-  readonly status: 401 | 503;
+/** The longest ID token that is put into an address; browsers and providers accept 8 KB in all. */
+const maxHintLength = 4096;
 
-  constructor(status: 401 | 503, message: string, cause?: unknown) {
-    super(message, { cause });
-    this.status = status;
-  }
+export interface SignedIn {
+  readonly person: Person;
+  readonly provider: ProviderSession;
+  /** Whether the provider lets people choose another account at sign-in. Keycloak does not. */
+  readonly offersAccounts: boolean;
+}
+
+interface KnownIssuer {
+  readonly settings: OidcSettings;
+  readonly config: Configuration;
+  /** The keys that its logout tokens are signed with. */
+  readonly keys: JWTVerifyGetKey;
+  readonly atMs: number;
 }
 
 /** Signs people in with OpenID Connect: the authorization code flow with PKCE, state and nonce. */
 export class OidcSignIn {
-  #known: { readonly settings: OidcSettings; readonly config: Configuration; readonly atMs: number } | null =
-    null;
-  #asking: { readonly settings: OidcSettings; readonly answer: Promise<Configuration> } | null = null;
+  #known: KnownIssuer | null = null;
+  #asking: { readonly settings: OidcSettings; readonly answer: Promise<KnownIssuer> } | null = null;
 
-  /** The address to redirect the browser to, and the values that its return must match. */
-  async begin(settings: OidcSettings, redirectUri: string) {
+  /**
+   * The address to redirect the browser to, and the values that its return must match. `choosesAccount`: the provider
+   * shows its accounts, also to people who are signed in there.
+   */
+  async begin(settings: OidcSettings, redirectUri: string, choosesAccount = false) {
     const client = await import("openid-client");
-    const config = await this.#discover(settings);
+    const { config } = await this.#discover(settings);
     const [state, nonce, verifier] = [
       client.randomState(),
       client.randomNonce(),
@@ -63,14 +77,15 @@ export class OidcSignIn {
       nonce,
       code_challenge: await client.calculatePKCECodeChallenge(verifier),
       code_challenge_method: "S256",
+      ...(choosesAccount ? { prompt: "select_account" } : {}),
     });
     return { url, state, nonce, verifier };
   }
 
   /** `callback` is the full URL to which the browser returned. */
-  async finish(settings: OidcSettings, callback: URL, attempt: SignInAttempt): Promise<Person> {
+  async finish(settings: OidcSettings, callback: URL, attempt: SignInAttempt): Promise<SignedIn> {
     const client = await import("openid-client");
-    const config = await this.#discover(settings);
+    const { config } = await this.#discover(settings);
     const tokens = await client
       .authorizationCodeGrant(config, callback, {
         expectedState: attempt.state,
@@ -79,11 +94,7 @@ export class OidcSignIn {
         idTokenExpected: true,
       })
       .catch((error: unknown) => {
-        throw new SignInRejected(
-          401,
-          "The identity provider sent an invalid response. Sign in again.",
-          error,
-        );
+        throw callbackFailure(error);
       });
     const claims = tokens.claims();
     if (claims === undefined)
@@ -95,14 +106,42 @@ export class OidcSignIn {
     const needed = [userClaim, groupsClaim, ...(userClaim === "email" ? ["email_verified"] : [])];
     const isComplete = needed.every((name) => claims[name] !== undefined);
     const more = isComplete ? {} : await userInfo(client, config, tokens.access_token, claims);
-    return personIn(mergeClaims(claims, more), settings);
+    const { sub: subject, sid } = claims;
+    return {
+      person: personIn(mergeClaims(claims, more), settings),
+      provider: {
+        issuer: settings.issuer,
+        subject,
+        sid: typeof sid === "string" ? sid : null,
+        signOutUrl: signOutUrl(config, settings, attempt, tokens.id_token),
+      },
+      offersAccounts: offersAccounts(config),
+    };
+  }
+
+  /** Throws unless the identity provider signed this logout token for this gateway within the last minutes. */
+  async readLogoutToken(settings: OidcSettings, token: string, nowMs: number): Promise<LogoutToken> {
+    const { config, keys } = await this.#discover(settings);
+    const { issuer } = config.serverMetadata();
+    return verifyLogoutToken(token, keys, { issuer, clientId: settings.clientId }, nowMs);
+  }
+
+  /** Why sign-ins fail before a person gets to the provider, in a sentence; null if the provider can be discovered. */
+  async findProblem(settings: OidcSettings): Promise<string | null> {
+    try {
+      await this.#discover(settings);
+      return null;
+    } catch (error) {
+      if (!(error instanceof SignInRejected)) throw error;
+      return `${error.message} ${causeText(error.cause)}`;
+    }
   }
 
   /** Discovers the issuer once at a time: while it hangs, all sign-ins wait for the same response. */
-  #discover(settings: OidcSettings): Promise<Configuration> {
+  #discover(settings: OidcSettings): Promise<KnownIssuer> {
     const known = this.#known;
     if (known?.settings === settings && known.atMs + knownForMs > performance.now())
-      return Promise.resolve(known.config);
+      return Promise.resolve(known);
     if (this.#asking?.settings === settings) return this.#asking.answer;
     const answer = this.#ask(settings).finally(() => {
       if (this.#asking?.answer === answer) this.#asking = null;
@@ -111,7 +150,7 @@ export class OidcSignIn {
     return answer;
   }
 
-  async #ask(settings: OidcSettings): Promise<Configuration> {
+  async #ask(settings: OidcSettings): Promise<KnownIssuer> {
     const client = await import("openid-client");
     const issuer = new URL(settings.issuer);
     // The signature of a token that came straight from the issuer would not be checked by default.
@@ -124,13 +163,39 @@ export class OidcSignIn {
         timeout: timeoutSeconds,
         [client.customFetch]: fetchFromIssuer,
       });
-      this.#known = { settings, config, atMs: performance.now() };
-      return config;
+      const keys = signingKeys(config.serverMetadata().jwks_uri ?? "", (url) =>
+        fetchFromIssuer(url, { method: "GET", headers: {}, body: undefined, redirect: "manual" }),
+      );
+      const known = { settings, config, keys, atMs: performance.now() };
+      this.#known = known;
+      return known;
     } catch (error) {
-      const message = "The identity provider cannot be reached. Try again later, or sign in with a token.";
-      throw new SignInRejected(503, message, error);
+      throw discoveryFailure(error);
     }
   }
+}
+
+/** The provider's sign-out page, which leads back to the dashboard; null if it has none. */
+function signOutUrl(
+  config: Configuration,
+  { issuer, clientId }: OidcSettings,
+  { redirectUri }: SignInAttempt,
+  idToken: string | undefined,
+): string | null {
+  const url = URL.parse(config.serverMetadata().end_session_endpoint ?? "");
+  // The browser is sent there, so it must be a page that is as safe as the issuer.
+  if (url === null || (url.protocol !== "https:" && url.protocol !== new URL(issuer).protocol)) return null;
+  url.searchParams.set("client_id", clientId);
+  if (idToken !== undefined && idToken.length <= maxHintLength)
+    url.searchParams.set("id_token_hint", idToken);
+  url.searchParams.set("post_logout_redirect_uri", new URL("/admin", redirectUri).href);
+  return url.href;
+}
+
+/** A provider that lists its prompts without this one ignores it. Most list none, and have it. */
+function offersAccounts(config: Configuration): boolean {
+  const prompts = config.serverMetadata()["prompt_values_supported"];
+  return !Array.isArray(prompts) || prompts.includes("select_account");
 }
 
 async function userInfo(

@@ -1,0 +1,110 @@
+import { isObject } from "../../../base/json.ts";
+import { printable } from "../../../base/text/printable.ts";
+import type { AdminDeps } from "../../deps.ts";
+
+/** A failed sign-in. The message is shown to the person, the cause is for the log. */
+export class SignInRejected extends Error {
+  readonly status: 401 | 503;
+
+  constructor(status: 401 | 503, message: string, cause?: unknown) {
+    super(message, { cause });
+    this.status = status;
+  }
+}
+
+const askOperator = "Ask the operator of this gateway to check";
+
+/** Why the provider's configuration could not be read. */
+export function discoveryFailure(error: unknown): SignInRejected {
+  const { code, status } = factsOf(error);
+  if (code === "OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED") {
+    const message = `The identity provider has another name than \`admin.oidc.issuer\`. ${askOperator} its spelling.`;
+    return new SignInRejected(503, message, error);
+  }
+  if (status !== null && status >= 400 && status < 500) {
+    const message = `The identity provider does not know \`admin.oidc.issuer\` (${status}). ${askOperator} it, for example the name of the realm or tenant.`;
+    return new SignInRejected(503, message, error);
+  }
+  const message = "The identity provider cannot be reached. Try again later, or sign in with a token.";
+  return new SignInRejected(503, message, error);
+}
+
+/** Why the browser's return from the provider was not a sign-in. */
+export function callbackFailure(error: unknown): SignInRejected {
+  const { code, oauthError } = factsOf(error);
+  if (code === "OAUTH_AUTHORIZATION_RESPONSE_ERROR") {
+    const message =
+      oauthError === "access_denied"
+        ? "The identity provider denied you access (access_denied). Ask its operator for access to this application, or use another account."
+        : `The identity provider refused this sign-in (${oauthError}). ${askOperator} the client's settings there.`;
+    return new SignInRejected(401, message, error);
+  }
+  if (oauthError === "invalid_client" || oauthError === "unauthorized_client") {
+    const message = `The identity provider rejects this gateway's credentials (${oauthError}). ${askOperator} \`admin.oidc.client_id\` and \`client_secret\`.`;
+    return new SignInRejected(503, message, error);
+  }
+  if (code === "OAUTH_JWT_TIMESTAMP_CHECK_FAILED") {
+    const message = `The clocks of the identity provider and of this gateway differ by more than 30 seconds. ${askOperator} both.`;
+    return new SignInRejected(401, message, error);
+  }
+  return new SignInRejected(401, "The identity provider sent an invalid response. Sign in again.", error);
+}
+
+interface FailureFacts {
+  readonly code: string | null;
+  readonly status: number | null;
+  readonly oauthError: string | null;
+}
+
+/** The OpenID client's errors have these fields, in the error itself or in its cause. */
+function factsOf(error: unknown): FailureFacts {
+  const chain = [error, error instanceof Error ? error.cause : null];
+  const find = <Value>(read: (from: Record<string, unknown>) => Value | null): Value | null => {
+    for (const each of chain) {
+      const found = typeof each === "object" && each !== null ? read(each as Record<string, unknown>) : null;
+      if (found !== null) return found;
+    }
+    return null;
+  };
+  return {
+    code: find(({ code }) => (typeof code === "string" ? code : null)),
+    status: find(({ status }) => (typeof status === "number" ? status : null)),
+    oauthError: find(({ error: name }) => (typeof name === "string" ? shortened(name) : null)),
+  };
+}
+
+const maxLength = 300;
+
+function shortened(text: string): string {
+  return printable(text).slice(0, maxLength);
+}
+
+/** For the log: what each error of the chain says. The errors' other fields can hold claims of the person. */
+export function causeText(error: unknown): string {
+  const texts: string[] = [];
+  for (let each = error; each instanceof Error && texts.length < 4; each = each.cause) {
+    const { error: name, error_description: description } = each as {
+      readonly error?: unknown;
+      readonly error_description?: unknown;
+    };
+    const details = [name, description].filter((part) => typeof part === "string").join(": ");
+    texts.push(details === "" ? each.message : `${each.message} (${details})`);
+    if (isObject(each.cause)) break;
+  }
+  return shortened(texts.join("; "));
+}
+
+const sameFailureEveryMs = 60_000;
+let reported = { text: "", atMs: Number.NEGATIVE_INFINITY };
+
+/** Anyone can cause failures, so the log has the same one once a minute. */
+export function reportFailure(
+  { log, clock }: Pick<AdminDeps, "log" | "clock">,
+  text: string,
+  cause: unknown,
+): void {
+  const atMs = clock.monotonicMs();
+  if (text === reported.text && atMs - reported.atMs < sameFailureEveryMs) return;
+  reported = { text, atMs };
+  log.warn({ cause: causeText(cause) }, text);
+}

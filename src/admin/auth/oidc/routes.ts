@@ -1,0 +1,131 @@
+import type { Elysia } from "elysia";
+import { newId } from "../../../base/id.ts";
+import type { OidcSettings } from "../../../config/settings.ts";
+import { urlOf } from "../../../gateway/client-call.ts";
+import type { AdminDeps } from "../../deps.ts";
+import { answerHeaders } from "../../routes/refusal.ts";
+import { sessionCookie } from "../guard.ts";
+import { refreshSignIn } from "../lost-sign-ins.ts";
+import { originInBrowser } from "../origin.ts";
+import { rolesOf } from "../person.ts";
+import { recordSignIn } from "../session-routes.ts";
+import { attemptMinutes, openAttempt, sealAttempt } from "./attempt.ts";
+import { mountBackchannelLogout } from "./backchannel-logout.ts";
+import { errorPage, home } from "./error-page.ts";
+import { reportFailure, SignInRejected } from "./failures.ts";
+import { OidcSignIn, type SignedIn } from "./sign-in.ts";
+
+const base = "/admin/oidc";
+const cookiePrefix = "sluice_oidc_";
+const attemptName = /^sluice_oidc_[\w-]{16}$/;
+/** How many tabs can sign in at once. Beyond that, the oldest attempts are dropped. */
+const maxAttempts = 4;
+
+/** Sends people to the identity provider, and takes them back. */
+export function mountOidc(app: Elysia, deps: AdminDeps): void {
+  const signIn = new OidcSignIn();
+  const guarded = (work: (request: Request, oidc: OidcSettings) => Promise<Response>) => {
+    return async ({ request }: { readonly request: Request }) => {
+      const { oidc } = deps.settings().admin;
+      if (oidc === null)
+        return errorPage(404, "Signing in with OpenID Connect is not configured here.", home);
+      try {
+        return await work(request, oidc);
+      } catch (error) {
+        if (!(error instanceof SignInRejected)) throw error;
+        if (error.cause !== undefined) reportFailure(deps, `sign-in failed: ${error.message}`, error.cause);
+        return errorPage(error.status, error.message, loginPath);
+      }
+    };
+  };
+  app.get(
+    loginPath,
+    guarded(async (request, oidc) => {
+      const admin = deps.settings().admin;
+      const own = originInBrowser(request, deps.originOf(request).isFromProxy, admin);
+      const redirectUri = `${own}${base}/callback`;
+      const { searchParams } = urlOf({ request });
+      const choosesAccount = searchParams.get("prompt") === "select_account";
+      const { url, ...attempt } = await signIn.begin(oidc, redirectUri, choosesAccount);
+      const endsAtMs = deps.clock.wallMs() + attemptMinutes * 60_000;
+      const returnTo = safeReturn(searchParams.get("return"));
+      const sealed = sealAttempt({ ...attempt, redirectUri, returnTo, endsAtMs }, oidc.clientSecret);
+      const attempts = [...cookiesOf(request).keys()].filter((name) => attemptName.test(name));
+      return redirect(url.href, [
+        ...attempts.slice(0, 1 - maxAttempts).map((name) => attemptCookie(name, null, redirectUri)),
+        attemptCookie(cookieFor(attempt.state), sealed, redirectUri),
+      ]);
+    }),
+  );
+  app.get(
+    `${base}/callback`,
+    guarded(async (request, oidc) => {
+      const { search, searchParams } = urlOf({ request });
+      const cookie = cookieFor(searchParams.get("state") ?? "");
+      const sealed = cookiesOf(request).get(cookie) ?? "";
+      const attempt = openAttempt(sealed, oidc.clientSecret, deps.clock.wallMs());
+      if (attempt === null)
+        throw new SignInRejected(401, "This sign-in was started elsewhere or has expired. Sign in again.");
+      const callback = new URL(attempt.redirectUri);
+      callback.search = search;
+      const signedIn = await signIn.finish(oidc, callback, attempt);
+      const { person, provider } = signedIn;
+      const identity = { kind: "person", issuer: oidc.issuer, ...person } as const;
+      await refreshSignIn(deps, identity, deps.settings().admin);
+      if (rolesOf(person, deps.settings().admin).size === 0) {
+        const message = `You signed in as ${person.user}, which has no role here. Ask an operator for one.`;
+        return errorPage(403, message, otherAccountUrl(signedIn));
+      }
+      const session = await deps.guard.sessions.begin(identity, { provider, lengthMs: oidc.sessionMs });
+      await recordSignIn(deps, request, person.user);
+      const isSecure = attempt.redirectUri.startsWith("https:");
+      return redirect(attempt.returnTo, [
+        sessionCookie(session, oidc.sessionMs, isSecure),
+        attemptCookie(cookie, null, attempt.redirectUri),
+      ]);
+    }),
+  );
+  mountBackchannelLogout(app, deps, signIn);
+}
+
+const loginPath = `${base}/login`;
+
+/**
+ * Where a person who has no role here can sign in as someone else. Signed in at a provider that does not let them choose,
+ * they would come back as the same person, so they sign out there first.
+ */
+function otherAccountUrl({ offersAccounts, provider }: SignedIn): string {
+  const chooses = `${loginPath}?prompt=select_account`;
+  return offersAccounts ? chooses : (provider.signOutUrl ?? chooses);
+}
+
+/**
+ * Returns only to pages of this gateway, so that it cannot be used as an open redirect. The pattern must match the path
+ * as written and as a browser resolves it, without dots.
+ */
+function safeReturn(path: string | null): string {
+  const page = /^\/(admin|usage)(?![\w-])[\w\-./?=&%#]{0,500}$/;
+  if (path === null || !page.test(path) || path.includes("//")) return home;
+  return page.test(new URL(path, "http://localhost").pathname) ? path : home;
+}
+
+/** Each tab has its own cookie, so that parallel attempts do not overwrite each other. */
+function cookieFor(state: string): string {
+  return cookiePrefix + state.slice(0, 16);
+}
+
+function cookiesOf(request: Request): Bun.CookieMap {
+  return new Bun.CookieMap(request.headers.get("cookie") ?? "");
+}
+
+function attemptCookie(name: string, sealed: string | null, redirectUri: string): string {
+  const secure = redirectUri.startsWith("https:") ? "; Secure" : "";
+  const age = sealed === null ? 0 : attemptMinutes * 60;
+  return `${name}=${sealed ?? ""}; Path=${base}; HttpOnly; SameSite=Lax; Max-Age=${age}${secure}`;
+}
+
+function redirect(location: string, cookies: readonly string[]): Response {
+  const headers = new Headers({ ...answerHeaders, location, "x-request-id": newId("req_") });
+  for (const cookie of cookies) headers.append("set-cookie", cookie);
+  return new Response(null, { status: 302, headers });
+}
