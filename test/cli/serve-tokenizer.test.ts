@@ -1,0 +1,37 @@
+import { expect, test } from "bun:test";
+import { startWithKeys } from "../../src/cli/serve/start.ts";
+import { plain } from "../../src/cli/terminal/style.ts";
+import type { Terminal } from "../../src/cli/terminal/terminal.ts";
+import { loadSettings } from "../../src/config/load.ts";
+import { temporaryFolder } from "../store/fixtures.ts";
+import { waitFor } from "../support/wait.ts";
+
+test("the tokenizer is loaded after the start, so that no request waits for it", async () => {
+  using folder = temporaryFolder();
+  const flags = { port: 0, data: folder.dir };
+  const env = { SLUICE_LOG_LEVEL: "silent" };
+  const { settings } = loadSettings({ env, cwd: folder.dir, flags });
+  const quiet: Terminal = {
+    env,
+    cwd: folder.dir,
+    print: () => {},
+    note: () => {},
+    write: async () => {},
+    style: plain,
+    noteStyle: plain,
+    columns: null,
+    noteColumns: null,
+    interactive: false,
+    ask: async () => "",
+    askSecret: async () => "",
+  };
+  const running = await startWithKeys({ settings }, true, quiet);
+  try {
+    const { tokens } = running.gateway;
+    expect(tokens.isLoaded).toBe(false);
+    await waitFor(() => tokens.isLoaded, "the tokenizer to be loaded", 20_000);
+    expect(await tokens.of("key").text(["Hello there"])).toBe(2);
+  } finally {
+    await running.stop();
+  }
+}, 30_000);
