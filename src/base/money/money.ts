@@ -69,9 +69,9 @@ export function creditsFromNano(nano: number | bigint): number {
   return typeof nano === "number" ? nano / nanoPerCredit : nearest(nano, 9);
 }
 
-/** The nearest number that a double has, like `creditsFromNano`. */
+/** Rounded down to nano-USD; the nearest number that a double has, like `creditsFromNano`. */
 export function usdFromNano(nano: number, microUsdPerCredit: number): number {
-  return nearest(BigInt(nano) * BigInt(microUsdPerCredit), 15);
+  return nearest((BigInt(nano) * BigInt(microUsdPerCredit)) / 1_000_000n, 9);
 }
 
 /** A whole number of units of so many decimals. Read as text it is rounded once; a sum of its parts would be rounded twice. */

@@ -19,4 +19,6 @@ test("credits are the nearest double of the exact amount, whichever type it come
 test("dollars are rounded once", () => {
   expect(usdFromNano(4_999_800_000, 1_100_000)).toBe(5.49978);
   expect(usdFromNano(100_000_000, 3_000_000)).toBe(0.3);
+  expect(usdFromNano(1_234_567_891, 333_333)).toBe(0.411522218);
+  expect(usdFromNano(1, 333_333)).toBe(0);
 });
