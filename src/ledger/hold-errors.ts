@@ -152,6 +152,19 @@ export function journalUnavailable(): GatewayError {
   );
 }
 
+/** The charge was decided and sent to the store, which cannot say whether it will be there. */
+export function chargeUncertain(
+  code: "internal_error" | "service_unavailable",
+  cause: unknown,
+): GatewayError {
+  return new GatewayError(
+    code,
+    "The gateway could not confirm that the charge of this request was stored, so it holds back the response. The request " +
+      "may still be charged: before you repeat it, see `used` in GET /v1/usage.",
+    { cause },
+  );
+}
+
 /** `limit` is null if it was changed a moment ago. */
 export function tooManyInFlight(limit: number | null): GatewayError {
   const all = limit === null ? "all the requests" : `all ${plural(limit, "request")}`;

@@ -1,6 +1,7 @@
 import { assert, assertAmount } from "../base/assert.ts";
 import { type Clock, isAhead } from "../base/clock.ts";
 import { Bag } from "../base/collections/churn-map.ts";
+import { reasonOf } from "../store/journal/batch-writer.ts";
 import type {
   Changes,
   HoldProgress,
@@ -14,7 +15,7 @@ import type { Accounts, HeldSums } from "./accounts.ts";
 import { checkTotals } from "./audit.ts";
 import { Funds } from "./funds.ts";
 import { Hold, type HoldRequest, type Settlement } from "./hold.ts";
-import { journalUnavailable, tooManyInFlight } from "./hold-errors.ts";
+import { chargeUncertain, journalUnavailable, tooManyInFlight } from "./hold-errors.ts";
 import { ProgressNotes } from "./progress.ts";
 import { recoverHolds } from "./recover.ts";
 import type { AccountSummary } from "./summary.ts";
@@ -124,7 +125,11 @@ export class Ledger implements Accounts {
       outcomeRecord: settlement.outcomeRecord && { ...settlement.outcomeRecord, atMs },
       attempts: settlement.attempts,
     };
-    await this.#store.commit([item], this.#open.size > 0);
+    try {
+      await this.#store.commit([item], this.#open.size > 0);
+    } catch (error) {
+      throw reasonOf(error) === "rejected" ? error : chargeUncertain("internal_error", error);
+    }
     return { charged: settled.charged, overrun: settled.overrun };
   }
 

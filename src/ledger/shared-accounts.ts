@@ -22,7 +22,13 @@ import type {
 import type { BoundState } from "./bound.ts";
 import { Cap } from "./cap.ts";
 import { Hold } from "./hold.ts";
-import { journalUnavailable, limitError, tooManyInFlight, unusableKey } from "./hold-errors.ts";
+import {
+  chargeUncertain,
+  journalUnavailable,
+  limitError,
+  tooManyInFlight,
+  unusableKey,
+} from "./hold-errors.ts";
 import { KeyFunds } from "./key-funds.ts";
 import { ProgressNotes } from "./progress.ts";
 
@@ -137,7 +143,9 @@ export class SharedAccounts implements Accounts {
         atMs,
         outcomeRecord: outcomeRecord && { ...outcomeRecord, atMs },
       })
-      .catch(asGatewayError);
+      .catch((error: unknown): never => {
+        throw error instanceof NodeUnavailable ? chargeUncertain("service_unavailable", error) : error;
+      });
     if (written !== null) await written;
     hold.charged = settled.charged;
     this.overrun[unitOf(this.#key(hold.keyId))] += settled.overrun;
