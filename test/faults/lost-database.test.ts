@@ -74,6 +74,23 @@ test("a ledger that is removed stops new work with an alarm, and nothing of it i
   expect((await sluice.run("ledger", "audit")).code).toBe(0);
 });
 
+test("after the database is deleted, no more than two requests are answered", async () => {
+  provider.script(sse(fixture("chat/text.sse")));
+  await using sluice = await startSluice({ config: configFor({ url: provider.url }) });
+  const key = await sluice.createKey();
+  const status = async () => {
+    const response = await sluice.request("/v1/chat/completions", { key, body: { ...ask, stream: true } });
+    await response.text();
+    return response.status;
+  };
+  expect(await status()).toBe(200);
+  removeDatabase(sluice);
+  const statuses: number[] = [];
+  for (let asked = 0; asked < 10; asked += 1) statuses.push(await status());
+  expect(statuses.filter((each) => each === 200).length).toBeLessThanOrEqual(2);
+  expect(statuses.slice(2)).toEqual(Array.from({ length: 8 }, () => 503));
+});
+
 test("a running gateway that has lost its ledger takes a restored one", async () => {
   await using sluice = await startSluice({ config: configFor({ url: provider.url }) });
   const key = await sluice.createKey();

@@ -70,8 +70,8 @@ export async function openUnlocked(
     const log = new LogSync(folder.databaseFile, () => noteFailedSync(folder, writer.acknowledgedId));
     await log.sync();
     const checkpoints = new Checkpointer({ database, log, maxPages: options.maxLogPages });
-    const writer = new SqliteWriter(database, { sync: log, checkpoints });
     const files = new OpenFiles(folder, options.clock);
+    const writer = new SqliteWriter(database, { sync: log, checkpoints, files });
     const reserve = new DiskReserve(folder.reserveFile);
     reserve.fill();
     const journal = new Journal({ writer: wrapWriter(writer), stats, reserve, troubles: sqliteTroubles });

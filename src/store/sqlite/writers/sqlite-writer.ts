@@ -6,6 +6,7 @@ import type { ChargeEntry, HoldProgress, IssuedIds, JournalItem, StoredResponse 
 import { returnToPresent } from "../../tables/clock-return.ts";
 import { responseRow } from "../../written-rows.ts";
 import { codeOf } from "../connection.ts";
+import type { OpenFiles } from "../files/open-files.ts";
 import type { Checkpointer } from "../log/checkpointer.ts";
 import type { LogSync } from "../log/log-sync.ts";
 import { sqliteStatements } from "../own-statements.ts";
@@ -25,6 +26,7 @@ const maxUncountedRows = 1000;
 export interface WriterLog {
   readonly sync: Pick<LogSync, "check" | "sync" | "syncAlone">;
   readonly checkpoints: Pick<Checkpointer, "restarting" | "onCommit">;
+  readonly files?: Pick<OpenFiles, "lookBeforeBatch">;
 }
 
 /**
@@ -96,10 +98,11 @@ export class SqliteWriter implements BatchWriter {
   }
 
   write(items: readonly JournalItem[], rollUpDue: boolean, isAlone = false): Promise<void> | void {
-    const { sync, checkpoints } = this.#log;
+    const { sync, checkpoints, files } = this.#log;
     const { restarting } = checkpoints;
     if (restarting !== null) return restarting.then(() => this.write(items, rollUpDue, isAlone));
     sync.check();
+    files?.lookBeforeBatch();
     this.#acknowledgedId = this.#committedId;
     this.#commit(items, rollUpDue);
     checkpoints.onCommit();
