@@ -47,7 +47,10 @@ describe.each(dialects)("Ollama for a client of %s", (dialect) => {
       basis: "measured",
       outcome: "completed",
     });
-    expect(world.observed.at(-1)?.usage).toMatchObject({ inputTokens: ollamaUsage.input, outputTokens: ollamaUsage.output });
+    expect(world.observed.at(-1)?.usage).toMatchObject({
+      inputTokens: ollamaUsage.input,
+      outputTokens: ollamaUsage.output,
+    });
   });
 });
 
