@@ -13,6 +13,10 @@ export interface VendorModel {
   readonly price: { readonly input: number; readonly output: number } | null;
   /** Absent for models that write text. */
   readonly serves?: readonly ModelUse[];
+  /** What the server says that the model can do. */
+  readonly capabilities?: Readonly<Record<string, boolean>>;
+  /** The program that serves it, where a list shows that. */
+  readonly server?: "llamacpp" | "ollama";
 }
 
 export interface ModelListPage {
@@ -30,26 +34,26 @@ export interface ModelList {
   readonly headers?: Readonly<Record<string, string>>;
   /** Null if the body is not a list of models. */
   read(body: JsonObject): ModelListPage | null;
-  /** Another list of the same server, which describes models that this one only names. */
-  readonly details?: ModelDetails;
-  /** Where a model is described that the lists only name. */
-  readonly describe?: ModelDescription;
+  /** Other lists of the same server, which describe models that this one only names. */
+  readonly details?: readonly ModelDetails[];
+  /** Where models are described that the lists only name, one after the other. */
+  readonly describe?: readonly ModelDescription[];
 }
 
 export interface ModelDetails {
-  /** Null if this provider's server cannot have the list. */
-  url(settings: ProviderSettings): string | null;
+  /** Null if the server of these models cannot have the list. */
+  url(settings: ProviderSettings, models: readonly VendorModel[]): string | null;
   /** By the model's id. */
   read(body: JsonObject): ReadonlyMap<string, Partial<VendorModel>>;
 }
 
 /** How to request one model's description from a server. */
 export interface ModelDescription {
-  /** Null if this provider's server has no descriptions. */
-  url(settings: ProviderSettings): string | null;
-  /** The body of a POST. */
-  body(model: string): JsonObject;
-  read(body: JsonObject): Partial<VendorModel>;
+  /** Null if there is none of this model. */
+  url(settings: ProviderSettings, model: VendorModel): string | null;
+  /** The body of a POST; absent for a GET. */
+  body?(model: string): JsonObject;
+  read(body: JsonObject, model: VendorModel): Partial<VendorModel>;
 }
 
 /** OpenAI's form, which most servers have; some add a window or prices, each under a name of its own. */
@@ -65,14 +69,28 @@ function openAiModel(listed: unknown): VendorModel[] {
   const id = isObject(listed) ? listed["id"] : null;
   if (!isObject(listed) || typeof id !== "string" || id === "") return [];
   const windows = windowNames.map((name) => tokensIn(listed[name]));
+  const isLlamaCpp = listed["owned_by"] === "llamacpp";
   return [
     {
       id,
-      contextWindow: windows.find((each) => each !== null) ?? null,
+      contextWindow: isLlamaCpp ? slotWindow(listed) : (windows.find((each) => each !== null) ?? null),
       maxOutputTokens: tokensIn(listed["max_completion_tokens"]),
       price: openRouterPrice(listed["pricing"]),
+      ...(isLlamaCpp ? { server: "llamacpp", capabilities: llamaCapabilities(listed) } : {}),
     },
   ];
+}
+
+/** What one slot takes. Any other number in llama.cpp's list is the sum of all slots, or what the model was trained for. */
+function slotWindow({ meta }: JsonObject): number | null {
+  return isObject(meta) ? tokensIn(meta["n_ctx"]) : null;
+}
+
+/** llama.cpp turns thinking off for every model that is asked with the effort `none`. */
+function llamaCapabilities({ architecture }: JsonObject): Record<string, boolean> {
+  const modalities = isObject(architecture) ? architecture["input_modalities"] : null;
+  const vision = Array.isArray(modalities) ? { vision: modalities.includes("image") } : {};
+  return { ...vision, effort_none: true };
 }
 
 /** USD per token, as text. Null for a price in any other form, or below zero (a router that picks the model). */

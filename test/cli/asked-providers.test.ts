@@ -30,7 +30,7 @@ function playOllama(): void {
 }
 
 describe("serve --local", () => {
-  test("serves the models of the server at OLLAMA_HOST, free, with the windows that it tells", async () => {
+  test("serves the models of the server at OLLAMA_HOST, free, with the windows that they run with", async () => {
     playOllama();
     const env = { OLLAMA_HOST: server.url.replace("http://", "") };
     await using gateway = await Sluice.start({ env, args: ["--local"] });
@@ -41,7 +41,7 @@ describe("serve --local", () => {
       data: { id: string; context_window: number | null }[];
     };
     const windows = new Map(data.map(({ id, context_window }) => [id, context_window]));
-    expect([windows.get("llama3.2:latest"), windows.get("nomic-embed:latest")]).toEqual([8192, 2048]);
+    expect([windows.get("llama3.2:latest"), windows.get("nomic-embed:latest")]).toEqual([8192, null]);
     const response = await gateway.request("/v1/chat/completions", { key, body });
     expect([response.status, response.headers.get("x-sluice-cost")]).toEqual([200, "0"]);
     const embedding = { ...body, model: "nomic-embed:latest" };

@@ -24,6 +24,8 @@ export interface Discovery {
   /** Configuration entries for the `priced` models. */
   readonly entries: readonly ModelConfig[];
   readonly failures: readonly { readonly provider: string; readonly problem: string }[];
+  /** Providers at private addresses with models that may be free, which their key makes doubtful. */
+  readonly undeclared: readonly string[];
 }
 
 /** Each provider's `catalog` option, where it differs from the default of its kind. */
@@ -42,7 +44,12 @@ export async function discoverModels(
         return compare(provider, listed, settings, catalogs[provider.name] ?? provider.kind);
       } catch (error) {
         if (!(error instanceof ModelListUnavailable)) throw error;
-        return { models: [], entries: [], failures: [{ provider: provider.name, problem: error.message }] };
+        return {
+          models: [],
+          entries: [],
+          failures: [{ provider: provider.name, problem: error.message }],
+          undeclared: [],
+        };
       }
     }),
   );
@@ -50,6 +57,7 @@ export async function discoverModels(
     models: parts.flatMap(({ models }) => models),
     entries: parts.flatMap(({ entries }) => entries),
     failures: parts.flatMap(({ failures }) => failures),
+    undeclared: parts.flatMap(({ undeclared }) => undeclared),
   };
 }
 
@@ -61,7 +69,7 @@ function compare(
 ): Discovery {
   const { name } = provider;
   const deployments = models.flatMap((model) => model.deployments.filter((each) => each.provider === name));
-  const served = new Set(deployments.map(({ upstreamModel }) => upstreamModel));
+  const configured = new Set(deployments.map(({ upstreamModel }) => upstreamModel));
   const catalog = new Map(
     (shippedCatalog(catalogName) ?? []).map((model) => [model.upstream_model ?? model.id, model]),
   );
@@ -69,6 +77,9 @@ function compare(
   const found: DiscoveredModel[] = [];
   const entries: ModelConfig[] = [];
   const unique = new Map(listed.map((model) => [model.id, model]));
+  const served = new Set(
+    [...unique.keys()].filter((id) => configured.has(id) || configured.has(untagged(id))),
+  );
   for (const [id, model] of unique) {
     const entry = served.has(id) ? null : entryFor(model, provider, catalog.get(id));
     found.push({
@@ -79,25 +90,43 @@ function compare(
     if (entry === null) continue;
     const isFree = !taken.has(entry.id);
     taken.add(entry.id);
-    entries.push(isFree ? entry : { ...entry, id: `${name}/${entry.id}`, upstream_model: id });
+    const named = isFree ? entry : { ...entry, id: `${name}/${entry.id}`, upstream_model: id };
+    const alias = untagged(id);
+    const isShort = alias !== id && isLocal(provider) && !taken.has(alias);
+    if (isShort) taken.add(alias);
+    entries.push(isShort ? { ...named, aliases: [alias] } : named);
   }
-  const gone = [...served].filter((id) => !unique.has(id));
+  const gone = [...configured].filter((id) => !unique.has(id) && !unique.has(`${id}${latest}`));
+  const isUndeclared = isLocal(provider) && found.some(({ state }) => state === "unpriced");
   return {
     models: [...found, ...gone.map((model) => ({ provider: name, model, state: "gone" as const }))],
     entries,
     failures: [],
+    undeclared: isUndeclared ? [name] : [],
   };
+}
+
+/** Ollama lists a model with its tag, and takes the name without this one. */
+const latest = ":latest";
+
+function untagged(id: string): string {
+  return id.endsWith(latest) ? id.slice(0, -latest.length) : id;
+}
+
+function isLocal({ kind, baseUrl }: ProviderSettings): boolean {
+  return kind === "openai-compatible" && isPrivateAddress(baseUrl);
 }
 
 /** Null if neither the catalog nor the provider has a price. A self-hosted server without a key is free. */
 function entryFor(
-  { id, contextWindow, maxOutputTokens, price, serves }: VendorModel,
-  { name, kind, baseUrl, apiKeys }: ProviderSettings,
+  { id, contextWindow, maxOutputTokens, price, serves, capabilities }: VendorModel,
+  provider: ProviderSettings,
   shipped: ModelConfig | undefined,
 ): ModelConfig | null {
+  const { name } = provider;
   if (shipped !== undefined) return { ...shipped, provider: name };
-  const isLocal = kind === "openai-compatible" && isPrivateAddress(baseUrl);
-  const isFree = isLocal && apiKeys.length === 0;
+  const isOwn = isLocal(provider);
+  const isFree = isOwn && provider.apiKeys.length === 0;
   if (price === null && !isFree) return null;
   return {
     id,
@@ -106,7 +135,8 @@ function entryFor(
     ...(maxOutputTokens === null ? {} : { max_output_tokens: maxOutputTokens }),
     ...(price === null ? { free: true } : { price, price_checked: new Date().toISOString().slice(0, 10) }),
     ...(serves === undefined ? {} : { serves: [...serves] }),
+    ...(capabilities === undefined ? {} : { capabilities }),
     // Such a server may have one slot for all, and read a long prompt for minutes.
-    ...(isLocal && serves === undefined ? { timeouts: { request: "1h" } } : {}),
+    ...(isOwn && serves === undefined ? { timeouts: { request: "1h" } } : {}),
   };
 }

@@ -61,8 +61,11 @@ async function allPages(request: ListRequest): Promise<readonly VendorModel[]> {
     if (page.next === null || page.next === query) break;
     query = page.next;
   }
-  const detailed = list.details === undefined ? models : await withDetails(models, list.details, request);
-  return list.describe === undefined ? detailed : describeAll(detailed, list.describe, request);
+  let described: readonly VendorModel[] = models;
+  for (const details of list.details ?? []) described = await withDetails(described, details, request);
+  for (const description of list.describe ?? [])
+    described = await describeAll(described, description, request);
+  return described;
 }
 
 /** Adds what the server's other list has. */
@@ -71,47 +74,47 @@ async function withDetails(
   details: ModelDetails,
   request: ListRequest,
 ): Promise<readonly VendorModel[]> {
-  const url = details.url(request.settings);
+  const url = details.url(request.settings, models);
   if (url === null || models.every(({ contextWindow }) => contextWindow !== null)) return models;
   const body = await readObject(url, { headers: headersFor(url, request, "GET") }, request);
-  const found = body === null ? null : details.read(body);
+  const found = typeof body === "string" ? null : details.read(body);
   return found === null ? models : models.map((model) => ({ ...model, ...found.get(model.id) }));
 }
 
-/** Adds what the list lacks. Stops at the first model that the server does not describe: most servers lack the path. */
+/** Adds what the list lacks. Stops at the first model for which the server lacks the path, as most servers do. */
 async function describeAll(
   models: readonly VendorModel[],
   description: ModelDescription,
   request: ListRequest,
 ): Promise<readonly VendorModel[]> {
-  const url = description.url(request.settings);
   const described: VendorModel[] = [];
   for (const [at, model] of models.entries()) {
-    const isOver = url === null || model.contextWindow !== null || at >= maxDescribed;
-    const body = isOver ? null : await describeOne(url, description.body(model.id), request);
-    if (!isOver && body === null) return [...described, ...models.slice(at)];
-    described.push(body === null ? model : { ...model, ...description.read(body) });
+    const url = at < maxDescribed ? description.url(request.settings, model) : null;
+    const body = url === null ? "nothing" : await describeOne(url, description.body?.(model.id), request);
+    if (body === "no path") return [...described, ...models.slice(at)];
+    described.push(body === "nothing" ? model : { ...model, ...description.read(body, model) });
   }
   return described;
 }
 
-function describeOne(url: string, body: JsonObject, request: ListRequest): Promise<JsonObject | null> {
-  const headers = { ...headersFor(url, request, "POST"), "content-type": "application/json" };
-  return readObject(url, { method: "POST", body: JSON.stringify(body), headers }, request);
+function describeOne(url: string, body: JsonObject | undefined, request: ListRequest): Promise<Described> {
+  const method = body === undefined ? "GET" : "POST";
+  const headers = { ...headersFor(url, request, method), "content-type": "application/json" };
+  const init = body === undefined ? {} : { body: JSON.stringify(body) };
+  return readObject(url, { method, headers, ...init }, request);
 }
 
-/** Null if the server lacks the path. */
-async function readObject(
-  url: string,
-  init: RequestInit,
-  { signal }: ListRequest,
-): Promise<JsonObject | null> {
+type Described = JsonObject | "nothing" | "no path";
+
+async function readObject(url: string, init: RequestInit, { signal }: ListRequest): Promise<Described> {
   try {
     const response = await fetch(url, { ...init, signal, redirect: "manual" });
     const text = await limitedText(response);
-    return response.status === 200 ? parseObject(text) : null;
+    // llama.cpp's router refuses to describe a model that is not loaded.
+    if (response.status === 400) return "nothing";
+    return response.status === 200 ? (parseObject(text) ?? "nothing") : "no path";
   } catch {
-    return null;
+    return "no path";
   }
 }
 
@@ -133,7 +136,7 @@ async function readPage(url: string, request: ListRequest) {
   const response = await fetch(url, { headers: headersFor(url, request, "GET"), signal, redirect: "manual" });
   const text = await limitedText(response);
   if (response.status !== 200)
-    throw new ModelListUnavailable(`${response.status}; ${adviceFor(response.status)}`);
+    throw new ModelListUnavailable(`${response.status}; ${adviceFor(response.status, request)}`);
   const body = parseObject(text);
   const page = body === null ? null : list.read(body);
   if (page === null) throw new ModelListUnavailable("returned no list of models; check base_url");
@@ -152,7 +155,8 @@ async function limitedText(response: Response): Promise<string> {
   return Buffer.concat(pieces).toString();
 }
 
-function adviceFor(status: number): string {
+function adviceFor(status: number, { use }: ListRequest): string {
+  if (status === 401 && use === null) return "it needs a key; set api_key";
   if (status === 401 || status === 403) return "it rejects the key; check api_key";
   if (status === 429) return "its rate limit is used up; try again later";
   return status >= 500 ? "the provider has a problem; try again later" : "check base_url";

@@ -1,18 +1,10 @@
-import { isObject, type JsonObject } from "../../base/json.ts";
 import { errorIn } from "../../dialects/errors/bare-error.ts";
 import { objectOf } from "../../dialects/json/json-fields.ts";
 import { durationMs } from "../../dialects/rate-limit-headers.ts";
-import { isPrivateAddress } from "../../wire/private-address.ts";
 import { keySchemes } from "../credentials/static-header.ts";
 import { readDefaultError } from "../http/default-error.ts";
 import { dialectPath, type HttpVendorOptions, overHttp } from "../http/http-provider.ts";
-import {
-  type ModelDescription,
-  type ModelDetails,
-  openAiModelList,
-  tokensIn,
-  type VendorModel,
-} from "../model-list.ts";
+import { openAiModelList } from "../model-list.ts";
 import { openAiBaseUrl } from "../openai/index.ts";
 import type {
   ErrorResponse,
@@ -23,53 +15,7 @@ import type {
 } from "../provider.ts";
 import type { Vendor, VendorDefaults } from "../vendor.ts";
 import { quirksOf } from "./known-servers.ts";
-
-/** The address of a local server's own API, which is next to OpenAI's. Other servers lack the path. */
-function ownApi({ baseUrl, apiKeys }: ProviderSettings, path: string): string | null {
-  const isOwn = isPrivateAddress(baseUrl) && apiKeys.length === 0;
-  return isOwn && baseUrl.endsWith("/v1") ? `${baseUrl.slice(0, -3)}${path}` : null;
-}
-
-/** LM Studio's own list has the windows. https://lmstudio.ai/docs/developer/rest/endpoints */
-const lmStudioModels: ModelDetails = {
-  url: (settings) => ownApi(settings, "/api/v0/models"),
-  read: ({ data }) => new Map((Array.isArray(data) ? data : []).flatMap(lmStudioModel)),
-};
-
-function lmStudioModel(listed: unknown): [string, Partial<VendorModel>][] {
-  if (!isObject(listed) || typeof listed["id"] !== "string") return [];
-  // A loaded model can have a smaller window than its maximum.
-  const contextWindow = tokensIn(listed["loaded_context_length"]) ?? tokensIn(listed["max_context_length"]);
-  const isEmbedding = listed["type"] === "embeddings";
-  const serves: Pick<VendorModel, "serves"> = isEmbedding ? { serves: ["embeddings"] } : {};
-  return [[listed["id"], { ...(contextWindow === null ? {} : { contextWindow }), ...serves }]];
-}
-
-/** Ollama lists names only, and describes each model through its own API. */
-const ollamaModel: ModelDescription = {
-  url: (settings) => ownApi(settings, "/api/show"),
-  body: (model) => ({ model }),
-  read(body) {
-    const contextWindow = configuredWindow(body) ?? trainedWindow(body);
-    const { capabilities } = body;
-    const isEmbedding = Array.isArray(capabilities) && capabilities.includes("embedding");
-    const serves: Pick<VendorModel, "serves"> = isEmbedding ? { serves: ["embeddings"] } : {};
-    return { ...(contextWindow === null ? {} : { contextWindow }), ...serves };
-  },
-};
-
-/** What the model's own file sets, in lines such as `num_ctx 8192`. */
-function configuredWindow({ parameters }: JsonObject): number | null {
-  const [, tokens] = /^num_ctx\s+(\d{1,9})$/m.exec(typeof parameters === "string" ? parameters : "") ?? [];
-  return tokens === undefined ? null : tokensIn(Number(tokens));
-}
-
-/** Named after the model's architecture: `llama.context_length`. */
-function trainedWindow({ model_info: info }: JsonObject): number | null {
-  if (!isObject(info)) return null;
-  const name = Object.keys(info).find((each) => each.endsWith(".context_length"));
-  return name === undefined ? null : tokensIn(info[name]);
-}
+import { localDescriptions, localLists } from "./local-descriptions.ts";
 
 /** Formats of a server with OpenAI's API, of which it may implement only a part. */
 export const compatibleFormats: readonly string[] = ["compatible", "openai"];
@@ -89,7 +35,7 @@ export const openAiCompatible: Vendor = {
     ...compatibleFormats,
   ],
   baseUrl: { default: null, example: "http://127.0.0.1:11434/v1", ...openAiBaseUrl },
-  modelLists: () => [{ ...openAiModelList, details: lmStudioModels, describe: ollamaModel }],
+  modelLists: () => [{ ...openAiModelList, details: localLists, describe: localDescriptions }],
   create: overHttp((settings) => ({
     credential: keySchemes[settings.options.auth ?? "bearer"],
     readProviderError: readCompatibleError,

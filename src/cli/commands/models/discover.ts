@@ -47,7 +47,7 @@ export function modelsDiscoverCommand(terminal: Terminal): Command {
 }
 
 async function finish(
-  { entries, failures }: Discovery,
+  { entries, failures, undeclared }: Discovery,
   { source }: LoadedSettings,
   { write, config }: Options,
   terminal: Terminal,
@@ -59,6 +59,10 @@ async function finish(
     if (write) terminal.note("nothing was written");
     throw new CommandFailed();
   }
+  for (const provider of undeclared)
+    terminal.note(
+      `${noteStyle.warn("!")} provider "${provider}" has a key, so its models may cost something; add those you want with \`free = true\` or a price`,
+    );
   if (!write || source.file === null) return;
   if (entries.length === 0) return terminal.note("no models with a known price to add");
   const { appendModels } = await import("../../append-models.ts");

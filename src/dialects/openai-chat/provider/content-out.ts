@@ -7,12 +7,22 @@ import { reject } from "../../translation/field-decisions.ts";
 import { flattenContent } from "../../translation/flatten-content.ts";
 import { takesCacheBreakpoints, takesCacheControl } from "../../translation/model-traits.ts";
 
-/** Writes a single text as a string, and anything else as parts, so that their boundaries are kept. */
+/**
+ * Writes a single text as a string, and anything else as parts, so that their boundaries are kept. A compatible server gets several
+ * texts as one too: Ollama makes a message of each part.
+ */
 export function writeContent(blocks: readonly IrContent[], target: Target): Json {
   const [first] = blocks;
   const flattened = blocks.length === 1 && first?.type === "text" ? blocks : blocks.flatMap(flattenContent);
   const [only] = flattened;
   if (flattened.length === 1 && only?.type === "text" && markOf(only, target) === null) return only.text;
+  const texts = target.isStrict ? [] : flattened.filter((block) => block.type === "text");
+  if (
+    texts.length > 0 &&
+    texts.length === flattened.length &&
+    texts.every((text) => markOf(text, target) === null)
+  )
+    return texts.map(({ text }) => text).join("\n\n");
   return flattened.map((block) => ({ ...writePart(block), ...markOf(block, target) }));
 }
 
