@@ -67,7 +67,7 @@ testEachJournal(
     const key = await bench.addKey({}, 100);
     const hold = holdFor(bench.ledger, key, 10);
     writers[0]?.dieAt("before");
-    await expect(bench.ledger.settle(hold, settlement(hold, 10))).rejects.toThrow("dead");
+    await expect(bench.ledger.settle(hold, settlement(hold, 10))).rejects.toThrow("may still be charged");
     expect(bench.store.healthy).toBe(false);
     const progressing = errorOf(() => holdFor(bench.ledger, key, 10));
     expect(progressing.code).toBe("service_unavailable");

@@ -263,6 +263,7 @@ async function ignoringDeath(settling: Promise<unknown>): Promise<void> {
   try {
     await settling;
   } catch (error) {
-    if (!(error instanceof Error) || error.message !== "the process is dead") throw error;
+    const cause = error instanceof GatewayError ? error.cause : error;
+    if (!(cause instanceof Error) || cause.message !== "the process is dead") throw error;
   }
 }
