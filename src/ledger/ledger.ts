@@ -196,7 +196,7 @@ export class Ledger implements Accounts {
     return true;
   }
 
-  /** Whoever asks may turn periods to this time, even if nothing is charged in them. */
+  /** A caller can turn periods to this time, even if nothing is charged in them. */
   #now(): number {
     const nowMs = this.#clock.wallMs();
     if (nowMs > this.#latestMs) this.#latestMs = nowMs;

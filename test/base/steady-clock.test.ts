@@ -19,7 +19,7 @@ test("a clock that is set back for a moment runs on", () => {
   expect(steady.wallMs()).toBe(startMs + doubtedForMs - 1);
   system.jumpWall(10 * msPerDay + 5);
   expect(steady.wallMs()).toBe(startMs + doubtedForMs + 4);
-  // The next doubt begins anew.
+  // The next doubt starts from zero.
   system.jumpWall(-msPerDay);
   expect(steady.wallMs()).toBe(startMs + doubtedForMs + 4);
   system.advance(2);

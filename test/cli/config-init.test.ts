@@ -77,7 +77,7 @@ describe("config init asks a vendor without built-in prices for its models", () 
 
   test("on a terminal one chooses among them, and a vendor that is not wanted is not asked", async () => {
     vendor.script(list);
-    const answer = replies({ "openrouter (": "", "with prices": "maker/*", "groq (": "n" });
+    const answer = replies({ "openrouter (": "", "with prices": "maker/*", "groq (": "none" });
     const place = newPlace({
       env: { ...routed, GROQ_API_KEY: "gsk-secret", GROQ_BASE_URL: `${vendor.url}/groq` },
       answer,
@@ -117,7 +117,7 @@ describe("config init on a terminal", () => {
     const answer = replies({
       "openai (": "gpt-6*, whisper-1",
       "anthropic (": "none",
-      "groq (": "n",
+      "groq (": "none",
       "Data folder": "/var/lib/sluice",
       PostgreSQL: "y",
       "other machines": "y",

@@ -101,7 +101,7 @@ describe("models discover", () => {
     const bedrock = `[providers.b]\nkind = "bedrock"\nregion = "us-east-1"\nbase_url = "${vendor.url}"\naccess_key_id = "env:KEY"\nsecret_access_key = "env:KEY"\n`;
     const { rows, at } = await discovered(bedrock);
     expect(rows).toEqual([
-      { provider: "b", model: "amazon.nova-lite-v1:0", state: "unpriced" },
+      { provider: "b", model: "amazon.nova-lite-v1:0", state: "priced" },
       { provider: "b", model: "global.anthropic.claude-opus-5-5", state: "priced" },
     ]);
     expect(vendor.requests.map(({ method, path }) => `${method} ${path}`).toSorted()).toEqual([

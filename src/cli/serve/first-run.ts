@@ -82,22 +82,28 @@ function curlLine(mode: KeyMode, secret: string, { url, settings }: ReachableGat
   return model === undefined ? null : curlFor(model, mode === "credit" ? url : `${url}/token`, secret);
 }
 
+/** Prices of a vendor's current models are checked again and again, and of its older ones they are not. */
+const currentForMs = 60 * 24 * 60 * 60 * 1000;
+
 /**
- * The model for the first request: an LLM that a credit key can use, preferably the vendor's with the lowest output
+ * The model for the first request: an LLM that a credit key can use, preferably the vendor's current one with the lowest output
  * price, else a demo model.
  */
 export function modelToTry(settings: Settings): ModelSettings | undefined {
   const isDemo = isServedByDemo(settings);
   const usable = settings.models.filter(
-    ({ free, price, serves }) => serves.includes("generation") && (free || price !== null),
+    ({ free, price, serves, listed }) => listed && serves.includes("generation") && (free || price !== null),
   );
   const [first] = usable.filter((model) => !isDemo(model));
   if (first === undefined) return usable[0];
   const sameVendor = usable.filter(
     (model) => model.deployments[0]?.provider === first.deployments[0]?.provider,
   );
+  const checkedAt = ({ priceChecked }: ModelSettings) => Date.parse(priceChecked ?? "1970-01-01");
+  const newestAt = Math.max(...sameVendor.map(checkedAt));
+  const current = sameVendor.filter((model) => checkedAt(model) >= newestAt - currentForMs);
   const outputOf = ({ price }: ModelSettings) => price?.output ?? 0;
-  return sameVendor.reduce((lowest, model) => (outputOf(model) < outputOf(lowest) ? model : lowest));
+  return current.reduce((lowest, model) => (outputOf(model) < outputOf(lowest) ? model : lowest));
 }
 
 /** A command that works as pasted. */

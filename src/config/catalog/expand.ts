@@ -1,6 +1,7 @@
 import { isObject, type JsonObject } from "../../base/json.ts";
 import { matchesModel } from "../../base/models/model-pattern.ts";
 import { factorParts } from "../../base/money/money.ts";
+import { vendorKinds, vendorOf } from "../../vendors/registry.ts";
 import type { ConfigFile, ModelConfig, PriceConfig, ProviderConfig } from "../schema.ts";
 import { didYouMean } from "../suggest.ts";
 import type { CatalogRule } from "./rule.ts";
@@ -58,7 +59,7 @@ export function expandCatalogs(written: JsonObject): ExpandedConfig {
     rules.push({ provider: name, patterns });
     const chosenIds = new Set<string>();
     for (const pattern of patterns) {
-      const chosen = catalog.filter(({ id }) => matchesModel(pattern, id));
+      const chosen = catalog.filter((model) => matchesModel(pattern, model.id) && isReached(model, provider));
       if (chosen.length === 0) warnings.push(unmatched(name, pattern, provider));
       for (const model of chosen) {
         if (!chosenIds.has(model.id)) offers.push({ name, provider, model });
@@ -76,6 +77,12 @@ export function expandCatalogs(written: JsonObject): ExpandedConfig {
   }
   const document = added.size === 0 ? written : { ...written, models: [...models, ...added.values()] };
   return { document: document as JsonObject, catalogIds: new Set(added.keys()), rules, problems, warnings };
+}
+
+/** A cloud's catalog has the models of all its regions, of which a provider reaches its own. */
+function isReached({ id, upstream_model = id }: ModelConfig, { kind, ...options }: ProviderConfig): boolean {
+  const warnings = vendorKinds.includes(kind) ? (vendorOf(kind).lint?.(options, upstream_model) ?? []) : [];
+  return warnings.every(({ about }) => about !== "upstream_model");
 }
 
 /** A model that a provider serves by its catalog. */

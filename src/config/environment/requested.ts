@@ -14,7 +14,7 @@ export function requestedBedrock(region: string, env: Environment): RequestedPro
   const credential = setIn(env, variable) === null ? 'credentials = "chain"' : `api_key = "env:${variable}"`;
   const toml = tableOf("bedrock", [`region = ${tomlString(region)}`, credential], baseUrl);
   const note =
-    "requests can run in any region of AWS; profiles of one geography cost 10% more and need a file";
+    "plain ids can run in any region of AWS; profiles of one geography, such as eu., cost 10% more";
   return { provider: "bedrock", variable: `--bedrock ${region}`, baseUrl, note, toml };
 }
 

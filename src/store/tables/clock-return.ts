@@ -121,7 +121,7 @@ FROM (
   GROUP BY a.no, a.start_ms
 ) AS present WHERE present.no = caps.no`;
 
-/** A day's spend is that of its own charges, as in reports. */
+/** A day's spend is the sum of its own charges, as in reports. */
 const returnKeys = ({ isInKeyTotals }: OwnStatements) => `
 UPDATE key_sums SET day = $2::int, day_spend = present.spend, later_spend = present.later
 FROM (
