@@ -54,6 +54,8 @@ export interface Admin {
    * before any change, if keys would be suspended without consent.
    */
   reload(settings: Settings, consent: ReloadConsent): Promise<readonly string[]>;
+  /** Who is signed in to the dashboard. */
+  readonly sessions: Pick<Sessions, "list" | "endWhere">;
   /** Null without a metrics listener. */
   readonly metricsAddress: string | null;
   close(): Promise<void>;
@@ -123,6 +125,7 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
     },
     mount: adminRoutes(deps),
     mountForMembers: memberRoutes(deps),
+    sessions: guard.sessions,
     get metricsAddress() {
       return metrics.address;
     },

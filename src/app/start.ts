@@ -1,5 +1,5 @@
 import { version } from "../../package.json";
-import { createAdmin } from "../admin/create.ts";
+import { type Admin, createAdmin } from "../admin/create.ts";
 import type { AlertMonitor } from "../alerts/monitor.ts";
 import { openBackend } from "../backend/open.ts";
 import { msPerDay, systemClock } from "../base/clock.ts";
@@ -26,6 +26,8 @@ export interface RunningGateway {
   readonly adminUrl: string;
   readonly gateway: Gateway;
   readonly store: Store;
+  /** Who is signed in to the dashboard. */
+  readonly sessions: Admin["sessions"];
   /** The admin token that was generated at this start, because there was none yet; to be shown once. */
   readonly generatedAdminToken: string | null;
   /** Whether this start turned off the keys and the token of a trial, because real providers are served now. */
@@ -98,6 +100,7 @@ async function assemble(
     adminUrl: servers.adminUrl,
     gateway,
     store: backend.store,
+    sessions: admin.sessions,
     generatedAdminToken: admin.generatedToken,
     trialEnded: admin.trialEnded,
     reload: (next, consent) => reloadGateway({ gateway, services, admin }, next, consent),

@@ -27,6 +27,7 @@ import { requestsListCommand } from "./commands/requests/list.ts";
 import { requestsShowCommand } from "./commands/requests/show.ts";
 import { responsesDeleteCommand, responsesListCommand } from "./commands/responses.ts";
 import { serveCommand } from "./commands/serve.ts";
+import { sessionsCommands } from "./commands/sessions/index.ts";
 import { statementCommand } from "./commands/statement.ts";
 import { statusCommand } from "./commands/status.ts";
 import { storeCheckCommand } from "./commands/store/check.ts";
@@ -77,6 +78,7 @@ const commands: readonly CommandMaker[] = [
     configImportCommands,
   ]),
   adminTokensCommands,
+  sessionsCommands,
   auditLogCommand,
   backupCommand,
   restoreCommand,

@@ -37,6 +37,8 @@ export interface AdminTokenRecord {
   readonly role: "admin" | "viewer";
   /** The SHA-256 of the token, in hex. */
   readonly hash: string;
+  /** Who created it, as the audit log names them. */
+  readonly createdBy: string;
   readonly createdAtMs: number;
   readonly revokedAtMs: number | null;
 }

@@ -14,8 +14,8 @@ export const adminTokenRoutes: readonly AdminRoute[] = [
     "/admin-tokens",
     "Create an admin token",
     { body: newAdminTokenBody, answers: issuedAdminTokenView },
-    async ({ deps, body }) => {
-      const token = await createAdminToken(deps, body);
+    async ({ deps, body, caller }) => {
+      const token = await createAdminToken(deps, { ...body, createdBy: caller.name });
       return {
         answer: token,
         change: { action: "admin-token.create", target: token.label, detail: token.role },

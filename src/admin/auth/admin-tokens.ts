@@ -12,6 +12,7 @@ const first: AdminTokenView = {
   id: "admin",
   label: "admin",
   role: "admin",
+  created_by: null,
   created_at: null,
   revoked_at: null,
 };
@@ -22,7 +23,7 @@ export async function listAdminTokens({ store }: OperationContext): Promise<Admi
 
 export async function createAdminToken(
   { store, clock }: OperationContext,
-  { label, role }: Pick<AdminTokenRecord, "label" | "role">,
+  { label, role, createdBy }: Pick<AdminTokenRecord, "label" | "role" | "createdBy">,
 ): Promise<IssuedAdminTokenView> {
   const taken = (await listAdminTokens({ store, clock })).some(
     (token) => token.label === label && token.revoked_at === null,
@@ -36,6 +37,7 @@ export async function createAdminToken(
     label,
     role,
     hash: hashSecret(token),
+    createdBy,
     createdAtMs: clock.wallMs(),
     revokedAtMs: null,
   };
@@ -62,11 +64,12 @@ export async function revokeAdminToken(
   return viewOf({ ...token, revokedAtMs });
 }
 
-function viewOf({ id, label, role, createdAtMs, revokedAtMs }: AdminTokenRecord): AdminTokenView {
+function viewOf({ id, label, role, createdBy, createdAtMs, revokedAtMs }: AdminTokenRecord): AdminTokenView {
   return {
     id,
     label,
     role,
+    created_by: createdBy,
     created_at: iso(createdAtMs),
     revoked_at: revokedAtMs === null ? null : iso(revokedAtMs),
   };

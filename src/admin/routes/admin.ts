@@ -9,6 +9,7 @@ import { mountDeviceFlow } from "../auth/device/device-flow.ts";
 import { deviceRoutes } from "../auth/device/routes.ts";
 import { admit } from "../auth/guard.ts";
 import { mountOidc } from "../auth/oidc/routes.ts";
+import { sessionRoutes } from "../auth/session-list.ts";
 import { mountSession } from "../auth/session-routes.ts";
 import { configRoutes } from "../config/routes.ts";
 import { contentRoutes } from "../content/routes.ts";
@@ -107,6 +108,7 @@ function routesOf(deps: AdminDeps): readonly AdminRoute[] {
     ...systemRoutes,
     ...configRoutes,
     ...adminTokenRoutes,
+    ...sessionRoutes,
     ...deviceRoutes,
   ];
 }

@@ -126,6 +126,7 @@ export const adminTokenView = Type.Object({
   id: Type.String(),
   label: Type.String(),
   role: oneOf(tokenRoles),
+  created_by: nullable(text("Who created it, as in the audit log. Null for the first token.")),
   created_at: nullable(moment),
   revoked_at: nullable(moment),
 });

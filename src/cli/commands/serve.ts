@@ -58,7 +58,7 @@ async function serve(options: Options, terminal: Terminal): Promise<void> {
   const { settings, source } = loadSettings(first);
   const { startService } = await import("../serve/service.ts");
   const { createReloads } = await import("../serve/reload.ts");
-  const { serveReloadRequests } = await import("../serve/reload-request.ts");
+  const { serveRequests } = await import("../serve/gateway-request.ts");
   const { writeFilesForCommands } = await import("../serve/files-for-commands.ts");
   const { untilStopped } = await import("../serve/signals.ts");
   const { serviceManager } = await import("../serve/service-manager.ts");
@@ -72,7 +72,7 @@ async function serve(options: Options, terminal: Terminal): Promise<void> {
   const reloads = createReloads({ load, check }, terminal, manager);
   const running = await startService(settings, reloads, options.json === true, terminal);
   reloads.of(running);
-  serveReloadRequests(settings.server.data, reloads);
+  serveRequests(settings.server.data, { reload: reloads.reload, sessions: running.sessions });
   // Signal handlers must be installed before readiness is announced.
   const onStopping = () => {
     terminal.note("stopping: draining requests");

@@ -47,6 +47,8 @@ export async function startService(
       writeFilesForCommands(current, terminal, url);
       return reloaded.notInForce;
     },
+    /** Null while a backup is restored. */
+    sessions: () => running?.sessions ?? null,
     reportRefusedReload: (reason: string) => running?.reportRefusedReload(reason),
     /** Returns what could not be written to disk, in sentences. */
     async stop(): Promise<readonly string[]> {

@@ -74,7 +74,7 @@ export function storedAdmin(queries: Queries, sessions: SessionRecords | null): 
       return rows.map(({ id }) => id);
     },
 
-    insertToken: ({ id, label, role, hash, createdAtMs }) =>
+    insertToken: ({ id, label, role, hash, createdBy, createdAtMs }) =>
       changeTogether(function* () {
         yield* lockRevision();
         const taken = "SELECT 1 FROM admin_tokens WHERE label = $1::text AND revoked_at_ms IS NULL";
@@ -82,14 +82,14 @@ export function storedAdmin(queries: Queries, sessions: SessionRecords | null): 
           throw new StoreError("label_taken", `There is a token ${JSON.stringify(label)}.`);
         }
         yield* query(
-          "INSERT INTO admin_tokens (id, label, role, hash, created_at_ms) VALUES ($1, $2, $3, $4, $5::int8)",
-          [id, label, role, hash, createdAtMs],
+          "INSERT INTO admin_tokens (id, label, role, hash, created_by, created_at_ms) VALUES ($1, $2, $3, $4, $5, $6::int8)",
+          [id, label, role, hash, createdBy, createdAtMs],
         );
       }),
 
     listTokens: () =>
       read<AdminTokenRecord>(
-        `SELECT id, label, role, hash, created_at_ms::float8 AS "createdAtMs", revoked_at_ms::float8 AS "revokedAtMs"
+        `SELECT id, label, role, hash, created_by AS "createdBy", created_at_ms::float8 AS "createdAtMs", revoked_at_ms::float8 AS "revokedAtMs"
         FROM admin_tokens ORDER BY created_at_ms, id`,
       ),
 

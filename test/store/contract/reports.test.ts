@@ -334,7 +334,14 @@ describe("the admin's own records", () => {
 
   testEachStore("keep the tokens that operators made, and when they were revoked", async (database) => {
     await withStore(database, async (store, reopen) => {
-      const token = { id: "adm_1", label: "ci", role: "viewer", hash: "cd34", createdAtMs: 5 } as const;
+      const token = {
+        id: "adm_1",
+        label: "ci",
+        role: "viewer",
+        hash: "cd34",
+        createdBy: "ada",
+        createdAtMs: 5,
+      } as const;
       const second = { ...token, id: "adm_2", hash: "ef56", createdAtMs: 6, revokedAtMs: null };
       await store.admin.insertToken({ ...token, revokedAtMs: null });
       // By its label the wrong one of two would be revoked.

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import type { AdminTokenView } from "../../../admin/system/schema.ts";
+import { printable } from "../../../base/text/printable.ts";
 import type { AdminTokenRecord } from "../../../store/store.ts";
 import { confirm, type YesOption } from "../../confirm.ts";
 import {
@@ -38,7 +39,7 @@ function createCommand(terminal: Terminal): Command {
     .action(async ({ label, role, ...options }: CreateOptions) => {
       const { createAdminToken } = await import("../../../admin/auth/admin-tokens.ts");
       await withStore(terminal, options, { create: true }, async (context) => {
-        const token = await createAdminToken(context, { label, role });
+        const token = await createAdminToken(context, { label, role, createdBy: "cli" });
         await auditChange(context, "admin-token.create", { prefix: label }, role);
         if (options.json) return printJson(token, terminal);
         terminal.print(token.token);
@@ -65,6 +66,12 @@ const columns: readonly ListColumn<AdminTokenView>[] = [
   { name: "id", title: "ID" },
   { name: "label", title: "LABEL" },
   { name: "role", title: "ROLE" },
+  {
+    name: "created_by",
+    title: "CREATED BY",
+    elastic: true,
+    cell: (token) => printable(token.created_by ?? ""),
+  },
   { name: "created_at", title: "CREATED (UTC)", cell: (token) => shortly(token.created_at) },
   { name: "revoked_at", title: "REVOKED (UTC)", cell: (token) => shortly(token.revoked_at) },
 ];

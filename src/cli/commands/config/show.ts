@@ -108,19 +108,20 @@ export function configReloadCommand(terminal: Terminal): Command {
     )
     .option("--yes", "accept that keys are suspended whose owners could no longer sign in")
     .action(async (options: DataOptions & YesOption) => {
-      const { requestReload } = await import("../../serve/reload-request.ts");
+      const { askGateway, RequestRejected } = await import("../../serve/gateway-request.ts");
       const { changesText } = await import("../../../admin/config/config-check.ts");
       const { configDifferences } = await import("../../../config/differences.ts");
       await withStore(terminal, options, {}, async (context) => {
         const before = servedConfig(context.dir)?.written ?? {};
-        const answer = await requestReload(context.dir, { suspendsKeys: options.yes === true });
-        if (answer === null) throw new CommandError(`no gateway on this machine uses ${context.dir}`);
-        if ("rejection" in answer)
-          throw new CommandError(`the old configuration keeps running: ${answer.rejection}`);
+        const consent = { suspendsKeys: options.yes === true };
+        const needsRestart = await askGateway(context.dir, "reload", consent).catch((error: unknown) => {
+          if (!(error instanceof RequestRejected)) throw error;
+          throw new CommandError(`the old configuration keeps running: ${error.message}`);
+        });
+        if (needsRestart === null) throw new CommandError(`no gateway on this machine uses ${context.dir}`);
         const { file = null, written = {} } = servedConfig(context.dir) ?? {};
         const changes = configDifferences(before, written);
         await auditChange(context, "config.reload", { prefix: file ?? "" }, changesText(changes));
-        const { needsRestart } = answer;
         if (!options.json) showWarnings(needsRestart, terminal);
         const message = `${file ?? "the built-in configuration"} is running: ${changesText(changes)}`;
         printDone(options.json, { file, needs_restart: needsRestart, changes }, message, terminal);

@@ -576,6 +576,8 @@ CREATE TABLE admin_tokens (
   label text NOT NULL,
   role text NOT NULL,
   hash text NOT NULL UNIQUE,
+  -- Who created it, as the audit log names them.
+  created_by text NOT NULL,
   created_at_ms int8 NOT NULL,
   revoked_at_ms int8
 );

@@ -737,6 +737,8 @@ CREATE TABLE admin_tokens (
   label TEXT NOT NULL,
   role TEXT NOT NULL,
   hash TEXT NOT NULL UNIQUE,
+  -- Who created it, as the audit log names them.
+  created_by TEXT NOT NULL,
   created_at_ms INTEGER NOT NULL,
   revoked_at_ms INTEGER
 ) STRICT;

@@ -1,0 +1,92 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { asCompared } from "../../config/admin.ts";
+import type { AdminTokenRecord } from "../../store/store.ts";
+import type { OperationContext } from "../context.ts";
+import { iso } from "../moments.ts";
+import { type AdminRoute, get, post } from "../routes/route.ts";
+import { body, listOf, moment, nullable, text } from "../routes/shapes.ts";
+import { revokeAdminToken } from "./admin-tokens.ts";
+import type { ListedSession, Session, Sessions } from "./sessions.ts";
+
+export const sessionListView = Type.Object({
+  name: text("The signed-in person, `token` (first token) or `token LABEL`."),
+  issuer: nullable(text("The identity provider that signed the person in; null for a token.")),
+  began_at: moment,
+  ends_at: moment,
+});
+export type SessionListView = Static<typeof sessionListView>;
+
+const endSessionsBody = body({
+  person: Type.String({ minLength: 1, description: "The person, as in the list." }),
+  tokens: Type.Boolean({
+    default: false,
+    description: "Also revokes the admin tokens that the person created.",
+  }),
+});
+
+export const sessionsEndedView = Type.Object({
+  person: Type.String(),
+  sessions: Type.Integer({ minimum: 0, description: "How many sessions ended." }),
+  tokens: Type.Array(Type.String(), { description: "Labels of the admin tokens that were revoked." }),
+});
+export type SessionsEndedView = Static<typeof sessionsEndedView>;
+
+export const sessionRoutes: readonly AdminRoute[] = [
+  get(
+    "/sessions",
+    "List who is signed in",
+    { role: "admin", answers: listOf(sessionListView) },
+    async ({ deps }) => ({ data: await sessionViews(deps, await deps.guard.sessions.list()) }),
+  ),
+  post(
+    "/sessions/end",
+    "End all sessions of a person",
+    { body: endSessionsBody, answers: sessionsEndedView },
+    async ({ deps, body: { person, tokens } }) => {
+      const { length } = await endSessionsOf(deps.guard.sessions, person);
+      const revoked = tokens ? await revokeTokensOf(deps, person) : [];
+      const answer: SessionsEndedView = { person, sessions: length, tokens: revoked };
+      return { answer, change: { action: "session.end", target: person, detail: endDetail(answer) } };
+    },
+  ),
+];
+
+export async function sessionViews(
+  { store }: Pick<OperationContext, "store">,
+  sessions: readonly ListedSession[],
+): Promise<SessionListView[]> {
+  const labels = new Map((await store.admin.listTokens()).map(({ id, label }) => [id, label]));
+  return sessions.map(({ identity, beganAtMs, endsAtMs }) => ({
+    name: identity.kind === "person" ? identity.user : tokenName(identity, labels),
+    issuer: identity.kind === "person" ? identity.issuer : null,
+    began_at: iso(beganAtMs),
+    ends_at: iso(endsAtMs),
+  }));
+}
+
+function tokenName(identity: Session["identity"], labels: ReadonlyMap<string, string>): string {
+  return identity.kind === "token" ? `token ${labels.get(identity.id) ?? identity.id}` : "token";
+}
+
+export function endSessionsOf(
+  sessions: Pick<Sessions, "endWhere">,
+  person: string,
+): Promise<readonly Session[]> {
+  return sessions.endWhere(
+    ({ identity }) => identity.kind === "person" && asCompared(identity.user) === asCompared(person),
+  );
+}
+
+/** Returns the labels of the tokens that it revoked. Sessions that were begun with them end too. */
+export async function revokeTokensOf(context: OperationContext, person: string): Promise<string[]> {
+  const isTheirs = ({ createdBy, revokedAtMs }: AdminTokenRecord) =>
+    revokedAtMs === null && asCompared(createdBy) === asCompared(person);
+  const tokens = (await context.store.admin.listTokens()).filter(isTheirs);
+  for (const { id } of tokens) await revokeAdminToken(context, id);
+  return tokens.map(({ label }) => label);
+}
+
+export function endDetail({ sessions, tokens }: Pick<SessionsEndedView, "sessions" | "tokens">): string {
+  const revoked = tokens.length === 0 ? "" : `; revoked ${tokens.join(", ")}`;
+  return `${sessions} ended${revoked}`;
+}
