@@ -189,7 +189,7 @@ function statusText(status: number): string {
 }
 
 const overflowWording =
-  /prompt is too long|context[_ ]length[_ ]exceeded|maximum context length|exceeds? the (?:model's )?(?:maximum )?context|context (?:window|length|limit|size).{0,40}exceed|exceed.{0,40}context (?:window|length|limit|size)|input (?:is|was) too long|input tokens? exceed|input token count .{0,20}exceeds|too many (?:input |prompt )?tokens|prompt (?:has|contains) .{0,20}tokens/i;
+  /prompt is too long|longer than the context length|context[_ ]length[_ ]exceeded|maximum context length|exceeds? the (?:model's )?(?:maximum )?context|context (?:window|length|limit|size).{0,40}exceed|exceed.{0,40}context (?:window|length|limit|size)|input (?:is|was) too long|input tokens? exceed|input token count .{0,20}exceeds|too many (?:input |prompt )?tokens|prompt (?:has|contains) .{0,20}tokens/i;
 
 /** The vendors' messages, each with the needed tokens and the limit in its own order. */
 const limitWordings: readonly RegExp[] = [

@@ -41,8 +41,13 @@ export class ChatScanner extends StreamScanner {
     const usage = usageIn(chunk, this.#figuresOfChoices);
     if (usage !== null) this.takeFigures(usage);
     this.extras = readExtras(chunk);
-    const holdsNothingElse = Array.isArray(chunk["choices"]) && chunk["choices"].length === 0;
-    return holdsNothingElse && this.#hideUsage ? "drop" : "forward";
+    return this.#hideUsage && this.#holdsNothingElse(chunk) ? "drop" : "forward";
+  }
+
+  /** OpenAI's chunk of usage has no choice, and LiteLLM's an empty one after all have finished. */
+  #holdsNothingElse({ choices }: JsonObject): boolean {
+    if (!Array.isArray(choices)) return false;
+    return choices.length === 0 || (this.#hasAllFinished && choices.every(isEmptyChoice));
   }
 
   /** A spoken answer has many chunks, and each may contain its id. */
@@ -98,4 +103,10 @@ export class ChatScanner extends StreamScanner {
     this.#choices.add(index);
     if (typeof reason === "string" && reason !== "") this.#finishedChoices.add(index);
   }
+}
+
+function isEmptyChoice(choice: Json): boolean {
+  if (!isObject(choice) || !isObject(choice["delta"])) return false;
+  const { finish_reason: reason = null, delta } = choice;
+  return reason === null && Object.values(delta).every((value) => value === null || value === "");
 }
