@@ -1,6 +1,6 @@
 import type { GatewayError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
-import type { Tiers, Usage } from "../base/usage/usage.ts";
+import type { ReportedExtras, Usage } from "../base/usage/usage.ts";
 import type { ForwardedHeaders } from "./headers.ts";
 import type { IrEvent, IrRequest, IrResponse } from "./ir/ir.ts";
 import type { BodyChanges } from "./json/patch.ts";
@@ -151,6 +151,8 @@ export interface Target {
   readonly fields?: JsonObject;
   /** The operator wants prompts marked for Claude's cache where the client cannot know that it has to. */
   readonly marksCache?: boolean;
+  /** How many web searches the provider may run for this request; absent if it has none, or none has a price. */
+  readonly webSearches?: number;
   /** The provider has rejected the signatures of this conversation's reasoning. */
   readonly rejectsSignatures?: true;
 }
@@ -175,8 +177,8 @@ export interface StreamReader {
    * more than their text, as numbered ones do.
    */
   plainText?(data: JsonObject): string | null;
-  /** Tiers reported in addition to the service tier. Clients of other dialects do not see them, but pay for them. */
-  readonly otherTiers?: Tiers;
+  /** Tiers besides the service tier, and calls of hosted tools. Clients of other dialects do not see them, but pay for them. */
+  readonly extras?: ReportedExtras;
   /** Absent if frames with text report no usage. */
   readonly figures?: StreamFigures;
 }

@@ -8,7 +8,8 @@ import { World } from "./world.ts";
 
 /** Requests for which a provider runs the model several times, and reports the sum. */
 
-const price = "{ input = 1.0, output = 2.0, cached_input = 0.1, cache_write = 1.25, web_search = 10.0 }";
+const price =
+  "{ input = 1.0, output = 2.0, cached_input = 0.1, cache_write = 1.25, web_search = 10.0, web_fetch = 10.0 }";
 
 const models = ["openai", "anthropic"].map(
   (provider) => `
@@ -113,7 +114,7 @@ test.each(single)("one round of %s with %j is not believed above the window", as
 
 const leftOut: readonly (readonly [string, JsonObject])[] = [
   ["compaction", { context_management: { edits: [{ type: "compact_20260112" }] } }],
-  ["a search", { tools: [{ type: "web_search_20250305", name: "web_search" }] }],
+  ["a fetch", { tools: [{ type: "web_fetch_20250910", name: "web_fetch" }] }],
 ];
 
 test.each(leftOut)(

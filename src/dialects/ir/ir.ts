@@ -1,5 +1,6 @@
 import type { JsonObject } from "../../base/json.ts";
 import type { ReportedUsage } from "../../base/usage/usage.ts";
+import type { IrWebSearch } from "./web-search.ts";
 
 /**
  * The intermediate form: a conversation, an answer and a stream independent of any wire format. It is modelled on
@@ -198,15 +199,17 @@ export interface IrCustomTool extends ToolRef {
   readonly format: JsonObject | null;
 }
 
-/** A tool that the provider runs, such as web search; only its own dialect can express it. */
-interface IrHostedTool {
+/** A tool that the provider runs. Only its own dialect can express it, unless it searches the web. */
+export interface IrHostedTool {
   readonly type: "hosted";
   /** The client dialect that has it. */
   readonly dialect: string;
   /** The wire's `type`, such as `web_search` or `web_search_20250305`. */
   readonly name: string;
-  /** Its path in the client's body, such as `tools[2]`. */
+  /** Its path in the client's body, such as `tools[2]`; or the field that turns it on, such as `web_search_options`. */
   readonly path: string;
+  /** Set for a web search. */
+  readonly search?: IrWebSearch;
 }
 
 export type IrTool = IrFunctionTool | IrCustomTool | IrHostedTool;

@@ -1,5 +1,6 @@
 import type {
   IrAssistantBlock,
+  IrHostedTool,
   IrMessage,
   IrRequest,
   IrTool,
@@ -13,6 +14,7 @@ import { originalCallId } from "./call-id.ts";
 import { asFunction, wrapInput } from "./custom-input.ts";
 import type { ToolNames } from "./names.ts";
 import { functionTool } from "./schema.ts";
+import { isSearch, searchName } from "./web-search.ts";
 
 /** Adapts tools, tool choice and history to the target. */
 export function adaptTools(
@@ -22,7 +24,7 @@ export function adaptTools(
   dropped: DroppedFields,
 ): IrRequest {
   const freeform = target.dialect.toolRules.takesFreeform;
-  const offered = restrict(withoutHosted(request, dropped), freeform);
+  const offered = restrict(withoutHosted(request, target, dropped), freeform, dropped);
   const tools = offered.tools.map((tool) => adaptTool(tool, names, freeform));
   const messages = adaptMessages(offered.messages, target, names, freeform);
   if (tools.length === 0) return withoutTools({ ...offered, messages }, target);
@@ -30,29 +32,49 @@ export function adaptTools(
   return { ...offered, tools, messages, toolChoice: choice === null ? null : adaptChoice(choice, names) };
 }
 
-/** Drops another provider's hosted tools. Throws if the tool choice requires one. */
-function withoutHosted(request: IrRequest, dropped: DroppedFields): IrRequest {
+/** Drops another provider's hosted tools, except for a web search if this one has it too. Throws if the tool choice requires one. */
+function withoutHosted(request: IrRequest, target: Target, dropped: DroppedFields): IrRequest {
   const hosted = request.tools.filter((tool) => tool.type === "hosted");
   const choice = request.toolChoice;
-  if (choice?.type === "hosted") reject("tool_choice", `the model's provider has no tool "${choice.name}"`);
+  const search = target.webSearches === undefined ? undefined : hosted.find(hasSearch);
+  const isKept = search !== undefined && !request.tools.some(isNamedLikeSearch);
+  if (choice?.type === "hosted" && !(isKept && isSearch(choice.name)))
+    reject("tool_choice", `the model's provider has no tool "${choice.name}"`);
   if (hosted.length === 0) return request;
-  const tools = request.tools.filter((tool) => tool.type !== "hosted");
+  const tools = request.tools.filter((tool) => tool.type !== "hosted" || (isKept && tool === search));
   if (tools.length === 0 && choice?.type === "required") {
     reject(
       hosted[0]?.path ?? "tools",
       "the model's provider does not have this tool, and tool_choice requires it",
     );
   }
-  for (const { name } of hosted) dropped.add(`tools.${name}`);
+  for (const tool of hosted) {
+    if (!tools.includes(tool)) dropped.add(droppedName(tool));
+    else for (const name of tool.search?.others ?? []) dropped.add(name);
+  }
   return { ...request, tools };
 }
 
+function hasSearch({ search }: IrHostedTool): boolean {
+  return search !== undefined;
+}
+
+/** Anthropic's search has a name, which no tool of the client may have then. */
+function isNamedLikeSearch(tool: IrTool): boolean {
+  return tool.type !== "hosted" && tool.name === searchName;
+}
+
+function droppedName({ path, name }: IrHostedTool): string {
+  return path === "web_search_options" ? path : `tools.${name}`;
+}
+
 /** Only Responses can offer all tools and allow some; elsewhere the others are removed. */
-function restrict(request: IrRequest, keepsAllowed: boolean): IrRequest {
+function restrict(request: IrRequest, keepsAllowed: boolean, dropped: DroppedFields): IrRequest {
   const choice = request.toolChoice;
   if (choice?.type !== "allowed" || keepsAllowed) return request;
   const isAllowed = ({ name, namespace }: ToolRef) =>
     choice.tools.some((ref) => ref.name === name && ref.namespace === namespace);
+  for (const tool of request.tools) if (tool.type === "hosted") dropped.add(droppedName(tool));
   const tools = request.tools.filter((tool) => tool.type !== "hosted" && isAllowed(tool));
   return { ...request, tools, toolChoice: { type: choice.mode } };
 }

@@ -5,6 +5,7 @@ import { countOf, objectOf, stringOf } from "../json/json-fields.ts";
 import type { ValuePath } from "../json/remove-values.ts";
 import type { Mentions } from "../names/inspect-body.ts";
 import { type ToolDependent, toolDependents } from "./tool-dependents.ts";
+import { pricedName } from "./tool-families.ts";
 
 /** A tool in a request that the provider would run. */
 export interface HostedTool {
@@ -27,20 +28,6 @@ export interface HostedTool {
 
 /** Anthropic's advisor is another model that reads and reviews the conversation. */
 const advisor = /^advisor(_|$)/;
-
-/** Vendors add dates and suffixes to the names: `web_search_20250305`, `web_search_preview`. */
-const families: readonly (readonly [RegExp, HostedToolName])[] = [
-  [/^web_search(_|$)/, "web_search"],
-  [/^web_fetch(_|$)/, "web_fetch"],
-  [/^file_search$/, "file_search"],
-  [/^code_interpreter$/, "code_interpreter"],
-  [/^code_execution(_|$)/, "code_execution"],
-  [/^computer(_|$)/, "computer_use"],
-  [/^image_generation$/, "image_generation"],
-  [/^mcp(_toolset)?$/, "mcp"],
-  [/^shell$/, "shell"],
-  [/^tool_search(_|$)/, "tool_search"],
-];
 
 /** The tools of a request. */
 export interface OfferedTools {
@@ -161,11 +148,6 @@ function isRunByClient(
     default:
       return dialect.isClientTool(type);
   }
-}
-
-/** The name under which a type has its price; null if there is none for it. */
-export function pricedName(type: string): HostedToolName | null {
-  return families.find(([family]) => family.test(type))?.[1] ?? null;
 }
 
 function runsOf(type: string, { model, max_tokens: maxTokens }: JsonObject): HostedTool["runs"] {

@@ -1,6 +1,12 @@
 import type { GatewayError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
-import type { ReportedUsage, Tiers, Usage } from "../../base/usage/usage.ts";
+import {
+  nothingReported,
+  type ReportedExtras,
+  type ReportedUsage,
+  type Tiers,
+  type Usage,
+} from "../../base/usage/usage.ts";
 import type { StreamWriter, WriterContext } from "../client-dialect.ts";
 import { BlockOrder } from "../ir/block-order.ts";
 import { eventsOf } from "../ir/events.ts";
@@ -36,6 +42,7 @@ export class StreamTranslator implements ReportedSoFar {
   #written = "";
   readonly #produced = new ProducedText();
   #wholeRead = false;
+  #wholeExtras: ReportedExtras | null = null;
   /** The last event of the current frame. */
   #emitted: IrEvent | null = null;
   #emittedMore = false;
@@ -57,8 +64,9 @@ export class StreamTranslator implements ReportedSoFar {
   }
 
   /** As far as the provider has reported them; the service tier by OpenAI's names. */
-  get tiers(): Tiers {
-    return { ...this.#reader.otherTiers, ...this.#serviceTier };
+  get extras(): ReportedExtras {
+    const reported = this.#wholeExtras ?? this.#reader.extras ?? nothingReported;
+    return { ...reported, tiers: { ...reported.tiers, ...this.#serviceTier } };
   }
 
   /** The client's frames as text, possibly "". Throws a GatewayError if the provider reports a failure or is malformed. */
@@ -75,6 +83,7 @@ export class StreamTranslator implements ReportedSoFar {
   pushWhole(body: JsonObject): string {
     const response = this.#target.dialect.readResponse(body, this.#target);
     for (const event of eventsOf(response)) this.#restorer.push(event);
+    this.#wholeExtras = this.#target.dialect.readExtras(body);
     this.#wholeRead = true;
     return this.#take();
   }

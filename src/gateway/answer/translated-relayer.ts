@@ -135,12 +135,11 @@ export class TranslatedRelayer implements StreamRelayer {
     return this.#translator.usage;
   }
 
-  /** Hosted tools are dropped from a translated request, so only tiers can cost extra, unless a failure says otherwise. */
   get extras(): ReportedExtras {
-    const { tiers } = this.#translator;
-    if (!(this.brokenBy instanceof FailedAnswer)) return { tiers };
+    const { extras: read } = this.#translator;
+    if (!(this.brokenBy instanceof FailedAnswer)) return read;
     const { extras } = this.brokenBy;
-    return { ...extras, tiers: { ...tiers, ...extras.tiers } };
+    return { ...read, ...extras, tiers: { ...read.tiers, ...extras.tiers } };
   }
 
   get started(): boolean {

@@ -29,6 +29,8 @@ export interface PreparableRequest {
   /** Whether the gateway or the provider stores the answer, and the response that it continues; null if nothing is kept of it here. */
   readonly keeping: Pick<TurnInMaking, "parentId" | "isStored" | "isProviders"> | null;
   readonly isCompactedUpstream: boolean;
+  /** How many web searches a provider may run that does not speak the client's dialect. */
+  readonly webSearches: number;
 }
 
 /** What a provider is sent, and the fields of the client's request that are not in it. */

@@ -1,7 +1,8 @@
 import { isObject, type JsonObject } from "../../base/json.ts";
 import { countOf } from "../../dialects/json/json-fields.ts";
 import type { BodyChanges } from "../../dialects/json/patch.ts";
-import { type HostedTool, isAdvisor, pricedName } from "../../dialects/tools/hosted-tools.ts";
+import { type HostedTool, isAdvisor } from "../../dialects/tools/hosted-tools.ts";
+import { pricedName } from "../../dialects/tools/tool-families.ts";
 import { heldCalls } from "../charge/held-calls.ts";
 import type { ClientRequest } from "../request/request.ts";
 

@@ -98,6 +98,10 @@ export class Generation extends ExchangePlan implements GenerationPlan, HoldPlan
     return mayLeaveOut;
   }
 
+  get webSearches(): number {
+    return this.#extras?.webSearches ?? 0;
+  }
+
   prepare(deployment: Deployment): PreparedRequest | Promise<PreparedRequest> {
     if (this.request.large !== null) return this.#prepareLarge(deployment);
     return this.#begin(prepareAttempt(this, deployment));

@@ -13,6 +13,7 @@ import { type BodyVendor, bodyVendorOf } from "../../vendors/adapt-body.ts";
 import { vendorOf } from "../../vendors/registry.ts";
 import type { LargeBodies } from "../body-worker/body-worker.ts";
 import type { JobOwner } from "../body-worker/jobs.ts";
+import { isSearchPriced, searchesIn } from "../charge/destination-prices.ts";
 import type { ClientRequest } from "../request/request.ts";
 import { Attempt, type PreparableRequest, type SentBody, sourceOf } from "./attempt.ts";
 import { boundCalls, boundsToSet, noBounds } from "./bound-tools.ts";
@@ -178,10 +179,16 @@ function bodyVendor(
 }
 
 function targetFor(
-  { sendsSignatures }: PreparableRequest,
+  { sendsSignatures, webSearches }: PreparableRequest,
   deployment: Deployment,
   toward: ProviderDialectName,
 ): Target {
-  const target = targetOf(deployment, toward);
-  return sendsSignatures ? target : { ...target, rejectsSignatures: true };
+  const usual = targetOf(deployment, toward);
+  const target = sendsSignatures ? usual : { ...usual, rejectsSignatures: true as const };
+  return webSearches > 0 && maySearch(deployment, toward) ? { ...target, webSearches } : target;
+}
+
+function maySearch(deployment: Deployment, toward: ProviderDialectName): boolean {
+  const { provider, model } = deployment;
+  return searchesIn(provider.settings.kind, toward) && isSearchPriced(deployment, model);
 }

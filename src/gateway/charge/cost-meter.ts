@@ -15,6 +15,7 @@ import type { HoldTokens } from "../../catalog/price.ts";
 import { priced } from "../../catalog/priced-usage.ts";
 import type { TokenCounter } from "../../catalog/tokens/counter.ts";
 import { lowRequestCount } from "../../catalog/tokens/low-count.ts";
+import { isSpoken } from "../../dialects/registry.ts";
 import { isClaude } from "../../dialects/translation/model-traits.ts";
 import type { Accounts, Hold, Settlement } from "../../ledger/accounts.ts";
 import type {
@@ -120,8 +121,11 @@ export class CostMeter {
   /** Takes what the provider reports in addition to tokens; null if it has not reported anything yet. */
   noteExtras(reported: ReportedExtras | null): void {
     const { exchange, requestedExtras } = this.#parts;
-    const price = exchange.attempts.deployment?.price ?? null;
-    this.#extras = usedExtras(requestedExtras, exchange.dropped, price, reported);
+    const { deployment } = exchange.attempts;
+    const { dialect } = exchange.call.route;
+    const isTranslated = dialect !== null && deployment !== null && !isSpoken(dialect, deployment.dialects);
+    const price = deployment?.price ?? null;
+    this.#extras = usedExtras(requestedExtras, exchange.dropped, price, reported, isTranslated);
   }
 
   /** No tool is known to have been called. */

@@ -3,8 +3,9 @@ import { type HostedToolName, toolsWithoutFee } from "../../base/usage/hosted-to
 import type { KeyAccess } from "../../catalog/catalog.ts";
 import type { DeploymentSettings, ModelSettings, Price } from "../../config/settings.ts";
 import type { FieldVendor } from "../../dialects/names/billed-fields.ts";
-import type { ClientDialectName } from "../../dialects/registry.ts";
+import type { ClientDialectName, ProviderDialectName } from "../../dialects/registry.ts";
 import type { KeyRecord } from "../../store/store.ts";
+import { vendorOf } from "../../vendors/registry.ts";
 import type { ActiveConfig } from "../active-config.ts";
 import { mayActOn, speakersAmong } from "../request/foreign-fields.ts";
 
@@ -21,6 +22,21 @@ export interface Destination {
 
 /** What lets a token-budget key use tools that cost money. */
 export const keyPermission = "`--tools` on this key";
+
+/** Whether searches at a deployment have a price, cost nothing, or may cost what they will. */
+export function isSearchPriced(
+  { price }: Pick<DeploymentSettings, "price">,
+  { free, allow }: Pick<ModelSettings, "free" | "allow">,
+): boolean {
+  return (
+    (price === null ? free : price.extras?.["web_search"] !== undefined) || allow.includes("tools.web_search")
+  );
+}
+
+/** Whether a vendor has a web search among its tools in this dialect. */
+export function searchesIn(kind: string, dialect: ProviderDialectName): boolean {
+  return vendorOf(kind).searchesIn?.includes(dialect) === true;
+}
 
 /** Looks for prices wherever a request may go. */
 export class DestinationPrices {
@@ -53,6 +69,18 @@ export class DestinationPrices {
    */
   coverCalls(name: HostedToolName | null): boolean {
     return this.#haveCallPrice(name) && (this.#mayCostMoney || !this.#costMoney(name));
+  }
+
+  /** Whether a web search is sent to deployments of other dialects, translated: to those where its calls have a price. */
+  get translateSearch(): boolean {
+    const { model, configured } = this.destination;
+    const kindOf = (name: string) => configured.settings.providers.get(name)?.kind ?? "";
+    const searching = this.#deployments.filter((deployment) => {
+      if (this.speakers.includes(deployment) || !isSearchPriced(deployment, model)) return false;
+      return deployment.dialects.some((dialect) => searchesIn(kindOf(deployment.provider), dialect));
+    });
+    if (this.#mayCostMoney) return searching.length > 0;
+    return searching.length > 0 && searching.every(({ price }) => (price?.extras?.["web_search"] ?? 0) === 0);
   }
 
   /** Whether only the key stands in the way of the tool. */

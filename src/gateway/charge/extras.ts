@@ -30,6 +30,8 @@ export interface RequestedExtras {
   /** Additional model runs that the hold covers. */
   readonly rounds: readonly HeldRound[];
   readonly unpricedTools: UnpricedTools;
+  /** How many web searches a provider may run that does not speak the client's dialect; absent for none. */
+  readonly webSearches?: number;
 }
 
 /** An additional model run. It reads the same input as the run that writes the response. */
@@ -50,19 +52,22 @@ const noTiers: Tiers = {};
 
 /**
  * The extras to charge: what the provider reports, or what was requested if it reports nothing. Null for no extras. A tier whose
- * field was dropped does not count as requested: the provider never saw it.
+ * field was dropped does not count as requested: the provider never saw it. Toward another dialect, a search is up to the model.
  */
 export function usedExtras(
   requested: RequestedExtras | null,
   dropped: readonly string[],
   price: Price | null,
   reported: ReportedExtras | null,
+  isTranslated = false,
 ): ExtraUsage | null {
   if (requested === null && (reported === null || reported === nothingReported)) return null;
   const sent = requested === null ? noTiers : without(dropped, requested.tiers);
   const tiers = usedTiers(sent, reported?.tiers ?? noTiers, price);
   const believed = plausibleCalls(reported?.calls ?? noCalls, requested?.most.calls ?? noCalls);
-  const calls = withMinimum(believed, requested?.least ?? noCalls);
+  const calls = isTranslated
+    ? searchesIn(believed, requested)
+    : withMinimum(believed, requested?.least ?? noCalls);
   const { audioInputTokens = 0, audioOutputTokens = 0 } = reported ?? {};
   const metered = meteredExtras(reported ?? nothingReported, requested);
   const isNothing = tiers.length === 0 && calls === noCalls && audioInputTokens + audioOutputTokens === 0;
@@ -132,6 +137,11 @@ function usedTiers(sent: Tiers, reported: Tiers, price: Price | null): string[] 
 
 function isPriced(tier: string, price: Price | null): boolean {
   return price !== null && ownTierPrice(price, tier) !== undefined;
+}
+
+/** A translated request has no hosted tool but a web search, so no other call was requested. */
+function searchesIn({ web_search }: ToolCalls, requested: RequestedExtras | null): ToolCalls {
+  return web_search === undefined || (requested?.webSearches ?? 0) === 0 ? noCalls : { web_search };
 }
 
 /** No request makes a provider run one of its tools more often. */

@@ -57,7 +57,8 @@ function pricedExtras(
   const isCompacted = isReached && asksForCompaction(truncated);
   const rounds: HeldRound[] = requestedAdvisors(tools.hosted, prices);
   if (isCompacted && mayCompactFirst(truncated)) rounds.push({ other: null, times: 1 });
-  const repeatsForTools = isReached && tools.hosted.length > unpricedTools.count;
+  const webSearches = prices.translateSearch ? (held.most.web_search ?? 0) : 0;
+  const repeatsForTools = webSearches > 0 || (isReached && tools.hosted.length > unpricedTools.count);
   return {
     most: {
       tiers: tier === null ? [] : [tier.name],
@@ -70,6 +71,7 @@ function pricedExtras(
     mayRepeat: repeatsForTools || repeatsForFields || isCompacted,
     rounds,
     unpricedTools,
+    webSearches,
   };
 }
 
@@ -155,7 +157,11 @@ function isCompaction(edit: Json): boolean {
  */
 function holdFields(fields: readonly RequestedField[], prices: DestinationPrices, held: HeldCalls): boolean {
   let mayRepeat = false;
-  if (prices.speakers.length === 0) return mayRepeat;
+  if (prices.speakers.length === 0) {
+    const asksForSearch = fields.some(({ name }) => name === "web_search_options");
+    if (asksForSearch && prices.translateSearch) held.add("web_search", null);
+    return mayRepeat;
+  }
   for (const field of fields) {
     const { name, effect, tool = null, vendors } = field;
     if (!prices.actOn(vendors)) continue;

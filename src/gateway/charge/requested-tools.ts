@@ -4,13 +4,9 @@ import type { HostedToolName } from "../../base/usage/hosted-tools.ts";
 import { listOf, objectOf, stringOf } from "../../dialects/json/json-fields.ts";
 import type { ValuePath } from "../../dialects/json/remove-values.ts";
 import { pathOf } from "../../dialects/names/name-path.ts";
-import {
-  type HostedTool,
-  type OfferedTools,
-  pricedName,
-  usualContainerSize,
-} from "../../dialects/tools/hosted-tools.ts";
+import { type HostedTool, type OfferedTools, usualContainerSize } from "../../dialects/tools/hosted-tools.ts";
 import { providedBy } from "../../dialects/tools/tool-dependents.ts";
+import { pricedName } from "../../dialects/tools/tool-families.ts";
 import { type DestinationPrices, keyPermission } from "./destination-prices.ts";
 import type { HeldCalls } from "./held-calls.ts";
 
@@ -35,7 +31,11 @@ export function holdTools(
   prices: DestinationPrices,
   held: HeldCalls,
 ): UnpricedTools {
-  if (prices.speakers.length === 0) return noUnpricedTools;
+  if (prices.speakers.length === 0) {
+    for (const { name, maxUses } of hosted)
+      if (name === "web_search" && prices.translateSearch) held.add(name, maxUses);
+    return noUnpricedTools;
+  }
   const unpriced: HostedTool[] = [];
   const priced: HostedTool[] = [];
   for (const tool of hosted) {

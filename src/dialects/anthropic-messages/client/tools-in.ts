@@ -2,6 +2,7 @@ import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import type { IrFunctionTool, IrTool, IrToolChoice } from "../../ir/ir.ts";
 import { booleanOf, listOf, objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
 import { functionTool } from "../../tools/schema.ts";
+import { readHosted } from "../../tools/web-search.ts";
 import { type DroppedFields, reject } from "../../translation/field-decisions.ts";
 import { withMark } from "./content-in.ts";
 import { knownTool } from "./known-tools.ts";
@@ -15,7 +16,9 @@ export function readTools(body: JsonObject, dropped: DroppedFields): IrTool[] {
 function readTool(tool: JsonObject, path: string): IrTool {
   const type = stringOf(tool["type"]) ?? "custom";
   if (type === "custom") return readFunction(tool, path);
-  return knownTool(type, stringOf(tool["name"])) ?? { type: "hosted", dialect: "messages", name: type, path };
+  return (
+    knownTool(type, stringOf(tool["name"])) ?? readHosted(tool, { dialect: "messages", name: type, path })
+  );
 }
 
 function readFunction(tool: JsonObject, path: string): IrFunctionTool {

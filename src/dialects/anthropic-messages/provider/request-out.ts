@@ -4,6 +4,7 @@ import type { IrRequest, IrTool } from "../../ir/ir.ts";
 import { shortened } from "../../openai/request-fields.ts";
 import type { Target } from "../../provider-dialect.ts";
 import { functionSchema } from "../../tools/schema.ts";
+import { searchName, searchOf } from "../../tools/web-search.ts";
 import { type DroppedFields, takenStops } from "../../translation/field-decisions.ts";
 import { limitMarks } from "../../translation/mark-cache.ts";
 import { mayDisableThinking, modelName, takesOutputFormat } from "../../translation/model-traits.ts";
@@ -25,7 +26,10 @@ export function writeRequest(request: IrRequest, target: Target, dropped: Droppe
   const system = writeSystem(request);
   // Anthropic requires a user message, so a request with instructions only sends them as one.
   const conversation = messages.length > 0 ? messages : [{ role: "user", content: system.splice(0) }];
-  const tools = request.tools.flatMap((tool) => writeTool(tool, target, dropped));
+  const tools = [
+    ...request.tools.flatMap((tool) => writeTool(tool, target, dropped)),
+    ...writeSearch(request, target, dropped),
+  ];
   limitMarks([...tools, ...system, ...conversation], "cache_control");
   dropUnsupported(request, dropped);
   const body: JsonObject = { model: target.upstreamModel, max_tokens: maxTokens };
@@ -68,6 +72,25 @@ function writeTool(tool: IrTool, target: Target, dropped: DroppedFields): JsonOb
   return [withCache(written, tool.cache)];
 }
 
+/** The oldest version of the tool, which every model has. It takes either list of domains, but not both. */
+function writeSearch(request: IrRequest, target: Target, dropped: DroppedFields): JsonObject[] {
+  const search = searchOf(request);
+  if (search === null || target.webSearches === undefined) return [];
+  const { allowedDomains, blockedDomains, location } = search;
+  const isLimited = allowedDomains.length > 0;
+  if (isLimited && blockedDomains.length > 0) dropped.add("tools[].blocked_domains");
+  return [
+    {
+      type: "web_search_20250305",
+      name: searchName,
+      max_uses: target.webSearches,
+      ...(isLimited ? { allowed_domains: [...allowedDomains] } : {}),
+      ...(!isLimited && blockedDomains.length > 0 ? { blocked_domains: [...blockedDomains] } : {}),
+      ...(location === null ? {} : { user_location: location }),
+    },
+  ];
+}
+
 function addChoice(body: JsonObject, request: IrRequest, target: Target, dropped: DroppedFields): void {
   const single = request.parallelToolCalls === false ? { disable_parallel_tool_use: true } : {};
   const choice = request.toolChoice;
@@ -76,6 +99,7 @@ function addChoice(body: JsonObject, request: IrRequest, target: Target, dropped
     dropped.add("tool_choice");
     body["tool_choice"] = { type: "auto", ...single };
   } else if (choice?.type === "none") body["tool_choice"] = { type: "none" };
+  else if (choice?.type === "hosted") body["tool_choice"] = { type: "tool", name: searchName, ...single };
   else if (choice?.type === "tool") body["tool_choice"] = { type: "tool", name: choice.name, ...single };
   else if (choice?.type === "required") body["tool_choice"] = { type: "any", ...single };
   else if (choice !== null || request.parallelToolCalls === false) {

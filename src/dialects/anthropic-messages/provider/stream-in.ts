@@ -1,5 +1,5 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
-import type { Tiers } from "../../../base/usage/usage.ts";
+import type { ReportedExtras } from "../../../base/usage/usage.ts";
 import { cutShort, malformedAnswer } from "../../errors/failure.ts";
 import { BlockEmitter, functionCall, type OpenBlock, usageEvent } from "../../ir/answer-parts.ts";
 import type { IrBlockHead, IrCitation, IrEvent, IrFinish, ReasoningSignature } from "../../ir/ir.ts";
@@ -8,11 +8,11 @@ import type { StreamReader } from "../../provider-dialect.ts";
 import { isDoneMark } from "../../sse/data-field.ts";
 import { wholeObjectIn } from "../../sse/parse-event.ts";
 import type { SseFrame } from "../../sse/sse.ts";
-import { tiersIn } from "../../usage/extra-usage.ts";
+import { CallCounter } from "../../usage/extra-usage.ts";
 import { readCitations } from "../citations.ts";
 import { readFinish } from "../finish.ts";
 import { StreamUsage } from "./stream-usage.ts";
-import { sealedChars } from "./usage-in.ts";
+import { countBlock, extrasOf, sealedChars } from "./usage-in.ts";
 
 interface ReadBlock {
   readonly block: OpenBlock;
@@ -28,6 +28,7 @@ export class MessagesStreamReader implements StreamReader {
   readonly #blocks: BlockEmitter;
   #begun = false;
   readonly #usage = new StreamUsage();
+  readonly #calls = new CallCounter();
   #finish: IrFinish | null = null;
   sealedChars = 0;
   ended = false;
@@ -53,8 +54,8 @@ export class MessagesStreamReader implements StreamReader {
     this.ended = true;
   }
 
-  get otherTiers(): Tiers {
-    return tiersIn(this.#usage.figures).tiers ?? {};
+  get extras(): ReportedExtras {
+    return extrasOf(this.#usage.figures, this.#calls);
   }
 
   get hasEndedText(): boolean {
@@ -99,7 +100,10 @@ export class MessagesStreamReader implements StreamReader {
 
   #startBlock(index: number, block: JsonObject): void {
     const head = headOf(block);
-    if (head === null) return;
+    if (head === null) {
+      countBlock(block, this.#calls);
+      return;
+    }
     this.sealedChars += sealedChars(block);
     const isRedacted = block["type"] === "redacted_thinking";
     const open: ReadBlock = {

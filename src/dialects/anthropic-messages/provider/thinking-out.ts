@@ -59,7 +59,8 @@ function isUnwanted(reasoning: IrReasoningSettings): boolean {
 
 /** Anthropic: "Thinking may not be enabled when tool_choice forces tool use." */
 export function isForced(request: IrRequest): boolean {
-  return request.toolChoice?.type === "required" || request.toolChoice?.type === "tool";
+  const choice = request.toolChoice?.type;
+  return choice === "required" || choice === "tool" || choice === "hosted";
 }
 
 /** New models hide their thinking by default. */

@@ -41,7 +41,7 @@ export const requestFields = {
   user: "carried",
   verbosity: "carried",
   // Like any other tool that its vendor runs.
-  web_search_options: "dropped",
+  web_search_options: "carried",
 } as const satisfies FieldDecisions;
 
 /** Fields of a message, whatever its role. */

@@ -21,6 +21,7 @@ import { readFormat } from "../../openai/format.ts";
 import { readIdentity } from "../../openai/request-fields.ts";
 import { readEffort } from "../../reasoning/effort.ts";
 import { functionTool } from "../../tools/schema.ts";
+import { readHosted, readSearch, searchName } from "../../tools/web-search.ts";
 import { type DroppedFields, decideFields, reject } from "../../translation/field-decisions.ts";
 import { customPart } from "../custom-part.ts";
 import { cacheOf } from "./content-in.ts";
@@ -70,7 +71,19 @@ function readTools(body: JsonObject, dropped: DroppedFields): IrTool[] {
   const legacy = objectsOf(body["functions"]).map((it, index) =>
     readFunction(it, `functions[${index}]`, dropped),
   );
-  return [...tools, ...legacy];
+  return [...tools, ...legacy, ...searchOptions(body)];
+}
+
+/** Chat turns a search on by a field, and nests the location once more than the other dialects. */
+function searchOptions(body: JsonObject): IrTool[] {
+  const field = "web_search_options";
+  const options = objectOf(body[field]);
+  if (options === null) return [];
+  const location = objectOf(options["user_location"]);
+  const { approximate, ...common } = location ?? {};
+  const place = location && { ...common, ...objectOf(approximate) };
+  const search = readSearch(options, place, `${field}.`);
+  return [{ type: "hosted", dialect: "chat", name: searchName, path: field, search }];
 }
 
 function readTool(tool: JsonObject, path: string, dropped: DroppedFields): IrTool {
@@ -81,7 +94,7 @@ function readTool(tool: JsonObject, path: string, dropped: DroppedFields): IrToo
     return { ...read, ...cacheOf(named), ...cacheOf(tool) };
   }
   if (type === "custom") return readCustom(objectOf(tool["custom"]) ?? {}, `${path}.custom`);
-  return { type: "hosted", dialect: "chat", name: type, path };
+  return readHosted(tool, { dialect: "chat", name: type, path });
 }
 
 /** Some clients leave the type out, and chat providers take that. */

@@ -2,6 +2,7 @@ import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import type { IrTool, IrToolChoice, ToolRef } from "../../ir/ir.ts";
 import { booleanOf, nonEmpty, objectOf, stringOf } from "../../json/json-fields.ts";
 import { functionTool } from "../../tools/schema.ts";
+import { readHosted } from "../../tools/web-search.ts";
 import { type DroppedFields, decideFields, reject } from "../../translation/field-decisions.ts";
 import { customToolFields, functionFields } from "./fields.ts";
 
@@ -76,7 +77,7 @@ function readTool(
       return [readToolSearch(tool, description, path)];
     default:
       if (typeof type !== "string") reject(`${path}.type`, "must be a string");
-      return [{ type: "hosted", dialect: "responses", name: type, path }];
+      return [readHosted(tool, { dialect: "responses", name: type, path })];
   }
 }
 

@@ -8,6 +8,7 @@ import type {
   IrToolChoice,
   ToolRef,
 } from "../../ir/ir.ts";
+import type { IrWebSearch } from "../../ir/web-search.ts";
 import { writeSchema } from "../../openai/format.ts";
 import {
   dropCacheMarks,
@@ -18,6 +19,7 @@ import {
 import type { Target } from "../../provider-dialect.ts";
 import { effortOf, openAiEffort } from "../../reasoning/effort.ts";
 import { functionSchema } from "../../tools/schema.ts";
+import { searchName, searchOf } from "../../tools/web-search.ts";
 import type { DroppedFields } from "../../translation/field-decisions.ts";
 import { declared, reasons, takesCacheBreakpoints } from "../../translation/model-traits.ts";
 import { developerItem, writeInput } from "./input-out.ts";
@@ -34,7 +36,7 @@ export function writeRequest(request: IrRequest, target: Target, dropped: Droppe
   const body: JsonObject = {
     model: target.upstreamModel,
     ...conversation,
-    ...writeToolSettings(request),
+    ...writeToolSettings(request, target, dropped),
     ...writeReasoning(request.reasoning, effort, target, dropped),
     ...writeText(request),
     ...openAiSampling(request, effort, target, dropped),
@@ -69,11 +71,14 @@ function writeConversation(request: IrRequest, target: Target, dropped: DroppedF
   return { input: [developerItem(system, target), ...input] };
 }
 
-function writeToolSettings(request: IrRequest): JsonObject {
+function writeToolSettings(request: IrRequest, target: Target, dropped: DroppedFields): JsonObject {
   if (request.tools.length === 0) return {};
   const { tools, toolChoice, parallelToolCalls } = request;
+  const search = searchOf(request);
   return {
-    tools: writeTools(tools),
+    tools: [...writeTools(tools), ...(search === null ? [] : [writeSearch(search, dropped)])],
+    // One bound for all tools that the provider runs.
+    ...(search === null || target.webSearches === undefined ? {} : { max_tool_calls: target.webSearches }),
     ...(toolChoice === null ? {} : { tool_choice: writeToolChoice(toolChoice, tools) }),
     ...(parallelToolCalls === null ? {} : { parallel_tool_calls: parallelToolCalls }),
   };
@@ -131,7 +136,17 @@ function writeMaxOutputTokens({ maxOutputTokens }: IrRequest, target: Target): n
   return target.isStrict ? Math.max(capped, minOutputTokens) : capped;
 }
 
-/** Takes adapted tools: names without namespaces, and no hosted tools. */
+function writeSearch(search: IrWebSearch, dropped: DroppedFields): JsonObject {
+  const { allowedDomains, blockedDomains, location } = search;
+  if (blockedDomains.length > 0) dropped.add("tools[].blocked_domains");
+  return {
+    type: searchName,
+    ...(allowedDomains.length > 0 ? { filters: { allowed_domains: [...allowedDomains] } } : {}),
+    ...(location === null ? {} : { user_location: location }),
+  };
+}
+
+/** Takes adapted tools: names without namespaces, and no hosted tool but a search, which is written by itself. */
 function writeTools(tools: readonly IrTool[]): JsonObject[] {
   return tools.flatMap(writeTool);
 }
@@ -178,7 +193,7 @@ function writeToolChoice(choice: IrToolChoice, tools: readonly IrTool[]): string
         tools: choice.tools.map((ref) => writeRef(ref, tools)),
       };
     case "hosted":
-      return "auto";
+      return { type: searchName };
     default:
       return choice.type;
   }

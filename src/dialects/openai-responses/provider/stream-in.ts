@@ -1,4 +1,5 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
+import { nothingReported, type ReportedExtras } from "../../../base/usage/usage.ts";
 import { cutShort, eventTooLarge, reportedFailure } from "../../errors/failure.ts";
 import type { IrEvent } from "../../ir/ir.ts";
 import { numberOf, objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
@@ -6,10 +7,11 @@ import { readCitations } from "../../openai/citations.ts";
 import type { StreamReader } from "../../provider-dialect.ts";
 import { isDoneMark } from "../../sse/data-field.ts";
 import type { SseFrame } from "../../sse/sse.ts";
+import { CallCounter, reportedTogether } from "../../usage/extra-usage.ts";
 import { isReadable, type ResponsesEvent, readEvent, SealedItems } from "./event-in.ts";
 import { readFinish, readTier } from "./items-in.ts";
 import { Blocks, type Channel, IncomingItem } from "./stream-items-in.ts";
-import { figures, readUsage } from "./usage-in.ts";
+import { countItem, figures, readExtras, readUsage } from "./usage-in.ts";
 
 interface TextEvent {
   readonly channel: Channel;
@@ -38,6 +40,8 @@ export class ResponsesStreamReader implements StreamReader {
   readonly #byId = new Map<string, IncomingItem>();
   #begun = false;
   readonly #sealed = new SealedItems();
+  readonly #calls = new CallCounter();
+  #final: ReportedExtras = nothingReported;
   sealedChars = 0;
   hasEndedText = false;
   ended = false;
@@ -45,6 +49,11 @@ export class ResponsesStreamReader implements StreamReader {
   constructor(emit: (event: IrEvent) => void) {
     this.#emit = emit;
     this.#blocks = new Blocks(emit);
+  }
+
+  /** The last event has all of them, unless it has no items. */
+  get extras(): ReportedExtras {
+    return reportedTogether(this.#calls.report(), this.#final);
   }
 
   push(frame: SseFrame): void {
@@ -88,6 +97,7 @@ export class ResponsesStreamReader implements StreamReader {
         break;
       case "response.output_item.done":
         this.sealedChars += this.#sealed.charsIn(json);
+        countItem(itemOf(json), this.#calls);
         this.#item(json).finish(wholeItemOf(event));
         break;
       case "response.completed":
@@ -120,6 +130,7 @@ export class ResponsesStreamReader implements StreamReader {
       (this.#find(item, at) ?? this.#item({ item })).finish(item);
     });
     for (const item of this.#items) item.abandon();
+    this.#final = readExtras(response);
     const usage = readUsage(response["usage"]);
     if (usage !== null) this.#emit({ type: "usage", usage });
     const tier = readTier(response);

@@ -1,0 +1,48 @@
+import type { Json, JsonObject } from "../../base/json.ts";
+import type { IrHostedTool, IrRequest } from "../ir/ir.ts";
+import type { IrWebSearch } from "../ir/web-search.ts";
+import { objectOf, stringsOf } from "../json/json-fields.ts";
+import { pricedName } from "./tool-families.ts";
+
+/** The name of Anthropic's tool, and the type of OpenAI's. */
+export const searchName = "web_search";
+
+/** A hosted tool as Messages and Responses write it: a search has its domains and location at the top, or in `filters`. */
+export function readHosted(
+  tool: JsonObject,
+  { dialect, name, path }: Omit<IrHostedTool, "type" | "search">,
+): IrHostedTool {
+  const hosted = { type: "hosted", dialect, name, path } as const;
+  if (!isSearch(name)) return hosted;
+  return { ...hosted, search: readSearch(tool, tool["user_location"], "tools[].") };
+}
+
+/** What a search is written from. The calls are bounded by the hold, which follows `max_uses`. */
+const carried: ReadonlySet<string> = new Set([
+  ...["type", "name", "max_uses", "cache_control", "allowed_domains", "blocked_domains", "filters"],
+  "user_location",
+]);
+
+/** `prefix` is the path of its members in the client's body, as it is shown. */
+export function readSearch(options: JsonObject, location: Json | undefined, prefix: string): IrWebSearch {
+  const filters = objectOf(options["filters"]) ?? options;
+  const isSet = (name: string) => !carried.has(name) && (options[name] ?? null) !== null;
+  return {
+    allowedDomains: stringsOf(filters["allowed_domains"]),
+    blockedDomains: stringsOf(filters["blocked_domains"]),
+    location: objectOf(location),
+    others: Object.keys(options)
+      .filter(isSet)
+      .map((name) => `${prefix}${name}`),
+  };
+}
+
+export function isSearch(name: string): boolean {
+  return pricedName(name) === searchName;
+}
+
+/** The search of an adapted request; a provider has one at most. */
+export function searchOf({ tools }: Pick<IrRequest, "tools">): IrWebSearch | null {
+  for (const tool of tools) if (tool.type === "hosted" && tool.search !== undefined) return tool.search;
+  return null;
+}
