@@ -13,6 +13,7 @@ import { isToken, loadAdminToken } from "./auth/admin-token.ts";
 import type { Guard } from "./auth/guard.ts";
 import { Lockout } from "./auth/lockout.ts";
 import { followSignIns, rejectSignInLosses } from "./auth/lost-sign-ins.ts";
+import { ProxySignIns } from "./auth/proxy-sign-ins.ts";
 import { readLimits } from "./auth/read-limits.ts";
 import { Sessions } from "./auth/sessions.ts";
 import type { UnmountedDeps } from "./deps.ts";
@@ -77,6 +78,10 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
     deviceGuesses: new Lockout(clock),
     deviceRequests: new RateLimiter(clock),
     reads: readLimits(clock),
+    proxySignIns: new ProxySignIns(
+      () => deps,
+      () => gateway.configured.settings.admin,
+    ),
     settings: () => gateway.configured.settings.admin,
   };
   const deps: UnmountedDeps = {

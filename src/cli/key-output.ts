@@ -114,7 +114,7 @@ function keyFacts(
   ];
   const { previous_secret_until: until, sign_in: signIn } = view;
   if (until !== null) list.push(["old secret", `works until ${absoluteAndRelative(until, nowMs, style)}`]);
-  if (signIn !== null) list.push(["ends with", `the sign-in of ${signIn}; created by sluice login`]);
+  if (signIn !== null) list.push(["ends with", `the sign-in of ${signIn}, who created it`]);
   return list;
 }
 

@@ -21,6 +21,11 @@ export interface ReadGuard {
   run<Result>(caller: string, signal: AbortSignal, read: () => Promise<Result>): Promise<Result>;
 }
 
+/** Called with each person whom a proxy has signed in. */
+export interface ProxySignInGuard {
+  follow(person: PersonIdentity): Promise<void>;
+}
+
 /** Decides who may use the admin API. `tokenHash`, of the first token, is replaced when the configuration is reloaded. */
 export interface Guard {
   tokenHash: string;
@@ -33,6 +38,7 @@ export interface Guard {
   /** Requests for device codes, by address. */
   readonly deviceRequests: RateLimiter;
   readonly reads: Readonly<Record<LimitedRead, ReadGuard>>;
+  readonly proxySignIns: ProxySignInGuard;
   settings(): AdminSettings;
 }
 
@@ -113,9 +119,10 @@ async function recognize(
   const found = session === null ? null : await guard.sessions.find(session);
   if (found !== null) return { kind: "recognized", identity: found.identity };
   const person = isFromProxy ? proxyUser(request, guard.settings()) : null;
-  return person === null
-    ? notSignedIn
-    : { kind: "recognized", identity: { kind: "person", issuer: null, ...person } };
+  if (person === null) return notSignedIn;
+  const identified = { kind: "person", issuer: null, ...person } as const;
+  await guard.proxySignIns.follow(identified);
+  return { kind: "recognized", identity: identified };
 }
 
 /**

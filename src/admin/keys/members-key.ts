@@ -1,10 +1,12 @@
+import type { IssuedKey } from "../../keys/issue.ts";
 import { effectiveStatus } from "../../keys/keyring.ts";
 import { StoreError } from "../../store/store.ts";
-import type { Caller } from "../auth/identity.ts";
+import type { Caller, PersonIdentity } from "../auth/identity.ts";
+import { personName } from "../auth/lost-sign-ins.ts";
 import { invalidInput, OperationError } from "../context.ts";
 import type { AdminDeps } from "../deps.ts";
 import { capFromText } from "./cap-text.ts";
-import type { PaidKeySpec } from "./create-key.ts";
+import { createKeyOn, type PaidKeySpec } from "./create-key.ts";
 import type { NewKeyBody } from "./schema.ts";
 
 /** Each key has its own cap, so their number bounds what a person can spend. */
@@ -16,7 +18,7 @@ let last: Promise<unknown> = Promise.resolve();
  * Creates members' keys one after the other, because parallel calls would not count each other's keys. If another
  * gateway changes anything after `make` has counted, it counts again.
  */
-export function oneAtATime<Result>(make: () => Promise<Result>): Promise<Result> {
+function oneAtATime<Result>(make: () => Promise<Result>): Promise<Result> {
   const creating = last.then(() => unchanged(make));
   last = creating.catch(() => undefined);
   return creating;
@@ -32,14 +34,32 @@ async function unchanged<Result>(make: () => Promise<Result>): Promise<Result> {
   }
 }
 
-/** The key that a member can create: their own, on the account and with the cap that the operator configured. */
+/** Creates a member's own key, which ends with their sign-in. */
+export async function createMembersKey(
+  deps: AdminDeps,
+  caller: Caller,
+  body: NewKeyBody,
+): Promise<IssuedKey> {
+  const { issued, person } = await oneAtATime(async () => {
+    const sinceRevision = await deps.store.currentRevision();
+    await deps.applyChanges();
+    const { person, ...spec } = membersKey(deps, caller, body);
+    return { person, issued: await createKeyOn(deps, { ...spec, sinceRevision }, deps.settings().named) };
+  });
+  const bound = { keyId: issued.key.id, person: personName(person), identity: JSON.stringify(person) };
+  await deps.store.admin.devices.bindKey(bound);
+  await deps.applyChanges();
+  return issued;
+}
+
+/** The key that a member can create, and the person whose sign-in it ends with: their own, on the account and with the cap that the operator configured. */
 export function membersKey(
   { keys, clock, settings }: Pick<AdminDeps, "keys" | "clock" | "settings">,
-  { owner, owns }: Caller,
+  { owner, owns, person }: Caller,
   { label, ...others }: NewKeyBody,
-): PaidKeySpec {
+): PaidKeySpec & { readonly person: PersonIdentity } {
   const allowed = settings().admin.memberKeys;
-  if (allowed === null || owner === null) {
+  if (allowed === null || owner === null || person === null) {
     throw new OperationError("not_allowed", "you may not make keys here; ask an operator for one");
   }
   const [other] = Object.keys(others);
@@ -53,5 +73,5 @@ export function membersKey(
   }
   const cap = allowed.cap === undefined ? null : capFromText(allowed.cap);
   const caps = cap === null ? {} : { caps: [cap] };
-  return { label: label ?? null, owner, account: allowed.account, ...caps };
+  return { person, label: label ?? null, owner, account: allowed.account, ...caps };
 }

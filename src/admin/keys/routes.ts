@@ -1,3 +1,4 @@
+import type { IssuedKey } from "../../keys/issue.ts";
 import type { KeyRecord, StoredKeyStatus } from "../../store/store.ts";
 import { nano, signedNano } from "../accounts/credits.ts";
 import { enterKeyCredit, entryOf } from "../accounts/enter-credit.ts";
@@ -8,7 +9,7 @@ import { createKeyOn, type PaidKeySpec } from "./create-key.ts";
 import { findKey } from "./find-key.ts";
 import { attributesFromBody, capsFromBody } from "./key-document.ts";
 import { keyList, keyListQuery, keyView } from "./key-list.ts";
-import { membersKey, oneAtATime } from "./members-key.ts";
+import { createMembersKey } from "./members-key.ts";
 import {
   adjustBody,
   extendBody,
@@ -99,22 +100,20 @@ function statusRoute(verb: string, status: StoredKeyStatus, summary: string): Ad
   });
 }
 
-function createdKey(call: AdminCall<unknown, NewKeyBody>): Promise<ChangeResult> {
+async function createdKey(call: AdminCall<unknown, NewKeyBody>): Promise<ChangeResult> {
   const { deps, caller, body } = call;
   const { owner, ...others } = body;
   const isOwn = owner === "me";
-  if (caller.role !== "member" && !isOwn) return createdFrom(call, specOf(body));
-  return oneAtATime(async () => {
-    const sinceRevision = await deps.store.currentRevision();
-    await deps.applyChanges();
-    return createdFrom(call, { ...membersKey(deps, caller, isOwn ? others : body), sinceRevision });
-  });
+  if (caller.role === "member" || isOwn) {
+    return createdFrom(call, await createMembersKey(deps, caller, isOwn ? others : body), 0);
+  }
+  const spec = specOf(body);
+  const issued = await createKeyOn(deps, spec, deps.settings().named);
+  return createdFrom(call, issued, spec.creditNano ?? 0);
 }
 
-async function createdFrom(call: AdminCall, spec: PaidKeySpec): Promise<ChangeResult> {
-  const { deps } = call;
-  const { key, secret } = await createKeyOn(deps, spec, deps.settings().named);
-  const detail = creationDetail(key, spec.creditNano ?? 0);
+function createdFrom(call: AdminCall, { key, secret }: IssuedKey, creditNano: number): Promise<ChangeResult> {
+  const detail = creationDetail(key, creditNano);
   return applyAndRespond(call, "key.create", { key, detail }, { key: secret });
 }
 

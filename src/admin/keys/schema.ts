@@ -115,7 +115,7 @@ const keyFields = {
       description: "The last day (UTC) with a request, rejected ones included.",
     }),
   ),
-  sign_in: nullable(text("The person whose sign-in the key ends with, if `sluice login` created it.")),
+  sign_in: nullable(text("The person whose sign-in the key ends with, if they created it themselves.")),
 };
 
 export const keyView = Type.Object(keyFields);

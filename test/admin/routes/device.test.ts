@@ -296,6 +296,43 @@ describe("the device flow", () => {
   });
 });
 
+test("a key that a member creates on the self-service page is suspended and restored with their sign-in", async () => {
+  const [bob, ada] = [as("bob@example.com"), as("ada@example.com")];
+  const create = (headers: Record<string, string>, body: object) =>
+    admin.json<IssuedKeyView>("/keys", { method: "POST", headers, body: JSON.stringify(body) });
+  const made = [await create(bob, {}), await create(ada, { owner: "me" })];
+  expect(made.map(({ sign_in }) => sign_in)).toEqual(["bob@example.com", "ada@example.com"]);
+  const inForce = admin.deps.settings().admin;
+  const statuses = () => made.map(({ id }) => admin.deps.keys.byId(id)?.status);
+  expect(await followSignIns(admin.deps, { ...inForce, members: [], admins: [] })).toBe(2);
+  expect(statuses()).toEqual(["suspended", "suspended"]);
+  await followSignIns(admin.deps, inForce);
+  expect(statuses()).toEqual(["active", "active"]);
+});
+
+test("a person whose groups no longer give a role loses their keys with the next call through the proxy", async () => {
+  await issue("cleo@example.com", "crew");
+  const cleo = (groups: string) => admin.call("/keys", { headers: as("cleo@example.com", groups) });
+  await admin.json("/keys", { method: "POST", headers: as("cleo@example.com", "crew"), body: "{}" });
+  const statuses = () => [...admin.deps.keys.all()].map(({ status }) => status);
+  expect(statuses()).toEqual(["active", "active"]);
+  expect((await cleo("crew,more")).status).toBe(200);
+  expect(statuses()).toEqual(["active", "active"]);
+  expect((await cleo("more")).status).toBe(403);
+  expect(statuses()).toEqual(["suspended", "suspended"]);
+  await followSignIns(admin.deps, admin.deps.settings().admin);
+  expect(statuses()).toEqual(["suspended", "suspended"]);
+  expect((await cleo("crew")).status).toBe(200);
+  expect(statuses()).toEqual(["active", "active"]);
+  // Another gateway has seen the person without the group meanwhile.
+  const person = { kind: "person", issuer: null, user: "cleo@example.com", groups: [] } as const;
+  await refreshSignIn(admin.deps, person, admin.deps.settings().admin);
+  expect(statuses()).toEqual(["suspended", "suspended"]);
+  admin.clock.advance(60_000);
+  expect((await cleo("crew")).status).toBe(200);
+  expect(statuses()).toEqual(["active", "active"]);
+});
+
 test("a key that an operator stopped stays stopped when its owner can sign in again", async () => {
   await issue();
   await issue();

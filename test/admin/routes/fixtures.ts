@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Elysia } from "elysia";
 import { Lockout } from "../../../src/admin/auth/lockout.ts";
+import { ProxySignIns } from "../../../src/admin/auth/proxy-sign-ins.ts";
 import { readLimits } from "../../../src/admin/auth/read-limits.ts";
 import { Sessions } from "../../../src/admin/auth/sessions.ts";
 import type { Connections, UnmountedDeps } from "../../../src/admin/deps.ts";
@@ -106,7 +107,7 @@ async function makeDeps(
   const env = { ...upstreamKeys, SLUICE_ADMIN_TOKEN: token, TRACING: tracingSecret };
   const loading = { file, env, cwd: dir };
   let { settings } = loadSettings(loading);
-  return {
+  const deps: UnmountedDeps = {
     store,
     clock,
     keys,
@@ -123,6 +124,10 @@ async function makeDeps(
       deviceGuesses: new Lockout(clock),
       deviceRequests: new RateLimiter(clock),
       reads: readLimits(clock),
+      proxySignIns: new ProxySignIns(
+        () => deps,
+        () => settings.admin,
+      ),
       settings: () => settings.admin,
     },
     log: { warn: () => {} },
@@ -153,6 +158,7 @@ async function makeDeps(
       ledger.apply(changes);
     },
   };
+  return deps;
 }
 
 /** The session's cookie as a browser would send it back. */

@@ -3,11 +3,10 @@ import { hashSecret } from "../../../keys/secret.ts";
 import { OperationError } from "../../context.ts";
 import type { AdminDeps } from "../../deps.ts";
 import { creationDetail } from "../../keys/change-detail.ts";
-import { createKeyOn } from "../../keys/create-key.ts";
-import { membersKey, oneAtATime } from "../../keys/members-key.ts";
+import { createMembersKey } from "../../keys/members-key.ts";
 import { memberOf } from "../guard.ts";
 import type { Caller, PersonIdentity } from "../identity.ts";
-import { mayHoldKeys, personName } from "../lost-sign-ins.ts";
+import { mayHoldKeys } from "../lost-sign-ins.ts";
 
 /** The caller as a plain member: whatever their role, this flow creates a key of their own. */
 export function ownCaller(person: PersonIdentity): Caller {
@@ -83,20 +82,8 @@ async function issueTo(
   if (!mayHoldKeys(person, deps.settings().admin)) {
     throw new OperationError("not_allowed", `${person.user} can no longer have a key here; ask an operator`);
   }
-  const caller = ownCaller(person);
-  const issued = await oneAtATime(async () => {
-    const sinceRevision = await deps.store.currentRevision();
-    await deps.applyChanges();
-    const spec = membersKey(deps, caller, label === null ? {} : { label });
-    return createKeyOn(deps, { ...spec, sinceRevision }, deps.settings().named);
-  });
+  const issued = await createMembersKey(deps, ownCaller(person), label === null ? {} : { label });
   const { key } = issued;
-  await deps.store.admin.devices.bindKey({
-    keyId: key.id,
-    person: personName(person),
-    identity: JSON.stringify(person),
-  });
-  await deps.applyChanges();
   const detail = [creationDetail(key, 0), "by sluice login"].filter(Boolean).join(", ");
   const change = { action: "key.create", target: key.prefix, detail };
   await deps.store.admin.appendAudit({ atMs: deps.clock.wallMs(), actor: person.user, address, ...change });
