@@ -131,6 +131,9 @@ test("a reload that takes the person off the list ends the key, and not one that
   await waitFor(async () => (await statusWith(operators)) === 200, "the key to be known");
   expect(await statusWith(key)).toBe(200);
   await gateway.reload(configWith(signIn.replace('"everyone"', '["anne@example.com"]')));
+  expect(await statusWith(key)).toBe(200);
+  // The signal is not enough, because a key would be suspended.
+  expect((await gateway.cli("config", "reload", "--yes")).code).toBe(0);
   await waitFor(async () => (await statusWith(key)) === 401, "the key to end");
   expect(await statusWith(operators)).toBe(200);
 }, 30_000);
