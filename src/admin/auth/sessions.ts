@@ -14,7 +14,7 @@ export interface ProviderSession {
   readonly subject: string;
   /** The provider's id of the session; null if it did not send one. */
   readonly sid: string | null;
-  /** Where the person signs out at the provider; null if it has no such page. */
+  /** Where the person signs out at the provider; null if it has no page for that. */
   readonly signOutUrl: string | null;
 }
 

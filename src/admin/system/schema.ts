@@ -114,7 +114,7 @@ export type SessionView = Static<typeof sessionView>;
 
 export const endedSessionView = Type.Object({
   sign_out_url: nullable(
-    text("Where the person also signs out at the identity provider. Null if it has no such page."),
+    text("Where the person also signs out at the identity provider. Null if it has no page for that."),
   ),
 });
 export type EndedSessionView = Static<typeof endedSessionView>;

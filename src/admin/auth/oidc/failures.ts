@@ -89,9 +89,17 @@ export function causeText(error: unknown): string {
     };
     const details = [name, description].filter((part) => typeof part === "string").join(": ");
     texts.push(details === "" ? each.message : `${each.message} (${details})`);
-    if (isObject(each.cause)) break;
+    texts.push(...timesIn(each.cause));
   }
   return shortened(texts.join("; "));
+}
+
+/** The moments that a token was rejected for, in seconds since 1970, so that the operator sees whose clock is wrong. */
+function timesIn(cause: unknown): readonly string[] {
+  if (!isObject(cause)) return [];
+  const { claim, claims, now } = cause;
+  if (typeof claim !== "string" || !isObject(claims) || typeof now !== "number") return [];
+  return [`${claim} is ${Number(claims[claim])}, and it is ${now} here`];
 }
 
 const sameFailureEveryMs = 60_000;

@@ -27,7 +27,7 @@ export function configCheckCommand(terminal: Terminal): Command {
     .action(async (file: string | undefined, options: Options) => {
       const { checkConfig } = await import("../../check-config.ts");
       const { env, cwd } = terminal;
-      const checked = await withStoreWarnings(
+      const checked = await withOutsideWarnings(
         checkConfig({ file: file ?? options.config, env, cwd }),
         options,
         terminal,
@@ -42,8 +42,8 @@ export function configCheckCommand(terminal: Terminal): Command {
     });
 }
 
-/** Warnings that need the store, e.g. that the account for members' keys does not exist. None without data. */
-async function withStoreWarnings(
+/** Warnings that need the store or the identity provider, e.g. that the account for members' keys does not exist. */
+async function withOutsideWarnings(
   checked: CheckedConfig,
   options: ConfigOptions,
   terminal: Terminal,
@@ -51,12 +51,23 @@ async function withStoreWarnings(
   const { lossesText } = await import("../../../admin/auth/lost-sign-ins.ts");
   const suspended = lossesText(await lossesOnDisk(checked, options, terminal));
   const losses = suspended === null ? [] : [`admin: ${suspended}`];
+  const provider = await identityProviderWarning(checked);
   const warnings = [
     ...checked.warnings,
     ...losses,
+    ...provider,
     ...(await memberAccountWarning(checked, options, terminal)),
   ];
   return { ...checked, warnings };
+}
+
+/** Asks the identity provider for its addresses, as the first sign-in does. */
+async function identityProviderWarning({ settings }: CheckedConfig): Promise<readonly string[]> {
+  const oidc = settings?.admin.oidc ?? null;
+  if (oidc === null) return [];
+  const { OidcSignIn } = await import("../../../admin/auth/oidc/sign-in.ts");
+  const problem = await new OidcSignIn().findProblem(oidc);
+  return problem === null ? [] : [`admin.oidc.issuer: ${problem}`];
 }
 
 async function memberAccountWarning(

@@ -29,8 +29,8 @@ function listCommand(terminal: Terminal): Command {
           shared === null ? await askGateway(context.dir, "listSessions", {}) : await shared.list();
         const nothing =
           sessions === null
-            ? `No gateway runs on ${context.dir}, so nobody is signed in.`
-            : "Nobody is signed in.";
+            ? `No gateway runs on ${context.dir}, so there are no sessions.`
+            : "No sessions.";
         const rows = await sessionViews(context, sessions ?? []);
         printList({ rows, columns, nothing }, options, terminal);
       });
@@ -64,7 +64,7 @@ function endCommand(terminal: Terminal): Command {
     .option("--yes", "skip confirmation")
     .examples(
       ["sluice sessions end --person ada@example.com", "asks first"],
-      ["sluice sessions end --person ada@example.com --tokens --yes", "after Ada has left"],
+      ["sluice sessions end --person ada@example.com --tokens --yes", "when Ada leaves the company"],
     )
     .action(async ({ person, tokens, ...options }: EndOptions) => {
       const { endDetail, endSessionsOf, revokeTokensOf } = await import(

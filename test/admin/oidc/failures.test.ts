@@ -1,0 +1,123 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { type Sluice, startSluice } from "../../support/sluice.ts";
+import { Browser } from "./browser.ts";
+import { clientId, clientSecret, type Script, startIssuer } from "./issuer.ts";
+
+const config = (url: string) => `
+[providers.demo]
+kind = "demo"
+[[models]]
+id = "demo-small"
+provider = "demo"
+free = true
+[admin]
+admins = ["ada@example.com"]
+[admin.oidc]
+issuer = "${url}"
+client_id = "${clientId}"
+client_secret = "env:OIDC_SECRET"
+`;
+
+let issuer: Awaited<ReturnType<typeof startIssuer>>;
+let sluice: Sluice;
+
+beforeAll(async () => {
+  issuer = await startIssuer();
+  sluice = await startSluice({ config: config(issuer.url), env: { OIDC_SECRET: clientSecret } });
+});
+afterAll(async () => {
+  await sluice.dispose();
+  issuer.stop();
+});
+
+const future = () => Math.floor(Date.now() / 1000) + 3600;
+const failures: readonly [string, Script, number, string, string][] = [
+  [
+    "a person whom the provider lets in no further",
+    { refuses: "access_denied" },
+    401,
+    "The identity provider denied you access (access_denied). Ask its operator for access",
+    "access_denied",
+  ],
+  [
+    "another error of the provider",
+    { refuses: "invalid_scope" },
+    401,
+    "The identity provider refused this sign-in (invalid_scope).",
+    "invalid_scope",
+  ],
+  [
+    "a wrong client secret",
+    { tokenError: { status: 401, error: "invalid_client" } },
+    503,
+    "The identity provider rejects this gateway's credentials (invalid_client).",
+    "invalid_client",
+  ],
+  [
+    "a client that may not use codes",
+    { tokenError: { status: 400, error: "unauthorized_client" } },
+    503,
+    "The identity provider rejects this gateway's credentials (unauthorized_client).",
+    "unauthorized_client",
+  ],
+  [
+    "a clock that is behind the provider's",
+    { claims: (usual) => ({ ...usual, nbf: future() }) },
+    401,
+    "The clocks of the identity provider and of this gateway differ by more than 30 seconds.",
+    "nbf",
+  ],
+  [
+    "a code that was used",
+    { tokenError: { status: 400, error: "invalid_grant" } },
+    401,
+    "The identity provider sent an invalid response. Sign in again.",
+    "invalid_grant",
+  ],
+];
+
+test.each(failures)(
+  "has its own sentence, and its cause in the log: %s",
+  async (_, script, status, text, cause) => {
+    issuer.says(script);
+    const from = sluice.output.length;
+    const page = await new Browser().open(`${sluice.url}/admin/oidc/login`);
+    expect([page.status, await page.text()]).toEqual([status, expect.stringContaining(text)]);
+    await sluice.told(`sign-in failed: ${text}`);
+    const line =
+      sluice.output
+        .slice(from)
+        .split("\n")
+        .find((each) => each.includes("sign-in failed: ")) ?? "";
+    expect(line).toContain(cause);
+    expect(line).not.toContain(clientSecret);
+  },
+);
+
+test("the same failure is one line a minute, however often it happens", async () => {
+  issuer.says({ refuses: "server_error" });
+  for (let times = 0; times < 5; times += 1) await new Browser().open(`${sluice.url}/admin/oidc/login`);
+  await sluice.told("(server_error)");
+  expect(sluice.output.match(/refused this sign-in \(server_error\)/g)).toHaveLength(1);
+});
+
+test("a wrong realm, another issuer and a provider that is away are told apart, also by `config check`", async () => {
+  const other = await startIssuer(() => ({ issuer: "https://other.example" }));
+  const away = "http://127.0.0.1:1";
+  for (const [url, text] of [
+    [`${issuer.url}/realms/crow`, "does not know `admin.oidc.issuer` (404)"],
+    [other.url, "has another name than `admin.oidc.issuer`"],
+    [away, "cannot be reached"],
+  ] as const) {
+    await sluice.reload(config(url));
+    const page = await sluice.request("/admin/oidc/login");
+    expect([page.status, await page.text()]).toEqual([503, expect.stringContaining(text)]);
+    await sluice.told(`sign-in failed: The identity provider ${text}`);
+    const checked = await sluice.cli("config", "check");
+    expect(checked.stdout + checked.stderr).toContain(text);
+  }
+  await sluice.reload(config(issuer.url));
+  const checked = await sluice.cli("config", "check");
+  expect(checked.stdout + checked.stderr).not.toContain("admin.oidc.issuer");
+  other.stop();
+});
