@@ -103,3 +103,24 @@ describe("the models of Ollama", () => {
     expect(stdout).not.toContain("gone");
   });
 });
+
+describe("config init", () => {
+  const models = { "tiny-text:latest": { capabilities: ["completion"], trained: 131_072 } };
+
+  test.each([
+    ["--local", ["--local"]],
+    ["OLLAMA_HOST alone", []],
+  ])("with %s adds the models of Ollama, free", async (_, options) => {
+    server.script(ollama(models));
+    const folder = mkdtempSync(join(tmpdir(), "sluice-test-"));
+    const at = { folder, env: { OLLAMA_HOST: server.url }, cwd: folder };
+    const file = join(folder, "sluice.toml");
+    const { code, stderr } = await sluice(at, "config", "init", file, "--yes", ...options);
+    expect([code, stderr]).toEqual([0, expect.any(String)]);
+    const written = Bun.TOML.parse(readFileSync(file, "utf8")) as { models: object[]; providers: object };
+    expect(written.providers).toMatchObject({ local: { base_url: `${server.url}/v1` } });
+    expect(written.models).toContainEqual(
+      expect.objectContaining({ id: "tiny-text:latest", provider: "local", free: true }),
+    );
+  });
+});

@@ -15,7 +15,7 @@ export async function askChoices(found: InitChoices, terminal: Terminal): Promis
   }
   const extra: ChosenExtra[] = [];
   for (const provider of found.extra) {
-    const question = `${provider.provider} (${provider.variable}): add this provider, and ask it for its models?`;
+    const question = `${provider.provider} (${provider.variable ?? provider.baseUrl}): add this provider, and ask it for its models?`;
     if (!(await yesNo(question, true, terminal))) continue;
     const { models, note } = await ownListOf(provider, terminal);
     if (note !== null) terminal.note(`  ${note}`);

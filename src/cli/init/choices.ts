@@ -4,7 +4,8 @@ import type { ModelConfig } from "../../config/schema.ts";
 /** A provider without built-in prices, whose own model list is requested. */
 export interface ExtraProvider {
   readonly provider: string;
-  readonly variable: string;
+  /** The variable with its key; null for a local server, which has none. */
+  readonly variable: string | null;
   readonly kind: "openai-compatible" | "azure";
   readonly baseUrl: string;
 }

@@ -2,15 +2,19 @@ import type { Environment } from "../../base/system/environment.ts";
 import { defaults } from "../../config/defaults.ts";
 import { otherVendors } from "../../config/environment/variables.ts";
 import { vendorsInEnvironment, whyNotKey } from "../../config/environment/vendors.ts";
+import { localBaseUrl } from "../local-base-url.ts";
 import type { ExtraProvider, InitChoices } from "./choices.ts";
 
 /** The providers found in the environment, and defaults for the rest: what `--yes` selects. */
-export function foundChoices(env: Environment): InitChoices {
+export function foundChoices(env: Environment, isLocal: boolean): InitChoices {
   const own = { host: defaults.host, port: defaults.port };
   const { served } = vendorsInEnvironment(env, own);
   return {
     vendors: served.map((vendor) => ({ vendor, models: "catalog" as const })),
-    extra: extraProviders(env).map((provider) => ({ ...provider, models: [] })),
+    extra: [...localServers(env, isLocal), ...extraProviders(env)].map((provider) => ({
+      ...provider,
+      models: [],
+    })),
     keepsDemo: true,
     data: null,
     storeVariable: null,
@@ -18,6 +22,12 @@ export function foundChoices(env: Environment): InitChoices {
     publicUrl: null,
     signIn: null,
   };
+}
+
+/** `isLocal`: also without OLLAMA_HOST. */
+function localServers(env: Environment, isLocal: boolean): ExtraProvider[] {
+  if (!isLocal && (env["OLLAMA_HOST"] ?? "") === "") return [];
+  return [{ provider: "local", variable: null, kind: "openai-compatible", baseUrl: localBaseUrl(env) }];
 }
 
 function extraProviders(env: Environment): ExtraProvider[] {

@@ -40,12 +40,13 @@ function withoutDemo(text: string): string {
 }
 
 export function extraToml({ provider, variable, kind, baseUrl }: ExtraProvider): string {
+  const added = variable === null ? "adds them, free" : "adds those whose price is known";
   return [
-    `# \`sluice models discover ${provider}\` lists its models, and --write adds those whose price is known.`,
+    `# \`sluice models discover ${provider}\` lists its models, and --write ${added}.`,
     `[providers.${provider}]`,
     `kind = ${tomlString(kind)}`,
     `base_url = ${tomlString(baseUrl)}`,
-    `api_key = "env:${variable}"`,
+    ...(variable === null ? [] : [`api_key = "env:${variable}"`]),
     "",
   ].join("\n");
 }

@@ -4,14 +4,14 @@ import type { RequestedProvider } from "../../config/environment/requested.ts";
 import { loadSettings } from "../../config/load.ts";
 import { tomlString } from "../../config/toml-text.ts";
 import { tableText } from "../import/toml.ts";
+import { localBaseUrl } from "../local-base-url.ts";
 import { CommandError } from "../terminal/terminal.ts";
 
 const name = "local";
-const defaultPort = 11434;
 
 /** The models of Ollama, or of any server with OpenAI's API at OLLAMA_HOST. They are free. */
 export async function discoverLocalModels(env: Environment): Promise<RequestedProvider> {
-  const baseUrl = `${addressOf(env["OLLAMA_HOST"] ?? "")}/v1`;
+  const baseUrl = localBaseUrl(env);
   const table = [
     `[providers.${name}]`,
     'kind = "openai-compatible"',
@@ -31,19 +31,4 @@ export async function discoverLocalModels(env: Environment): Promise<RequestedPr
     );
   const models = entries.map((entry) => tableText("[[models]]", entry));
   return { provider: name, variable: "--local", baseUrl, toml: [...table, ...models].join("\n") };
-}
-
-/**
- * Parses OLLAMA_HOST as Ollama's client does: a host, a port, both, or a URL. A wildcard address means this machine.
- */
-function addressOf(text: string): string {
-  const address = text.trim().replace(/\/+$/, "") || "127.0.0.1";
-  const url = URL.parse(
-    /^https?:\/\//.test(address) ? address : `http://${address.replace(/^:/, "127.0.0.1:")}`,
-  );
-  if (url === null) throw new CommandError("OLLAMA_HOST is not an address such as 127.0.0.1:11434");
-  if (url.hostname === "0.0.0.0" || url.hostname === "[::]") url.hostname = "127.0.0.1";
-  const hasPort = /:\d+$/.test(address) || /^https?:/.test(address);
-  if (!hasPort) url.port = String(defaultPort);
-  return url.href.replace(/\/+$/, "");
 }

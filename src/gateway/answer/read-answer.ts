@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../base/json.ts";
+import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import type { ReportedExtras, ReportedUsage, Usage } from "../../base/usage/usage.ts";
 import { malformedAnswer } from "../../dialects/errors/failure.ts";
 import { parseAnswer } from "../../dialects/json/outline.ts";
@@ -107,5 +107,11 @@ export function translated(response: TranslatedResponse, extras: ReportedExtras 
 function rejectOtherBodies(body: JsonObject, { answerField, failureIn }: Passthrough): void {
   const failure = failureIn(body);
   if (failure !== null) throw failure;
-  if (!Array.isArray(body[answerField])) throw malformedAnswer("it has no content");
+  const content = body[answerField];
+  if (!Array.isArray(content)) throw malformedAnswer("it has no content");
+  if (content.length > 0 && content.every(isBlank)) throw malformedAnswer("its content is null");
+}
+
+function isBlank(part: Json): boolean {
+  return !isObject(part) || Object.values(part).every((value) => value === null);
 }

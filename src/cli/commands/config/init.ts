@@ -12,18 +12,23 @@ export function configInitCommand(terminal: Terminal): Command {
   return newCommand("init", "Ask what to serve, and write a commented configuration")
     .argument("[file]", "where to write it; - prints it without asking", configFileName)
     .option("--yes", "take what is found in the environment, and ask nothing")
+    .option("--local", "add the models of Ollama, at OLLAMA_HOST or its usual port")
     .examples(
       ["sluice config init", "asks, and writes ./sluice.toml; an existing file is never overwritten"],
       ["OPENAI_API_KEY=… sluice config init --yes", "serves the providers whose keys are in the environment"],
       ["sluice config init -", "prints what --yes would write"],
     )
-    .action((file: string, options: JsonOption & YesOption) => init(file, options, terminal));
+    .action((file: string, options: InitOptions) => init(file, options, terminal));
 }
 
-async function init(file: string, options: JsonOption & YesOption, terminal: Terminal): Promise<void> {
+interface InitOptions extends JsonOption, YesOption {
+  readonly local?: true;
+}
+
+async function init(file: string, options: InitOptions, terminal: Terminal): Promise<void> {
   const { foundChoices } = await import("../../init/found.ts");
   const { initText } = await import("../../init/text.ts");
-  const found = foundChoices(terminal.env);
+  const found = foundChoices(terminal.env, options.local === true);
   if (file === "-") {
     const toml = initText(found);
     terminal.print(options.json ? JSON.stringify({ toml }) : toml.trimEnd());
