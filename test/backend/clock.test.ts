@@ -7,6 +7,7 @@ import { msPerDay, msPerHour } from "../../src/base/clock.ts";
 import { GatewayError } from "../../src/base/errors.ts";
 import { audit } from "../../src/ledger/audit.ts";
 import { Hold } from "../../src/ledger/hold.ts";
+import { Ledger } from "../../src/ledger/ledger.ts";
 import type { KeyRecord } from "../../src/store/store.ts";
 import { tryHold } from "../ledger/accounts-bench.ts";
 import { settlement } from "../ledger/fixtures.ts";
@@ -61,6 +62,11 @@ async function applyAll({ accounts, store }: Backend): Promise<void> {
   accounts.apply(await store.changesSince(0));
 }
 
+async function returnToPresent({ accounts, store }: Backend, clock: FakeClock): Promise<boolean> {
+  if (accounts instanceof Ledger) return accounts.returnToPresent();
+  return (await store.returnToPresent(clock.wallMs())) !== null;
+}
+
 for (const [name, place] of places) {
   describe(`a clock that is wrong for a moment, on ${name}`, () => {
     test.each([
@@ -109,4 +115,41 @@ for (const [name, place] of places) {
       120_000,
     );
   });
+
+  test(`the audit agrees before, during and after the return of a clock that was ahead, on ${name}`, async () => {
+    await using where = await place();
+    const clock = new FakeClock("2026-11-16T12:00:00Z");
+    const backend = await where.open(clock);
+    const capped = keyRecord({
+      caps: [{ no: 0, limit: 305, period: "day", models: null, extra: 0, extraPeriodMs: 0 }],
+    });
+    const student = keyRecord({ mode: "token_budget", budgetTokens: 305, period: "day" });
+    await backend.store.insertKey(capped, 10_000);
+    await backend.store.insertKey(student, 0);
+    await applyAll(backend);
+    const honest = async () => {
+      expect((await audit(backend.store, { nowMs: clock.wallMs() })).differences).toEqual([]);
+    };
+    const charged = { charged: 5, overrun: 0 };
+    clock.jumpWall(10 * msPerDay);
+    for (const key of [capped, student]) expect(await spend(backend, clock, key, 5)).toEqual(charged);
+    await honest();
+    clock.jumpWall(-10 * msPerDay);
+    for (let call = 0; call < 30; call += 1) {
+      for (const key of [capped, student]) expect(await spend(backend, clock, key, 5)).toEqual(charged);
+      clock.advance(200);
+    }
+    await honest();
+    clock.advance(2 * 60_000);
+    expect(await returnToPresent(backend, clock)).toBe(true);
+    await honest();
+    for (const key of [capped, student]) expect(await spend(backend, clock, key, 5)).toEqual(charged);
+    await honest();
+    for (let day = 0; day < 11; day += 1) {
+      clock.advance(msPerDay);
+      for (const key of [capped, student]) expect(await spend(backend, clock, key, 5)).toEqual(charged);
+      await honest();
+    }
+    await backend.close();
+  }, 120_000);
 }
