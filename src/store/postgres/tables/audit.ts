@@ -32,8 +32,8 @@ FROM caps LEFT JOIN keys ON keys.no = caps.key_no CROSS JOIN LATERAL (
 WHERE caps.held <> h.amount`;
 
 /**
- * An entry is in the month in which its hold was opened, which is after the request began, unless a clock was ahead.
- * An interrupted request may be charged much later.
+ * An entry is in the month in which its hold was opened by the database's clock. An interrupted request may be charged
+ * in the next one; and until a node hears that this clock was set, what it charges has a time of the earlier clock.
  */
 const wrongMonths = `
 SELECT keys.id AS "keyId", 'entry ' || entries.id AS "where", 'month' AS field, entries.month AS kept,
@@ -42,8 +42,7 @@ FROM entries LEFT JOIN keys ON keys.no = entries.key_no
 WHERE (entries.month > sluice_month(greatest(entries.at_ms, entries.counted_at_ms)) AND NOT EXISTS (SELECT FROM audit_log WHERE action = 'clock.return'))
   OR (entries.month < sluice_month(entries.at_ms) AND CASE
     WHEN entries.kind NOT IN ('charge', 'overrun') THEN true
-    WHEN entries.outcome = 'interrupted' THEN entries.month < sluice_month(entries.at_ms) - 1
-    ELSE entries.month < sluice_month(least(entries.at_ms, coalesce(entries.recorded_at_ms, entries.at_ms - 86400000))) END)
+    ELSE entries.month < sluice_month(entries.at_ms) - 1 END)
 ORDER BY entries.id LIMIT 100`;
 
 /** A hold is ended by its node, or by the node that takes over a dead one. */
