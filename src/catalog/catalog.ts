@@ -16,6 +16,11 @@ export interface ModelRun {
   readonly price: Price | null;
 }
 
+type CatalogSettings = Pick<Settings, "models"> & Partial<Pick<Settings, "unpricedModels">>;
+
+/** How many names of clients are remembered at once. */
+const maxUnpriced = 256;
+
 interface CatalogEntry {
   readonly model: ModelSettings;
   /** The model, and its aliases if they are listed. */
@@ -39,8 +44,12 @@ export function isEntitled({ models }: Pick<KeyAccess, "models">, { id, aliases 
 export class Catalog {
   readonly #entries = new Map<string, CatalogEntry>();
   readonly #aliased = new Map<string, ModelSettings>();
+  /** Models without an entry, by the names that clients have sent. */
+  readonly #unpriced = new Map<string, ModelSettings>();
+  readonly #unpricedModels: Settings["unpricedModels"] | undefined;
 
-  private constructor(models: readonly ModelSettings[]) {
+  private constructor({ models, unpricedModels }: CatalogSettings) {
+    this.#unpricedModels = unpricedModels;
     const byId = new Map(models.map((model) => [model.id, model]));
     for (const model of models) {
       const others = model.fallbacks.flatMap((id) => byId.get(id)?.deployments ?? []);
@@ -51,13 +60,24 @@ export class Catalog {
     }
   }
 
-  static from(settings: Pick<Settings, "models">): Catalog {
-    return new Catalog(settings.models);
+  static from(settings: CatalogSettings): Catalog {
+    return new Catalog(settings);
   }
 
   /** Finds a model by its id or an alias. */
   find(name: string): ModelSettings | undefined {
     return this.#entries.get(name)?.model ?? this.#aliased.get(name);
+  }
+
+  /** A model without an entry that a provider serves to token-budget keys. The same object for the same name, while it is in use. */
+  findUnpriced(name: string): ModelSettings | undefined {
+    const known = this.#unpriced.get(name) ?? this.#unpricedModels?.build(name);
+    if (known == null) return undefined;
+    this.#unpriced.delete(name);
+    this.#unpriced.set(name, known);
+    const [oldest] = this.#unpriced.keys();
+    if (this.#unpriced.size > maxUnpriced && oldest !== undefined) this.#unpriced.delete(oldest);
+    return known;
   }
 
   /** Finds the model that a provider runs under this name, the provider's or ours, and its price there. */

@@ -25,6 +25,7 @@ import type { ModelSettings, Settings } from "./settings.ts";
 import { type ConfigSource, findConfig, type SourceOptions, sourceDigest } from "./source.ts";
 import { storeSettings } from "./store.ts";
 import { parseToml } from "./toml.ts";
+import { UnpricedModels } from "./unpriced-models.ts";
 import { writtenWithoutSecrets } from "./written.ts";
 
 const { properties: sections } = configSchema;
@@ -143,6 +144,7 @@ function* settingsFrom(
     ...settings,
     models,
     catalogRules: rules,
+    unpricedModels: new UnpricedModels(sound, rules, { providers, server: settings.server, context }),
     skippedModels,
     named: namesOf(sound),
     isDemo: isDemo(config),

@@ -56,7 +56,7 @@ export function* buildModels(
   return withoutMissingFallbacks(models);
 }
 
-interface ModelContext {
+export interface ModelContext {
   readonly providers: Providers;
   readonly server: Pick<ServerSettings, "requestTimeoutMs">;
   readonly context: LoadContext;
@@ -102,7 +102,7 @@ function unservedUses({ serves, deployments }: ModelSettings, { usable }: Provid
   });
 }
 
-function buildModel(
+export function buildModel(
   model: ModelConfig,
   isOfCatalog: boolean,
   config: ConfigFile,

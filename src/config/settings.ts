@@ -41,6 +41,8 @@ export interface Settings {
   readonly named: { readonly providers: readonly string[]; readonly models: readonly string[] };
   /** Providers that serve models by the catalog, and by which patterns. */
   readonly catalogRules: readonly CatalogRule[];
+  /** Models without an entry that providers serve to token-budget keys. */
+  readonly unpricedModels: ModelBuilder;
   /** Models that are not served, because no provider of theirs can be used, and why. */
   readonly skippedModels: readonly { readonly model: string; readonly reason: string }[];
   /** For detecting whether the file has changed since; null for the built-in configuration. */
@@ -122,7 +124,15 @@ type OwnModelSettings = DecodedSection<(typeof ownModelSchema)["properties"]>;
 export type CacheSetting = OwnModelSettings["cache"];
 export type Affinity = OwnModelSettings["affinity"];
 
+/** Builds models by the names that clients send. */
+export interface ModelBuilder {
+  /** Null if no provider serves the model. */
+  build(id: string): ModelSettings | null;
+}
+
 export interface ModelSettings extends OwnModelSettings {
+  /** It has no entry: its name comes from a client. */
+  readonly isUnlisted?: true;
   readonly ownedBy: string;
   /** In seconds. */
   readonly created: number;

@@ -290,6 +290,7 @@ export class Exchange {
       keyPrefix: this.key?.prefix ?? null,
       address: this.key === null ? this.call.address : null,
       model: this.model?.id ?? null,
+      isUnlistedModel: this.model?.isUnlisted,
       provider: deployment?.provider.settings.name ?? null,
       deployment: deployment?.name ?? null,
       stream: this.stream,

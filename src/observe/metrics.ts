@@ -64,17 +64,19 @@ class Series {
 }
 
 const none = "none";
+/** All models whose names come from clients. */
+const unlisted = "other";
 
 /**
  * Counts every exchange. Routes, models and providers come from the configuration and never from a client, so the number
- * of series is bounded.
+ * of series is bounded. Models without an entry are counted together.
  */
 export class Metrics {
   readonly #routes = new Map<string, Map<string, Map<string, Series>>>();
 
   readonly observe = (facts: ExchangeFacts): void => {
     const { route, failedAttempts } = facts;
-    const model = facts.model ?? none;
+    const model = facts.isUnlistedModel ? unlisted : (facts.model ?? none);
     this.#seriesOf(route, model, facts.provider ?? none).add(facts);
     // The providers that failed need not include the one that answered.
     for (const attempt of failedAttempts) {

@@ -12,7 +12,8 @@ beforeAll(async () => {
     `kind = "openai"\nbase_url = "${vendor.url}/v1"\napi_key = "env:TEST_OPENAI_KEY"\n${lines}\n`;
   const config = [
     `[providers.openai]\n${provider('models = ["gpt-6*"]\nmarkup = 2')}`,
-    `[providers.other]\n${provider('models = ["gpt-7"]\nunpriced = "budget-only"')}`,
+    `[providers.other]\n${provider('models = ["gpt-7", "gpt-8*"]\nunpriced = "budget-only"')}`,
+    `[providers.another]\n${provider('models = ["nova*"]\nunpriced = "budget-only"')}`,
   ].join("\n");
   sluice = await startSluice({ config });
   credit = await sluice.createKey();
@@ -64,6 +65,56 @@ test("a model without a known price is 404; the log and `requests show` have the
 test('unpriced = "budget-only" serves a named model to token-budget keys, and to no credit key', async () => {
   expect((await ask(budget, "gpt-7")).status).toBe(200);
   expect((await ask(credit, "gpt-7")).status).toBe(403);
+});
+
+test('unpriced = "budget-only" serves every name that matches a pattern, to token-budget keys only', async () => {
+  for (const model of ["gpt-8-zeta", "gpt-8", "gpt-8-zeta", "nova-1:beta"]) {
+    const response = await ask(budget, model);
+    expect(response.status, await response.clone().text()).toBe(200);
+    expect(vendor.requests.at(-1)?.body["model"]).toBe(model);
+    expect((await ask(credit, model)).status).toBe(403);
+  }
+  const before = vendor.requests.length;
+  for (const model of [
+    "gpt-9",
+    "nov",
+    "gpt-8*",
+    "gpt-8/../x",
+    "gpt-8/..",
+    `gpt-8${"x".repeat(200)}`,
+    "gpt-8\n",
+  ])
+    expect((await ask(budget, model)).status).toBe(404);
+  const scoped = await sluice.createKey({ mode: "token_budget", provider: "another" });
+  expect((await ask(scoped, "gpt-8-zeta")).status).toBe(403);
+  const limited = await sluice.createKey({ mode: "token_budget", models: ["gpt-7"] });
+  expect((await ask(limited, "gpt-8-zeta")).status).toBe(403);
+  expect(vendor.requests).toHaveLength(before);
+});
+
+test("a model without an entry is charged and reported under its name, and is not listed", async () => {
+  const key = await sluice.createKey({ mode: "token_budget", budget: 1_000_000 });
+  expect((await ask(key, "gpt-8-theta")).status).toBe(200);
+  const { tokens } = (await (await sluice.request("/v1/usage", { key })).json()) as {
+    tokens: { used: number };
+  };
+  expect(tokens.used).toBeGreaterThan(0);
+  await waitFor(
+    async () => (await sluice.cli("usage", "--key", key.id, "--by", "model")).stdout.includes("gpt-8-theta"),
+    "the report to have the model",
+  );
+  const models = await sluice.request("/v1/models", { key });
+  expect(await models.text()).not.toContain("gpt-8");
+});
+
+test('models = "catalog" with unpriced = "budget-only" serves any name', async () => {
+  const provider = `kind = "openai"\nbase_url = "${vendor.url}/v1"\napi_key = "env:TEST_OPENAI_KEY"`;
+  await using all = await startSluice({
+    config: `[providers.openai]\n${provider}\nmodels = "catalog"\nunpriced = "budget-only"\n`,
+  });
+  const key = await all.createKey({ mode: "token_budget" });
+  const body = { model: "gpt-6-zeta", messages: [{ role: "user", content: "hi" }] };
+  expect((await all.request("/v1/chat/completions", { key, body })).status).toBe(200);
 });
 
 test("the API, the command line and `config show` tell where a price comes from and when it was checked", async () => {

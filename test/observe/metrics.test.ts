@@ -30,6 +30,15 @@ function rendered(...all: ReturnType<typeof exchangeFacts>[]): string[] {
 const labels = 'route="/v1/chat/completions",model="house-model",provider="openai"';
 
 describe("metrics", () => {
+  test("count all models that only clients name together, so that their number is bounded", () => {
+    const named = (model: string) => exchangeFacts({ model, isUnlistedModel: true });
+    const lines = rendered(named("gpt-8-zeta"), named("gpt-8-eta"));
+    expect(lines).toContain(
+      `sluice_requests_total{${labels.replace("house-model", "other")},status="200"} 2`,
+    );
+    expect(lines.join("\n")).not.toContain("gpt-8");
+  });
+
   test("count requests, tokens and spend per route, model and provider", () => {
     const lines = rendered(exchangeFacts(), exchangeFacts());
     expect(lines).toContain(`sluice_requests_total{${labels},status="200"} 2`);

@@ -56,7 +56,8 @@ export function expandCatalogs(written: JsonObject): ExpandedConfig {
     }
     if (isRegional(provider) && provider.cost_factor === undefined)
       warnings.push(regionalPrices(name, provider));
-    rules.push({ provider: name, patterns });
+    const isBudgetOnly = provider.unpriced === "budget-only";
+    rules.push({ provider: name, isBudgetOnly, patterns });
     const chosenIds = new Set<string>();
     for (const pattern of patterns) {
       const chosen = catalog.filter((model) => matchesModel(pattern, model.id) && isReached(model, provider));

@@ -219,7 +219,7 @@ export function findModel(
   modelId: string,
   use: ModelUse = "generation",
 ): ModelSettings {
-  const model = catalog.find(modelId);
+  const model = catalog.find(modelId) ?? catalog.findUnpriced(modelId);
   if (model === undefined) {
     const cause = unknownPrice(modelId, settings);
     throw new GatewayError("model_not_found", unknownModelMessage(modelId), { param: "model", cause });

@@ -26,6 +26,8 @@ export class Directory {
   readonly #states = new Map<string, DeploymentState>();
   /** By model. */
   readonly #candidates = new Map<string, readonly Candidate[]>();
+  /** Of models without an entry, which clients name. Their health is not shown, and ends with them. */
+  readonly #unlisted = new WeakMap<ModelSettings, readonly Candidate[]>();
   readonly #random: () => number;
   /** The directory of the previous configuration, while this one is built. */
   #before: Directory | null;
@@ -73,9 +75,10 @@ export class Directory {
   order(plan: Plan, nowMs: number): readonly Candidate[] {
     const { model, scope, pinned = null } = plan;
     if (pinned !== null) return this.#candidatesAt(pinned);
-    const own = this.#candidates.get(model.id) ?? [];
+    const own = this.#candidates.get(model.id) ?? this.#candidatesOfUnlisted(model);
     if (own.length === 1 && scope === "all" && model.fallbacks.length === 0) return own;
-    return [model.id, ...model.fallbacks].flatMap((id) => this.#healthyFirst(id, plan, nowMs));
+    const others = model.fallbacks.map((id) => this.#candidates.get(id) ?? []);
+    return [own, ...others].flatMap((candidates) => this.#healthyFirst(candidates, plan, nowMs));
   }
 
   #candidatesAt(pinned: Deployment): readonly Candidate[] {
@@ -83,15 +86,19 @@ export class Directory {
     return candidates.filter(({ deployment }) => deployment === pinned);
   }
 
-  #healthyFirst(modelId: string, plan: Plan, nowMs: number): readonly Candidate[] {
-    const order = this.#ranked(modelId, plan);
+  #candidatesOfUnlisted(model: ModelSettings): readonly Candidate[] {
+    return this.#unlisted.getOrInsertComputed(model, () => this.#candidatesOf(model, new Map()));
+  }
+
+  #healthyFirst(all: readonly Candidate[], plan: Plan, nowMs: number): readonly Candidate[] {
+    const order = this.#ranked(all, plan);
     const failing = order.filter(({ state }) => state.breaker.failsOften(nowMs, plan.keyId));
     if (failing.length === 0 || failing.length === order.length) return order;
     return [...order.filter((candidate) => !failing.includes(candidate)), ...failing];
   }
 
-  #ranked(modelId: string, plan: Plan): readonly Candidate[] {
-    const candidates = (this.#candidates.get(modelId) ?? []).filter(({ deployment }) =>
+  #ranked(all: readonly Candidate[], plan: Plan): readonly Candidate[] {
+    const candidates = all.filter(({ deployment }) =>
       inScope(plan.scope, { provider: deployment.provider.settings.name }),
     );
     if (candidates.length < 2) return candidates;
@@ -103,9 +110,9 @@ export class Directory {
       .map(({ candidate }) => candidate);
   }
 
-  #candidatesOf(model: ModelSettings): readonly Candidate[] {
+  #candidatesOf(model: ModelSettings, states = this.#states): readonly Candidate[] {
     return model.deployments.map((settings) => {
-      const state = this.#stateOf(settings);
+      const state = this.#stateOf(settings, states);
       const { provider } = state.providerState;
       const shown = shownModel(settings.upstreamModel);
       const deployment = { ...settings, name: state.name, shownModel: shown, provider, model };
@@ -115,11 +122,14 @@ export class Directory {
     });
   }
 
-  #stateOf({ provider, upstreamModel }: DeploymentSettings): DeploymentState {
+  #stateOf(
+    { provider, upstreamModel }: DeploymentSettings,
+    states: Map<string, DeploymentState>,
+  ): DeploymentState {
     const providerState = this.#providers.get(provider);
     assert(providerState !== undefined, "the provider is not configured", provider);
     const before = this.#before?.unchangedState(`${provider}/${upstreamModel}`, providerState.provider);
-    return this.#states.getOrInsertComputed(`${provider}/${upstreamModel}`, (id) => ({
+    return states.getOrInsertComputed(`${provider}/${upstreamModel}`, (id) => ({
       id,
       name: `${provider}/${shownModel(upstreamModel)}`,
       providerState,
