@@ -33,12 +33,24 @@ export interface BoundKey extends SignedInKey {
   readonly status: StoredKeyStatus;
 }
 
+export interface NewDeviceGrant
+  extends Pick<DeviceGrant, "deviceHash" | "userCode" | "address" | "device" | "createdAtMs" | "endsAtMs"> {
+  /** The block of addresses that is limited together. */
+  readonly addressBlock: string;
+}
+
+export interface DeviceGrantTerms {
+  readonly intervalMs: number;
+  /** How many requests can wait for a decision at once, and how many of one block of addresses. */
+  readonly max: number;
+  readonly maxPerBlock: number;
+  /** Deletes what ended before. */
+  readonly forgetBeforeMs: number;
+}
+
 export interface DeviceRecords {
-  /** False if the user code is taken or too many requests are open. Deletes what ended before `forgetBeforeMs`. */
-  begin(
-    grant: Pick<DeviceGrant, "deviceHash" | "userCode" | "address" | "device" | "createdAtMs" | "endsAtMs">,
-    terms: { readonly intervalMs: number; readonly max: number; readonly forgetBeforeMs: number },
-  ): Promise<boolean>;
+  /** False if the user code is taken or too many requests are open. */
+  begin(grant: NewDeviceGrant, terms: DeviceGrantTerms): Promise<boolean>;
   findByDevice(deviceHash: string): Promise<DeviceGrant | null>;
   /** Only a request that can still be decided. */
   findPending(userCode: string, nowMs: number): Promise<DeviceGrant | null>;

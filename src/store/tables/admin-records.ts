@@ -114,17 +114,24 @@ function storedDevices({ read, change, changeTogether }: Queries): DeviceRecords
     return found ?? null;
   };
   return {
-    begin: ({ deviceHash, userCode, address, device, createdAtMs, endsAtMs }, terms) =>
+    begin: ({ deviceHash, userCode, address, addressBlock, device, createdAtMs, endsAtMs }, terms) =>
       changeTogether(function* () {
         yield* lockRevision();
         yield* query("DELETE FROM device_grants WHERE ends_at_ms < $1::int8", [terms.forgetBeforeMs]);
-        const [open] = yield* query<{ count: number }>("SELECT count(*)::float8 AS count FROM device_grants");
-        if ((open?.count ?? 0) >= terms.max) return false;
+        const [open] = yield* query<{ count: number; ofBlock: number }>(
+          `SELECT count(*)::float8 AS count,
+            coalesce(sum(CASE WHEN address_block = $1 THEN 1 ELSE 0 END), 0)::float8 AS "ofBlock"
+          FROM device_grants WHERE state = 'pending' AND ends_at_ms > $2::int8`,
+          [addressBlock, createdAtMs],
+        );
+        if (open !== undefined && (open.count >= terms.max || open.ofBlock >= terms.maxPerBlock))
+          return false;
         const inserted = yield* query(
-          `INSERT INTO device_grants (device_hash, user_code, address, device, created_at_ms, ends_at_ms, state, interval_ms)
-          VALUES ($1, $2, $3, $4, $5::int8, $6::int8, 'pending', $7::int8)
+          `INSERT INTO device_grants (device_hash, user_code, address, address_block, device, created_at_ms, ends_at_ms, state,
+            interval_ms)
+          VALUES ($1, $2, $3, $4, $5, $6::int8, $7::int8, 'pending', $8::int8)
           ON CONFLICT (user_code) DO NOTHING RETURNING device_hash`,
-          [deviceHash, userCode, address, device, createdAtMs, endsAtMs, terms.intervalMs],
+          [deviceHash, userCode, address, addressBlock, device, createdAtMs, endsAtMs, terms.intervalMs],
         );
         return inserted.length > 0;
       }),

@@ -333,6 +333,22 @@ test("a person whose groups no longer give a role loses their keys with the next
   expect(statuses()).toEqual(["active", "active"]);
 });
 
+test("a network of many addresses takes no codes from others", async () => {
+  const from = (host: number) => `2001:db8::${host.toString(16)}`;
+  const request = async (address: string) =>
+    (await send("/oauth/device_authorization", { client_id: "sluice-cli" }, address)).status;
+  let issued = 0;
+  for (let host = 1; host <= 120; host += 1) {
+    if ((await request(from(host))) === 200) issued += 1;
+    if (host % 10 === 0) admin.clock.advance(60_000);
+  }
+  expect(issued).toBe(50);
+  expect(await request("2001:db8:0:1::1")).toBe(200);
+  // The codes have expired.
+  admin.clock.advance(900_000);
+  expect(await request(from(1))).toBe(200);
+});
+
 test("a key that an operator stopped stays stopped when its owner can sign in again", async () => {
   await issue();
   await issue();

@@ -8,11 +8,12 @@ const grant = {
   deviceHash: "ab",
   userCode: "BCDF-GHJK",
   address: "192.0.2.1",
+  addressBlock: "192.0.2.1",
   device: "laptop",
   createdAtMs: 1_000,
   endsAtMs: 901_000,
 };
-const terms = { intervalMs: 5_000, max: 3, forgetBeforeMs: 0 };
+const terms = { intervalMs: 5_000, max: 3, maxPerBlock: 3, forgetBeforeMs: 0 };
 const approved = { state: "approved", identity: `{"user":"ada"}`, nowMs: 2_000 } as const;
 
 async function devicesOf(database: TestDatabase) {
@@ -24,9 +25,10 @@ describe("a store's device grants", () => {
   testEachStore("are decided about once and claimed once, however many ask", async (database) => {
     await using opened = await devicesOf(database);
     const { devices } = opened;
+    const { addressBlock: _, ...stored } = grant;
     expect(await devices.begin(grant, terms)).toBe(true);
     expect(await devices.findByDevice("ab")).toEqual({
-      ...grant,
+      ...stored,
       state: "pending",
       polledAtMs: null,
       intervalMs: 5_000,
@@ -56,6 +58,37 @@ describe("a store's device grants", () => {
     expect(await devices.begin(next, { ...terms, forgetBeforeMs: 901_001 })).toBe(true);
     expect(await devices.findByDevice("ab")).toBeNull();
   });
+
+  testEachStore(
+    "of one block of addresses leave room for the others, and expired ones use none",
+    async (database) => {
+      await using opened = await devicesOf(database);
+      const { devices } = opened;
+      const perBlock = { ...terms, max: 3, maxPerBlock: 2 };
+      const begin = (code: string, addressBlock: string, createdAtMs = 1_000) =>
+        devices.begin(
+          {
+            ...grant,
+            deviceHash: code,
+            userCode: code,
+            addressBlock,
+            createdAtMs,
+            endsAtMs: createdAtMs + 900_000,
+          },
+          perBlock,
+        );
+      expect([await begin("a", "one"), await begin("b", "one"), await begin("c", "one")]).toEqual([
+        true,
+        true,
+        false,
+      ]);
+      expect([await begin("d", "two"), await begin("e", "three")]).toEqual([true, false]);
+      // A decided one waits no longer.
+      await devices.decide("a", approved);
+      expect(await begin("f", "one")).toBe(true);
+      expect(await begin("g", "one", 901_000)).toBe(true);
+    },
+  );
 
   testEachStore("keep whose sign-in a key ends with, and since when it is lost", async (database) => {
     const store = await database.openGateway(systemClock);

@@ -1,4 +1,5 @@
 import type { Elysia } from "elysia";
+import { addressBlock } from "../../../limits/address.ts";
 import type { AdminDeps } from "../../deps.ts";
 import { bodyBytes } from "../../routes/check.ts";
 import { answeringErrors } from "../../routes/mount.ts";
@@ -11,7 +12,7 @@ const grantType = "urn:ietf:params:oauth:grant-type:device_code";
 const clientId = "sluice-cli";
 const maxFormBytes = 4096;
 const maxDeviceLength = 60;
-/** How many codes one address can request per minute. */
+/** How many codes one block of addresses can request per minute. */
 const maxRequests = 10;
 
 const metadataPath = "/.well-known/oauth-authorization-server";
@@ -53,7 +54,7 @@ function metadata(request: Request, deps: AdminDeps): Response {
 
 async function authorize(request: Request, deps: AdminDeps): Promise<Response> {
   const { address } = deps.originOf(request);
-  const { allowed, retryAfterSeconds } = deps.guard.deviceRequests.take(address, maxRequests);
+  const { allowed, retryAfterSeconds } = deps.guard.deviceRequests.take(addressBlock(address), maxRequests);
   if (!allowed)
     return tooMany("Too many codes were requested from this address. Try again later.", retryAfterSeconds);
   const form = await formOf(request);

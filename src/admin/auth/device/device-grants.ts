@@ -1,6 +1,7 @@
 import { mintSecret } from "../../../base/secrets/mint-secret.ts";
 import type { AdminSettings } from "../../../config/settings.ts";
 import { hashSecret } from "../../../keys/secret.ts";
+import { addressBlock } from "../../../limits/address.ts";
 import type { DeviceGrant } from "../../../store/device-records.ts";
 import { OperationError } from "../../context.ts";
 import type { AdminDeps } from "../../deps.ts";
@@ -12,8 +13,9 @@ import { ownCaller } from "./device-keys.ts";
 
 export const codeSeconds = 900;
 export const pollSeconds = 5;
-/** How many codes can be open at once; each is kept for half an hour. */
-const maxGrants = 1000;
+/** How many codes can wait for a decision at once, and how many of one block of addresses, so that no block uses up all. */
+const maxGrants = 10_000;
+const maxGrantsPerBlock = 50;
 /** No vowels, so that no code spells a word, and no letters that look alike. */
 const letters = "BCDFGHJKLMNPQRSTVWXZ";
 const codeLength = 8;
@@ -39,10 +41,21 @@ export async function beginGrant(
   const times = { createdAtMs, endsAtMs: createdAtMs + codeSeconds * 1000 };
   // Ended grants are kept for a while, so that a late poll gets the reason.
   const forgetBeforeMs = createdAtMs - codeSeconds * 1000;
-  const terms = { intervalMs: pollSeconds * 1000, max: maxGrants, forgetBeforeMs };
+  const terms = {
+    intervalMs: pollSeconds * 1000,
+    max: maxGrants,
+    maxPerBlock: maxGrantsPerBlock,
+    forgetBeforeMs,
+  };
   for (let attempt = 0; attempt < codeAttempts; attempt += 1) {
     const [deviceCode, userCode] = [`slud_${mintSecret(43)}`, newUserCode()];
-    const grant = { ...requester, ...times, deviceHash: hashSecret(deviceCode), userCode };
+    const grant = {
+      ...requester,
+      addressBlock: addressBlock(requester.address),
+      ...times,
+      deviceHash: hashSecret(deviceCode),
+      userCode,
+    };
     if (await store.admin.devices.begin(grant, terms)) return { deviceCode, userCode };
   }
   return null;

@@ -600,6 +600,8 @@ CREATE TABLE device_grants (
   device_hash text PRIMARY KEY,
   user_code text NOT NULL UNIQUE,
   address text NOT NULL,
+  -- The block of addresses that is limited together.
+  address_block text NOT NULL,
   device text,
   created_at_ms int8 NOT NULL,
   ends_at_ms int8 NOT NULL,

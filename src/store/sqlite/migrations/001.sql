@@ -748,6 +748,8 @@ CREATE TABLE device_grants (
   device_hash TEXT PRIMARY KEY,
   user_code TEXT NOT NULL UNIQUE,
   address TEXT NOT NULL,
+  -- The block of addresses that is limited together.
+  address_block TEXT NOT NULL,
   device TEXT,
   created_at_ms INTEGER NOT NULL,
   ends_at_ms INTEGER NOT NULL,
