@@ -75,12 +75,17 @@ test("a key's new owner does not see the former owner's requests, who still does
   const adas = await ask("ada's secret");
   await sluice.cliJson("keys", "update", key.id, "--owner", "bob@example.com");
   const headers = { "x-user": "root@example.com", "x-forwarded-for": "10.1.2.3" };
-  const owner = async () => {
-    const response = await sluice.request(`/admin/api/v1/keys/${key.id}`, { headers });
-    return ((await response.json()) as { owner: string }).owner;
+  const isBobs = async (id: string) => {
+    const response = await sluice.request("/admin/api/v1/content?limit=1", { headers });
+    const { data } = (await response.json()) as { data: { id: string; owner: string }[] };
+    return data[0]?.id === id && data[0].owner === "bob@example.com";
   };
-  await waitFor(async () => (await owner()) === "bob@example.com", "the gateway to know the new owner");
-  const bobs = await ask("bob's");
+  // The key's record is read from the store, and requests know of the change a moment later.
+  let bobs = "";
+  await waitFor(async () => {
+    bobs = await ask("bob's");
+    return isBobs(bobs);
+  }, "the gateway to know the new owner");
   const statuses = (id: string) =>
     Promise.all(
       ["ada@example.com", "bob@example.com", "root@example.com"].map((user) => statusFor(user, id)),
