@@ -94,9 +94,12 @@ export class Account {
     for (const cap of caps) cap.release(hold);
   }
 
-  /** Ends the hold and charges the cost as far as every limit allows. A postpaid account also owes what exceeds its caps. */
-  settle(hold: HeldAmount, cost: number, caps: readonly Cap[] = []): SettleParts {
-    const payable = Math.min(cost, this.#affordable(hold));
+  /**
+   * Ends the hold and charges the cost, but for its `waived` part, as far as every limit allows. A postpaid account also owes what
+   * exceeds its caps.
+   */
+  settle(hold: HeldAmount, cost: number, caps: readonly Cap[] = [], waived = 0): SettleParts {
+    const payable = Math.min(cost - waived, this.#affordable(hold));
     let covered = payable;
     for (const cap of caps) covered = Math.min(covered, cap.affordable(hold));
     const charged = this.terms.isOpen ? payable : covered;

@@ -95,7 +95,8 @@ export class Ledger implements Accounts {
     const funds = this.#funds.of(hold.keyId);
     const account = this.#funds.account(hold.accountId);
     const atMs = this.#now();
-    const settled = account.settle(hold, settlement.cost, funds.capsFor(hold.model, account));
+    const { cost, waived } = settlement;
+    const settled = account.settle(hold, cost, funds.capsFor(hold.model, account), waived);
     funds.charge(settled.charged, atMs);
     hold.charged = settled.charged;
     this.overrun[account.terms.mode === "credit" ? "nano" : "tokens"] += settled.overrun;

@@ -199,6 +199,8 @@ export interface WrittenWithCharge {
 
 /** The outcome of an exchange that is charged, with everything written for it. */
 export interface ChargedOutcome extends PricedCharge, WrittenWithCharge {
+  /** The part of the cost that is an overrun whatever the limits: the client did not cause it. Absent for nothing. */
+  readonly waived?: number | undefined;
   readonly basis: UsageBasis;
   readonly outcome: Outcome;
   /** The provider of the last attempt. */

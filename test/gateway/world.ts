@@ -93,6 +93,11 @@ export class World implements AsyncDisposable {
     return this.#caller({ mode: "credit", creditNano: Math.round(credits * nanoPerCredit), ...more });
   }
 
+  /** Postpaid. */
+  async openCaller(): Promise<Caller> {
+    return this.#caller({ mode: "credit", isOpen: true });
+  }
+
   async tokenCaller(budgetTokens: number, terms: { readonly tools?: boolean } = {}): Promise<Caller> {
     return this.#caller({ mode: "token_budget", budgetTokens, ...terms });
   }

@@ -29,7 +29,7 @@ import type {
 import type { Exchange } from "../exchange.ts";
 import { runsBeside } from "./advisors.ts";
 import { atLeast, clampUsage, doubtZeros, type Evidence, isMeasured, isOutputSure } from "./evidence.ts";
-import { type RequestedExtras, usedExtras } from "./extras.ts";
+import { type RequestedExtras, usedExtras, withoutDropped } from "./extras.ts";
 
 /** Counts tokens locally; never rejects. */
 export type LocalCounts = Pick<TokenCounter, "of" | "isLoaded" | "load">;
@@ -77,6 +77,8 @@ export class CostMeter {
   turns: readonly TurnRecord[] | undefined = undefined;
   /** What has been used so far that costs more than its tokens. */
   #extras: ExtraUsage | null = null;
+  /** The same with calls of tools that were dropped: the provider bills them, and the client did not ask for them. */
+  #billedExtras: ExtraUsage | null = null;
   #estimated: Promise<Usage> | null = null;
   #lowInput: number | null = null;
 
@@ -125,12 +127,15 @@ export class CostMeter {
     const { dialect } = exchange.call.route;
     const isTranslated = dialect !== null && deployment !== null && !isSpoken(dialect, deployment.dialects);
     const price = deployment?.price ?? null;
-    this.#extras = usedExtras(requestedExtras, exchange.dropped, price, reported, isTranslated);
+    const used = usedExtras(requestedExtras, exchange.dropped, price, reported, isTranslated);
+    this.#billedExtras = used;
+    this.#extras = used && withoutDropped(used, exchange, requestedExtras, isTranslated);
   }
 
   /** No tool is known to have been called. */
   noteNoCalls(): void {
     if (this.#extras !== null) this.#extras = { ...this.#extras, calls: noCalls };
+    this.#billedExtras = this.#extras;
   }
 
   /** These tokens stay taken from limits of tokens per minute, even if nothing is charged. */
@@ -272,13 +277,15 @@ export class CostMeter {
     const { exchange } = this.#parts;
     const { attempts } = exchange;
     const charge = this.#chargeFor(usage);
-    const facts = { usage, basis, quantities: charge.quantities, listCostNano: charge.listCostNano };
+    const billed = this.#billedExtras === this.#extras ? charge : this.#chargeFor(usage, this.#billedExtras);
+    const facts = { usage, basis, quantities: charge.quantities, listCostNano: billed.listCostNano };
     exchange.charge = facts;
     return {
-      cost: charge.cost,
-      rates: charge.rates,
-      quantities: charge.quantities,
-      listCostNano: charge.listCostNano,
+      cost: billed.cost,
+      waived: billed.cost - charge.cost,
+      rates: billed.rates,
+      quantities: billed.quantities,
+      listCostNano: billed.listCostNano,
       served: charge.served,
       basis,
       outcome,
@@ -292,7 +299,7 @@ export class CostMeter {
         reported: evidence.usage ?? evidence.partialUsage,
         inputTokens: totalInput(usage),
         outputTokens: usage.outputTokens,
-        owedNanoUsd: charge.owedNanoUsd,
+        owedNanoUsd: billed.owedNanoUsd,
       }),
       // A response that is replayed can be continued, too.
       turns: outcome === "completed" || response !== null ? this.turns : undefined,
@@ -307,13 +314,13 @@ export class CostMeter {
   }
 
   /** Credit keys pay what the usage costs. Token-budget keys pay its tokens, and what it would have cost is noted. */
-  #chargeFor(usage: Usage): MeteredCharge {
+  #chargeFor(usage: Usage, extras = this.#extras): MeteredCharge {
     const { key, exchange, microUsdPerCredit, requestedExtras } = this.#parts;
     const { deployment, served } = exchange.attempts;
     assert(deployment !== null || key.mode !== "credit", "what a call costs depends on who has answered it");
     const price = deployment?.price ?? null;
     const runOf = usage.rounds && runsBeside(exchange.configured.catalog, deployment, requestedExtras);
-    const cost = priced(usage, price, microUsdPerCredit, this.#extras, runOf);
+    const cost = priced(usage, price, microUsdPerCredit, extras, runOf);
     const { rates, quantities, costNano, owedNanoUsd } = cost;
     if (key.mode === "credit")
       return { cost: costNano, rates, quantities, listCostNano: null, owedNanoUsd, served };

@@ -11,6 +11,7 @@ import {
 } from "../../base/usage/usage.ts";
 import { ownTierPrice } from "../../catalog/price.ts";
 import type { Price } from "../../config/settings.ts";
+import { pricedName } from "../../dialects/tools/tool-families.ts";
 import type { UnpricedTools } from "./requested-tools.ts";
 
 /** The part of a request that costs more than its tokens at the list price. */
@@ -52,7 +53,7 @@ const noTiers: Tiers = {};
 
 /**
  * The extras to charge: what the provider reports, or what was requested if it reports nothing. Null for no extras. A tier whose
- * field was dropped does not count as requested: the provider never saw it. Toward another dialect, a search is up to the model.
+ * field was dropped does not count as requested: the provider never saw it. Toward another dialect, a search is up to the model, and no call is made in any case.
  */
 export function usedExtras(
   requested: RequestedExtras | null,
@@ -65,9 +66,7 @@ export function usedExtras(
   const sent = requested === null ? noTiers : without(dropped, requested.tiers);
   const tiers = usedTiers(sent, reported?.tiers ?? noTiers, price);
   const believed = plausibleCalls(reported?.calls ?? noCalls, requested?.most.calls ?? noCalls);
-  const calls = isTranslated
-    ? searchesIn(believed, requested)
-    : withMinimum(believed, requested?.least ?? noCalls);
+  const calls = isTranslated ? believed : withMinimum(believed, requested?.least ?? noCalls);
   const { audioInputTokens = 0, audioOutputTokens = 0 } = reported ?? {};
   const metered = meteredExtras(reported ?? nothingReported, requested);
   const isNothing = tiers.length === 0 && calls === noCalls && audioInputTokens + audioOutputTokens === 0;
@@ -75,6 +74,40 @@ export function usedExtras(
   const used = { tiers, calls, audioInputTokens, audioOutputTokens, ...metered };
   const isBelieved = areWithin(reported?.calls, believed) && areWithin(reported?.units, metered?.units);
   return isBelieved ? used : { ...used, isDoubtful: true };
+}
+
+/** How a dropped tool is named, before its type. */
+const toolPrefix = "tools.";
+
+/**
+ * Without the calls of tools that the provider was not sent, by the names of what was dropped. A provider that reports such calls made
+ * them unasked. A tool that is held for was sent, unless a translation dropped it.
+ */
+export function withoutDropped(
+  used: ExtraUsage,
+  {
+    dropped,
+    unpricedTools,
+  }: { readonly dropped: readonly string[]; readonly unpricedTools: readonly string[] },
+  requested: RequestedExtras | null,
+  isTranslated: boolean,
+): ExtraUsage {
+  if (used.calls === noCalls) return used;
+  const sent = isTranslated ? searchesIn(used.calls, requested) : used.calls;
+  const unsent = new Set(dropped.map(droppedTool));
+  for (const tool of unpricedTools.map(droppedTool))
+    if (tool !== null && requested?.most.calls[tool] === undefined) unsent.add(tool);
+  const calls: { [Name in HostedToolName]?: number } = {};
+  for (const name of hostedToolNames) {
+    const { [name]: count } = sent;
+    if (count !== undefined && !unsent.has(name)) calls[name] = count;
+  }
+  return Object.keys(calls).length === Object.keys(used.calls).length ? used : { ...used, calls };
+}
+
+function droppedTool(name: string): HostedToolName | null {
+  if (name === "web_search_options") return "web_search";
+  return name.startsWith(toolPrefix) ? pricedName(name.slice(toolPrefix.length)) : null;
 }
 
 function areWithin(reported: Quantities = {}, believed: Quantities = {}): boolean {

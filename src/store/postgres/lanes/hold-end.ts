@@ -30,10 +30,10 @@ interface HoldCharge {
 
 type TurnColumns = Readonly<Record<string, Field | readonly string[]>>;
 
-/** The usage record is the last part of a row. */
+/** The usage record. Only the waived part of the cost follows it in a row. */
 const noRecord: readonly Field[] = new Array<Field>(15).fill(null);
 /** A release has only its id. */
-const noCharge: readonly Field[] = [...new Array<Field>(16).fill(null), ...noRecord];
+const noCharge: readonly Field[] = [...new Array<Field>(16).fill(null), ...noRecord, null];
 
 /** A row of `sluice_hold_end`. */
 export function endRow({ id, charge }: HoldEnd): string {
@@ -92,6 +92,7 @@ export function endOf(order: ChargeOrder): HoldEnd {
           order.labels,
         ],
         ...(record === null ? noRecord : recordColumns(record, savingsColumn(rates, quantities))),
+        order.waived ?? null,
       ],
     },
     outcomeRecord: outcomeRecord && outcomeRow(outcomeRecord),

@@ -955,7 +955,9 @@ CREATE TYPE sluice_hold_end AS (
   cost int8, at int8, basis text, outcome text, list_cost int8, model text, provider text, rates int8, quantities text, asked text, labels text,
   -- The usage record; NULL where there is none.
   recorded int8, route text, upstream_model text, stream bool, status int, uncached int8, cached int8, cache_write int8, input int8, output int8,
-  reasoning int8, first_byte int8, total int8, attempts int, saved int8
+  reasoning int8, first_byte int8, total int8, attempts int, saved int8,
+  -- The part of the cost that is not charged in any case; NULL for nothing.
+  waived int8
 );
 
 -- Attempts of one exchange, or of several. `n` is the place of its end in the batch.
@@ -1113,10 +1115,10 @@ BEGIN
     has_caps := c_nos <> '{}';
   END IF;
   FOR r IN
-    SELECT i.n::int AS n, i.cost, h.key_no, h.amount, h.model, h.period_start_ms AS period, h.counted_at_ms AS counted, sluice_month(h.opened_at_ms) AS month,
+    SELECT i.n::int AS n, i.cost, coalesce(i.waived, 0) AS waived, h.key_no, h.amount, h.model, h.period_start_ms AS period, h.counted_at_ms AS counted, sluice_month(h.opened_at_ms) AS month,
       a.no, a.mode, a.is_open, a.budget_tokens, a.posted, a.held, a.period_start_ms, a.period_used
     FROM unnest(p_ends) WITH ORDINALITY AS i(id, key, account, opened, period, counted, cost, at, basis, outcome, list_cost, model, provider, rates, quantities, asked, labels, recorded, route, upstream_model,
-        stream, status, uncached, cached, cache_write, input, output, reasoning, first_byte, total, attempts, saved, n),
+        stream, status, uncached, cached, cache_write, input, output, reasoning, first_byte, total, attempts, saved, waived, n),
       LATERAL (SELECT account_no, key_no, amount, model, period_start_ms, counted_at_ms, opened_at_ms FROM holds WHERE id = i.id LIMIT 1) AS h,
       LATERAL (SELECT * FROM accounts WHERE no = h.account_no LIMIT 1) AS a
     ORDER BY a.no, i.n
@@ -1130,7 +1132,7 @@ BEGIN
     END IF;
     v_found := v_found + 1; v_charged := 0; v_covered := 0;
     IF r.cost IS NOT NULL THEN
-      v_payable := least(r.cost, sluice_affordable(r.mode, sluice_balance(r.mode, r.is_open, v_posted, r.budget_tokens, v_period_used), v_held, r.amount, r.period <> r.period_start_ms));
+      v_payable := least(r.cost - r.waived, sluice_affordable(r.mode, sluice_balance(r.mode, r.is_open, v_posted, r.budget_tokens, v_period_used), v_held, r.amount, r.period <> r.period_start_ms));
       v_covered := v_payable;
       IF has_caps THEN
         -- What is left of a past period is no longer known, but the hold itself was covered by it.
@@ -1177,14 +1179,14 @@ BEGIN
       CASE WHEN i.recorded IS NOT NULL THEN CASE WHEN i.is_credit THEN i.charge ELSE 0 END END, i.first_byte, i.total, i.attempts,
       i.rates, i.quantities, i.asked, i.labels, i.saved
     FROM unnest(p_ends, ended) AS i(id, key, account, opened, period, counted, cost, at, basis, outcome, list_cost, model, provider, rates, quantities, asked, labels, recorded, route, upstream_model,
-        stream, status, uncached, cached, cache_write, input, output, reasoning, first_byte, total, attempts, saved,
+        stream, status, uncached, cached, cache_write, input, output, reasoning, first_byte, total, attempts, saved, waived,
         account_no, key_no, held_period, held_counted, month, charge, overrun, owed, is_credit)
     WHERE i.account_no IS NOT NULL AND i.cost IS NOT NULL;
   IF is_overrun THEN
     INSERT INTO entries (month, account_no, key_no, node_no, kind, amount, at_ms, period_start_ms, counted_at_ms, exchange_id, basis, outcome, route, model, provider, labels)
       SELECT i.month, i.account_no, i.key_no, p_node, 'overrun', part.amount, i.at, i.held_period, i.held_counted, i.id, i.basis, i.outcome, i.route, i.model, i.provider, i.labels
       FROM unnest(p_ends, ended) AS i(id, key, account, opened, period, counted, cost, at, basis, outcome, list_cost, model, provider, rates, quantities, asked, labels, recorded, route, upstream_model,
-          stream, status, uncached, cached, cache_write, input, output, reasoning, first_byte, total, attempts, saved,
+          stream, status, uncached, cached, cache_write, input, output, reasoning, first_byte, total, attempts, saved, waived,
           account_no, key_no, held_period, held_counted, month, charge, overrun, owed, is_credit),
         LATERAL (VALUES (-i.owed), (i.overrun)) AS part(amount)
       WHERE part.amount <> 0;
@@ -1316,7 +1318,7 @@ BEGIN
   v_period := least(i.period, a.period_start_ms);
   v_counted := least(coalesce(i.counted, i.opened), greatest(a.counted_at_ms, sluice_now(i.at)));
   -- As for a hold of nothing; but a past period's is taken as it is.
-  v_now := least(v_rest, sluice_affordable(a.mode, sluice_balance(a.mode, a.is_open, a.posted, a.budget_tokens, a.period_used), a.held,
+  v_now := least(greatest(0, v_rest - coalesce(i.waived, 0)), sluice_affordable(a.mode, sluice_balance(a.mode, a.is_open, a.posted, a.budget_tokens, a.period_used), a.held,
     CASE WHEN a.mode <> 'credit' AND v_period <> a.period_start_ms THEN v_rest ELSE 0 END, v_period <> a.period_start_ms));
   v_covered := v_now;
   FOR c IN SELECT * FROM caps WHERE (account_no = a.no OR key_no = k.no) AND sluice_matches(models, i.model) LOOP
