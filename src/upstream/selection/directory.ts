@@ -26,7 +26,7 @@ export class Directory {
   readonly #states = new Map<string, DeploymentState>();
   /** By model. */
   readonly #candidates = new Map<string, readonly Candidate[]>();
-  /** Of models without an entry, which clients name. Their health is not shown, and ends with them. */
+  /** Candidates of models without an entry, which clients name. Their health is not shown, and ends with them. */
   readonly #unlisted = new WeakMap<ModelSettings, readonly Candidate[]>();
   readonly #random: () => number;
   /** The directory of the previous configuration, while this one is built. */
