@@ -28,9 +28,7 @@ function listCommand(terminal: Terminal): Command {
         const sessions =
           shared === null ? await askGateway(context.dir, "listSessions", {}) : await shared.list();
         const nothing =
-          sessions === null
-            ? `No gateway runs on ${context.dir}, so there are no sessions.`
-            : "No sessions.";
+          sessions === null ? `No gateway runs on ${context.dir}, so there are no sessions.` : "No sessions.";
         const rows = await sessionViews(context, sessions ?? []);
         printList({ rows, columns, nothing }, options, terminal);
       });
