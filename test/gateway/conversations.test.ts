@@ -84,6 +84,9 @@ describe("a conversation", () => {
     const newest = await call("GET", `/${id}/items?limit=2`);
     expect(newest.body.data.map(textOf)).toEqual(["Three", "Two"]);
     expect(newest.body["has_more"]).toBe(true);
+    // A page that ends with the last item is the last one, however full it is.
+    const all = await call("GET", `/${id}/items?limit=3`);
+    expect([all.body.data.length, all.body["has_more"]]).toEqual([3, false]);
     const rest = await call("GET", `/${id}/items?after=${newest.body["last_id"]}`);
     expect(rest.body.data.map(textOf)).toEqual(["One"]);
     const [one, two] = await itemsOf(id);
