@@ -286,6 +286,21 @@ describe.each(clients)("connect %s --write", (client) => {
   });
 });
 
+test("a comment after Codex's model stays, and --undo restores the line", async () => {
+  const place = newHome();
+  const file = files.codex(place.home);
+  const before = "model = \"a # b\" # the team agreed on it\nmodel_provider = 'openai'# as before\n";
+  mkdirSync(join(file, ".."), { recursive: true });
+  writeFileSync(file, before);
+  const write = ["connect", "codex", "--write", "--key", key.key, "--model", "demo-small"];
+  expect(await sluice(place, ...write)).toMatchObject({ code: 0 });
+  const [model, provider] = readFileSync(file, "utf8").split("\n");
+  expect(model).toBe('model = "demo-small" # the team agreed on it');
+  expect(provider).toBe('model_provider = "sluice" # as before');
+  expect(await sluice(place, "connect", "codex", "--undo")).toMatchObject({ code: 0 });
+  expect(readFileSync(file, "utf8")).toBe(before);
+});
+
 test("a provider of the same name in Codex's file is replaced, and put back", async () => {
   const place = newHome();
   const file = files.codex(place.home);

@@ -52,8 +52,8 @@ function writeConfig(content: string, connection: ClientConnection): EditedFile 
   const settings: WrittenSetting[] = [];
   let lines = content.split("\n");
   for (const [name, value] of Object.entries(topLevelFor(connection)).toReversed()) {
-    const line = `${name} = ${tomlString(value)}`;
     const index = topLevelLine(lines, name);
+    const line = `${name} = ${tomlString(value)}${commentIn(lines[index])}`;
     settings.push({ name, digest: digestOf(line), before: index === -1 ? null : (lines[index] ?? null) });
     lines = index === -1 ? [line, ...lines] : lines.with(index, line);
   }
@@ -116,6 +116,12 @@ function withoutTable(lines: readonly string[], settings: readonly WrittenSettin
 
 function withoutLineEnd(line: string | undefined): string {
   return line?.trim() ?? "";
+}
+
+/** The comment at the end of a line with a setting, with a blank before it; empty if there is none. */
+function commentIn(line: string | undefined): string {
+  const value = /^[^=]*=\s*(?:"(?:[^"\\]|\\.)*"|'[^']*'|[^"'#]*)\s*(#.*)$/.exec(withoutLineEnd(line));
+  return value?.[1] === undefined ? "" : ` ${value[1]}`;
 }
 
 function isHeader(line: string): boolean {
