@@ -88,7 +88,7 @@ describe.each([
     const [event, ...others] = dataOf<{ error?: object; response?: { error: object } }>(read);
     expect(others).toEqual([]);
     expect(event?.error ?? event?.response?.error).toMatchObject({
-      message: expect.stringMatching(/overloaded/),
+      message: expect.stringMatching(/loading the model/),
     });
     expect(await world.chargesOf(caller)).toEqual([]);
     expect(world.observed).toMatchObject([{ status: 200, outcome: "failed", charged: 0 }]);
