@@ -77,7 +77,7 @@ function findFile(options: SourceOptions, cwd: string): string | null {
     rejectForeign(own);
     return own;
   }
-  // Only root can have put a file there, whoever owns it.
+  // Only root can have put a file there, even if another user owns it.
   const ofSystem = options.systemFile ?? systemConfigFile;
   return existsSync(ofSystem) ? ofSystem : null;
 }

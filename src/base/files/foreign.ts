@@ -2,12 +2,12 @@ import { lstatSync, readFileSync, type Stats, statSync } from "node:fs";
 import { systemCode } from "../system/system-code.ts";
 
 /**
- * Why somebody else may have written a file or folder, to be put after its name; null if only this user and root can
+ * Why another user may have written a file or folder, to be put after its name; null if only this user and root can
  * have, or if there is none. For what a program finds in its working folder, which it may share with other users.
  */
 export function whyForeign(path: string): string | null {
   try {
-    // A link of another user's could lead anywhere; the mode of a link says nothing.
+    // A link that another user made could lead anywhere, and the mode of a link says nothing.
     return foreignOwner(lstatSync(path)) ?? whyForeignStats(statSync(path));
   } catch (error) {
     if (systemCode(error) === "ENOENT") return null;
@@ -15,7 +15,7 @@ export function whyForeign(path: string): string | null {
   }
 }
 
-/** The same for a file that is open, and so cannot be replaced meanwhile. */
+/** Checks a file that is open, and so cannot be replaced meanwhile. */
 export function whyForeignStats(stats: Stats): string | null {
   const { gid, mode } = stats;
   const canOthersWrite = (mode & 0o002) !== 0 || ((mode & 0o020) !== 0 && !isOwnGroup(gid));
@@ -28,7 +28,7 @@ function foreignOwner({ uid }: Stats): string | null {
 }
 
 /**
- * Whether nobody else is in a group. Where each user has such a group, as on Debian and Fedora, new files can often be
+ * Whether a group has no other member. Where each user has such a group, as on Debian and Fedora, new files can often be
  * written by it.
  */
 function isOwnGroup(gid: number): boolean {

@@ -77,7 +77,7 @@ export class CostMeter {
   turns: readonly TurnRecord[] | undefined = undefined;
   /** What has been used so far that costs more than its tokens. */
   #extras: ExtraUsage | null = null;
-  /** The same with calls of tools that were dropped: the provider bills them, and the client did not ask for them. */
+  /** The charge with calls of dropped tools: the provider bills them, and the client did not ask for them. */
   #billedExtras: ExtraUsage | null = null;
   #estimated: Promise<Usage> | null = null;
   #lowInput: number | null = null;
