@@ -142,7 +142,7 @@ export const alertKinds: Readonly<Record<AlertKind, AlertKindFacts>> = {
   },
   sign_in_lost: {
     severity: "warning",
-    next: () => "sluice audit-log --search 'can no longer sign in'",
+    next: () => "sluice audit-log --search key.suspend",
     about: "Keys were suspended in the last 24 hours, because their owners can no longer sign in.",
     resolvedText: () =>
       "No key that was suspended for a lost sign-in in the last 24 hours is still suspended.",

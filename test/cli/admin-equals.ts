@@ -30,6 +30,8 @@ export const equals: Readonly<Record<string, readonly string[]>> = {
   "models list": ["GET /models"],
   "models check": ["POST /models/check"],
   "ledger export": ["GET /entries"],
+  "sessions list": ["GET /sessions"],
+  "sessions end": ["POST /sessions/end"],
   "admin-tokens create": ["POST /admin-tokens"],
   "admin-tokens list": ["GET /admin-tokens"],
   "admin-tokens revoke": ["POST /admin-tokens/{token}/revoke"],

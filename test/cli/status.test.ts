@@ -62,7 +62,8 @@ test("each kind has a severity, and a next command that there is", async () => {
     // A clock is set with the system's own command.
     if (kind.startsWith("clock_")) continue;
     const [program, ...words] = next.split(" ");
-    const command = words.filter((word) => !word.startsWith("-") && !/\d/.test(word));
+    const option = words.findIndex((word) => word.startsWith("-"));
+    const command = words.slice(0, option < 0 ? words.length : option).filter((word) => !/\d/.test(word));
     const help = await sluice(place, ...command, "--help");
     expect([program, next, help.code]).toEqual(["sluice", next, 0]);
     expect(help.stdout).toContain(`Usage: sluice ${command.join(" ")}`);

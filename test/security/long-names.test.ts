@@ -26,7 +26,7 @@ test.each<[string, string, JsonObject]>([
   ["a conversation", "responses", { input, conversation: `conv_${long}` }],
   ["a response", "responses", { input, previous_response_id: `resp_${long}` }],
   ["a model", "responses", { input, model: long }],
-  ["the path to a name", "responses", { input, metadata: {}, [long]: { Type: 1 } }],
+  ["the path to a name", "conversations", { items: [{ ...chained, [long]: { Type: 1 } }] }],
   ["the path to a name given twice", "responses", { input: [{ [long]: { TYPE: 1 } }] }],
   ["a tier", "responses", { input, service_tier: long }],
   ["a modality", "responses", { input, modalities: [long] }],
