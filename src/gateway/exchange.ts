@@ -6,6 +6,7 @@ import { unknownModelIn } from "../base/models/unknown-model.ts";
 import type { Quantities } from "../base/money/rates.ts";
 import type { LabelColumn } from "../base/requests/labels.ts";
 import type { TraceContext } from "../base/requests/trace-context.ts";
+import { maskSecrets } from "../base/secrets/secrets.ts";
 import type { Usage, UsageBasis } from "../base/usage/usage.ts";
 import type { ModelSettings } from "../config/settings.ts";
 import type { ContentRecording } from "../content/recording.ts";
@@ -120,7 +121,7 @@ export class Exchange {
   /** The client's own id of the request; null if it sent none, or one that cannot be shown. */
   get callerId(): string | null {
     const id = this.call.request.headers.get("x-request-id");
-    return id !== null && saneRequestId.test(id) ? id : null;
+    return id !== null && saneRequestId.test(id) && maskSecrets(id) === id ? id : null;
   }
 
   /** What it was charged; 0 before. */

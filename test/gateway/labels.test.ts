@@ -117,6 +117,22 @@ test("of a key's users so many are told apart on a day, and the others are count
   expect((await reports.exchanges({ limit: 10, labels: { user: "c" } })).rows).toHaveLength(2);
 });
 
+test("a key's own tag is told apart, however many values its clients have sent", async () => {
+  await using small = await World.start();
+  Object.assign(small.gateway, { labelValues: new LabelValues(0) });
+  const asking = await small.creditCaller(10, { tags: { customer: "acme" } });
+  const headers = { "x-sluice-tags": "job=1" };
+  const body = hello("chat", "gpt-test");
+  expect((await small.ask(asking, { path: paths.chat, body, headers })).status).toBe(200);
+  await small.settled();
+  const { reports } = small.running.store;
+  const rows = await reports.usageByAll(["tag:customer", "tag:job"], {
+    sinceMs: 0,
+    untilMs: Date.now() + 60_000,
+  });
+  expect(rows.map(({ groups }) => groups)).toEqual([["acme", "other"]]);
+});
+
 test("each key, day and kind of label has values of its own", () => {
   const values = new LabelValues(1);
   const day = 86_400_000;

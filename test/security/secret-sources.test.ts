@@ -198,6 +198,7 @@ beforeAll(async () => {
     session: await session(),
     deviceCode: await deviceCode(),
   };
+  await sendLabels();
   await sendAll();
 }, 120_000);
 afterAll(async () => {
@@ -206,8 +207,11 @@ afterAll(async () => {
   await collector[Symbol.asyncDispose]();
 });
 
-async function ask(body: object): Promise<{ id: string; text: string }> {
-  const response = await sluice.request("/v1/chat/completions", { key, body });
+async function ask(
+  body: object,
+  { path = "/v1/chat/completions", headers = {} }: { path?: string; headers?: Record<string, string> } = {},
+): Promise<{ id: string; text: string }> {
+  const response = await sluice.request(path, { key, body, headers });
   const text = await response.text();
   return { id: response.headers.get("x-request-id") ?? "", text };
 }
@@ -225,6 +229,25 @@ async function deviceCode(): Promise<string> {
   const body = new URLSearchParams({ client_id: "sluice-cli" });
   const response = await fetch(`${sluice.url}/oauth/device_authorization`, { method: "POST", body });
   return ((await response.json()) as { device_code: string }).device_code;
+}
+
+/** In every label that a client can send. */
+async function sendLabels(): Promise<void> {
+  const messages = [{ role: "user", content: "hi" }];
+  for (const secret of [...Object.values(secrets), ...Object.values(pems)]) {
+    const isHeader = /^[ -~]+$/.test(secret);
+    const isTag = /^[\w.:@-]{1,64}$/.test(secret);
+    const headers = {
+      ...(isHeader && { "x-session-id": secret, "x-request-id": secret }),
+      ...(isTag && { "x-sluice-tags": `${secret}=a,team=${secret}` }),
+    };
+    // The end of a secret is beyond what is kept of a label.
+    const long = `${"x".repeat(240)}${secret}`;
+    await ask({ model: "openai", messages, user: `me ${secret}` }, { headers });
+    await ask({ model: "openai", messages, user: long, prompt_cache_key: `mine ${secret}` });
+    const body = { model: "openai", max_tokens: 10, messages, metadata: { user_id: `me ${secret}` } };
+    await ask(body, { path: "/v1/messages" });
+  }
 }
 
 /** In prompts, in the arguments of a tool, and in an error that quotes them. */
@@ -318,6 +341,10 @@ describe("no secret, wherever the gateway knows it from, is in", () => {
     expect(data.length).toBeGreaterThan(60);
     expectNone(list);
     for (const { id } of data.slice(0, 40)) expectNone(await api(`/requests/${id}`));
+    const byUser = await api("/usage?by=user");
+    expect(byUser).toContain("me [secret]");
+    expectNone(byUser);
+    for (const by of ["session", "tag:team"]) expectNone(await api(`/usage?by=${by}`));
     for (const path of ["/config", "/audit", "/providers", "/alerts", "/ledger/export"])
       expectNone(await api(path));
   });

@@ -14,7 +14,7 @@ export interface KeptLabels extends CallerLabels {
 
 export type Tags = Readonly<Record<string, string>>;
 
-/** The most tags of a request, including the tags of its key and its account. */
+/** The most tags that a client, a key or an account gives a request. */
 export const maxTags = 8;
 
 const tagForm = /^\s*([\w.:@-]{1,64})=([\w.:@-]{1,64})\s*$/;
@@ -37,48 +37,15 @@ export function tagsText(tags: Tags): string {
     .join(", ");
 }
 
-/** Adds tags that are not there yet, as long as there is room. */
-export function withDefaultTags(tags: Tags, defaults: Tags | null): Tags {
-  if (defaults === null) return tags;
-  const missing = Object.entries(defaults).filter(([name]) => !Object.hasOwn(tags, name));
-  const room = maxTags - Object.keys(tags).length;
-  return missing.length === 0 || room <= 0
-    ? tags
-    : { ...tags, ...Object.fromEntries(missing.slice(0, room)) };
-}
-
 /**
  * Labels as they are kept, in a JSON object: by the names that reports are grouped by (`user`, `session`, `tag:project`).
  * A value that reports count among the `other` ones has a plus before its name.
  */
 export type LabelColumn = Readonly<Record<string, string>>;
 
-/** More of a string is not kept. */
-const maxChars = 256;
-const tagPrefix = "tag:";
+export const tagPrefix = "tag:";
 /** Before the name of a value that reports count among the `other` ones. */
 export const uncounted = "+";
-
-/** `isCounted`: reports list the value by itself; otherwise it is grouped under `other`. */
-export function keptLabels(
-  { user, session, tags }: CallerLabels,
-  isCounted: (name: string, value: string) => boolean,
-): LabelColumn {
-  const kept: Record<string, string> = {};
-  const keep = (name: string, text: string) => {
-    const value = keptText(text);
-    kept[isCounted(name, value) ? name : uncounted + name] = value;
-  };
-  if (user !== null) keep("user", user);
-  if (session !== null) keep("session", session);
-  for (const name in tags) keep(tagPrefix + name, tags[name] ?? "");
-  return kept;
-}
-
-/** PostgreSQL reads neither NUL nor half a character. */
-function keptText(text: string): string {
-  return text.slice(0, maxChars).replaceAll("\0", "").toWellFormed();
-}
 
 export function readLabels(text: string | null): KeptLabels {
   const kept: LabelColumn = text === null ? {} : JSON.parse(text);

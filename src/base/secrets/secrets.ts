@@ -74,10 +74,16 @@ export function rememberAccountName(name: string): void {
   accounts = [...accounts, { name, pattern }].sort((one, other) => other.name.length - one.name.length);
 }
 
-export function withoutSecrets(text: string): string {
+/** Masks secrets, and no names of the operator's accounts: a label can be one. */
+export function maskSecrets(text: string): string {
   let rest = text.replace(ownSecrets, "[secret]");
   for (const secret of known) if (rest.includes(secret)) rest = rest.replaceAll(secret, "[secret]");
   for (const secret of issued) if (rest.includes(secret)) rest = rest.replaceAll(secret, "[secret]");
+  return rest;
+}
+
+export function withoutSecrets(text: string): string {
+  let rest = maskSecrets(text);
   for (const { name, pattern } of accounts)
     if (rest.includes(name)) rest = rest.replace(pattern, "[account]");
   return rest;

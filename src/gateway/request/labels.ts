@@ -1,12 +1,7 @@
 import { invalidRequest } from "../../base/errors.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
-import {
-  keptLabels,
-  maxTags,
-  type Tags,
-  tagsFromTexts,
-  withDefaultTags,
-} from "../../base/requests/labels.ts";
+import { keptLabels } from "../../base/requests/kept-labels.ts";
+import { maxTags, type Tags, tagPrefix, tagsFromTexts } from "../../base/requests/labels.ts";
 import { type ClientDialectName, clientDialect } from "../../dialects/registry.ts";
 import type { AdmittedCall } from "../stages.ts";
 import type { ClientRequest } from "./request.ts";
@@ -27,11 +22,16 @@ export function labelExchange(
   const user = clientDialect(dialect).readUser(body);
   const session = sessionOf(headers, body);
   const sent = tagsOf(headers);
-  const hasDefaults = key.tags !== null || key.accountTags !== null;
-  const tags = hasDefaults ? withDefaultTags(withDefaultTags(sent, key.tags), key.accountTags) : sent;
+  const defaults = key.tags || key.accountTags ? { ...key.accountTags, ...key.tags } : noTags;
+  const tags = defaults === noTags ? sent : { ...defaults, ...sent };
   if (user === null && session === null && tags === noTags) return session;
-  exchange.callerLabels = keptLabels({ user, session, tags }, (name, value) =>
-    gateway.labelValues.isCounted(key.id, name, value, exchange.atMs),
+  // A client's many values must not put an operator's tag among the `other` ones.
+  const isDefault = (tag: string) => Object.hasOwn(defaults, tag) && !Object.hasOwn(sent, tag);
+  exchange.callerLabels = keptLabels(
+    { user, session, tags },
+    (name, value) =>
+      (name.startsWith(tagPrefix) && isDefault(name.slice(tagPrefix.length))) ||
+      gateway.labelValues.isCounted(key.id, name, value, exchange.atMs),
   );
   return session;
 }

@@ -1,0 +1,42 @@
+import { knownSecrets, maskSecrets } from "../secrets/secrets.ts";
+import { type CallerLabels, type LabelColumn, tagPrefix, uncounted } from "./labels.ts";
+
+/** More of a label is not kept. */
+const maxChars = 256;
+/** Secrets are masked in more than is kept, so that no part of one remains at the end. */
+const maxReadChars = 16_384;
+
+/** Labels repeat from request to request: 1.3 → 0.1 µs with ten secrets. */
+const known = new Map<string, string>();
+const maxKnown = 1000;
+let knownRevision = -1;
+
+/** `isCounted`: reports list the value by itself; otherwise it is grouped under `other`. */
+export function keptLabels(
+  { user, session, tags }: CallerLabels,
+  isCounted: (name: string, value: string) => boolean,
+): LabelColumn {
+  const kept: Record<string, string> = {};
+  const keep = (name: string, text: string) => {
+    const value = labelText(text);
+    kept[isCounted(name, value) ? name : uncounted + name] = value;
+  };
+  if (user !== null) keep("user", user);
+  if (session !== null) keep("session", session);
+  for (const name in tags) keep(tagPrefix + labelText(name), tags[name] ?? "");
+  return kept;
+}
+
+/** A label as it is kept. PostgreSQL reads neither NUL nor half a character. */
+function labelText(text: string): string {
+  const { revision } = knownSecrets();
+  if (revision !== knownRevision || known.size >= maxKnown) known.clear();
+  knownRevision = revision;
+  const found = known.get(text);
+  if (found !== undefined) return found;
+  const label = maskSecrets(text.slice(0, maxReadChars).replaceAll("\0", ""))
+    .slice(0, maxChars)
+    .toWellFormed();
+  if (text.length <= maxChars) known.set(text, label);
+  return label;
+}
