@@ -19,7 +19,8 @@ export async function hasContentFile(dir: string): Promise<boolean> {
 
 /** Whether a gateway runs on this data folder. */
 export async function isServed(dir: string): Promise<boolean> {
-  const { dataFolder, tryLock } = await import("./sqlite/files/folder.ts");
+  const { dataFolder } = await import("./sqlite/files/folder.ts");
+  const { tryLock } = await import("./sqlite/files/folder-lock.ts");
   const lock = tryLock(dataFolder(dir));
   lock?.release();
   return lock === null;

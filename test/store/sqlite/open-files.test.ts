@@ -2,6 +2,7 @@ import { Database } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";
 import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { $ } from "bun";
 import { systemClock } from "../../../src/base/clock.ts";
 import { openSqliteStore } from "../../../src/store/sqlite/open.ts";
 import type { SqliteStore } from "../../../src/store/sqlite/sqlite-store.ts";
@@ -29,6 +30,14 @@ function postedIn(file: string): unknown {
     database.close();
   }
 }
+
+/** Opens the store of the folder that it is given as another gateway. */
+const opening = `
+  const { openSqliteStore } = await import(${JSON.stringify(import.meta.resolve("../../../src/store/sqlite/open.ts"))});
+  const { systemClock } = await import(${JSON.stringify(import.meta.resolve("../../../src/base/clock.ts"))});
+  await openSqliteStore({ dir: process.argv.at(-1), clock: systemClock, role: "gateway" });
+  process.exit();
+`;
 
 const isNoticed = (store: SqliteStore) => waitFor(() => !store.healthy, "the loss to be noticed", 5_000);
 
@@ -112,11 +121,29 @@ describe.concurrent("a database that is", () => {
   });
 });
 
-test("a lock file that is removed takes no new work: a second gateway could start beside this one", async () => {
-  using folder = temporaryFolder();
-  const { store, data } = await openCharged(folder.dir);
-  rmSync(join(data, "sluice.lock"));
-  await isNoticed(store);
-  expect(store.trouble?.reason).toContain("sluice.lock was removed");
-  await store.close();
+describe("a lock file that is removed", () => {
+  test("takes no new work, since on some file systems a second gateway could start beside this one", async () => {
+    using folder = temporaryFolder();
+    const { store, data } = await openCharged(folder.dir);
+    rmSync(join(data, "sluice.lock"));
+    await isNoticed(store);
+    expect(store.trouble?.reason).toContain("sluice.lock was removed");
+    await store.close();
+  });
+
+  test("lets no second gateway start, in this process or another, until the first has closed", async () => {
+    using folder = temporaryFolder();
+    const { store, data } = await openCharged(folder.dir);
+    // Children of the gateway must not keep the lock.
+    await using child = Bun.spawn(["sleep", "60"]);
+    const open = () => openSqliteStore({ dir: data, clock: systemClock, role: "gateway" });
+    rmSync(join(data, "sluice.lock"));
+    await expect(open()).rejects.toThrow("in use by a running gateway");
+    rmSync(join(data, "sluice.lock"), { force: true });
+    const other = await $`${process.execPath} -e ${opening} ${data}`.quiet().nothrow();
+    expect(other.stderr.toString()).toContain("in use by a running gateway");
+    await store.close();
+    expect(child.exitCode).toBeNull();
+    await (await open()).close();
+  });
 });

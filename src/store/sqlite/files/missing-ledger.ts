@@ -1,7 +1,8 @@
 import { existsSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { StoreError } from "../../store.ts";
-import { type DataFolder, dataFolder, lockFolder, namesIn } from "./folder.ts";
+import { type DataFolder, dataFolder, namesIn } from "./folder.ts";
+import { lockFolder } from "./folder-lock.ts";
 import { replaceDatabase } from "./replace.ts";
 import { keptAs } from "./restore.ts";
 import { hasStagedRestore } from "./staged-restore.ts";

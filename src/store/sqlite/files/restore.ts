@@ -7,7 +7,8 @@ import { applicationId, codeOf, isCorrupt, patiently, readPragma } from "../conn
 import { migrations, rejectNewer, rejectUnreleased, schemaVersion } from "../migrate.ts";
 import { copyDatabase } from "./backup.ts";
 import { backupFile } from "./backup-folder.ts";
-import { type DataFolder, dataFolder, lockFolder } from "./folder.ts";
+import { type DataFolder, dataFolder } from "./folder.ts";
+import { lockFolder } from "./folder-lock.ts";
 import { quickCheck } from "./integrity.ts";
 import { replaceDatabase } from "./replace.ts";
 
