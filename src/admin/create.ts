@@ -31,6 +31,7 @@ interface AdminParts {
   readonly version: string;
   readonly requestLog: Pick<OutcomeQueue, "dropped" | "flush">;
   readonly callerIds: Pick<CallerIdQueue, "flush">;
+  readonly tracing: { readonly dropped: number };
   readonly monitor: Pick<AlertMonitor, "list">;
   readonly configOnDisk: ConfigOnDisk | undefined;
   readonly log: Pick<Log, "warn">;
@@ -63,7 +64,8 @@ export interface Admin {
 }
 
 export async function createAdmin(parts: AdminParts): Promise<Admin> {
-  const { gateway, backend, live, version, requestLog, callerIds, monitor, configOnDisk, log } = parts;
+  const { gateway, backend, live, version, requestLog, callerIds, tracing, monitor, configOnDisk, log } =
+    parts;
   const { store } = backend;
   const { clock, keys, accounts, ongoing } = gateway;
   const { admin, isDemo } = gateway.configured.settings;
@@ -96,6 +98,7 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
     storedBefore: (keyId, turn) =>
       storedBefore({ turns: gateway.turns, settings: gateway.configured.settings }, keyId, turn),
     droppedContent: () => gateway.content?.dropped ?? null,
+    droppedSpans: () => tracing.dropped,
     version,
     settings: () => gateway.configured.settings,
     configOnDisk: configOnDisk ?? null,

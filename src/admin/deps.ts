@@ -36,6 +36,7 @@ export interface AdminDeps extends Connections {
   readonly content: ArchiveCalls | null;
   /** How many requests lost their recorded or traced content; null if nothing is recorded. */
   droppedContent(): number | null;
+  droppedSpans(): number;
   /** The stored items that a recorded request continued, as a JSON list; null if there are none. */
   storedBefore(keyId: string, turn: RecordedTurn): Promise<string | null>;
   readonly version: string;

@@ -53,6 +53,7 @@ export type AlertKind =
   | "price_outdated"
   | "config_not_loaded"
   | "content_dropped"
+  | "traces_dropped"
   | "not_listed";
 
 /** `critical`: requests fail, or the ledger is in doubt. `warning`: they will soon, or some do. `info`: nothing is wrong yet. */
@@ -178,6 +179,13 @@ export const alertKinds: Readonly<Record<AlertKind, AlertKindFacts>> = {
     next: () => "sluice store size",
     about: "Content is not recorded, because the queue or the disk is full.",
     resolvedText: ({ subject }) => `Gateway ${subject.label} records all content again.`,
+  },
+  traces_dropped: {
+    severity: "warning",
+    next: () => "sluice config show",
+    about: "Traces do not reach the collector.",
+    resolvedText: ({ subject }) =>
+      `Traces of gateway ${subject.label} reach the collector again, or are off.`,
   },
   price_outdated: {
     severity: "info",

@@ -2,6 +2,7 @@ import { msPerDay } from "../base/clock.ts";
 import { plural } from "../base/text/plural.ts";
 import type { Settings } from "../config/settings.ts";
 import { hasChangedOnDisk } from "../config/source.ts";
+import type { TracingTrouble } from "../observe/span-outbox.ts";
 import type { Trouble } from "../store/store.ts";
 import type { DeploymentHealth, SlowCalls } from "../upstream/upstream.ts";
 import { type Alert, unsetAlertFields } from "./alert.ts";
@@ -14,16 +15,19 @@ export interface GatewayState {
   trouble(): Trouble | null;
   /** How many requests were not recorded since the start, if some were lost just now; else null. */
   droppedContent?(): number | null;
+  /** Why traces do not arrive; null while they do. */
+  tracingTrouble?(): TracingTrouble | null;
 }
 
 /** Alerts from the gateway's own memory and disk. */
 export function gatewayAlerts(
-  { settings, deploymentHealth, droppedContent }: GatewayState,
+  { settings, deploymentHealth, droppedContent, tracingTrouble }: GatewayState,
   nowMs: number,
 ): Alert[] {
   const { skippedModels, source, server } = settings();
   const health = deploymentHealth();
   const dropped = droppedContent?.() ?? null;
+  const untraced = tracingTrouble?.() ?? null;
   return [
     ...failingProviders(health),
     ...recoveredProviders(health, nowMs),
@@ -35,6 +39,7 @@ export function gatewayAlerts(
       details: { reason },
     })),
     ...(dropped === null ? [] : [unrecorded(server.node, dropped)]),
+    ...(untraced === null ? [] : [tracesDropped(server.node, untraced)]),
     ...outdatedPrices(settings(), nowMs),
     ...(source === null || !hasChangedOnDisk(source) ? [] : [newerConfiguration(source.file)]),
   ];
@@ -169,6 +174,17 @@ function unrecorded(node: string, dropped: number): Alert {
     subject: { type: "node", id: node, label: node },
     text: `Gateway ${node} does not record all content: its queue or its disk is full.`,
     details: { dropped },
+  };
+}
+
+function tracesDropped(node: string, { reason, sinceMs }: TracingTrouble): Alert {
+  return {
+    ...unsetAlertFields,
+    kind: "traces_dropped",
+    subject: { type: "node", id: node, label: node },
+    sinceMs,
+    text: `Traces of gateway ${node} are lost: the collector ${reason}.`,
+    details: { reason },
   };
 }
 

@@ -113,7 +113,7 @@ function abandonAllowance({ clock, backend }: Services): AbandonAllowance {
 }
 
 /** Creates the monitor that raises alerts. */
-export function createMonitor(gateway: Gateway, { backend, clock, logs }: Services): AlertMonitor {
+export function createMonitor(gateway: Gateway, { backend, clock, logs, tracing }: Services): AlertMonitor {
   return new AlertMonitor({
     store: backend.store,
     clock,
@@ -123,6 +123,7 @@ export function createMonitor(gateway: Gateway, { backend, clock, logs }: Servic
     deploymentHealth: () => gateway.configured.upstream.health(),
     trouble: () => backend.trouble,
     droppedContent: () => gateway.content?.recentlyDropped ?? null,
+    tracingTrouble: () => tracing.trouble,
   });
 }
 

@@ -13,6 +13,7 @@ import { ProviderIdOwners } from "../gateway/request/provider-id-owners.ts";
 import { KeyRing } from "../keys/keyring.ts";
 import type { ExchangeFacts } from "../observe/exchange.ts";
 import type { Log, Logs } from "../observe/log.ts";
+import type { TracingTrouble } from "../observe/span-outbox.ts";
 import { startTracing, type Tracing } from "../observe/tracing.ts";
 import { CallerIdQueue } from "../store/caller-id-queue.ts";
 import { OutcomeQueue } from "../store/outcome-queue.ts";
@@ -24,16 +25,26 @@ const lastTracesMs = 2000;
 
 /** The running tracing, which a reload can replace. A dead collector delays neither a reload nor a shutdown. */
 class CurrentTracing {
-  readonly #onUnsent: (error: unknown) => void;
+  readonly #log: Log;
   #tracing: Tracing | null = null;
+  /** Spans that did not reach a collector, since the start. */
+  #dropped = 0;
   /** Called for each span whose content is dropped because the collector is slow. */
   onContentDropped: () => void = () => {};
   /** Spans whose content is being read. */
   readonly #waiting = new Set<Promise<void>>();
 
-  /** `onUnsent` gets the error if the last traces could not be sent. */
-  constructor(onUnsent: (error: unknown) => void) {
-    this.#onUnsent = onUnsent;
+  constructor(log: Log) {
+    this.#log = log;
+  }
+
+  get dropped(): number {
+    return this.#dropped;
+  }
+
+  /** Null while spans arrive, or none are sent. */
+  get trouble(): TracingTrouble | null {
+    return this.#tracing?.trouble ?? null;
   }
 
   /** `content` resolves to the recorded conversation, once it has been read. */
@@ -51,9 +62,17 @@ class CurrentTracing {
   /** Replaces the tracing. The old one sends its remaining spans in the background. */
   async replace(settings: Settings["tracing"]): Promise<void> {
     const before = this.#tracing;
-    this.#tracing = await startTracing(settings, version, () => this.onContentDropped());
+    this.#tracing = await startTracing(settings, version, {
+      onContentDropped: () => this.onContentDropped(),
+      onSpansDropped: (count) => {
+        this.#dropped += count;
+      },
+      onTrouble: (reason) => this.#log.warn(`traces dropped: the collector ${reason}`),
+    });
     before?.close().catch(this.#onUnsent);
   }
+
+  readonly #onUnsent = (err: unknown) => this.#log.warn({ err }, "the last traces could not be sent");
 
   async close(): Promise<void> {
     if (this.#tracing === null) return;
@@ -89,7 +108,7 @@ export async function openServices(
   const idOwners = new ProviderIdOwners({ store, clock });
   const turns = new Turns({ store, clock, retryBytes: (keyId) => backend.claims.keptBytes(keyId) });
   const live = new Live(clock);
-  const tracing = new CurrentTracing((err) => logs.log.warn({ err }, "the last traces could not be sent"));
+  const tracing = new CurrentTracing(logs.log);
   opened.defer(() => tracing.close());
   await tracing.replace(settings.tracing);
   const tokenCounter = new TokenCounter();

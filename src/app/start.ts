@@ -76,7 +76,7 @@ async function assemble(
   services: Services,
   opened: AsyncDisposableStack,
 ): Promise<RunningGateway> {
-  const { logs, backend, live, requestLog, callerIds } = services;
+  const { logs, backend, live, requestLog, callerIds, tracing } = services;
   const gateway = createGateway(settings, services);
   const monitor = createMonitor(gateway, services);
   const parts = {
@@ -86,6 +86,7 @@ async function assemble(
     version,
     requestLog,
     callerIds,
+    tracing,
     monitor,
     configOnDisk,
     log: logs.log,

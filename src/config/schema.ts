@@ -223,6 +223,11 @@ export const configSchema = table({
       }),
       { [secrecy]: "address" },
     ),
+    protocol: choice(
+      ["protobuf", "json"],
+      "The encoding of the traces. Phoenix accepts only `protobuf`.",
+      "protobuf",
+    ),
     headers: headers("Sent with the traces; values may be secrets."),
     content: afterRestart(
       withDefault(

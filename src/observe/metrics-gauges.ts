@@ -8,6 +8,7 @@ export interface Gauges {
   readonly requestLogDropped: number;
   /** Null if content is not recorded. */
   readonly droppedContent: number | null;
+  readonly droppedSpans: number;
   readonly heldCredits: number;
   readonly heldTokens: number;
   /** Cost settled by this process beyond what balances, budgets and caps could pay. */
@@ -69,6 +70,12 @@ export function renderGauges(out: Exposition, gauges: Gauges): void {
     const lost = "Requests whose content was not recorded or traced, because a queue or the disk was full.";
     out.family("sluice_content_dropped_total", "counter", lost, gauges.droppedContent);
   }
+  out.family(
+    "sluice_spans_dropped_total",
+    "counter",
+    "Spans that did not reach the collector of traces.",
+    gauges.droppedSpans,
+  );
   gauge("sluice_reserved", "Credits and tokens reserved by requests in progress.", [
     [{ unit: "credits" }, gauges.heldCredits],
     [{ unit: "tokens" }, gauges.heldTokens],

@@ -1,5 +1,6 @@
 import type { Span } from "@opentelemetry/api";
 import type { ReadableSpan, SpanExporter } from "@opentelemetry/sdk-trace";
+import { systemCode } from "../base/system/system-code.ts";
 
 /** How many spans can wait to be sent. The processor would drop more without reporting it. */
 export const maxWaitingSpans = 2048;
@@ -8,21 +9,39 @@ const maxWaitingContent = 8_000_000;
 
 export type SpanContent = Readonly<Record<string, string>>;
 
-/** Limits what waits to be sent, so that a slow collector costs a bounded amount of memory. */
+export interface SpanEvents {
+  /** A span is sent without its content, or not at all. */
+  onContentDropped(): void;
+  onSpansDropped(count: number): void;
+  /** Spans do not reach the collector, for the first time since they last did. */
+  onTrouble(reason: string): void;
+}
+
+export interface TracingTrouble {
+  /** Continues "The collector …". */
+  readonly reason: string;
+  readonly sinceMs: number;
+}
+
+/** Limits what waits to be sent, so that a slow collector costs a bounded amount of memory, and knows what does not arrive. */
 export class SpanOutbox implements SpanExporter {
   readonly #exporter: SpanExporter;
-  readonly #onDropped: () => void;
+  readonly #events: SpanEvents;
   #spans = 0;
   #content = 0;
+  #trouble: TracingTrouble | null = null;
 
-  /** `onDropped` is called for each span whose content is not sent. */
-  constructor(exporter: SpanExporter, onDropped: () => void) {
+  constructor(exporter: SpanExporter, events: SpanEvents) {
     this.#exporter = exporter;
-    this.#onDropped = onDropped;
+    this.#events = events;
   }
 
   get isFull(): boolean {
     return this.#spans >= maxWaitingSpans;
+  }
+
+  get trouble(): TracingTrouble | null {
+    return this.#trouble;
   }
 
   /** Adds a span. Its content is dropped if there is no room for it. */
@@ -31,17 +50,25 @@ export class SpanOutbox implements SpanExporter {
     if (content === undefined) return;
     const length = lengthOf(Object.values(content));
     if (this.#content + length > maxWaitingContent) {
-      this.#onDropped();
+      this.#events.onContentDropped();
       return;
     }
     this.#content += length;
     span.setAttributes(content);
   }
 
+  /** Notes a span that is not created, because the outbox is full. */
+  drop(content: SpanContent | undefined): void {
+    if (content !== undefined) this.#events.onContentDropped();
+    this.#noteDropped(1, "is too slow");
+  }
+
   export(spans: ReadableSpan[], done: Parameters<SpanExporter["export"]>[1]): void {
     this.#exporter.export(spans, (result) => {
       this.#spans -= spans.length;
       for (const { attributes } of spans) this.#content -= lengthOf(contentIn(attributes));
+      if (result.code === exported) this.#trouble = null;
+      else this.#noteDropped(spans.length, reasonOf(result.error));
       done(result);
     });
   }
@@ -49,6 +76,26 @@ export class SpanOutbox implements SpanExporter {
   shutdown(): Promise<void> {
     return this.#exporter.shutdown();
   }
+
+  #noteDropped(count: number, reason: string): void {
+    this.#events.onSpansDropped(count);
+    if (this.#trouble?.reason === reason) return;
+    if (this.#trouble === null) this.#events.onTrouble(reason);
+    this.#trouble = { reason, sinceMs: this.#trouble?.sinceMs ?? Date.now() };
+  }
+}
+
+/** `ExportResultCode.SUCCESS` of a package that is otherwise not needed. */
+const exported = 0;
+
+/** Leaves out the error's message: it can quote the collector's response, or an address with a password. */
+function reasonOf(error: unknown): string {
+  const status = error instanceof Error && "code" in error ? error.code : undefined;
+  if (status === 415) return "answered 415: it does not accept this `protocol` (see `[tracing]`)";
+  if (typeof status === "number") return `answered ${status}`;
+  const code = systemCode(error);
+  if (code !== null) return `cannot be reached (${code})`;
+  return "did not answer in time, or is overloaded";
 }
 
 const contentNames = [

@@ -2,9 +2,11 @@ import type { IdGenerator } from "@opentelemetry/sdk-trace";
 import { randomHex, type TraceContext } from "../base/requests/trace-context.ts";
 import type { Settings } from "../config/settings.ts";
 import type { ExchangeFacts } from "./exchange.ts";
-import type { SpanContent } from "./span-outbox.ts";
+import type { SpanContent, SpanEvents, TracingTrouble } from "./span-outbox.ts";
 
 export interface Tracing {
+  /** Why spans do not reach the collector; null while they do. */
+  readonly trouble: TracingTrouble | null;
   /** `content` is the recorded conversation, if spans are to include it. */
   observe(facts: ExchangeFacts, content?: SpanContent): void;
   /** Sends the spans that are still buffered. */
@@ -18,7 +20,7 @@ export interface Tracing {
 export async function startTracing(
   settings: Settings["tracing"],
   version: string,
-  onContentDropped: () => void = () => {},
+  events: SpanEvents,
 ): Promise<Tracing | null> {
   if (settings === null) return null;
   const [
@@ -30,13 +32,15 @@ export async function startTracing(
   ] = await Promise.all([
     import("@opentelemetry/api"),
     import("@opentelemetry/sdk-trace"),
-    import("@opentelemetry/exporter-trace-otlp-http"),
+    settings.protocol === "json"
+      ? import("@opentelemetry/exporter-trace-otlp-http")
+      : import("@opentelemetry/exporter-trace-otlp-proto"),
     import("@opentelemetry/resources"),
     import("./span-outbox.ts"),
   ]);
   const outbox = new SpanOutbox(
     new OTLPTraceExporter({ url: tracesUrl(settings.otlpEndpoint), headers: { ...settings.headers } }),
-    onContentDropped,
+    events,
   );
   const ids = new PresetIds();
   const provider = new sdk.TracerProvider({
@@ -46,11 +50,14 @@ export async function startTracing(
   });
   const tracer = provider.getTracer("sluice", version);
   return {
+    get trouble() {
+      return outbox.trouble;
+    },
     observe: (facts, content) => {
       const { tracedAs } = facts;
       if (tracedAs === null) return;
       if (outbox.isFull) {
-        if (content !== undefined) onContentDropped();
+        outbox.drop(content);
         return;
       }
       const name = facts.model === null ? tracedAs : `${tracedAs} ${facts.model}`;

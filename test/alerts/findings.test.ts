@@ -150,6 +150,16 @@ test("a gateway finds failing providers, models left out and a newer configurati
   rmSync(dir, { recursive: true });
 });
 
+test("traces that do not reach the collector are a finding, with the reason and since when", () => {
+  const { settings } = loadSettings({ env: {}, cwd: mkdtempSync(join(tmpdir(), "sluice-attention-")) });
+  const trouble = { reason: "answered 415", sinceMs: 7 };
+  const state = { settings: () => settings, deploymentHealth: () => [], trouble: () => null };
+  expect(gatewayAlerts({ ...state, tracingTrouble: () => null }, 0)).toEqual([]);
+  expect(gatewayAlerts({ ...state, tracingTrouble: () => trouble }, 0)).toMatchObject([
+    { kind: "traces_dropped", sinceMs: 7, details: { reason: "answered 415" } },
+  ]);
+});
+
 test("prices that were checked more than 90 days ago are one line, with the oldest day", () => {
   const dir = mkdtempSync(join(tmpdir(), "sluice-attention-"));
   const file = join(dir, "sluice.toml");

@@ -60,6 +60,7 @@ const special: Readonly<Record<string, string>> = {
   "admin.groups_header": '[server]\ntrusted_proxies = ["10.0.0.1"]\n[admin]\ngroups_header = "x"',
   "admin.oidc": '[admin.oidc]\nissuer = "https://a.example"\nclient_id = "a"\nclient_secret = "env:ADMIN"',
   "tracing.otlp_endpoint": tracing,
+  "tracing.protocol": `${tracing}protocol = "json"`,
   "tracing.headers": tracing,
   "tracing.content": `${tracing}content = true`,
   "alerts.url": alerts,
@@ -94,7 +95,7 @@ function load(text: string): Settings {
 
 function fileBefore(name: string): string {
   if (name.startsWith("content.")) return content;
-  if (name === "tracing.content") return tracing;
+  if (name === "tracing.content" || name === "tracing.protocol") return tracing;
   return name.startsWith("store.") ? store : "";
 }
 

@@ -35,3 +35,22 @@ export function exchangeFacts(overrides: Partial<ExchangeFacts> = {}): ExchangeF
     ...overrides,
   };
 }
+
+/** Notes what happens to spans. */
+export function spanEvents() {
+  const events = {
+    contentDropped: 0,
+    spansDropped: 0,
+    troubles: [] as string[],
+    onContentDropped: () => {
+      events.contentDropped += 1;
+    },
+    onSpansDropped: (count: number) => {
+      events.spansDropped += count;
+    },
+    onTrouble: (reason: string) => {
+      events.troubles.push(reason);
+    },
+  };
+  return events;
+}

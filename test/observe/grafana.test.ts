@@ -16,6 +16,7 @@ function rendered(): string {
     inFlight: 0,
     requestLogDropped: 0,
     droppedContent: 0,
+    droppedSpans: 0,
     heldCredits: 0,
     heldTokens: 0,
     overrunCredits: 0,

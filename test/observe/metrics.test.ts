@@ -9,6 +9,7 @@ const gauges: Gauges = {
   ready: true,
   requestLogDropped: 0,
   droppedContent: 0,
+  droppedSpans: 0,
   heldCredits: 1.5,
   heldTokens: 200,
   overrunCredits: 0.25,

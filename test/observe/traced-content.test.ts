@@ -7,8 +7,8 @@ import { openAiError } from "../support/answers.ts";
 import { upstreamKeys } from "../support/config.ts";
 import { freePort } from "../support/free-port.ts";
 import { waitFor } from "../support/wait.ts";
-import { type Span, startCollector } from "./collector.ts";
-import { exchangeFacts } from "./fixtures.ts";
+import { attributesOf, type Span, startCollector } from "./collector.ts";
+import { exchangeFacts, spanEvents } from "./fixtures.ts";
 
 const said = "Sluices keep the canal navigable.";
 const quietModel = `
@@ -23,10 +23,6 @@ provider = "talking"
 content = "failed"
 free = true
 `;
-
-function attributesOf(span: Span | undefined): Record<string, unknown> {
-  return Object.fromEntries((span?.attributes ?? []).map(({ key, value }) => [key, Object.values(value)[0]]));
-}
 
 function contentOf(span: Span | undefined): Record<string, unknown> {
   const said = Object.entries(attributesOf(span)).filter(([name]) =>
@@ -131,19 +127,24 @@ describe("content on spans, without [content]", () => {
 
 test("what waits for a slow collector is bounded, and content that is not sent is counted", async () => {
   await using collector = startCollector();
-  const settings = { otlpEndpoint: collector.url, headers: {}, content: false };
-  let dropped = 0;
-  const tracing = await startTracing(settings, "1", () => {
-    dropped += 1;
-  });
+  const settings = {
+    otlpEndpoint: collector.url,
+    protocol: "protobuf" as const,
+    headers: {},
+    content: false,
+  };
+  const events = spanEvents();
+  const tracing = await startTracing(settings, "1", events);
   const megabyte = "x".repeat(1_000_000);
   for (let no = 0; no < 10; no += 1)
     tracing?.observe(exchangeFacts({ requestId: `req_${no}` }), { "gen_ai.input.messages": megabyte });
-  expect(dropped).toBe(2);
+  expect(events.contentDropped).toBe(2);
   for (let no = 0; no < 3000; no += 1) tracing?.observe(exchangeFacts());
-  expect(dropped).toBe(2);
+  expect(events.contentDropped).toBe(2);
   tracing?.observe(exchangeFacts(), { "gen_ai.input.messages": "no room for the span" });
-  expect(dropped).toBe(3);
+  expect(events.contentDropped).toBe(3);
+  expect(events.spansDropped).toBe(10 + 3000 + 1 - 2048);
+  expect(events.troubles).toEqual(["is too slow"]);
   await tracing?.close();
   const spans = collector.spans();
   expect(spans.filter((span) => attributesOf(span)["gen_ai.input.messages"] !== undefined).length).toBe(8);

@@ -26,6 +26,7 @@ function renderMetrics(deps: MetricsSource, accounts: readonly AccountGauges[]):
     inFlight: deps.inFlight(),
     requestLogDropped: deps.requestLogDropped(),
     droppedContent: deps.droppedContent(),
+    droppedSpans: deps.droppedSpans(),
     heldCredits: creditsFromNano(held.nano),
     heldTokens: held.tokens,
     overrunCredits: creditsFromNano(overrun.nano),

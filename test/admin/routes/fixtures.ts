@@ -115,6 +115,7 @@ async function makeDeps(
     content: null,
     storedBefore: async () => null,
     droppedContent: () => null,
+    droppedSpans: () => 0,
     guard: {
       tokenHash: hashSecret(token),
       sessions: new Sessions(clock, null, () => ""),
