@@ -94,7 +94,7 @@ describe("a large body", () => {
 
   test.each([
     ["a message that is wrong", `${withPicture("gpt-test").slice(0, -2)},{"role":5}]}`, "messages[1].role"],
-    ["a name that folds to another", withPicture("gpt-test", ',"Model":"x"'), "Model"],
+    ["a name that folds to another", withPicture("local-test", ',"Model":"x"'), "Model"],
     ["a wrong limit", withPicture("gpt-test", ',"max_tokens":"x"'), "max_tokens"],
   ])("with %s is refused as a small one would be", async (_what, body, param) => {
     const small = await chat(body.replace(picture, "iVBO"));

@@ -130,10 +130,12 @@ describe("a call that completes", () => {
     expect(credits.used).toBe(priced(helloTokens, fixtureTokens));
   });
 
-  test("with an explicit 0 from the provider is charged 0", async () => {
+  test("with an explicit 0 from the provider is charged 0, if nothing was delivered", async () => {
     const key = await sluice.createKey();
     const answer = JSON.parse(fixture("chat/text.json"));
-    provider.script(json({ ...answer, usage: { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 } }));
+    const choices = [{ index: 0, message: { role: "assistant", content: "" }, finish_reason: "stop" }];
+    const usage = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
+    provider.script(json({ ...answer, choices, usage }));
     await sluice.request("/v1/chat/completions", { key, body: { model: "gpt-test", ...ask } });
     const { credits, requests } = await summaryOf(key);
     expect(credits.used).toBe(0);

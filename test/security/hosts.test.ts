@@ -98,7 +98,7 @@ describe("a client cannot choose a host", () => {
   });
 
   test("nor another model, with a field that some providers take for a list of models", async () => {
-    const body = { model: "gpt-test", messages, fallbacks: ["claude-test"] };
+    const body = { model: "local-test", messages, fallbacks: ["claude-test"] };
     const response = await sluice.request("/v1/chat/completions", { key, body });
     expect(response.status).toBe(400);
     expect(provider.requests).toHaveLength(0);
@@ -107,7 +107,7 @@ describe("a client cannot choose a host", () => {
   test("not even the provider's, with fields by which routers choose who answers", async () => {
     for (const field of ["base_url", "api_base", "provider", "custom_llm_provider"]) {
       provider.reset();
-      const body = { model: "gpt-test", messages, [field]: trap.url };
+      const body = { model: "local-test", messages, [field]: trap.url };
       const response = await sluice.request("/v1/chat/completions", { key, body });
       expect(response.status).toBe(400);
       expect(await response.json()).toMatchObject({ error: { param: field } });
