@@ -69,6 +69,8 @@ export interface DeviceRecords {
   listBoundKeys(person?: string): Promise<readonly BoundKey[]>;
   /** Records that the owner can no longer sign in. Keeps the first status and time until `recordSignIn`. */
   recordLostSignIn(keyId: string, statusBefore: StoredKeyStatus, atMs: number): Promise<void>;
+  /** Replaces the status that `recordLostSignIn` has recorded. False if nothing was recorded, or this status already. */
+  replaceStatusBefore(keyId: string, status: StoredKeyStatus): Promise<boolean>;
   /** Records that the owner can sign in again. */
   recordSignIn(keyId: string): Promise<void>;
   /** Which of these keys end with a sign-in. */

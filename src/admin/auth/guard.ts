@@ -161,9 +161,13 @@ const ownsNothing: Pick<Caller, "owner" | "owns" | "person"> = {
   person: null,
 };
 
-/** Whether the identity provider that signed the person in is still configured. */
-export function isIssuerRequested({ issuer }: PersonIdentity, { oidc }: AdminSettings): boolean {
-  return issuer === null || (oidc !== null && issuerName(issuer) === issuerName(oidc.issuer));
+/** Whether the identity provider, or the proxy, that signed the person in is still configured. */
+export function isIssuerRequested(
+  { issuer }: PersonIdentity,
+  { oidc, userHeader }: Pick<AdminSettings, "oidc" | "userHeader">,
+): boolean {
+  if (issuer === null) return userHeader !== null;
+  return oidc !== null && issuerName(issuer) === issuerName(oidc.issuer);
 }
 
 /** For comparing: Authentik's issuer ends in a slash, others' do not, and operators write either. */

@@ -57,7 +57,7 @@ export async function updateKey(
 
 /**
  * Disables, enables, suspends or revokes a key, if the transition is allowed. `changed` is false if the key already had
- * the status.
+ * the status for the same reason.
  */
 export async function changeStatus(
   context: OperationContext,
@@ -65,7 +65,7 @@ export async function changeStatus(
   status: StoredKeyStatus,
 ): Promise<{ readonly key: KeyRecord; readonly changed: boolean }> {
   const key = await findKey(context, idOrPrefix);
-  if (key.status === status) return { key, changed: false };
+  if (key.status === status) return { key, changed: await keepStopped(context, key) };
   if (!mayBecome(key.status, status)) {
     if (key.status === "revoked") throw revoked(key);
     const why = `${key.prefix} is ${key.status}; enable it before it can be ${status}`;
@@ -73,6 +73,11 @@ export async function changeStatus(
   }
   if (status === "active") await rejectLostSignIn(context, key);
   return { key: await context.store.updateKey(key.id, { status }), changed: true };
+}
+
+/** An operator also stops the key whose owner can no longer sign in: it must not be restored with the sign-in. */
+async function keepStopped({ store }: OperationContext, { id, status }: KeyRecord): Promise<boolean> {
+  return status === "suspended" && (await store.admin.devices.replaceStatusBefore(id, status));
 }
 
 /** Such a key would be suspended again at the next start or reload. */

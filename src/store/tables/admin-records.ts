@@ -194,6 +194,15 @@ function storedDevices({ read, change, changeTogether }: Queries): DeviceRecords
       );
     },
 
+    async replaceStatusBefore(keyId, status) {
+      const replaced = await change(
+        `UPDATE signed_in_keys SET status_before = $1
+        WHERE key_id = $2 AND status_before IS NOT NULL AND status_before <> $1 RETURNING key_id`,
+        [status, keyId],
+      );
+      return replaced.length > 0;
+    },
+
     async recordSignIn(keyId) {
       await change("UPDATE signed_in_keys SET status_before = NULL, lost_at_ms = NULL WHERE key_id = $1", [
         keyId,

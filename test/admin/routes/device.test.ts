@@ -366,6 +366,36 @@ test("a key that an operator stopped stays stopped when its owner can sign in ag
   await admin.post(`/keys/${second?.id}/enable`);
 });
 
+test("a key that an operator stops while its owner cannot sign in stays stopped too", async () => {
+  await issue();
+  const inForce = admin.deps.settings().admin;
+  expect(await followSignIns(admin.deps, { ...inForce, members: [] })).toBe(1);
+  const [key] = [...admin.deps.keys.all()];
+  expect(await admin.post(`/keys/${key?.prefix}/suspend`)).toMatchObject({
+    changed: true,
+    status: "suspended",
+  });
+  expect(await admin.post(`/keys/${key?.prefix}/suspend`)).toMatchObject({ changed: false });
+  expect((await admin.store.admin.listAudit({ limit: 2 })).map(({ action }) => action)).toEqual([
+    "key.suspend",
+    "key.suspend",
+  ]);
+  await followSignIns(admin.deps, inForce);
+  expect((await ownKeys("bob@example.com")).map(({ status }) => status)).toEqual(["suspended"]);
+  await admin.post(`/keys/${key?.prefix}/enable`);
+  expect((await ownKeys("bob@example.com")).map(({ status }) => status)).toEqual(["active"]);
+});
+
+test("keys of people whom a proxy signed in are suspended when that sign-in is no longer configured", async () => {
+  await issue();
+  const inForce = admin.deps.settings().admin;
+  const withoutProxy = { ...inForce, userHeader: null };
+  await expect(rejectSignInLosses(admin.deps, withoutProxy)).rejects.toThrow("1 key would be suspended");
+  expect(await followSignIns(admin.deps, withoutProxy)).toBe(1);
+  await followSignIns(admin.deps, inForce);
+  expect((await ownKeys("bob@example.com")).map(({ status }) => status)).toEqual(["active"]);
+});
+
 test("a slash at the end of the issuer changes nobody's sign-in", async () => {
   await issue();
   const { devices } = admin.store.admin;

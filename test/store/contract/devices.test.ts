@@ -116,6 +116,13 @@ describe("a store's device grants", () => {
     expect([await store.alerts.lostSignInsSince(5_000), await store.alerts.lostSignInsSince(5_001)]).toEqual([
       1, 0,
     ]);
+    const replaced = [
+      await devices.replaceStatusBefore(other.id, "suspended"),
+      await devices.replaceStatusBefore(other.id, "suspended"),
+      await devices.replaceStatusBefore(one.id, "suspended"),
+    ];
+    expect(replaced).toEqual([true, false, false]);
+    expect(await devices.findBoundKeys([other.id])).toMatchObject([{ statusBefore: "suspended" }]);
     await devices.recordSignIn(other.id);
     expect(await devices.listBoundKeys("proxy bob")).toEqual([{ ...ofBob, status: "suspended" }]);
     expect(await store.alerts.lostSignInsSince(0)).toBe(0);
