@@ -41,7 +41,7 @@ export abstract class StreamScanner implements ReportedSoFar {
   partialUsage: ReportedUsage | null = null;
   /** The most output that figures have reported so far. */
   reportedOutput = 0;
-  /** The length of all reasoning so far that only its provider can read. It is content, too. */
+  /** The length of all reasoning so far that only its provider can read, and of images. They are content, too. */
   sealedChars = 0;
   /** Ids in the stream so far that a later request may refer to. */
   issued: readonly string[] = nothingIssued;
@@ -183,7 +183,7 @@ export abstract class StreamScanner implements ReportedSoFar {
    * event, or not with text: the event may then have another dialect's form.
    */
   protected abstract producedBy(event: JsonObject): string | null;
-  /** The length of the reasoning in an event that only its provider can read. */
+  /** The length of the reasoning in an event that only its provider can read, or what its images count for. */
   protected abstract sealedIn(event: JsonObject): number;
   /** Whether an event that was read ends the text, or the whole answer. */
   protected abstract endsText(event: JsonObject): boolean;

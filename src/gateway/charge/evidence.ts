@@ -2,6 +2,7 @@ import { answerOf, maxTokens, type ReportedUsage, totalInput, type Usage } from 
 import { estimateText } from "../../catalog/estimate.ts";
 import type { HoldTokens } from "../../catalog/price.ts";
 import { countPieces, isWordCut, shareOfPieces } from "../../catalog/tokens/low-count.ts";
+import { sealedCharsPerToken } from "../../dialects/produced.ts";
 
 /** The evidence of the call's tokens when it ends. */
 export interface Evidence {
@@ -106,9 +107,6 @@ function outputUpTo(most: number, { outputTokens, reasoningTokens }: Usage) {
 /** Some sixteen thousand tokens; a stream in all may keep 256 KiB. */
 const maxKeptChars = 64 * 1024;
 
-/** Encrypted reasoning takes 5 to 6 characters a token, and there is an envelope around it. So this counts too little. */
-const sealedCharsPerToken = 16;
-
 /**
  * What a stream has produced, in case the provider reports no usage. Text is kept up to a bound, to be counted exactly when
  * the stream has ended; beyond it only an estimate is.
@@ -121,7 +119,7 @@ export class ProducedOutput {
   /** How many of the pieces are in the low count. */
   #lowCounted = 0;
   #lowPieces = 0;
-  /** All reasoning so far that only its provider can read. */
+  /** All reasoning so far that only its provider can read, and images. */
   sealedChars = 0;
   /** How many answers were written for each that is shown. */
   readonly #times: number;

@@ -11,6 +11,7 @@ import {
   stringOf,
 } from "../../json/json-fields.ts";
 import { readCitations } from "../../openai/citations.ts";
+import { sealedCharsPerImage } from "../../produced.ts";
 import { dataOf } from "../../sse/data-field.ts";
 import { IdCollector } from "../../usage/id-collector.ts";
 import { signatureIn } from "../call-signature.ts";
@@ -47,9 +48,12 @@ export function detailsIn(message: JsonObject): JsonObject[] {
   return [...objectsOf(message["reasoning_details"])];
 }
 
-/** The length of the reasoning that only its maker can read: OpenRouter's encrypted details, and Gemini's signatures of calls. */
+/**
+ * The length of the reasoning that only its maker can read: OpenRouter's encrypted details, and Gemini's signatures of calls. An image,
+ * which has no text either, counts like one.
+ */
 export function sealedChars(delta: JsonObject): number {
-  let chars = 0;
+  let chars = listOf(delta["images"]).length * sealedCharsPerImage;
   for (const { data, signature } of objectsOf(delta["reasoning_details"])) {
     chars += (stringOf(data)?.length ?? 0) + (stringOf(signature)?.length ?? 0);
   }

@@ -17,6 +17,8 @@ export class ResponsesScanner extends StreamScanner {
   /** Usage is reported only at the end. */
   protected readonly hasFinished = true;
   readonly #calls = new CallCounter();
+  /** The indexes of calls that were counted by a partial image, and have not ended. */
+  readonly #drawings = new Set<Json | undefined>();
   #final: ReportedExtras | null = null;
   #sequence = 0;
   #responseId: string | null = null;
@@ -53,8 +55,12 @@ export class ResponsesScanner extends StreamScanner {
         this.#readResponse(event);
         if (isObject(event["response"])) this.endedIds = idsOfWhole(event["response"]);
         return "hold";
+      case "response.image_generation_call.partial_image":
+        this.#countDrawing(event);
+        return "forward";
       case "response.output_item.done":
-        if (isObject(event["item"])) countItem(event["item"], this.#calls);
+        if (isObject(event["item"]) && !this.#drawings.delete(event["output_index"]))
+          countItem(event["item"], this.#calls);
         // A call is charged, whether or not text follows it.
         if (!this.#calls.isEmpty) this.started = true;
         return "forward";
@@ -67,6 +73,14 @@ export class ResponsesScanner extends StreamScanner {
       default:
         return "forward";
     }
+  }
+
+  /** A partial image differs little from the result, so the call counts from the first of them on. */
+  #countDrawing({ output_index: index }: JsonObject): void {
+    this.started = true;
+    if (this.#drawings.has(index)) return;
+    this.#drawings.add(index);
+    this.#calls.add("image_generation");
   }
 
   #readResponse(event: JsonObject): void {
