@@ -68,7 +68,7 @@ describe("config import litellm", () => {
     expect(stdout).toStartWith("[server]\nrequest_timeout = 600\n");
     expect(stdout).toContain("timeouts = { total = 600 }");
     expect(stdout).toContain("price = { input = 2.0, output = 10.0, web_search = 10.0 }");
-    expect(stderr).not.toContain("not carried over");
+    expect(stderr).not.toContain("Not imported");
     const bad = await run(args("priced.yaml"), where);
     expect([bad.code, bad.stderr]).toEqual([1, expect.stringContaining("priced.yaml cannot be imported")]);
     expect((await run(args("missing.json"), where)).code).toBe(1);

@@ -5,11 +5,11 @@ import { shippedCatalog } from "../../config/catalog/shipped.ts";
 import { isFreeUse } from "../../config/models.ts";
 import { positiveInteger } from "./imported.ts";
 import { bedrockModel } from "./litellm-clouds.ts";
-import { meteredPrice } from "./litellm-metered.ts";
-import { baseModel, capabilitiesOf, textOf, useOf } from "./litellm-model-info.ts";
+import { baseModel, capabilitiesOf, textOf, useOf, withoutZone } from "./litellm-model-info.ts";
 import { LiteLlmParameters } from "./litellm-parameters.ts";
-import { familyOf, knownProviders, serverSettings } from "./litellm-providers.ts";
-import { litellmRates } from "./litellm-rates.ts";
+import { priceFor } from "./litellm-price.ts";
+import { catalogAt, familyOf, knownProviders, serverSettings } from "./litellm-providers.ts";
+import { droppedSetting } from "./litellm-settings.ts";
 import {
   defaultTimeoutNames,
   defaultTimeouts,
@@ -18,13 +18,14 @@ import {
 } from "./litellm-timeouts.ts";
 import { type ConvertedModel, type ConvertedProvider, configToml } from "./litellm-toml.ts";
 import type { PriceList } from "./price-list.ts";
-import { shippedPrice } from "./shipped-prices.ts";
 import { providerName } from "./toml.ts";
 
 export interface ImportedConfig {
   readonly toml: string;
   readonly models: number;
   readonly providers: number;
+  /** One sentence for each thing that was assumed, or that the operator has to add. */
+  readonly check: readonly string[];
   /** One sentence for each setting that could not be converted. */
   readonly dropped: readonly string[];
 }
@@ -61,6 +62,9 @@ export function importLiteLlmConfig(
   const providers = new Map<string, ConvertedProvider>();
   const models = new Map<string, ConvertedModel>();
   const dropped: string[] = [];
+  const check: string[] = [];
+  /** Models whose price is in the catalog under the very id. */
+  const listed = new Set<string>();
   for (const entry of Array.isArray(root["model_list"]) ? root["model_list"] : []) {
     if (isObject(entry)) convertModel(entry);
   }
@@ -68,10 +72,14 @@ export function importLiteLlmConfig(
     convertSettings(section, root[section]);
   convertGeneral(root["general_settings"]);
   if (isObject(root["environment_variables"])) {
-    dropped.push("environment_variables: set them in the environment of the gateway");
+    check.push("environment_variables: set them in the environment of the gateway");
   }
   const toml = configToml(longestExchange(), [...providers.values()], [...models.values()]);
-  return { toml, models: models.size, providers: providers.size, dropped };
+  if (listed.size > 0)
+    check.push(
+      `${[...listed].join(", ")}: no price in the file; using the list prices of the built-in catalog`,
+    );
+  return { toml, models: models.size, providers: providers.size, check, dropped };
 
   function convertModel(entry: JsonObject): void {
     const id = textOf(entry["model_name"]);
@@ -85,7 +93,7 @@ export function importLiteLlmConfig(
     const info = isObject(entry["model_info"]) ? entry["model_info"] : {};
     const use = useOf(upstream, info);
     if (use === null) {
-      dropped.push(`${id}: mode ${info["mode"]} is not supported`);
+      dropped.push(`${id}: Sluice has no route for mode ${info["mode"]}`);
       return;
     }
     const reader = new LiteLlmParameters(parameters, env);
@@ -94,18 +102,17 @@ export function importLiteLlmConfig(
     const provider = providerOf(id, upstream, reader, timeoutsOf(parameters, timeouts));
     if (provider === null) return;
     addDeployment(id, use, provider, upstream, info, parameters);
-    for (const note of reader.notes) dropped.push(`${id}: ${note}`);
+    for (const note of reader.notes) check.push(`${id}: ${note}`);
     const unread = reader.unread();
     if (unread.length > 0) dropped.push(`${id}: ${unread.join(", ")} of its litellm_params`);
   }
 
   /** Converts `openai/*` to the catalog's models, if the provider has a catalog. */
   function convertWildcard(id: string, upstream: string, parameters: JsonObject): void {
-    const prefix = prefixOf(upstream) ?? "";
+    const catalog = knownProviders[prefixOf(upstream) ?? ""]?.catalog ?? "";
     const pattern = upstream.slice(upstream.indexOf("/") + 1);
     const isSame = id === "*" || id === upstream || id === pattern;
-    // Cohere's own catalog and its chat have different addresses.
-    const hasCatalog = prefix !== "cohere" && shippedCatalog(prefix) !== null && pattern.includes("*");
+    const hasCatalog = shippedCatalog(catalog) !== null && pattern.includes("*");
     if (!isSame || !hasCatalog || !modelPatternForm.test(pattern)) {
       dropped.push(`${id}: no built-in catalog for this wildcard; list the models one by one`);
       return;
@@ -115,7 +122,7 @@ export function importLiteLlmConfig(
     const provider = providerOf(id, upstream, reader, timeoutsOf(parameters, timeouts));
     if (provider === null) return;
     provider.patterns.push(pattern);
-    dropped.push(`${id}: serves the models of the built-in catalog at list price, and no others`);
+    check.push(`${id}: serves the models of the built-in catalog at list price, and no others`);
   }
 
   function convertSettings(section: string, value: unknown): void {
@@ -127,7 +134,7 @@ export function importLiteLlmConfig(
     if (isObject(aliases)) addAliases(aliases);
     for (const name of Object.keys(others)) {
       if (defaultTimeoutNames.has(`${section}.${name}`)) continue;
-      dropped.push(`${section}.${name}: not supported`);
+      dropped.push(droppedSetting(`${section}.${name}`));
     }
   }
 
@@ -136,7 +143,7 @@ export function importLiteLlmConfig(
     const totals = [...providers.values()].map(({ timeouts }) => timeouts.total ?? 0);
     const longest = Math.max(0, ...totals);
     if (longest > maxExchangeSeconds) {
-      dropped.push(`a timeout of ${longest} s: reduced to the maximum of one hour`);
+      check.push(`a timeout of ${longest} s: reduced to the maximum of one hour`);
     }
     return longest > defaultRequestSeconds ? Math.min(longest, maxExchangeSeconds) : null;
   }
@@ -153,13 +160,7 @@ export function importLiteLlmConfig(
 
   function convertGeneral(value: unknown): void {
     if (!isObject(value)) return;
-    for (const name of Object.keys(value)) {
-      dropped.push(
-        name === "master_key"
-          ? "general_settings.master_key: set SLUICE_ADMIN_TOKEN instead; create client keys with `sluice keys create`"
-          : `general_settings.${name}: not supported`,
-      );
-    }
+    for (const name of Object.keys(value)) dropped.push(droppedSetting(`general_settings.${name}`));
   }
 
   function addFallbacks(fallback: JsonObject): void {
@@ -182,14 +183,16 @@ export function importLiteLlmConfig(
     const prefix = prefixOf(upstream);
     const known = prefix === null ? undefined : knownProviders[prefix];
     if (prefix === null || known === undefined) {
-      dropped.push(`${id}: ${upstream} the provider is not supported`);
+      dropped.push(
+        `${id}: the provider of ${upstream} is unknown; if it has OpenAI's API, add it with kind = "openai-compatible"`,
+      );
       return null;
     }
     const settings =
       known.convert?.(parameters, upstream.slice(upstream.indexOf("/") + 1)) ??
       serverSettings(prefix, known, parameters);
     if (settings["base_url"] === null && needsAddress.has(known.kind)) {
-      dropped.push(`${id}: ${prefix} needs an api_base`);
+      dropped.push(`${id}: ${prefix} needs an api_base; add it, and import again`);
       return null;
     }
     const isOwnServer = prefix === "openai" && settings["base_url"] !== null;
@@ -198,12 +201,12 @@ export function importLiteLlmConfig(
     const same = providers.get(identity);
     if (same !== undefined) return same;
     const provider = {
-      name: freeName(providerName(prefix)),
+      name: freeName(providerName(known.name)),
       kind,
       settings,
       timeouts,
       patterns: [],
-      catalog: prefix,
+      catalog: (isOwnServer ? catalogAt(settings["base_url"] ?? "") : null) ?? known.catalog,
     };
     providers.set(identity, provider);
     return provider;
@@ -227,29 +230,34 @@ export function importLiteLlmConfig(
     const name = upstream.slice(upstream.indexOf("/") + 1);
     const upstreamModel = provider.kind === "bedrock" ? bedrockModel(name) : name;
     const base = baseModel(info, parameters);
-    const costs = { ...info, ...parameters };
     const isGenerating = use === "generation";
-    const statedPrice = isGenerating ? litellmRates(costs) : meteredPrice(upstreamModel, use, costs);
-    const names = [upstream, upstreamModel, ...(base === null ? [] : [base])];
-    const found = prices?.find(prefixOf(upstream) ?? "", names) ?? null;
-    const listed = (found?.model.serves ?? "generation") === use ? found : null;
+    const prefix = prefixOf(upstream) ?? "";
+    const price = priceFor(
+      { prefix, upstream, upstreamModel, base, use, provider, costs: { ...info, ...parameters } },
+      prices,
+    );
+    const isFree = price.source === null && knownProviders[prefix]?.isSelfHosted === true;
+    const family = base === null ? null : withoutZone(base);
     const deployment = {
       provider: provider.name,
       upstream_model: upstreamModel,
-      family: base === null || base === upstreamModel ? null : base,
+      family: family === upstreamModel ? null : family,
       priority: positiveInteger(parameters["order"]),
       weight: positiveInteger(parameters["weight"]),
       max_concurrent: positiveInteger(parameters["max_parallel_requests"]),
-      price: statedPrice ?? listed?.model.price ?? shippedPrice(base ?? upstreamModel),
+      price: price.price,
+      isFree,
     };
-    if (statedPrice === null && deployment.price !== null && listed?.isOtherVendors !== false) {
-      const priceNote =
-        listed === null
-          ? `list price of ${base ?? upstreamModel}`
-          : `price of ${listed.model.id} at ${listed.model.vendor}`;
-      dropped.push(`${id}: no price in the file; using the ${priceNote}; check it`);
-    }
+    if (price.source === "catalog") listed.add(id);
+    else if (price.note !== null) check.push(`${id}: no price in the file; using ${price.note}; check it`);
     const known = models.get(id);
+    if (deployment.price === null && !isFree && !isFreeUse(use)) {
+      const limited = known === undefined ? "it" : "this deployment of it";
+      const who = isGenerating
+        ? `only token-budget keys can use ${limited}`
+        : `credit keys cannot use ${limited}`;
+      check.push(`${id}: no price of ${upstreamModel} is known, so ${who}; ${priceFix(provider)}`);
+    }
     if (known !== undefined) {
       known.deployments.push(deployment);
       return;
@@ -257,22 +265,24 @@ export function importLiteLlmConfig(
     models.set(id, {
       id,
       serves: isGenerating ? [] : [use],
-      context_window: positiveInteger(info["max_input_tokens"]) ?? listed?.model.contextWindow ?? null,
+      context_window: positiveInteger(info["max_input_tokens"]) ?? price.limits.contextWindow,
       max_output_tokens:
         positiveInteger(info["max_output_tokens"]) ??
         (isGenerating ? positiveInteger(info["max_tokens"]) : null) ??
-        listed?.model.maxOutputTokens ??
-        null,
-      capabilities: { ...listed?.model.capabilities, ...capabilitiesOf(info) },
+        price.limits.maxOutputTokens,
+      capabilities: { ...price.limits.capabilities, ...capabilitiesOf(info) },
       aliases: [],
       fallbacks: [],
       deployments: [deployment],
     });
-    if (deployment.price === null && !isFreeUse(use)) {
-      const without = isGenerating ? "only token-budget keys can use it" : "credit keys cannot use it";
-      dropped.push(`${id}: no price in the file; without one ${without}`);
-    }
   }
+}
+
+/** How a model gets a price. */
+function priceFix({ name, kind, catalog }: ConvertedProvider): string {
+  if (kind === "azure") return "add base_model to its model_info, and import again";
+  if (catalog !== "openrouter") return "add a price to its entry, or free = true";
+  return `copy OpenRouter's own price from \`sluice models discover ${name} --json\``;
 }
 
 /** Unit costs that do not apply to text generation. */

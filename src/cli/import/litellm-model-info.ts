@@ -11,10 +11,14 @@ export function useOf(upstream: string, info: JsonObject): ModelUse | null {
   return useByName(upstream.slice(upstream.indexOf("/") + 1));
 }
 
-/** The model behind a deployment of one's own, as `azure/gpt-5.6`. */
+/** The model behind a deployment of one's own, as `azure/gpt-5.6`, with the zone of data that it has a price for: `eu/gpt-5.6`. */
 export function baseModel(info: JsonObject, parameters: JsonObject): string | null {
   const base = textOf(info["base_model"]) ?? textOf(parameters["base_model"]);
-  return base === null ? null : base.slice(base.lastIndexOf("/") + 1);
+  return base === null ? null : (/(?:(?<=^|\/)(?:eu|us)\/)?[^/]*$/.exec(base)?.[0] ?? base);
+}
+
+export function withoutZone(model: string): string {
+  return model.replace(/^(?:eu|us)\//, "");
 }
 
 export function textOf(value: unknown): string | null {

@@ -1,75 +1,112 @@
 import { tableOf } from "../../base/collections/table.ts";
+import { catalogVendors } from "../../config/catalog/vendors.ts";
 import type { VendorKind } from "../../vendors/registry.ts";
 import { azureAiSettings, azureSettings, bedrockSettings, vertexSettings } from "./litellm-clouds.ts";
 import type { CloudSettings, LiteLlmParameters } from "./litellm-parameters.ts";
 
 export interface KnownProvider {
   readonly kind: VendorKind;
+  /** The name that its prefixes share. */
+  readonly name: string;
   readonly baseUrl: string | null;
-  /** The variable that LiteLLM reads if the file names no key; null for self-hosted servers. */
+  /** The variable that LiteLLM reads if the file names no key; null if it needs none. */
   readonly keyVariable: string | null;
+  /** The built-in catalog with its prices; null if there is none. */
+  readonly catalog: string | null;
+  /** Runs on the operator's own machines, so its models cost nothing. */
+  readonly isSelfHosted?: true;
   /** Converts a cloud's settings; without it, a provider has an address and a key. */
   convert?(parameters: LiteLlmParameters, model: string): CloudSettings;
   /** The API's address, if it differs from what LiteLLM expects. */
   addressOf?(base: string): string;
 }
 
-const compatible = (baseUrl: string | null, keyVariable: string | null): KnownProvider => ({
-  kind: "openai-compatible",
-  baseUrl,
+const own = (kind: VendorKind, keyVariable: string): KnownProvider => ({
+  kind,
+  name: kind,
+  baseUrl: null,
   keyVariable,
+  catalog: kind,
 });
+
+/** A vendor with OpenAI's API, whose address is known with its catalog. */
+const vendor = (catalog: string, name = catalog, keyVariable?: string): KnownProvider => ({
+  ...compatible(
+    name,
+    catalogVendors[catalog]?.baseUrl ?? null,
+    keyVariable ?? catalogVendors[catalog]?.keys[0] ?? null,
+  ),
+  catalog,
+});
+
+function compatible(name: string, baseUrl: string | null, keyVariable: string | null): KnownProvider {
+  return { kind: "openai-compatible", name, baseUrl, keyVariable, catalog: null };
+}
+
+const selfHosted = (name: string): KnownProvider => ({ ...compatible(name, null, null), isSelfHosted: true });
 
 /** LiteLLM speaks Ollama's own API at the bare address; OpenAI's is below `/v1`. */
 const ollama: KnownProvider = {
-  ...compatible("http://127.0.0.1:11434/v1", null),
+  ...selfHosted("ollama"),
+  baseUrl: "http://127.0.0.1:11434/v1",
   addressOf: (base) => (/\/v1\/*$/.test(base) ? base : `${base.replace(/\/+$/, "")}/v1`),
 };
 
-/** Cohere's own API embeds and ranks; its OpenAI-compatible chat is at another address. */
-const cohere: KnownProvider = {
-  ...compatible(null, "COHERE_API_KEY"),
-  convert: (parameters, model) => {
-    const baseUrl = /embed|rerank/.test(model)
-      ? "https://api.cohere.com/v2"
-      : "https://api.cohere.ai/compatibility/v1";
-    return serverSettings("cohere", compatible(baseUrl, "COHERE_API_KEY"), parameters);
-  },
-};
+const cloud = (
+  kind: VendorKind,
+  convert: NonNullable<KnownProvider["convert"]>,
+  name: string = kind,
+): KnownProvider => ({ kind, name, baseUrl: null, keyVariable: null, catalog: kind, convert });
 
-const cloud = (kind: VendorKind, convert: NonNullable<KnownProvider["convert"]>): KnownProvider => ({
-  kind,
-  baseUrl: null,
-  keyVariable: null,
-  convert,
-});
+const cohere = vendor("cohere");
+const bedrock = cloud("bedrock", bedrockSettings);
 
 /** Providers by the prefix in LiteLLM's `provider/model`. Only those whose dialect the gateway supports. */
 export const knownProviders = tableOf<KnownProvider>({
-  openai: { kind: "openai", baseUrl: null, keyVariable: "OPENAI_API_KEY" },
-  anthropic: { kind: "anthropic", baseUrl: null, keyVariable: "ANTHROPIC_API_KEY" },
-  gemini: { kind: "gemini", baseUrl: null, keyVariable: "GEMINI_API_KEY" },
+  openai: own("openai", "OPENAI_API_KEY"),
+  anthropic: own("anthropic", "ANTHROPIC_API_KEY"),
+  gemini: own("gemini", "GEMINI_API_KEY"),
   azure: cloud("azure", azureSettings),
-  azure_ai: cloud("azure", azureAiSettings),
-  vertex_ai: cloud("vertex", vertexSettings),
-  bedrock: cloud("bedrock", bedrockSettings),
-  bedrock_converse: cloud("bedrock", bedrockSettings),
-  groq: compatible("https://api.groq.com/openai/v1", "GROQ_API_KEY"),
-  mistral: compatible("https://api.mistral.ai/v1", "MISTRAL_API_KEY"),
-  deepseek: compatible("https://api.deepseek.com/v1", "DEEPSEEK_API_KEY"),
-  xai: compatible("https://api.x.ai/v1", "XAI_API_KEY"),
-  openrouter: compatible("https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
-  together_ai: compatible("https://api.together.xyz/v1", "TOGETHERAI_API_KEY"),
-  fireworks_ai: compatible("https://api.fireworks.ai/inference/v1", "FIREWORKS_API_KEY"),
-  cerebras: compatible("https://api.cerebras.ai/v1", "CEREBRAS_API_KEY"),
-  voyage: compatible("https://api.voyageai.com/v1", "VOYAGE_API_KEY"),
-  jina_ai: compatible("https://api.jina.ai/v1", "JINA_AI_API_KEY"),
+  azure_ai: cloud("azure", azureAiSettings, "azure_ai"),
+  vertex_ai: cloud("vertex", vertexSettings, "vertex_ai"),
+  bedrock,
+  bedrock_converse: bedrock,
+  groq: vendor("groq"),
+  mistral: vendor("mistral"),
+  deepseek: vendor("deepseek"),
+  xai: vendor("xai"),
+  openrouter: {
+    ...compatible("openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
+    catalog: "openrouter",
+  },
+  together_ai: vendor("together", "together_ai", "TOGETHERAI_API_KEY"),
+  fireworks_ai: vendor("fireworks", "fireworks_ai"),
+  cerebras: vendor("cerebras"),
+  moonshot: vendor("moonshot"),
+  zai: vendor("zai"),
+  perplexity: vendor("perplexity", "perplexity", "PERPLEXITYAI_API_KEY"),
+  dashscope: vendor("alibaba", "dashscope"),
+  deepinfra: vendor("deepinfra"),
+  nebius: vendor("nebius"),
+  minimax: vendor("minimax"),
+  voyage: vendor("voyage"),
+  jina_ai: compatible("jina_ai", "https://api.jina.ai/v1", "JINA_AI_API_KEY"),
   cohere,
+  cohere_chat: cohere,
   ollama,
   ollama_chat: ollama,
-  hosted_vllm: compatible(null, null),
-  lm_studio: compatible(null, null),
+  hosted_vllm: selfHosted("hosted_vllm"),
+  lm_studio: selfHosted("lm_studio"),
 });
+
+/** The vendor whose API is at this address; null if it is none with a catalog. */
+export function catalogAt(baseUrl: string): string | null {
+  const host = URL.parse(baseUrl)?.host;
+  const found = Object.entries(catalogVendors).find(
+    ([, { baseUrl: own }]) => own !== null && URL.parse(own)?.host === host,
+  );
+  return found?.[0] ?? null;
+}
 
 /** The provider of a model without a prefix, by the model's name. */
 export function familyOf(model: string): string | null {

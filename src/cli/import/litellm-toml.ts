@@ -1,4 +1,5 @@
 import type { ModelUse } from "../../base/models/model-uses.ts";
+import type { PriceConfig } from "../../config/schema.ts";
 import type { VendorKind } from "../../vendors/registry.ts";
 import type { LiteLlmTimeouts } from "./litellm-timeouts.ts";
 import { tableText } from "./toml.ts";
@@ -11,8 +12,22 @@ export interface ConvertedProvider {
   readonly timeouts: LiteLlmTimeouts;
   /** Patterns of models from the built-in catalog. */
   readonly patterns: string[];
-  /** The catalog to use, if the kind has none. */
-  readonly catalog: string;
+  /** The catalog with its prices; null if there is none. */
+  readonly catalog: string | null;
+}
+
+/** In the configuration's names. */
+export interface ConvertedDeployment {
+  readonly provider: string;
+  readonly upstream_model: string;
+  readonly family: string | null;
+  readonly priority: number | null;
+  readonly weight: number | null;
+  readonly max_concurrent: number | null;
+  /** Null if it is not known, or nothing is charged. */
+  readonly price: PriceConfig | null;
+  /** Runs on the operator's own machines. */
+  readonly isFree: boolean;
 }
 
 /** In the configuration's names and writing order, as are its deployments. */
@@ -25,7 +40,7 @@ export interface ConvertedModel {
   readonly capabilities: Readonly<Record<string, boolean>>;
   readonly aliases: string[];
   readonly fallbacks: string[];
-  readonly deployments: object[];
+  readonly deployments: ConvertedDeployment[];
 }
 
 /**
@@ -43,13 +58,20 @@ export function configToml(
       const timeouts = { stream_first_byte: streamFirstByte, total };
       return tableText(`[providers.${name}]`, { kind, ...settings, ...catalogOf(kind, provider), timeouts });
     }),
-    ...models.map(({ deployments, ...model }) =>
-      [
-        tableText("[[models]]", model),
-        ...deployments.map((deployment) => tableText("[[models.deployments]]", deployment)),
-      ].join(""),
-    ),
+    ...models.map(modelText),
   ].join("\n");
+}
+
+/** `free` is an option of a whole model. Where only some deployments cost something, the others have prices of zero. */
+function modelText({ id, deployments, ...model }: ConvertedModel): string {
+  const isFree = deployments.every((deployment) => deployment.isFree);
+  const zero = model.serves.length === 0 ? { input: 0, output: 0 } : { input: 0 };
+  return [
+    tableText("[[models]]", { id, free: isFree || null, ...model }),
+    ...deployments.map(({ isFree: costsNothing, price, ...deployment }) =>
+      tableText("[[models.deployments]]", { ...deployment, price: costsNothing && !isFree ? zero : price }),
+    ),
+  ].join("");
 }
 
 function catalogOf(kind: VendorKind, { patterns, catalog }: Pick<ConvertedProvider, "patterns" | "catalog">) {

@@ -169,7 +169,7 @@ export function partsOf(factor = 1): number {
 }
 
 /** Multiplies every rate of a price, rounded up to a millionth of a dollar. Limits in tokens stay. */
-function multiplied(price: PriceConfig, factor = 1): PriceConfig {
+export function multiplied(price: PriceConfig, factor = 1): PriceConfig {
   // The cast holds because numbers are replaced by numbers.
   return factor === 1 ? price : (multipliedRates(price as JsonObject, partsOf(factor)) as PriceConfig);
 }

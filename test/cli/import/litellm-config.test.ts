@@ -124,18 +124,18 @@ describe("LiteLLM's config.yaml", () => {
   });
 
   test("says everything that could not come along", () => {
-    const reported = imported.dropped.join("\n");
+    const reported = [...imported.check, ...imported.dropped].join("\n");
     for (const what of [
       "house-model: rpm of its litellm_params",
       "claude: its api_key is written in the file; set ANTHROPIC_API_KEY instead",
       "claude: temperature of its litellm_params",
-      "claude: no price in the file; using the list price of claude-opus-5-5; check it",
-      "cloud: sagemaker/jumpstart-gpt the provider is not supported",
+      "claude, vectors: no price in the file; using the list prices of the built-in catalog",
+      "house-model: no price of llama-4-maverick is known, so only token-budget keys can use this deployment of it",
+      "cloud: the provider of sagemaker/jumpstart-gpt is unknown",
       "openai/*: serves the models of the built-in catalog at list price, and no others",
-      "vectors: no price in the file; using the list price of text-embedding-3-small; check it",
-      "film: mode video_generation is not supported",
+      "film: Sluice has no route for mode video_generation",
       "cinema: an alias of film, which was not converted",
-      "litellm_settings.drop_params: not supported",
+      "litellm_settings.drop_params: Sluice names",
       "router_settings.routing_strategy",
       "general_settings.master_key: set SLUICE_ADMIN_TOKEN instead",
       "general_settings.database_url",
@@ -249,8 +249,8 @@ model_list:
     const input = (id: string) =>
       settings.models.find((model) => model.id === id)?.deployments[0]?.price?.input;
     expect(input("azure-v1")).toBe(5_000_000);
-    expect(input("vertex")).toBe(4_000_000);
-    expect(input("bedrock-keys")).toBe(4_000_000);
+    expect(input("vertex")).toBe(4_400_000);
+    expect(input("bedrock-keys")).toBe(4_400_000);
     expect(input("gemini")).toBe(2_000_000);
     expect(input("local")).toBeUndefined();
     expect(settings.models[0]?.deployments[0]?.family).toBe("gpt-5.6");
@@ -258,11 +258,11 @@ model_list:
 
   test("leave no secret in what is written, and what not supported is told", () => {
     expect(JSON.stringify(imported)).not.toContain("plain-canary-secret");
-    expect(imported.dropped).toContain(
+    expect(imported.check).toContain(
       "azure-dated: its client_secret is written in the file; set AZURE_CLIENT_SECRET instead",
     );
     expect(imported.dropped).toContain("bedrock-chain: aws_role_name of its litellm_params");
-    const asked = importLiteLlmConfig(clouds, { env: {} }).dropped;
+    const asked = importLiteLlmConfig(clouds, { env: {} }).check;
     expect(asked).toContain("azure-dated: tenant_id is in AZURE_TENANT_ID, which is not set here; set it");
   });
 });

@@ -7,6 +7,7 @@ interface Converted {
   readonly provider: readonly string[];
   /** The lines of the deployment, without its header, provider and price. */
   readonly deployment: readonly string[];
+  readonly check: readonly string[];
   readonly dropped: readonly string[];
 }
 
@@ -14,9 +15,9 @@ interface Converted {
 function convert(params: JsonObject, options: ImportOptions = { env: {} }, info: JsonObject = {}): Converted {
   const stated = { input_cost_per_token: 1e-6, output_cost_per_token: 2e-6 };
   const entry = { model_name: "m", litellm_params: params, model_info: { ...stated, ...info } };
-  const { toml, dropped } = importLiteLlmConfig(JSON.stringify({ model_list: [entry] }), options);
+  const { toml, check, dropped } = importLiteLlmConfig(JSON.stringify({ model_list: [entry] }), options);
   const [provider = "", model = ""] = toml.split(/\n(?=\[\[models\]\])/);
-  return { provider: linesAfter(provider, "[providers."), deployment: deploymentIn(model), dropped };
+  return { provider: linesAfter(provider, "[providers."), deployment: deploymentIn(model), check, dropped };
 }
 
 function linesAfter(text: string, header: string): string[] {
@@ -50,7 +51,7 @@ describe("a provider is known by the prefix of its models", () => {
     ["voyage/x", compatible("https://api.voyageai.com/v1", "VOYAGE_API_KEY")],
     ["jina_ai/x", compatible("https://api.jina.ai/v1", "JINA_AI_API_KEY")],
     ["cohere/embed-v4.0", compatible("https://api.cohere.com/v2", "COHERE_API_KEY")],
-    ["cohere/command-a", compatible("https://api.cohere.ai/compatibility/v1", "COHERE_API_KEY")],
+    ["cohere_chat/command-a", compatible("https://api.cohere.com/v2", "COHERE_API_KEY")],
     ["ollama/x", ['kind = "openai-compatible"', 'base_url = "http://127.0.0.1:11434/v1"']],
     ["ollama_chat/x", ['kind = "openai-compatible"', 'base_url = "http://127.0.0.1:11434/v1"']],
   ])("%s", (model, lines) => {
@@ -77,12 +78,17 @@ describe("a provider is known by the prefix of its models", () => {
     expect(convert({ model })).toEqual({
       provider: [],
       deployment: [],
-      dropped: [`m: ${model} the provider is not supported`],
+      check: [],
+      dropped: [
+        `m: the provider of ${model} is unknown; if it has OpenAI's API, add it with kind = "openai-compatible"`,
+      ],
     });
   });
 
   test.each([["hosted_vllm"], ["lm_studio"], ["azure"], ["azure_ai"]])("%s needs an address", (prefix) => {
-    expect(convert({ model: `${prefix}/x` }).dropped).toEqual([`m: ${prefix} needs an api_base`]);
+    expect(convert({ model: `${prefix}/x` }).dropped).toEqual([
+      `m: ${prefix} needs an api_base; add it, and import again`,
+    ]);
   });
 });
 
@@ -109,7 +115,7 @@ describe("a server of one's own", () => {
   test("has a variable of its own for a key that stands in the file", () => {
     const vllm = convert({ model: "hosted_vllm/x", api_base: "http://gpu/v1", api_key: "sk-secret" });
     expect(vllm.provider[2]).toBe('api_key = "env:HOSTED_VLLM_API_KEY"');
-    expect(vllm.dropped).toEqual(["m: its api_key is written in the file; set HOSTED_VLLM_API_KEY instead"]);
+    expect(vllm.check).toEqual(["m: its api_key is written in the file; set HOSTED_VLLM_API_KEY instead"]);
     expect(convert({ model: "openai/x", api_key: "sk" }).provider[1]).toBe('api_key = "env:OPENAI_API_KEY"');
   });
 });
@@ -139,14 +145,14 @@ describe("Azure", () => {
     );
     const written = azure({ api_base: origin, api_key: "sk" });
     expect(written.provider.at(-1)).toBe('api_key = "env:AZURE_API_KEY"');
-    expect(written.dropped).toEqual(["m: its api_key is written in the file; set AZURE_API_KEY instead"]);
+    expect(written.check).toEqual(["m: its api_key is written in the file; set AZURE_API_KEY instead"]);
     const entra = { client_secret: "os.environ/S", tenant_id: "t", client_id: "os.environ/CLIENT" };
     expect(azure({ api_base: origin, api_key: "sk", ...entra }, { CLIENT: "c" }).provider.slice(2)).toEqual([
       'tenant_id = "t"',
       'client_id = "c"',
       'client_secret = "env:S"',
     ]);
-    expect(azure({ api_base: origin, client_secret: "plain" }).dropped).toEqual([
+    expect(azure({ api_base: origin, client_secret: "plain" }).check).toEqual([
       "m: its client_secret is written in the file; set AZURE_CLIENT_SECRET instead",
     ]);
   });
@@ -190,13 +196,13 @@ describe("Vertex", () => {
       ['project = "p"', 'credentials = "env:VERTEX_CREDENTIALS"'],
     ],
   ])("%j", (params, lines) => {
-    const { provider, dropped } = vertex(params);
+    const { provider, check, dropped } = vertex(params);
     expect(provider).toEqual(['kind = "vertex"', ...lines]);
-    expect(JSON.stringify([provider, dropped])).not.toContain("canary");
+    expect(JSON.stringify([provider, check, dropped])).not.toContain("canary");
   });
 
   test("says where to put a document that stands in the file", () => {
-    expect(vertex({ vertex_credentials: "{}" }).dropped).toEqual([
+    expect(vertex({ vertex_credentials: "{}" }).check).toEqual([
       "m: its vertex_credentials is written in the file; set VERTEX_CREDENTIALS instead",
     ]);
   });
@@ -238,6 +244,7 @@ describe("Bedrock", () => {
     expect(bedrock("amazon.nova-pro-v1:0", params)).toEqual({
       provider: ['kind = "bedrock"', ...lines],
       deployment: ['upstream_model = "amazon.nova-pro-v1:0"'],
+      check: [],
       dropped: [],
     });
   });
@@ -258,13 +265,14 @@ describe("Bedrock", () => {
         'secret_access_key = "env:AWS_SECRET_ACCESS_KEY"',
         'session_token = "env:AWS_SESSION_TOKEN"',
       ],
-      dropped: [
+      dropped: [],
+      check: [
         "m: its aws_access_key_id is written in the file; set AWS_ACCESS_KEY_ID instead",
         "m: its aws_secret_access_key is written in the file; set AWS_SECRET_ACCESS_KEY instead",
         "m: its aws_session_token is written in the file; set AWS_SESSION_TOKEN instead",
       ],
     });
-    expect(bedrock("us-east-1/x", { api_key: "k" }).dropped).toEqual([
+    expect(bedrock("us-east-1/x", { api_key: "k" }).check).toEqual([
       "m: its api_key is written in the file; set AWS_BEARER_TOKEN_BEDROCK instead",
     ]);
   });
@@ -288,9 +296,9 @@ describe("Bedrock", () => {
   });
 
   test("is in us-east-1 if nothing says where, and that is told", () => {
-    const { provider, dropped } = convert({ model: "bedrock_converse/x" });
+    const { provider, check } = convert({ model: "bedrock_converse/x" });
     expect(provider).toEqual(['kind = "bedrock"', 'region = "us-east-1"', 'credentials = "chain"']);
-    expect(dropped).toEqual(["m: it names no region; us-east-1 is assumed"]);
+    expect(check).toEqual(["m: it names no region; us-east-1 is assumed"]);
     expect(bedrock("converse/x").deployment).toEqual(['upstream_model = "x"']);
     expect(bedrock("x", { aws_region_name: "eu-west-1" }).dropped).toEqual([]);
   });
@@ -302,6 +310,7 @@ describe("a variable in place of a value", () => {
   test("is looked up, since our file has the value itself", () => {
     expect(convert(base, { env: { BASE: "http://gpu/v1" } })).toMatchObject({
       provider: ['kind = "openai-compatible"', 'base_url = "http://gpu/v1"'],
+      check: [],
       dropped: [],
     });
   });
@@ -309,7 +318,7 @@ describe("a variable in place of a value", () => {
   test.each([{}, { BASE: "" }])("is asked for where it is not set: %j", (env) => {
     expect(convert(base, { env })).toMatchObject({
       provider: ['kind = "openai-compatible"', 'base_url = "enter-its-value"'],
-      dropped: ["m: api_base is in BASE, which is not set here; set it"],
+      check: ["m: api_base is in BASE, which is not set here; set it"],
     });
   });
 });
@@ -408,7 +417,7 @@ describe("what a model serves beside generation is taken over:", () => {
 
   test("but not by a mode that no route serves", () => {
     expect(servesOf("x", { mode: "video_generation" }).dropped).toEqual([
-      "m: mode video_generation is not supported",
+      "m: Sluice has no route for mode video_generation",
     ]);
   });
 

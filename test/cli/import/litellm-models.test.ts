@@ -67,6 +67,7 @@ ${priceLine}
 `,
       models: 2,
       providers: 2,
+      check: [],
       dropped: [],
     });
   });
@@ -82,21 +83,20 @@ ${priceLine}
       toml: "",
       models: 0,
       providers: 0,
+      check: [],
       dropped: [],
     });
   });
 
   test("turns wildcards into models by the catalog, where there is one", () => {
     const same = ["openai/*", "anthropic/claude-*", "mistral/*"].map((name) => model(name, name));
-    const { toml, dropped } = read({ model_list: same });
+    const { toml, check } = read({ model_list: same });
     expect(toml).toContain(
       '[providers.openai]\nkind = "openai"\napi_key = "env:OPENAI_API_KEY"\nmodels = "catalog"\n',
     );
     expect(toml).toContain('models = ["claude-*"]\n');
     expect(toml).toContain('models = "catalog"\ncatalog = "mistral"\n');
-    expect(dropped[0]).toBe(
-      "openai/*: serves the models of the built-in catalog at list price, and no others",
-    );
+    expect(check[0]).toBe("openai/*: serves the models of the built-in catalog at list price, and no others");
     const { settings } = load(toml, { env: { OPENAI_API_KEY: "a" } });
     expect(
       settings.models.some(({ id, priceSource }) => id === "gpt-6-luna" && priceSource === "catalog"),
@@ -150,7 +150,7 @@ describe("a model", () => {
 describe("the price of a deployment", () => {
   const priceOf = (params: JsonObject, info: JsonObject = {}, upstream = "openai/our-gpt") => {
     const imported = read({ model_list: [model("a", upstream, params, info)] });
-    return { line: /^price = (.*)$/m.exec(imported.toml)?.[1] ?? null, dropped: imported.dropped };
+    return { line: /^price = (.*)$/m.exec(imported.toml)?.[1] ?? null, check: imported.check };
   };
 
   test("is that of its parameters, and else of its information", () => {
@@ -162,18 +162,18 @@ describe("the price of a deployment", () => {
     expect(priceOf({ ...price, ...caches }).line).toBe(
       "{ input = 1.0, output = 2.0, cached_input = 0.1, cache_write = 1.25 }",
     );
-    expect(priceOf({ ...price, ...caches }).dropped).toEqual([]);
+    expect(priceOf({ ...price, ...caches }).check).toEqual([]);
   });
 
   test("is the list price where the file has none, or half of one, and that is told", () => {
-    const told = "a: no price in the file; using the list price of gpt-5.6; check it";
+    const told = "a: no price in the file; using the list prices of the built-in catalog";
     for (const half of [{}, { input_cost_per_token: 1e-6 }, { output_cost_per_token: 1e-6 }]) {
-      const { line, dropped } = priceOf(half, {}, "openai/gpt-5.6");
+      const { line, check } = priceOf(half, {}, "openai/gpt-5.6");
       expect(line).toStartWith("{ input = 5.0, output = 30.0, cached_input = 0.5, long_context = ");
-      expect(dropped).toEqual([told]);
+      expect(check).toEqual([told]);
     }
     const azure = { api_base: "https://r.azure.com", base_model: "azure/gpt-5.6" };
-    expect(priceOf(azure, {}, "azure/ours").dropped).toEqual([told]);
+    expect(priceOf(azure, {}, "azure/ours").check).toEqual([told]);
   });
 
   test("has everything that a list price consists of", () => {
@@ -183,10 +183,14 @@ describe("the price of a deployment", () => {
   });
 
   test("is none where nobody knows one, and that is told once", () => {
-    const none = "a: no price in the file; without one only token-budget keys can use it";
-    expect(priceOf({})).toEqual({ line: null, dropped: [none] });
+    const none =
+      "a: no price of our-gpt is known, so only token-budget keys can use it; add a price to its entry, or free = true";
+    expect(priceOf({})).toEqual({ line: null, check: [none] });
     const two = read({ model_list: [model("a"), model("a", "groq/ours")] });
-    expect(two.dropped).toEqual([none]);
+    expect(two.check).toEqual([
+      none,
+      none.replace("our-gpt", "ours").replace("use it", "use this deployment of it"),
+    ]);
   });
 });
 
@@ -212,8 +216,8 @@ describe("a price list beside the file", () => {
     ),
   );
   const priced = (upstream: string, params: JsonObject = {}, info: JsonObject = {}) => {
-    const { toml, dropped } = read({ model_list: [model("a", upstream, params, info)] }, prices);
-    return { input: Number(/^price = \{ input = ([\d.]+)/m.exec(toml)?.[1]), dropped, toml };
+    const { toml, check } = read({ model_list: [model("a", upstream, params, info)] }, prices);
+    return { input: Number(/^price = \{ input = ([\d.]+)/m.exec(toml)?.[1]), check, toml };
   };
   const azure = { api_base: "https://r.azure.com" };
   const region = { aws_region_name: "eu-west-1" };
@@ -225,16 +229,16 @@ describe("a price list beside the file", () => {
     ["openai/gpt-5.6", {}, 3],
     ["bedrock/eu.anthropic.claude-x-20260101-v1:0", region, 4],
     ["bedrock/converse/eu.anthropic.claude-x-20260101-v1:0", region, 4],
-    ["bedrock/us.anthropic.claude-x-20260303-v1:0", region, 4],
+    ["bedrock/eu.anthropic.claude-x-20260303-v1:0", region, 4],
     ["vertex_ai/claude-x@20260101", { vertex_project: "p" }, 5],
   ])("gives %s the price of its own vendor, and says nothing of it", (upstream, params, usd) => {
-    expect(priced(upstream, params)).toMatchObject({ input: usd, dropped: [] });
+    expect(priced(upstream, params)).toMatchObject({ input: usd, check: [] });
   });
 
   test("gives that of another vendor where its own is not listed, and tells so", () => {
-    const { input, dropped } = priced("vertex_ai/claude-y", { vertex_project: "p" });
+    const { input, check } = priced("vertex_ai/claude-y", { vertex_project: "p" });
     expect(input).toBe(6);
-    expect(dropped).toEqual(["a: no price in the file; using the price of claude-y at anthropic; check it"]);
+    expect(check).toEqual(["a: no price in the file; using the price of claude-y at anthropic; check it"]);
   });
 
   test("comes after the file itself, and before the list prices in the program", () => {
@@ -242,14 +246,14 @@ describe("a price list beside the file", () => {
       priced("openai/our-gpt", { input_cost_per_token: 9e-6, output_cost_per_token: 9e-6 }),
     ).toMatchObject({
       input: 9,
-      dropped: [],
+      check: [],
     });
     expect(priced("openai/gpt-5.6").input).toBe(3);
-    const { input, dropped } = priced("anthropic/claude-opus-5");
+    const { input, check } = priced("anthropic/claude-opus-5");
     expect(input).toBe(5);
-    expect(dropped).toEqual(["a: no price in the file; using the list price of claude-opus-5; check it"]);
-    expect(priced("openai/unheard-of").dropped).toEqual([
-      "a: no price in the file; without one only token-budget keys can use it",
+    expect(check).toEqual(["a: no price in the file; using the list prices of the built-in catalog"]);
+    expect(priced("openai/unheard-of").check).toEqual([
+      "a: no price of unheard-of is known, so only token-budget keys can use it; add a price to its entry, or free = true",
     ]);
   });
 
@@ -325,11 +329,11 @@ describe("timeouts", () => {
     [3600, 3600],
     [6000, 3600],
   ])("of %i seconds raise what an exchange may take, to an hour at most", (timeout, limit) => {
-    const { toml, dropped } = of({ timeout });
+    const { toml, check } = of({ timeout });
     expect(toml.startsWith("[server]")).toBe(limit !== null);
     if (limit !== null)
       expect(toml).toStartWith(`[server]\nrequest_timeout = ${limit}\n\n[providers.openai]\n`);
-    expect(dropped).toEqual(
+    expect(check).toEqual(
       timeout > 3600 ? [`a timeout of ${timeout} s: reduced to the maximum of one hour`] : [],
     );
   });
@@ -369,20 +373,20 @@ describe("settings", () => {
   });
 
   test("without a counterpart are told one by one, with what there is instead", () => {
-    const { dropped } = read({
+    const { check, dropped } = read({
       model_list: models,
-      litellm_settings: { drop_params: true, fallbacks: "none", model_group_alias: 5 },
+      litellm_settings: { cache: true, fallbacks: "none", model_group_alias: 5 },
       router_settings: { num_retries: 2 },
       general_settings: { master_key: "sk-1234", alerting: ["slack"] },
       environment_variables: { A: "b" },
     });
     expect(dropped).toEqual([
-      "litellm_settings.drop_params: not supported",
-      "router_settings.num_retries: not supported",
-      "general_settings.master_key: set SLUICE_ADMIN_TOKEN instead; create client keys with `sluice keys create`",
-      "general_settings.alerting: not supported",
-      "environment_variables: set them in the environment of the gateway",
+      "litellm_settings.cache: not supported",
+      "router_settings.num_retries: Sluice retries and changes to another deployment by itself",
+      "general_settings.master_key: set SLUICE_ADMIN_TOKEN instead; create keys with `sluice keys create`",
+      "general_settings.alerting: set [alerts] url to a webhook",
     ]);
+    expect(check).toEqual(["environment_variables: set them in the environment of the gateway"]);
   });
 
   test("that are no objects say nothing", () => {

@@ -36,10 +36,11 @@ function liteLlmCommand(terminal: Terminal): Command {
       const imported = parsed(await readInput(file, terminal), file, (text) =>
         importLiteLlmConfig(text, importOptions),
       );
-      if (imported.models === 0 && imported.dropped.length === 0)
+      if (imported.models === 0 && imported.dropped.length === 0 && imported.check.length === 0)
         throw new CommandError(`${file} has no model_list`);
       const path = writeResult(imported.toml, options.out, terminal);
-      if (options.json) printJson({ ...imported, file: path }, terminal);
+      const { dropped, ...rest } = imported;
+      if (options.json) printJson({ ...rest, not_imported: dropped, file: path }, terminal);
       else printSummary(imported, path, terminal);
     });
 }
@@ -58,7 +59,11 @@ function printSummary(imported: ImportedConfig, path: string | null, terminal: T
   const { noteStyle } = terminal;
   const what = `${plural(imported.providers, "provider")} and ${plural(imported.models, "model")}`;
   terminal.note(`${noteStyle.good("✓")} ${what}${path === null ? "" : ` written to ${path}`}`);
-  if (imported.dropped.length === 0) return;
-  const lines = imported.dropped.map((line) => `  ${line}`);
-  terminal.note([`${noteStyle.warn("!")} not carried over:`, ...lines].join("\n"));
+  noteList("Check these:", imported.check, terminal);
+  noteList("Not imported:", imported.dropped, terminal);
+}
+
+function noteList(title: string, sentences: readonly string[], { note, noteStyle }: Terminal): void {
+  if (sentences.length > 0)
+    note([`${noteStyle.warn("!")} ${title}`, ...sentences.map((line) => `  ${line}`)].join("\n"));
 }

@@ -1,0 +1,142 @@
+import { hostedToolNames } from "../../base/usage/hosted-tools.ts";
+import type { ModelConfig, PriceConfig } from "../schema.ts";
+import { multiplied } from "./expand.ts";
+import { shippedCatalog } from "./shipped.ts";
+
+/**
+ * How a catalog knows a model: under this id, under the same id with another date or none, or by the rule that
+ * its seller follows for models from a different vendor or region.
+ */
+export type KnownBy = "id" | "dated id" | "family";
+
+export interface KnownModel {
+  /** The catalog's entry, with the price that holds for the id. */
+  readonly model: ModelConfig & { readonly price: PriceConfig };
+  readonly by: KnownBy;
+}
+
+type PricedModel = KnownModel["model"];
+
+/** The models of one catalog by the ids that its provider takes. */
+export class KnownModels {
+  readonly #catalog: string;
+  /** Where the provider runs its models; null without that option. */
+  readonly #location: string | null;
+  readonly #byId = new Map<string, PricedModel>();
+  readonly #byUndatedId = new Map<string, PricedModel[]>();
+
+  constructor(catalog: string, location: string | null = null) {
+    this.#catalog = catalog;
+    this.#location = location;
+    for (const model of shippedCatalog(catalog) ?? []) {
+      const id = model.upstream_model ?? model.id;
+      if (!hasPrice(model) || this.#byId.has(id)) continue;
+      this.#byId.set(id, model);
+      this.#byUndatedId.getOrInsertComputed(undated(id), () => []).push(model);
+    }
+  }
+
+  /** Null if nothing says what the model costs. */
+  find(id: string): KnownModel | null {
+    const found = this.#find(id);
+    const isRegional = this.#catalog === "vertex" && (this.#location ?? "global") !== "global";
+    return found !== null && isRegional && id.startsWith("claude-")
+      ? inFamily(found.model, regionalFactor)
+      : found;
+  }
+
+  #find(id: string): KnownModel | null {
+    const exact = this.#byId.get(id);
+    if (exact !== undefined) return { model: exact, by: "id" };
+    const relative = Object.hasOwn(families, this.#catalog) ? (families[this.#catalog]?.(id) ?? null) : null;
+    if (relative === null) return this.#dated(id);
+    const { factor = 1 } = relative;
+    const relatives = relative.catalog === this.#catalog ? this : new KnownModels(relative.catalog);
+    // A list that has the very id comes before another date of it.
+    const same = relatives.#byId.get(relative.id);
+    if (same !== undefined) return inFamily(same, factor);
+    const dated = relatives.#dated(relative.id);
+    return this.#dated(id) ?? (dated === null ? null : inFamily(dated.model, factor));
+  }
+
+  /** The model without a date, or one with another date, unless those differ in price. */
+  #dated(id: string): KnownModel | null {
+    const plain = undated(id);
+    const [first, ...others] = this.#byUndatedId.get(plain) ?? [];
+    const isAgreed = others.every(({ price }) => Bun.deepEquals(price, first?.price));
+    const model = this.#byId.get(plain) ?? (isAgreed ? first : undefined);
+    return model === undefined ? null : { model, by: "dated id" };
+  }
+}
+
+function inFamily(model: PricedModel, factor: number): KnownModel {
+  return { model: { ...model, price: multiplied(tokensOnly(model.price), factor) }, by: "family" };
+}
+
+/** The model whose price decides. */
+interface Relative {
+  readonly catalog: string;
+  readonly id: string;
+  readonly factor?: number;
+}
+
+/** An endpoint or profile of one region costs a tenth more than the one for the whole world. */
+const regionalFactor = 1.1;
+
+/** What sellers ask for models that their own list does not have yet. */
+const families: Readonly<Record<string, (id: string) => Relative | null>> = {
+  // https://platform.claude.com/docs/en/about-claude/pricing
+  bedrock: (id) => {
+    const claude = /^(?:(?!global\.)[a-z]+(?:-[a-z]+)?\.)?(anthropic\.claude-.+)$/.exec(id)?.[1];
+    if (claude === undefined) return null;
+    const factor = beforeRegionalPrices.test(claude) ? 1 : regionalFactor;
+    return { catalog: "bedrock", id: `global.${claude}`, factor };
+  },
+  // Azure sells at the list prices of the makers, and in one data zone for a tenth more.
+  azure: (id) => {
+    const zone = /^(?:eu|us)\/(.+)$/.exec(id)?.[1];
+    if (zone !== undefined) return { catalog: "azure", id: zone, factor: regionalFactor };
+    return { catalog: id.startsWith("claude-") ? "anthropic" : "openai", id };
+  },
+  // OpenRouter passes on the list price where the maker sells its own model.
+  openrouter: (id) => {
+    const [, maker = "", name = ""] = /^([a-z-]+)\/([^:]+)$/.exec(id) ?? [];
+    const catalog = Object.hasOwn(makersAtOpenRouter, maker) ? makersAtOpenRouter[maker] : undefined;
+    if (catalog === undefined) return null;
+    return { catalog, id: catalog === "anthropic" ? name.replaceAll(".", "-") : name };
+  },
+};
+
+const makersAtOpenRouter: Readonly<Record<string, string>> = {
+  openai: "openai",
+  anthropic: "anthropic",
+  google: "gemini",
+  "x-ai": "xai",
+  perplexity: "perplexity",
+};
+
+/** Claude models up to 4.1 cost the same in every region. */
+const beforeRegionalPrices = /claude-(?:3|opus-4-1-|(?:opus|sonnet)-4-20)/;
+
+function hasPrice(model: ModelConfig): model is PricedModel {
+  return model.price !== undefined;
+}
+
+/** Tools that the maker runs and its service tiers are not part of what another seller offers. */
+function tokensOnly(price: PriceConfig): PriceConfig {
+  const kept = Object.entries(price).filter(([name]) => name !== "tiers" && !hostedTools.has(name));
+  // Tools and tiers are optional parts of a price.
+  return Object.fromEntries(kept) as PriceConfig;
+}
+
+const hostedTools: ReadonlySet<string> = new Set(hostedToolNames);
+
+/**
+ * `claude-sonnet-4-5@20250929`, `gpt-4o-2024-08-06` and `anthropic.claude-sonnet-4-5-20250929-v1:0` without what tells one
+ * version from the next. A region stays: it has its own price.
+ */
+export function undated(id: string): string {
+  return id
+    .replace(/(?:-v\d+)?:\d+$/, "")
+    .replace(/(?:[@-](?:20\d{6}|latest|default)|-20\d\d-\d\d-\d\d)(?:-v\d+)?$/, "");
+}
