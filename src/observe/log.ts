@@ -1,8 +1,10 @@
+import { writeSync } from "node:fs";
 import pino, { type Logger } from "pino";
-import pretty from "pino-pretty";
+import pretty, { prettyFactory } from "pino-pretty";
 import { totalInput } from "../base/usage/usage.ts";
 import type { Settings } from "../config/settings.ts";
 import type { ExchangeFacts } from "./exchange.ts";
+import { isJournalStream, priorityPrefix } from "./journal-priority.ts";
 import { LineBuffer } from "./line-buffer.ts";
 
 export type Log = Logger;
@@ -68,9 +70,21 @@ function sinkFor({ format }: LogSettings): Sink {
 }
 
 function prettySink(): Sink {
-  const stream = pretty({ destination: standardError, sync: true, ignore: "pid,hostname", singleLine: true });
+  const options = { ignore: "pid,hostname", singleLine: true };
+  if (!isJournalStream(standardError)) {
+    const stream = pretty({ ...options, destination: standardError, sync: true });
+    return prettySinkTo((line) => stream.write(line));
+  }
+  const format = prettyFactory({ ...options, colorize: false });
+  return prettySinkTo((line) => {
+    const text = String(format(line)).replace(/^(?=.)/gm, priorityPrefix(line));
+    writeSync(standardError, text);
+  });
+}
+
+function prettySinkTo(write: Sink["write"]): Sink {
   return {
-    write: (line) => stream.write(line),
+    write,
     exchange: (facts, log) => log[levelOf(facts)](prettyFields(facts), exchangeTitle(facts)),
     flush: () => undefined,
   };
@@ -85,15 +99,18 @@ const exchangeBatch = 64;
  */
 function jsonSink(): Sink {
   const buffer = new LineBuffer(standardError);
+  const put = isJournalStream(standardError)
+    ? (line: string) => buffer.write(priorityPrefix(line) + line)
+    : (line: string) => buffer.write(line);
   const waiting: ExchangeFacts[] = [];
   const writeWaiting = () => {
-    for (const facts of waiting) buffer.write(exchangeLine(facts));
+    for (const facts of waiting) put(exchangeLine(facts));
     waiting.length = 0;
   };
   return {
     write: (line) => {
       writeWaiting();
-      buffer.write(line);
+      put(line);
     },
     exchange: (facts) => {
       waiting.push(facts);
