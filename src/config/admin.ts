@@ -23,7 +23,7 @@ export function adminSettings(config: ConfigFile, context: LoadContext): AdminSe
     );
   }
   checkListener(admin.listen, "admin.listen", "127.0.0.1:8788", context);
-  checkListener(admin.metricsListen, "admin.metrics_listen", "127.0.0.1:9090", context);
+  checkListener(admin.metricsListen, "admin.metrics_listen", "127.0.0.1:9464", context);
   return {
     ...admin,
     token: longEnough(admin.token, isInEnvironment ? tokenVariable : "admin.token", context),

@@ -2,6 +2,10 @@ import type { Exposition } from "./exposition.ts";
 
 /** Values that are read when the metrics are scraped. */
 export interface Gauges {
+  readonly version: string;
+  readonly startedAtMs: number;
+  /** All configured providers: their failures are counted from 0, and their alerts are 0 before they fire. */
+  readonly providers: readonly string[];
   /** Whether the gateway accepts requests, same as `/readyz`. */
   readonly ready: boolean;
   readonly inFlight: number;
@@ -18,7 +22,12 @@ export interface Gauges {
   readonly residentBytes: number;
   readonly journal: JournalGauges;
   /** How much needs the operator's attention, by kind. */
-  readonly activeAlerts: readonly { readonly kind: string; readonly count: number }[];
+  readonly activeAlerts: readonly {
+    readonly kind: string;
+    /** Null for kinds that are not about a provider. */
+    readonly provider: string | null;
+    readonly count: number;
+  }[];
   readonly accounts: readonly AccountGauges[];
   readonly breakers: readonly {
     readonly deployment: string;
@@ -57,6 +66,12 @@ export function renderGauges(out: Exposition, gauges: Gauges): void {
   const { activeAlerts, accounts, breakers } = gauges;
   const gauge = (name: string, help: string, samples: Parameters<Exposition["family"]>[3]) =>
     out.family(name, "gauge", help, samples);
+  gauge("sluice_build_info", "Always 1; the label has the version.", [[{ version: gauges.version }, 1]]);
+  gauge(
+    "process_start_time_seconds",
+    "When the process started, in seconds since 1970.",
+    gauges.startedAtMs / 1000,
+  );
   gauge(
     "sluice_ready",
     "1 if the gateway accepts new requests (same as /readyz), else 0.",
@@ -94,8 +109,11 @@ export function renderGauges(out: Exposition, gauges: Gauges): void {
   renderJournal(out, gauges.journal);
   gauge(
     "sluice_alerts_active",
-    "Active alerts by kind, as `sluice status` lists them.",
-    activeAlerts.map(({ kind, count }) => [{ kind }, count]),
+    "Active alerts by kind, as `sluice status` lists them; alerts about a provider also by provider.",
+    activeAlerts.map(({ kind, provider, count }) => [
+      provider === null ? { kind } : { kind, provider },
+      count,
+    ]),
   );
   renderAccounts(out, accounts);
   gauge(

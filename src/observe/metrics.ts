@@ -86,7 +86,9 @@ export class Metrics {
 
   render(gauges: Gauges): string {
     const out = new Exposition();
-    renderExchanges(out, this.#all());
+    const all = this.#all();
+    renderExchanges(out, all);
+    renderProviderFailures(out, all, gauges.providers);
     renderGauges(out, gauges);
     return out.toString();
   }
@@ -169,6 +171,31 @@ function renderExchanges(out: Exposition, all: readonly Series[]): void {
     "Time to the end of the response, in seconds.",
     ({ duration }) => duration,
   );
+}
+
+/**
+ * `increase()` of a series that begins above 0 is 0, so a rule would miss the first failures between two scrapes. These
+ * are at 0 from the start.
+ */
+const failuresFromZero: readonly string[] = [
+  ...["billing", "no_credential", "status_401", "status_403", "status_404"],
+  ...["status_429", "status_500", "status_502", "status_503", "timeout", "unreachable", "connection_closed"],
+];
+
+function renderProviderFailures(out: Exposition, all: readonly Series[], providers: readonly string[]): void {
+  const byProvider = new Map(
+    providers.map((name) => [name, new Map(failuresFromZero.map((failure) => [failure, 0]))]),
+  );
+  for (const { labels, byFailure } of all) {
+    if (byFailure.size === 0) continue;
+    const counts = inner(byProvider, labels["provider"] ?? none);
+    for (const [failure, count] of byFailure) counts.set(failure, (counts.get(failure) ?? 0) + count);
+  }
+  const samples = [...byProvider].flatMap(([provider, counts]) =>
+    Array.from(counts, ([failure, count]) => [{ provider, failure }, count] as const),
+  );
+  const help = "Failed upstream calls by provider and reason, common reasons from 0.";
+  out.family("sluice_provider_failures_total", "counter", help, samples);
 }
 
 const newMap = () => new Map<string, never>();

@@ -195,7 +195,9 @@ test("every kind has a rule for Prometheus and a line in the documentation, and 
     groups: { rules: { expr: string; annotations: { description: string } }[] }[];
   };
   const rules = groups.flatMap((group) => group.rules);
-  const asked = rules.flatMap(({ expr }) => /sluice_alerts_active\{kind="(\w+)"\}/.exec(expr)?.[1] ?? []);
+  const asked = rules.flatMap(
+    ({ expr }) => /sluice_alerts_active\{job="sluice",kind="(\w+)"\}/.exec(expr)?.[1] ?? [],
+  );
   expect(asked).toEqual(alertKindNames);
   const documented = (await Bun.file("docs/alerts.md").text()).matchAll(
     /^\| `(\w+)` \| (.+?) \| (yes|no) \|$/gm,

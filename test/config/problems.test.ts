@@ -225,7 +225,7 @@ describe("single rules", () => {
     [
       "a metrics address without a port",
       '[admin]\nmetrics_listen = "localhost"',
-      'admin.metrics_listen: must be host:port, such as "127.0.0.1:9090"',
+      'admin.metrics_listen: must be host:port, such as "127.0.0.1:9464"',
     ],
     [
       "memory for less than one body",

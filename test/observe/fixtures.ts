@@ -1,5 +1,7 @@
+import type { AttemptRecord } from "../../src/base/requests/attempt.ts";
 import { noUsage } from "../../src/base/usage/usage.ts";
 import type { ExchangeFacts } from "../../src/observe/exchange.ts";
+import type { Gauges } from "../../src/observe/metrics-gauges.ts";
 
 /** An exchange that went well, for a credit key. */
 export function exchangeFacts(overrides: Partial<ExchangeFacts> = {}): ExchangeFacts {
@@ -54,3 +56,42 @@ export function spanEvents() {
   };
   return events;
 }
+
+/** What a scrape reads, with a value for each. */
+export const gauges: Gauges = {
+  inFlight: 3,
+  version: "1.2.3",
+  startedAtMs: 1_800_000_000_500,
+  providers: ["openai", "a"],
+  ready: true,
+  requestLogDropped: 0,
+  droppedContent: 0,
+  droppedSpans: 0,
+  heldCredits: 1.5,
+  heldTokens: 200,
+  overrunCredits: 0.25,
+  overrunTokens: 7,
+  eventLoopLagMs: 12,
+  residentBytes: 1000,
+  journal: { batches: 4, items: 9, failedBatches: 0, lastBatchItems: 2, lastBatchMs: 0.5, pendingItems: 1 },
+  activeAlerts: [
+    { kind: "cap_threshold", provider: null, count: 3 },
+    { kind: "provider_auth", provider: "openai", count: 1 },
+  ],
+  accounts: [],
+  breakers: [{ deployment: "openai/gpt-5.6", state: "open", inFlight: 2 }],
+};
+
+/** A call that the provider rejected for its credentials. */
+export const rejectedAttempt: AttemptRecord = {
+  deployment: "openai/m",
+  provider: "openai",
+  upstreamModel: "m",
+  status: 401,
+  code: "upstream_error",
+  failure: "status_401",
+  cause: null,
+  said: null,
+  durationMs: 1,
+  left: "ended",
+};

@@ -12,6 +12,9 @@ function rendered(): string {
   const rest = { failure: "billing", cause: null, said: null, durationMs: 1, left: "ended" } as const;
   metrics.observe(exchangeFacts({ errorCode: "upstream_error", failedAttempts: [{ ...attempt, ...rest }] }));
   return metrics.render({
+    version: "1.2.3",
+    startedAtMs: 1_800_000_000_500,
+    providers: ["openai", "a"],
     ready: true,
     inFlight: 0,
     requestLogDropped: 0,
@@ -24,7 +27,11 @@ function rendered(): string {
     eventLoopLagMs: 0,
     residentBytes: 0,
     journal: { batches: 0, items: 0, failedBatches: 0, lastBatchItems: 0, lastBatchMs: 0, pendingItems: 0 },
-    activeAlerts: alertKindNames.map((kind) => ({ kind, count: 0 })),
+    activeAlerts: alertKindNames.map((kind) => ({
+      kind,
+      provider: kind.startsWith("provider_") ? "a" : null,
+      count: 0,
+    })),
     accounts: [
       {
         account: "acc_1",
@@ -49,6 +56,30 @@ test("the Grafana dashboard asks only for metrics that there are", () => {
   expect(unknownMetrics(JSON.stringify(dashboard.panels))).toEqual([]);
 });
 
+test("every query of the dashboard is of the chosen jobs and instances", () => {
+  const queries = dashboard.panels.flatMap((panel) => ("targets" in panel ? (panel.targets ?? []) : []));
+  const selectors = queries.flatMap(
+    ({ expr }) => expr.match(/\b(?:sluice|process)_\w+(?:\{[^}]*\})?/g) ?? [],
+  );
+  expect(selectors.length).toBeGreaterThan(30);
+  const chosen = 'job=~"$job",instance=~"$instance"';
+  expect(selectors.filter((selector) => !selector.includes(chosen))).toEqual([]);
+  const variables = dashboard.templating.list.map(({ name }) => name);
+  expect(variables).toEqual(["datasource", "job", "instance", "model", "provider"]);
+});
+
+test("every rule is about the job that prometheus.yml scrapes", async () => {
+  const read = async (name: string) => Bun.YAML.parse(await Bun.file(`config/prometheus/${name}.yml`).text());
+  const { scrape_configs } = (await read("prometheus")) as { scrape_configs: { job_name: string }[] };
+  expect(scrape_configs.map(({ job_name }) => job_name)).toEqual(["sluice"]);
+  const { groups } = (await read("alerts")) as { groups: { rules: { expr: string }[] }[] };
+  const selectors = groups.flatMap(({ rules }) =>
+    rules.flatMap(({ expr }) => expr.match(/\b(?:sluice_\w+|process_\w+|up)\b(?:\{[^}]*\})?/g) ?? []),
+  );
+  expect(selectors.length).toBeGreaterThan(25);
+  expect(selectors.filter((selector) => !selector.includes('{job="sluice"'))).toEqual([]);
+});
+
 test("the alerts for Prometheus ask only for metrics and labels that there are", async () => {
   const { groups } = Bun.YAML.parse(await Bun.file("config/prometheus/alerts.yml").text()) as {
     groups: { rules: { alert: string; expr: string; annotations: object }[] }[];
@@ -57,8 +88,8 @@ test("the alerts for Prometheus ask only for metrics and labels that there are",
   const asking = rules.map(({ expr }) => expr).join("\n");
   expect(unknownMetrics(asking)).toEqual([]);
   const labels = new Set(rendered().match(/[a-z_]+(?==")/g));
-  const known = new Set([...labels, "instance"]);
-  const told = [...JSON.stringify(rules).matchAll(/\$labels\.(\w+)|by \(([\w, ]+)\)|\{(\w+)=/g)];
+  const known = new Set([...labels, "instance", "job"]);
+  const told = [...JSON.stringify(rules).matchAll(/\$labels\.(\w+)|by \(([\w, ]+)\)|[{,](\w+)=~?\\"/g)];
   const used = told.flatMap(([, ...names]) => names.flatMap((name) => name?.split(", ") ?? []));
   expect(used.filter((name) => !known.has(name))).toEqual([]);
   expect(used).toContain("failure");

@@ -1,26 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { AttemptRecord } from "../../src/base/requests/attempt.ts";
 import { Metrics } from "../../src/observe/metrics.ts";
-import type { Gauges } from "../../src/observe/metrics-gauges.ts";
-import { exchangeFacts } from "./fixtures.ts";
-
-const gauges: Gauges = {
-  inFlight: 3,
-  ready: true,
-  requestLogDropped: 0,
-  droppedContent: 0,
-  droppedSpans: 0,
-  heldCredits: 1.5,
-  heldTokens: 200,
-  overrunCredits: 0.25,
-  overrunTokens: 7,
-  eventLoopLagMs: 12,
-  residentBytes: 1000,
-  journal: { batches: 4, items: 9, failedBatches: 0, lastBatchItems: 2, lastBatchMs: 0.5, pendingItems: 1 },
-  activeAlerts: [{ kind: "cap_threshold", count: 3 }],
-  accounts: [],
-  breakers: [{ deployment: "openai/gpt-5.6", state: "open", inFlight: 2 }],
-};
+import { exchangeFacts, gauges, rejectedAttempt } from "./fixtures.ts";
 
 function rendered(...all: ReturnType<typeof exchangeFacts>[]): string[] {
   const metrics = new Metrics();
@@ -81,6 +62,33 @@ describe("metrics", () => {
     expect(lines).toContain(`sluice_upstream_failures_total{${acme},failure="status_500"} 3`);
     expect(lines).toContain(`sluice_upstream_failures_total{${labels},failure="answer_failed"} 1`);
     expect(lines.filter((line) => line.startsWith("sluice_upstream_failures_total{"))).toHaveLength(2);
+  });
+
+  test("count failures of each configured provider from 0, over all routes and models", () => {
+    const before = rendered();
+    expect(before).toContain('sluice_provider_failures_total{provider="openai",failure="status_401"} 0');
+    expect(before).toContain('sluice_provider_failures_total{provider="a",failure="billing"} 0');
+    const unusual = { ...rejectedAttempt, failure: "status_418" };
+    const after = rendered(
+      exchangeFacts({ attempts: 1, failedAttempts: [rejectedAttempt] }),
+      exchangeFacts({
+        attempts: 2,
+        failedAttempts: [rejectedAttempt, unusual],
+        route: "/v1/messages",
+        model: "b",
+      }),
+    );
+    expect(after).toContain('sluice_provider_failures_total{provider="openai",failure="status_401"} 2');
+    expect(after).toContain('sluice_provider_failures_total{provider="openai",failure="status_418"} 1');
+    expect(after).toContain('sluice_provider_failures_total{provider="a",failure="status_401"} 0');
+  });
+
+  test("name the version, the start of the process, and the provider of an alert", () => {
+    const lines = rendered();
+    expect(lines).toContain('sluice_build_info{version="1.2.3"} 1');
+    expect(lines).toContain("process_start_time_seconds 1800000000.5");
+    expect(lines).toContain('sluice_alerts_active{kind="provider_auth",provider="openai"} 1');
+    expect(lines).toContain('sluice_alerts_active{kind="cap_threshold"} 3');
   });
 
   test("count calls that were left and not charged although a provider had been asked", () => {

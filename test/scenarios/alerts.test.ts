@@ -53,7 +53,7 @@ test("what needs attention is listed and told, over a kill, and by the provider'
   const shown = await (await sluice.request("/admin/api/v1/alerts", asAdmin)).json();
   expect(shown).toEqual({ data: listed });
   const metrics = await (await sluice.request("/metrics", asAdmin)).text();
-  expect(metrics).toContain('sluice_alerts_active{kind="provider_auth"} 1\n');
+  expect(metrics).toContain('sluice_alerts_active{kind="provider_auth",provider="openai"} 1\n');
   expect(metrics).toContain('sluice_alerts_active{kind="cap_threshold"} 0\n');
   provider.script(null);
   await ask(key);

@@ -1,8 +1,8 @@
-import { type Alert, alertKindNames } from "../../alerts/alert.ts";
+import { type Alert, alertKindNames, isAboutProvider } from "../../alerts/alert.ts";
 import { newId } from "../../base/id.ts";
 import { creditsFromNano } from "../../base/money/money.ts";
 import { residentBytes } from "../../base/system/resident-bytes.ts";
-import type { AccountGauges } from "../../observe/metrics-gauges.ts";
+import type { AccountGauges, Gauges } from "../../observe/metrics-gauges.ts";
 import { viewAccounts } from "../accounts/account-view.ts";
 import type { UnmountedDeps } from "../deps.ts";
 
@@ -21,7 +21,11 @@ export async function metricsResponse(deps: MetricsSource): Promise<Response> {
 function renderMetrics(deps: MetricsSource, accounts: readonly AccountGauges[]): string {
   const held = deps.accounts.held();
   const { overrun } = deps.accounts;
+  const providers = deps.settings().named.providers;
   return deps.live.metrics.render({
+    version: deps.version,
+    startedAtMs: performance.timeOrigin,
+    providers,
     ready: !deps.isDraining() && deps.trouble() === null,
     inFlight: deps.inFlight(),
     requestLogDropped: deps.requestLogDropped(),
@@ -34,7 +38,7 @@ function renderMetrics(deps: MetricsSource, accounts: readonly AccountGauges[]):
     eventLoopLagMs: deps.live.lag.maxMs,
     residentBytes: residentBytes(),
     journal: deps.journalStats(),
-    activeAlerts: alertCounts(deps.alerts()),
+    activeAlerts: alertCounts(deps.alerts(), providers),
     accounts,
     breakers: deps
       .deploymentHealth()
@@ -43,11 +47,18 @@ function renderMetrics(deps: MetricsSource, accounts: readonly AccountGauges[]):
 }
 
 /** Counts all kinds, also with 0, so that a series does not vanish when its alert resolves. */
-function alertCounts(alerts: readonly Alert[]) {
-  return alertKindNames.map((kind) => ({
-    kind,
-    count: alerts.filter((alert) => alert.kind === kind).length,
-  }));
+function alertCounts(alerts: readonly Alert[], providers: readonly string[]) {
+  return alertKindNames.flatMap((kind): Gauges["activeAlerts"] => {
+    const ofKind = alerts.filter((alert) => alert.kind === kind);
+    if (!isAboutProvider({ kind })) return [{ kind, provider: null, count: ofKind.length }];
+    // Another gateway may have other providers.
+    const all = new Set([...providers, ...ofKind.map(({ subject }) => subject.id)]);
+    return [...all].map((provider) => ({
+      kind,
+      provider,
+      count: ofKind.filter(({ subject }) => subject.id === provider).length,
+    }));
+  });
 }
 
 /** Each account is at least one time series, permanently. Larger installations use reports instead. */
