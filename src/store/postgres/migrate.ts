@@ -1,3 +1,4 @@
+import { fingerprintOf } from "../fingerprint.ts";
 import { StoreError } from "../store.ts";
 import type { PostgresClient, Query } from "./client.ts";
 import first from "./migrations/001.sql" with { type: "text" };
@@ -90,8 +91,8 @@ function newerSchema({ version, needs }: SchemaState, known: number, name: strin
 function otherSchema(name: string): StoreError {
   return new StoreError(
     "other_schema",
-    `The database ${name} was created by a build before the first release. Nothing was changed. Use an empty database, ` +
-      "or first copy this one to SQLite with that build (`sluice store copy`).",
+    `The database ${name} has the schema of a different build. Nothing was changed. Run \`sluice store export FILE\` with ` +
+      "that build, then `sluice store import FILE` with this one, into an empty one.",
   );
 }
 
@@ -122,10 +123,4 @@ async function runStep(query: Query, text: string, version: number): Promise<voi
     needs,
     fingerprintOf(text),
   ]);
-}
-
-/** Ignores comments and whitespace. */
-function fingerprintOf(text: string): string {
-  const statements = text.replaceAll(/--.*$/gm, "").replaceAll(/\s+/g, " ").trim();
-  return new Bun.CryptoHasher("sha256").update(statements).digest("hex");
 }

@@ -4,9 +4,6 @@ import { StoreError } from "../store.ts";
 /** Marks a file as Sluice's own: the letters SLU1. */
 export const applicationId = 0x534c5531;
 
-/** The id of databases from builds before 0.1.0. */
-export const unreleasedApplicationId = 0x534c5543;
-
 export interface ConnectionOptions {
   /**
    * How long SQLite itself may wait for a lock. It blocks the thread, so this is short on the thread that relays

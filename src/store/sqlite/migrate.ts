@@ -1,9 +1,10 @@
 import type { Database } from "bun:sqlite";
 import { dirname } from "node:path";
 import { chownToFolderOwner } from "../../base/files/mode.ts";
+import { fingerprintOf } from "../fingerprint.ts";
 import type { StoreSettings } from "../settings.ts";
 import { StoreError } from "../store.ts";
-import { applicationId, readPragma, unreleasedApplicationId } from "./connection.ts";
+import { applicationId, readPragma } from "./connection.ts";
 import { copyDatabase } from "./files/backup.ts";
 import { backupFile, createBackupFolder } from "./files/backup-folder.ts";
 import { dataFolder } from "./files/folder.ts";
@@ -11,7 +12,8 @@ import first from "./migrations/001.sql" with { type: "text" };
 
 /**
  * The schema's version is the number of migrations that have run, kept in `user_version`. From 0.1.0 on, migrations
- * are never changed or joined.
+ * are never changed or joined. Until then 001.sql is, so a database keeps the fingerprint of each migration that made
+ * it, and is rejected if this program has another one.
  */
 export const migrations: readonly string[] = [first];
 
@@ -27,8 +29,7 @@ export interface MigrationOptions {
 export function migrate(database: Database, options: MigrationOptions): void {
   const steps = options.migrations ?? migrations;
   const version = schemaVersion(database);
-  rejectUnreleased(database, options.file);
-  rejectNewer(version, steps.length, options.file);
+  rejectOtherSchema(database, options.file, steps);
   if (version === steps.length) return;
   if (version > 0) backUpBefore(database, { from: version, to: steps.length }, options);
   for (let step = version; step < steps.length; step += 1) runStep(database, steps[step] ?? "", step);
@@ -38,23 +39,39 @@ export function schemaVersion(database: Database): number {
   return Number(readPragma(database, "user_version"));
 }
 
-/** Builds before 0.1.0 had other migrations. */
-export function rejectUnreleased(database: Database, file: string): void {
-  if (readPragma(database, "application_id") !== unreleasedApplicationId) return;
+/** Throws for the schema of a different build, so that no statement fails on it later. An empty database passes. */
+export function rejectOtherSchema(
+  database: Database,
+  file: string,
+  steps: readonly string[] = migrations,
+): void {
+  const version = schemaVersion(database);
+  if (version === 0) return;
+  const applied = readFingerprints(database);
+  const known = steps.slice(0, version).map(fingerprintOf);
+  if (known.some((fingerprint, step) => fingerprint !== applied[step])) {
+    throw new StoreError(
+      "other_schema",
+      `The database ${file} has the schema of a different build. Nothing was changed. Run \`sluice store export FILE\` ` +
+        "with that build, then `sluice store import FILE` with this one, into an empty folder.",
+    );
+  }
+  if (version <= steps.length) return;
   throw new StoreError(
-    "other_schema",
-    `The database ${file} was made by a build before 0.1.0, which this release cannot read. Nothing was changed. ` +
-      "Start with an empty data folder, or use that build.",
+    "newer_schema",
+    `The database ${file} was written by a newer Sluice (schema ${version}; this one knows ${steps.length}). ` +
+      "Nothing was changed. Use that newer version, or restore a copy made before the upgrade.",
   );
 }
 
-export function rejectNewer(version: number, known: number, file: string): void {
-  if (version <= known) return;
-  throw new StoreError(
-    "newer_schema",
-    `The database ${file} was written by a newer Sluice (schema ${version}; this one knows ${known}). ` +
-      "Nothing was changed. Use that newer version, or restore a copy made before the upgrade.",
+/** In the order of the migrations. Empty for builds that kept none. */
+function readFingerprints(database: Database): readonly string[] {
+  const tables = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name = 'schema_steps'";
+  if (database.query(tables).get() === null) return [];
+  const applied = database.query<{ fingerprint: string }, []>(
+    "SELECT fingerprint FROM schema_steps ORDER BY version",
   );
+  return applied.all().map(({ fingerprint }) => fingerprint);
 }
 
 /** Checks the version again inside the transaction, because another process may have been faster. */
@@ -63,6 +80,12 @@ function runStep(database: Database, sql: string, step: number): void {
     .transaction(() => {
       if (schemaVersion(database) > step) return;
       database.run(sql);
+      database.run(
+        "CREATE TABLE IF NOT EXISTS schema_steps (version INTEGER PRIMARY KEY, fingerprint TEXT NOT NULL) STRICT",
+      );
+      database
+        .query("INSERT INTO schema_steps (version, fingerprint) VALUES (?, ?)")
+        .run(step + 1, fingerprintOf(sql));
       database.run(`PRAGMA application_id = ${applicationId}`);
       database.run(`PRAGMA user_version = ${step + 1}`);
     })

@@ -4,7 +4,7 @@ import { type MovedStore, markMoved, readMoved } from "../moved.ts";
 import { StoreError } from "../store.ts";
 import { openConnection } from "./connection.ts";
 import { dataFolder } from "./files/folder.ts";
-import { migrations, rejectNewer, rejectUnreleased, schemaVersion } from "./migrate.ts";
+import { migrations, rejectOtherSchema, schemaVersion } from "./migrate.ts";
 import { perform } from "./queries.ts";
 
 const busyTimeoutMs = 10_000;
@@ -25,8 +25,7 @@ function withDatabase<Result>(dir: string, work: (database: Database) => Result)
   if (!existsSync(databaseFile)) throw new StoreError("ledger_missing", `There is no data in ${dir}.`);
   const database = openConnection(databaseFile, { busyTimeoutMs });
   try {
-    rejectUnreleased(database, databaseFile);
-    rejectNewer(schemaVersion(database), migrations.length, databaseFile);
+    rejectOtherSchema(database, databaseFile);
     return work(database);
   } finally {
     database.close();

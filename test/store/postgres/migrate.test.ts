@@ -108,7 +108,9 @@ async function expectOtherSchema({ url }: PostgresDatabase, client: PostgresClie
     expect(refusal).toBeInstanceOf(StoreError);
     expect(refusal).toMatchObject({
       reason: "other_schema",
-      message: expect.stringMatching(/before the first release.*an empty database.*`sluice store copy`/),
+      message: expect.stringMatching(
+        /schema of a different build.*`sluice store export FILE` with that build.*an empty one/,
+      ),
     });
   }
 }

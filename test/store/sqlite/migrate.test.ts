@@ -4,6 +4,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "../../../src/base/clock.ts";
 import type { Migration } from "../../../src/store/settings.ts";
+import { applicationId } from "../../../src/store/sqlite/connection.ts";
 import { dataFolder } from "../../../src/store/sqlite/files/folder.ts";
 import { lockFolder } from "../../../src/store/sqlite/files/folder-lock.ts";
 import { verifyCopy } from "../../../src/store/sqlite/files/restore.ts";
@@ -14,22 +15,51 @@ import { temporaryFolder } from "../fixtures.ts";
 
 const nowMs = Date.UTC(2026, 10, 15, 12);
 
-test("a database of a build before 0.1.0 is refused, and nothing in it is changed", async () => {
+/** What a build with another 001.sql left: the current version, and its fingerprints, if it kept any. */
+const otherBuilds: Readonly<Record<string, (database: Database, file: string) => void>> = {
+  "with another fingerprint": (database, file) =>
+    migrate(database, { file, nowMs, migrations: ["CREATE TABLE notes (text TEXT)"] }),
+  "without a fingerprint": (database) => {
+    database.run("CREATE TABLE notes (text TEXT)");
+    database.run(`PRAGMA application_id = ${applicationId}`);
+    database.run(`PRAGMA user_version = ${migrations.length}`);
+  },
+};
+
+for (const [which, create] of Object.entries(otherBuilds))
+  test(`a database of another build, ${which}, is refused, and nothing in it is changed`, async () => {
+    using folder = temporaryFolder();
+    const file = join(folder.dir, "sluice.db");
+    const old = new Database(file);
+    create(old, file);
+    const schema = old.query("SELECT * FROM sqlite_schema").all();
+    for (const role of ["gateway", "operator"] as const) {
+      const opened = openSqliteStore({ dir: folder.dir, clock: systemClock, role });
+      await expect(opened).rejects.toMatchObject({
+        reason: "other_schema",
+        message: expect.stringContaining(
+          `The database ${file} has the schema of a different build. Nothing was changed. Run \`sluice store export FILE\``,
+        ),
+      });
+    }
+    await expect(verifyCopy(file)).rejects.toMatchObject({ reason: "other_schema" });
+    expect(() => readMovedFrom(folder.dir)).toThrow("the schema of a different build");
+    expect(old.query("SELECT * FROM sqlite_schema").all()).toEqual(schema);
+    expect(schemaVersion(old)).toBe(migrations.length);
+    expect(existsSync(join(folder.dir, "backups"))).toBe(false);
+    old.close();
+  });
+
+test("comments and whitespace of a migration are not part of its schema", () => {
   using folder = temporaryFolder();
   const file = join(folder.dir, "sluice.db");
-  const old = new Database(file);
-  old.run("CREATE TABLE notes (text TEXT)");
-  old.run("PRAGMA application_id = 0x534c5543");
-  old.run("PRAGMA user_version = 1");
-  const message = `The database ${file} was made by a build before 0.1.0`;
-  await expect(openSqliteStore({ dir: folder.dir, clock: systemClock, role: "gateway" })).rejects.toThrow(
-    message,
+  const database = new Database(file);
+  migrate(database, { file, nowMs, migrations: ["CREATE TABLE notes (text TEXT);"] });
+  migrate(database, { file, nowMs, migrations: ["-- Notes.\nCREATE TABLE  notes (text TEXT);\n"] });
+  expect(() => migrate(database, { file, nowMs, migrations: ["CREATE TABLE notes (line TEXT);"] })).toThrow(
+    "the schema of a different build",
   );
-  await expect(verifyCopy(file)).rejects.toThrow(message);
-  expect(() => readMovedFrom(folder.dir)).toThrow(message);
-  expect(old.query("SELECT name FROM sqlite_master").all()).toEqual([{ name: "notes" }]);
-  expect(schemaVersion(old)).toBe(1);
-  old.close();
+  database.close();
 });
 
 test("a new database is brought up to date without a copy of nothing", () => {
@@ -47,14 +77,12 @@ test("a database with data is copied before it is changed", () => {
   using folder = temporaryFolder();
   const file = join(folder.dir, "sluice.db");
   const database = new Database(file);
-  migrate(database, {
-    file,
-    nowMs,
-    migrations: ["CREATE TABLE notes (text TEXT); INSERT INTO notes VALUES ('kept')"],
-  });
+  const first = "CREATE TABLE notes (text TEXT); INSERT INTO notes VALUES ('kept')";
+  migrate(database, { file, nowMs, migrations: [first] });
   const told: Migration[] = [];
   const onMigration = (migration: Migration) => told.push(migration);
-  migrate(database, { file, nowMs, migrations: ["never run again", "DELETE FROM notes"], onMigration });
+  const steps = [first, "DELETE FROM notes"];
+  migrate(database, { file, nowMs, migrations: steps, onMigration });
   expect(database.query("SELECT * FROM notes").all()).toEqual([]);
   const [copy] = readdirSync(join(folder.dir, "backups"));
   expect(copy).toBe("before-schema-2-2026-11-15T12-00-00.000Z.db");
@@ -76,7 +104,8 @@ test("a step that fails leaves the database as it was", () => {
   ];
   expect(() => migrate(database, { file, nowMs, migrations: steps })).toThrow("nowhere");
   expect(schemaVersion(database)).toBe(1);
-  expect(database.query("SELECT name FROM sqlite_master").all()).toEqual([{ name: "notes" }]);
+  const tables = database.query("SELECT name FROM sqlite_schema ORDER BY name");
+  expect(tables.all()).toEqual([{ name: "notes" }, { name: "schema_steps" }]);
   database.close();
 });
 

@@ -4,7 +4,7 @@ import { chownToFolderOwner } from "../../../base/files/mode.ts";
 import type { RestoreResult } from "../../files.ts";
 import { StoreError } from "../../store.ts";
 import { applicationId, codeOf, isCorrupt, patiently, readPragma } from "../connection.ts";
-import { migrations, rejectNewer, rejectUnreleased, schemaVersion } from "../migrate.ts";
+import { rejectOtherSchema } from "../migrate.ts";
 import { copyDatabase } from "./backup.ts";
 import { backupFile } from "./backup-folder.ts";
 import { type DataFolder, dataFolder } from "./folder.ts";
@@ -75,13 +75,12 @@ export async function verifyCopy(file: string): Promise<void> {
 }
 
 function verify(database: Database, file: string): void {
-  rejectUnreleased(database, file);
   if (readPragma(database, "application_id") !== applicationId) throw notOurs(file);
-  rejectNewer(schemaVersion(database), migrations.length, file);
   const problems = quickCheck(database, null, file);
   if (problems.length > 0) {
     throw new StoreError("corrupt", `${file} is damaged (${problems.join("; ")}) and was not restored.`);
   }
+  rejectOtherSchema(database, file);
 }
 
 /** Where a database replaced at this time is kept. */
