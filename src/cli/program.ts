@@ -32,6 +32,7 @@ import { statementCommand } from "./commands/statement.ts";
 import { statusCommand } from "./commands/status.ts";
 import { storeCheckCommand } from "./commands/store/check.ts";
 import { storeCopyCommand, storeReopenCommand } from "./commands/store/copy.ts";
+import { storeExportCommand, storeImportCommand } from "./commands/store/export.ts";
 import { storeSizeCommand } from "./commands/store/size.ts";
 import { usageCommand } from "./commands/usage.ts";
 import { versionCommand } from "./commands/version.ts";
@@ -82,9 +83,11 @@ const commands: readonly CommandMaker[] = [
   auditLogCommand,
   backupCommand,
   restoreCommand,
-  groupOf("store", "Check the database, and move the data between a folder and a database", [
+  groupOf("store", "Check the database, and move the data to another folder, database or build", [
     storeCheckCommand,
     storeCopyCommand,
+    storeExportCommand,
+    storeImportCommand,
     storeReopenCommand,
     storeSizeCommand,
   ]),

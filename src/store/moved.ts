@@ -1,7 +1,7 @@
 import { query, type Work } from "./query.ts";
 import { StoreError } from "./store.ts";
 
-/** Where `sluice store copy` moved a store's data, as recorded in the store itself. */
+/** Where `sluice store copy` or `store export` moved a store's data, as recorded in the store itself. */
 export interface MovedStore {
   readonly to: string;
   readonly atMs: number;
@@ -29,6 +29,6 @@ export function* rejectMoved(name: string): Work<void> {
   throw new StoreError(
     "moved",
     `The data of ${name} was moved to ${moved.to} at ${at} UTC. Nothing was changed. ` +
-      `Pass --store or --data to use it there, or run \`sluice store reopen --at ${name}\` to use the old copy.`,
+      `Use it there with --store or --data (import a file first), or run \`sluice store reopen --at ${name}\`.`,
   );
 }

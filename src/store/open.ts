@@ -1,8 +1,8 @@
 import type { Clock } from "../base/clock.ts";
 import type { DatabaseCheck } from "./check.ts";
-import type { CopyProgress, CopyResult, CopySource, CopyTarget } from "./copy/copy.ts";
+import type { CopyProgress, CopyResult, CopyTarget, StoreSource } from "./copy/copy.ts";
 import type { FolderMaintenance } from "./files.ts";
-import { type MovedStore, markMoved } from "./moved.ts";
+import type { MovedStore } from "./moved.ts";
 import type { NodeSettings, StoreNode } from "./node.ts";
 import { parseAddress } from "./postgres/address.ts";
 import type { PostgresLocation, PostgresStoreSettings, StoreLocation, StoreSettings } from "./settings.ts";
@@ -43,33 +43,74 @@ export async function checkDatabase(
 }
 
 /** Copies all data of one store into another, which must be empty. Neither may be in use. */
-export async function copyAll(request: CopyRequest): Promise<CopyResult> {
-  const { from, to, clock, onProgress, keepsSource, nodeFolders } = request;
+export async function copyAll({ from, to, ...request }: CopyRequest): Promise<CopyResult> {
   const { copyStore } = await import("./copy/copy.ts");
-  const copyTo = async (source: CopySource) => {
-    const copied = await withTarget(to, clock, (target) => copyStore(source, target, onProgress));
-    // The copy is complete, and nothing can have used the source meanwhile. From now on the source cannot be opened.
-    const name = "url" in to ? nameOfDatabase(to) : to.dir;
-    if (!keepsSource) await source.perform(markMoved({ to: name, atMs: clock.wallMs() }));
-    return copied;
-  };
-  if ("url" in from) {
-    const { withPostgresSource } = await import("./postgres/copy.ts");
-    return withPostgresSource(from, nodeFolders, copyTo);
-  }
-  const { withSqliteSource } = await import("./sqlite/copy.ts");
-  return withSqliteSource(from.dir, clock, copyTo);
+  const name = "url" in to ? nameOfDatabase(to) : to.dir;
+  return moveFrom(from, name, request, (source) =>
+    withTarget(to, request.clock, (target) => copyStore(source, target, request.onProgress)),
+  );
 }
 
-export interface CopyRequest {
-  readonly from: StoreLocation;
-  readonly to: StoreLocation;
+/** Writes all data of a store into a new file, which a build with another schema can import. */
+export async function exportStore({ from, file, ...request }: ExportRequest): Promise<CopyResult> {
+  const { copyStore } = await import("./copy/copy.ts");
+  const { withFileTarget } = await import("./copy/file-target.ts");
+  return moveFrom(from, file, request, (source) =>
+    withFileTarget(file, (target) => copyStore(source, target, request.onProgress)),
+  );
+}
+
+/** Reads an exported file into an empty store. */
+export async function importStore({ file, to, clock, onProgress }: ImportRequest): Promise<CopyResult> {
+  const { copyStore } = await import("./copy/copy.ts");
+  const { withFileSource } = await import("./copy/file-source.ts");
+  return withFileSource(file, (source) =>
+    withTarget(to, clock, (target) => copyStore(source, target, onProgress)),
+  );
+}
+
+interface MoveRequest {
   readonly clock: Clock;
   /** The source is not marked as moved: it stays in use. */
   readonly keepsSource: boolean;
   /** Data folders of gateways, which may contain charges that the source never received. */
   readonly nodeFolders: readonly string[];
   onProgress(progress: CopyProgress): void;
+}
+
+export interface CopyRequest extends MoveRequest {
+  readonly from: StoreLocation;
+  readonly to: StoreLocation;
+}
+
+export interface ExportRequest extends MoveRequest {
+  readonly from: StoreLocation;
+  readonly file: string;
+}
+
+export interface ImportRequest extends Pick<MoveRequest, "clock" | "onProgress"> {
+  readonly file: string;
+  readonly to: StoreLocation;
+}
+
+/** Nothing else can use the source meanwhile, and afterwards it cannot be opened. */
+async function moveFrom(
+  from: StoreLocation,
+  to: string,
+  { clock, keepsSource, nodeFolders }: MoveRequest,
+  copy: (source: StoreSource) => Promise<CopyResult>,
+): Promise<CopyResult> {
+  const move = async (source: StoreSource) => {
+    const copied = await copy(source);
+    if (!keepsSource) await source.markMoved({ to, atMs: clock.wallMs() });
+    return copied;
+  };
+  if ("url" in from) {
+    const { withPostgresSource } = await import("./postgres/copy.ts");
+    return withPostgresSource(from, nodeFolders, move);
+  }
+  const { withSqliteSource } = await import("./sqlite/copy.ts");
+  return withSqliteSource(from.dir, clock, move);
 }
 
 /** Where the store's data was moved to; null if it is in use here. */

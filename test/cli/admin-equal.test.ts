@@ -21,6 +21,8 @@ const onlyCommands: Readonly<Record<string, string>> = {
   restore: onThisMachine,
   "store check": onThisMachine,
   "store copy": onThisMachine,
+  "store export": onThisMachine,
+  "store import": onThisMachine,
   "store reopen": onThisMachine,
   "content rekey": onThisMachine,
   "ledger audit": readsEverything,

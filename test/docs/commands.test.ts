@@ -13,8 +13,8 @@ import { commandsInProse, shellLines } from "./shell-lines.ts";
 /** These need another machine or a real provider; suites of their own try what they stand for. */
 const elsewhere =
   /^(npm|npx|apt|brew|docker|systemctl|install|cp|cat|claude|codex|bun|git|tar|pg_dump|pg_restore|dropdb|\( set -a|sluice reconcile|sluice config init --local|sluice models discover ollama)/;
-/** These start or replace a gateway; `test/cli/serve`, `scenarios/restore` and `store/copy` do so. */
-const startOrReplace = /^sluice (serve|restore|store (copy|reopen))\b/;
+/** These start or replace a gateway; `test/cli/serve`, `scenarios/restore`, `store/copy` and `store/ledger-file` do so. */
+const startOrReplace = /^sluice (serve|restore|store (copy|export|import|reopen))\b/;
 
 /** What a reader who comes from LiteLLM has. */
 const litellmConfig = `model_list:

@@ -1,7 +1,5 @@
-import { assert } from "../../base/assert.ts";
-import { query, type Work } from "../query.ts";
+import type { MovedStore } from "../moved.ts";
 import { type RecomputedTotals, StoreError } from "../store.ts";
-import { recomputeTotals } from "../tables/recompute.ts";
 
 /** Numbers are digits, because lifetime sums may exceed a double. Flags are 0 and 1. */
 export type CopiedValue = string | Uint8Array | null;
@@ -19,7 +17,7 @@ export interface CopiedTable {
 }
 
 /** Every copied table with the columns that order its rows. Each table only refers to tables before it. */
-const copiedTables: Readonly<Record<string, readonly string[]>> = {
+export const copiedTables: Readonly<Record<string, readonly string[]>> = {
   accounts: ["no"],
   keys: ["no"],
   key_sums: ["key_no"],
@@ -57,27 +55,36 @@ const copiedTables: Readonly<Record<string, readonly string[]>> = {
 /** Rows per read. A row with a body may be megabytes long. */
 const [usual, large] = [1_000, 20];
 
-/** What both ends have in common. */
-interface CopyEnd {
+/** Nothing else uses it, and it is read as of one moment. */
+export interface CopySource {
   /** For display. */
   readonly name: string;
-  /** The columns of a table, except those that only this kind of database has. */
+  /** The columns of a table, except those that only this kind of database has. None if it lacks the table. */
   columnsOf(table: string): Promise<CopiedColumns>;
-  /** In the transaction of the copy. */
-  perform<Result>(work: Work<Result>): Promise<Result>;
-}
-
-/** A store that nothing else uses, read as of one moment. */
-export interface CopySource extends CopyEnd {
   /** The next rows after this one, in key order; null for the first rows. */
   read(table: CopiedTable, after: CopiedRow | null): Promise<readonly CopiedRow[]>;
+  countEntries(): Promise<number>;
+  progress(): Promise<StoreProgress>;
+  /** Null for a file, whose rows only a database can add up. */
+  totals(): Promise<readonly RecomputedTotals[]> | null;
 }
 
-/** An empty store that nothing else uses. If the copy fails, nothing of it stays. */
-export interface CopyTarget extends CopyEnd {
+/** A store that is marked when its data was moved. */
+export interface StoreSource extends CopySource {
+  markMoved(moved: MovedStore): Promise<void>;
+}
+
+/** Empty, and nothing else uses it. If the copy fails, nothing of it stays. */
+export interface CopyTarget {
+  /** For display. */
+  readonly name: string;
+  /** Null if it takes every column, as a file does. */
+  columnsOf(table: string): Promise<CopiedColumns> | null;
   write(table: CopiedTable, rows: readonly CopiedRow[]): Promise<void>;
   /** Everything is written. */
   finish(progress: StoreProgress): Promise<void>;
+  /** Null for a file. */
+  totals(): Promise<readonly RecomputedTotals[]> | null;
 }
 
 /** The store's revision, and the last entry and request-log row that the report sums include. */
@@ -102,7 +109,7 @@ export interface CopyResult {
 }
 
 /**
- * Copies everything, ids and sums included, so that reports, cursors and stored responses stay the same. Each side's
+ * Copies everything, ids and sums included, so that reports, cursors and stored responses stay the same. Each database's
  * entries must add up to its totals: the source's before the copy, the target's before anything can read it.
  */
 export async function copyStore(
@@ -110,18 +117,19 @@ export async function copyStore(
   target: CopyTarget,
   onProgress: (progress: CopyProgress) => void,
 ): Promise<CopyResult> {
-  const before = audited(await source.perform(recomputeTotals()), source.name);
-  const total = await source.perform(countEntries());
+  const before = audited(await source.totals(), source.name);
+  const total = await source.countEntries();
   const counts = { keys: 0, entries: 0, usage: 0 };
   for (const [name, key] of Object.entries(copiedTables)) {
-    const columns = await source.columnsOf(name);
-    assertSame(name, columns, await target.columnsOf(name));
-    const rowsAtOnce = Object.values(columns).includes("bytes") ? large : usual;
-    const table = { name, key, columns, rowsAtOnce };
+    const found = await source.columnsOf(name);
+    const { columns, unknown } = matchColumns(found, await target.columnsOf(name));
+    const rowsAtOnce = Object.values(found).includes("bytes") ? large : usual;
+    const table = { name, key, columns: found, rowsAtOnce };
     let rows = await source.read(table, null);
     let copied = 0;
     while (rows.length > 0) {
-      await target.write(table, rows);
+      rejectLoss(name, unknown, rows, target.name);
+      await target.write({ ...table, columns }, rows);
       copied += rows.length;
       if (name === "keys") counts.keys += rows.length;
       if (name === "entries") {
@@ -133,9 +141,9 @@ export async function copyStore(
       rows = rows.length < rowsAtOnce ? [] : await source.read(table, last);
     }
   }
-  await target.finish(await source.perform(readProgress()));
-  const after = audited(await target.perform(recomputeTotals()), target.name);
-  if (before !== after) {
+  await target.finish(await source.progress());
+  const after = audited(await target.totals(), target.name);
+  if (before !== null && after !== null && before !== after) {
     throw new StoreError(
       "copy_differs",
       `The copy does not add up to what ${source.name} has. It was not kept.`,
@@ -144,41 +152,39 @@ export async function copyStore(
   return counts;
 }
 
-/** Whether there are holds of requests that a gateway has not ended. */
-export function* hasHolds(): Work<boolean> {
-  return (yield* query("SELECT id FROM holds LIMIT 1")).length > 0;
+interface MatchedColumns {
+  /** What both ends have. Other columns of the target keep their defaults. */
+  readonly columns: CopiedColumns;
+  /** What only the source has. */
+  readonly unknown: readonly string[];
 }
 
-export function* isEmpty(): Work<boolean> {
-  const tables = ["accounts", "entries", "audit_log", "admin_token"];
-  const none = tables.map((table) => `NOT EXISTS (SELECT 1 FROM ${table})`);
-  // SQLite has a row for "no key".
-  const noKey = "NOT EXISTS (SELECT 1 FROM keys WHERE id <> '')";
-  return (yield* query(`SELECT 1 WHERE ${[noKey, ...none].join(" AND ")}`)).length > 0;
+function matchColumns(found: CopiedColumns, known: CopiedColumns | null): MatchedColumns {
+  const isKnown = (name: string) => known === null || known[name] === found[name];
+  const names = Object.keys(found);
+  const columns = Object.fromEntries(Object.entries(found).filter(([name]) => isKnown(name)));
+  return { columns, unknown: names.filter((name) => !isKnown(name)) };
 }
 
-function* countEntries(): Work<number> {
-  const [count] = yield* query<{ entries: number }>("SELECT count(*)::float8 AS entries FROM entries");
-  return count?.entries ?? 0;
-}
-
-function* readProgress(): Work<StoreProgress> {
-  const [progress] = yield* query<StoreProgress>(
-    `SELECT revision::float8 AS revision, (SELECT entries_through FROM rollups)::float8 AS "entriesThrough",
-      (SELECT endings_through FROM rollups)::float8 AS "endingsThrough" FROM state`,
+/** A value that the target's schema has no column for would be lost. */
+function rejectLoss(
+  table: string,
+  unknown: readonly string[],
+  rows: readonly CopiedRow[],
+  target: string,
+): void {
+  const lost = unknown.find((column) => rows.some((row) => (row[column] ?? null) !== null));
+  if (lost === undefined) return;
+  throw new StoreError(
+    "other_schema",
+    `${table}.${lost} has values, but ${target} has no column for them. Nothing was copied. Use the build that wrote them, ` +
+      "or a newer one.",
   );
-  assert(progress !== undefined, "the state has one row");
-  return progress;
 }
 
-/** A column that only one side has would be lost. */
-function assertSame(table: string, one: CopiedColumns, other: CopiedColumns): void {
-  const [ours, theirs] = [one, other].map((columns) => Object.keys(columns).toSorted().join(" "));
-  assert(ours === theirs, `${table} has the columns ${ours} here and ${theirs} there`);
-}
-
-/** The totals of all accounts as text, for comparison. Throws if they differ from the sums of the entries. */
-function audited(accounts: readonly RecomputedTotals[], name: string): string {
+/** The totals of all accounts as text, for comparison; null for a file. Throws if they differ from the sums of the entries. */
+function audited(accounts: readonly RecomputedTotals[] | null, name: string): string | null {
+  if (accounts === null) return null;
   const lines = accounts.map(({ keyId, where, kept, recomputed }) => {
     const [one, other] = [textOf(kept), textOf(recomputed)];
     if (one === other) return `${keyId} ${where} ${one}`;

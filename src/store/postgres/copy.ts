@@ -1,15 +1,14 @@
 import { plural } from "../../base/text/plural.ts";
-import {
-  type CopiedColumns,
-  type CopiedRow,
-  type CopiedTable,
-  type CopiedValue,
-  type CopySource,
-  type CopyTarget,
-  hasHolds,
-  isEmpty,
-  type StoreProgress,
+import type {
+  CopiedColumns,
+  CopiedRow,
+  CopiedTable,
+  CopiedValue,
+  CopyTarget,
+  StoreProgress,
+  StoreSource,
 } from "../copy/copy.ts";
+import { hasHolds, isEmpty, QueriedEnd } from "../copy/queried-end.ts";
 import { rejectMoved } from "../moved.ts";
 import type { Work } from "../query.ts";
 import type { PostgresLocation } from "../settings.ts";
@@ -31,7 +30,7 @@ const firstMonthMs = Date.UTC(2020, 0);
 export function withPostgresSource<Result>(
   location: PostgresLocation,
   nodeFolders: readonly string[],
-  work: (source: CopySource) => Promise<Result>,
+  work: (source: StoreSource) => Promise<Result>,
 ): Promise<Result> {
   return connected(location, async (client) => {
     const { name } = client.address;
@@ -120,13 +119,14 @@ async function keepOthersOut(query: Query, name: string): Promise<void> {
   );
 }
 
-class PostgresEnd implements CopySource, CopyTarget {
+class PostgresEnd extends QueriedEnd implements StoreSource, CopyTarget {
   readonly name: string;
   readonly #query: Query;
   readonly #flags = new Set<string>();
   readonly #months = new Set<string>();
 
   constructor(name: string, query: Query) {
+    super();
     this.name = name;
     this.#query = query;
   }

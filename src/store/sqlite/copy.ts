@@ -1,17 +1,16 @@
 import type { Database } from "bun:sqlite";
 import { existsSync, rmSync } from "node:fs";
 import type { Clock } from "../../base/clock.ts";
-import {
-  type CopiedColumns,
-  type CopiedRow,
-  type CopiedTable,
-  type CopiedValue,
-  type CopySource,
-  type CopyTarget,
-  hasHolds,
-  isEmpty,
-  type StoreProgress,
+import type {
+  CopiedColumns,
+  CopiedRow,
+  CopiedTable,
+  CopiedValue,
+  CopyTarget,
+  StoreProgress,
+  StoreSource,
 } from "../copy/copy.ts";
+import { hasHolds, isEmpty, QueriedEnd } from "../copy/queried-end.ts";
 import { rejectMoved } from "../moved.ts";
 import type { Work } from "../query.ts";
 import { StoreError } from "../store.ts";
@@ -30,7 +29,7 @@ const busyTimeoutMs = 10_000;
 export function withSqliteSource<Result>(
   dir: string,
   clock: Clock,
-  work: (source: CopySource) => Promise<Result>,
+  work: (source: StoreSource) => Promise<Result>,
 ): Promise<Result> {
   const folder = dataFolder(dir);
   if (!existsSync(folder.databaseFile)) {
@@ -109,11 +108,12 @@ async function whileLocked<Result>(
   }
 }
 
-class SqliteEnd implements CopySource, CopyTarget {
+class SqliteEnd extends QueriedEnd implements StoreSource, CopyTarget {
   readonly name: string;
   readonly #database: Database;
 
   constructor(name: string, database: Database) {
+    super();
     this.name = name;
     this.#database = database;
   }

@@ -5,9 +5,10 @@ import { count, plural } from "../../../base/text/plural.ts";
 import { locateData } from "../../../config/locate-data.ts";
 import { isReference } from "../../../config/secrets.ts";
 import { locateStore } from "../../../config/store.ts";
+import type { CopyProgress, CopyResult } from "../../../store/copy/copy.ts";
 import type { StoreLocation } from "../../../store/settings.ts";
 import { confirm, type YesOption } from "../../confirm.ts";
-import { type ConfigOptions, newConfigCommand } from "../../help.ts";
+import { type ConfigOptions, type DataOptions, newConfigCommand } from "../../help.ts";
 import { forgetServed } from "../../serve/files-for-commands.ts";
 import { startProgress } from "../../terminal/progress.ts";
 import { CommandError, printDone, type Terminal } from "../../terminal/terminal.ts";
@@ -40,33 +41,45 @@ export function storeCopyCommand(terminal: Terminal): Command {
       const from = locationOf(options.from, options, terminal);
       const to = locationOf(options.to, options, terminal);
       const { copyAll } = await import("../../../store/open.ts");
-      const progress = startProgress(terminal);
-      try {
-        const copied = await copyAll({
+      const copied = await showingProgress(terminal, (onProgress) =>
+        copyAll({
           from,
           to,
           keepsSource: options.keep === true,
           nodeFolders: nodeFolders(options, terminal, from, to),
           clock: systemClock,
-          onProgress: ({ table, rows, share }) =>
-            progress.show(`${table}: ${count(rows)} rows, ${Math.floor(share * 100)} % of all entries`),
-        });
-        progress.end();
-        if ("dir" in to) forgetServed(to.dir);
-        const what = `${plural(copied.keys, "key")}, ${plural(copied.entries, "entry", "entries")}`;
-        const moved = options.keep ? "" : `; ${options.from} is marked as moved`;
-        const message = `${what} and ${plural(copied.usage, "usage record")} copied; both ledgers are consistent${moved}`;
-        printDone(options.json, { ...copied, audit: "clean" }, message, terminal);
-        terminal.note(terminal.noteStyle.dim("  recorded content is not copied"));
-      } finally {
-        progress.end();
-      }
+          onProgress,
+        }),
+      );
+      if ("dir" in to) forgetServed(to.dir);
+      const moved = options.keep ? "" : `; ${options.from} is marked as moved`;
+      const message = `${copiedText(copied)} copied; both ledgers are consistent${moved}`;
+      printDone(options.json, { ...copied, audit: "clean" }, message, terminal);
+      terminal.note(terminal.noteStyle.dim("  recorded content is not copied"));
     });
 }
 
+export function copiedText({ keys, entries, usage }: CopyResult): string {
+  return `${plural(keys, "key")}, ${plural(entries, "entry", "entries")} and ${plural(usage, "usage record")}`;
+}
+
+export async function showingProgress<Result>(
+  terminal: Terminal,
+  work: (onProgress: (copied: CopyProgress) => void) => Promise<Result>,
+): Promise<Result> {
+  const progress = startProgress(terminal);
+  try {
+    return await work(({ table, rows, share }) =>
+      progress.show(`${table}: ${count(rows)} rows, ${Math.floor(share * 100)} % of all entries`),
+    );
+  } finally {
+    progress.end();
+  }
+}
+
 /** Folders where a gateway of this machine may still have charges that the database never received. */
-function nodeFolders(
-  { config: file, data }: CopyOptions,
+export function nodeFolders(
+  { config: file, data }: Pick<DataOptions, "config" | "data">,
   { env, cwd }: Terminal,
   ...places: readonly StoreLocation[]
 ): readonly string[] {
@@ -79,7 +92,10 @@ interface ReopenOptions extends ConfigOptions, YesOption {
 }
 
 export function storeReopenCommand(terminal: Terminal): Command {
-  return newConfigCommand("reopen", "Use a store again after `store copy` marked it as moved")
+  return newConfigCommand(
+    "reopen",
+    "Use a store again after `store copy` or `store export` marked it as moved",
+  )
     .requiredOption("--at <dir|url>", "the data folder or the PostgreSQL database that was copied from")
     .option("--yes", "skip confirmation")
     .examples(["sluice store reopen --at ./sluice-data", "use the source again"])

@@ -1,0 +1,54 @@
+import { assert } from "../../base/assert.ts";
+import { type MovedStore, markMoved } from "../moved.ts";
+import { query, type Work } from "../query.ts";
+import type { RecomputedTotals } from "../store.ts";
+import { recomputeTotals } from "../tables/recompute.ts";
+import type { StoreProgress } from "./copy.ts";
+
+/** What both kinds of databases answer with the same statements, in the transaction of the copy. */
+export abstract class QueriedEnd {
+  abstract perform<Result>(work: Work<Result>): Promise<Result>;
+
+  totals(): Promise<readonly RecomputedTotals[]> {
+    return this.perform(recomputeTotals());
+  }
+
+  countEntries(): Promise<number> {
+    return this.perform(countEntries());
+  }
+
+  progress(): Promise<StoreProgress> {
+    return this.perform(readProgress());
+  }
+
+  markMoved(moved: MovedStore): Promise<void> {
+    return this.perform(markMoved(moved));
+  }
+}
+
+/** Whether there are holds of requests that a gateway has not ended. */
+export function* hasHolds(): Work<boolean> {
+  return (yield* query("SELECT id FROM holds LIMIT 1")).length > 0;
+}
+
+export function* isEmpty(): Work<boolean> {
+  const tables = ["accounts", "entries", "audit_log", "admin_token"];
+  const none = tables.map((table) => `NOT EXISTS (SELECT 1 FROM ${table})`);
+  // SQLite has a row for "no key".
+  const noKey = "NOT EXISTS (SELECT 1 FROM keys WHERE id <> '')";
+  return (yield* query(`SELECT 1 WHERE ${[noKey, ...none].join(" AND ")}`)).length > 0;
+}
+
+function* countEntries(): Work<number> {
+  const [count] = yield* query<{ entries: number }>("SELECT count(*)::float8 AS entries FROM entries");
+  return count?.entries ?? 0;
+}
+
+function* readProgress(): Work<StoreProgress> {
+  const [progress] = yield* query<StoreProgress>(
+    `SELECT revision::float8 AS revision, (SELECT entries_through FROM rollups)::float8 AS "entriesThrough",
+      (SELECT endings_through FROM rollups)::float8 AS "endingsThrough" FROM state`,
+  );
+  assert(progress !== undefined, "the state has one row");
+  return progress;
+}
