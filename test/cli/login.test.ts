@@ -116,6 +116,18 @@ test("login says so where nobody can sign in, or nothing answers", async () => {
   expect(nothing).toMatchObject({ code: 1, stderr: expect.stringContaining("no response from") });
 }, 30_000);
 
+test("login blames the proxy in front where a proxy answers", async () => {
+  using proxy = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch: () => new Response("<h1>404 Not Found</h1>", { status: 404 }),
+  });
+  const refused = await sluice(newPlace(), "login", proxy.url.origin);
+  expect(refused.code).toBe(1);
+  expect(refused.stderr).toContain("/.well-known/oauth-authorization-server with status 404");
+  expect(refused.stderr).toContain("if a proxy is in front of it");
+}, 30_000);
+
 test("a reload that takes the person off the list ends the key, and not one that an operator created", async () => {
   const { stdout } = await login("approve", newHome());
   const [key = ""] = /slu_\w{36}/.exec(stdout) ?? [];

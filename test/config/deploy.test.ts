@@ -38,7 +38,21 @@ test("the compose file has a database, two gateways and nginx, and a configurati
 test("nginx before two gateways lets through what nginx before one does", () => {
   const paths = ["/v1/models", "/token/v1/usage", "/v2/rerank", "/rerank", "/token/api/hello", "/healthz"];
   const others = ["/usage", "/usage/api/v1/keys", "/openapi.json", "/openapi-extensions.json"];
-  const closed = ["/", "/admin", "/admin/api/v1/keys", "/metrics", "/readyz", "/usages", "/v1"];
+  others.push("/admin/oidc/login", "/admin/oidc/callback", "/.well-known/oauth-authorization-server");
+  others.push("/oauth/device_authorization", "/oauth/token");
+  const closed = [
+    "/",
+    "/admin",
+    "/admin/oidc",
+    "/admin/oidc/login/x",
+    "/oauth/",
+    "/.well-known/",
+    "/admin/api/v1/keys",
+    "/metrics",
+    "/readyz",
+    "/usages",
+    "/v1",
+  ];
   const { configs } = YAML.parse(read("compose.yaml")) as Compose;
   const two = (configs["nginx"]?.content ?? "").replaceAll("$$", "$");
   for (const text of [read("nginx.conf"), two]) {

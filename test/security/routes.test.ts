@@ -33,6 +33,8 @@ const publicRoutes: ReadonlySet<string> = new Set([
   "GET /admin/api/v1/openapi.json",
   "GET /usage",
   "GET /usage/*",
+  "GET /usage/api/v1/session",
+  "DELETE /usage/api/v1/session",
 ]);
 
 /** These are opened by a WebSocket's handshake; a plain GET is a method that is not there. */

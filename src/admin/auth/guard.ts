@@ -97,6 +97,21 @@ function tooManyChanges({ memberChanges }: Guard, member: string): RejectedAcces
   return refused(429, "too_many_changes", message, retryAfterSeconds);
 }
 
+/**
+ * Admits a signed-in person to the self-service page. There everyone is a member, whatever their role, so that a proxy
+ * which passes on that page does not pass on the admin API.
+ */
+export async function admitAsMember(
+  guard: Guard,
+  request: Request,
+  origin: Origin,
+  changes: boolean,
+): Promise<Verdict> {
+  const verdict = await admit(guard, request, origin, "member", changes);
+  if (verdict.kind === "refused") return verdict;
+  return { kind: "admitted", caller: { ...verdict.caller, role: "member" } };
+}
+
 /** For long-lived responses: whether the request would still be admitted. */
 export async function isStillAdmitted(
   guard: Guard,
@@ -186,11 +201,9 @@ export function memberOf(owner: string): Pick<Caller, "owner" | "owns"> {
  */
 export function admitKey(
   { guard, keys }: { readonly guard: Guard; readonly keys: KeyRing },
-  request: Request,
+  bearer: string,
   { address }: Origin,
 ): Verdict {
-  const bearer = bearerOf(request);
-  if (bearer === null) return refused(401, "invalid_credentials", "Send your key as a bearer.");
   const waitSeconds = guard.lockout.waitSeconds(address);
   const shown = keys.find(bearer);
   if (shown !== null) {
@@ -240,18 +253,21 @@ async function identityOf(guard: Guard, candidate: string): Promise<Identity | n
   return token === undefined ? null : { kind: "token", id: token.id };
 }
 
-/** `Secure` only if the browser used TLS: on plain HTTP it would drop the cookie. */
-export function sessionCookie(id: string, lengthMs: number, isSecure: boolean): string {
-  return cookieText(id, Math.ceil(lengthMs / 1000), isSecure);
+/** `Secure` only if the browser used TLS: on plain HTTP it would drop the cookies. */
+export function sessionCookies(id: string, lengthMs: number, isSecure: boolean): string[] {
+  return cookieTexts(id, Math.ceil(lengthMs / 1000), isSecure);
 }
 
-export function endedSessionCookie(isSecure: boolean): string {
-  return cookieText("", 0, isSecure);
+export function endedSessionCookies(isSecure: boolean): string[] {
+  return cookieTexts("", 0, isSecure);
 }
 
-function cookieText(value: string, maxAge: number, isSecure: boolean): string {
+/** One for the dashboard and one for the self-service page, so that the API of the clients never gets it. */
+function cookieTexts(value: string, maxAge: number, isSecure: boolean): string[] {
   const secure = isSecure ? "; Secure" : "";
-  return `${cookieName}=${value}; Path=/admin; HttpOnly; SameSite=Strict; Max-Age=${maxAge}${secure}`;
+  return ["/admin", "/usage"].map(
+    (path) => `${cookieName}=${value}; Path=${path}; HttpOnly; SameSite=Strict; Max-Age=${maxAge}${secure}`,
+  );
 }
 
 export function sessionOf(request: Request): string | null {
@@ -259,7 +275,7 @@ export function sessionOf(request: Request): string | null {
   return /(?:^|;\s*)sluice_session=(slus_[0-9A-Za-z]{1,64})(?:;|$)/.exec(cookie)?.[1] ?? null;
 }
 
-function bearerOf(request: Request): string | null {
+export function bearerOf(request: Request): string | null {
   const header = request.headers.get("authorization");
   return /^bearer +(\S+)$/i.exec(header ?? "")?.[1] ?? null;
 }

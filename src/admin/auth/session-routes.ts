@@ -6,7 +6,15 @@ import { answeringErrors } from "../routes/mount.ts";
 import { AdminError, accessError, answerHeaders, json } from "../routes/refusal.ts";
 import { type EndedSessionView, type SessionView, type SignInBody, signInBody } from "../system/schema.ts";
 import { actorName } from "./actor.ts";
-import { admit, callerOf, endedSessionCookie, sessionCookie, sessionOf, tryToken } from "./guard.ts";
+import {
+  admit,
+  admitAsMember,
+  callerOf,
+  endedSessionCookies,
+  sessionCookies,
+  sessionOf,
+  tryToken,
+} from "./guard.ts";
 import type { Caller } from "./identity.ts";
 import { foreignOrigin, isOverTls, isOwnOrigin } from "./origin.ts";
 import { tokenSessionMs } from "./sessions.ts";
@@ -17,13 +25,27 @@ const maxSignInBytes = 4096;
 /** Sign-in and sign-out with a token, and who is signed in: routes without authentication. */
 export function mountSession(app: Elysia, base: string, deps: AdminDeps): void {
   const path = `${base}/session`;
-  app.get(path, ({ request }) => answeringErrors(deps, async () => json(await sessionView(deps, request))));
+  const find = (request: Request) => admit(deps.guard, request, deps.originOf(request), "member", false);
+  mountShownSession(app, path, deps, find);
   app.post(path, ({ request }) => answeringErrors(deps, () => signIn(deps, request)), { parse: "none" });
+}
+
+/** Who is signed in, and sign-out, for the self-service page. Its people sign in at their identity provider. */
+export function mountMemberSession(app: Elysia, base: string, deps: AdminDeps): void {
+  const find = (request: Request) => admitAsMember(deps.guard, request, deps.originOf(request), false);
+  mountShownSession(app, `${base}/session`, deps, find);
+}
+
+type FindCaller = (request: Request) => ReturnType<typeof admit>;
+
+function mountShownSession(app: Elysia, path: string, deps: AdminDeps, find: FindCaller): void {
+  app.get(path, ({ request }) =>
+    answeringErrors(deps, async () => json(sessionView(deps, await find(request)))),
+  );
   app.delete(path, ({ request }) => answeringErrors(deps, () => signOut(deps, request)), { parse: "none" });
 }
 
-async function sessionView(deps: AdminDeps, request: Request): Promise<SessionView> {
-  const verdict = await admit(deps.guard, request, deps.originOf(request), "member", false);
+function sessionView(deps: AdminDeps, verdict: Awaited<ReturnType<FindCaller>>): SessionView {
   const caller = verdict.kind === "admitted" ? verdict.caller : null;
   const { oidc, memberKeys } = deps.settings().admin;
   return {
@@ -57,7 +79,11 @@ async function signIn(deps: AdminDeps, request: Request): Promise<Response> {
   const session = await deps.guard.sessions.begin(verdict.identity);
   const caller = await callerOf(deps.guard, verdict.identity, session);
   await recordSignIn(deps, request, caller?.name ?? actorName(session));
-  return empty(sessionCookie(session, tokenSessionMs, isSecure(deps, request)));
+  const signedIn = new Response(null, {
+    status: 204,
+    headers: { ...answerHeaders, "x-request-id": newId("req_") },
+  });
+  return withCookies(signedIn, sessionCookies(session, tokenSessionMs, isSecure(deps, request)));
 }
 
 export async function recordSignIn(deps: AdminDeps, request: Request, actor: string): Promise<void> {
@@ -75,7 +101,7 @@ async function signOut(deps: AdminDeps, request: Request): Promise<Response> {
   const session = id === null ? null : await deps.guard.sessions.find(id);
   if (id !== null) await deps.guard.sessions.end(id);
   const ended: EndedSessionView = { sign_out_url: session?.provider?.signOutUrl ?? null };
-  return json(ended, 200, { "set-cookie": endedSessionCookie(isSecure(deps, request)) });
+  return withCookies(json(ended), endedSessionCookies(isSecure(deps, request)));
 }
 
 function isSecure(deps: AdminDeps, request: Request): boolean {
@@ -87,7 +113,7 @@ function rejectForeign(deps: AdminDeps, request: Request): void {
   throw new AdminError(403, "foreign_origin", foreignOrigin);
 }
 
-function empty(cookie: string): Response {
-  const headers = { ...answerHeaders, "x-request-id": newId("req_"), "set-cookie": cookie };
-  return new Response(null, { status: 204, headers });
+export function withCookies(response: Response, cookies: readonly string[]): Response {
+  for (const cookie of cookies) response.headers.append("set-cookie", cookie);
+  return response;
 }

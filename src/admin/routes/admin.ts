@@ -8,9 +8,10 @@ import { adminTokenRoutes } from "../auth/admin-token-routes.ts";
 import { mountDeviceFlow } from "../auth/device/device-flow.ts";
 import { deviceRoutes } from "../auth/device/routes.ts";
 import { admit } from "../auth/guard.ts";
+import { mountBackchannelLogout } from "../auth/oidc/backchannel-logout.ts";
 import { mountOidc } from "../auth/oidc/routes.ts";
 import { sessionRoutes } from "../auth/session-list.ts";
-import { mountSession } from "../auth/session-routes.ts";
+import { mountMemberSession, mountSession } from "../auth/session-routes.ts";
 import { configRoutes } from "../config/routes.ts";
 import { contentRoutes } from "../content/routes.ts";
 import type { AdminDeps, Connections, UnmountedDeps } from "../deps.ts";
@@ -20,24 +21,30 @@ import { reconcileRoutes } from "../reconcile/routes.ts";
 import { reportRoutes } from "../reports/routes.ts";
 import { metricsResponse } from "../system/metrics-response.ts";
 import { systemRoutes } from "../system/routes.ts";
-import { mountRoute } from "./mount.ts";
+import { keysOnlyRead, mountRoute } from "./mount.ts";
 import { adminOpenApi } from "./openapi.ts";
 import { AdminError, accessError, answerHeaders, refusalResponse, sentence } from "./refusal.ts";
-import { type AdminRoute, roleFor } from "./route.ts";
+import { type AdminRoute, isForMembers, roleFor } from "./route.ts";
 
 export const adminBase = "/admin/api/v1";
-/** The base path for members who present a key instead of signing in. */
+/** The base path of the self-service page: for members who signed in, and for those who present a key instead. */
 export const memberBase = "/usage/api/v1";
 
 /** Called by the HTTP server, which knows where a request comes from. */
 export type AdminMount = (connections: Connections) => Elysia;
 
-/** The routes that members can read with a key instead of signing in. */
+/** What members use, wherever they come from: their own data, their sign-in, and `sluice login`. */
 export function memberRoutes(unmounted: UnmountedDeps): AdminMount {
   return (connections) => {
     const app = new Elysia();
     const deps = { ...unmounted, ...connections };
-    for (const route of readWithKey(routesOf(deps))) mountRoute(app, memberBase, deps, route, "key");
+    for (const route of routesOf(deps)) {
+      if (!isForMembers(route)) continue;
+      mountRoute(app, memberBase, deps, route, isReadWithKey(route) ? "own" : "own-sign-in");
+    }
+    mountMemberSession(app, memberBase, deps);
+    mountOidc(app, deps);
+    mountDeviceFlow(app, deps);
     app.all(
       `${memberBase}/*`,
       ({ request }) =>
@@ -55,12 +62,11 @@ export function adminRoutes(unmounted: UnmountedDeps): AdminMount {
     const routes = routesOf(deps);
     for (const route of routes) mountRoute(app, adminBase, deps, route);
     mountSession(app, adminBase, deps);
-    mountOidc(app, deps);
-    mountDeviceFlow(app, deps);
+    mountBackchannelLogout(app, deps);
     mountMetrics(app, deps);
     const served = [
       { base: adminBase, routes },
-      { base: memberBase, routes: readWithKey(routes) },
+      { base: memberBase, routes: routes.filter(isReadWithKey) },
     ];
     const type = "application/json";
     const document = once(() => new Blob([JSON.stringify(adminOpenApi(served, deps.version))], { type }));
@@ -91,11 +97,10 @@ function shortened(path: string): string {
   return path.length > maxShownLength ? `${path.slice(0, maxShownLength)}…` : path;
 }
 
-const keysOnlyRead = new AdminError(
-  403,
-  "role_needed",
-  "A key gives read-only access. Sign in as the key's owner to make changes, or ask the operator.",
-);
+/** A key shows itself, but neither changes anything nor stands for the person who owns it. */
+function isReadWithKey(route: AdminRoute): boolean {
+  return roleFor(route) === "member" && route.method === "GET" && !deviceRoutes.includes(route);
+}
 
 function routesOf(deps: AdminDeps): readonly AdminRoute[] {
   return [
@@ -111,13 +116,6 @@ function routesOf(deps: AdminDeps): readonly AdminRoute[] {
     ...sessionRoutes,
     ...deviceRoutes,
   ];
-}
-
-/** Read-only routes: if a key could change itself, a leaked key could be taken over. */
-function readWithKey(routes: readonly AdminRoute[]): AdminRoute[] {
-  return routes.filter(
-    (route) => roleFor(route) === "member" && route.method === "GET" && !deviceRoutes.includes(route),
-  );
 }
 
 function mountMetrics(app: Elysia, deps: AdminDeps): void {

@@ -1,14 +1,18 @@
 import type { Elysia } from "elysia";
-import { admit, admitKey } from "../auth/guard.ts";
+import { admit, admitAsMember, admitKey, bearerOf } from "../auth/guard.ts";
 import type { Caller } from "../auth/identity.ts";
+import type { Role } from "../auth/roles.ts";
 import type { AdminDeps } from "../deps.ts";
 import { unknownKey } from "../keys/find-key.ts";
 import { bodyBytes, checkedBody, checkedQuery } from "./check.ts";
-import { AdminError, accessError, expectedError, json, refusalResponse } from "./refusal.ts";
+import { AdminError, accessError, expectedError, json, notFound, refusalResponse } from "./refusal.ts";
 import { type AdminCall, type AdminRoute, type Change, roleFor } from "./route.ts";
 
-/** How callers authenticate: as people and programs do, or with an API key, which shows only that key. */
-export type Proof = "sign-in" | "key";
+/**
+ * How callers authenticate: as people and programs do, or for what is their own, by a sign-in or with an API key, which
+ * shows only that key. Some routes do not accept a key in place of the sign-in.
+ */
+export type Proof = "sign-in" | "own" | "own-sign-in";
 
 /** Every route takes the same steps: authentication and role, validation, the work, the audit log. */
 export function mountRoute(
@@ -40,10 +44,11 @@ async function answer(
 ): Promise<Response> {
   const origin = deps.originOf(request);
   const changes = route.method !== "GET";
+  const needed = route.roleIn?.(deps.settings()) ?? roleFor(route);
   const verdict =
-    proof === "key"
-      ? admitKey(deps, request, origin)
-      : await admit(deps.guard, request, origin, route.roleIn?.(deps.settings()) ?? roleFor(route), changes);
+    proof === "sign-in"
+      ? await admit(deps.guard, request, origin, needed, changes)
+      : await admitOwner(deps, { request, route, needed, proof });
   if (verdict.kind === "refused") throw await accessError(deps.guard.lockout, verdict);
   const { caller } = verdict;
   // Only now: a client that is not admitted has as long as any other connection.
@@ -57,6 +62,34 @@ async function answer(
   if (route.limitedAs === undefined) return perform(route, shared);
   return deps.guard.reads[route.limitedAs].run(caller.name, request.signal, () => perform(route, shared));
 }
+
+interface OwnersCall {
+  readonly request: Request;
+  readonly route: AdminRoute;
+  readonly needed: Role;
+  readonly proof: Proof;
+}
+
+async function admitOwner(deps: AdminDeps, { request, route, needed, proof }: OwnersCall) {
+  const origin = deps.originOf(request);
+  const bearer = bearerOf(request);
+  const changes = route.method !== "GET";
+  if (bearer !== null) {
+    if (changes) throw keysOnlyRead;
+    if (proof !== "own") throw notFound("such path for keys");
+    return admitKey(deps, bearer, origin);
+  }
+  const verdict = await admitAsMember(deps.guard, request, origin, changes);
+  if (verdict.kind === "admitted" && needed !== "member") throw notFound("such path for members");
+  return verdict;
+}
+
+/** If a key could change itself, a leaked key could be taken over. */
+export const keysOnlyRead = new AdminError(
+  403,
+  "role_needed",
+  "A key gives read-only access. Sign in as the key's owner to make changes, or ask the operator.",
+);
 
 async function perform(route: AdminRoute, shared: Omit<AdminCall, "body">): Promise<Response> {
   const { request } = shared;

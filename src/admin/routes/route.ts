@@ -114,6 +114,11 @@ export const post = changing("POST");
 export const patch = changing("PATCH");
 export const remove = changing("DELETE");
 
+/** Whether it shows or changes what members own, in every configuration or in some. */
+export function isForMembers(route: AdminRoute): boolean {
+  return roleFor(route) === "member" || route.roleIn !== undefined;
+}
+
 export function roleFor({ method, role }: AdminRoute): Role {
   return role ?? (method === "GET" ? "viewer" : "admin");
 }

@@ -1,5 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { oneOf, text } from "../routes/shapes.ts";
+import { nullable, oneOf, text } from "../routes/shapes.ts";
 
 export const setupSteps = ["provider", "key", "request", "reachable", "backup"] as const;
 
@@ -7,6 +7,6 @@ export const setupStepView = Type.Object({
   step: oneOf(setupSteps),
   done: Type.Boolean(),
   text: text("The step, in a few words."),
-  command: text("The command that does it."),
+  command: nullable(text("The command that does it.")),
 });
 export type SetupStepView = Static<typeof setupStepView>;

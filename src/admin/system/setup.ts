@@ -52,8 +52,8 @@ export function setupSteps(deps: AdminDeps): () => Promise<SetupStepView[]> {
       {
         step: "reachable",
         done: await isDone("reachable", () => isReachable(settings)),
-        text: "The gateway can be reached from other machines",
-        command: "sluice serve --host 0.0.0.0",
+        text: "Other machines reach the gateway, over TLS through a proxy (docs/deploy.md)",
+        command: null,
       },
     ];
     // PostgreSQL is backed up by its own tools.

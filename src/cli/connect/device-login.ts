@@ -9,6 +9,7 @@ import { directSession } from "./find-connection.ts";
 
 const clientId = "sluice-cli";
 const grantType = "urn:ietf:params:oauth:grant-type:device_code";
+const metadataPath = "/.well-known/oauth-authorization-server";
 const timeoutMs = 10_000;
 const maxWaitSeconds = 900;
 /** RFC 8628: by so much after each `slow_down`, and after a poll that got no response. */
@@ -31,7 +32,8 @@ export interface DeviceCode {
 /** The endpoints must be on the gateway's own host: the key must not pass through a different one. */
 export async function findEndpoints(url: string): Promise<Endpoints> {
   const { origin } = new URL(url);
-  const metadata = await call(`${origin}/.well-known/oauth-authorization-server`);
+  const metadata = await call(`${origin}${metadataPath}`);
+  rejectProxy(metadata, origin, metadataPath);
   if (metadata.status === 404) {
     throw new CommandError(`${origin} has no sign-in for terminals; ask the operator for a key`);
   }
@@ -41,6 +43,11 @@ export async function findEndpoints(url: string): Promise<Endpoints> {
     throw new CommandError(`${origin} is not a gateway that supports sluice login`);
   }
   const { issuer } = metadata.body;
+  if (issuer === origin.replace(/^https:/, "http:") && issuer !== origin) {
+    throw new CommandError(
+      `the gateway does not know that it is reached by https; its operator must set \`admin.public_url\` to ${origin}, or add the proxy to \`server.trusted_proxies\` and let it send X-Forwarded-Proto`,
+    );
+  }
   if ([authorization, token].some((each) => URL.parse(each)?.origin !== origin)) {
     throw new CommandError(`${origin} names ${String(issuer)} as the place to sign in; log in there instead`);
   }
@@ -49,7 +56,9 @@ export async function findEndpoints(url: string): Promise<Endpoints> {
 
 /** The page to sign in on must be the gateway's own: a browser is started with it. */
 export async function requestCode({ authorization }: Endpoints): Promise<DeviceCode> {
-  const { status, body } = await call(authorization, { client_id: clientId, device_name: hostname() });
+  const answer = await call(authorization, { client_id: clientId, device_name: hostname() });
+  rejectProxy(answer, new URL(authorization).origin, new URL(authorization).pathname);
+  const { status, body } = answer;
   const text = (name: string) => (typeof body[name] === "string" ? body[name] : "");
   const number = (name: string, otherwise: number) =>
     typeof body[name] === "number" ? body[name] : otherwise;
@@ -88,13 +97,17 @@ export async function waitForKey({ token }: Endpoints, code: DeviceCode): Promis
   while (performance.now() < endsAtMs) {
     await Bun.sleep(intervalSeconds * 1000);
     const form = { grant_type: grantType, client_id: clientId, device_code: code.deviceCode };
-    const { status, body } = await call(token, form).catch(() => unanswered);
+    const answer = await call(token, form).catch(() => unanswered);
+    const isRestarting = answer.status >= 500 && !answer.isGateways;
+    if (!isRestarting) rejectProxy(answer, new URL(token).origin, new URL(token).pathname);
+    const { status, body } = answer;
     const key = body["access_token"];
     if (status === 200 && typeof key === "string") {
       if (hasKeyForm(key)) return key;
       throw new CommandError("the gateway issued something that is not a Sluice key (slu_…)");
     }
-    if (body["error"] === "slow_down" || status === unanswered.status) intervalSeconds += slowerBySeconds;
+    if (body["error"] === "slow_down" || isRestarting || status === unanswered.status)
+      intervalSeconds += slowerBySeconds;
     else if (body["error"] !== "authorization_pending") {
       throw new CommandError(`no key was issued: ${reasonIn(body, status)}`);
     }
@@ -102,12 +115,21 @@ export async function waitForKey({ token }: Endpoints, code: DeviceCode): Promis
   throw new CommandError("the code has expired; run sluice login again");
 }
 
+/** The gateway gives every response an id; an error without one is a proxy's, which does not pass this path. */
+function rejectProxy({ isGateways, status }: Answer, origin: string, path: string): void {
+  if (isGateways || status < 300) return;
+  throw new CommandError(
+    `${origin} responded to ${path} with status ${status}, and not as a Sluice gateway; if a proxy is in front of it, its operator must let it pass what config/deploy/nginx.conf does`,
+  );
+}
+
 interface Answer {
   readonly status: number;
+  readonly isGateways: boolean;
   readonly body: JsonObject;
 }
 
-const unanswered: Answer = { status: 0, body: {} };
+const unanswered: Answer = { status: 0, isGateways: false, body: {} };
 
 /** With a form it is a POST. */
 async function call(url: string, form?: Readonly<Record<string, string>>): Promise<Answer> {
@@ -123,7 +145,8 @@ async function call(url: string, form?: Readonly<Record<string, string>>): Promi
     throw new CommandError(`no response from ${new URL(url).origin}`);
   }
   const body: unknown = await response.json().catch(() => null);
-  return { status: response.status, body: isObject(body) ? body : {} };
+  const isGateways = response.headers.get("x-request-id")?.startsWith("req_") === true;
+  return { status: response.status, isGateways, body: isObject(body) ? body : {} };
 }
 
 function reasonIn(body: JsonObject, status: number): string {

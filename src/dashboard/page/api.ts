@@ -1,9 +1,12 @@
 import { signal } from "@preact/signals";
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import type { EndedSessionView, ErrorView, SessionView } from "../../admin/system/schema.ts";
+import { isSelfServicePage } from "./router.ts";
 
 export const adminBase = "/admin/api/v1";
 const memberBase = "/usage/api/v1";
+/** A proxy may pass the self-service page on, and nothing of the admin API. */
+const ownBase = isSelfServicePage ? memberBase : adminBase;
 
 /** The key that was pasted instead of signing in. It is kept in memory, so a page reload forgets it. */
 export const shownKey = signal<string | null>(null);
@@ -69,7 +72,7 @@ async function call<Answer>(
   body?: unknown,
   secret = shownKey.value,
 ): Promise<Answer> {
-  const response = await fetch((secret === null ? adminBase : memberBase) + path, {
+  const response = await fetch((secret === null ? ownBase : memberBase) + path, {
     method,
     credentials: secret === null ? "same-origin" : "omit",
     headers: {

@@ -91,7 +91,7 @@ describe("signing out", () => {
     const refused = await new Browser().open(`${sluice.url}/admin/oidc/login`);
     expect(refused.status).toBe(403);
     expect(await refused.text()).toContain(
-      '<a href="/admin/oidc/login?prompt=select_account">Use another account</a>',
+      '<a href="/admin/oidc/login?return=%2Fadmin&amp;prompt=select_account">Use another account</a>',
     );
     const away = await fetch(`${sluice.url}/admin/oidc/login?prompt=select_account`, { redirect: "manual" });
     const { searchParams } = new URL(away.headers.get("location") ?? "");

@@ -5,13 +5,14 @@ import { answeringErrors } from "../../routes/mount.ts";
 import { json, notFound } from "../../routes/refusal.ts";
 import { causeText, reportFailure } from "./failures.ts";
 import { endsSession, type LogoutToken, tokenLifeMs } from "./logout-token.ts";
-import type { OidcSignIn } from "./sign-in.ts";
+import { OidcSignIn } from "./sign-in.ts";
 
 const path = "/admin/oidc/backchannel-logout";
 const maxBytes = 16_384;
 
 /** Receives the identity provider's notice that a person signed out or was locked out there, and ends their sessions here. */
-export function mountBackchannelLogout(app: Elysia, deps: AdminDeps, signIn: OidcSignIn): void {
+export function mountBackchannelLogout(app: Elysia, deps: AdminDeps): void {
+  const signIn = new OidcSignIn();
   app.post(path, ({ request }) => answeringErrors(deps, () => endSessions(deps, signIn, request)), {
     parse: "none",
   });

@@ -3,11 +3,26 @@ import { answerHeaders } from "../../routes/refusal.ts";
 
 export const home = "/admin";
 
-/** An error page for a person who came here by a link. `retryUrl` is where they can try again, as someone else. */
-export function errorPage(status: 401 | 403 | 404 | 503, message: string, retryUrl: string): Response {
+/** The page that a person came from: many may reach the self-service page alone. */
+export function homeOf(page: string): string {
+  return page.startsWith("/usage") ? "/usage" : home;
+}
+
+interface WaysOn {
+  /** Where they can try again, as someone else; null if they cannot. */
+  readonly retryUrl: string | null;
+  readonly home: string;
+}
+
+/** An error page for a person who came here by a link. */
+export function errorPage(
+  status: 401 | 403 | 404 | 503,
+  message: string,
+  { retryUrl, home: back }: WaysOn,
+): Response {
   const retryText = status === 403 ? "Use another account" : "Sign in again";
-  const retry = retryUrl === home ? "" : `<a href="${escaped(retryUrl)}">${retryText}</a> · `;
-  const page = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Sluice</title><h1>Not signed in</h1><p>${escaped(message)}</p><p>${retry}<a href="${home}">Back</a></p></html>`;
+  const retry = retryUrl === null ? "" : `<a href="${escaped(retryUrl)}">${retryText}</a> · `;
+  const page = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Sluice</title><h1>Not signed in</h1><p>${escaped(message)}</p><p>${retry}<a href="${back}">Back</a></p></html>`;
   const headers = {
     ...answerHeaders,
     "content-type": "text/html; charset=utf-8",

@@ -4,14 +4,13 @@ import type { OidcSettings } from "../../../config/settings.ts";
 import { urlOf } from "../../../gateway/client-call.ts";
 import type { AdminDeps } from "../../deps.ts";
 import { answerHeaders } from "../../routes/refusal.ts";
-import { sessionCookie } from "../guard.ts";
+import { sessionCookies } from "../guard.ts";
 import { refreshSignIn } from "../lost-sign-ins.ts";
 import { originInBrowser } from "../origin.ts";
 import { rolesOf } from "../person.ts";
-import { recordSignIn } from "../session-routes.ts";
+import { recordSignIn, withCookies } from "../session-routes.ts";
 import { attemptMinutes, openAttempt, sealAttempt } from "./attempt.ts";
-import { mountBackchannelLogout } from "./backchannel-logout.ts";
-import { errorPage, home } from "./error-page.ts";
+import { errorPage, home, homeOf } from "./error-page.ts";
 import { reportFailure, SignInRejected } from "./failures.ts";
 import { OidcSignIn, type SignedIn } from "./sign-in.ts";
 
@@ -27,14 +26,20 @@ export function mountOidc(app: Elysia, deps: AdminDeps): void {
   const guarded = (work: (request: Request, oidc: OidcSettings) => Promise<Response>) => {
     return async ({ request }: { readonly request: Request }) => {
       const { oidc } = deps.settings().admin;
-      if (oidc === null)
-        return errorPage(404, "Signing in with OpenID Connect is not configured here.", home);
+      if (oidc === null) {
+        const message = "Signing in with OpenID Connect is not configured here.";
+        return errorPage(404, message, { retryUrl: null, home });
+      }
       try {
         return await work(request, oidc);
       } catch (error) {
         if (!(error instanceof SignInRejected)) throw error;
         if (error.cause !== undefined) reportFailure(deps, `sign-in failed: ${error.message}`, error.cause);
-        return errorPage(error.status, error.message, loginPath);
+        const returnTo = requestedPage(request) ?? attemptOf(request, oidc, deps)?.returnTo ?? home;
+        return errorPage(error.status, error.message, {
+          retryUrl: loginUrl(returnTo),
+          home: homeOf(returnTo),
+        });
       }
     };
   };
@@ -48,7 +53,7 @@ export function mountOidc(app: Elysia, deps: AdminDeps): void {
       const choosesAccount = searchParams.get("prompt") === "select_account";
       const { url, ...attempt } = await signIn.begin(oidc, redirectUri, choosesAccount);
       const endsAtMs = deps.clock.wallMs() + attemptMinutes * 60_000;
-      const returnTo = safeReturn(searchParams.get("return"));
+      const returnTo = requestedPage(request) ?? home;
       const sealed = sealAttempt({ ...attempt, redirectUri, returnTo, endsAtMs }, oidc.clientSecret);
       const attempts = [...cookiesOf(request).keys()].filter((name) => attemptName.test(name));
       return redirect(url.href, [
@@ -60,32 +65,31 @@ export function mountOidc(app: Elysia, deps: AdminDeps): void {
   app.get(
     `${base}/callback`,
     guarded(async (request, oidc) => {
-      const { search, searchParams } = urlOf({ request });
-      const cookie = cookieFor(searchParams.get("state") ?? "");
-      const sealed = cookiesOf(request).get(cookie) ?? "";
-      const attempt = openAttempt(sealed, oidc.clientSecret, deps.clock.wallMs());
+      const attempt = attemptOf(request, oidc, deps);
       if (attempt === null)
         throw new SignInRejected(401, "This sign-in was started elsewhere or has expired. Sign in again.");
       const callback = new URL(attempt.redirectUri);
-      callback.search = search;
+      callback.search = urlOf({ request }).search;
       const signedIn = await signIn.finish(oidc, callback, attempt);
       const { person, provider } = signedIn;
       const identity = { kind: "person", issuer: oidc.issuer, ...person } as const;
       await refreshSignIn(deps, identity, deps.settings().admin);
       if (rolesOf(person, deps.settings().admin).size === 0) {
         const message = `You signed in as ${person.user}, which has no role here. Ask an operator for one.`;
-        return errorPage(403, message, otherAccountUrl(signedIn));
+        return errorPage(403, message, {
+          retryUrl: otherAccountUrl(signedIn, attempt.returnTo),
+          home: homeOf(attempt.returnTo),
+        });
       }
       const session = await deps.guard.sessions.begin(identity, { provider, lengthMs: oidc.sessionMs });
       await recordSignIn(deps, request, person.user);
       const isSecure = attempt.redirectUri.startsWith("https:");
       return redirect(attempt.returnTo, [
-        sessionCookie(session, oidc.sessionMs, isSecure),
-        attemptCookie(cookie, null, attempt.redirectUri),
+        ...sessionCookies(session, oidc.sessionMs, isSecure),
+        attemptCookie(cookieFor(attempt.state), null, attempt.redirectUri),
       ]);
     }),
   );
-  mountBackchannelLogout(app, deps, signIn);
 }
 
 const loginPath = `${base}/login`;
@@ -94,19 +98,31 @@ const loginPath = `${base}/login`;
  * Where a person who has no role here can sign in as someone else. Signed in at a provider that does not let them choose,
  * they would come back as the same person, so they sign out there first.
  */
-function otherAccountUrl({ offersAccounts, provider }: SignedIn): string {
-  const chooses = `${loginPath}?prompt=select_account`;
+function otherAccountUrl({ offersAccounts, provider }: SignedIn, returnTo: string): string {
+  const chooses = `${loginUrl(returnTo)}&prompt=select_account`;
   return offersAccounts ? chooses : (provider.signOutUrl ?? chooses);
+}
+
+function loginUrl(returnTo: string): string {
+  return `${loginPath}?return=${encodeURIComponent(returnTo)}`;
+}
+
+/** The attempt that a callback belongs to; null if it was started in another browser, or has expired. */
+function attemptOf(request: Request, { clientSecret }: OidcSettings, { clock }: AdminDeps) {
+  const { searchParams } = urlOf({ request });
+  const sealed = cookiesOf(request).get(cookieFor(searchParams.get("state") ?? "")) ?? "";
+  return openAttempt(sealed, clientSecret, clock.wallMs());
 }
 
 /**
  * Returns only to pages of this gateway, so that it cannot be used as an open redirect. The pattern must match the path
- * as written and as a browser resolves it, without dots.
+ * as written and as a browser resolves it, without dots. Null for any other address.
  */
-function safeReturn(path: string | null): string {
+function requestedPage(request: Request): string | null {
+  const path = urlOf({ request }).searchParams.get("return");
   const page = /^\/(admin|usage)(?![\w-])[\w\-./?=&%#]{0,500}$/;
-  if (path === null || !page.test(path) || path.includes("//")) return home;
-  return page.test(new URL(path, "http://localhost").pathname) ? path : home;
+  if (path === null || !page.test(path) || path.includes("//")) return null;
+  return page.test(new URL(path, "http://localhost").pathname) ? path : null;
 }
 
 /** Each tab has its own cookie, so that parallel attempts do not overwrite each other. */
@@ -125,7 +141,6 @@ function attemptCookie(name: string, sealed: string | null, redirectUri: string)
 }
 
 function redirect(location: string, cookies: readonly string[]): Response {
-  const headers = new Headers({ ...answerHeaders, location, "x-request-id": newId("req_") });
-  for (const cookie of cookies) headers.append("set-cookie", cookie);
-  return new Response(null, { status: 302, headers });
+  const headers = { ...answerHeaders, location, "x-request-id": newId("req_") };
+  return withCookies(new Response(null, { status: 302, headers }), cookies);
 }

@@ -8,6 +8,7 @@ import { sendOnce } from "../../../wire/send-once.ts";
 import type { Person } from "../person.ts";
 import type { ProviderSession } from "../sessions.ts";
 import type { SignInAttempt } from "./attempt.ts";
+import { homeOf } from "./error-page.ts";
 import { callbackFailure, causeText, discoveryFailure, SignInRejected } from "./failures.ts";
 import { type LogoutToken, signingKeys, verifyLogoutToken } from "./logout-token.ts";
 
@@ -175,11 +176,11 @@ export class OidcSignIn {
   }
 }
 
-/** The provider's sign-out page, which leads back to the dashboard; null if it has none. */
+/** The provider's sign-out page, which leads back to where the person signed in; null if it has none. */
 function signOutUrl(
   config: Configuration,
   { issuer, clientId }: OidcSettings,
-  { redirectUri }: SignInAttempt,
+  { redirectUri, returnTo }: SignInAttempt,
   idToken: string | undefined,
 ): string | null {
   const url = URL.parse(config.serverMetadata().end_session_endpoint ?? "");
@@ -188,7 +189,7 @@ function signOutUrl(
   url.searchParams.set("client_id", clientId);
   if (idToken !== undefined && idToken.length <= maxHintLength)
     url.searchParams.set("id_token_hint", idToken);
-  url.searchParams.set("post_logout_redirect_uri", new URL("/admin", redirectUri).href);
+  url.searchParams.set("post_logout_redirect_uri", new URL(homeOf(returnTo), redirectUri).href);
   return url.href;
 }
 

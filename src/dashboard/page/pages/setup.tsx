@@ -34,7 +34,7 @@ export function Setup() {
           <li class="line" key={step} data-test={`setup-${step}`}>
             <Badge tone={done ? "good" : "warn"}>{done ? "✓ done" : "to do"}</Badge>
             <span>{text}</span>
-            {!done && (
+            {!done && command !== null && (
               <>
                 <code>{command}</code>
                 <CopyButton text={command} label="Copy" />
