@@ -1,4 +1,4 @@
-import { matchesModel } from "../base/models/model-pattern.ts";
+import { coversModel } from "../base/models/model-pattern.ts";
 import { type LaterUse, laterUseOf, usedFrom } from "../base/money/later-use.ts";
 import { nextPeriodStart, periodStart } from "../base/money/period.ts";
 import type { CapRecord, CapTotals } from "../store/store.ts";
@@ -34,8 +34,8 @@ export class Cap {
     this.#held = 0;
   }
 
-  matches(model: string): boolean {
-    return matchesModel(this.record.models, model);
+  covers(model: string): boolean {
+    return coversModel(this.record.models, model);
   }
 
   /** Only moves forward, so that setting the clock back grants nothing twice. */

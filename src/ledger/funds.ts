@@ -175,9 +175,9 @@ export class Funds {
       const totals = counted?.totals.find(({ no }) => no === record.no) ?? nothingCounted;
       const made = new Cap(record, bound, totals);
       for (const charge of counted?.pending ?? []) {
-        if (isOf(charge) && made.matches(charge.model)) made.charge(charge.charged, charge.countedAtMs);
+        if (isOf(charge) && made.covers(charge.model)) made.charge(charge.charged, charge.countedAtMs);
       }
-      const open = Array.from(this.#open).filter((hold) => isOf(hold) && made.matches(hold.model));
+      const open = Array.from(this.#open).filter((hold) => isOf(hold) && made.covers(hold.model));
       // The operator's clock may still have been in an earlier period.
       for (const hold of open) made.turn(hold.countedAtMs);
       for (const hold of open) made.reserve(hold);

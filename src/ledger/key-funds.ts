@@ -41,7 +41,7 @@ export class KeyFunds {
   /** The caps of the account and the key that apply to a request for this model. */
   capsFor(model: string, { caps } = this.account): readonly Cap[] {
     if (caps.length === 0 && this.caps.length === 0) return noCaps;
-    return [...caps, ...this.caps].filter((cap) => cap.matches(model));
+    return [...caps, ...this.caps].filter((cap) => cap.covers(model));
   }
 
   /** Whether the key has reached its limit of concurrent requests. */

@@ -290,6 +290,28 @@ export function describeCaps(where: string, open: (gateways: number) => Promise<
       ]);
     });
 
+    test("a cap for models covers them under the names that clouds and other providers have for them", async () => {
+      await using bench = await open(1);
+      const account = await addAccount(bench, {}, 10_000);
+      const caps = [cap(100, "day", "opus-*")];
+      const [key = keyRecord()] = await addKeys(bench, account, 1, { caps });
+      await bench.refresh();
+      const [gateway] = bench.gateways;
+      const names = ["opus-5", "vertex/opus-5", "eu.maker.opus-5", "groq/maker/opus-5"];
+      for (const name of names) await spend(gateway, await tryHold(gateway, key, 10, name), 10);
+      for (const name of ["not-opus-5", "vertex/not-opus-5", "opus/5", "eu.opus.5"])
+        await spend(gateway, await tryHold(gateway, key, 10, name), 10);
+      expect((await gateway?.summaries([key.id]))?.[0]?.caps).toMatchObject([{ used: 40 }]);
+      expect((await audit(bench.store)).differences).toEqual([]);
+      // Another cap that did not exist counts what was spent before.
+      const now = [...caps, cap(200, "month", "*opus-*"), cap(300, "month", "opus-5")];
+      await bench.store.setCaps({ keyId: key.id }, now, bench.clock.wallMs());
+      await bench.refresh();
+      expect((await gateway?.summaries([key.id]))?.[0]?.caps.map(({ used }) => used)).toEqual([40, 60, 40]);
+      expect(await tryHold(gateway, key, 70, "bedrock/opus-5")).toBeInstanceOf(GatewayError);
+      expect((await audit(bench.store)).differences).toEqual([]);
+    });
+
     test("what a cap is raised by adds up within a period, and is gone in the next", async () => {
       await using bench = await open(1);
       const account = await addAccount(bench, {}, 10_000);

@@ -1,4 +1,4 @@
-import { matchesModel } from "../../base/models/model-pattern.ts";
+import { coversModel } from "../../base/models/model-pattern.ts";
 import { unknownModelIn } from "../../base/models/unknown-model.ts";
 import { unaffordableNano } from "../../base/money/money.ts";
 import { ownAccountId } from "../../base/own-account.ts";
@@ -140,7 +140,7 @@ function limitAdvice(exchange: DeniedExchange, key: KeySummary): string {
 function commandsFor(key: KeySummary, denied: DeniedExchange & { readonly needed: number }): string[] {
   const { needed, model, exchangeId } = denied;
   const unit = unitOf(key.mode);
-  const isTooLow = (cap: CapView) => matchesModel(cap.models, model) && missing(cap, needed, unit) > 0;
+  const isTooLow = (cap: CapView) => coversModel(cap.models, model) && missing(cap, needed, unit) > 0;
   const keyCommands = key.caps.filter(isTooLow).map((cap) => {
     const amount = shown(missing(cap, needed, unit), key.mode);
     return `sluice keys raise-cap ${key.prefix} ${amount} --cap ${quoted(capName(cap))} --note ${exchangeId}`;

@@ -17,3 +17,12 @@ export function matchesModel(pattern: string | null, model: string): boolean {
   }
   return from <= model.length - end.length;
 }
+
+/**
+ * Whether a limit for these models covers a model. Providers and clouds put their own names before a maker's, and such a name must not
+ * lead past the limit: `claude-opus-*` also covers `vertex/claude-opus-5` and `eu.anthropic.claude-opus-5`.
+ */
+export function coversModel(models: string | null, model: string): boolean {
+  if (models === null || matchesModel(models, model)) return true;
+  return matchesModel(`*/${models}`, model) || matchesModel(`*.${models}`, model);
+}

@@ -1,5 +1,5 @@
 import { GatewayError, invalidRequest } from "../../base/errors.ts";
-import { matchesModel } from "../../base/models/model-pattern.ts";
+import { coversModel } from "../../base/models/model-pattern.ts";
 import type { TpmLimit } from "../../base/models/tpm-limit.ts";
 import { tokensOf } from "../../base/money/rates.ts";
 import type { BucketLimit, ReserveVerdict } from "../../limits/verdict.ts";
@@ -54,7 +54,7 @@ export function correctTokens({ rateLimits }: Gateway, exchange: Exchange): void
 function limitsFor({ id, tpmLimits, accountId, accountTpmLimits }: KeyRecord, model: string): OwnedLimit[] {
   const ownedLimits = (limits: readonly TpmLimit[] | null, ownerId: string, owner: OwnedLimit["owner"]) =>
     (limits ?? [])
-      .filter(({ models }) => matchesModel(models, model))
+      .filter(({ models }) => coversModel(models, model))
       .map(({ limit, models }) => {
         const name = `${ownerId}:tpm:${models ?? ""}`;
         return { name, capacity: limit, limit, models, owner };

@@ -75,7 +75,7 @@ const differences: readonly (readonly [RegExp, string])[] = [
     "strftime('%Y-%m', $1, 'unixepoch')",
   ],
   [/ AND entries\.month = exchange_endings\.entry_month/g, ""],
-  [/\bsluice_matches\(([^(),]+), ([^(),]+)\)/g, "$2 GLOB coalesce($1, '*')"],
+  [/\bsluice_covers\(([^(),]+), ([^(),]+)\)/g, "($2 GLOB coalesce($1, '*') OR $2 GLOB '*[/.]' || $1)"],
   [
     /\bsluice_period_start\(([^(),]+), ([^(),]+)\)/g,
     `CASE $1 WHEN 'day' THEN $2 - $2 % 86400000 WHEN 'week' THEN $2 - ($2 - 345600000) % 604800000

@@ -102,7 +102,7 @@ const capStart = "sluice_period_start(caps.period, $3::int8)";
 
 const countedBy = (owner: "key_no" | "account_no", owners: string) => `
   SELECT caps.no, sluice_period_start(caps.period, c.counted_at_ms) AS at, c.amount FROM caps JOIN counted_charges c ON c.${owner} = caps.${owner}
-  WHERE caps.${owner} = ANY (${owners}) AND c.counted_at_ms >= ${capStart} AND sluice_matches(caps.models, c.model)`;
+  WHERE caps.${owner} = ANY (${owners}) AND c.counted_at_ms >= ${capStart} AND sluice_covers(caps.models, c.model)`;
 
 /** The extra amount of a future period applies to the current one. */
 const returnCaps = `

@@ -47,7 +47,7 @@ const keyNames = ["daySpend", "spent", "requests", "inputTokens", "outputTokens"
 const countedBy = (owner: "key_no" | "account_no") => `
   SELECT caps.no, c.amount, sluice_period_start(caps.period, c.counted_at_ms) > caps.period_start_ms AS is_later
   FROM caps JOIN counted_charges c ON c.${owner} = caps.${owner}
-  WHERE c.counted_at_ms >= caps.period_start_ms AND sluice_matches(caps.models, c.model)`;
+  WHERE c.counted_at_ms >= caps.period_start_ms AND sluice_covers(caps.models, c.model)`;
 
 /** What is remembered for the periods after a table's own. */
 const keptLater = (column: string, after: string) =>

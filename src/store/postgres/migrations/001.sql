@@ -882,9 +882,11 @@ CREATE FUNCTION sluice_next_period(period text, start_ms int8) RETURNS int8 LANG
   END
 $$;
 
--- Whether a model's id matches a cap's pattern. No pattern has a character that means something here but the two.
-CREATE FUNCTION sluice_matches(pattern text, model text) RETURNS bool LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+-- Whether a cap covers a model, as `coversModel` in base/models/model-pattern.ts. No pattern has a character that means something here but
+-- the two.
+CREATE FUNCTION sluice_covers(pattern text, model text) RETURNS bool LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT pattern IS NULL OR model LIKE replace(replace(pattern, '_', '\_'), '*', '%')
+    OR model LIKE '%/' || replace(replace(pattern, '_', '\_'), '*', '%') OR model LIKE '%.' || replace(replace(pattern, '_', '\_'), '*', '%')
 $$;
 
 -- What is left of a cap in its period, including what is held.
@@ -1010,7 +1012,7 @@ BEGIN
     v_at := greatest(v_now, v_counted);
     IF has_caps THEN
       -- The places of the caps that it falls under.
-      v_mine := ARRAY(SELECT array_position(c_nos, caps.no) FROM caps WHERE (caps.account_no = r.no OR caps.key_no = r.key_no) AND sluice_matches(caps.models, r.model));
+      v_mine := ARRAY(SELECT array_position(c_nos, caps.no) FROM caps WHERE (caps.account_no = r.no OR caps.key_no = r.key_no) AND sluice_covers(caps.models, r.model));
       FOREACH j IN ARRAY v_mine LOOP v_at := greatest(v_at, (c[j]).period_start_ms); END LOOP;
       FOREACH j IN ARRAY v_mine LOOP c[j] := sluice_cap_at(c[j], v_at); END LOOP;
     END IF;
@@ -1128,7 +1130,7 @@ BEGIN
       v_no := r.no; v_before := r.posted; v_posted := r.posted; v_held := r.held; v_period_used := r.period_used;
     END IF;
     IF has_caps THEN
-      v_mine := ARRAY(SELECT array_position(c_nos, caps.no) FROM caps WHERE (caps.account_no = r.no OR caps.key_no = r.key_no) AND sluice_matches(caps.models, r.model));
+      v_mine := ARRAY(SELECT array_position(c_nos, caps.no) FROM caps WHERE (caps.account_no = r.no OR caps.key_no = r.key_no) AND sluice_covers(caps.models, r.model));
     END IF;
     v_found := v_found + 1; v_charged := 0; v_covered := 0;
     IF r.cost IS NOT NULL THEN
@@ -1321,7 +1323,7 @@ BEGIN
   v_now := least(greatest(0, v_rest - coalesce(i.waived, 0)), sluice_affordable(a.mode, sluice_balance(a.mode, a.is_open, a.posted, a.budget_tokens, a.period_used), a.held,
     CASE WHEN a.mode <> 'credit' AND v_period <> a.period_start_ms THEN v_rest ELSE 0 END, v_period <> a.period_start_ms));
   v_covered := v_now;
-  FOR c IN SELECT * FROM caps WHERE (account_no = a.no OR key_no = k.no) AND sluice_matches(models, i.model) LOOP
+  FOR c IN SELECT * FROM caps WHERE (account_no = a.no OR key_no = k.no) AND sluice_covers(models, i.model) LOOP
     IF sluice_period_start(c.period, v_counted) = c.period_start_ms THEN v_covered := least(v_covered, greatest(0, sluice_cap_left(c) - c.held)); END IF;
   END LOOP;
   IF a.is_open = 0 THEN v_now := v_covered; END IF;
@@ -1329,7 +1331,7 @@ BEGIN
   v_on := i.at / 86400000;
   UPDATE accounts SET posted = posted - v_now, used = used + v_now, period_used = period_used + CASE WHEN period_start_ms = v_period THEN v_now ELSE 0 END
     WHERE no = a.no;
-  UPDATE caps SET used = used + v_now WHERE (account_no = a.no OR key_no = k.no) AND sluice_matches(models, i.model)
+  UPDATE caps SET used = used + v_now WHERE (account_no = a.no OR key_no = k.no) AND sluice_covers(models, i.model)
     AND sluice_period_start(period, v_counted) = period_start_ms;
   UPDATE key_sums SET spent = spent + v_now,
     day_spend = CASE WHEN v_on = day THEN day_spend + v_now WHEN v_on > day THEN v_now + sluice_later(later_spend, v_on, true) ELSE day_spend END, day = greatest(day, v_on),

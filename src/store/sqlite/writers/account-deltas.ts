@@ -6,7 +6,7 @@ import type { ChargeEntry } from "../../records.ts";
 import { raiseRevision } from "../../tables/revision.ts";
 import { laterUsed } from "../later-used.ts";
 import { sqliteStatements } from "../own-statements.ts";
-import { perform } from "../queries.ts";
+import { perform, sqliteText } from "../queries.ts";
 import { otherAccount, type WrittenKey } from "./entry-writer.ts";
 
 interface Delta {
@@ -139,8 +139,8 @@ export class CapWriter {
 
 const start = "(CASE period WHEN 'day' THEN ?5 WHEN 'week' THEN ?6 ELSE ?7 END)";
 
-const countCharge = `
+const countCharge = sqliteText(`
 UPDATE caps SET
   used = CASE WHEN ${start} = period_start_ms THEN used + ?4 WHEN ${start} > period_start_ms THEN ?4 + ${laterUsed("later_used", `>= ${start}`)} ELSE used END,
   period_start_ms = max(period_start_ms, ${start})
-WHERE (key_no = ?1 OR account_no = ?2) AND ?3 GLOB coalesce(models, '*')`;
+WHERE (key_no = ?1 OR account_no = ?2) AND sluice_covers(models, ?3)`);

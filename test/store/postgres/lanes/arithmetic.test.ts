@@ -30,7 +30,7 @@ const mostAtOnce = 500;
 const hourMs = 3_600_000;
 const periods: readonly BudgetPeriod[] = ["none", "day", "week", "month"];
 
-const models = ["house-model", "other-model"] as const;
+const models = ["house-model", "other-model", "cloud/other-model", "eu.maker.house-model"] as const;
 const patterns = [null, "house-*", "*-model", "other-model"] as const;
 let lastCapNo = 0;
 
