@@ -132,6 +132,10 @@ const pairs: Readonly<Record<string, Pair>> = {
   "ledger export": { isLines: true, cli: () => [], path: () => "/entries" },
   "admin-tokens create": { cli: () => ["--label", "a"], body: () => ({ label: "b" }) },
   "admin-tokens list": { ...list, cli: () => [] },
+  "sessions end": {
+    cli: () => ["--person", "gone@example.com", "--yes"],
+    body: () => ({ person: "gone@example.com" }),
+  },
   "admin-tokens revoke": {
     cli: () => ["a", "--yes"],
     path: () => "/admin-tokens/b/revoke",
@@ -152,6 +156,7 @@ const pairs: Readonly<Record<string, Pair>> = {
 /** Not compared, and why. */
 const apart: Readonly<Record<string, string>> = {
   nodes: "needs PostgreSQL; both print what `listNodes` returns",
+  "sessions list": "needs a person who has signed in; the sessions' own tests list them both ways",
   health: "asks /readyz, which needs no token",
 };
 

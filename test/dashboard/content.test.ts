@@ -14,7 +14,7 @@ trusted_proxies = ["127.0.0.1"]
 user_header = "x-user"
 admins = ["root@example.com"]
 viewers = ["vera@example.com"]
-members = "everyone"
+members = ["ada@example.com"]
 `;
 
 describe.if(browserPath !== null)("what a request said, on its page", () => {
