@@ -126,7 +126,7 @@ describe("a field that may cost something", () => {
       expect(await outcome("gpt-allowed", { [name]: value })).toBe("passes");
       expect(world.provider.requests[0]?.body[name]).toEqual(value);
       expect(await outcome("gpt-priced", { [name]: value })).toBe(tool === undefined ? refusal : "passes");
-      const isFree = effect !== "routing" && !isTemplate;
+      const isFree = effect !== "routing" && effect !== "data" && !isTemplate;
       expect(await outcome("gpt-free", { [name]: value })).toBe(isFree ? "passes" : refusal);
     });
 

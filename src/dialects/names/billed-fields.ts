@@ -5,12 +5,13 @@ import type { HostedToolName } from "../../base/usage/hosted-tools.ts";
  * What a field changes about a call beyond its tokens at the model's price. `routing`: another model or another host answers
  * than the one that was checked and priced. `template`: instructions and tools that are kept elsewhere. `storage`: what is
  * kept for the account, and billed by the hour. `agents`: the model starts others. `tool`: the provider runs something.
+ * `data`: the provider reads what only the operator may read.
  */
-export type BilledEffect = "routing" | "template" | "storage" | "agents" | "tool";
+export type BilledEffect = "routing" | "template" | "storage" | "agents" | "tool" | "data";
 
 /** Vendors and gateways with fields of their own. */
 export type FieldVendor =
-  | ("OpenAI" | "Anthropic" | "Google" | "Amazon" | "OpenRouter" | "Vercel" | "LiteLLM" | "Together")
+  | ("OpenAI" | "Azure" | "Anthropic" | "Google" | "Amazon" | "OpenRouter" | "Vercel" | "LiteLLM" | "Together")
   | ("Perplexity" | "xAI" | "Alibaba" | "Baidu" | "Tencent" | "Volcengine" | "Mistral" | "Zhipu")
   | ("Groq" | "Cohere");
 
@@ -56,6 +57,8 @@ export const billedFields: readonly BilledField[] = [
   { name: "guardrails", vendors: ["LiteLLM"], effect: "tool", isCommon: true },
   { name: "safety_model", vendors: ["Together"], effect: "routing" },
   { name: "prompt", vendors: ["OpenAI"], effect: "template", isCommon: true },
+  // Azure searches an index that the client names, with the identity of the operator's resource.
+  { name: "data_sources", vendors: ["Azure"], effect: "data", isCommon: true },
   { name: "multi_agent", vendors: ["OpenAI"], effect: "agents", off: ["enabled", false] },
   { name: "web_search_options", vendors: ["OpenAI", "Perplexity"], ...search },
   { name: "mcp_servers", vendors: ["Anthropic"], effect: "tool", tool: "mcp" },

@@ -17,7 +17,11 @@ const reasons: Readonly<Record<Exclude<BilledEffect, "tool" | "template">, strin
   routing: "can route the request to another model or host at another price",
   storage: "uses storage at the provider that is billed by the hour",
   agents: "can start sub-agents at an unknown cost",
+  data: "lets the provider read data with the operator's identity",
 };
+
+/** Not only a matter of cost, so a model that is free allows none of it. */
+const neverFree: ReadonlySet<BilledEffect> = new Set(["routing", "template", "data"]);
 
 type ExtrasRequest = Pick<ClientRequest, "truncated" | "tools" | "speaks" | "mentions">;
 
@@ -165,7 +169,7 @@ function holdFields(fields: readonly RequestedField[], prices: DestinationPrices
   for (const field of fields) {
     const { name, effect, tool = null, vendors } = field;
     if (!prices.actOn(vendors)) continue;
-    const isCovered = effect !== "routing" && effect !== "template" && prices.coverCalls(tool);
+    const isCovered = !neverFree.has(effect) && prices.coverCalls(tool);
     if (!isCovered && !prices.allows(name)) throw rejectionOf(field, prices);
     if (effect !== "routing") mayRepeat = true;
     held.add(tool, null);

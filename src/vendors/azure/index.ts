@@ -72,7 +72,7 @@ export const azure: Vendor = {
   credentialKeywords: ["managed_identity", "workload_identity"],
   checkOptions: checkAzureOptions,
   strictDialects: ["chat", "responses", "messages"],
-  fieldsOf: ["OpenAI", "Anthropic"],
+  fieldsOf: ["OpenAI", "Azure", "Anthropic"],
   searchesIn: ["responses", "messages"],
   compactsResponses: true,
   meteredFormats: () => ["openai"],

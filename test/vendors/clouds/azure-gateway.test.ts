@@ -66,6 +66,7 @@ headers = { anthropic-workspace-id = "wrkspc_canary" }
 ${model("v1", "v1", "gpt-canary-deployment")}
 ${model("dated", "dated", "o-canary-deployment")}
 ${model("entra", "entra", "gpt-canary-deployment")}
+${model("free", "v1", "gpt-canary-deployment").replace(/price = .*/, "free = true")}
 ${model("missing", "v1", "no-such-deployment")}
 ${model("claude", "foundry", "claude-sonnet-4-6")}
 ${model("claude-key", "foundry-by-key", "claude-sonnet-4-6")}
@@ -91,6 +92,19 @@ const messages = [{ role: "user", content: "Hello" }] as const;
 async function chat(model: string, more: object = {}): Promise<Response> {
   return sluice.request("/v1/chat/completions", { key, body: { model, messages, ...more } });
 }
+
+test("a client cannot have Azure search the operator's data, neither on a model that is free", async () => {
+  const authentication = { type: "system_assigned_managed_identity" };
+  const parameters = { endpoint: "https://hr.search.windows.net", index_name: "salaries", authentication };
+  const source = { type: "azure_search", parameters };
+  for (const model of ["v1", "dated", "entra", "free"]) {
+    for (const field of ["data_sources", "dataSources"]) {
+      const response = await chat(model, { [field]: [source] });
+      expect([response.status, await response.text()], model).toEqual([400, expect.stringContaining(field)]);
+    }
+    expect((await chat(model, { data_sources: [] })).status).toBe(200);
+  }
+});
 
 describe("the fake is what the vendors' SDKs take for Azure", () => {
   test("Z15: OpenAI's client for dated versions, whole and streamed", async () => {
