@@ -1,11 +1,14 @@
 import { matchesModel, modelPatternForm } from "../base/models/model-pattern.ts";
 import type { CatalogRule } from "./catalog/rule.ts";
 import { buildModel, type ModelContext } from "./models.ts";
-import type { ConfigFile } from "./schema.ts";
+import type { ConfigFile, ModelConfig } from "./schema.ts";
 import type { ModelBuilder, ModelSettings } from "./settings.ts";
 
 /** A segment of dots alone would leave its place in a provider's path. */
 const dotSegment = /(?:^|\/)\.*(?:\/|$)/;
+
+/** Not a model, but what an account keeps: a prompt or a profile of Bedrock, an endpoint of Vertex. */
+const accountsOwn = /^(?:arn:|\d+$)/;
 
 /**
  * Builds models that have no entry and no known price, by the patterns of providers with `unpriced = "budget-only"`. Their names come
@@ -20,7 +23,7 @@ export class UnpricedModels implements ModelBuilder {
 
   constructor(config: ConfigFile, rules: readonly CatalogRule[], context: ModelContext) {
     this.#config = config;
-    this.#rules = rules.filter(({ isBudgetOnly }) => isBudgetOnly);
+    this.#rules = rules.some(({ isBudgetOnly }) => isBudgetOnly) ? rules : [];
     this.#context = context;
     this.#named = new Set((config.models ?? []).flatMap(({ id, aliases = [] }) => [id, ...aliases]));
   }
@@ -28,9 +31,20 @@ export class UnpricedModels implements ModelBuilder {
   build(id: string): ModelSettings | null {
     if (this.#rules.length === 0 || this.#named.has(id)) return null;
     if (!modelPatternForm.test(id) || id.includes("*") || dotSegment.test(id)) return null;
-    const rule = this.#rules.find(({ patterns }) => patterns.some((pattern) => matchesModel(pattern, id)));
-    if (rule === undefined) return null;
-    const [model = null] = buildModel({ id, provider: rule.provider }, false, this.#config, this.#context);
+    const place = this.#placeOf(id);
+    if (place === null) return null;
+    const [model = null] = buildModel({ id, ...place }, false, this.#config, this.#context);
     return model === null ? null : { ...model, public: false, isUnlisted: true };
+  }
+
+  /** A name that begins with a provider's, such as `openai/gpt-6`, goes to that provider or to none. */
+  #placeOf(id: string): Pick<ModelConfig, "provider" | "upstream_model"> | null {
+    const prefixed = this.#rules.find(({ provider }) => id.startsWith(`${provider}/`));
+    const name = prefixed === undefined ? id : id.slice(prefixed.provider.length + 1);
+    if (this.#named.has(name) || accountsOwn.test(name)) return null;
+    const rule = (prefixed === undefined ? this.#rules : [prefixed]).find(
+      ({ isBudgetOnly, patterns }) => isBudgetOnly && patterns.some((pattern) => matchesModel(pattern, name)),
+    );
+    return rule === undefined ? null : { provider: rule.provider, upstream_model: name };
   }
 }

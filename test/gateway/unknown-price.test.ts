@@ -92,6 +92,37 @@ test('unpriced = "budget-only" serves every name that matches a pattern, to toke
   expect(vendor.requests).toHaveLength(before);
 });
 
+test("a name that begins with a provider's goes to that provider or to none", async () => {
+  const provider = (name: string, path: string, lines: string) =>
+    `[providers.${name}]\nkind = "openai-compatible"\nbase_url = "${vendor.url}/${path}/v1"\ncatalog = "openai"\nmodels = "catalog"\n${lines}\n`;
+  await using all = await startSluice({
+    config: [
+      provider("first", "first", 'unpriced = "budget-only"'),
+      provider("second", "second", 'unpriced = "budget-only"'),
+      provider("third", "third", ""),
+    ].join(""),
+  });
+  const key = await all.createKey({ mode: "token_budget" });
+  const scoped = await all.createKey({ mode: "token_budget", provider: "second" });
+  const sent = async (by: TestKey, model: string) => {
+    vendor.requests.length = 0;
+    const body = { model, messages: [{ role: "user", content: "hi" }] };
+    const { status } = await all.request("/v1/chat/completions", { key: by, body });
+    const [got] = vendor.requests;
+    return [status, got === undefined ? null : `${got.path.split("/")[1]} ${got.body["model"]}`];
+  };
+  expect(await sent(key, "zeta")).toEqual([200, "first zeta"]);
+  expect(await sent(key, "second/zeta")).toEqual([200, "second zeta"]);
+  expect(await sent(key, "second/maker/zeta")).toEqual([200, "second maker/zeta"]);
+  expect(await sent(key, "maker/zeta")).toEqual([200, "first maker/zeta"]);
+  expect(await sent(key, "third/zeta")).toEqual([404, null]);
+  expect(await sent(scoped, "second/zeta")).toEqual([200, "second zeta"]);
+  expect(await sent(scoped, "first/zeta")).toEqual([403, null]);
+  // Not models, but what an account keeps: Bedrock's prompts and profiles, Vertex's endpoints.
+  for (const own of ["arn:aws:bedrock:eu-central-1:123456789012:prompt/ABC", "4611686018427387904", "second/123"])
+    expect(await sent(key, own)).toEqual([404, null]);
+});
+
 test("a model without an entry is charged and reported under its name, and is not listed", async () => {
   const key = await sluice.createKey({ mode: "token_budget", budget: 1_000_000 });
   expect((await ask(key, "gpt-8-theta")).status).toBe(200);
