@@ -119,7 +119,11 @@ test("a name that begins with a provider's goes to that provider or to none", as
   expect(await sent(scoped, "second/zeta")).toEqual([200, "second zeta"]);
   expect(await sent(scoped, "first/zeta")).toEqual([403, null]);
   // Not models, but what an account keeps: Bedrock's prompts and profiles, Vertex's endpoints.
-  for (const own of ["arn:aws:bedrock:eu-central-1:123456789012:prompt/ABC", "4611686018427387904", "second/123"])
+  for (const own of [
+    "arn:aws:bedrock:eu-central-1:123456789012:prompt/ABC",
+    "4611686018427387904",
+    "second/123",
+  ])
     expect(await sent(key, own)).toEqual([404, null]);
 });
 

@@ -11,7 +11,17 @@ export type BilledEffect = "routing" | "template" | "storage" | "agents" | "tool
 
 /** Vendors and gateways with fields of their own. */
 export type FieldVendor =
-  | ("OpenAI" | "Azure" | "Anthropic" | "Google" | "Amazon" | "OpenRouter" | "Vercel" | "LiteLLM" | "Together")
+  | (
+      | "OpenAI"
+      | "Azure"
+      | "Anthropic"
+      | "Google"
+      | "Amazon"
+      | "OpenRouter"
+      | "Vercel"
+      | "LiteLLM"
+      | "Together"
+    )
   | ("Perplexity" | "xAI" | "Alibaba" | "Baidu" | "Tencent" | "Volcengine" | "Mistral" | "Zhipu")
   | ("Groq" | "Cohere");
 

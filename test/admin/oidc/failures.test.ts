@@ -121,3 +121,24 @@ test("a wrong realm, another issuer and a provider that is away are told apart, 
   expect(checked.stdout + checked.stderr).not.toContain("admin.oidc.issuer");
   other.stop();
 });
+
+test("failures that a client makes up fill no log, neither by their names nor by taking turns", async () => {
+  const fail = async (refuses: string) => {
+    issuer.says({ refuses });
+    expect((await new Browser().open(`${sluice.url}/admin/oidc/login`)).status).toBe(401);
+  };
+  const logout = async () => {
+    const body = new URLSearchParams({ logout_token: "none" });
+    const sent = await fetch(`${sluice.url}/admin/oidc/backchannel-logout`, { method: "POST", body });
+    expect(sent.status).toBe(400);
+  };
+  await fail("turn_one");
+  await logout();
+  await fail("turn_one");
+  await logout();
+  for (let times = 0; times < 30; times += 1) await fail(`made_up_${times}`);
+  await sluice.told("(turn_one)");
+  expect(sluice.output.match(/this sign-in \(turn_one\)/g)).toHaveLength(1);
+  expect(sluice.output.match(/a logout notice/g)).toHaveLength(1);
+  expect(sluice.output.match(/this sign-in \(made_up_\d+\)/g)?.length ?? 0).toBeLessThan(20);
+});

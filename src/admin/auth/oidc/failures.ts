@@ -102,17 +102,20 @@ function timesIn(cause: unknown): readonly string[] {
   return [`${claim} is ${Number(claims[claim])}, and it is ${now} here`];
 }
 
-const sameFailureEveryMs = 60_000;
-let reported = { text: "", atMs: Number.NEGATIVE_INFINITY };
+const minuteMs = 60_000;
+const linesPerMinute = 20;
+let reported = { sinceMs: Number.NEGATIVE_INFINITY, texts: new Set<string>() };
 
-/** Anyone can cause failures, so the log has the same one once a minute. */
+/** Anyone can cause failures, and name them, so each has one line a minute, and all together have a few. */
 export function reportFailure(
   { log, clock }: Pick<AdminDeps, "log" | "clock">,
   text: string,
   cause: unknown,
 ): void {
   const atMs = clock.monotonicMs();
-  if (text === reported.text && atMs - reported.atMs < sameFailureEveryMs) return;
-  reported = { text, atMs };
+  if (atMs - reported.sinceMs >= minuteMs) reported = { sinceMs: atMs, texts: new Set() };
+  const { texts } = reported;
+  if (texts.has(text) || texts.size >= linesPerMinute) return;
+  texts.add(text);
   log.warn({ cause: causeText(cause) }, text);
 }
