@@ -1,12 +1,15 @@
 import { GatewayError } from "../base/errors.ts";
 import { unknownModelMessage } from "../base/models/unknown-model.ts";
 import { codexModel } from "../catalog/codex-model.ts";
+import type { ModelSettings } from "../config/settings.ts";
+import { isCharged, routesFor } from "../dialects/metered/registry.ts";
 import type { KeyRecord } from "../store/store.ts";
 import { admitOptional } from "./admission/admit.ts";
 import { urlOf } from "./client-call.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Gateway } from "./gateway.ts";
 import { commonHeaders } from "./headers.ts";
+import { isPayable } from "./request/request.ts";
 import { model, modelList } from "./schemas/models.ts";
 import { freeOfCharge, rateHeaders, readingCodes, type ServedOperation } from "./served-operation.ts";
 
@@ -85,7 +88,14 @@ async function showModel(gateway: Gateway, exchange: Exchange): Promise<Response
 }
 
 function listed({ configured: { catalog } }: Exchange, key: KeyRecord | null) {
-  return catalog.list(key === null ? catalog.publicModels() : catalog.modelsFor(key));
+  if (key === null) return catalog.list(catalog.publicModels());
+  const models = catalog.modelsFor(key);
+  return catalog.list(key.mode === "credit" ? models.filter(isForCredit) : models);
+}
+
+/** A model without a price is rejected for credit keys, on the routes that are charged. */
+function isForCredit(model: ModelSettings): boolean {
+  return isPayable(model) || routesFor(model.serves).some((route) => !isCharged(route));
 }
 
 /** The part of the path that matches the route's wildcard. The edge has refused what cannot be decoded. */

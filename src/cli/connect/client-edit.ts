@@ -22,8 +22,10 @@ export type ClientConnection = Omit<ClientAccess, "model" | "limits"> & { readon
 /** A client whose own configuration file can be changed. Both functions throw `UnreadableClientFile`. */
 export interface ClientFileFormat {
   readonly path: (env: Environment) => string;
-  /** Matches the models that the client selects by default. */
-  readonly ownModels: RegExp;
+  /** Models that the client's recent releases ask for without a setting. */
+  readonly defaultModels: readonly string[];
+  /** The model in the user's own settings; null if the client chooses. */
+  readonly modelIn: (text: string) => string | null;
   readonly write: (text: string, connection: ClientConnection) => EditedFile;
   /** Removes the settings that have not been edited since, and restores the previous values. */
   readonly remove: (text: string, settings: readonly WrittenSetting[]) => string;

@@ -66,6 +66,12 @@ export function writeClientFile(
   return { file, backup: before.bytes === null ? null : backupOf(file), settings };
 }
 
+/** The model in the client's settings, as they were before Sluice changed them; null if there is none. */
+export function modelInFile(path: string, format: ClientFileFormat): string | null {
+  const file = realFile(path);
+  return readable(file, () => format.modelIn(textOf(file, beforeUs(file, format).bytes)));
+}
+
 /** Throws `Refused` if the file could not be changed. Nothing is written. */
 export function checkClientFile(path: string, format: ClientFileFormat): void {
   const file = realFile(path);

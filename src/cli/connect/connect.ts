@@ -1,9 +1,10 @@
 import type { ClientId } from "../../base/models/client-snippets.ts";
+import { preferredModel } from "../../base/models/preferred-model.ts";
 import { CommandError, Misuse, printJson, type Terminal } from "../terminal/terminal.ts";
 import { showWarnings } from "../warnings.ts";
 import { claudeSettings } from "./claude-settings.ts";
 import type { ClientFileFormat } from "./client-edit.ts";
-import { type UndoneClientFile, undoClientFile, writeClientFile } from "./client-file.ts";
+import { modelInFile, type UndoneClientFile, undoClientFile, writeClientFile } from "./client-file.ts";
 import { codexConfig } from "./codex-config.ts";
 import {
   type ConnectOptions,
@@ -12,6 +13,7 @@ import {
   findIssuedConnection,
   gatewayUrl,
   readKey,
+  servesModel,
 } from "./find-connection.ts";
 import { clientSettings, settingsText } from "./settings-text.ts";
 
@@ -37,9 +39,7 @@ export function printFound(
   options: ConnectOptions,
   terminal: Terminal,
 ): void {
-  const own = clientFiles[client]?.ownModels;
-  const preferred = own && found.models?.find(({ id }) => own.test(id));
-  const model = options.model ?? (preferred ?? found.models?.[0])?.id ?? "MODEL";
+  const model = options.model ?? preferredModel(client, found.models ?? [])?.id ?? "MODEL";
   const limits = found.models?.find(({ id }) => id === model)?.limits ?? null;
   const settings = clientSettings(client, { ...found, model, limits });
   if (options.json) printJson({ ...settings, key: found.key }, terminal);
@@ -80,27 +80,91 @@ async function writeFound(
   options: ConnectOptions,
   terminal: Terminal,
 ): Promise<void> {
-  const { address, key, models } = found;
-  const servesOwnModels = models === null || models.some(({ id }) => format.ownModels.test(id));
-  const model = options.model ?? (servesOwnModels ? null : (models[0]?.id ?? null));
-  const { file, backup, settings } = writeClientFile(format.path(terminal.env), format, {
-    address,
-    key,
-    model,
-  });
+  const { address, key } = found;
+  const path = format.path(terminal.env);
+  const { model, uses } = await modelFor(client, format, { found, path, options }, terminal);
+  const { file, backup, settings } = writeClientFile(path, format, { address, key, model });
   const changed = settings.map(({ name }) => name);
-  if (options.json) return printJson({ client, url: address, model, file, backup, changed }, terminal);
+  const isServed = found.models === null ? null : await checkModels(found, uses);
+  if (isServed !== true) showWarnings([uncheckedText(found, uses)], terminal);
+  if (options.json)
+    return printJson(
+      { client, url: address, model, uses, checked: isServed, file, backup, changed },
+      terminal,
+    );
   const { style } = terminal;
   const backupNote = backup === null ? "The file is new." : `The file as it was: ${backup}`;
   terminal.print(
     [
-      `${style.good("✓")} ${client} now uses ${address}${model === null ? "" : ` with ${model}`}`,
+      `${isServed === true ? style.good("✓") : style.warn("!")} ${client} now uses ${address} with ${uses.join(", ")}`,
       `  Changed in ${file}:`,
       ...changed.map((name) => `    ${name}`),
       `  ${backupNote}`,
       `  ${style.dim(`Undo: sluice connect ${client} --undo`)}`,
     ].join("\n"),
   );
+}
+
+interface ModelChoice {
+  /** To be written; null if the client's own setting or default stays. */
+  readonly model: string | null;
+  /** What the client will ask for. */
+  readonly uses: readonly string[];
+}
+
+/** The client's own model stays if the key can use it. */
+async function modelFor(
+  client: ClientId,
+  format: ClientFileFormat,
+  {
+    found,
+    path,
+    options,
+  }: { readonly found: FoundConnection; readonly path: string; readonly options: ConnectOptions },
+  terminal: Terminal,
+): Promise<ModelChoice> {
+  const written = (model: string) => ({ model, uses: [model] });
+  if (options.model !== undefined) return written(options.model);
+  const own = modelInFile(path, format);
+  const uses = own === null ? format.defaultModels : [own];
+  const preferred = preferredModel(client, found.models ?? [])?.id;
+  if (preferred === undefined || (await checkModels(found, uses)) === true) return { model: null, uses };
+  if (own === null || (await isReplaced(own, preferred, found.address, terminal))) return written(preferred);
+  return { model: null, uses };
+}
+
+/** Without a terminal the model is replaced: the client could not use the gateway otherwise, and `--undo` restores it. */
+async function isReplaced(
+  own: string,
+  preferred: string,
+  address: string,
+  terminal: Terminal,
+): Promise<boolean> {
+  const fact = `the settings have the model "${own}", which ${address} does not serve for this key`;
+  if (!terminal.interactive) {
+    showWarnings([`${fact}; it is replaced by "${preferred}"`], terminal);
+    return true;
+  }
+  const { noteStyle } = terminal;
+  terminal.note(`${noteStyle.warn("!")} ${fact}`);
+  const answer = await terminal.ask(`${noteStyle.warn("?")} Replace it with "${preferred}"? [Y/n] `);
+  return !/^n(o)?$/i.test(answer.trim());
+}
+
+/** Asks the gateway for each model with the key. Null if it cannot be reached. */
+async function checkModels(
+  { address, key }: FoundConnection,
+  models: readonly string[],
+): Promise<boolean | null> {
+  const served = await Promise.all(models.map((model) => servesModel(address, key, model)));
+  return served.includes(null) ? null : served.every((isServed) => isServed === true);
+}
+
+function uncheckedText({ address, models }: FoundConnection, uses: readonly string[]): string {
+  const shown = uses.map((model) => `"${model}"`).join(", ");
+  return models === null
+    ? `the gateway at ${address} did not respond, so it is not known whether it serves ${shown}`
+    : `${address} does not serve ${shown} for this key; pass --model MODEL, and GET /v1/models lists them`;
 }
 
 const undoneTexts: Readonly<Record<UndoneClientFile["result"], string>> = {

@@ -15,6 +15,7 @@ export interface ConnectOptions extends DataOptions {
 
 export interface OfferedModel {
   readonly id: string;
+  readonly provider: unknown;
   readonly limits: ModelLimits | null;
 }
 
@@ -99,14 +100,14 @@ export async function findIssuedConnection(url: string, key: string): Promise<Fo
   return found;
 }
 
-/** Null if the gateway cannot be reached. Without a key, the public list. */
-export async function listModels(
+/** Null if the gateway cannot be reached. */
+async function listModels(
   address: string,
-  key: string | null,
+  key: string,
 ): Promise<readonly OfferedModel[] | "rejected" | null> {
   try {
     const response = await fetch(`${address}/v1/models`, {
-      headers: key === null ? {} : { authorization: `Bearer ${key}` },
+      headers: { authorization: `Bearer ${key}` },
       redirect: "manual",
       signal: abortAfter(timeoutMs),
       ...directSession(address),
@@ -121,6 +122,22 @@ export async function listModels(
   }
 }
 
+/** Whether the gateway has the model for the key, also under an id that lists leave out. Null if the gateway cannot be reached. */
+export async function servesModel(address: string, key: string, model: string): Promise<boolean | null> {
+  try {
+    const response = await fetch(`${address}/v1/models/${encodeURIComponent(model)}`, {
+      headers: { authorization: `Bearer ${key}` },
+      redirect: "manual",
+      signal: abortAfter(timeoutMs),
+      ...directSession(address),
+    });
+    await response.body?.cancel();
+    return response.ok;
+  } catch {
+    return null;
+  }
+}
+
 /** Bun would use a proxy from the environment for this machine too. */
 export function directSession(url: string): { session?: Bun.FetchSession } {
   const isLocal = /^(127\.\d+\.\d+\.\d+|localhost|\[::1\])$/.test(new URL(url).hostname);
@@ -130,9 +147,11 @@ export function directSession(url: string): { session?: Bun.FetchSession } {
 function generatingModels(models: readonly unknown[]): OfferedModel[] {
   return models.flatMap((model) => {
     if (!isObject(model) || typeof model["id"] !== "string") return [];
-    const { id, serves } = model;
+    const { id, provider, serves } = model;
     // A gateway that is not trusted yet names them: no id may look like an option, or change what a terminal shows.
     if (!/^[^\s\p{C}-][^\s\p{C}]*$/u.test(id)) return [];
-    return Array.isArray(serves) && !serves.includes("generation") ? [] : [{ id, limits: limitsOf(model) }];
+    return Array.isArray(serves) && !serves.includes("generation")
+      ? []
+      : [{ id, provider, limits: limitsOf(model) }];
   });
 }

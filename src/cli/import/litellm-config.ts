@@ -252,10 +252,7 @@ export function importLiteLlmConfig(
     else if (price.note !== null) check.push(`${id}: no price in the file; using ${price.note}; check it`);
     const known = models.get(id);
     if (deployment.price === null && !isFree && !isFreeUse(use)) {
-      const limited = known === undefined ? "it" : "this deployment of it";
-      const who = isGenerating
-        ? `only token-budget keys can use ${limited}`
-        : `credit keys cannot use ${limited}`;
+      const who = isGenerating ? "only token-budget keys can use it" : "credit keys cannot use it";
       check.push(`${id}: no price of ${upstreamModel} is known, so ${who}; ${priceFix(provider)}`);
     }
     if (known !== undefined) {

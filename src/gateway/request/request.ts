@@ -258,7 +258,7 @@ function forbiddenModelMessage(key: KeyRecord, model: ModelSettings): string {
 
 /** Credit keys pay for what they use, so a model without a price must be declared free. */
 export function rejectUnpriced(key: KeyRecord, model: ModelSettings): void {
-  if (key.mode !== "credit" || model.free || isPriced(model)) return;
+  if (key.mode !== "credit" || isPayable(model)) return;
   throw new GatewayError(
     "key_disabled",
     `Credit keys cannot use model "${model.id}" because it has no price. Ask the operator to set \`price\` or \`free = true\`.`,
@@ -268,7 +268,9 @@ export function rejectUnpriced(key: KeyRecord, model: ModelSettings): void {
   );
 }
 
-function isPriced({ deployments }: ModelSettings): boolean {
+/** Whether it is known what a credit key pays for the model, if anything. */
+export function isPayable({ free, deployments }: ModelSettings): boolean {
+  if (free) return true;
   for (const { price } of deployments) if (price === null) return false;
   return true;
 }

@@ -130,7 +130,7 @@ describe("LiteLLM's config.yaml", () => {
       "claude: its api_key is written in the file; set ANTHROPIC_API_KEY instead",
       "claude: temperature of its litellm_params",
       "claude, vectors: no price in the file; using the list prices of the built-in catalog",
-      "house-model: no price of llama-4-maverick is known, so only token-budget keys can use this deployment of it",
+      "house-model: no price of llama-4-maverick is known, so only token-budget keys can use it",
       "cloud: the provider of sagemaker/jumpstart-gpt is unknown",
       "openai/*: serves the models of the built-in catalog at list price, and no others",
       "film: Sluice has no route for mode video_generation",

@@ -2,6 +2,7 @@ import type { KeyView } from "../../../admin/keys/schema.ts";
 import type { ModelView } from "../../../admin/models/schema.ts";
 import type { Page } from "../../../admin/routes/shapes.ts";
 import { addressFor, snippetOf } from "../../../base/models/client-snippets.ts";
+import { preferredModel } from "../../../base/models/preferred-model.ts";
 import { useAnswer } from "../api.ts";
 import { hrefOf } from "../router.ts";
 import { CopyButton } from "./copy.tsx";
@@ -9,7 +10,12 @@ import { CopyButton } from "./copy.tsx";
 /** How to send the first request: a command to paste, and links to create and use a key. */
 export function FirstRequest({ by: key }: { by?: KeyView }) {
   const models = useAnswer<Page<ModelView>>("/models");
-  const model = models.value?.data.find(({ serves }) => serves.includes("generation"))?.id ?? "MODEL";
+  const generating = models.value?.data.filter(({ serves }) => serves.includes("generation")) ?? [];
+  const model =
+    preferredModel(
+      "curl",
+      generating.map(({ id }) => ({ id })),
+    )?.id ?? "MODEL";
   const address = addressFor(location.origin, key?.mode ?? "credit");
   const curl = snippetOf("curl").text({ address, key: "YOUR_KEY", model });
   return (

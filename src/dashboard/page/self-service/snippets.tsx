@@ -2,12 +2,14 @@ import { useState } from "preact/hooks";
 import type { KeyView } from "../../../admin/keys/schema.ts";
 import {
   addressFor,
+  type ClientId,
   clientIds,
   clientSnippets,
   limitsOf,
   type ModelLimits,
   snippetOf,
 } from "../../../base/models/client-snippets.ts";
+import { preferredModel } from "../../../base/models/preferred-model.ts";
 import { useLoaded } from "../api.ts";
 import { CopyButton } from "../parts/copy.tsx";
 import { SelectField } from "../parts/field.tsx";
@@ -18,27 +20,47 @@ interface ExampleModel {
 }
 
 interface PublicModels {
-  readonly data: readonly { readonly id: string; readonly context_window?: number | null }[];
+  readonly data: readonly {
+    readonly id: string;
+    readonly provider?: string;
+    readonly serves?: readonly string[];
+    readonly context_window?: number | null;
+  }[];
 }
 
 const unknownModel: ExampleModel = { model: "MODEL", limits: null };
 
-/** A model that the key may use, for the examples. */
-async function exampleModel(key: Pick<KeyView, "models" | "mode">): Promise<ExampleModel> {
+type ListedModels = PublicModels["data"];
+
+/** The LLMs that the key can use, as far as the public list has them. */
+async function usableModels(key: KeyView): Promise<ListedModels> {
   const { data }: PublicModels = await fetch(`${addressFor(location.origin, key.mode)}/v1/models`).then(
     (response) => response.json(),
   );
-  const [model = data[0]?.id] = key.models ?? [];
-  const listed = data.find(({ id }) => id === model);
-  return model === undefined ? unknownModel : { model, limits: limitsOf(listed ?? {}) };
+  const generating = data.filter(({ serves }) => serves?.includes("generation") ?? true);
+  const inScope = generating.filter(
+    ({ provider }) => key.provider_scope === "all" || provider === key.provider_scope,
+  );
+  if (key.models === null) return inScope;
+  return key.models.map((id) => generating.find((listed) => listed.id === id) ?? { id });
+}
+
+function exampleModel(client: ClientId, models: ListedModels): ExampleModel {
+  const model = preferredModel(client, models);
+  return model === undefined ? unknownModel : { model: model.id, limits: limitsOf(model) };
 }
 
 export function Snippets({ apiKey: key, secret }: { apiKey: KeyView; secret: string | null }) {
   const chosen = useState<string>("curl");
   const address = addressFor(location.origin, key.mode);
-  const model = useLoaded(`model of ${key.id}`, () => exampleModel(key).catch(() => unknownModel));
-  const snippet = snippetOf(clientIds.find((id) => id === chosen[0]) ?? "curl");
-  const text = snippet.text({ address, key: secret ?? "YOUR_KEY", ...(model.value ?? unknownModel) });
+  const models = useLoaded(`models of ${key.id}`, () => usableModels(key).catch(() => []));
+  const client = clientIds.find((id) => id === chosen[0]) ?? "curl";
+  const snippet = snippetOf(client);
+  const text = snippet.text({
+    address,
+    key: secret ?? "YOUR_KEY",
+    ...exampleModel(client, models.value ?? []),
+  });
   return (
     <div class="snippets stack">
       <p>

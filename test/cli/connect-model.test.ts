@@ -1,0 +1,119 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { startProvider } from "../support/provider.ts";
+import { type Sluice, startSluice, type TestKey } from "../support/sluice.ts";
+import { newPlace, type Place, sluice, sluiceJson } from "./fixtures.ts";
+
+const vendor = startProvider();
+let gateway: Sluice;
+let key: TestKey;
+let budget: TestKey;
+
+beforeAll(async () => {
+  const openAi = (name: string, models: string) =>
+    `[providers.${name}]\nkind = "openai"\nbase_url = "${vendor.url}/v1"\napi_key = "env:TEST_OPENAI_KEY"\nmodels = ${models}`;
+  const config = [
+    '[providers.demo]\nkind = "demo"\n\n[[models]]\nid = "demo-one"\nprovider = "demo"\nfree = true',
+    openAi("openai", '["gpt-6*"]'),
+    `${openAi("own", '["our-gpt"]')}\nunpriced = "budget-only"`,
+  ].join("\n\n");
+  gateway = await startSluice({ config });
+  key = await gateway.createKey();
+  budget = await gateway.createKey({ mode: "token_budget" });
+});
+afterAll(async () => {
+  await gateway.dispose();
+  vendor.stop();
+});
+
+interface Written {
+  readonly model: string | null;
+  readonly uses: readonly string[];
+  readonly checked: boolean | null;
+}
+
+function newHome(codex?: string): Place & { readonly file: string } {
+  const { folder } = newPlace();
+  const home = join(folder, "home");
+  mkdirSync(join(home, ".codex"), { recursive: true });
+  const file = join(home, ".codex", "config.toml");
+  if (codex !== undefined) writeFileSync(file, codex);
+  return { folder, file, env: { HOME: home, SLUICE_DATA: join(gateway.folder, "data") } };
+}
+
+const idsFor = async (who: TestKey) => {
+  const response = await gateway.request("/v1/models", { key: who });
+  const { data } = (await response.json()) as { data: { id: string }[] };
+  return data.map(({ id }) => id);
+};
+
+test("a credit key's list of models has none without a price, and a token-budget key's has them", async () => {
+  expect(await idsFor(key)).not.toContain("our-gpt");
+  expect(await idsFor(key)).toContain("demo-one");
+  expect(await idsFor(key)).toContain("gpt-6.1-sol");
+  expect(await idsFor(budget)).toContain("our-gpt");
+});
+
+describe("the model in a client's settings", () => {
+  test("is the one that suits the client, and not the demo, which comes first", async () => {
+    const codex = await sluice(newHome(), "connect", "codex", "--key", key.key);
+    expect(codex.stdout).toContain("-m gpt-6.1-sol");
+    const claude = await sluice(newHome(), "connect", "claude-code", "--key", key.key);
+    expect(claude.stdout).toContain("claude --model gpt-6-astra");
+  });
+
+  test("is the same for a new key, within the models of that key", async () => {
+    const place = { folder: gateway.folder, env: newHome().env ?? {} };
+    const create = ["keys", "create", "--mode", "credit", "--credit", "1", "--for", "codex"];
+    expect((await sluice(place, ...create)).stdout).toContain("-m gpt-6.1-sol");
+    expect((await sluice(place, ...create, "--models", "demo-one,gpt-6-luna")).stdout).toContain(
+      "-m gpt-6-luna",
+    );
+  });
+});
+
+describe("connect --write", () => {
+  const write = ["connect", "codex", "--write", "--key"];
+
+  test("writes a served model where the client's default is not served, and checks it with the key", async () => {
+    const place = newHome();
+    const written = await sluiceJson<Written>(place, ...write, key.key);
+    expect(written).toMatchObject({ model: "gpt-6.1-sol", uses: ["gpt-6.1-sol"], checked: true });
+    expect(readFileSync(place.file, "utf8")).toContain('model = "gpt-6.1-sol"');
+  });
+
+  test("leaves the user's own model if it is served, and says that it is used", async () => {
+    const place = newHome('model = "openai/gpt-6-luna"\n');
+    const said = await sluice(place, ...write, key.key);
+    expect(said).toMatchObject({ code: 0, stderr: "" });
+    expect(said.stdout).toContain(`codex now uses ${gateway.url} with openai/gpt-6-luna`);
+    expect(readFileSync(place.file, "utf8")).toContain('model = "openai/gpt-6-luna"');
+  });
+
+  test("names a model in the settings that is not served, replaces it, and --undo restores it", async () => {
+    const place = newHome('model = "o3"\n');
+    const said = await sluice(place, ...write, key.key);
+    expect(said.stderr).toContain(`the settings have the model "o3", which ${gateway.url} does not serve`);
+    expect(said.stderr).toContain('replaced by "gpt-6.1-sol"');
+    expect(readFileSync(place.file, "utf8")).toContain('model = "gpt-6.1-sol"');
+    await sluice(place, "connect", "codex", "--undo");
+    expect(readFileSync(place.file, "utf8")).toBe('model = "o3"\n');
+  });
+
+  test("asks on a terminal, and says what does not work if the model stays", async () => {
+    const place = newHome('model = "o3"\n');
+    const said = await sluice({ ...place, answer: "n" }, ...write, key.key);
+    expect(said.stderr).toContain('Replace it with "gpt-6.1-sol"?');
+    expect(said.stderr).toContain('does not serve "o3" for this key; pass --model MODEL');
+    expect(readFileSync(place.file, "utf8")).toContain('model = "o3"');
+    const replaced = newHome('model = "o3"\n');
+    await sluice({ ...replaced, answer: "" }, ...write, key.key);
+    expect(readFileSync(replaced.file, "utf8")).toContain('model = "gpt-6.1-sol"');
+  });
+
+  test("reports a --model that the key cannot use", async () => {
+    const said = await sluiceJson<Written>(newHome(), ...write, key.key, "--model", "gpt-99");
+    expect(said).toMatchObject({ model: "gpt-99", checked: false });
+  });
+});
