@@ -17,6 +17,7 @@ import { reloadGateway } from "./reload.ts";
 import { openServers } from "./servers.ts";
 import { openServices, type Services } from "./services.ts";
 import { stopGateway } from "./stop.ts";
+import { PriceWatch, settingsWithStoredPrices } from "./stored-prices.ts";
 
 const pruneEveryMs = 10 * 60_000;
 
@@ -55,15 +56,16 @@ export interface GatewayStart {
 
 /** The composition root: builds every module from the settings, and listens. */
 export async function startGateway(starting: GatewayStart): Promise<RunningGateway> {
-  const { settings } = starting;
   const clock = systemClock;
   const opened = new AsyncDisposableStack();
-  const logs = createLogs(settings.log);
+  const logs = createLogs(starting.settings.log);
   opened.defer(() => logs.close());
   try {
-    const backend = await openBackend({ settings, clock, log: logs.log });
+    const backend = await openBackend({ settings: starting.settings, clock, log: logs.log });
     opened.defer(() => backend.close());
-    return await assemble(starting, await openServices(settings, { clock, logs, backend }, opened), opened);
+    const settings = await settingsWithStoredPrices(starting, backend.store);
+    const services = await openServices(settings, { clock, logs, backend }, opened);
+    return await assemble({ ...starting, settings }, services, opened);
   } catch (error) {
     // A gateway that cannot start lets go of its ports and its data: the process can end, and another can have them.
     await opened.disposeAsync();
@@ -95,7 +97,7 @@ async function assemble(
   opened.defer(() => admin.close());
   const servers = await openServers(gateway, admin, logs.log, opened);
   await admin.saveGeneratedToken();
-  const stopUpkeep = startUpkeep(services, gateway, monitor);
+  const stopUpkeep = startUpkeep(services, gateway, monitor, configOnDisk);
   return {
     url: servers.url,
     adminUrl: servers.adminUrl,
@@ -121,6 +123,7 @@ function startUpkeep(
   { watcher, backend, clock, logs: { log }, idOwners, turns }: Services,
   gateway: Gateway,
   monitor: AlertMonitor,
+  configOnDisk: ConfigOnDisk | undefined,
 ): () => Promise<void> {
   const onError = (err: unknown) => log.error({ err }, "pruning failed");
   const limits = () => {
@@ -133,6 +136,8 @@ function startUpkeep(
     onTrouble: ({ reason, advice }) => log.error({ advice }, `not accepting requests: ${reason}`),
     onRecovered: () => log.info("charges can be written again; accepting requests"),
   });
+  const running = () => gateway.configured.settings.storedPrices;
+  const prices = new PriceWatch({ store: backend.store, running, configOnDisk, log });
   const pruning = new Repeating();
   watcher.start();
   alarms.start();
@@ -140,10 +145,12 @@ function startUpkeep(
     for (const kept of [backend.claims, idOwners, turns]) kept.prune().catch(onError);
   });
   retention.start();
+  prices.start();
   monitor.start();
   return async () => {
     await watcher.stop();
     pruning.stop();
+    prices.stop();
     alarms.stop();
     await monitor.stop();
     await retention.stop();

@@ -20,6 +20,7 @@ import { modelsCheckCommand } from "./commands/models/check.ts";
 import { modelsDiscoverCommand } from "./commands/models/discover.ts";
 import { modelsImportCommand } from "./commands/models/import.ts";
 import { modelsListCommand } from "./commands/models/list.ts";
+import { modelsUpdateCommand } from "./commands/models/update.ts";
 import { nodesCommand } from "./commands/nodes.ts";
 import { reconcileCommand } from "./commands/reconcile.ts";
 import { requestsExportCommand } from "./commands/requests/export.ts";
@@ -62,11 +63,12 @@ const commands: readonly CommandMaker[] = [
     contentRekeyCommand,
   ]),
   groupOf("responses", "List or delete stored responses", [responsesListCommand, responsesDeleteCommand]),
-  groupOf("models", "List models, and test their providers", [
+  groupOf("models", "List models, test their providers, and update prices", [
     modelsListCommand,
     modelsCheckCommand,
     modelsDiscoverCommand,
     modelsImportCommand,
+    modelsUpdateCommand,
   ]),
   groupOf("ledger", "Verify or export the ledger", [ledgerAuditCommand, ledgerExportCommand]),
   groupOf("config", "Write, check, compare and reload the configuration", [

@@ -1,6 +1,7 @@
 import { atOnce, type Stepwise } from "../base/loop/in-turns.ts";
 import { adminSettings } from "./admin.ts";
 import { type ExpandedConfig, expandCatalogs } from "./catalog/expand.ts";
+import type { StoredPrices } from "./catalog/stored-prices.ts";
 import { checkModels } from "./check-models.ts";
 import { checkShape } from "./check-shape.ts";
 import { decode } from "./decode.ts";
@@ -32,6 +33,8 @@ const { properties: sections } = configSchema;
 
 export interface LoadOptions extends SourceOptions {
   readonly flags?: Flags | undefined;
+  /** Prices above the built-in catalog. */
+  readonly prices?: StoredPrices | null | undefined;
 }
 
 export interface LoadedSettings {
@@ -75,7 +78,7 @@ export function* examiningSettings(options: LoadOptions): Stepwise<ExaminedSetti
   const source = findConfig(options);
   const document = parseToml(source.text, source.origin);
   yield;
-  const expanded = expandCatalogs(document);
+  const expanded = expandCatalogs(document, options.prices);
   const places = new Places(source.text, expanded.document);
   const problems = new ProblemList(places);
   checkShape(expanded.document, problems);
@@ -89,6 +92,7 @@ export function* examiningSettings(options: LoadOptions): Stepwise<ExaminedSetti
   const settings = {
     ...(yield* settingsFrom(config, expanded, options, context)),
     source: sourceDigest(source),
+    storedPrices: options.prices?.version ?? null,
     written: writtenWithoutSecrets(document),
   };
   const models = soundModels(config, problems);
@@ -100,7 +104,7 @@ function* settingsFrom(
   { catalogIds, rules }: ExpandedConfig,
   options: LoadOptions,
   context: LoadContext,
-): Stepwise<Omit<Settings, "source" | "written">> {
+): Stepwise<Omit<Settings, "source" | "storedPrices" | "written">> {
   const { problems } = context;
   const providers = loadProviders(config, context);
   checkModels(config, providers, context);

@@ -1,3 +1,4 @@
+import type { StoredPrices } from "./catalog/stored-prices.ts";
 import type { ConfigProblem } from "./problems.ts";
 import type { Settings } from "./settings.ts";
 
@@ -22,6 +23,8 @@ export interface ReloadConsent {
 /** The file that a running gateway has its configuration from. */
 export interface ConfigOnDisk {
   check(): Promise<CheckedConfig>;
+  /** Reads the file, with these prices above the catalog. Throws a ConfigError. */
+  load(prices: StoredPrices | null): Promise<Settings>;
   /** Applies the file, and returns what was not applied, as sentences. Throws if the old configuration keeps running. */
   reload(consent: ReloadConsent): Promise<readonly string[]>;
 }

@@ -47,6 +47,8 @@ export interface Settings {
   readonly skippedModels: readonly { readonly model: string; readonly reason: string }[];
   /** For detecting whether the file has changed since; null for the built-in configuration. */
   readonly source: { readonly file: string; readonly digest: string } | null;
+  /** The version of the stored prices that these models have; null if the built-in catalog's apply. */
+  readonly storedPrices: string | null;
   /** The file's content without secrets, for display. */
   readonly written: JsonObject;
   /** Only the built-in demo is configured, so the program is being tried out. */

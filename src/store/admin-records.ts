@@ -43,6 +43,13 @@ export interface AdminTokenRecord {
   readonly revokedAtMs: number | null;
 }
 
+export interface PricesRecord {
+  /** Unique, so that a gateway sees whether it runs with these. */
+  readonly version: string;
+  /** As JSON. */
+  readonly content: string;
+}
+
 export interface AdminRecords {
   appendAudit(record: Omit<AuditRecord, "id">): Promise<void>;
   /** Newest first. */
@@ -61,6 +68,12 @@ export interface AdminRecords {
   /** Oldest first, revoked tokens included. There are few, so callers read them all. */
   listTokens(): Promise<readonly AdminTokenRecord[]>;
   revokeToken(id: string, atMs: number): Promise<void>;
+  /** The prices that operators put above the built-in catalog; null for none. */
+  readPrices(): Promise<PricesRecord | null>;
+  /** Which prices are stored, without reading them; null for none. */
+  pricesVersion(): Promise<string | null>;
+  /** Replaces the stored prices, or removes them. Fails with `changed` if they are not of the version that was read. */
+  savePrices(prices: PricesRecord | null, readVersion: string | null): Promise<void>;
   /** Null for a store with one gateway, which keeps its sessions in memory. */
   readonly sessions: SessionRecords | null;
   readonly devices: DeviceRecords;

@@ -11,6 +11,11 @@ export interface AlertRecords {
   /** Keys that are suspended because their owner could no longer sign in at or after `sinceMs`. */
   lostSignInsSince(sinceMs: number): Promise<number>;
 
+  /** Marks the alerts of a kind as seen. They are listed, but count for nothing until then. */
+  acknowledge(acknowledged: AcknowledgedAlert): Promise<void>;
+  /** The kinds that are still acknowledged at this time. */
+  acknowledged(nowMs: number): Promise<readonly AcknowledgedAlert[]>;
+
   /** Replaces this source's earlier findings. They are valid until `untilMs`; expired ones are deleted. */
   publish(source: string, findings: string, nowMs: number, untilMs: number): Promise<void>;
   published(nowMs: number): Promise<readonly string[]>;
@@ -26,6 +31,13 @@ export interface AlertRecords {
   duePosts(nowMs: number, limit: number): Promise<readonly AlertPost[]>;
   postponePost(no: number, dueAtMs: number): Promise<void>;
   removePost(no: number): Promise<void>;
+}
+
+export interface AcknowledgedAlert {
+  readonly kind: string;
+  /** As the audit log names them. */
+  readonly actor: string;
+  readonly untilMs: number;
 }
 
 /** The first items of a list, and how many more there are. */

@@ -64,6 +64,8 @@ export async function fill(store: GatewayStore): Promise<void> {
   });
   await store.admin.saveAdminToken({ hash: "ab12", isTrial: true });
   await store.admin.addTrialKey("key_tried");
+  await store.admin.savePrices({ version: "prices_1", content: "{}" }, null);
+  await store.alerts.acknowledge({ kind: "price_outdated", actor: "ada", untilMs: 9_000 });
   await store.admin.appendAudit({
     atMs,
     actor: "cli",
@@ -105,6 +107,8 @@ async function contents(store: Store): Promise<object> {
     audit: await store.admin.listAudit({ limit: 10 }),
     token: await store.admin.readAdminToken(),
     trialKeys: await store.admin.listTrialKeys(),
+    prices: await store.admin.readPrices(),
+    acknowledged: await store.alerts.acknowledged(0),
     books: await audit(store),
   };
 }

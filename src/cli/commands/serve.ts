@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { inTurns } from "../../base/loop/in-turns.ts";
+import type { StoredPrices } from "../../config/catalog/stored-prices.ts";
 import type { LoadOptions } from "../../config/load.ts";
 import { host, port, project, region } from "../arguments.ts";
 import { type DataOptions, newCommand } from "../help.ts";
@@ -55,7 +56,7 @@ export function serveCommand(terminal: Terminal): Command {
 async function serve(options: Options, terminal: Terminal): Promise<void> {
   const { loadingSettings, loadSettings } = await import("../../config/load.ts");
   const first = await loadOptions(options, terminal);
-  const { settings, source } = loadSettings(first);
+  const { settings: withoutStore, source } = loadSettings(first);
   const { startService } = await import("../serve/service.ts");
   const { createReloads } = await import("../serve/reload.ts");
   const { serveRequests } = await import("../serve/gateway-request.ts");
@@ -67,11 +68,14 @@ async function serve(options: Options, terminal: Terminal): Promise<void> {
   // Reloads read the same file again: if it is gone, the built-in configuration must not replace it.
   const again = () =>
     loadOptions(source.file === null ? options : { ...options, config: source.file }, terminal);
-  const load = async () => (await inTurns(loadingSettings(await again()))).settings;
-  const check = async () => inTurns((await import("../check-config.ts")).checkingConfig(await again()));
+  const load = async (prices: StoredPrices | null) =>
+    (await inTurns(loadingSettings({ ...(await again()), prices }))).settings;
+  const check = async (prices: StoredPrices | null) =>
+    inTurns((await import("../check-config.ts")).checkingConfig({ ...(await again()), prices }));
   const reloads = createReloads({ load, check }, terminal, manager);
-  const running = await startService(settings, reloads, options.json === true, terminal);
+  const running = await startService(withoutStore, reloads, options.json === true, terminal);
   reloads.of(running);
+  const { settings } = running;
   serveRequests(settings.server.data, { reload: reloads.reload, sessions: running.sessions });
   // Signal handlers must be installed before readiness is announced.
   const onStopping = () => {

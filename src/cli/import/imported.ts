@@ -38,11 +38,61 @@ export interface ImportedPrices {
   readonly models: readonly ImportedModel[];
   /** Counts of skipped entries, by the reason. */
   readonly leftOut: Readonly<Record<string, number>>;
+  /** Entries whose price is no amount, such as a negative one. They are skipped too. */
+  readonly invalid: readonly InvalidEntry[];
 }
 
-/** Rounded to six decimals, which is what our prices allow. Foreign files are full of 1.2500000000000001e-06. */
+export interface InvalidEntry extends Pick<ImportedModel, "id" | "vendor"> {
+  readonly problem: string;
+}
+
+/** A price that a file states is no amount. */
+export class InvalidPrice extends Error {
+  override readonly name = "InvalidPrice";
+}
+
+/** Null for a price that is no amount. */
+export function ifAmounts<Price>(read: () => Price | null): Price | null {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof InvalidPrice) return null;
+    throw error;
+  }
+}
+
+/** Collects what becomes of a file's entries. */
+export class EntryReader {
+  readonly models: ImportedModel[] = [];
+  readonly leftOut: Record<string, number> = {};
+  readonly invalid: InvalidEntry[] = [];
+
+  /** `read` returns the model, or why it is skipped. */
+  add(entry: Pick<ImportedModel, "id" | "vendor">, read: () => ImportedModel | string): void {
+    try {
+      const model = read();
+      if (typeof model === "string") this.#skip(model);
+      else this.models.push(model);
+    } catch (error) {
+      if (!(error instanceof InvalidPrice)) throw error;
+      this.#skip("with an invalid price");
+      this.invalid.push({ id: entry.id, vendor: entry.vendor, problem: error.message });
+    }
+  }
+
+  #skip(reason: string): void {
+    this.leftOut[reason] = (this.leftOut[reason] ?? 0) + 1;
+  }
+}
+
+/**
+ * Rounded to six decimals, which is what our prices allow. Foreign files are full of 1.2500000000000001e-06. Null for a price that
+ * is not stated; throws an InvalidPrice for one that is no amount.
+ */
 export function usdPerMillion(value: unknown, timesMillion: boolean): number | null {
-  if (typeof value !== "number" || !Number.isFinite(value) || value < 0) return null;
+  if (value === undefined || value === null) return null;
+  if (typeof value !== "number" || !Number.isFinite(value) || value < 0)
+    throw new InvalidPrice(`a price is ${shown(value)}, and must be a number from 0`);
   return Math.round(value * (timesMillion ? 1e12 : 1e6)) / 1e6;
 }
 
@@ -53,4 +103,8 @@ export function positiveInteger(value: unknown): number | null {
 /** A capability, if the file mentions it. If not, it is left open, and the gateway goes by the model's name. */
 export function statedCapability(capability: string, value: unknown): Record<string, boolean> {
   return typeof value === "boolean" ? { [capability]: value } : {};
+}
+
+function shown(value: unknown): string {
+  return typeof value === "number" ? String(value) : (JSON.stringify(value) ?? String(value)).slice(0, 40);
 }

@@ -2,6 +2,7 @@ import type { JsonObject } from "../../base/json.ts";
 import type { ModelUse } from "../../base/models/model-uses.ts";
 import { KnownModels } from "../../config/catalog/known-model.ts";
 import type { PriceConfig } from "../../config/schema.ts";
+import { ifAmounts } from "./imported.ts";
 import { meteredPrice } from "./litellm-metered.ts";
 import { withoutZone } from "./litellm-model-info.ts";
 import { litellmRates } from "./litellm-rates.ts";
@@ -41,7 +42,9 @@ export interface FoundPrice {
 /** The file's own price comes first, then the price list passed with it, then the built-in catalog. */
 export function priceFor(deployment: PricedDeployment, prices: PriceList | undefined): FoundPrice {
   const { prefix, upstream, upstreamModel, base, use, costs } = deployment;
-  const stated = use === "generation" ? litellmRates(costs) : meteredPrice(upstreamModel, use, costs);
+  const stated = ifAmounts(() =>
+    use === "generation" ? litellmRates(costs) : meteredPrice(upstreamModel, use, costs),
+  );
   const names = [upstream, upstreamModel, ...(base === null ? [] : [withoutZone(base)])];
   const found = prices?.find(prefix, names) ?? null;
   const listed = (found?.model.serves ?? "generation") === use ? found : null;

@@ -5,6 +5,7 @@ import type { TokenRatesConfig } from "../../config/schema/price.ts";
 import type { PriceConfig } from "../../config/schema.ts";
 import {
   definedPrices,
+  EntryReader,
   type ImportedModel,
   type ImportedPrices,
   positiveInteger,
@@ -17,15 +18,13 @@ import { litellmRates } from "./litellm-rates.ts";
 
 /** LiteLLM's `model_prices_and_context_window.json`: one object by model name, prices in USD per token. */
 export function readLiteLlmPrices(document: JsonObject): ImportedPrices {
-  const models: ImportedModel[] = [];
-  const leftOut: Record<string, number> = {};
+  const entries = new EntryReader();
   for (const [name, entry] of Object.entries(document)) {
     if (name === "sample_spec" || !isObject(entry)) continue;
-    const model = modelOf(name, entry);
-    if (typeof model === "string") leftOut[model] = (leftOut[model] ?? 0) + 1;
-    else models.push(model);
+    entries.add(namesOf(name, entry), () => modelOf(name, entry));
   }
-  return { source: "LiteLLM", models: withImageVariants(models), leftOut };
+  const { models, leftOut, invalid } = entries;
+  return { source: "LiteLLM", models: withImageVariants(models), leftOut, invalid };
 }
 
 function modelOf(name: string, entry: JsonObject): ImportedModel | string {

@@ -3,6 +3,7 @@ import type { TokenRatesConfig } from "../../config/schema/price.ts";
 import type { PriceConfig } from "../../config/schema.ts";
 import {
   definedPrices,
+  EntryReader,
   type ImportedModel,
   type ImportedPrices,
   positiveInteger,
@@ -14,18 +15,16 @@ import { useByName } from "./use-by-name.ts";
 
 /** models.dev's `api.json`: providers by id, each with its models by id, prices in USD per million tokens. */
 export function readModelsDev(document: JsonObject): ImportedPrices {
-  const models: ImportedModel[] = [];
-  const leftOut: Record<string, number> = {};
+  const entries = new EntryReader();
   for (const [vendor, provider] of Object.entries(document)) {
     if (!isObject(provider) || !isObject(provider["models"])) continue;
     for (const [id, entry] of Object.entries(provider["models"])) {
       if (!isObject(entry)) continue;
-      const model = modelOf(vendor, id, entry);
-      if (typeof model === "string") leftOut[model] = (leftOut[model] ?? 0) + 1;
-      else models.push(model);
+      entries.add({ id, vendor }, () => modelOf(vendor, id, entry));
     }
   }
-  return { source: "models.dev", models, leftOut };
+  const { models, leftOut, invalid } = entries;
+  return { source: "models.dev", models, leftOut, invalid };
 }
 
 function modelOf(vendor: string, id: string, entry: JsonObject): ImportedModel | string {

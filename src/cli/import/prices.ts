@@ -10,14 +10,19 @@ export class UnknownPriceFile extends Error {
 }
 
 export function readPrices(text: string): ImportedPrices {
-  const read = readDocument(parseObject(text));
+  const read = readPriceList(text);
   return { ...read, models: read.models.map(withSearchPrice) };
+}
+
+/** Only what the file itself states. */
+export function readPriceList(text: string): ImportedPrices {
+  return readDocument(parseObject(text));
 }
 
 /** Prices of a web search in USD per 1,000. Neither file has them for all models, but agents offer search to all. */
 const searchPrices = tableOf<number>({ openai: 10, anthropic: 10 });
 
-function withSearchPrice(model: ImportedModel): ImportedModel {
+export function withSearchPrice(model: ImportedModel): ImportedModel {
   const usual = searchPrices[model.vendor];
   const isMissing = model.price.web_search === undefined && model.serves === undefined;
   return isMissing && usual !== undefined

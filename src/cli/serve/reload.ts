@@ -1,3 +1,4 @@
+import type { StoredPrices } from "../../config/catalog/stored-prices.ts";
 import type { CheckedConfig, ReloadConsent } from "../../config/on-disk.ts";
 import type { Settings } from "../../config/settings.ts";
 import type { Terminal } from "../terminal/terminal.ts";
@@ -8,12 +9,14 @@ interface ReloadableGateway {
   /** Returns the settings that need a restart, as sentences. */
   reload(settings: Settings, consent: ReloadConsent): Promise<readonly string[]>;
   reportRefusedReload(reason: string): void;
+  /** The prices that its store has above the catalog. */
+  storedPrices(): Promise<StoredPrices | null>;
 }
 
 interface FileReaders {
   /** Throws a ConfigError. */
-  load(): Promise<Settings>;
-  check(): Promise<CheckedConfig>;
+  load(prices: StoredPrices | null): Promise<Settings>;
+  check(prices: StoredPrices | null): Promise<CheckedConfig>;
 }
 
 /**
@@ -33,7 +36,7 @@ export function createReloads({ load, check }: FileReaders, terminal: Terminal, 
   async function reloadNow(consent: ReloadConsent): Promise<readonly string[]> {
     manager.reloading();
     try {
-      const settings = await load();
+      const settings = await load(await storedPrices());
       const needsRestart = (await running?.reload(settings, consent)) ?? [];
       showWarnings([...settings.warnings, ...needsRestart], terminal);
       const message = `the new configuration is running${needsRestart.length === 0 ? "" : ", except for what needs a restart"}`;
@@ -53,8 +56,13 @@ export function createReloads({ load, check }: FileReaders, terminal: Terminal, 
     }
   }
 
+  async function storedPrices(): Promise<StoredPrices | null> {
+    return (await running?.storedPrices()) ?? null;
+  }
+
   return {
-    check,
+    check: async () => check(await storedPrices()),
+    load,
     reload,
     /** Sets the gateway that reloads apply to. */
     of(gateway: ReloadableGateway): void {

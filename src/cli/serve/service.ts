@@ -1,4 +1,5 @@
 import { type RunningGateway, startGateway } from "../../app/start.ts";
+import { readStoredPrices } from "../../app/stored-prices.ts";
 import { systemClock } from "../../base/clock.ts";
 import { CannotListen } from "../../base/system/open-port.ts";
 import type { ConfigOnDisk, ReloadConsent } from "../../config/on-disk.ts";
@@ -29,7 +30,7 @@ export async function startService(
   let running: RunningGateway | null = await startWithKeys({ settings, configOnDisk }, json, terminal);
   folder?.endStagedRestore();
   const { url } = running;
-  let current = settings;
+  let current = running.gateway.configured.settings;
   let restoring: Promise<void> | null = null;
   let isStopping = false;
   let lastNote = "";
@@ -38,6 +39,8 @@ export async function startService(
 
   return {
     url,
+    /** The settings at the start. */
+    settings: current,
     /** Returns the settings that need a restart. During a restore it waits for the next gateway. */
     async reload(next: Settings, consent: ReloadConsent): Promise<readonly string[]> {
       await restoring;
@@ -47,6 +50,7 @@ export async function startService(
       writeFilesForCommands(current, terminal, url);
       return reloaded.notInForce;
     },
+    storedPrices: async () => (running === null ? null : readStoredPrices(running.store)),
     /** Null while a backup is restored. */
     sessions: () => running?.sessions ?? null,
     reportRefusedReload: (reason: string) => running?.reportRefusedReload(reason),

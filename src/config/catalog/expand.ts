@@ -6,6 +6,7 @@ import type { ConfigFile, ModelConfig, PriceConfig, ProviderConfig } from "../sc
 import { didYouMean } from "../suggest.ts";
 import type { CatalogRule } from "./rule.ts";
 import { catalogNames, shippedCatalog } from "./shipped.ts";
+import type { StoredPrices } from "./stored-prices.ts";
 
 export interface ExpandedConfig {
   /** The file with the models of its catalogs after its own. */
@@ -21,7 +22,7 @@ export interface ExpandedConfig {
  * Adds an entry for each model that a provider serves by the catalog (`models = "catalog"`, or patterns). An entry or an alias in
  * the file overrides the catalog. Runs before the schema check, so it skips values of the wrong type.
  */
-export function expandCatalogs(written: JsonObject): ExpandedConfig {
+export function expandCatalogs(written: JsonObject, stored: StoredPrices | null = null): ExpandedConfig {
   // The cast only names the fields: each is tested below before it is used.
   const { providers, models = [] } = written as ConfigFile;
   const rules: CatalogRule[] = [];
@@ -44,7 +45,7 @@ export function expandCatalogs(written: JsonObject): ExpandedConfig {
     const patterns = patternsOf(provider.models);
     if (patterns === null) continue;
     const path = `providers.${name}`;
-    const catalog = shippedCatalog(provider.catalog ?? provider.kind);
+    const catalog = shippedCatalog(provider.catalog ?? provider.kind, stored);
     if (catalog === null) {
       problems.push({ path: `${path}.catalog`, message: unknownCatalog(provider) });
       continue;
@@ -81,7 +82,10 @@ export function expandCatalogs(written: JsonObject): ExpandedConfig {
 }
 
 /** A cloud's catalog has the models of all its regions, of which a provider reaches its own. */
-function isReached({ id, upstream_model = id }: ModelConfig, { kind, ...options }: ProviderConfig): boolean {
+export function isReached(
+  { id, upstream_model = id }: ModelConfig,
+  { kind, ...options }: ProviderConfig,
+): boolean {
   const warnings = vendorKinds.includes(kind) ? (vendorOf(kind).lint?.(options, upstream_model) ?? []) : [];
   return warnings.every(({ about }) => about !== "upstream_model");
 }
@@ -117,7 +121,7 @@ function addOffer(
 }
 
 /** All names of the file's own models. */
-function namesIn(models: unknown): ReadonlySet<string> {
+export function namesIn(models: unknown): ReadonlySet<string> {
   const names = new Set<string>();
   for (const model of Array.isArray(models) ? models : []) {
     if (!isObject(model)) continue;
@@ -127,7 +131,7 @@ function namesIn(models: unknown): ReadonlySet<string> {
   return names;
 }
 
-function patternsOf(models: ProviderConfig["models"]): readonly string[] | null {
+export function patternsOf(models: ProviderConfig["models"]): readonly string[] | null {
   if (models === "catalog") return ["*"];
   const isList = Array.isArray(models) && models.every((each) => typeof each === "string");
   return isList ? models : null;

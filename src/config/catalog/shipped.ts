@@ -3,13 +3,18 @@ import { assert } from "../../base/assert.ts";
 import { isObject } from "../../base/json.ts";
 import type { ConfigFile, ModelConfig } from "../schema.ts";
 import { type CatalogLine, listedModels, listedVendors } from "./price-lists.ts";
+import { type StoredPrices, withStoredPrices } from "./stored-prices.ts";
 import { catalogVendors } from "./vendors.ts";
 
 /** The models of one catalog with their list prices; null if the catalog does not exist. */
-export function shippedCatalog(name: string): readonly ModelConfig[] | null {
+export function shippedCatalog(
+  name: string,
+  stored: StoredPrices | null = null,
+): readonly ModelConfig[] | null {
   if (!catalogNames().includes(name)) return null;
   const derived = Object.hasOwn(clouds, name) ? (clouds[name]?.(checkedOf) ?? []) : [];
-  return [...checkedOf(name), ...derived, ...listedModels(name).map(modelIn)];
+  const shipped = [...checkedOf(name), ...derived, ...listedModels(name).map(modelIn)];
+  return withStoredPrices(shipped, stored?.catalogs[name]);
 }
 
 /** The models of one vendor whose prices were compared with the vendor's own list. They stand above the public lists. */

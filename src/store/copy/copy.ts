@@ -45,6 +45,8 @@ export const copiedTables: Readonly<Record<string, readonly string[]>> = {
   audit_log: ["id"],
   admin_token: ["id"],
   admin_tokens: ["id"],
+  stored_prices: ["id"],
+  acknowledged_alerts: ["kind"],
   signed_in_keys: ["key_id"],
   trial_keys: ["key_id"],
   findings: ["source"],

@@ -1,4 +1,10 @@
-import type { AdminRecords, AdminTokenRecord, AuditRecord, SessionRecords } from "../admin-records.ts";
+import type {
+  AdminRecords,
+  AdminTokenRecord,
+  AuditRecord,
+  PricesRecord,
+  SessionRecords,
+} from "../admin-records.ts";
 import type { BoundKey, DeviceGrant, DeviceRecords, SignedInKey } from "../device-records.ts";
 import { Parameters, type Queries, query } from "../query.ts";
 import { StoreError } from "../store-error.ts";
@@ -73,6 +79,30 @@ export function storedAdmin(queries: Queries, sessions: SessionRecords | null): 
       const rows = await read<{ id: string }>('SELECT key_id AS "id" FROM trial_keys ORDER BY key_id');
       return rows.map(({ id }) => id);
     },
+
+    async readPrices() {
+      const [row] = await read<PricesRecord>("SELECT version, content FROM stored_prices");
+      return row ?? null;
+    },
+
+    async pricesVersion() {
+      const [row] = await read<{ version: string }>("SELECT version FROM stored_prices");
+      return row?.version ?? null;
+    },
+
+    savePrices: (prices, readVersion) =>
+      changeTogether(function* () {
+        yield* lockRevision();
+        const [stored] = yield* query<{ version: string }>("SELECT version FROM stored_prices");
+        if ((stored?.version ?? null) !== readVersion)
+          throw new StoreError("changed", "The stored prices were changed meanwhile. Nothing was changed.");
+        yield* query("DELETE FROM stored_prices");
+        if (prices === null) return;
+        yield* query("INSERT INTO stored_prices (id, version, content) VALUES (1, $1, $2)", [
+          prices.version,
+          prices.content,
+        ]);
+      }),
 
     insertToken: ({ id, label, role, hash, createdBy, createdAtMs }) =>
       changeTogether(function* () {

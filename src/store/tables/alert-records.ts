@@ -1,6 +1,7 @@
 import { msPerDay, msPerHour, utcDay } from "../../base/clock.ts";
 import { periodStart } from "../../base/money/period.ts";
 import type {
+  AcknowledgedAlert,
   AlertPost,
   AlertRecords,
   BegunAlert,
@@ -53,6 +54,20 @@ export function storedAlerts({ read, change, changeTogether }: Queries): AlertRe
       );
       return found?.count ?? 0;
     },
+
+    async acknowledge({ kind, actor, untilMs }) {
+      await change(
+        `INSERT INTO acknowledged_alerts (kind, actor, until_ms) VALUES ($1, $2, $3::int8)
+        ON CONFLICT (kind) DO UPDATE SET actor = excluded.actor, until_ms = excluded.until_ms`,
+        [kind, actor, untilMs],
+      );
+    },
+
+    acknowledged: (nowMs) =>
+      read<AcknowledgedAlert>(
+        `SELECT kind, actor, until_ms::float8 AS "untilMs" FROM acknowledged_alerts WHERE until_ms > $1::int8`,
+        [nowMs],
+      ),
 
     async publish(source, findings, nowMs, untilMs) {
       await change(

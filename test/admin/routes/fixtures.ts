@@ -137,6 +137,7 @@ async function makeDeps(
     settings: () => settings,
     configOnDisk: {
       check: async () => checkConfig(loading),
+      load: async (prices) => loadSettings({ ...loading, prices }).settings,
       reload: async () => {
         const reloaded = reloadable(settings, loadSettings(loading).settings);
         settings = reloaded.settings;

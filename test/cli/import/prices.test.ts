@@ -292,14 +292,15 @@ describe("an entry of LiteLLM's price file", () => {
   });
 
   test("is left out without both prices, or where it is none", () => {
-    for (const half of [{ output_cost_per_token: undefined }, { input_cost_per_token: "1" }]) {
-      expect(read({ ...costs, ...half }).leftOut).toEqual({ "without a price per token": 1 });
-    }
+    const half = read({ ...costs, output_cost_per_token: undefined }).leftOut;
+    expect(half).toEqual({ "without a price per token": 1 });
+    expect(read({ ...costs, input_cost_per_token: "1" }).invalid).toMatchObject([{ id: "m" }]);
     const two = { a: { litellm_provider: "x", mode: "embedding" }, b: { mode: "embedding" }, c: 5 };
     expect(readPrices(JSON.stringify({ ...two, sample_spec: costs }))).toEqual({
       source: "LiteLLM",
       models: [],
       leftOut: { embedding: 2 },
+      invalid: [],
     });
   });
 
@@ -343,7 +344,7 @@ describe("an entry of LiteLLM's price file", () => {
       cache_write_1h: 5,
       long_context: { above: 200_000, input: 3, output: 4 },
     });
-    expect(only({ input_cost_per_token_above_200k_tokens: "x" })?.price).toEqual(plainRates);
+    expect(read({ ...costs, input_cost_per_token_above_200k_tokens: "x" }).models).toEqual([]);
     expect(
       only({ my_input_cost_per_token_above_200k_tokens: 1, output_cost_per_token_above_200k: 1 })?.price,
     ).toEqual(plainRates);
@@ -395,7 +396,7 @@ describe("an entry of models.dev", () => {
     [undefined, "without a price per token"],
     ["free", "without a price per token"],
   ])("with the cost %j is left out", (broken, reason) => {
-    expect(read({ cost: broken })).toEqual({ source: "models.dev", models: [], leftOut: { [reason]: 1 } });
+    expect(read({ cost: broken })).toMatchObject({ models: [], leftOut: { [reason]: 1 }, invalid: [] });
   });
 
   test("that writes no text is left out, and one that does not say what it writes is not", () => {

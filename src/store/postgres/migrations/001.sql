@@ -567,6 +567,18 @@ CREATE TABLE admin_token (
   -- 1 if only the demo was served then: the first start with a real provider replaces it.
   is_trial int NOT NULL
 );
+-- Prices above the built-in catalog (`sluice models update`), as JSON.
+CREATE TABLE stored_prices (
+  id int PRIMARY KEY CHECK (id = 1),
+  version text NOT NULL,
+  content text NOT NULL
+);
+-- Alerts that operators have seen and do not want to hear of until then, by kind.
+CREATE TABLE acknowledged_alerts (
+  kind text PRIMARY KEY,
+  actor text NOT NULL,
+  until_ms int8 NOT NULL
+);
 -- Keys that a gateway with only the demo created at its first start. They end at the first start with a real provider.
 CREATE TABLE trial_keys (key_id text PRIMARY KEY);
 

@@ -728,6 +728,18 @@ CREATE TABLE admin_token (
   -- Whether only the demo was served then. The first start with a real provider replaces it.
   is_trial INTEGER NOT NULL
 ) STRICT;
+-- Prices above the built-in catalog (`sluice models update`), as JSON.
+CREATE TABLE stored_prices (
+  id INTEGER PRIMARY KEY CHECK (id = 1),
+  version TEXT NOT NULL,
+  content TEXT NOT NULL
+) STRICT;
+-- Alerts that operators have seen and do not want to hear of until then, by kind.
+CREATE TABLE acknowledged_alerts (
+  kind TEXT PRIMARY KEY,
+  actor TEXT NOT NULL,
+  until_ms INTEGER NOT NULL
+) STRICT;
 -- Keys that a gateway with only the demo created at its first start. They end at the first start with a real provider.
 CREATE TABLE trial_keys (key_id TEXT PRIMARY KEY) STRICT;
 

@@ -1,0 +1,52 @@
+import type { PriceConfig } from "../../config/schema.ts";
+
+/** From this factor on, a price is in another unit: per token, per thousand or per million. */
+export const otherUnit = 1000;
+
+/** `{ input: 1, "tiers.flex.input": 0.5 }`: every rate of a price by its name, without limits in tokens. */
+export function ratesOf(price: PriceConfig | undefined): ReadonlyMap<string, number> {
+  return new Map(numbersIn(price ?? {}, "").filter(([name]) => !isLimit(name)));
+}
+
+/** All numbers of a price, limits too: two prices with the same numbers are the same. */
+export function numbersOf(price: PriceConfig | undefined): ReadonlyMap<string, number> {
+  return new Map(numbersIn(price ?? {}, ""));
+}
+
+function numbersIn(value: object, prefix: string): [string, number][] {
+  return Object.entries(value).flatMap(([name, inner]): [string, number][] => {
+    if (typeof inner === "number") return [[`${prefix}${name}`, inner]];
+    return typeof inner === "object" && inner !== null ? numbersIn(inner, `${prefix}${name}.`) : [];
+  });
+}
+
+function isLimit(name: string): boolean {
+  return name === "above" || name.endsWith(".above");
+}
+
+/** How many times the one is the other, the larger by the smaller; infinite if only one is 0. */
+export function factorBetween(one: number, other: number): number {
+  if (one === other) return 1;
+  return Math.max(one, other) / Math.min(one, other);
+}
+
+/** Whether a rate is in another unit than this one. A price of 0 has no unit. */
+export function isOtherUnit(usd: number, usual: number): boolean {
+  return usd > 0 && usual > 0 && factorBetween(usd, usual) >= otherUnit;
+}
+
+/** What contradicts itself in a price; null for a price that can be true. */
+export function contradictionIn({ tiers = {}, ...price }: PriceConfig): string | null {
+  const { input = 0, cached_input: cached = 0, long_context: long } = price;
+  if (cached > input && input > 0) return `cached_input ${cached} is more than input ${input}`;
+  if (long !== undefined && long.input < input)
+    return `long_context.input ${long.input} is less than input ${input}`;
+  for (const [tier, rates] of Object.entries(tiers)) {
+    if (input > 0 && rates.input > 0 && factorBetween(rates.input, input) > maxTierFactor)
+      return `tiers.${tier}.input ${rates.input} is more than ${maxTierFactor} times off input ${input}`;
+  }
+  return null;
+}
+
+/** Vendors sell faster tiers at up to 6 times, and slower ones at half of the usual price. */
+const maxTierFactor = 10;
