@@ -39,7 +39,7 @@ function control(architecture: string, files: readonly ReleaseFile[]): string {
   return `Package: sluice
 Version: ${version}
 Architecture: ${architecture}
-Maintainer: The Sluice authors <sluice@localhost>
+Maintainer: The Sluice maintainers <maintainers@sluice.invalid>
 Installed-Size: ${kibibytes}
 Depends: libc6 (>= 2.17), passwd
 Recommends: ca-certificates

@@ -79,7 +79,7 @@ export class Database implements Queries {
     const reason = error instanceof Error ? error.message : String(error);
     const { name } = this.#client.address;
     const advice = reason.includes("startup parameter")
-      ? " Behind pgbouncer, [store] needs `prepare = false`."
+      ? ". Behind pgbouncer, [store] needs `prepare = false`."
       : "";
     return new StoreError("unreachable", `The database ${name} cannot be used now: ${reason}${advice}`);
   }

@@ -127,7 +127,7 @@ function ShowKey() {
   const key = useState("");
   const about = "See what is left, what it was spent on, and how to use the key.";
   return (
-    <SignInForm title="Your key" about={about} verb="Show" send={() => showKey(key[0].trim())}>
+    <SignInForm title="Your keys" about={about} verb="Show" send={() => showKey(key[0].trim())}>
       <TextField
         label="API key"
         type="password"
