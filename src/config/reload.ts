@@ -32,7 +32,7 @@ export function reloadable(current: Settings, next: Settings): ReloadedSettings 
     keptOptions(sections[section])
       .filter(([name, field]) => {
         const setting = settingName(name, field);
-        return !Bun.deepEquals(settingIn(current[section], setting), settingIn(next[section], setting));
+        return !Bun.deepEquals(keptIn(current[section], setting), keptIn(next[section], setting));
       })
       .map(([name]) => `${section}.${name} has changed; that needs a restart`),
   );
@@ -66,6 +66,12 @@ function keptOf<Section extends object>(section: keyof typeof sections, current:
   return Object.fromEntries(
     Object.entries(current).filter(([name]) => kept.includes(name)),
   ) as Partial<Section>;
+}
+
+/** A setting as far as its change takes a restart. A password in a file does not: every connection reads it again. */
+function keptIn(section: object | null, name: string): unknown {
+  const value = settingIn(section, name);
+  return isObject(value) && "file" in value ? value["file"] : value;
 }
 
 function settingIn(section: object | null, name: string): unknown {

@@ -80,11 +80,14 @@ export interface AlertSettings extends SectionSettings<"alerts"> {
   readonly url: string;
 }
 
+/** A secret, or the file that is read with every connection, and what it held when the configuration was loaded. */
+type StorePassword = string | { readonly file: string; readonly atStart: string };
+
 export interface StoreAddress {
   /** May hold a password. */
   readonly url: string;
   /** Used if the URL holds none. */
-  readonly password: string | null;
+  readonly password: StorePassword | null;
   readonly prepare: boolean;
 }
 

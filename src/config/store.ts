@@ -3,6 +3,7 @@ import { rememberPasswordIn } from "../base/secrets/secrets.ts";
 import { defaults } from "./defaults.ts";
 import { Places } from "./places.ts";
 import { ConfigError, type LoadContext, ProblemList, secretAt, validFields } from "./problems.ts";
+import { resolvePath } from "./resolve-path.ts";
 import type { ConfigFile } from "./schema.ts";
 import { isReference } from "./secrets.ts";
 import type { StoreAddress } from "./settings.ts";
@@ -103,13 +104,19 @@ function problemOf(url: string): string | null {
   }
 }
 
-function resolvePassword(reference: string | undefined, url: string, context: LoadContext): string | null {
+function resolvePassword(
+  reference: string | undefined,
+  url: string,
+  context: LoadContext,
+): StoreAddress["password"] {
   if (reference === undefined) return null;
   if (passwordOf(url) !== "") {
     context.problems.add("store.password", "the store's URL holds a password already; give it once");
     return null;
   }
-  return secretAt("store.password", reference, context);
+  const atStart = secretAt("store.password", reference, context);
+  if (atStart === null || !reference.startsWith("file:")) return atStart;
+  return { file: resolvePath(context.folder, reference.slice("file:".length), context.env), atStart };
 }
 
 /** Stays encoded if the URL is malformed: then only its presence matters. */

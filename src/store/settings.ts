@@ -7,10 +7,13 @@ export interface PostgresLocation {
   /** Contains a password only if it came from a secret. */
   readonly url: string;
   /** Used if the URL has none. */
-  readonly password: string | null;
+  readonly password: StorePassword | null;
   /** False behind pgbouncer in transaction mode. */
   readonly prepare: boolean;
 }
+
+/** A secret, or the file that is read with every connection, and what it held at the start. */
+export type StorePassword = string | { readonly file: string; readonly atStart: string };
 
 /**
  * `gateway` charges. `operator` reads, and changes keys and balances while gateways may be running. A folder has one

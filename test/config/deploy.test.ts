@@ -28,7 +28,7 @@ test("the compose file has a database, two gateways and nginx, and a configurati
   expect(settings.warnings).toEqual([]);
   expect(settings.store).toEqual({
     url: "postgres://sluice@db:5432/sluice",
-    password: "a password",
+    password: { file: password, atStart: "a password" },
     prepare: true,
   });
   for (const name of ["gateway-1", "gateway-2"])

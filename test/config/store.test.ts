@@ -33,6 +33,12 @@ describe("the store", () => {
       password: "from-outside",
       prepare: false,
     });
+    const path = join(mkdtempSync(join(tmpdir(), "sluice-test-")), "password");
+    writeFileSync(path, "from-a-file\n");
+    expect(load(file(`url = "${plain}"\npassword = "file:${path}"`)).settings.store?.password).toEqual({
+      file: path,
+      atStart: "from-a-file",
+    });
     expect(load("", { env: { SLUICE_STORE: secret } }).settings.store?.url).toBe(secret);
     expect(load("", { env: { ...env, SLUICE_STORE: "env:DATABASE_URL" } }).settings.store?.url).toBe(secret);
   });

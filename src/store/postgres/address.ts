@@ -1,3 +1,4 @@
+import type { StorePassword } from "../settings.ts";
 import { StoreError } from "../store.ts";
 
 const tlsModes = ["disable", "prefer", "require", "verify-ca", "verify-full"] as const;
@@ -11,14 +12,14 @@ export interface PostgresAddress {
   readonly port: number;
   readonly database: string;
   readonly username: string;
-  readonly password: string | null;
+  readonly password: StorePassword | null;
   readonly tls: TlsMode;
   /** A file with the certificates to trust instead of the system's. */
   readonly rootCertificates: string | null;
 }
 
 /** Reads `postgres://user@host:5432/database?sslmode=verify-full&sslrootcert=/path`. Errors never repeat the URL. */
-export function parseAddress(text: string, password: string | null): PostgresAddress {
+export function parseAddress(text: string, password: StorePassword | null): PostgresAddress {
   const url = /^postgres(?:ql)?:\/\//i.test(text) ? URL.parse(text) : null;
   if (url === null) {
     throw invalid(

@@ -4,6 +4,7 @@ import type { Parameter, Query } from "../query.ts";
 import type { PostgresLocation } from "../settings.ts";
 import { type PostgresAddress, parseAddress } from "./address.ts";
 import { DeadlinePassed } from "./errors.ts";
+import { readPassword } from "./password.ts";
 import { PendingStatements } from "./pending-statements.ts";
 import { sessionSettings } from "./session.ts";
 import { storableText } from "./text.ts";
@@ -221,7 +222,8 @@ function connect({ address, max, prepare, deadlineMs }: ClientOptions, applicati
     port,
     database,
     username,
-    password: password ?? "",
+    // Called for every connection.
+    password: () => readPassword(password),
     tls: tlsOptions(address),
     max,
     prepare,

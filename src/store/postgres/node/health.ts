@@ -82,6 +82,14 @@ function troubleOf(error: unknown): Trouble {
         "It may be a standby that was not promoted. Charges wait, and new requests are rejected, until it is writable.",
     };
   }
+  if (state.startsWith("28")) {
+    return {
+      reason: "The database rejects this gateway: authentication failed.",
+      advice:
+        `Correct \`store.password\`, or the password of the role. A password in a \`file:\` is read with the next ` +
+        `connection, any other with a restart. Charges wait until then. ${error instanceof Error ? error.message : ""}`,
+    };
+  }
   return {
     reason: "The database cannot be reached.",
     advice:
