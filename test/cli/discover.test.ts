@@ -28,11 +28,19 @@ const openAiList = (...ids: string[]) => lists({ data: ids.map((id) => ({ id, ob
 async function discovered(config: string, ...args: string[]) {
   const at = place(config);
   const { stdout, stderr, code } = await sluice(at, "models", "discover", ...args, "--json");
+  const rows = JSON.parse(stdout || "[]") as {
+    provider: string;
+    model: string;
+    state: string;
+    price: { input: number } | null;
+    by: string | null;
+  }[];
   return {
     at,
     code,
     stderr,
-    rows: JSON.parse(stdout || "[]") as { provider: string; model: string; state: string }[],
+    rows: rows.map(({ provider, model, state }) => ({ provider, model, state })),
+    prices: rows.map(({ model, price, by }) => [model, price?.input ?? null, by]),
   };
 }
 
@@ -50,6 +58,31 @@ describe("models discover", () => {
     expect(
       vendor.requests.map(({ method, path, headers }) => [method, path, headers["authorization"]]),
     ).toEqual([["GET", "/v1/models", `Bearer ${env.KEY}`]]);
+  });
+
+  test("prices models by the vendor's id, by another date of it, by its family, and by the provider's list", async () => {
+    openAiList("gpt-6-luna", "gpt-5.6-2026-09-09", "gpt-5.6-unheard-of");
+    const openai = await discovered(`${openAi}models = ["gpt-6-luna"]\n`);
+    expect(openai.prices).toEqual([
+      ["gpt-6-luna", 0.1, "id"],
+      ["gpt-5.6-2026-09-09", 5, "dated id"],
+      ["gpt-5.6-unheard-of", null, null],
+    ]);
+    await sluice(openai.at, "models", "discover", "--write");
+    expect(readFileSync(openai.at.file, "utf8")).toContain(
+      '[[models]]\nid = "gpt-5.6-2026-09-09"\nprice_checked',
+    );
+    vendor.script(({ path }) =>
+      path.startsWith("/foundation-models")
+        ? json({ modelSummaries: [] })
+        : json({ inferenceProfileSummaries: [{ inferenceProfileId: "eu.anthropic.claude-opus-5-5" }] }),
+    );
+    const bedrock = `[providers.b]\nkind = "bedrock"\nregion = "eu-west-1"\nbase_url = "${vendor.url}"\naccess_key_id = "env:KEY"\nsecret_access_key = "env:KEY"\n`;
+    expect((await discovered(bedrock)).prices).toEqual([["eu.anthropic.claude-opus-5-5", 4.4, "family"]]);
+    vendor.reset();
+    lists({ data: [{ id: "maker/model", pricing: { prompt: "0.000002", completion: "0.000004" } }] });
+    const router = `[providers.r]\nkind = "openai-compatible"\nbase_url = "${vendor.url}/v1"\napi_key = "env:KEY"\n`;
+    expect((await discovered(router)).prices).toEqual([["maker/model", 2, "provider"]]);
   });
 
   test("reads Anthropic's pages with its version and key", async () => {

@@ -1,5 +1,6 @@
-import { shippedCatalog } from "../../config/catalog/shipped.ts";
-import type { ModelConfig } from "../../config/schema.ts";
+import { type KnownBy, KnownModels } from "../../config/catalog/known-model.ts";
+import { catalogAt } from "../../config/catalog/vendors.ts";
+import type { ModelConfig, PriceConfig } from "../../config/schema.ts";
 import type { Settings } from "../../config/settings.ts";
 import type { VendorModel } from "../../vendors/model-list.ts";
 import type { ProviderSettings } from "../../vendors/provider.ts";
@@ -17,6 +18,10 @@ export interface DiscoveredModel {
   /** The provider's name for it. */
   readonly model: string;
   readonly state: DiscoveredState;
+  /** In USD, as in the configuration; null if none is known, or the model is free. */
+  readonly price: PriceConfig | null;
+  /** What the price was found by: the catalog's entry for it, or the provider's own list. */
+  readonly by: KnownBy | "provider" | null;
 }
 
 export interface Discovery {
@@ -41,7 +46,7 @@ export async function discoverModels(
     providers.map(async (provider): Promise<Discovery> => {
       try {
         const listed = await vendorModels(provider);
-        return compare(provider, listed, settings, catalogs[provider.name] ?? provider.kind);
+        return compare(provider, listed, settings, catalogs[provider.name] ?? catalogOf(provider));
       } catch (error) {
         if (!(error instanceof ModelListUnavailable)) throw error;
         return {
@@ -70,9 +75,7 @@ function compare(
   const { name } = provider;
   const deployments = models.flatMap((model) => model.deployments.filter((each) => each.provider === name));
   const configured = new Set(deployments.map(({ upstreamModel }) => upstreamModel));
-  const catalog = new Map(
-    (shippedCatalog(catalogName) ?? []).map((model) => [model.upstream_model ?? model.id, model]),
-  );
+  const known = new KnownModels(catalogName, provider.options.location ?? null);
   const taken = new Set(models.flatMap(({ id, aliases }) => [id, ...aliases]));
   const found: DiscoveredModel[] = [];
   const entries: ModelConfig[] = [];
@@ -81,11 +84,14 @@ function compare(
     [...unique.keys()].filter((id) => configured.has(id) || configured.has(untagged(id))),
   );
   for (const [id, model] of unique) {
-    const entry = served.has(id) ? null : entryFor(model, provider, catalog.get(id));
+    const priced = priceOf(model, known);
+    const entry = served.has(id) ? null : entryFor(model, provider, priced);
     found.push({
       provider: name,
       model: id,
       state: served.has(id) ? "served" : entry === null ? "unpriced" : "priced",
+      price: priced?.price ?? null,
+      by: priced?.by ?? null,
     });
     if (entry === null) continue;
     const isFree = !taken.has(entry.id);
@@ -99,11 +105,43 @@ function compare(
   const gone = [...configured].filter((id) => !unique.has(id) && !unique.has(`${id}${latest}`));
   const isUndeclared = isLocal(provider) && found.some(({ state }) => state === "unpriced");
   return {
-    models: [...found, ...gone.map((model) => ({ provider: name, model, state: "gone" as const }))],
+    models: [
+      ...found,
+      ...gone.map((model) => ({ ...unpriced, provider: name, model, state: "gone" as const })),
+    ],
     entries,
     failures: [],
     undeclared: isUndeclared ? [name] : [],
   };
+}
+
+const unpriced = { price: null, by: null };
+
+/** A provider of OpenAI's API is known by its address. */
+function catalogOf({ kind, baseUrl }: ProviderSettings): string {
+  return kind === "openai-compatible" ? (catalogAt(baseUrl) ?? kind) : kind;
+}
+
+interface FoundPrice {
+  readonly price: PriceConfig;
+  readonly by: KnownBy | "provider";
+  /** The catalog's entry; null for a price from the provider's list. */
+  readonly entry: ModelConfig | null;
+}
+
+/** The catalog's price for the model itself, else what the provider asks, else what the family's rule says. */
+function priceOf({ id, price }: VendorModel, known: KnownModels): FoundPrice | null {
+  const found = known.find(id);
+  if (price !== null && (found === null || found.by === "family"))
+    return { price, by: "provider", entry: null };
+  if (found === null) return null;
+  const { model, by } = found;
+  return { price: model.price, by, entry: by === "id" ? model : { ...renamed(model), id } };
+}
+
+/** An entry under the name that the provider lists is not a twin of anything. */
+function renamed({ upstream_model: _, listed: __, display_name: ___, ...model }: ModelConfig): ModelConfig {
+  return model;
 }
 
 /** Ollama lists a model with its tag, and takes the name without this one. */
@@ -119,21 +157,23 @@ function isLocal({ kind, baseUrl }: ProviderSettings): boolean {
 
 /** Null if neither the catalog nor the provider has a price. A self-hosted server without a key is free. */
 function entryFor(
-  { id, contextWindow, maxOutputTokens, price, serves, capabilities }: VendorModel,
+  { id, contextWindow, maxOutputTokens, serves, capabilities }: VendorModel,
   provider: ProviderSettings,
-  shipped: ModelConfig | undefined,
+  priced: FoundPrice | null,
 ): ModelConfig | null {
   const { name } = provider;
-  if (shipped !== undefined) return { ...shipped, provider: name };
+  if (priced !== null && priced.entry !== null) return { ...priced.entry, provider: name };
   const isOwn = isLocal(provider);
   const isFree = isOwn && provider.apiKeys.length === 0;
-  if (price === null && !isFree) return null;
+  if (priced === null && !isFree) return null;
   return {
     id,
     provider: name,
     ...(contextWindow === null ? {} : { context_window: contextWindow }),
     ...(maxOutputTokens === null ? {} : { max_output_tokens: maxOutputTokens }),
-    ...(price === null ? { free: true } : { price, price_checked: new Date().toISOString().slice(0, 10) }),
+    ...(priced === null
+      ? { free: true }
+      : { price: priced.price, price_checked: new Date().toISOString().slice(0, 10) }),
     ...(serves === undefined ? {} : { serves: [...serves] }),
     ...(capabilities === undefined ? {} : { capabilities }),
     // Such a server may have one slot for all, and read a long prompt for minutes.

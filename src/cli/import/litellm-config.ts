@@ -2,13 +2,14 @@ import { isObject, type JsonObject } from "../../base/json.ts";
 import { modelPatternForm } from "../../base/models/model-pattern.ts";
 import type { ModelUse } from "../../base/models/model-uses.ts";
 import { shippedCatalog } from "../../config/catalog/shipped.ts";
+import { catalogAt } from "../../config/catalog/vendors.ts";
 import { isFreeUse } from "../../config/models.ts";
 import { positiveInteger } from "./imported.ts";
 import { bedrockModel } from "./litellm-clouds.ts";
 import { baseModel, capabilitiesOf, textOf, useOf, withoutZone } from "./litellm-model-info.ts";
 import { LiteLlmParameters } from "./litellm-parameters.ts";
 import { priceFor } from "./litellm-price.ts";
-import { catalogAt, familyOf, knownProviders, serverSettings } from "./litellm-providers.ts";
+import { familyOf, knownProviders, serverSettings } from "./litellm-providers.ts";
 import { droppedSetting } from "./litellm-settings.ts";
 import {
   defaultTimeoutNames,

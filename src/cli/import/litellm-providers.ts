@@ -99,15 +99,6 @@ export const knownProviders = tableOf<KnownProvider>({
   lm_studio: selfHosted("lm_studio"),
 });
 
-/** The vendor whose API is at this address; null if it is none with a catalog. */
-export function catalogAt(baseUrl: string): string | null {
-  const host = URL.parse(baseUrl)?.host;
-  const found = Object.entries(catalogVendors).find(
-    ([, { baseUrl: own }]) => own !== null && URL.parse(own)?.host === host,
-  );
-  return found?.[0] ?? null;
-}
-
 /** The provider of a model without a prefix, by the model's name. */
 export function familyOf(model: string): string | null {
   if (/^(gpt-|o\d|chatgpt-|text-embedding-|dall-e-|whisper-|tts-|omni-moderation-)/.test(model))

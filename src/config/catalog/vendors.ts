@@ -41,6 +41,15 @@ export const catalogVendors: Readonly<Record<string, CatalogVendor>> = {
   minimax: compatible("MiniMax", "https://api.minimax.io/v1", "MINIMAX"),
 };
 
+/** The vendor whose API is at this address; null if it is none with a catalog. */
+export function catalogAt(baseUrl: string): string | null {
+  const host = URL.parse(baseUrl)?.host;
+  const found = Object.entries(catalogVendors).find(
+    ([, vendor]) => vendor.baseUrl !== null && URL.parse(vendor.baseUrl)?.host === host,
+  );
+  return found?.[0] ?? null;
+}
+
 function own(
   title: string,
   kind: string,

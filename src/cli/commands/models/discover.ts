@@ -7,7 +7,7 @@ import type { ProviderSettings } from "../../../vendors/provider.ts";
 import { type ConfigOptions, type CsvOption, newConfigCommand, withCsv } from "../../help.ts";
 import { type ListColumn, printList } from "../../terminal/list.ts";
 import { withProgress } from "../../terminal/progress.ts";
-import { CommandError, CommandFailed, type Terminal } from "../../terminal/terminal.ts";
+import { CommandError, CommandFailed, creditsShown, type Terminal } from "../../terminal/terminal.ts";
 
 interface Options extends ConfigOptions, CsvOption {
   readonly write?: true;
@@ -102,11 +102,23 @@ function catalogsIn({ settings }: LoadedSettings): Record<string, string | undef
   return Object.fromEntries(entries);
 }
 
+function usd(side: "input" | "output"): ListColumn<DiscoveredModel> {
+  return {
+    name: `price_${side}`,
+    align: "right",
+    value: ({ price }) => price?.[side],
+    cell: ({ price }) => (price?.[side] === undefined ? "–" : creditsShown(price[side])),
+  };
+}
+
 function columnsOf({ style }: Terminal): readonly ListColumn<DiscoveredModel>[] {
   const paint = { served: style.good, priced: style.accent, unpriced: style.dim, gone: style.bad };
   return [
     { name: "provider", title: "PROVIDER", cell: ({ provider }) => style.bold(provider) },
     { name: "model", title: "MODEL", elastic: true },
     { name: "state", title: "STATE", cell: ({ state }) => paint[state](state) },
+    { ...usd("input"), title: "$ IN" },
+    { ...usd("output"), title: "$ OUT" },
+    { name: "by", title: "PRICE BY", cell: ({ by }) => by ?? "–" },
   ];
 }
