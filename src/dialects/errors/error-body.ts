@@ -212,7 +212,10 @@ export function readTokenLimit(message: string): TokenLimit | null {
   return null;
 }
 
-/** A provider's message may quote the operator's key, account or URL, which clients must not see. */
+/**
+ * A provider's message may quote the operator's key, account or URL, which clients must not see. It may also quote 64 KB of the
+ * client's own, so no pattern starts again within what it has read.
+ */
 const secrets: readonly [RegExp, string][] = [
   [/\bhttps?:\/\/[^\s"'<>)\]]+/gi, "[url]"],
   [/\b(?:sk|pk|rk|gsk|xai|nvapi|hf|r8)[-_][\w*.-]{6,}/gi, "[key]"],
@@ -222,13 +225,20 @@ const secrets: readonly [RegExp, string][] = [
   [/\bproject(?:_number:| number | )\d{6,}/g, "project [account]"],
   [/\b(?:org|proj|acct|team|workspace|wrkspc)[-_][A-Za-z0-9]{8,}/g, "[account]"],
   [/\bya29\.[\w.-]{6,}/g, "[key]"],
-  [/\beyJ[\w-]{8,}\.[\w-]+\.[\w-]*/g, "[key]"],
+  [/\beyJ[\w-]{8,}(?:\.[\w-]+\.[\w-]*)?/g, "[key]"],
   [/\b(?:AKIA|ASIA|ABSK)[A-Za-z0-9+/=]{8,}/g, "[key]"],
   [/\barn:aws[\w-]*:[^\s"'<>)\]]+/gi, "[account]"],
   [/\bprojects\/[\w.:~-]+/g, "projects/[account]"],
   [/\bsubscriptions\/[\w-]+/gi, "subscriptions/[account]"],
-  [/\b[\w.+-]+@[\w.-]+\.gserviceaccount\.com\b/gi, "[account]"],
-  [/\b[\w-]+\.(?:openai|services\.ai|cognitiveservices)\.azure\.(?:com|us|cn)\b/gi, "[host]"],
+  [/(?<![\w.+-])[\w.+-]{1,64}@[\w.-]{1,253}\.gserviceaccount\.com\b/gi, "[account]"],
+  [/(?<![\w-])[\w-]{1,64}\.(?:openai|services\.ai|cognitiveservices)\.azure\.(?:com|us|cn)\b/gi, "[host]"],
+  [
+    /\b(?:\d{1,3}\.){3}\d{1,3}\b(?::\d{1,5}\b)?|\[(?=[\da-f]{0,4}:[\da-f]{0,4}:)[\da-f:]{2,39}\](?::\d{1,5}\b)?/gi,
+    "[host]",
+  ],
+  [/(?<![\w.-])(?:localhost|[\w.-]{1,250}\.(?:internal|local|lan|svc)):\d{1,5}\b/gi, "[host]"],
+  // A local server's model files.
+  [/(?<![\w./-])\/[\w./-]{1,300}(?:\.gguf\b|\/blobs\/[\w:-]{1,100})/g, "[file]"],
   // An AWS account.
   [/(?<![\w.-])\d{12}(?![\w.-])/g, "[account]"],
 ];

@@ -57,6 +57,62 @@ test("C85 keys, accounts and addresses of the provider are not told", () => {
   }
 });
 
+test("C85 hosts and files of a local server are not told, and versions and times are", () => {
+  const told = (message: string) => readErrorBody(400, json, JSON.stringify({ error: { message } })).message;
+  expect(told("dial tcp 10.1.2.3:11434: connect: connection refused")).toBe(
+    "dial tcp [host]: connect: connection refused",
+  );
+  expect(told("no route to [fd00::5]:8080 or gpu-1.internal:8080, localhost:9000")).toBe(
+    "no route to [host] or [host], [host]",
+  );
+  expect(told("failed to load '/srv/models/llama-3.gguf' and /root/.ollama/models/blobs/sha256-ab12")).toBe(
+    "failed to load '[file]' and [file]",
+  );
+  for (const message of ["needs version 1.2.3", "see [12:30] and item a:1", "use audio/wav or text/plain"])
+    expect(told(message)).toBe(message);
+});
+
+test("a message that quotes what a client repeats is read in no time", () => {
+  const parts = [
+    "/",
+    "a.",
+    "[:",
+    "[::",
+    "1.",
+    "/a/blobs",
+    "localhost.",
+    "sk-",
+    "-",
+    "a-",
+    "a ",
+    "eyJ-",
+    "eyJ.",
+    "eyJ",
+  ];
+  const more = [
+    "a@",
+    "@",
+    "org-",
+    "http://",
+    "projects/",
+    "arn:aws-",
+    "arn:aws:",
+    "ya29.",
+    "AKIA",
+    "bearer ",
+    "project ",
+    '"',
+    "<",
+  ];
+  for (const part of [...parts, ...more]) {
+    const text = JSON.stringify({ error: { message: part.repeat(64_000 / part.length) } });
+    const startedMs = performance.now();
+    readErrorBody(400, json, text);
+    // 7 s, before.
+    expect(performance.now() - startedMs, part).toBeLessThan(250);
+  }
+});
+
 describe("C82 an overflow is recognised by its code or by its words", () => {
   const words = [
     "prompt is too long: 210000 tokens > 200000 maximum",
