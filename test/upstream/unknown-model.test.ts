@@ -96,6 +96,25 @@ describe.each(Object.entries(refusals))(
   },
 );
 
+test("what a model cannot do is told with the client's name of it", async () => {
+  for (const [said, heard] of [
+    ["registry.ollama.ai/library/real does not support tools", "m does not support tools"],
+    [
+      '"real" does not support thinking; real: use another. The real.',
+      '"m" does not support thinking; m: use another. The m.',
+    ],
+    [
+      "realistic, unreal, real-time, real.1, real:1 and a/real",
+      "realistic, unreal, real-time, real.1, real:1 and a/real",
+    ],
+  ] as const) {
+    first.script(json({ error: { message: said } }, { status: 400 }));
+    const { upstream, plan } = setUp([{ url: first.url }]);
+    const told = await refusalOf(upstream, plan());
+    expect([told.status, told.message]).toEqual([400, heard]);
+  }
+});
+
 test("one that is gone goes to the next deployment, and is an alarm", async () => {
   first.script(
     json({ error: "The requested model is deprecated and no longer supported." }, { status: 410 }),

@@ -44,17 +44,24 @@ export function failureBeforeAnswer(
 /** The failure for any other status than 200. */
 export function failureOfStatus(
   answer: Parameters<Deployment["provider"]["readProviderError"]>[0],
-  { provider }: Deployment,
-  { clientDialect }: Plan,
+  { provider, upstreamModel }: Deployment,
+  { clientDialect, model }: Plan,
   upstreamDialect: ProviderDialectName,
 ): Failure {
-  return errorStatus(
-    answer.head.status,
-    provider.readProviderError(answer),
-    clientDialect,
-    upstreamDialect,
-    answer.text,
-  );
+  const said = provider.readProviderError(answer);
+  const told = { ...said, message: withClientsName(said.message, upstreamModel, model.id) };
+  const failure = errorStatus(answer.head.status, told, clientDialect, upstreamDialect, answer.text);
+  return failure.providerMessage === null ? failure : { ...failure, providerMessage: said.message };
+}
+
+/** Ollama's messages have the whole name of a model. */
+const registry = "(?:registry\\.ollama\\.ai/(?:library/)?)?";
+
+/** The provider's message, with the client's name of the model in place of the upstream's, which only the operator knows. */
+function withClientsName(message: string, upstream: string, name: string): string {
+  if (upstream === name || !message.includes(upstream)) return message;
+  const whole = `(?<![\\w./:-])${registry}${RegExp.escape(upstream)}(?![\\w/-]|[.:]\\w)`;
+  return message.replaceAll(new RegExp(whole, "g"), () => name);
 }
 
 /** The failure for an answer of status 200 that was rejected on inspection; of a stream, with what its opening events reported as used. */
