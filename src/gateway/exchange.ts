@@ -15,7 +15,7 @@ import type { ResponseRecorder } from "../idempotency/recorder.ts";
 import type { Hold } from "../ledger/accounts.ts";
 import type { BodyReservation } from "../limits/body-budget.ts";
 import type { RateVerdict, TokenReservation } from "../limits/verdict.ts";
-import type { ExchangeFacts } from "../observe/exchange.ts";
+import type { ExchangeFacts, RequestParameters } from "../observe/exchange.ts";
 import type { KeyRecord, Outcome, OutcomeRecord, RequestOutcome, UsageRecord } from "../store/store.ts";
 import type { OpenedCall } from "../upstream/upstream.ts";
 import type { ActiveConfig } from "./active-config.ts";
@@ -24,6 +24,7 @@ import { AttemptLog } from "./attempt/attempt-log.ts";
 import type { ClientCall } from "./client-call.ts";
 import type { SentPaths } from "./conversations/sent-paths.ts";
 import { describeCause, errorCode, publicMessage } from "./describe-error.ts";
+import { tracedFacts } from "./traced-facts.ts";
 import { comparedBytes, withoutRequestText } from "./without-request-text.ts";
 
 const noBody = new Uint8Array();
@@ -82,6 +83,8 @@ export class Exchange {
   outlivesClient = false;
   /** Null if it belongs to no trace. */
   trace: TraceContext | null = null;
+  /** Set if the request gets a span. */
+  parameters: RequestParameters | null = null;
   /** For a request that was rebuilt from what it continues, until it is answered: this holds all of its input. */
   sentPaths: SentPaths | null = null;
 
@@ -308,6 +311,8 @@ export class Exchange {
       attempts: attempts.count,
       failedAttempts: attempts.failed,
       trace: this.trace,
+      // Most gateways trace nothing, so nothing is computed for a span then.
+      traced: this.trace === null || this.trace.spanId === null ? null : tracedFacts(this),
     };
   }
 }

@@ -14,6 +14,7 @@ import { labelExchange } from "./request/labels.ts";
 import { continuationOf } from "./request/provider-id-owners.ts";
 import { type ClientRequest, idempotencyKeyOf, rejectForbidden } from "./request/request.ts";
 import { type AdmittedCall, type ReadRequest, RoutedCall } from "./stages.ts";
+import { requestParameters } from "./traced-facts.ts";
 
 /** The steps of a request for a model that differ by operation. `serve` and `serveFree` walk them in their order. */
 interface ModelSteps {
@@ -76,6 +77,8 @@ export async function serve<Terms, Priced, Plan extends HoldPlan>(
   // Only now: the server should cut off a client that is slow to send its body, but not one that waits for a provider.
   call.keepWaiting();
   exchange.stream = steps.streams(request);
+  if (exchange.trace !== null && exchange.trace.spanId !== null)
+    exchange.parameters = requestParameters(request.truncated);
   const idempotencyKey = idempotencyKeyOf(call);
   const session = labelExchange(admitted, steps.dialect, request.truncated);
 

@@ -47,7 +47,24 @@ export interface ExchangeFacts {
   /** The attempts that failed before one was answered. */
   readonly failedAttempts: readonly AttemptRecord[];
   readonly trace: TraceContext | null;
+  /** What only spans have; null unless the request gets one. */
+  readonly traced: TracedFacts | null;
 }
+
+export interface TracedFacts {
+  /** The provider's name in the GenAI conventions. */
+  readonly genAiProvider: string | null;
+  readonly upstreamModel: string | null;
+  /** The client's own name for the conversation. */
+  readonly session: string | null;
+  readonly user: string | null;
+  /** Null if nothing was charged or counted, or there is no price. */
+  readonly costUsd: number | null;
+  readonly parameters: RequestParameters;
+}
+
+/** Numbers that the request sets, by their names in the GenAI conventions. */
+export type RequestParameters = Readonly<Record<string, number>>;
 
 /** Called for every finished exchange: log, metrics, traces and live tail. */
 export type ExchangeObserver = (facts: ExchangeFacts) => void;

@@ -7,7 +7,7 @@ export const maxWaitingSpans = 2048;
 /** How many characters of content can wait. They are serialized in one go, which must not block the event loop. */
 const maxWaitingContent = 8_000_000;
 
-export type SpanContent = Readonly<Record<string, string>>;
+export type SpanContent = Readonly<Record<string, string | string[]>>;
 
 export interface SpanEvents {
   /** A span is sent without its content, or not at all. */
@@ -48,7 +48,7 @@ export class SpanOutbox implements SpanExporter {
   take(span: Span, content: SpanContent | undefined): void {
     this.#spans += 1;
     if (content === undefined) return;
-    const length = lengthOf(Object.values(content));
+    const length = lengthOf(contentIn(content));
     if (this.#content + length > maxWaitingContent) {
       this.#events.onContentDropped();
       return;
@@ -105,7 +105,7 @@ const contentNames = [
   "gen_ai.output.messages",
 ] as const;
 
-function contentIn(attributes: ReadableSpan["attributes"]): readonly unknown[] {
+function contentIn(attributes: ReadableSpan["attributes"] | SpanContent): readonly unknown[] {
   return contentNames.map((name) => attributes[name]);
 }
 

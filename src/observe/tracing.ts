@@ -1,7 +1,7 @@
 import type { IdGenerator } from "@opentelemetry/sdk-trace";
 import { randomHex, type TraceContext } from "../base/requests/trace-context.ts";
 import type { Settings } from "../config/settings.ts";
-import type { ExchangeFacts } from "./exchange.ts";
+import type { ExchangeFacts, TracedFacts } from "./exchange.ts";
 import type { SpanContent, SpanEvents, TracingTrouble } from "./span-outbox.ts";
 
 export interface Tracing {
@@ -72,7 +72,7 @@ export async function startTracing(
               ...(parent.state === null ? {} : { traceState: createTraceState(parent.state) }),
             });
       ids.next = facts.trace;
-      const options = { kind: SpanKind.SERVER, startTime: facts.atMs, attributes };
+      const options = { kind: SpanKind.CLIENT, startTime: facts.atMs, attributes };
       const span = tracer.startSpan(name, options, context);
       // The caller may have decided not to sample the trace.
       if (span.isRecording()) outbox.take(span, content);
@@ -114,24 +114,42 @@ type Attributes = Record<string, string | number | boolean>;
 function attributesOf(facts: ExchangeFacts, tracedAs: string): Attributes {
   const attributes: Attributes = {
     "gen_ai.operation.name": tracedAs,
+    "gen_ai.request.stream": facts.stream,
     "http.request.method": facts.method,
     "http.route": facts.route,
     "http.response.status_code": facts.status,
     "sluice.request_id": facts.requestId,
     "sluice.outcome": facts.outcome,
-    "sluice.stream": facts.stream,
     "sluice.attempts": facts.attempts,
     "sluice.charge": facts.charged,
     "sluice.charge_unit": facts.mode === "token_budget" ? "tokens" : "nano_credits",
+    ...facts.traced?.parameters,
   };
-  if (facts.model !== null) attributes["gen_ai.request.model"] = facts.model;
-  if (facts.provider !== null) attributes["gen_ai.provider.name"] = facts.provider;
-  if (facts.deployment !== null) attributes["sluice.deployment"] = facts.deployment;
-  if (facts.keyPrefix !== null) attributes["sluice.key_prefix"] = facts.keyPrefix;
-  if (facts.errorCode !== null) attributes["error.type"] = facts.errorCode;
-  if (facts.firstByteMs !== null)
-    attributes["gen_ai.response.time_to_first_chunk"] = facts.firstByteMs / 1000;
+  const optional = {
+    "gen_ai.request.model": facts.model,
+    "sluice.provider": facts.provider,
+    "sluice.deployment": facts.deployment,
+    "sluice.key_prefix": facts.keyPrefix,
+    "error.type": facts.errorCode,
+    "gen_ai.response.time_to_first_chunk": facts.firstByteMs === null ? null : facts.firstByteMs / 1000,
+    ...(facts.traced === null ? {} : tracedAttributes(facts.traced)),
+  };
+  for (const [name, value] of Object.entries(optional)) if (value !== null) attributes[name] = value;
   return facts.usage === null ? attributes : { ...attributes, ...tokensOf(facts.usage) };
+}
+
+/** Phoenix and Langfuse group by `session.id` and `user.id`. The conventions have no cost, so each tool has its own name for it. */
+function tracedAttributes(traced: TracedFacts): Record<string, string | number | null> {
+  const { genAiProvider, upstreamModel, session, user, costUsd } = traced;
+  return {
+    "gen_ai.provider.name": genAiProvider,
+    "gen_ai.response.model": upstreamModel,
+    "gen_ai.conversation.id": session,
+    "session.id": session,
+    "user.id": user,
+    "gen_ai.usage.cost": costUsd,
+    "llm.cost.total": costUsd,
+  };
 }
 
 /** In the conventions, cached input is part of the input. */

@@ -54,6 +54,11 @@ export function actsOn(
   return vendors.some((vendor) => fieldsOf.includes(vendor));
 }
 
+/** The name of a provider in traces: the one that the conventions list, otherwise the operator's. */
+export function genAiProviderName(settings: ProviderSettings): string {
+  return vendorOf(settings.kind).genAiName?.(settings) ?? settings.name;
+}
+
 /** Without shared token sources, the provider asks for tokens of its own. */
 export function createProvider(settings: ProviderSettings, context: Partial<VendorContext> = {}): Provider {
   return vendorOf(settings.kind).create(settings, { tokens: new TokenSources(), ...context });

@@ -22,6 +22,11 @@ export interface Vendor {
   modelTraits?(name: string): ModelTraits;
   /** `required` applies to the vendor's default address; a custom one may need no key. */
   readonly keys: "required" | "optional" | "none";
+  /**
+   * Its name in OpenTelemetry's conventions for generative AI (`gen_ai.provider.name`); null or absent if they do not name
+   * it.
+   */
+  genAiName?(settings: ProviderSettings): string | null;
   /** Settings of its own. */
   readonly options?: readonly VendorOptionName[];
   /** Defaults of options that are not set. */

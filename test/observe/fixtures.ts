@@ -34,6 +34,7 @@ export function exchangeFacts(overrides: Partial<ExchangeFacts> = {}): ExchangeF
     attempts: 1,
     failedAttempts: [],
     trace: null,
+    traced: null,
     ...overrides,
   };
 }

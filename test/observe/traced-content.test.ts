@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { tracedContent } from "../../src/content/traced-content.ts";
 import { startTracing } from "../../src/observe/tracing.ts";
 import { talker } from "../gateway/pairs.ts";
 import { hello, paths, streamAnswer, usageOf, wholeAnswer } from "../gateway/wire-answers.ts";
@@ -105,7 +106,7 @@ describe("content on spans, without [content]", () => {
     expect(contentOf(spanOf("messages"))).toEqual({
       "gen_ai.system_instructions": [{ type: "text", content: "Be brief. [secret]" }],
       "gen_ai.input.messages": user,
-      "gen_ai.output.messages": assistant("end_turn"),
+      "gen_ai.output.messages": assistant("stop"),
     });
     expect(contentOf(spanOf("responses"))).toEqual({
       "gen_ai.input.messages": user,
@@ -123,6 +124,85 @@ describe("content on spans, without [content]", () => {
       false,
     );
   }, 90_000);
+});
+
+test("a span has the request's parameters, its conversation, its cost in USD, and how its response ended", async () => {
+  await using collector = startCollector();
+  const world = await World.start({
+    head: `[money]\nusd_per_credit = 0.5\n`,
+    tail: `[tracing]\notlp_endpoint = "${collector.url}"\ncontent = true\n`,
+  });
+  const caller = await world.creditCaller();
+  const usage = usageOf("messages", 7, 5);
+  world.provider.script(wholeAnswer("messages", { text: said, usage }));
+  const settings = { max_tokens: 9, temperature: 0.25, top_k: 3, stop_sequences: ["END"] };
+  const metadata = { user_id: "ada" };
+  const body = hello("messages", "claude-test", { ...settings, metadata });
+  const headers = { "x-session-id": "sess-42" };
+  const response = await world.ask(caller, { path: paths.messages, body, headers });
+  const answer = (await response.json()) as { id: string };
+  await world[Symbol.asyncDispose]();
+  const [span] = collector.spans();
+  const attributes = attributesOf(span);
+  expect(attributes).toMatchObject({
+    "gen_ai.provider.name": "anthropic",
+    "gen_ai.request.model": "claude-test",
+    "gen_ai.response.model": "claude-upstream",
+    "gen_ai.response.id": answer.id,
+    "gen_ai.response.finish_reasons": ["stop"],
+    "gen_ai.request.max_tokens": 9,
+    "gen_ai.request.temperature": 0.25,
+    "gen_ai.request.top_k": 3,
+    "gen_ai.request.stop_sequences": ["END"],
+    "gen_ai.conversation.id": "sess-42",
+    "session.id": "sess-42",
+    "user.id": "ada",
+  });
+  const charged = Number(attributes["sluice.charge"]);
+  expect(charged).toBeGreaterThan(0);
+  expect(attributes["llm.cost.total"]).toBe((charged / 1e9) * 0.5);
+  expect(attributes["gen_ai.usage.cost"]).toBe((charged / 1e9) * 0.5);
+}, 60_000);
+
+test.each([
+  [{ choices: [{ message: { content: "a" }, finish_reason: "tool_calls" }] }, ["tool_call"]],
+  [
+    {
+      choices: [
+        { message: { content: "a" }, finish_reason: "length" },
+        { message: { content: "b" }, finish_reason: "content_filter" },
+      ],
+    },
+    ["length", "content_filter"],
+  ],
+  [{ type: "message", content: [{ type: "text", text: "a" }], stop_reason: "max_tokens" }, ["length"]],
+  [
+    {
+      type: "message",
+      content: [{ type: "tool_use", id: "t", name: "f", input: {} }],
+      stop_reason: "tool_use",
+    },
+    ["tool_call"],
+  ],
+  [
+    { output: [{ type: "function_call", call_id: "c", name: "f", arguments: "{}" }], status: "completed" },
+    ["tool_call"],
+  ],
+  [
+    {
+      output: [{ type: "message", role: "assistant", content: [] }],
+      status: "incomplete",
+      incomplete_details: { reason: "max_output_tokens" },
+    },
+    ["length"],
+  ],
+  [{ output: [], status: "failed", incomplete_details: null }, ["error"]],
+])("the end of %j is written in the words of the conventions", (response, reasons) => {
+  const document = Buffer.from(` ${JSON.stringify({ request: {}, response })}`);
+  const { attributes } = tracedContent("req_1", document);
+  expect(attributes["gen_ai.response.finish_reasons"]).toEqual(reasons);
+  const messages = JSON.parse(String(attributes["gen_ai.output.messages"])) as { finish_reason: string }[];
+  expect(messages.map((message) => message.finish_reason)).toEqual(reasons);
 });
 
 test("what waits for a slow collector is bounded, and content that is not sent is counted", async () => {

@@ -9,6 +9,17 @@ import { exchangeFacts, spanEvents } from "./fixtures.ts";
 /** The processor sends as many at once without waiting for more. */
 const spansPerBatch = 512;
 
+const clientKind = 3;
+
+const traced = {
+  genAiProvider: "azure.ai.openai",
+  upstreamModel: "gpt-5.6-2026-07-02",
+  session: "sess-42",
+  user: "ada",
+  costUsd: 0.0025,
+  parameters: { "gen_ai.request.temperature": 0.5 },
+};
+
 const demo = `
 [providers.demo]
 kind = "demo"
@@ -37,7 +48,7 @@ describe("tracing", () => {
     async (protocol, type) => {
       await using collector = startCollector();
       const tracing = await startTracing(settingsFor(collector.url, protocol), "1.2.3", spanEvents());
-      tracing?.observe(exchangeFacts());
+      tracing?.observe(exchangeFacts({ traced }));
       tracing?.observe(exchangeFacts({ route: "/v1/models", tracedAs: null }));
       const failed = { outcome: "failed", status: 502, errorCode: "upstream_error", usage: null };
       tracing?.observe(exchangeFacts({ ...failed, route: "/token/v1/messages" }));
@@ -52,7 +63,16 @@ describe("tracing", () => {
       expect(Number(good?.endTimeUnixNano) - Number(good?.startTimeUnixNano)).toBe(900_000_000);
       expect(attributesOf(good)).toMatchObject({
         "gen_ai.operation.name": "chat",
-        "gen_ai.provider.name": "openai",
+        "gen_ai.provider.name": "azure.ai.openai",
+        "gen_ai.request.stream": true,
+        "gen_ai.request.temperature": 0.5,
+        "gen_ai.response.model": "gpt-5.6-2026-07-02",
+        "gen_ai.conversation.id": "sess-42",
+        "session.id": "sess-42",
+        "user.id": "ada",
+        "gen_ai.usage.cost": 0.0025,
+        "llm.cost.total": 0.0025,
+
         "gen_ai.request.model": "house-model",
         "gen_ai.usage.input_tokens": 120,
         "gen_ai.usage.cache_read.input_tokens": 20,
@@ -60,6 +80,8 @@ describe("tracing", () => {
         "http.response.status_code": 200,
         "sluice.request_id": "req_1",
       });
+      expect(good?.kind).toBe(clientKind);
+      expect(Object.keys(attributesOf(bad))).not.toContain("llm.cost.total");
       expect(attributesOf(bad)).toMatchObject({
         "error.type": "upstream_error",
         "http.route": "/token/v1/messages",

@@ -91,10 +91,14 @@ function outputOf(response: JsonObject): readonly Message[] {
     return choices.flatMap((choice) => (isObject(choice) ? [choiceOf(choice)] : []));
   if (Array.isArray(output)) {
     const parts = output.flatMap((item) => messageOf(item, "assistant").parts);
-    return [finished(parts, status === "completed" ? "stop" : textIn(status))];
+    return [finished(parts, status === "completed" ? "stop" : incompleteReason(response) || textIn(status))];
   }
   if (Array.isArray(content)) return [finished(partsOf(content), textIn(stop))];
   return typeof text === "string" ? [finished(textPart(text), "")] : [];
+}
+
+function incompleteReason({ incomplete_details: details }: JsonObject): string {
+  return isObject(details) ? textIn(details["reason"]) : "";
 }
 
 function choiceOf(choice: JsonObject): Message {

@@ -22,6 +22,7 @@ const pathPrefix = "/v1";
 export const anthropic: Vendor = {
   defaults: { dialects: ["messages"], maxTokensField: "max_tokens", countTokens: true },
   keys: "required",
+  genAiName: () => "anthropic",
   options: ["auth"],
   strictDialects: ["messages"],
   fieldsOf: ["Anthropic"],

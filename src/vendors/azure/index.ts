@@ -60,6 +60,7 @@ export const azure: Vendor = {
     return isDeepSeek(model) ? { isStrict: false, quirks: ["reasoning_back"] } : { isStrict: false };
   },
   keys: "required",
+  genAiName: () => "azure.ai.openai",
   options: [
     ...(["auth", "quirks", "resource", "api_version", "authority"] as const),
     ...(["tenant_id", "client_id", "client_secret", "credentials"] as const),

@@ -30,6 +30,7 @@ export const bedrock: Vendor = {
       ? { dialects: isClaude(model) ? ["messages"] : ["chat"] }
       : { dialects: isClaude(model) ? ["messages"] : ["converse"] },
   keys: "required",
+  genAiName: () => "aws.bedrock",
   options: [
     ...(["region", "endpoint", "guardrail", "api_version", "access_key_id", "secret_access_key"] as const),
     ...(["session_token", "credentials"] as const),

@@ -14,7 +14,7 @@ import type {
   ProviderSettings,
 } from "../provider.ts";
 import type { Vendor, VendorDefaults } from "../vendor.ts";
-import { quirksOf } from "./known-servers.ts";
+import { genAiNameAt, quirksOf } from "./known-servers.ts";
 import { localDescriptions, localLists } from "./local-descriptions.ts";
 
 /** Formats of a server with OpenAI's API, of which it may implement only a part. */
@@ -28,6 +28,7 @@ export const openAiCompatible: Vendor = {
     return { quirks, streamUsage: !quirks.includes("no_stream_options") };
   },
   keys: "optional",
+  genAiName: ({ baseUrl }) => genAiNameAt(baseUrl),
   options: ["auth", "quirks"],
   strictDialects: [],
   meteredFormats: (_, { quirks }) => [

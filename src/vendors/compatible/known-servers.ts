@@ -41,3 +41,20 @@ export function quirksOf(baseUrl: string | undefined): readonly Quirk[] {
   const known = knownServers.find(({ host, path }) => host.test(hostname) && path?.test(pathname) !== false);
   return known?.quirks ?? [];
 }
+
+/** Servers that OpenTelemetry's conventions for generative AI name. */
+const genAiNames: readonly (readonly [host: RegExp, name: string])[] = [
+  [/(?:^|\.)openai\.com$/, "openai"],
+  [/(?:^|\.)x\.ai$/, "x_ai"],
+  [/(?:^|\.)mistral\.ai$/, "mistral_ai"],
+  [/(?:^|\.)deepseek\.com$/, "deepseek"],
+  [/(?:^|\.)groq\.com$/, "groq"],
+  [/(?:^|\.)perplexity\.ai$/, "perplexity"],
+  [/(?:^|\.)cohere\.(?:com|ai)$/, "cohere"],
+];
+
+/** Null for a server that the conventions do not name. */
+export function genAiNameAt(baseUrl: string): string | null {
+  const { hostname = "" } = URL.parse(baseUrl) ?? {};
+  return genAiNames.find(([host]) => host.test(hostname))?.[1] ?? null;
+}

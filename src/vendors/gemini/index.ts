@@ -24,6 +24,7 @@ const ownModels: ModelList = {
 export const gemini: Vendor = {
   defaults: { dialects: ["gemini"], maxTokensField: "max_tokens", countTokens: true },
   keys: "required",
+  genAiName: () => "gcp.gemini",
   options: ["api_version", "safety"],
   strictDialects: ["gemini"],
   fieldsOf: ["Google"],

@@ -17,6 +17,7 @@ export const openAi: Vendor = {
     countTokens: false,
   },
   keys: "required",
+  genAiName: () => "openai",
   options: ["auth"],
   strictDialects: ["chat", "responses"],
   fieldsOf: ["OpenAI"],

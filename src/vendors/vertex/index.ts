@@ -21,6 +21,7 @@ export const vertex: Vendor = {
   defaults: { dialects: ["gemini", "messages", "chat"], maxTokensField: "max_tokens", countTokens: true },
   modelDefaults: (name) => dialectOf(name),
   keys: "required",
+  genAiName: () => "gcp.vertex_ai",
   options: ["project", "location", "credentials", "safety", "anthropic_version"],
   optionDefaults: { location: defaultLocation },
   authentication: [{ needs: ["credentials"] }, { needs: ["api_key"] }],
