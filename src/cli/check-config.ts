@@ -1,8 +1,12 @@
+import { isObject, type JsonObject } from "../base/json.ts";
 import { atOnce, type Stepwise } from "../base/loop/in-turns.ts";
+import { shippedCatalog } from "../config/catalog/shipped.ts";
+import { catalogAt } from "../config/catalog/vendors.ts";
 import { configFileName } from "../config/defaults.ts";
 import { type ExaminedSettings, examiningSettings, type LoadOptions } from "../config/load.ts";
 import type { CheckedConfig } from "../config/on-disk.ts";
-import { ConfigError, type ConfigProblem } from "../config/problems.ts";
+import { ConfigError, type ConfigProblem, ProblemList } from "../config/problems.ts";
+import type { ModelConfig, ProviderConfig } from "../config/schema.ts";
 import { lintPrices } from "./price-lint.ts";
 
 /** Everything that is wrong with a configuration, and what looks wrong. */
@@ -16,8 +20,9 @@ export function* checkingConfig(options: LoadOptions): Stepwise<CheckedConfig> {
     const examined = yield* examiningSettings(options);
     yield;
     const { settings, source } = examined;
-    const problems = [...examined.problems, ...nothingToServe(examined)];
-    const warnings = [...settings.warnings, ...priceWarnings(examined)];
+    const prices = lintedPrices(examined);
+    const problems = [...examined.problems, ...nothingToServe(examined), ...prices.problems];
+    const warnings = [...settings.warnings, ...prices.warnings];
     const { missingSecrets } = examined;
     return { file: source.file, origin: source.origin, settings, problems, warnings, missingSecrets };
   } catch (error) {
@@ -38,11 +43,28 @@ function nothingToServe({ source, settings, problems }: ExaminedSettings): reado
   return isEmpty ? [{ path: "models", message: "there is none; add [[models]], or nothing is served" }] : [];
 }
 
-function priceWarnings({ models, places }: ExaminedSettings): readonly string[] {
-  return models.flatMap((model) =>
-    lintPrices(model).map(({ path, message }) => {
+/** A price in another unit is a problem, unless the file says that it is right. */
+function lintedPrices({ models, places, settings: { written } }: ExaminedSettings) {
+  const problems = new ProblemList(places);
+  const warnings: string[] = [];
+  for (const model of models) {
+    for (const { path, message, isOtherUnit } of lintPrices(model, (name) => vendorModels(name, written))) {
       const at = `${places.pathOfModel(model.id)}.${path}`;
-      return `${places.describe(at)} ${message}`;
-    }),
-  );
+      if (isOtherUnit && model.price_confirmed !== true)
+        problems.add(at, `${message}; if it is right, set price_confirmed = true`);
+      else warnings.push(`${places.describe(at)} ${message}`);
+    }
+  }
+  return { problems: problems.all, warnings };
+}
+
+/** The catalog of the vendor that a provider calls, as the file names it, or by its kind or address. */
+function vendorModels(name: string | undefined, written: JsonObject): readonly ModelConfig[] {
+  const providers = isObject(written["providers"]) ? written["providers"] : {};
+  const { kind, catalog, base_url: baseUrl } = (providers[name ?? ""] ?? {}) as Partial<ProviderConfig>;
+  for (const each of [catalog, kind, catalogAt(baseUrl ?? "")]) {
+    const models = typeof each === "string" ? shippedCatalog(each) : null;
+    if (models !== null) return models;
+  }
+  return [];
 }

@@ -2,24 +2,41 @@ import { isToken, meteredUnits, unitOf } from "../base/money/rates.ts";
 import { oneUnit } from "../base/text/plural.ts";
 import type { ModelConfig, PriceConfig } from "../config/schema.ts";
 import { shippedPrice } from "./import/shipped-prices.ts";
+import { isOtherUnit, type StrangeRate, strangeRate } from "./prices/rates.ts";
 
 /** A price that looks mistyped. `message` completes a sentence that starts with its location. */
 export interface PriceWarning {
   /** Within the model, such as `deployments[0].price.input`. */
   readonly path: string;
   readonly message: string;
+  /** It is 1,000 times or more off, so every charge is. */
+  readonly isOtherUnit: boolean;
 }
 
 /** Vendors, regions and resellers differ in price, and lists become outdated, but not by this factor. */
 const maxTimes = 20;
 
-/** Compares a model's prices with the built-in list prices. */
-export function lintPrices(model: ModelConfig): readonly PriceWarning[] {
-  const own = model.price === undefined ? [] : lintPrice(model.price, "price", namesOf(model, model));
+/** The models of the vendor behind a provider of the configuration; empty if its prices are unknown. */
+export type VendorModels = (provider: string | undefined) => readonly ModelConfig[];
+
+/** Compares a model's prices with the built-in list prices: its own, or else all of its vendor. */
+export function lintPrices(
+  model: ModelConfig,
+  vendorModels: VendorModels = () => [],
+): readonly PriceWarning[] {
+  const lint = (price: PriceConfig, path: string, names: readonly string[], provider: string | undefined) =>
+    lintPrice(price, path, names, vendorModels(provider));
+  const provider = model.provider ?? model.deployments?.[0]?.provider;
+  const own = model.price === undefined ? [] : lint(model.price, "price", namesOf(model, model), provider);
   const others = (model.deployments ?? []).flatMap((deployment, index) =>
     deployment.price === undefined
       ? []
-      : lintPrice(deployment.price, `deployments[${index}].price`, namesOf(deployment, model)),
+      : lint(
+          deployment.price,
+          `deployments[${index}].price`,
+          namesOf(deployment, model),
+          deployment.provider,
+        ),
   );
   return [...own, ...others];
 }
@@ -42,10 +59,18 @@ function namesOf(
   return names.filter((each) => each !== undefined);
 }
 
-function lintPrice(price: PriceConfig, path: string, names: readonly string[]): readonly PriceWarning[] {
+function lintPrice(
+  price: PriceConfig,
+  path: string,
+  names: readonly string[],
+  others: readonly ModelConfig[],
+): readonly PriceWarning[] {
   const name = names.find((each) => shippedPrice(each) !== null);
   const listed = name === undefined ? null : shippedPrice(name);
-  if (listed === null) return lintUnlistedPrice(price, path);
+  if (listed === null) {
+    const strange = strangeRate(others, price);
+    return strange === null ? lintUnlistedPrice(price, path) : [strangeWarning(strange, path)];
+  }
   const { long_context: long, tiers = {}, images: _, ...rates } = price;
   return [
     ...lintRates(rates, path, listed),
@@ -70,12 +95,13 @@ function lintRates(
   if (swapped !== undefined) {
     const [cheap, expensive] = swapped;
     const message = `${cheap} and ${expensive} look swapped: the list price is ${list[cheap]} and ${list[expensive]}`;
-    return [{ path, message }];
+    return [{ path, message, isOtherUnit: false }];
   }
   return Object.entries(rates).flatMap(([field, usd]) => {
     const usual = list[field] ?? 0;
     const message = usd === 0 || usual === 0 ? null : lintRate(usd, usual, unitFor(field));
-    return message === null ? [] : [{ path: `${path}.${field}`, message }];
+    const isOff = isOtherUnit(usd, usual);
+    return message === null ? [] : [{ path: `${path}.${field}`, message, isOtherUnit: isOff }];
   });
 }
 
@@ -134,6 +160,11 @@ function lintUnlistedPrice({ input = 0, output = 0 }: PriceConfig, path: string)
   return Object.entries({ input, output }).flatMap(([field, usd]) => {
     if (usd === 0 || usd >= lowest) return [];
     const message = `is ${usd} USD per million tokens; it looks like a price per token or per thousand`;
-    return [{ path: `${path}.${field}`, message }];
+    return [{ path: `${path}.${field}`, message, isOtherUnit: false }];
   });
+}
+
+function strangeWarning({ name, usd }: StrangeRate, path: string): PriceWarning {
+  const message = `is ${usd} ${unitFor(name).name}, which is 1,000 times or more off every price of its vendor`;
+  return { path: `${path}.${name}`, message, isOtherUnit: true };
 }

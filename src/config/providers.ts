@@ -149,9 +149,11 @@ function checkBaseUrl(
     context.problems.add(path, "must not carry a user name or a password; use api_key or headers");
   } else if (parsed.search !== "" || parsed.hash !== "")
     context.problems.add(path, 'must end before any "?" or "#"');
-  else {
+  else if (operationIn(parsed.pathname) !== null) {
+    context.problems.add(path, `must end before ${operationIn(parsed.pathname)}, which Sluice adds`);
+  } else {
     const at = context.places.describe(path);
-    const pathWarning = operationWarning(parsed.pathname) ?? baseUrl.pathWarning(parsed.pathname);
+    const pathWarning = baseUrl.pathWarning(parsed.pathname);
     if (pathWarning !== null) context.warnings.push(`${at} ${pathWarning}`);
     for (const contradiction of contradictions(vendor, parsed.host, configured.options))
       context.warnings.push(`${at} ${contradiction}`);
@@ -175,9 +177,10 @@ function contradictions(
 }
 
 /** Documentation often shows the address of an operation, which is easily copied whole. */
-function operationWarning(path: string): string | null {
-  const [, operation] = /(\/(?:(?:chat\/)?completions|responses|messages))\/*$/.exec(path) ?? [];
-  return operation === undefined ? null : `must end before ${operation}, which is added by itself`;
+function operationIn(path: string): string | null {
+  const operation =
+    /\/(?:(?:chat\/)?completions|responses|messages|embeddings|rerank|moderations|images\/generations|audio\/\w+)(?=\/*$)/;
+  return operation.exec(path)?.[0] ?? null;
 }
 
 /** Each timeout with its name in the program. Without a default it is 0: only the request's own timeout applies. */

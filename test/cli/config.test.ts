@@ -144,10 +144,10 @@ describe("config check", () => {
     expect(variable.stderr).toContain("in the environment");
   });
 
-  /** Per thousand tokens, where the file takes prices per million. */
-  const doubtful = `${demo}price = { input = 0.005, output = 0.03 }\n`;
+  /** Far off, and in no other unit. */
+  const doubtful = `${demo}price = { input = 0.05, output = 0.3 }\n`;
   const doubt =
-    'model "gpt-5.6", price.input (line 6) is 0.005 USD per million tokens, and the list price is 5; it looks like a price per thousand';
+    'model "gpt-5.6", price.input (line 6) is 0.05 USD per million tokens, and the list price is 5';
 
   test("holds prices against the list prices in the executable", async () => {
     const place = newPlace();
@@ -179,7 +179,7 @@ describe("config check", () => {
     const { code, stderr } = await sluice(place, "config", "check");
     expect(code).toBe(1);
     expect(stderr).toContain("server.prot (line 2): unknown name");
-    expect(stderr).toContain("price.input (line 8) is 0.005 USD");
+    expect(stderr).toContain("price.input (line 8) is 0.05 USD");
     writeFileSync(join(place.folder, "sluice.toml"), "[server]\nprot = 1\n");
     const empty = (await sluice(place, "config", "check")).stderr;
     expect(empty).toContain("server.prot (line 2): unknown name");

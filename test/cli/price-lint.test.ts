@@ -1,6 +1,9 @@
 import { describe, expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { lintPrices } from "../../src/cli/price-lint.ts";
 import type { ModelConfig } from "../../src/config/schema.ts";
+import { newPlace, sluice } from "./fixtures.ts";
 
 /** Listed at 5 and 25, 0.5 cached, 6.25 and 10 to write, 10 for a thousand searches. */
 const listed = { id: "house", provider: "anthropic", upstream_model: "claude-opus-5" } as const;
@@ -133,4 +136,56 @@ describe("a model is known", () => {
     expect(doubts({ input: 0.001, output: 0 }, own)).toEqual([]);
     expect(doubts({ input: 9, output: 1 }, own)).toEqual([]);
   });
+});
+
+describe("`config check`", () => {
+  const check = async (provider: string, model: string) => {
+    const place = newPlace({ env: { KEY: "sk-test" } });
+    writeFileSync(
+      join(place.folder, "sluice.toml"),
+      `[providers.p]\napi_key = "env:KEY"\n${provider}\n\n[[models]]\nprovider = "p"\n${model}\n`,
+    );
+    const { code, stdout, stderr } = await sluice(place, "config", "check");
+    return { code, said: stdout + stderr };
+  };
+  const anthropic = 'kind = "anthropic"';
+
+  test.each([
+    ["its list price", anthropic, 'id = "claude-opus-5"\nprice = { input = 0.000005, output = 0.000025 }'],
+    [
+      "its list price, above",
+      anthropic,
+      'id = "claude-opus-5"\nprice = { input = 5000.0, output = 25000.0 }',
+    ],
+    [
+      "every price of its vendor",
+      anthropic,
+      'id = "claude-house"\nprice = { input = 0.00001, output = 0.0001 }',
+    ],
+    [
+      "every price of the vendor at that address",
+      'kind = "openai-compatible"\nbase_url = "https://api.groq.com/openai/v1"',
+      'id = "house"\nprice = { input = 0.00001, output = 0.00001 }',
+    ],
+  ])("fails on a price that is 1,000 times off %s, unless it is confirmed", async (_, provider, model) => {
+    const doubted = await check(provider, model);
+    expect([doubted.code, doubted.said]).toEqual([1, expect.stringContaining("price_confirmed = true")]);
+    expect(await check(provider, `${model}\nprice_confirmed = true`)).toMatchObject({ code: 0 });
+  });
+
+  test("only warns of a price that is 50 times off", async () => {
+    const warned = await check(anthropic, 'id = "claude-opus-5"\nprice = { input = 0.1, output = 0.5 }');
+    expect([warned.code, warned.said]).toEqual([0, expect.stringContaining("the list price is")]);
+  });
+
+  test.each(["/v1/chat/completions", "/v1/messages/", "/v1/responses", "/v1/embeddings"])(
+    "fails on a base_url that ends in %s",
+    async (path) => {
+      const model = 'id = "house"\nfree = true';
+      const address = (end: string) => `kind = "openai-compatible"\nbase_url = "http://127.0.0.1:1${end}"`;
+      const failed = await check(address(path), model);
+      expect([failed.code, failed.said]).toEqual([1, expect.stringContaining("must end before /")]);
+      expect(await check(address("/v1"), model)).toMatchObject({ code: 0 });
+    },
+  );
 });

@@ -128,8 +128,10 @@ describe("warnings", () => {
       load(`[providers.x]\nkind = "${kind}"\nbase_url = "${url}"`).settings.warnings.join("\n");
     expect(of("anthropic", "http://h/v1")).toContain("ends in /v1");
     expect(of("openai", "http://h")).toContain("usually end in /v1");
-    expect(of("openai-compatible", "http://h/v1/chat/completions/")).toContain("before /chat/completions");
-    expect(of("anthropic", "http://h/v1/messages")).toContain("before /messages");
+    expect(() => of("openai-compatible", "http://h/v1/chat/completions/")).toThrow(
+      "before /chat/completions",
+    );
+    expect(() => of("anthropic", "http://h/v1/messages")).toThrow("before /messages");
     expect(of("gemini", "http://h/v1beta/openai")).toContain('for kind "openai-compatible"');
   });
 });

@@ -2,7 +2,7 @@ import type { ServedCatalog } from "../../config/catalog/served.ts";
 import type { StoredModel, StoredPrices } from "../../config/catalog/stored-prices.ts";
 import type { ModelConfig, PriceConfig } from "../../config/schema.ts";
 import { isNameOfModel } from "./list-vendors.ts";
-import { contradictionIn, factorBetween, isOtherUnit, numbersOf, ratesOf } from "./rates.ts";
+import { contradictionIn, factorBetween, isOtherUnit, numbersOf, ratesOf, strangeRate } from "./rates.ts";
 import { type ListedPrice, type PriceListFile, withoutZeros } from "./read-list.ts";
 
 export interface ListedChange {
@@ -103,7 +103,7 @@ function planCatalog(catalog: ServedCatalog, list: PriceListFile, day: string) {
     if (!isNew(id) || model.price === undefined) continue;
     const rates = [...ratesOf(model.price)].map(([rate, usd]) => `${rate} ${usd}`);
     changes.push({ catalog: name, model: id, change: "new", factor: null, rates, dropped: [] });
-    const problem = contradictionIn(model.price) ?? strangeAmong(all, model.price);
+    const problem = contradictionIn(model.price) ?? strangeText(all, model.price);
     if (problem !== null) problems.push(`${name}/${id}: ${problem}`);
     stored.push({ ...model, price_checked: day });
   }
@@ -159,12 +159,8 @@ function compare(catalog: string, model: ModelConfig, price: PriceConfig) {
   return { change, problems, isLarge: factor > maxFactor || (model.free === true && after.size > 0) };
 }
 
-/** Says which rate is in another unit than with every other model of the vendor; null if none is. */
-export function strangeAmong(others: readonly ModelConfig[], price: PriceConfig): string | null {
-  for (const [name, usd] of ratesOf(price)) {
-    const usual = others.flatMap((other) => ratesOf(other.price).get(name) ?? []).filter((each) => each > 0);
-    if (usual.length > 0 && usual.every((each) => isOtherUnit(usd, each)))
-      return `${name} ${usd} is 1,000 times off every price of its vendor or more, so it is in another unit`;
-  }
-  return null;
+function strangeText(others: readonly ModelConfig[], price: PriceConfig): string | null {
+  const strange = strangeRate(others, price);
+  if (strange === null) return null;
+  return `${strange.name} ${strange.usd} is 1,000 times or more off every price of its vendor, so it is in another unit`;
 }

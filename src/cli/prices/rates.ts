@@ -1,4 +1,4 @@
-import type { PriceConfig } from "../../config/schema.ts";
+import type { ModelConfig, PriceConfig } from "../../config/schema.ts";
 
 /** From this factor on, a price is in another unit: per token, per thousand or per million. */
 export const otherUnit = 1000;
@@ -33,6 +33,20 @@ export function factorBetween(one: number, other: number): number {
 /** Whether a rate is in another unit than this one. A price of 0 has no unit. */
 export function isOtherUnit(usd: number, usual: number): boolean {
   return usd > 0 && usual > 0 && factorBetween(usd, usual) >= otherUnit;
+}
+
+export interface StrangeRate {
+  readonly name: string;
+  readonly usd: number;
+}
+
+/** A rate that is in another unit than with every other model of the vendor; null if there is none. */
+export function strangeRate(others: readonly ModelConfig[], price: PriceConfig): StrangeRate | null {
+  for (const [name, usd] of ratesOf(price)) {
+    const usual = others.flatMap((other) => ratesOf(other.price).get(name) ?? []).filter((each) => each > 0);
+    if (usual.length > 0 && usual.every((each) => isOtherUnit(usd, each))) return { name, usd };
+  }
+  return null;
 }
 
 /** What contradicts itself in a price; null for a price that can be true. */

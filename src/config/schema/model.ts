@@ -103,6 +103,10 @@ export const modelSchema = table({
   image_tokens_max: tokens("Tokens of one image at its highest quality and size, for the hold."),
   price: Type.Optional(priceSchema),
   price_checked: day("The day on which the price was last compared with the provider's list, as 2026-10-31."),
+  price_confirmed: flag(
+    "The price is right, although it is 1,000 times or more off the list price, or off every price of its vendor.",
+    false,
+  ),
   allow: list(
     name,
     "Fields that clients can send although Sluice does not know their cost, such as OpenRouter's provider and route, and tools without a price, such as tools.x_search.",
@@ -127,7 +131,7 @@ export const modelSchema = table({
   timeouts: modelTimeouts,
 });
 
-/** The settings that only a model has. The others are merged with its provider's (models.ts). */
+/** The settings that only a model has. The others are merged with its provider's (models.ts), or only checked. */
 export const ownModelSchema = Type.Omit(modelSchema, [
   "provider",
   "upstream_model",
@@ -136,6 +140,7 @@ export const ownModelSchema = Type.Omit(modelSchema, [
   "max_tokens_field",
   "deployments",
   "price",
+  "price_confirmed",
   "timeouts",
 ]);
 
