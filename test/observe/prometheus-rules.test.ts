@@ -2,6 +2,7 @@ import { expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import dashboard from "../../config/grafana/sluice.json";
 import { Metrics } from "../../src/observe/metrics.ts";
 import { exchangeFacts, gauges, rejectedAttempt } from "./fixtures.ts";
 
@@ -45,6 +46,24 @@ const skipped = promtool === null ? "SKIPPED: promtool is not installed: " : "";
 test.skipIf(promtool === null)(`${skipped}Prometheus accepts the shipped configuration and rules`, () => {
   const { exitCode, output } = runPromtool("check", "config", "config/prometheus/prometheus.yml");
   expect(output).toContain("rules found");
+  expect(exitCode).toBe(0);
+});
+
+test.skipIf(promtool === null)(`${skipped}Prometheus can parse every query of the dashboard`, () => {
+  const targets = dashboard.panels.flatMap((panel) => ("targets" in panel ? (panel.targets ?? []) : []));
+  // As Grafana replaces its variables if all values are chosen.
+  const queries = targets.map(({ expr }) =>
+    expr.replaceAll("$__rate_interval", "1m").replaceAll(/\$(?:job|instance|model|provider)\b/g, ".*"),
+  );
+  expect(queries.length).toBeGreaterThan(25);
+  expect(queries.filter((query) => query.includes("$"))).toEqual([]);
+  const rules = queries.map((expr, no) => ({ record: `panel:query_${no}`, expr }));
+  const folder = mkdtempSync(join(tmpdir(), "sluice-queries-"));
+  const file = join(folder, "rules.json");
+  writeFileSync(file, JSON.stringify({ groups: [{ name: "dashboard", rules }] }));
+  const { exitCode, output } = runPromtool("check", "rules", file);
+  rmSync(folder, { recursive: true });
+  expect(output).toContain(`${queries.length} rules found`);
   expect(exitCode).toBe(0);
 });
 
