@@ -1,4 +1,5 @@
 import { Repeating } from "../base/loop/repeating.ts";
+import { collectWhenIdle } from "../base/system/idle-collection.ts";
 import { StoreError } from "../store/store-error.ts";
 import { ContentArchive } from "./archive.ts";
 import { Assembler } from "./assembler.ts";
@@ -30,15 +31,19 @@ class ContentThread {
   #timer: ReturnType<typeof setTimeout> | null = null;
   #retention: Retention;
   readonly #pruning = new Repeating();
+  /** How many messages it has taken. */
+  #taken = 0;
 
   constructor(archive: ContentArchive | null, key: Uint8Array | null, retention: Retention) {
     this.#archive = archive;
     this.#writer = archive && new RowWriter(archive.store);
     this.#assembler = new Assembler(key);
     this.#retention = retention;
+    collectWhenIdle(() => ({ isIdle: true, admitted: this.#taken }));
   }
 
   async take(message: ToContentThread): Promise<void> {
+    this.#taken += 1;
     if (message.type === "log") return this.#read(message);
     if (message.type === "retention") this.#retention = message.retention;
     else if (message.type === "call") {

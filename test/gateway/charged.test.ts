@@ -82,7 +82,7 @@ function settle(meter: CostMeter): Promise<unknown> {
 }
 
 function idlePump(): GuardedStream {
-  return { check() {}, interrupt() {} };
+  return { isStalled: false, check() {}, interrupt() {} };
 }
 
 function held(): number {

@@ -158,7 +158,7 @@ describe("a gateway that goes down", () => {
     await ongoing.enter(stream, "key_a");
     await ongoing.enter(whole, "key_a");
     const told: GatewayError[] = [];
-    stream.pump = { check() {}, interrupt: (error) => void told.push(error) };
+    stream.pump = { isStalled: false, check() {}, interrupt: (error) => void told.push(error) };
     ongoing.interruptAll(goingDown);
     expect(told).toEqual([goingDown]);
     expect([stream.endedBy, whole.endedBy]).toEqual([null, goingDown]);

@@ -55,6 +55,26 @@ test("a stream whose reader has stalled is charged and ended by a shutdown, with
   expect(world.observed).toMatchObject([{ outcome: "failed", errorCode: "service_unavailable" }]);
 });
 
+test("a gateway is idle beside streams whose readers have stalled, and not beside others", async () => {
+  await using world = await World.start();
+  const caller = await world.creditCaller();
+  const { ongoing } = world.gateway;
+  world.provider.script(endlessChat());
+  const body = hello("chat", "gpt-test", { stream: true });
+  await stalledClient(world, caller, paths.chat, body);
+  await waitFor(() => ongoing.isIdle, "the gateway to be idle");
+  expect(ongoing.size).toBe(1);
+  const gate = Promise.withResolvers<void>();
+  world.provider.script({ ...sse(""), steps: [{ until: gate.promise }] });
+  const other = world.ask(caller, { path: paths.chat, body });
+  await waitFor(() => ongoing.size === 2, "another request");
+  expect(ongoing.isIdle).toBe(false);
+  gate.resolve();
+  await (await other).text();
+  ongoing.interruptAll(shuttingDown);
+  await world.settled();
+});
+
 test("a stream that is charged, and whose last bytes nobody reads, is over for a shutdown", async () => {
   await using world = await World.start({ head: "[server]\nshutdown_grace = 0" });
   const caller = await world.creditCaller();

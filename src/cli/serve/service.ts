@@ -1,6 +1,7 @@
 import { type RunningGateway, startGateway } from "../../app/start.ts";
 import { readStoredPrices } from "../../app/stored-prices.ts";
 import { systemClock } from "../../base/clock.ts";
+import { collectWhenIdle } from "../../base/system/idle-collection.ts";
 import { CannotListen } from "../../base/system/open-port.ts";
 import type { ConfigOnDisk, ReloadConsent } from "../../config/on-disk.ts";
 import type { Settings } from "../../config/settings.ts";
@@ -8,7 +9,6 @@ import { type FolderMaintenance, type RestoreResult, StoreError } from "../../st
 import { withFolder } from "../open-store.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import { writeFilesForCommands } from "./files-for-commands.ts";
-import { collectWhenIdle } from "./idle-collection.ts";
 import { startWithKeys } from "./start.ts";
 
 const lookEveryMs = 250;

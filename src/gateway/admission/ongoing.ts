@@ -174,6 +174,13 @@ export class Ongoing {
     return this.#exchanges.size === 0 && this.#slotless.size === 0;
   }
 
+  /** Nothing is in flight, or only streams whose clients do not read. */
+  get isIdle(): boolean {
+    if (this.#slotless.size > 0) return false;
+    for (const { pump } of this.#exchanges) if (pump?.isStalled !== true) return false;
+    return true;
+  }
+
   #notifyIfEmpty(): void {
     if (this.isEmpty) this.#whenEmpty?.();
   }

@@ -219,6 +219,10 @@ export class StreamPump implements GuardedStream, StreamSource {
     return this.#client.send(piece);
   }
 
+  get isStalled(): boolean {
+    return this.#state === "streaming" && this.#client.isBlocked(this.#monotonicMs());
+  }
+
   /** Called by the watchdog, which serves other streams too: what fails here ends this one alone. */
   check(nowMs: number): void {
     try {
@@ -290,11 +294,10 @@ export class StreamPump implements GuardedStream, StreamSource {
       end: () => this.#endBody(),
       settle: () => void this.#endLeft(),
     };
-    const { outlivesClient: runsToEnd } = this.#exchange;
     const { isKept } = this.#recording;
     const longestGapMs = this.#client.longestGapUntil(this.#monotonicMs());
     const silenceMs = silenceMsOf(this.#opened, this.#relayer, longestGapMs);
-    const options = { silenceMs, isKept, runsToEnd };
+    const options = { silenceMs, isKept, runsToEnd: this.#exchange.outlivesClient };
     this.#left = new AbandonedStream(this.#opened, this.#relayer, actions, options);
     this.#client.giveUpWaiting();
     // What is kept for a retry changes its conversation, too.

@@ -10,6 +10,8 @@ export interface WatchedStream {
 
 /** A stream that has begun. */
 export interface GuardedStream extends WatchedStream {
+  /** Its client does not read, so nothing happens in it. */
+  readonly isStalled: boolean;
   /** Ends it early, settled and with an in-band error. */
   interrupt(error: GatewayError): void;
 }

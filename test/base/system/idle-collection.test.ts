@@ -1,11 +1,11 @@
 import { expect, test } from "bun:test";
-import { IdleCollection } from "../../src/cli/serve/idle-collection.ts";
+import { IdleCollection } from "../../../src/base/system/idle-collection.ts";
 
 const megabyte = 1024 * 1024;
 
 /** A gateway that has just started, with 75 MB; a collection leaves 130 MB. */
 function setUp() {
-  const activity = { isEmpty: true, admitted: 0 };
+  const activity = { isIdle: true, admitted: 0 };
   const state = { hasGateway: true, residentMegabytes: 75, collections: 0 };
   const collection = new IdleCollection(() => (state.hasGateway ? activity : null), {
     residentBytes: () => state.residentMegabytes * megabyte,
@@ -44,9 +44,9 @@ test("after a rush there is one collection, and not before it has been quiet for
 test("nothing is collected while a request is in flight, or while requests keep coming", () => {
   const { activity, look, rush } = setUp();
   rush();
-  activity.isEmpty = false;
+  activity.isIdle = false;
   expect(look(100)).toBe(0);
-  activity.isEmpty = true;
+  activity.isIdle = true;
   for (let request = 0; request < 100; request += 1) {
     activity.admitted += 1;
     look(4);

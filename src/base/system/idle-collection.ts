@@ -1,10 +1,10 @@
-import { residentBytes } from "../../base/system/resident-bytes.ts";
+import { residentBytes } from "./resident-bytes.ts";
 
-/** The requests of a gateway, as far as idleness is concerned. */
+/** What a thread has to do. */
 export interface Activity {
-  /** Nothing is in flight. */
-  readonly isEmpty: boolean;
-  /** Grows with every request. */
+  /** Nothing is in flight, or only streams whose clients do not read. */
+  readonly isIdle: boolean;
+  /** Grows with every request, or every message of a thread. */
   readonly admitted: number;
 }
 
@@ -43,7 +43,7 @@ export class IdleCollection {
 
   look(): void {
     const activity = this.#activity();
-    if (activity === null || !activity.isEmpty || activity.admitted !== this.#admitted) {
+    if (activity === null || !activity.isIdle || activity.admitted !== this.#admitted) {
       this.#admitted = activity?.admitted ?? 0;
       this.#quietLooks = 0;
       return;
@@ -63,7 +63,7 @@ const processMemory: Memory = {
   collect: () => Bun.gc(true),
 };
 
-/** Checks the activity until the timer is cleared. */
+/** Collects the memory of the thread that calls it. Checks the activity until the timer is cleared. */
 export function collectWhenIdle(activity: () => Activity | null): ReturnType<typeof setInterval> {
   const collection = new IdleCollection(activity, processMemory);
   const timer = setInterval(() => collection.look(), lookEveryMs);
