@@ -14,10 +14,17 @@ const written = new Set([
   "arguments",
   "input",
   "transcript",
+  "code",
+  "summary",
 ]);
 
 /** Results of tools, and quotes of sources. */
-const quoted = new Set(["annotations", "citations", "results", "output", "outputs"]);
+const quoted = new Set(["annotations", "citations", "results", "output", "outputs", "sources"]);
+
+/** What a call does: all of it was written by the model, such as the words of a command. */
+const acted = new Set(["action", "actions", "operation"]);
+/** Names of things, and not what the model wrote. */
+const labels = new Set(["type", "id"]);
 
 /** Encrypted reasoning takes 5 to 6 characters a token, and there is an envelope around it. So this counts too little. */
 export const sealedCharsPerToken = 16;
@@ -61,8 +68,18 @@ export function streamedText(event: JsonObject): string {
 
 function nestedText(name: string, value: Json[] | JsonObject, within: JsonObject): string {
   if (quoted.has(name)) return "";
-  if (name === "input" && !Array.isArray(value)) return JSON.stringify(value);
+  if (acted.has(name)) return allText(value);
+  if ((name === "input" || name === "arguments") && !Array.isArray(value)) return JSON.stringify(value);
   // OpenRouter repeats there what is in `reasoning`.
   if (name === "reasoning_details" && typeof within["reasoning"] === "string") return "";
   return writtenText(value);
+}
+
+function allText(value: Json | undefined): string {
+  if (typeof value === "string") return value;
+  if (Array.isArray(value)) return value.map(allText).join("");
+  if (!isObject(value)) return "";
+  return Object.entries(value)
+    .map(([name, member]) => (labels.has(name) || quoted.has(name) ? "" : allText(member)))
+    .join("");
 }

@@ -2,7 +2,7 @@ import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import { numberOf, objectOf, stringOf } from "../../json/json-fields.ts";
 import { writtenText } from "../../produced.ts";
 
-type TextSource = "delta" | "whole" | "item" | "response";
+type TextSource = "added" | "delta" | "whole" | "item" | "response";
 
 /** The texts of a stream's items. Servers number all events, some of them or none, and so they do with ids. */
 export class ItemTexts {
@@ -48,9 +48,9 @@ function idOf(item: Json | undefined): string | null {
   return stringOf(objectOf(item)?.["id"]);
 }
 
-/** An item's text arrives in up to four places, in some perhaps only in part. The longest one counts. */
+/** An item's text arrives in up to five places, in some perhaps only in part. The longest one counts. */
 class ItemText {
-  readonly #chars = { delta: 0, whole: 0, item: 0, response: 0 };
+  readonly #chars = { added: 0, delta: 0, whole: 0, item: 0, response: 0 };
   readonly #names = new Set<string>();
   #known = 0;
 
@@ -69,11 +69,11 @@ class ItemText {
 
   /** Adds all text of an item. */
   addItem(source: TextSource, item: Json | undefined): string {
-    return isObject(item) ? this.addName(item) + this.add(source, writtenText({ ...item, name: null })) : "";
+    return isObject(item) ? this.#addName(item) + this.add(source, writtenText({ ...item, name: null })) : "";
   }
 
   /** Adds an item's name, once. */
-  addName(item: Json | undefined): string {
+  #addName(item: Json | undefined): string {
     const name = objectOf(item)?.["name"];
     if (typeof name !== "string" || this.#names.has(name)) return "";
     this.#names.add(name);

@@ -104,7 +104,9 @@ export class ResponsesScanner extends StreamScanner {
     if (type.endsWith(".delta")) return this.#deltaText(event);
     if (type === "response.output_item.done") return this.#texts.of(event).addItem("item", event["item"]);
     if (type.endsWith(".done")) return this.#wholeText(event);
-    return type === "response.output_item.added" ? this.#texts.of(event).addName(event["item"]) : null;
+    return type === "response.output_item.added"
+      ? this.#texts.of(event).addItem("added", event["item"])
+      : null;
   }
 
   protected sealedIn(event: JsonObject): number {
@@ -142,8 +144,8 @@ export class ResponsesScanner extends StreamScanner {
 
   /** Some servers send texts without deltas. */
   #wholeText(event: JsonObject): string {
-    const { text, refusal, arguments: args, input } = event;
-    const whole = text ?? refusal ?? args ?? input;
+    const { text, refusal, arguments: args, input, code, command, diff, transcript } = event;
+    const whole = text ?? refusal ?? args ?? input ?? code ?? command ?? diff ?? transcript;
     return typeof whole === "string" ? this.#texts.of(event).add("whole", whole) : "";
   }
 }
