@@ -32,6 +32,8 @@ export interface KeyAttributes {
   readonly tags: Tags | null;
   /** Hosted tools that cost money are sent although a token budget does not pay for them. No effect on credit keys. */
   readonly tools: boolean;
+  /** It belongs to a program that many people use, which names them in one of `server.user_headers`. */
+  readonly userHeaders: boolean;
 }
 
 /** Only some of them; what is absent or undefined stays as it is. */
@@ -247,6 +249,19 @@ export const keyAttributes = {
       update: "a token-budget key can use hosted tools that cost money",
     },
     rule: "hosted tools are a choice of token-budget keys; a credit key pays for them",
+  },
+  user_headers: {
+    field: "userHeaders",
+    kind: "flag",
+    table: "keys",
+    unset: false,
+    option: "user-headers",
+    takes: "",
+    help: {
+      create: "the end user is whom the client names in one of `server.user_headers`",
+      update: "the end user is whom the client names in one of `server.user_headers`",
+    },
+    rule: "user headers are used or not",
   },
 } as const satisfies Record<string, KeyAttribute>;
 

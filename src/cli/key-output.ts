@@ -105,6 +105,7 @@ function keyFacts(
     ["provider scope", view.provider_scope],
     ["models", view.models === null ? "all" : view.models.join(", ")],
     ...(view.tools ? [["hosted tools", "allowed"] as const] : []),
+    ...(view.user_headers ? [["end users", "from `server.user_headers`"] as const] : []),
     ...(view.content === null ? [] : [["content", `at most ${view.content}`] as const]),
     ["created", `${moment(Date.parse(view.created_at))} UTC`],
     ["expires", view.expires_at === null ? "never" : absoluteAndRelative(view.expires_at, nowMs, style)],

@@ -1,4 +1,5 @@
 import { decode } from "./decode.ts";
+import { isHeaderName } from "./header-name.ts";
 import { type LoadContext, validFields } from "./problems.ts";
 import { type ConfigFile, configSchema, type SectionSettings } from "./schema.ts";
 import { isHost } from "./server.ts";
@@ -7,7 +8,6 @@ import type { AdminSettings, OidcSettings } from "./settings.ts";
 /** Overrides the file. */
 const tokenVariable = "SLUICE_ADMIN_TOKEN";
 const minTokenLength = 16;
-const headerName = /^[a-z0-9-]+$/;
 
 export function adminSettings(config: ConfigFile, context: LoadContext): AdminSettings {
   const { problems } = context;
@@ -74,7 +74,7 @@ function proxyHeader(
   { problems }: LoadContext,
 ): string | null {
   if (name === null) return null;
-  if (!headerName.test(name.toLowerCase())) problems.add(place, "must be the name of a header");
+  if (!isHeaderName(name)) problems.add(place, "must be the name of a header");
   if ((config.server?.trusted_proxies ?? []).length === 0) {
     problems.add(place, "is believed from server.trusted_proxies alone; name the proxy there");
   }

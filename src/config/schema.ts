@@ -77,6 +77,10 @@ export const configSchema = table({
       Type.String(),
       'Origins whose web pages can call the API from a browser, such as "https://chat.example.com"; "*": all.',
     ),
+    user_headers: list(
+      Type.String(),
+      "Headers in which a program names its end user, such as x-openwebui-user-email; believed from keys with `--user-headers`.",
+    ),
     same_key_in_both_headers: choice(
       ["refuse", "accept"],
       "accept: allows the same key in Authorization and x-api-key, as Claude Code sends it with `apiKeyHelper`.",

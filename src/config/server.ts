@@ -2,6 +2,7 @@ import { isIP } from "node:net";
 import { hostname, totalmem } from "node:os";
 import { mapSwitches } from "../base/requests/route-switches.ts";
 import { decode } from "./decode.ts";
+import { isHeaderName } from "./header-name.ts";
 import { resolveDataDir } from "./locate-data.ts";
 import { type LoadContext, validFields } from "./problems.ts";
 import { type ConfigFile, configSchema, logLevels } from "./schema.ts";
@@ -31,11 +32,13 @@ export function serverSettings(
   }
   checkProxies(config, context);
   checkOrigins(config, context);
+  checkUserHeaders(config, context);
   const hostFromEnvironment = context.env["SLUICE_HOST"] || undefined;
   checkHost("SLUICE_HOST", hostFromEnvironment, context);
   checkHost("server.host", configured.host, context);
   return {
     ...server,
+    userHeaders: server.userHeaders.map((name) => name.toLowerCase()),
     host: flags.host ?? hostFromEnvironment ?? server.host,
     port: flags.port ?? portFromEnvironment(context) ?? server.port,
     data: resolveDataDir({
@@ -98,6 +101,28 @@ function checkProxies(config: ConfigFile, { problems }: LoadContext): void {
     const maskIsFine = bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= widest);
     if (family !== 0 && maskIsFine && rest.length === 0) continue;
     problems.add(`server.trusted_proxies[${index}]`, 'must be an IP address or a range such as "10.0.0.0/8"');
+  }
+}
+
+/** What these hold is shown in reports. */
+const credentialHeaders = new Set([
+  "authorization",
+  "proxy-authorization",
+  "x-api-key",
+  "api-key",
+  "x-goog-api-key",
+  "cookie",
+]);
+
+function checkUserHeaders(config: ConfigFile, { problems }: LoadContext): void {
+  const names = config.server?.user_headers;
+  if (names === undefined || !problems.isValidAt("server.user_headers")) return;
+  for (const [index, name] of names.entries()) {
+    const place = `server.user_headers[${index}]`;
+    if (!isHeaderName(name))
+      problems.add(place, 'must be the name of a header, such as "x-openwebui-user-email"');
+    if (credentialHeaders.has(name.toLowerCase()))
+      problems.add(place, "holds a secret, which must not be a label");
   }
 }
 

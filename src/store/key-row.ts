@@ -65,12 +65,14 @@ export interface NumberedKey {
 /** Fields stored as JSON. */
 type JsonField = "models" | "tpmLimits" | "tags" | "accountTpmLimits" | "accountTags";
 
-export interface KeyRow extends Omit<KeyRecord, JsonField | "caps" | "isOpen" | "isClosed" | "tools"> {
+export interface KeyRow
+  extends Omit<KeyRecord, JsonField | "caps" | "isOpen" | "isClosed" | "tools" | "userHeaders"> {
   readonly no: number;
   readonly accountNo: number;
   readonly isOpen: number | boolean;
   readonly isClosed: number | boolean;
   readonly tools: number;
+  readonly userHeaders: number;
   readonly caps: string | null;
   readonly models: string | null;
   readonly tpmLimits: string | null;
@@ -109,6 +111,7 @@ export function keyFromRow({ no, accountNo, caps, isOpen, isClosed, ...row }: Ke
       isOpen: Boolean(isOpen),
       isClosed: Boolean(isClosed),
       tools: row.tools === 1,
+      userHeaders: row.userHeaders === 1,
     },
   };
 }

@@ -173,6 +173,16 @@ describe("single rules", () => {
       'providers.all: another name is needed: a key\'s scope "all" means every provider',
     ],
     [
+      "a header of end users that is none",
+      '[server]\nuser_headers = ["x user"]',
+      'server.user_headers[0]: must be the name of a header, such as "x-openwebui-user-email"',
+    ],
+    [
+      "a header of end users that has a secret",
+      '[server]\nuser_headers = ["Authorization"]',
+      "server.user_headers[0]: holds a secret, which must not be a label",
+    ],
+    [
       "an address without a scheme",
       '[providers.x]\nkind = "openai"\nbase_url = "localhost:1"',
       "providers.x.base_url: must be an address that starts with http:// or https://",

@@ -8,7 +8,7 @@ import { type Caller, World } from "./world.ts";
 let world: World;
 let caller: Caller;
 beforeAll(async () => {
-  world = await World.start();
+  world = await World.start({ head: '[server]\nuser_headers = ["X-OpenWebUI-User-Email", "x-second"]' });
   caller = await world.creditCaller();
 });
 afterAll(() => world[Symbol.asyncDispose]());
@@ -53,6 +53,24 @@ describe("spend is told apart by", () => {
       affinity: "conversation",
     });
     expect(JSON.stringify(world.provider.requests[0]?.headers)).not.toContain("atlas");
+  });
+
+  test("the header of a program with many users, which beats the body, from a key that is marked for it alone", async () => {
+    const headers = { "x-second": " bob@example.com ", "x-sluice-tags": "a=b" };
+    const by = async (from: Caller, more: Record<string, string> = {}) => {
+      const body = hello("chat", "gpt-test", { user: "mallory" });
+      const response = await world.ask(from, { path: paths.chat, body, headers: { ...headers, ...more } });
+      await world.settled();
+      return (await labelsOf(response))?.user;
+    };
+    world.provider.reset();
+    const marked = await world.creditCaller(10, { userHeaders: true });
+    expect(await by(caller)).toBe("mallory");
+    expect(await by(marked)).toBe("bob@example.com");
+    expect(await by(marked, { "X-Openwebui-User-Email": "ada@example.com" })).toBe("ada@example.com");
+    expect(await by(marked, { "x-second": " " })).toBe("mallory");
+    for (const request of world.provider.requests)
+      expect(JSON.stringify(request.headers)).not.toContain("@example.com");
   });
 
   test("what a request says that is refused", async () => {

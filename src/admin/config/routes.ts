@@ -1,7 +1,8 @@
 import { Type } from "@sinclair/typebox";
+import { sentence } from "../../base/text/sentence.ts";
 import { SignInsWouldEnd, signInLosses } from "../auth/lost-sign-ins.ts";
 import type { AdminDeps } from "../deps.ts";
-import { AdminError, sentence } from "../routes/refusal.ts";
+import { AdminError } from "../routes/refusal.ts";
 import { type AdminRoute, get, post } from "../routes/route.ts";
 import { changesText, configCheckDocument } from "./config-check.ts";
 import { configTextDocument, runningConfigOf } from "./config-text.ts";

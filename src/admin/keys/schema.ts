@@ -8,6 +8,7 @@ import {
 } from "../../base/key-attributes.ts";
 import { maxTpmLimits } from "../../base/models/tpm-limit.ts";
 import { contentLevels } from "../../base/requests/content-level.ts";
+import { sentence } from "../../base/text/sentence.ts";
 import { body, count, credits, figure, flag, moment, nullable, oneOf, text } from "../routes/shapes.ts";
 
 export const keyStatuses = ["active", "disabled", "suspended", "revoked", "expired"] as const;
@@ -39,7 +40,7 @@ const attributeKinds = {
   content: contentLevel,
   tpm: nullable(tpmLimits),
   tags: nullable(tags),
-  flag: flag("A token-budget key can use hosted tools that cost money."),
+  flag: Type.Boolean(),
 };
 
 /** The attributes that accounts have too. */
@@ -47,7 +48,10 @@ export const sharedAttributes = { tags: attributeKinds.tags, tpm_limits: attribu
 
 /** The schema of every attribute of a key, under its name. */
 const attributes = Object.fromEntries(
-  keyAttributeNames.map((name) => [name, attributeKinds[keyAttributes[name].kind]]),
+  keyAttributeNames.map((name) => {
+    const { kind, help } = keyAttributes[name];
+    return [name, kind === "flag" ? flag(sentence(help.update)) : attributeKinds[kind]];
+  }),
 ) as { [Name in KeyAttributeName]: (typeof attributeKinds)[(typeof keyAttributes)[Name]["kind"]] };
 
 /** An account's terms are shown as its `budget`. */

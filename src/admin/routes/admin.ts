@@ -3,6 +3,7 @@ import { newId } from "../../base/id.ts";
 import { once } from "../../base/once.ts";
 import { pathOf } from "../../base/requests/request-path.ts";
 import { renamedAdminPath } from "../../base/text/renamed.ts";
+import { sentence } from "../../base/text/sentence.ts";
 import { accountRoutes } from "../accounts/routes.ts";
 import { adminTokenRoutes } from "../auth/admin-token-routes.ts";
 import { mountDeviceFlow } from "../auth/device/device-flow.ts";
@@ -23,7 +24,7 @@ import { metricsResponse } from "../system/metrics-response.ts";
 import { systemRoutes } from "../system/routes.ts";
 import { keysOnlyRead, mountRoute } from "./mount.ts";
 import { adminOpenApi } from "./openapi.ts";
-import { AdminError, accessError, answerHeaders, refusalResponse, sentence } from "./refusal.ts";
+import { AdminError, accessError, answerHeaders, refusalResponse } from "./refusal.ts";
 import { type AdminRoute, isForMembers, roleFor } from "./route.ts";
 
 export const adminBase = "/admin/api/v1";

@@ -4,11 +4,12 @@ import { type ValueError, ValueErrorType } from "@sinclair/typebox/errors";
 import { Value } from "@sinclair/typebox/value";
 import { renamedAdminField } from "../../base/text/renamed.ts";
 import { type DescribedSchema, expectation } from "../../base/text/schema-text.ts";
+import { sentence } from "../../base/text/sentence.ts";
 import { wholeFromDigits } from "../../base/text/typed-number.ts";
 import { didYouMean } from "../../config/suggest.ts";
 import { readBody } from "../../gateway/request/read-body.ts";
 import { isoMs } from "../moments.ts";
-import { AdminError, sentence } from "./refusal.ts";
+import { AdminError } from "./refusal.ts";
 
 FormatRegistry.Set("date-time", (text) => /^\d{4}-\d\d-\d\d/.test(text) && isoMs(text) !== null);
 

@@ -1,4 +1,5 @@
 import { newId } from "../../base/id.ts";
+import { sentence } from "../../base/text/sentence.ts";
 import { ConfigError } from "../../config/problems.ts";
 import { StoreError } from "../../store/store.ts";
 import type { RejectedAccess } from "../auth/guard.ts";
@@ -74,13 +75,6 @@ export function expectedError(error: unknown): AdminError | null {
   }
   if (error instanceof ConfigError) return new AdminError(409, "invalid_configuration", error.message);
   return null;
-}
-
-/** Operations phrase their errors for the command line, which starts them in lower case. */
-export function sentence(message: string): string {
-  const startsWithName = /^(slu_|key_)/.test(message);
-  const text = startsWithName ? message : message.charAt(0).toUpperCase() + message.slice(1);
-  return /[.!?]$/.test(text) ? text : `${text}.`;
 }
 
 export const answerHeaders = {

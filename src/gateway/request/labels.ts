@@ -19,7 +19,9 @@ export function labelExchange(
   body: JsonObject,
 ): string | null {
   const { headers } = exchange.call.request;
-  const user = clientDialect(dialect).readUser(body);
+  const { userHeaders } = gateway.configured.settings.server;
+  const user =
+    (key.userHeaders ? userIn(headers, userHeaders) : null) ?? clientDialect(dialect).readUser(body);
   const session = sessionOf(headers, body);
   const sent = tagsOf(headers);
   const defaults = key.tags || key.accountTags ? { ...key.accountTags, ...key.tags } : noTags;
@@ -34,6 +36,15 @@ export function labelExchange(
       gateway.labelValues.isCounted(key.id, name, value, exchange.atMs),
   );
   return session;
+}
+
+/** The end user that a program with many of them names; it knows better than what its user wrote into the body. */
+function userIn(headers: Headers, names: readonly string[]): string | null {
+  for (const name of names) {
+    const user = headers.get(name)?.trim() ?? "";
+    if (user !== "") return user;
+  }
+  return null;
 }
 
 /** `x-sluice-tags: project=atlas,env=prod` */

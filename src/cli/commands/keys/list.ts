@@ -94,6 +94,7 @@ function columnsOf(
       cell: (view) => mayUse(view) ?? style.dim("all"),
     },
     { name: "tools" },
+    { name: "user_headers" },
     { name: "models", value: ({ models }) => models?.join(" ") },
     {
       name: "recorded_requests",

@@ -13,6 +13,7 @@ import {
   type KeyForm,
   kindOf,
   toolsChoices,
+  userHeaderChoices,
 } from "./key-form.ts";
 
 interface KeyFieldsProps {
@@ -32,6 +33,7 @@ export function KeyFields({ form, mode, isShared, onForm }: KeyFieldsProps) {
     if (field === "models") return (models.value?.data ?? []).map(({ id }) => ({ value: id, text: id }));
     if (field === "content") return contentChoices;
     if (field === "tools") return toolsChoices;
+    if (field === "user-headers") return userHeaderChoices;
     return field === "period" ? budgetPeriods : scopeChoices;
   };
   const inputs = (row: readonly KeyField[]) =>

@@ -48,6 +48,10 @@ export const fieldTexts: Readonly<Record<KeyField, FieldText>> = {
     label: "Hosted tools",
     hint: "Tools that the provider runs and bills by the call. A token budget does not pay for them.",
   },
+  "user-headers": {
+    label: "End users",
+    hint: "For a program that many people use, such as a chat interface. The configuration lists the headers.",
+  },
   models: { label: "Models", hint: "Select none to allow all." },
   expires: { label: "Expires", hint: "At the end of that day, UTC; empty means never." },
   content: {
@@ -69,6 +73,11 @@ export const toolsChoices = [
   { value: "true", text: "all that have a price" },
 ];
 
+export const userHeaderChoices = [
+  { value: "false", text: "as the request says" },
+  { value: "true", text: "from the program's header" },
+];
+
 /** The choices of what is recorded of a key's requests. */
 export const contentChoices = [
   { value: "", text: "configuration default" },
@@ -86,6 +95,7 @@ export const fieldRows: readonly (readonly KeyField[])[] = [
   ["models"],
   ["expires"],
   ["tools"],
+  ["user-headers"],
   ["content"],
   ["tag"],
 ];

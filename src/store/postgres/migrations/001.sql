@@ -81,6 +81,8 @@ CREATE TABLE keys (
   max_concurrent int,
   -- 1 if a key with a token budget can use tools that cost money.
   tools int NOT NULL DEFAULT 0,
+  -- 1 if the end user is whom the client names in a header.
+  user_headers int NOT NULL DEFAULT 0,
   created_at_ms int8 NOT NULL,
   expires_at_ms int8,
   previous_hash text,

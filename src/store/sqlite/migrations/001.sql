@@ -75,6 +75,8 @@ CREATE TABLE keys (
   tags TEXT,
   -- 1 if a key with a token budget can use tools that cost money.
   tools INTEGER NOT NULL DEFAULT 0,
+  -- 1 if the end user is whom the client names in a header.
+  user_headers INTEGER NOT NULL DEFAULT 0,
   content TEXT,
   created_at_ms INTEGER NOT NULL,
   expires_at_ms INTEGER,
