@@ -49,7 +49,10 @@ export function serveCommand(terminal: Terminal): Command {
       ["sluice serve --config sluice.toml --host 0.0.0.0", "accept requests from other machines"],
       ["kill -HUP $(pidof sluice)", "reload the configuration"],
     )
-    .addHelpText("after", "\nSIGTERM and Ctrl-C let open streams finish; a second one ends at once.")
+    .addHelpText(
+      "after",
+      "\nSIGTERM and Ctrl-C let open streams finish; a second one ends at once. Closing the terminal stops it, too, unless it\nwas started with `nohup`.",
+    )
     .action((options: Options) => serve(options, terminal));
 }
 
@@ -83,7 +86,11 @@ async function serve(options: Options, terminal: Terminal): Promise<void> {
     manager.stopping();
   };
   const printLoss = (loss: string) => terminal.note(`${terminal.noteStyle.bad("error:")} ${loss}`);
-  const stopped = untilStopped(running, onStopping, printLoss);
+  const stopped = untilStopped(running, {
+    onStopping,
+    onLoss: printLoss,
+    onReload: () => reloads.reloadReporting(),
+  });
   showWarnings(settings.warnings, terminal);
   writeFilesForCommands(settings, terminal, running.url);
   showEnvironment(source.environment, { settings, json: options.json === true, url: running.url, terminal });

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { type RunningConfig, runningConfigOf } from "../../admin/config/config-text.ts";
 import type { KnownNames } from "../../admin/keys/known-names.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
+import { systemCode } from "../../base/system/system-code.ts";
 import { configuredDataDir, pointerFile } from "../../config/locate-data.ts";
 import type { Settings } from "../../config/settings.ts";
 import { nameOfDatabase } from "../../store/open.ts";
@@ -25,7 +26,13 @@ export function writeFilesForCommands(
   attempt(() => {
     const config = runningConfigOf(settings);
     const address = reachable(url);
-    const served = { ...named, address, config, ...(store === null ? {} : { store: nameOfDatabase(store) }) };
+    const served = {
+      ...named,
+      pid: process.pid,
+      address,
+      config,
+      ...(store === null ? {} : { store: nameOfDatabase(store) }),
+    };
     replaceFile(join(server.data, servedFile), JSON.stringify(served), 0o600);
   });
   attempt(() => {
@@ -66,6 +73,18 @@ export function servedStore(dir: string): string | null {
 export function servedAddress(dir: string): string | null {
   const address = readServed(dir)?.["address"];
   return typeof address === "string" ? address : null;
+}
+
+/** The process of the gateway on this folder, if it runs and this user can know it. */
+export function servedPid(dir: string): number | null {
+  const pid = readServed(dir)?.["pid"];
+  if (typeof pid !== "number") return null;
+  try {
+    process.kill(pid, 0);
+    return pid;
+  } catch (error) {
+    return systemCode(error) === "EPERM" ? pid : null;
+  }
 }
 
 /** The running configuration of the gateway on this data, or its last one; null if none has run. */

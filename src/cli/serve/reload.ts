@@ -67,10 +67,11 @@ export function createReloads({ load, check }: FileReaders, terminal: Terminal, 
     /** Sets the gateway that reloads apply to. */
     of(gateway: ReloadableGateway): void {
       running = gateway;
-      process.on("SIGHUP", () => {
-        // The error has been reported.
-        reload({ suspendsKeys: false }).catch(() => {});
-      });
+    },
+    /** For SIGHUP. */
+    reloadReporting(): void {
+      // The error has been reported.
+      reload({ suspendsKeys: false }).catch(() => {});
     },
   };
 }

@@ -7,8 +7,8 @@ import type { ConfigOnDisk, ReloadConsent } from "../../config/on-disk.ts";
 import type { Settings } from "../../config/settings.ts";
 import { type FolderMaintenance, type RestoreResult, StoreError } from "../../store/store.ts";
 import { withFolder } from "../open-store.ts";
-import type { Terminal } from "../terminal/terminal.ts";
-import { writeFilesForCommands } from "./files-for-commands.ts";
+import { CommandError, type Terminal } from "../terminal/terminal.ts";
+import { servedAddress, servedPid, writeFilesForCommands } from "./files-for-commands.ts";
 import { startWithKeys } from "./start.ts";
 
 const lookEveryMs = 250;
@@ -27,7 +27,9 @@ export async function startService(
   // PostgreSQL is restored by its own tools.
   const folder = settings.store === null ? await checkedFolder(settings, terminal) : null;
   /** Null while a backup is restored. */
-  let running: RunningGateway | null = await startWithKeys({ settings, configOnDisk }, json, terminal);
+  let running: RunningGateway | null = await namingHolder(settings.server.data, () =>
+    startWithKeys({ settings, configOnDisk }, json, terminal),
+  );
   folder?.endStagedRestore();
   const { url } = running;
   let current = running.gateway.configured.settings;
@@ -148,6 +150,19 @@ export async function startService(
   function noteOnce(text: string): void {
     if (text !== lastNote) terminal.note(text);
     lastNote = text;
+  }
+}
+
+/** Says which process has the folder, so that it can be stopped. */
+async function namingHolder<Result>(dir: string, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    const pid = error instanceof StoreError && error.reason === "in_use" ? servedPid(dir) : null;
+    if (pid === null) throw error;
+    throw new CommandError(
+      `the data folder ${dir} is in use by a running gateway (process ${pid}, ${servedAddress(dir)}); stop it first: kill ${pid}`,
+    );
   }
 }
 
