@@ -133,6 +133,8 @@ export type Affinity = OwnModelSettings["affinity"];
 export interface ModelBuilder {
   /** Null if no provider serves the model. */
   build(id: string): ModelSettings | null;
+  /** What the operator can do so that the model is served. */
+  advice(id: string): string;
 }
 
 export interface ModelSettings extends OwnModelSettings {

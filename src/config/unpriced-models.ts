@@ -1,4 +1,5 @@
 import { matchesModel, modelPatternForm } from "../base/models/model-pattern.ts";
+import { missingModelAdvice } from "./catalog/missing-model.ts";
 import type { CatalogRule } from "./catalog/rule.ts";
 import { buildModel, type ModelContext } from "./models.ts";
 import type { ConfigFile, ModelConfig } from "./schema.ts";
@@ -35,6 +36,11 @@ export class UnpricedModels implements ModelBuilder {
     if (place === null) return null;
     const [model = null] = buildModel({ id, ...place }, false, this.#config, this.#context);
     return model === null ? null : { ...model, public: false, isUnlisted: true };
+  }
+
+  advice(id: string): string {
+    const providers = this.#config.providers ?? {};
+    return missingModelAdvice(id, { providers, usable: new Set(this.#context.providers.usable.keys()) });
   }
 
   /** A name that begins with a provider's, such as `openai/gpt-6`, goes to that provider or to none. */

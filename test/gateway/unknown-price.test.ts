@@ -62,6 +62,23 @@ test("a model without a known price is 404; the log and `requests show` have the
   expect(vendor.requests).toHaveLength(before);
 });
 
+test("a client is told the nearest models that its key can use, and its name still finds the request", async () => {
+  const { error } = (await (await ask(credit, "gpt-6-lunar")).json()) as { error: { message: string } };
+  expect(error.message).toStartWith(
+    'There is no model "gpt-6-lunar"; GET /v1/models lists them. Try "gpt-6-luna"',
+  );
+  const { error: foreign } = (await (await ask(credit, "gpt-71")).json()) as { error: { message: string } };
+  expect(foreign.message).not.toContain('"gpt-7"');
+  await sluice.told("model not served:");
+  await waitFor(
+    async () =>
+      (await sluice.cli("requests", "list", "--model", "gpt-6-lunar", "--json")).stdout.includes(
+        "model_not_found",
+      ),
+    "the request to be found by the model that it asked for",
+  );
+});
+
 test('unpriced = "budget-only" serves a named model to token-budget keys, and to no credit key', async () => {
   expect((await ask(budget, "gpt-7")).status).toBe(200);
   expect((await ask(credit, "gpt-7")).status).toBe(403);

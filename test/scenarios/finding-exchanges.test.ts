@@ -64,7 +64,9 @@ describe("the name of a model that there is not", () => {
 
   test("is found beside a long prompt too, in the list and on the page", async () => {
     const id = await ask("claude-typo", {}, "word ".repeat(10_000));
-    expect((await shown(id)).message).toBe('There is no model "claude-typo"; GET /v1/models lists them.');
+    expect((await shown(id)).message).toBe(
+      'There is no model "claude-typo"; GET /v1/models lists them. Try "claude-test".',
+    );
     const { stdout } = await sluice.cli("requests", "list", "--code", "model_not_found");
     expect(stdout).toContain('"claude-typo"');
     const ofModel = await sluice.cli("requests", "list", "--model", "claude-typo");

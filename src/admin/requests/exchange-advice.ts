@@ -4,6 +4,7 @@ import { unaffordableNano } from "../../base/money/money.ts";
 import { ownAccountId } from "../../base/own-account.ts";
 import type { AttemptRecord } from "../../base/requests/attempt.ts";
 import { shuttingDown, tookTooLong } from "../../base/requests/gateway-endings.ts";
+import { missingModelAdvice } from "../../config/catalog/missing-model.ts";
 import type { KeyMode, ListedExchange } from "../../store/store.ts";
 import { capName } from "../keys/cap-text.ts";
 import type { KeySummary } from "../keys/key-summary.ts";
@@ -95,11 +96,6 @@ const unreached =
 const noProviderCalled =
   "The request itself was valid. See the failures just before it for the provider's error.";
 
-/** For a model that the vendor may offer although the catalog does not list it. */
-function lineToAdd(model: string): string {
-  return `If a provider offers it, add [[models]] with id = "${model}", its provider and its price; \`sluice models discover\` lists what each provider has.`;
-}
-
 /** Null if nothing can or needs to be done. */
 export function adviceFor(
   exchange: ListedExchange,
@@ -119,7 +115,7 @@ export function adviceFor(
   if (code === "service_unavailable" && last === undefined) return noProviderCalled;
   if (code === null) return null;
   const unknown = code === "model_not_found" ? unknownModelIn(message) : null;
-  if (unknown !== null) return `${byCode["model_not_found"]} ${lineToAdd(unknown)}`;
+  if (unknown !== null) return `${byCode["model_not_found"]} ${missingModelAdvice(unknown, null)}`;
   return (key !== null && byKey[code]?.(exchange, key)) || (byCode[code] ?? null);
 }
 

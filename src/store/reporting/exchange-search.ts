@@ -126,7 +126,10 @@ function conditionsOf(filter: ExchangeQuery, table: SearchedTable, parameters: P
   if (keyId !== undefined) conditions.push(`${table}.${ofKey(keyId, parameters)}`);
   if (model !== undefined) {
     const isServed = `${table}.model = ${parameters.add(model)}`;
-    const isUnknown = () => `exchange_endings.message = ${parameters.add(unknownModelMessage(model))}`;
+    // The message goes on with names that are similar.
+    const beginning = unknownModelMessage(model);
+    const isUnknown = () =>
+      `substr(exchange_endings.message, 1, ${[...beginning].length}) = ${parameters.add(beginning)}`;
     conditions.push(table === "entries" ? isServed : `(${isServed} OR ${isUnknown()})`);
   }
   for (const name of ["provider", "route", "code"] as const) {
