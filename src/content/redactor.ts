@@ -51,9 +51,12 @@ function withEscaped(texts: readonly string[]): readonly string[] {
   return [...new Set(texts.flatMap((text) => [text, escapeText(text)]))];
 }
 
+/** A match begins at the first backslash of several, or a text of backslashes alone would be read from each of them. */
 function withoutEscapes(text: string): string {
   if (!text.includes("\\")) return text;
   return text
-    .replace(/\\+u([0-9a-fA-F]{4})/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
-    .replaceAll(/\\+\//g, "/");
+    .replace(/(?<!\\)\\+u([0-9a-fA-F]{4})/g, (_, code: string) =>
+      String.fromCharCode(Number.parseInt(code, 16)),
+    )
+    .replaceAll(/(?<!\\)\\+\//g, "/");
 }

@@ -48,9 +48,9 @@ export function shortened(name: string): string {
   return name.length <= maxChars ? name : new Bun.CryptoHasher("sha256").update(name).digest("hex");
 }
 
-/** Claude Code writes `{"session_id": …}`; older ones `user_…_session_…`. */
+/** Claude Code writes `{"session_id": …}`; older ones `user_…_session_…`, with a UUID. */
 function sessionOf(user: string): string | null {
-  return stringOf(parseObject(user)?.["session_id"]) ?? /_session_([\w-]+)$/.exec(user)?.[1] ?? null;
+  return stringOf(parseObject(user)?.["session_id"]) ?? /_session_([\w-]{1,100})$/.exec(user)?.[1] ?? null;
 }
 
 /** The body's own fields for it. */

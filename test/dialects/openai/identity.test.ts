@@ -32,3 +32,13 @@ test("C55: short names and keys stay as they are", () => {
   });
   expect(openAiIdentity(nobody, target)).toEqual({});
 });
+
+test("a name that repeats what a session begins with is read in no time", () => {
+  const user = `${"_session_".repeat(100_000)}!`;
+  const startedMs = performance.now();
+  expect(openAiIdentity({ ...nobody, user }, target).user).toHaveLength(64);
+  // A minute for 360 KB, before.
+  expect(performance.now() - startedMs).toBeLessThan(500);
+  const old = openAiIdentity({ ...nobody, user: "user_1_account__session_ab-12" }, target);
+  expect(old.prompt_cache_key).toBe("ab-12");
+});
