@@ -5,6 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Server } from "bun";
 import { bodyResponse } from "../../src/gateway/answer/body-response.ts";
+import { EarlyStream } from "../../src/gateway/answer/early-stream.ts";
+import type { Generation } from "../../src/gateway/attempt/generation.ts";
 import { Exchange } from "../../src/gateway/exchange.ts";
 import { routes } from "../../src/gateway/operations.ts";
 import type { ServedRoute } from "../../src/gateway/served-operation.ts";
@@ -19,6 +21,8 @@ const [route] = routes;
 let world: World;
 let server: Server<unknown>;
 let body: Uint8Array[] = [];
+/** The head leaves before there is an answer. */
+let isEarly = false;
 /** What a server that stops would wait for, while the rest of the answer was not read. */
 let underWay = 0;
 const timeout = spyOn(HttpCall.prototype, "disconnect");
@@ -28,16 +32,31 @@ beforeAll(async () => {
     unix: path,
     fetch(request, served) {
       const call = new HttpCall(request, route as ServedRoute, served, trustedProxies([]));
-      return bodyResponse(new Exchange(call, world.gateway), body, { headers: {} });
+      const exchange = new Exchange(call, world.gateway);
+      const answer = () => bodyResponse(exchange, body, { headers: {} });
+      return isEarly ? answerEarly(exchange, answer) : answer();
     },
   });
 });
-afterEach(() => timeout.mockClear());
+afterEach(() => {
+  timeout.mockClear();
+  isEarly = false;
+});
 afterAll(async () => {
   timeout.mockRestore();
   await server.stop(true);
   await world[Symbol.asyncDispose]();
 });
+
+function answerEarly(exchange: Exchange, answer: () => Response): Promise<Response> {
+  // The cast holds because nothing else of a generation is read.
+  const generation = { call: { exchange }, clientDialect: "chat", attempt: null } as unknown as Generation;
+  const running = Promise.withResolvers<Response>();
+  const response = exchange.firstOf(running.promise);
+  new EarlyStream(generation, 1, 0).check(10);
+  running.resolve(answer());
+  return response;
+}
 
 /** Reads the first bytes, waits, and reads the rest. Resolves with how much came of the body. */
 async function readLate(bytes: number, pieces: number): Promise<number> {
@@ -62,6 +81,13 @@ test.each([1, 10])(
     expect(underWay).toBe(1);
   },
 );
+
+test("an answer in one piece that continues an early head waits no longer either", async () => {
+  isEarly = true;
+  // Its headers have the letter, too.
+  expect(await readLate(1_000_000, 1)).toBeGreaterThanOrEqual(1_000_000);
+  expect(timeout.mock.calls).toEqual([[7000]]);
+});
 
 test("an answer that leaves at once sets no time for reading it", async () => {
   expect(await readLate(50_000, 1)).toBe(50_000);

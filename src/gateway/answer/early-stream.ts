@@ -68,9 +68,14 @@ export class EarlyStream implements WatchedStream, StreamSource, EarlyAnswer {
   async end(response: Response): Promise<void> {
     if (this.#source !== null) return;
     const body = await response.bytes();
+    const { call, configured } = this.#exchange;
     this.#follow({
       async pull(controller) {
-        await controller.write(body);
+        const written = controller.write(body);
+        if (written instanceof Promise) {
+          call.disconnect(configured.settings.server.clientIdleTimeoutMs);
+          await written;
+        }
         controller.end();
       },
       cancel() {},
