@@ -5,8 +5,8 @@ import { type Sluice, startSluice, type TestKey } from "../support/sluice.ts";
 import { agentTimeoutMs, runAgent, Workshop } from "./agents/run.ts";
 import { largeClients, runsLargeClients } from "./installed.ts";
 
-/** Too large to install for two lines, or takes most of a minute to start. */
-const untried: readonly ClientId[] = ["open-webui", "aider"];
+/** Too large to install for two lines, takes most of a minute to start, or cannot be installed by a package manager. */
+const untried: readonly ClientId[] = ["open-webui", "aider", "crush", "zed"];
 
 interface Trial {
   readonly client: () => Promise<string | null>;
@@ -40,6 +40,11 @@ const trials: Readonly<Partial<Record<ClientId, Trial>>> = {
   cline: {
     client: largeClients.cline,
     line: (snippet) => `${snippet}\ncline --json --auto-approve false --timeout 60 'Say hello'`,
+  },
+  "qwen-code": { client: largeClients.qwenCode, line: (snippet) => `${snippet} -p Hello` },
+  llm: {
+    client: largeClients.pythonWithLlm,
+    line: (snippet, python) => `PATH="${dirname(python)}:$PATH"\n${snippet}`,
   },
   continue: {
     client: largeClients.continue,

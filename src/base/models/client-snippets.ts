@@ -136,6 +136,86 @@ models:
     roles: [chat, edit, apply]`,
   },
   {
+    id: "qwen-code",
+    name: "Qwen Code",
+    text: ({
+      address,
+      key,
+      model,
+    }) => `export OPENAI_BASE_URL=${shellWord(`${address}/v1`)} OPENAI_API_KEY=${key}
+qwen --auth-type openai --model ${shellWord(model)}`,
+  },
+  {
+    id: "crush",
+    name: "Crush",
+    file: "crush.json",
+    text: ({ address, key, model, limits }) =>
+      JSON.stringify(
+        {
+          providers: {
+            sluice: {
+              type: "openai-compat",
+              base_url: `${address}/v1`,
+              api_key: key,
+              models: [
+                {
+                  id: model,
+                  name: model,
+                  ...(limits ? { context_window: limits.context, default_max_tokens: limits.output } : {}),
+                },
+              ],
+            },
+          },
+        },
+        null,
+        2,
+      ),
+  },
+  {
+    id: "zed",
+    name: "Zed",
+    file: "~/.config/zed/settings.json",
+    text: ({
+      address,
+      key,
+      model,
+      limits,
+    }) => `// The key goes into the environment: export SLUICE_API_KEY=${key}
+${JSON.stringify(
+  {
+    language_models: {
+      openai_compatible: {
+        Sluice: {
+          api_url: `${address}/v1`,
+          available_models: [
+            {
+              name: model,
+              // Zed needs a number.
+              max_tokens: limits?.context ?? 128_000,
+              ...(limits ? { max_output_tokens: limits.output } : {}),
+            },
+          ],
+        },
+      },
+    },
+  },
+  null,
+  2,
+)}`,
+  },
+  {
+    id: "llm",
+    name: "llm",
+    text: ({ address, key, model }) => `llm keys set sluice --value ${key}
+cat >> "$(dirname "$(llm logs path)")/extra-openai-models.yaml" <<'END'
+- model_id: sluice
+  model_name: ${JSON.stringify(model)}
+  api_base: ${JSON.stringify(`${address}/v1`)}
+  api_key_name: sluice
+END
+llm -m sluice Hello`,
+  },
+  {
     id: "open-webui",
     name: "Open WebUI",
     text: ({ address, key }) => `OPENAI_API_BASE_URL=${shellWord(`${address}/v1`)}\nOPENAI_API_KEY=${key}`,
