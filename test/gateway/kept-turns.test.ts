@@ -96,6 +96,11 @@ test("a reference to what is nowhere is rejected where a conversation goes on, a
   expect(() => newItems([item("msg_1"), reference], [before], new Map())).toThrow("msg_gone");
 });
 
+test("a reference is replaced by the item that it names, where that is found", () => {
+  const [reference, found] = [item("msg_1", { type: "item_reference" }), item("msg_1")];
+  expect(newItems([reference], [], new Map([["msg_1", found]]))).toEqual([found]);
+});
+
 test("a call whose id was answered begins anew, and has one answer again", () => {
   const call = item(null, { type: "function_call", callId: "call_0" });
   const output = item(null, { type: "function_call_output", callId: "call_0" });
