@@ -108,4 +108,49 @@ describe("streams", () => {
     answered("resp_2", 101);
     expect([streams.chain("resp_2"), bodies.takenBytes]).toEqual([null, 0]);
   });
+
+  test("keep their order when a reload makes room, and count the frames that wait", () => {
+    const { settings } = world.gateway.configured;
+    const websocket = { ...settings.websocket, maxConcurrent: 1 };
+    const begun: string[] = [];
+    const { bodies } = world.gateway;
+    const streams = new SocketStreams({
+      settings: () => ({ ...settings, websocket }),
+      reserve: () => bodies.reserve("streams"),
+      begin: ({ streamId, body }) => begun.push(`${streamId}${body.length}`),
+    });
+    const create = (streamId: string, bytes: number) =>
+      ({ kind: "create", streamId, parentId: null, isWarmUp: false, body: new Uint8Array(bytes) }) as const;
+    streams.take(create("a", 1));
+    streams.take(create("b", 1));
+    websocket.maxConcurrent = 3;
+    streams.take(create("b", 2));
+    expect([begun, streams.isIdle, bodies.takenBytes]).toEqual([["a1"], false, 3]);
+    streams.ended(create("a", 1), null);
+    expect([begun, bodies.takenBytes]).toEqual([["a1", "b1"], 2]);
+    streams.ended(create("b", 1), null);
+    streams.ended(create("b", 2), null);
+    expect([begun, streams.isIdle, bodies.takenBytes]).toEqual([["a1", "b1", "b2"], true, 0]);
+  });
+
+  test("forget a response that could not be continued, and no other", () => {
+    const { settings } = world.gateway.configured;
+    const streams = new SocketStreams({
+      settings: () => settings,
+      reserve: () => world.gateway.bodies.reserve("streams"),
+      begin: () => {},
+    });
+    const body = new Uint8Array();
+    const create = { kind: "create", streamId: null, parentId: null, isWarmUp: false, body } as const;
+    const turn = { id: "resp_1", parentId: null, head: body, input: [], output: [], isStored: false };
+    const run = (parentId: string | null, chain: readonly (typeof turn)[] | null) => {
+      streams.take({ ...create, parentId });
+      streams.ended({ ...create, parentId }, chain);
+    };
+    run(null, [turn]);
+    run("resp_other", null);
+    expect(streams.chain("resp_1")).toEqual([turn]);
+    run("resp_1", null);
+    expect(streams.chain("resp_1")).toBeNull();
+  });
 });
