@@ -33,7 +33,7 @@ export async function lockFolder(folder: DataFolder): Promise<FolderLock> {
 }
 
 /**
- * Null if a gateway or a restore has it. The lock is on the folder itself, since anybody can remove a file in it, and on a
+ * Null if a gateway or a restore has it. The lock is on the folder itself, since any program of this user can remove a file in it, and on a
  * file, which locks on file systems that cannot lock folders, and moves with the database.
  */
 export function tryLock({ dir, lockFile }: DataFolder): FolderLock | null {
