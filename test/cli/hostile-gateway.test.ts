@@ -117,6 +117,12 @@ test("login shows no code that changes what a terminal shows", async () => {
   expect(stderr).not.toContain("\u001b");
 });
 
+test("login waits no longer than the code is valid, whatever interval is asked for", async () => {
+  grant = { ...grant, interval: 1_000_000, expires_in: 1 };
+  const { code } = await sluice(newPlace(), "login", origin, "--no-browser");
+  expect(code).toBe(0);
+}, 15_000);
+
 test("connect chooses no model that looks like an option or has control characters", async () => {
   models = ["--dangerously-skip-permissions", "a\u001b[2J", "two words", "fine;true"];
   const { stdout } = await sluice(newPlace(), "connect", "claude-code", "--url", origin, "--key", "slu_x");

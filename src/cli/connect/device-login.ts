@@ -95,7 +95,7 @@ export async function waitForKey({ token }: Endpoints, code: DeviceCode): Promis
   const endsAtMs = performance.now() + code.expiresInSeconds * 1000;
   let intervalSeconds = code.intervalSeconds;
   while (performance.now() < endsAtMs) {
-    await Bun.sleep(intervalSeconds * 1000);
+    await Bun.sleep(Math.min(intervalSeconds * 1000, endsAtMs - performance.now()));
     const form = { grant_type: grantType, client_id: clientId, device_code: code.deviceCode };
     const answer = await call(token, form).catch(() => unanswered);
     const isRestarting = answer.status >= 500 && !answer.isGateways;
