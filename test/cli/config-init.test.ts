@@ -1,5 +1,5 @@
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { loadSettings } from "../../src/config/load.ts";
 import { json, silence } from "../support/answers.ts";
@@ -26,8 +26,7 @@ const textIn = (place: Place) => readFileSync(fileIn(place), "utf8");
 
 /** Replies by the first words of a question; to all others with Enter, and yes at the end. */
 const replies = (by: Record<string, string>) => (question: string) =>
-  Object.entries(by).find(([start]) => question.includes(start))?.[1] ??
-  (question.includes("Write ") ? "y" : "");
+  Object.entries(by).find(([start]) => question.includes(start))?.[1] ?? "";
 
 describe("config init --yes", () => {
   test("writes what is found, with references and never a secret, and the file serves it", async () => {
@@ -124,7 +123,7 @@ describe("config init on a terminal", () => {
       "Public address": "https://gateway.example.com",
       "OpenID Connect issuer": "https://id.example.com",
       "client id": "gateway",
-      "your address": "me@example.com",
+      "e-mail address": "me@example.com",
       "cap of each": "3/day",
     });
     const place = newPlace({ env, answer });
@@ -156,22 +155,44 @@ describe("config init on a terminal", () => {
     expect(textIn(place)).toContain("# ── Models: ");
   });
 
-  test("Enter takes what was found; anything but yes at the end writes nothing", async () => {
+  test("Enter takes what was found and writes it; no at the end writes nothing", async () => {
     const taken = newPlace({ env, answer: replies({}) });
     expect((await sluice(taken, "config", "init")).code).toBe(0);
     expect(loadSettings({ file: fileIn(taken), env }).settings.providers.has("anthropic")).toBe(true);
-    const left = newPlace({ env, answer: "" });
+    const left = newPlace({ env, answer: replies({ "Write ": "n" }) });
     const { code, stderr } = await sluice(left, "config", "init");
-    expect([code, stderr]).toEqual([1, expect.stringContaining("nothing was changed")]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining("nothing was written")]);
     expect(readdirSync(left.folder)).toEqual([]);
   });
 
-  test("a reply that makes no sense is asked for three times, and nothing is written", async () => {
-    const place = newPlace({ env, answer: replies({ "OpenID Connect issuer": "not an address" }) });
+  test("an invalid reply is answered by what is valid, and only that question is asked again", async () => {
+    const valid: Record<string, string> = {
+      "other machines": "y",
+      "Public address": "https://gateway.example.com",
+      "OpenID Connect issuer": "https://id.example.com",
+      "e-mail address": "me@example.com",
+      "cap of each": "3/day",
+    };
+    const asked: string[] = [];
+    const answer = (question: string) => {
+      const name = Object.keys(valid).find((start) => question.includes(start));
+      asked.push(question);
+      const isFirst = asked.filter((each) => each === question).length < 5;
+      return name === undefined ? "" : isFirst ? "what is meant" : (valid[name] ?? "");
+    };
+    const place = newPlace({ env, answer });
     const { code, stderr } = await sluice(place, "config", "init");
-    expect(code).toBe(1);
-    expect(stderr.match(/OpenID Connect issuer/g)).toHaveLength(3);
-    expect(existsSync(fileIn(place))).toBe(false);
+    expect(code).toBe(0);
+    for (const form of [
+      "enter y or n",
+      "enter an address, such as https://gateway.example.com, or none",
+      "enter an e-mail address, such as me@example.com",
+      "enter an amount and a period, such as 5/day",
+    ])
+      expect(stderr).toContain(`"what is meant" is not valid: ${form}`);
+    expect(asked.filter((question) => question.includes("Data folder"))).toHaveLength(1);
+    expect(asked.filter((question) => question.includes("e-mail address"))).toHaveLength(5);
+    expect(textIn(place)).toContain('admins = ["me@example.com"]');
   });
 });
 

@@ -2,9 +2,16 @@ import { matchesModel, modelPatternForm } from "../../base/models/model-pattern.
 import { plural } from "../../base/text/plural.ts";
 import { shippedCatalog } from "../../config/catalog/shipped.ts";
 import type { ModelConfig } from "../../config/schema.ts";
-import { CommandError, type Terminal } from "../terminal/terminal.ts";
+import type { Terminal } from "../terminal/terminal.ts";
 import { type ChosenExtra, databaseVariable, type InitChoices } from "./choices.ts";
 import { ownListOf } from "./other-models.ts";
+
+/** What a reply can be. */
+interface Form {
+  /** For a person whose reply was none of these. */
+  readonly description: string;
+  test(reply: string): boolean;
+}
 
 /** Asks for each choice. An empty reply selects the default in brackets. */
 export async function askChoices(found: InitChoices, terminal: Terminal): Promise<InitChoices> {
@@ -23,7 +30,7 @@ export async function askChoices(found: InitChoices, terminal: Terminal): Promis
   }
   const hasReal = vendors.length + extra.length > 0;
   const keepsDemo = hasReal ? await yesNo("Keep the demo models?", false, terminal) : true;
-  const data = await text("Data folder", "sluice-data", /./, terminal);
+  const data = await text("Data folder", "sluice-data", anyText, terminal);
   const usesPostgres = await yesNo("Use PostgreSQL, for several gateways?", false, terminal);
   const isOpen = await yesNo("Accept requests from other machines?", false, terminal);
   const publicUrl = isOpen
@@ -42,17 +49,23 @@ export async function askChoices(found: InitChoices, terminal: Terminal): Promis
   };
 }
 
-const capForm = /^\d{1,7}(?:\.\d{1,9})?\/(?:day|week|month)$/;
-const webAddress = /^https?:\/\/[^\s@?#]+$/;
+const anyText = formOf("a path", /./);
+const oneWord = formOf("one word", /^\S+$/);
+const emailAddress = formOf("an e-mail address, such as me@example.com", /^[^\s@]+@[^\s@]+$/);
+const capForm = formOf(
+  "an amount and a period, such as 5/day, 20/week or 100/month",
+  /^\d{1,7}(?:\.\d{1,9})?\/(?:day|week|month)$/,
+);
+const webAddress = formOf("an address, such as https://gateway.example.com", /^https?:\/\/[^\s@?#]+$/);
+const yesOrNo = formOf("y or n", /^(?:|y|yes|n|no)$/i);
+
+function formOf(description: string, pattern: RegExp): Form {
+  return { description, test: (reply) => pattern.test(reply) };
+}
 
 async function askSignIn(issuer: string, terminal: Terminal): Promise<InitChoices["signIn"]> {
-  const clientId = await text("Sign-in: client id at the issuer", "sluice", /^\S+$/, terminal);
-  const admin = await text(
-    "Sign-in: your address, which becomes the administrator",
-    "",
-    /^\S+@\S+$/,
-    terminal,
-  );
+  const clientId = await text("Sign-in: client id at the issuer", "sluice", oneWord, terminal);
+  const admin = await text("Sign-in: e-mail address of the administrator", "", emailAddress, terminal);
   const createKeys = "Sign-in: can everyone who signs in create keys of their own?";
   const isOpen = await yesNo(createKeys, true, terminal);
   const keyCap = isOpen
@@ -61,7 +74,10 @@ async function askSignIn(issuer: string, terminal: Terminal): Promise<InitChoice
   return { issuer, clientId, admin, keyCap };
 }
 
-const namesForm = /^(?:all|none|[\w.:@/*+-]{1,128}(?:\s*,\s*[\w.:@/*+-]{1,128})*)$/;
+const namesForm = formOf(
+  "all, none, or model names with commas between them, such as gpt-6*, whisper-1",
+  /^(?:all|none|[\w.:@/*+-]{1,128}(?:\s*,\s*[\w.:@/*+-]{1,128})*)$/,
+);
 
 /** Null if the provider is not wanted. */
 async function askModels(
@@ -91,30 +107,23 @@ async function chooseOf(
   return models.filter(({ id }) => patterns.some((pattern) => matchesModel(pattern, id)));
 }
 
-async function yesNo(question: string, byDefault: boolean, terminal: Terminal): Promise<boolean> {
-  const reply = await ask(`${question} [${byDefault ? "Y/n" : "y/N"}] `, /^(?:|y|yes|n|no)$/i, terminal);
+export async function yesNo(question: string, byDefault: boolean, terminal: Terminal): Promise<boolean> {
+  const reply = await ask(`${question} [${byDefault ? "Y/n" : "y/N"}] `, yesOrNo, terminal);
   return reply === "" ? byDefault : /^y/i.test(reply);
 }
 
-async function text(question: string, byDefault: string, form: RegExp, terminal: Terminal): Promise<string> {
-  const isValid = (reply: string) =>
-    reply === "" ? byDefault !== "" : reply === byDefault || form.test(reply);
+async function text(question: string, byDefault: string, form: Form, terminal: Terminal): Promise<string> {
+  const test = (reply: string) => (reply === "" ? byDefault !== "" : reply === byDefault || form.test(reply));
+  const description = byDefault === "none" ? `${form.description}, or none` : form.description;
   const shown = byDefault === "" ? "" : ` [${byDefault}]`;
-  return (await ask(`${question}${shown}: `, { test: isValid }, terminal)) || byDefault;
+  return (await ask(`${question}${shown}: `, { description, test }, terminal)) || byDefault;
 }
 
-const maxTries = 3;
-
-/** Asks again after an invalid reply, and gives up after some, since the input may not be a person. */
-async function ask(
-  question: string,
-  form: { test(reply: string): boolean },
-  terminal: Terminal,
-): Promise<string> {
-  for (let tries = 0; tries < maxTries; tries += 1) {
+/** Asks until the reply is valid, so that no earlier reply is lost. Ctrl-C and Ctrl-D end the command. */
+async function ask(question: string, form: Form, terminal: Terminal): Promise<string> {
+  for (;;) {
     const reply = (await terminal.ask(`${terminal.noteStyle.warn("?")} ${question}`)).trim();
     if (form.test(reply)) return reply;
-    terminal.note(`  ${JSON.stringify(reply)} is not a valid choice`);
+    terminal.note(`  ${JSON.stringify(reply)} is not valid: enter ${form.description}`);
   }
-  throw new CommandError("nothing was written");
 }

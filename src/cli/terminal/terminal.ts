@@ -62,13 +62,15 @@ export function processTerminal(): Terminal {
     askSecret: async (question) => {
       const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
       // The terminal must not echo the secret either, from the first key press.
-      const secret = await askOn(nowhere, "", () => {
-        stdin.setRawMode?.(true);
-        stderr.write(question);
-      });
-      stdin.setRawMode?.(false);
-      stderr.write("\n");
-      return secret;
+      try {
+        return await askOn(nowhere, "", () => {
+          stdin.setRawMode?.(true);
+          stderr.write(question);
+        });
+      } finally {
+        stdin.setRawMode?.(false);
+        stderr.write("\n");
+      }
     },
   };
 }
@@ -80,10 +82,10 @@ async function askOn(output: NodeJS.WritableStream, question: string, onReady: (
   try {
     return await lines.question(question);
   } catch (error) {
-    // Ctrl-C and Ctrl-D mean no.
+    // Ctrl-C and Ctrl-D. An empty reply would select the default.
     if (!(error instanceof Error) || error.name !== "AbortError") throw error;
     output.write("\n");
-    return "";
+    throw new CommandError("nothing was changed");
   } finally {
     lines.close();
   }

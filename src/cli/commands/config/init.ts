@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { configFileName } from "../../../config/defaults.ts";
-import { confirm, type YesOption } from "../../confirm.ts";
+import type { YesOption } from "../../confirm.ts";
 import { type JsonOption, newCommand } from "../../help.ts";
 import { clientSecretVariable, databaseVariable, type InitChoices, teamAccount } from "../../init/choices.ts";
 import { writeNewFile } from "../../named-file.ts";
@@ -39,11 +39,12 @@ async function init(file: string, options: InitOptions, terminal: Terminal): Pro
     throw new CommandError(`${path} already exists; move it away, or pass a different file`);
   if (!options.yes && !terminal.interactive)
     throw new CommandError("this needs a terminal; pass --yes to use what is found in the environment");
-  const { askChoices } = await import("../../init/ask.ts");
+  const { askChoices, yesNo } = await import("../../init/ask.ts");
   const choices = options.yes ? await withOwnLists(found, terminal) : await askChoices(found, terminal);
   const text = initText(choices);
   await rejectInvalid(text, terminal);
-  await confirm(`Write ${path}?`, options, terminal);
+  if (!options.yes && !(await yesNo(`Write ${path}?`, true, terminal)))
+    throw new CommandError("nothing was written");
   writeNewFile(text, file, terminal);
   const providers = [
     ...choices.vendors.map(({ vendor }) => vendor.provider),
