@@ -313,6 +313,18 @@ describe("keys list", () => {
     expect(shown).toEqual(["demo-small, demo-large", "demo", "demo: demo-small", "all"]);
   });
 
+  test("finds the keys of one owner, and not of a longer name", async () => {
+    const place = newPlace();
+    await create(place, "--label", "laptop", "--owner", "ada@example.com");
+    await create(place, "--label", "server", "--owner", "ada@example.com.org");
+    await create(place, "--label", "ada@example.com");
+    const labels = async (...options: string[]) =>
+      (await sluiceJson<KeyJson[]>(place, "keys", "list", ...options)).map((key) => key.label);
+    expect(await labels("--owner", "Ada@example.com")).toEqual(["laptop"]);
+    expect(await labels("--owner", "ada@example.com", "--search", "server")).toEqual([]);
+    expect((await sluice(place, "keys", "list", "--owner", "bob")).stdout).toBe('No keys of owner "bob".\n');
+  });
+
   test("finds by label, and says so when nothing fits", async () => {
     const place = newPlace();
     await create(place, "--label", "alice");

@@ -16,11 +16,13 @@ import { fromNow, type Terminal } from "../../terminal/terminal.ts";
 
 interface Options extends DataOptions, CsvOption {
   readonly search?: string;
+  readonly owner?: string;
 }
 
 export function keysListCommand(terminal: Terminal): Command {
   return withCsv(newDataCommand("list", "List all keys with their remaining balance"))
     .option("--search <text>", "part of the label, or the start of the id or prefix")
+    .option("--owner <name>", "only this owner's keys")
     .examples(
       "sluice keys list",
       "sluice keys list --search alice",
@@ -30,7 +32,9 @@ export function keysListCommand(terminal: Terminal): Command {
       const { allAccounts } = await import("../../../admin/accounts/accounts.ts");
       const { listKeys } = await import("../../../admin/keys/key-summary.ts");
       await withStore(terminal, options, {}, async (context) => {
-        const views = await listKeys(context, options.search);
+        const owner = options.owner?.toLowerCase();
+        const found = await listKeys(context, options.search);
+        const views = found.filter((key) => owner === undefined || key.owner?.toLowerCase() === owner);
         const names = new Map((await allAccounts(context.store)).map(({ id, label }) => [id, label]));
         const columns = columnsOf(views, names, context.clock.wallMs(), terminal);
         printList({ rows: views, columns, nothing: nothing(options) }, options, terminal);
@@ -39,9 +43,11 @@ export function keysListCommand(terminal: Terminal): Command {
 }
 
 function nothing(options: Options): string {
-  return options.search === undefined
-    ? "No keys yet. Create one with `sluice keys create --mode credit --credit 5`."
-    : `No keys match "${options.search}".`;
+  const { search, owner } = options;
+  if (search === undefined && owner === undefined)
+    return "No keys yet. Create one with `sluice keys create --mode credit --credit 5`.";
+  const which = search === undefined ? "No keys" : `No keys match "${search}"`;
+  return owner === undefined ? `${which}.` : `${which} of owner "${owner}".`;
 }
 
 function columnsOf(

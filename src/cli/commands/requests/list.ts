@@ -77,7 +77,7 @@ function columnsOf({ style }: Terminal): readonly ListColumn<ExchangeView>[] {
   return [
     { name: "ended_at", title: "ENDED", cell: ({ ended_at: at }) => second(Date.parse(at)) },
     { name: "at" },
-    { name: "id", title: "EXCHANGE" },
+    { name: "id", title: "REQUEST" },
     ...csvOnly("key_id", "key_prefix"),
     { name: "key_label", title: "KEY", elastic: true, cell: (row) => row.key_label ?? row.key_prefix },
     { name: "route" },
