@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { SocketStreams } from "../../../src/http/socket/streams.ts";
+import { BodyBudget } from "../../../src/limits/body-budget.ts";
 import type { World } from "../../gateway/world.ts";
 import { waitFor } from "../../support/wait.ts";
 import { SocketWorld } from "./socket-world.ts";
@@ -152,5 +153,27 @@ describe("streams", () => {
     expect(streams.chain("resp_1")).toEqual([turn]);
     run("resp_1", null);
     expect(streams.chain("resp_1")).toBeNull();
+  });
+
+  test("begin as many as there is room for, and use the memory of what has begun again", () => {
+    const { settings } = world.gateway.configured;
+    const websocket = { ...settings.websocket, maxConcurrent: 1 };
+    const begun: (string | null)[] = [];
+    const bodies = new BodyBudget({ totalBytes: () => 1e9, largestBytes: () => 1e9 });
+    const streams = new SocketStreams({
+      settings: () => ({ ...settings, websocket }),
+      reserve: () => bodies.reserve("streams"),
+      begin: ({ streamId }) => begun.push(streamId),
+    });
+    // Together they are more than a socket may keep.
+    const body = new Uint8Array(12 * 1024 * 1024);
+    const create = (streamId: string) =>
+      ({ kind: "create", streamId, parentId: null, isWarmUp: false, body }) as const;
+    for (const name of ["a", "b", "c"]) expect(streams.take(create(name))).toBeNull();
+    expect(streams.take(create("d"))?.code).toBe("rate_limit_exceeded");
+    websocket.maxConcurrent = 2;
+    streams.ended(create("a"), null);
+    expect(begun).toEqual(["a", "b", "c"]);
+    for (const name of ["d", "e"]) expect(streams.take(create(name))).toBeNull();
   });
 });
