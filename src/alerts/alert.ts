@@ -1,3 +1,5 @@
+import type { AcknowledgedAlert } from "../store/alert-records.ts";
+
 /**
  * A condition that an operator should look at. The same list is shown, exported as metrics and, in part, sent as
  * alerts.
@@ -17,6 +19,8 @@ export interface Alert {
   readonly details: Readonly<Record<string, string | number | null>>;
   /** The provider's last error. It may quote a request, so it is shown to operators but never sent. */
   readonly lastError: string | null;
+  /** An operator has seen it, and does not want to hear of it until then. */
+  readonly acknowledged?: Pick<AcknowledgedAlert, "actor" | "untilMs">;
   /** Published by a gateway that has stopped. It is no longer shown, but a restart must not resolve it. */
   readonly isStopped?: boolean;
   /** Not an alert: says that these deployments have responded since. It is not shown. */
@@ -189,10 +193,11 @@ export const alertKinds: Readonly<Record<AlertKind, AlertKindFacts>> = {
   },
   price_outdated: {
     severity: "info",
-    next: () => "sluice models list",
+    next: () => "sluice models update --from FILE",
     isNeverSent: true,
-    about: "A price was last compared with the provider's list more than 90 days ago.",
-    resolvedText: () => "All prices were checked within the last 90 days.",
+    about:
+      "The price of a model that is in use was last compared with the provider's list more than 90 days ago.",
+    resolvedText: () => "The prices of all models in use were checked within the last 90 days.",
   },
   config_not_loaded: {
     severity: "info",

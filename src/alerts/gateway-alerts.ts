@@ -1,6 +1,6 @@
 import { msPerDay } from "../base/clock.ts";
 import { plural } from "../base/text/plural.ts";
-import type { Settings } from "../config/settings.ts";
+import type { ModelSettings, Settings } from "../config/settings.ts";
 import { hasChangedOnDisk } from "../config/source.ts";
 import type { TracingTrouble } from "../observe/span-outbox.ts";
 import type { Trouble } from "../store/store.ts";
@@ -23,6 +23,8 @@ export interface GatewayState {
 export function gatewayAlerts(
   { settings, deploymentHealth, droppedContent, tracingTrouble }: GatewayState,
   nowMs: number,
+  /** The models that were requested within `priceUseDays`. */
+  requestedModels: ReadonlySet<string> = new Set(),
 ): Alert[] {
   const { skippedModels, source, server } = settings();
   const health = deploymentHealth();
@@ -40,7 +42,7 @@ export function gatewayAlerts(
     })),
     ...(dropped === null ? [] : [unrecorded(server.node, dropped)]),
     ...(untraced === null ? [] : [tracesDropped(server.node, untraced)]),
-    ...outdatedPrices(settings(), nowMs),
+    ...outdatedPrices(settings(), requestedModels, nowMs),
     ...(source === null || !hasChangedOnDisk(source) ? [] : [newerConfiguration(source.file)]),
   ];
 }
@@ -148,20 +150,33 @@ function alertOf(deployments: readonly DeploymentHealth[]): Alert[] {
 }
 
 const priceDays = 90;
+/** A model that was not requested for as long has no price that matters. */
+export const priceUseDays = 30;
+const namedModels = 5;
+
+/** Whether any price is so old that it matters which models are in use. */
+export function hasOutdatedPrices({ models }: Settings, nowMs: number): boolean {
+  return models.some((model) => isOutdated(model, nowMs));
+}
+
+function isOutdated({ priceChecked: day }: Pick<ModelSettings, "priceChecked">, nowMs: number): boolean {
+  return day !== null && nowMs - Date.parse(day) > priceDays * msPerDay;
+}
 
 /** One alert for all prices, because they are checked together. */
-function outdatedPrices({ models }: Settings, nowMs: number): Alert[] {
-  const isOld = (day: string | null) => day !== null && nowMs - Date.parse(day) > priceDays * msPerDay;
-  const old = models.filter(({ priceChecked }) => isOld(priceChecked));
+function outdatedPrices({ models }: Settings, requested: ReadonlySet<string>, nowMs: number): Alert[] {
+  const old = models.filter((model) => requested.has(model.id) && isOutdated(model, nowMs));
   const oldest = old.map(({ priceChecked }) => priceChecked ?? "").sort()[0];
   if (oldest === undefined) return [];
+  const names = old.slice(0, namedModels).map(({ id }) => id);
+  const more = old.length > names.length ? ` and ${old.length - names.length} more` : "";
   const outdated = plural(old.length, "price was", "prices were");
   return [
     {
       ...unsetAlertFields,
       kind: "price_outdated",
       subject: { type: "configuration", id: "prices", label: "prices" },
-      text: `${outdated} checked more than ${priceDays} days ago, the oldest on ${oldest}. Compare with the provider's list, or upgrade Sluice.`,
+      text: `${outdated} checked more than ${priceDays} days ago, the oldest on ${oldest}: ${names.join(", ")}${more}.`,
       details: { models: old.length, oldest },
     },
   ];

@@ -6,7 +6,13 @@ import type { Store } from "../store/store.ts";
 import type { Alert } from "./alert.ts";
 import { alertBody, alertChanges } from "./alert-changes.ts";
 import { ClockWatch, clockDiffers } from "./clock-watch.ts";
-import { type GatewayState, gatewayAlerts, storeUnavailable } from "./gateway-alerts.ts";
+import {
+  type GatewayState,
+  gatewayAlerts,
+  hasOutdatedPrices,
+  priceUseDays,
+  storeUnavailable,
+} from "./gateway-alerts.ts";
 import { type Hook, postToHook } from "./hook.ts";
 import { readAlerts } from "./read-alerts.ts";
 
@@ -28,6 +34,7 @@ const validForMs = 60_000;
 /** A stop does not wait longer than this for the store. */
 const stopTimeoutMs = 2_000;
 const postsAtOnce = 500;
+const readModelsEveryMs = 10 * 60_000;
 /** Limits sending, so that a slow webhook does not delay the next check. */
 const sendForMs = 15_000;
 const minPauseMs = 5_000;
@@ -60,6 +67,8 @@ export class AlertMonitor {
   /** Posts that are done, but could not be removed from the store while it was unavailable. */
   readonly #settled = new Set<number>();
   #isFailing = false;
+  #requestedModels: ReadonlySet<string> = new Set();
+  #requestedModelsAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: MonitorOptions) {
     this.#options = options;
@@ -84,7 +93,8 @@ export class AlertMonitor {
 
   async #endChecks(): Promise<void> {
     await this.#check;
-    await this.#publish(gatewayAlerts(this.#options, this.#options.clock.wallMs()), true);
+    const { clock } = this.#options;
+    await this.#publish(gatewayAlerts(this.#options, clock.wallMs(), this.#requestedModels), true);
   }
 
   /** Checks for alerts, one run at a time, and sends what changed. */
@@ -106,7 +116,7 @@ export class AlertMonitor {
       // Publishing may succeed even on a full disk.
       await this.#publish([
         ...(unavailable === null ? [] : [unavailable]),
-        ...gatewayAlerts(this.#options, clock.wallMs()),
+        ...gatewayAlerts(this.#options, clock.wallMs(), await this.#readRequestedModels()),
         ...this.#clockAlerts(),
       ]);
       const { active: stored, ofStoppedGateways, recovered } = await readAlerts(store, clock.wallMs());
@@ -131,6 +141,17 @@ export class AlertMonitor {
     return [this.#clockWatch.check(node), clockDiffers(node, clockOffsetMs())].filter(
       (alert) => alert !== null,
     );
+  }
+
+  /** Read only if a price is old, and rarely: the totals of a month have a row per hour and model. */
+  async #readRequestedModels(): Promise<ReadonlySet<string>> {
+    const { clock, settings, store } = this.#options;
+    const nowMs = clock.wallMs();
+    if (!hasOutdatedPrices(settings(), nowMs)) return this.#requestedModels;
+    if (nowMs - this.#requestedModelsAtMs < readModelsEveryMs) return this.#requestedModels;
+    this.#requestedModels = await store.alerts.modelsRequestedSince(nowMs - priceUseDays * msPerDay);
+    this.#requestedModelsAtMs = nowMs;
+    return this.#requestedModels;
   }
 
   #lead(): Promise<boolean> {

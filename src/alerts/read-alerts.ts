@@ -1,7 +1,7 @@
 import { msPerDay } from "../base/clock.ts";
 import { creditsFromNano } from "../base/money/money.ts";
 import { count, plural } from "../base/text/plural.ts";
-import type { PartialList } from "../store/alert-records.ts";
+import type { AcknowledgedAlert, PartialList } from "../store/alert-records.ts";
 import type { NodeRecords, NodeState, Overrun, Store } from "../store/store.ts";
 import { type Alert, alertKindNames, idOf, unsetAlertFields } from "./alert.ts";
 import { limitAlerts } from "./limit-alerts.ts";
@@ -27,6 +27,7 @@ export async function readAlerts(
   const keys = await alerts.expiringKeys(nowMs, nowMs + expiresSoonMs);
   const overrun = await alerts.overrunSince(nowMs - msPerDay);
   const lostSignIns = await alerts.lostSignInsSince(nowMs - msPerDay);
+  const acknowledged = new Map((await alerts.acknowledged(nowMs)).map((each) => [each.kind, each]));
   const active = inOrder([
     ...published.filter(({ isStopped, hasAnswered }) => isStopped !== true && hasAnswered !== true),
     ...bounds.listed.flatMap((bound) => limitAlerts(bound, nowMs)),
@@ -48,12 +49,18 @@ export async function readAlerts(
     ...lateNodes(nodes === null ? [] : await nodes.states()),
   ]);
   return {
-    active,
+    active: active.map((alert) => withAcknowledgement(alert, acknowledged.get(alert.kind))),
     ofStoppedGateways: published.filter(
       ({ isStopped, hasAnswered }) => isStopped === true && hasAnswered !== true,
     ),
     recovered: published.filter(({ hasAnswered }) => hasAnswered === true),
   };
+}
+
+function withAcknowledgement(alert: Alert, found: AcknowledgedAlert | undefined): Alert {
+  return found === undefined
+    ? alert
+    : { ...alert, acknowledged: { actor: found.actor, untilMs: found.untilMs } };
 }
 
 function notListed(label: string, what: string, { listed, more }: PartialList<unknown>): Alert[] {

@@ -114,11 +114,16 @@ export async function auditChange(
   await store.admin.appendAudit({
     atMs,
     actor: "cli",
-    address: userName(process.env["SUDO_USER"]),
+    address: actor(),
     action,
     target: "prefix" in target ? target.prefix : target.id,
     detail,
   });
+}
+
+/** Who runs this command. */
+export function actor(): string {
+  return userName(process.env["SUDO_USER"]);
 }
 
 /** Local changes have a user name instead of an address; behind sudo, the name of the calling user. */

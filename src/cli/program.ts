@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { accountsCommands } from "./commands/accounts.ts";
 import { adminTokensCommands } from "./commands/admin-tokens/index.ts";
+import { alertsAcknowledgeCommand } from "./commands/alerts/acknowledge.ts";
 import { alertsTestCommand } from "./commands/alerts/test.ts";
 import { auditLogCommand } from "./commands/audit-log.ts";
 import { backupCommand, restoreCommand } from "./commands/backup.ts";
@@ -96,7 +97,10 @@ const commands: readonly CommandMaker[] = [
   nodesCommand,
   healthCommand,
   statusCommand,
-  groupOf("alerts", "Test the webhook that receives alerts", [alertsTestCommand]),
+  groupOf("alerts", "Acknowledge alerts, and test the webhook that receives them", [
+    alertsAcknowledgeCommand,
+    alertsTestCommand,
+  ]),
   completionCommand,
   versionCommand,
 ];

@@ -11,6 +11,9 @@ export interface AlertRecords {
   /** Keys that are suspended because their owner could no longer sign in at or after `sinceMs`. */
   lostSignInsSince(sinceMs: number): Promise<number>;
 
+  /** The models of requests since the beginning of the hour of `sinceMs`. */
+  modelsRequestedSince(sinceMs: number): Promise<ReadonlySet<string>>;
+
   /** Marks the alerts of a kind as seen. They are listed, but count for nothing until then. */
   acknowledge(acknowledged: AcknowledgedAlert): Promise<void>;
   /** The kinds that are still acknowledged at this time. */

@@ -169,13 +169,16 @@ test("prices that were checked more than 90 days ago are one line, with the olde
   );
   const { settings } = loadSettings({ file, env: { K: "a" }, cwd: dir });
   const state = { settings: () => settings, deploymentHealth: () => [], trouble: () => null };
-  const textOn = (day: string) =>
-    gatewayAlerts(state, Date.parse(day)).map(({ kind, text }) => `${kind}: ${text}`);
+  const textOn = (day: string, requested = new Set(["gpt-5.4-mini", "gpt-6-luna", "gpt-4o"])) =>
+    gatewayAlerts(state, Date.parse(day), requested).map(({ kind, text }) => `${kind}: ${text}`);
   expect(textOn("2026-09-30")).toEqual([]);
   expect(textOn("2026-10-01")).toEqual([
-    "price_outdated: 1 price was checked more than 90 days ago, the oldest on 2026-07-02. Compare with the provider's list, or upgrade Sluice.",
+    "price_outdated: 1 price was checked more than 90 days ago, the oldest on 2026-07-02: gpt-5.4-mini.",
   ]);
   expect(textOn("2027-01-31")[0]).toStartWith("price_outdated: 2 prices were checked");
+  // Prices of models that are not in use do not matter.
+  expect(textOn("2027-01-31", new Set())).toEqual([]);
+  expect(textOn("2027-01-31", new Set(["gpt-6-luna"]))[0]).toEndWith(": gpt-6-luna.");
   rmSync(dir, { recursive: true });
 });
 

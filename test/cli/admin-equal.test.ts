@@ -29,6 +29,7 @@ const onlyCommands: Readonly<Record<string, string>> = {
   "ledger audit": readsEverything,
   "responses list": "conversations are their key's; clients list and delete them by the Responses API",
   "responses delete": "conversations are their key's; clients list and delete them by the Responses API",
+  "alerts ack": "is the decision of who answers for the machine, beside what `status --check` reports there",
   "alerts test": "is tried where the configuration is written, before the gateway runs with it",
   "config schema": nothingToDo,
   completion: nothingToDo,

@@ -31,6 +31,25 @@ test("status lists what needs attention, without a gateway too", async () => {
   expect((await sluice(place, "status", "--check")).code).toBe(0);
 });
 
+test("an acknowledged alert is listed with who has seen it, and fails no check", async () => {
+  const place = newPlace();
+  await sluice(place, "keys", "create", "--mode", "credit", "--label", "trial", "--expires", "2d");
+  expect((await sluice(place, "status", "--check")).code).toBe(1);
+  const misspelled = await sluice(place, "alerts", "ack", "key_expirin", "--until", "30d");
+  expect([misspelled.code, misspelled.stderr]).toEqual([2, expect.stringContaining("key_expiring")]);
+  const past = await sluice(place, "alerts", "ack", "key_expiring", "--until", "2020-01-01");
+  expect([past.code, past.stderr]).toEqual([2, expect.stringContaining("in the future")]);
+  expect((await sluice(place, "alerts", "ack", "key_expiring", "--until", "30d")).code).toBe(0);
+  const [alert] = await sluiceJson<AlertView[]>(place, "status");
+  const { by = "", until = "" } = alert?.acknowledged ?? {};
+  expect(by).not.toBe("");
+  expect(Math.round((Date.parse(until) - Date.now()) / 86_400_000)).toBe(30);
+  expect((await sluice(place, "status", "--check")).code).toBe(0);
+  expect((await sluice(place, "status")).stdout).toContain(`Acknowledged by ${by} until`);
+  const log = await sluiceJson<{ action: string; target: string }[]>(place, "audit-log");
+  expect(log).toContainEqual(expect.objectContaining({ action: "alerts.ack", target: "key_expiring" }));
+});
+
 test("a test of alerts is refused while they are off, and while the hook cannot be reached", async () => {
   const env = { ALERT_WEBHOOK_URL: "http://127.0.0.1:1/hook-canary" };
   const place = newPlace({ env });

@@ -16,5 +16,8 @@ export const alertView = Type.Object({
   details: Type.Record(Type.String(), Type.Union([Type.String(), Type.Number(), Type.Null()])),
   last_error: nullable(text("The provider's last error message. It is not sent to the webhook.")),
   next: text("The command to run next."),
+  acknowledged: nullable(
+    Type.Object({ by: text("Who has seen it, as the audit log names them."), until: moment }),
+  ),
 });
 export type AlertView = Static<typeof alertView>;

@@ -1,7 +1,7 @@
 import { type Alert, kindOf, severityOf } from "../../alerts/alert.ts";
 import { readAlerts } from "../../alerts/read-alerts.ts";
 import type { OperationContext } from "../context.ts";
-import { isoOrNull } from "../moments.ts";
+import { iso, isoOrNull } from "../moments.ts";
 import type { AlertView } from "./alert-schema.ts";
 
 /** The active alerts in the fields shared by the admin API, the dashboard and `--json`. */
@@ -10,7 +10,7 @@ export async function readAlertViews({ store, clock }: OperationContext): Promis
 }
 
 export function alertDocument(alert: Alert): AlertView {
-  const { kind, subject, level, sinceMs, text, details, lastError } = alert;
+  const { kind, subject, level, sinceMs, text, details, lastError, acknowledged } = alert;
   return {
     kind,
     severity: severityOf(alert),
@@ -21,5 +21,7 @@ export function alertDocument(alert: Alert): AlertView {
     details,
     last_error: lastError,
     next: kindOf(alert).next(alert),
+    acknowledged:
+      acknowledged === undefined ? null : { by: acknowledged.actor, until: iso(acknowledged.untilMs) },
   };
 }

@@ -12,7 +12,10 @@ interface Options extends DataOptions, CsvOption {
 
 export function statusCommand(terminal: Terminal): Command {
   return withCsv(newDataCommand("status", "Show active alerts, the most urgent first"))
-    .option("--check", "exit with 1 if an alert is critical or a warning (default: always 0)")
+    .option(
+      "--check",
+      "exit with 1 if an alert is critical or a warning, and not acknowledged (default: always 0)",
+    )
     .examples(
       ["sluice status", "failing providers, low balances, expiring keys, …"],
       ["sluice status --json", "as JSON"],
@@ -24,7 +27,9 @@ export function statusCommand(terminal: Terminal): Command {
         const alerts = await readAlertViews(context);
         const nothing = `${terminal.style.good("✓")} no active alerts`;
         printList({ rows: alerts, columns: columnsOf(terminal), nothing }, options, terminal);
-        if (options.check && alerts.some(({ severity }) => severity !== "info")) throw new CommandFailed();
+        const isOpen = ({ severity, acknowledged }: AlertView) =>
+          severity !== "info" && acknowledged === null;
+        if (options.check && alerts.some(isOpen)) throw new CommandFailed();
       });
     });
 }
@@ -42,8 +47,14 @@ function columnsOf({ style }: Terminal): readonly ListColumn<AlertView>[] {
       name: "text",
       title: "ALERT",
       elastic: true,
-      cell: ({ text, last_error: words }) =>
-        printable(words === null ? text : `${text} Last error: ${words}`),
+      cell: ({ text, last_error: words, acknowledged: seen }) =>
+        printable(
+          [
+            text,
+            ...(words === null ? [] : [`Last error: ${words}`]),
+            ...(seen === null ? [] : [`Acknowledged by ${seen.by} until ${seen.until.slice(0, 10)}.`]),
+          ].join(" "),
+        ),
     },
     { name: "last_error" },
     { name: "next", title: "NEXT" },

@@ -55,6 +55,16 @@ export function storedAlerts({ read, change, changeTogether }: Queries): AlertRe
       return found?.count ?? 0;
     },
 
+    async modelsRequestedSince(sinceMs) {
+      const hour = Math.floor(sinceMs / msPerHour);
+      const rows = await read<{ model: string }>(
+        `SELECT model FROM usage_all_hours WHERE hour >= $1
+        UNION SELECT model FROM uncounted_usage WHERE +at_ms >= $2`,
+        [hour, hour * msPerHour],
+      );
+      return new Set(rows.map(({ model }) => model));
+    },
+
     async acknowledge({ kind, actor, untilMs }) {
       await change(
         `INSERT INTO acknowledged_alerts (kind, actor, until_ms) VALUES ($1, $2, $3::int8)

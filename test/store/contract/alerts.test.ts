@@ -168,3 +168,30 @@ testEachStore("of several gateways one sends alerts", async (database) => {
   expect(await store.alerts.lead("b", 60_000)).toBe(store.nodes === null);
   await store.close();
 });
+
+testEachStore("models are known that were requested since, and no others", async (database) => {
+  const store = await database.openGateway(clock);
+  const key = keyRecord(longAgo);
+  await store.insertKey(key, 1_000);
+  for (const [model, atMs] of [["old", nowMs - 40 * msPerDay] as const, ["new", nowMs] as const]) {
+    const { record, ...item } = settleItem(key.id, 5, { atMs, model });
+    await store.charge([{ ...item, record: record && { ...record, model, atMs } }]);
+  }
+  expect([...(await store.alerts.modelsRequestedSince(nowMs - 30 * msPerDay))]).toEqual(["new"]);
+  await store.close();
+});
+
+testEachStore(
+  "a kind of alert is acknowledged until a moment, and again by someone else",
+  async (database) => {
+    const store = await database.openGateway(clock);
+    const first = { kind: "price_outdated", actor: "ada", untilMs: nowMs + 10 };
+    await store.alerts.acknowledge(first);
+    expect(await store.alerts.acknowledged(nowMs)).toEqual([first]);
+    expect(await store.alerts.acknowledged(nowMs + 10)).toEqual([]);
+    const second = { ...first, actor: "grace", untilMs: nowMs + 20 };
+    await store.alerts.acknowledge(second);
+    expect(await store.alerts.acknowledged(nowMs + 10)).toEqual([second]);
+    await store.close();
+  },
+);
