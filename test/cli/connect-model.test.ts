@@ -55,6 +55,38 @@ test("a credit key's list of models has none without a price, and a token-budget
   expect(await idsFor(budget)).toContain("our-gpt");
 });
 
+describe("models list", () => {
+  const names = (models: readonly { readonly id: string }[]) => models.map(({ id }) => id);
+
+  test("shows what the running gateway serves, from a folder without its file, and says which gateway that is", async () => {
+    const said = await sluice(newHome(), "models", "list", "--json");
+    expect(said.stderr).toContain(`the gateway at ${gateway.url} (pid `);
+    const listed = names(JSON.parse(said.stdout));
+    expect(listed).toContain("gpt-6.1-sol");
+    expect(listed).toContain("our-gpt");
+    expect(listed).not.toContain("openai/gpt-6.1-sol");
+  });
+
+  test("falls back to the file where no gateway runs, and hides what lists leave out, except with --all", async () => {
+    const { folder, env } = newHome();
+    const file = join(folder, "sluice.toml");
+    const entry = (id: string, more: string) =>
+      `[[models]]\nid = "${id}"\nprovider = "demo"\nfree = true\n${more}`;
+    writeFileSync(
+      file,
+      `[providers.demo]\nkind = "demo"\n\n${entry("house", "")}\n${entry("house-2026-01-01", "listed = false\n")}`,
+    );
+    const place = { folder, env: { ...env, SLUICE_CONFIG: file, SLUICE_DATA: join(folder, "data") } };
+    const said = await sluice(place, "models", "list", "--json");
+    expect(said.stderr).toContain(`no gateway runs here; the models of ${file}`);
+    expect(names(JSON.parse(said.stdout))).toEqual(["house"]);
+    const all = await sluiceJson<{ id: string }[]>(place, "models", "list", "--all");
+    expect(names(all)).toEqual(["house", "house-2026-01-01"]);
+    const named = { folder, env: { ...env } };
+    expect(names(await sluiceJson(named, "models", "list", "--config", file))).toEqual(["house"]);
+  });
+});
+
 describe("the model in a client's settings", () => {
   test("is the one that suits the client, and not the demo, which comes first", async () => {
     const codex = await sluice(newHome(), "connect", "codex", "--key", key.key);

@@ -18,8 +18,9 @@ export function modelViews(deps: AdminDeps): readonly WithHealth<DeploymentView[
   return deps.settings().models.map((model) => modelView(model, (name) => healthView(health.get(name))));
 }
 
-export function configuredModelView(model: ModelSettings): ConfiguredModelView {
-  return modelView(model, () => null);
+/** `all`: also the models that lists leave out, such as dated ids. */
+export function listedModelViews(models: readonly ModelSettings[], all: boolean): ConfiguredModelView[] {
+  return models.filter(({ listed }) => all || listed).map((model) => modelView(model, () => null));
 }
 
 function modelView<Health>(model: ModelSettings, healthOf: (name: string) => Health): WithHealth<Health> {

@@ -79,7 +79,11 @@ async function serve(options: Options, terminal: Terminal): Promise<void> {
   const running = await startService(withoutStore, reloads, options.json === true, terminal);
   reloads.of(running);
   const { settings } = running;
-  serveRequests(settings.server.data, { reload: reloads.reload, sessions: running.sessions });
+  serveRequests(settings.server.data, {
+    reload: reloads.reload,
+    models: running.models,
+    sessions: running.sessions,
+  });
   // Signal handlers must be installed before readiness is announced.
   const onStopping = () => {
     terminal.note("stopping: draining requests");

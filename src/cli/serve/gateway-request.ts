@@ -2,15 +2,22 @@ import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { endSessionsOf } from "../../admin/auth/session-list.ts";
 import type { ListedSession, Sessions } from "../../admin/auth/sessions.ts";
+import { type ConfiguredModelView, listedModelViews } from "../../admin/models/model-views.ts";
 import { newId } from "../../base/id.ts";
 import { Repeating } from "../../base/loop/repeating.ts";
 import type { ConfigOnDisk, ReloadConsent } from "../../config/on-disk.ts";
+import type { ModelSettings } from "../../config/settings.ts";
 import { CommandError } from "../terminal/terminal.ts";
 import { replaceFile } from "./files-for-commands.ts";
 
 /** What commands ask of the gateway that runs on their data folder, and what it answers. */
 interface Requests {
   readonly reload: { readonly asks: ReloadConsent; readonly answers: readonly string[] };
+  /** `all`: also the models that lists leave out. */
+  readonly listModels: {
+    readonly asks: { readonly all: boolean };
+    readonly answers: readonly ConfiguredModelView[];
+  };
   readonly listSessions: { readonly asks: object; readonly answers: readonly ListedSession[] };
   /** Answers how many sessions ended. */
   readonly endSessions: { readonly asks: { readonly person: string }; readonly answers: number };
@@ -32,6 +39,7 @@ interface WrittenAnswer {
 export class RequestRejected extends CommandError {}
 
 export interface AskedGateway extends Pick<ConfigOnDisk, "reload"> {
+  models(): readonly ModelSettings[];
   sessions(): Pick<Sessions, "list" | "endWhere"> | null;
 }
 
@@ -76,6 +84,8 @@ async function perform(request: WrittenRequest, gateway: AskedGateway): Promise<
   switch (request.name) {
     case "reload":
       return gateway.reload({ suspendsKeys: request.suspendsKeys });
+    case "listModels":
+      return listedModelViews(gateway.models(), request.all);
     case "listSessions":
       return gateway.sessions()?.list() ?? [];
     case "endSessions": {

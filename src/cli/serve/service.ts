@@ -53,6 +53,7 @@ export async function startService(
       return reloaded.notInForce;
     },
     storedPrices: async () => (running === null ? null : readStoredPrices(running.store)),
+    models: () => (running?.gateway.configured.settings ?? current).models,
     /** Null while a backup is restored. */
     sessions: () => running?.sessions ?? null,
     reportRefusedReload: (reason: string) => running?.reportRefusedReload(reason),

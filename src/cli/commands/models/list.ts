@@ -3,20 +3,60 @@ import type { ConfiguredModelView } from "../../../admin/models/model-views.ts";
 import { abilitiesOf, showsTokenPrice } from "../../../base/models/model-uses.ts";
 import { count } from "../../../base/text/plural.ts";
 import { describeExtras, type PriceInUsd } from "../../../catalog/price-view.ts";
-import { type ConfigOptions, type CsvOption, newConfigCommand, withCsv } from "../../help.ts";
+import { locateData } from "../../../config/locate-data.ts";
+import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../../help.ts";
 import { loadAndWarn } from "../../load-settings.ts";
+import { servedAddress, servedPid } from "../../serve/files-for-commands.ts";
 import { type ListColumn, printList } from "../../terminal/list.ts";
 import { creditsShown, type Terminal } from "../../terminal/terminal.ts";
 
+type Options = DataOptions & CsvOption & { readonly all?: true };
+
 export function modelsListCommand(terminal: Terminal): Command {
-  return withCsv(newConfigCommand("list", "List the models of the configuration with their prices"))
-    .examples("sluice models list", "sluice models list --json | jq '.[].id'")
-    .action(async (options: ConfigOptions & CsvOption) => {
-      const { configuredModelView } = await import("../../../admin/models/model-views.ts");
-      const rows = (await loadAndWarn(options, terminal)).models.map(configuredModelView);
+  return withCsv(newDataCommand("list", "List the models that the gateway serves, with their prices"))
+    .option("--all", "also models that lists leave out, such as dated ids")
+    .examples(
+      ["sluice models list", "of the gateway on this data folder, or of the file if none runs"],
+      ["sluice models list --config new.toml", "of this file"],
+      "sluice models list --json | jq '.[].id'",
+    )
+    .action(async (options: Options) => {
+      const rows = (await runningModels(options, terminal)) ?? (await configuredModels(options, terminal));
       const list = { rows, columns: columnsOf(rows, terminal), nothing: "No models." };
       if (printList(list, options, terminal)) terminal.print(`\n${terminal.style.dim(legend)}`);
     });
+}
+
+/** Null if no gateway runs on the data folder, or a file is named. */
+async function runningModels(
+  { config, data, all }: Options,
+  terminal: Terminal,
+): Promise<readonly ConfiguredModelView[] | null> {
+  if (config !== undefined) return null;
+  const { env, cwd } = terminal;
+  const dir = locateData({ file: config, data, env, cwd });
+  const pid = servedPid(dir);
+  if (pid === null) return null;
+  const { askGateway } = await import("../../serve/gateway-request.ts");
+  const models = await askGateway(dir, "listModels", { all: all === true });
+  if (models !== null)
+    terminal.note(
+      terminal.noteStyle.dim(`# the gateway at ${servedAddress(dir)} (pid ${pid}, data in ${dir})`),
+    );
+  return models;
+}
+
+async function configuredModels(
+  options: Options,
+  terminal: Terminal,
+): Promise<readonly ConfiguredModelView[]> {
+  const { listedModelViews } = await import("../../../admin/models/model-views.ts");
+  const { models, source } = await loadAndWarn(options, terminal);
+  const why = options.config === undefined ? "no gateway runs here; " : "";
+  terminal.note(
+    terminal.noteStyle.dim(`# ${why}the models of ${source?.file ?? "the built-in configuration"}`),
+  );
+  return listedModelViews(models, options.all === true);
 }
 
 const legend =
