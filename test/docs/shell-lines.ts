@@ -34,6 +34,13 @@ export function commandsInProse(): ShellLine[] {
   );
 }
 
+/** Every block of code, of any language. */
+export function codeBlocks(): ShellLine[] {
+  return pages.flatMap((page) =>
+    [...textOf(page).matchAll(/^```\w*\n(.*?)^```/gms)].map(([, text = ""]) => ({ page, text })),
+  );
+}
+
 function textOf(page: string): string {
   return readFileSync(join(projectRoot, page), "utf8");
 }
