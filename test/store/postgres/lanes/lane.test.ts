@@ -171,6 +171,30 @@ describe("a lane", () => {
     expect(sent.map(({ sequence }) => sequence)).toEqual([1, 1]);
   });
 
+  test("is emptied of what need not be kept, sends the rest as a new node, and reports each attempt", async () => {
+    let isAway = false;
+    const options = { isKept: (item: string) => item.startsWith("charge") };
+    const { lane, sent, events } = laneTo(async (_, items) => {
+      if (isAway) throw new Error("closed");
+      return items;
+    }, options);
+    lane.resume();
+    expect(await lane.add("charge 1")).toBe("charge 1");
+    isAway = true;
+    const [hold, charge] = [lane.add("hold 2"), lane.add("charge 3")];
+    await waitFor(() => events.includes("failed"), "a failed attempt");
+    expect(lane.size).toBe(2);
+    await lane.halt();
+    lane.rejectUnkept();
+    await expect(hold).rejects.toThrow("unavailable");
+    expect(lane.pending).toEqual(["charge 3"]);
+    isAway = false;
+    lane.resume();
+    expect(await charge).toBe("charge 3");
+    expect(sent.at(-1)).toEqual({ sequence: 1, items: ["charge 3"] });
+    expect([events[0], events.at(-1)]).toEqual(["sent", "sent"]);
+  });
+
   test("sends what was fenced before what came meanwhile", async () => {
     const gate = Promise.withResolvers<void>();
     let isFenced = true;
