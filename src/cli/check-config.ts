@@ -1,3 +1,4 @@
+import { msPerDay, systemClock } from "../base/clock.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { atOnce, type Stepwise } from "../base/loop/in-turns.ts";
 import { shippedCatalog } from "../config/catalog/shipped.ts";
@@ -22,7 +23,7 @@ export function* checkingConfig(options: LoadOptions): Stepwise<CheckedConfig> {
     const { settings, source } = examined;
     const prices = lintedPrices(examined);
     const problems = [...examined.problems, ...nothingToServe(examined), ...prices.problems];
-    const warnings = [...settings.warnings, ...prices.warnings];
+    const warnings = [...settings.warnings, ...prices.warnings, ...endingModels(examined)];
     const { missingSecrets } = examined;
     return { file: source.file, origin: source.origin, settings, problems, warnings, missingSecrets };
   } catch (error) {
@@ -41,6 +42,19 @@ function nothingToServe({ source, settings, problems }: ExaminedSettings): reado
   const isEmpty =
     settings.named.models.length === 0 && !problems.some(({ path }) => path.startsWith("models"));
   return isEmpty ? [{ path: "models", message: "there is none; add [[models]], or nothing is served" }] : [];
+}
+
+/** Long before, nothing needs to be done, and `--strict` fails on warnings. */
+const warnsBeforeMs = 30 * msPerDay;
+
+/** Models that their providers stop serving soon, or have stopped serving. */
+function endingModels({ settings: { models } }: ExaminedSettings): readonly string[] {
+  const untilMs = systemClock.wallMs() + warnsBeforeMs;
+  const ending = models.filter(({ ends }) => ends !== null && Date.parse(ends) <= untilMs);
+  return [...Map.groupBy(ending, ({ ends }) => ends)].map(([day, ended]) => {
+    const names = ended.map(({ id }) => `"${id}"`).join(", ");
+    return `${names}: the provider stops serving ${ended.length === 1 ? "this model" : "these models"} on ${day}; move clients to a different model`;
+  });
 }
 
 /** A price in another unit is a problem, unless the file says that it is right. */

@@ -173,6 +173,18 @@ describe("`config check`", () => {
     expect(await check(provider, `${model}\nprice_confirmed = true`)).toMatchObject({ code: 0 });
   });
 
+  test("names the models that their providers stop serving within 30 days", async () => {
+    const dayIn = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
+    const ending = (days: number) => check(anthropic, `id = "house"\nfree = true\nends = "${dayIn(days)}"`);
+    expect((await ending(60)).said).not.toContain("stops serving");
+    const soon = await ending(20);
+    expect([soon.code, soon.said]).toEqual([
+      0,
+      expect.stringContaining(`stops serving this model on ${dayIn(20)}`),
+    ]);
+    expect((await ending(-3)).said).toContain('"house": the provider stops serving');
+  });
+
   test("only warns of a price that is 50 times off", async () => {
     const warned = await check(anthropic, 'id = "claude-opus-5"\nprice = { input = 0.1, output = 0.5 }');
     expect([warned.code, warned.said]).toEqual([0, expect.stringContaining("the list price is")]);
