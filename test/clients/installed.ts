@@ -22,7 +22,6 @@ export const largeClients = {
   opencode: () => npmCommand("opencode-ai", "1.18.33", "opencode"),
   cline: () => npmCommand("cline", "3.0.65", "cline"),
   continue: () => npmCommand("@continuedev/cli", "1.5.47", "cn"),
-  qwenCode: () => npmCommand("@qwen-code/qwen-code", "0.24.4", "qwen"),
   /** Without the copy of Claude Code that it would bring along. */
   claudeAgentSdk: () => npmModule("@anthropic-ai/claude-agent-sdk", "0.3.325", "sdk.mjs"),
   /** The official Python packages, and the frameworks that take their current versions. */

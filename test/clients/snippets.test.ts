@@ -5,8 +5,8 @@ import { type Sluice, startSluice, type TestKey } from "../support/sluice.ts";
 import { agentTimeoutMs, runAgent, Workshop } from "./agents/run.ts";
 import { largeClients, runsLargeClients } from "./installed.ts";
 
-/** Too large to install for two lines, takes most of a minute to start, or cannot be installed by a package manager. */
-const untried: readonly ClientId[] = ["open-webui", "aider", "crush", "zed"];
+/** Too large to install for two lines, slow to start, not in a package manager, or calls a tool before it answers. */
+const untried: readonly ClientId[] = ["open-webui", "aider", "crush", "zed", "qwen-code"];
 
 interface Trial {
   readonly client: () => Promise<string | null>;
@@ -41,10 +41,9 @@ const trials: Readonly<Partial<Record<ClientId, Trial>>> = {
     client: largeClients.cline,
     line: (snippet) => `${snippet}\ncline --json --auto-approve false --timeout 60 'Say hello'`,
   },
-  "qwen-code": { client: largeClients.qwenCode, line: (snippet) => `${snippet} -p Hello` },
   llm: {
     client: largeClients.pythonWithLlm,
-    line: (snippet, python) => `PATH="${dirname(python)}:$PATH"\n${snippet}`,
+    line: (snippet, python) => `llm() { ${python} -m llm "$@"; }\n${snippet}`,
   },
   continue: {
     client: largeClients.continue,

@@ -142,7 +142,8 @@ models:
       address,
       key,
       model,
-    }) => `export OPENAI_BASE_URL=${shellWord(`${address}/v1`)} OPENAI_API_KEY=${key}
+      limits,
+    }) => `export OPENAI_BASE_URL=${shellWord(`${address}/v1`)} OPENAI_API_KEY=${key}${limits ? ` QWEN_CODE_MAX_OUTPUT_TOKENS=${limits.output}` : ""}
 qwen --auth-type openai --model ${shellWord(model)}`,
   },
   {
