@@ -57,6 +57,7 @@ export type AlertKind =
   | "price_outdated"
   | "config_not_loaded"
   | "content_dropped"
+  | "disk_low"
   | "traces_dropped"
   | "not_listed";
 
@@ -183,6 +184,12 @@ export const alertKinds: Readonly<Record<AlertKind, AlertKindFacts>> = {
     next: () => "sluice store size",
     about: "Content is not recorded, because the queue or the disk is full.",
     resolvedText: ({ subject }) => `Gateway ${subject.label} records all content again.`,
+  },
+  disk_low: {
+    severity: "warning",
+    next: () => "sluice store size",
+    about: "The disk of the data folder has less than 1 GB left, or less than was filled within a day.",
+    resolvedText: ({ subject }) => `The disk of gateway ${subject.label} has enough space again.`,
   },
   traces_dropped: {
     severity: "warning",

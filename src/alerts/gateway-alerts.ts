@@ -1,11 +1,13 @@
 import { msPerDay } from "../base/clock.ts";
 import { plural } from "../base/text/plural.ts";
+import { size } from "../base/text/size.ts";
 import type { ModelSettings, Settings } from "../config/settings.ts";
 import { hasChangedOnDisk } from "../config/source.ts";
 import type { TracingTrouble } from "../observe/span-outbox.ts";
 import type { Trouble } from "../store/store.ts";
 import type { DeploymentHealth, SlowCalls } from "../upstream/upstream.ts";
 import { type Alert, unsetAlertFields } from "./alert.ts";
+import type { DiskSpace } from "./disk-watch.ts";
 
 /** State that only a running gateway knows. */
 export interface GatewayState {
@@ -17,11 +19,13 @@ export interface GatewayState {
   droppedContent?(): number | null;
   /** Why traces do not arrive; null while they do. */
   tracingTrouble?(): TracingTrouble | null;
+  /** The free space of the data folder's disk, if it is low; else null. */
+  lowDisk?(nowMs: number): DiskSpace | null;
 }
 
 /** Alerts from the gateway's own memory and disk. */
 export function gatewayAlerts(
-  { settings, deploymentHealth, droppedContent, tracingTrouble }: GatewayState,
+  { settings, deploymentHealth, droppedContent, tracingTrouble, lowDisk }: GatewayState,
   nowMs: number,
   /** The models that were requested within `priceUseDays`. */
   requestedModels: ReadonlySet<string> = new Set(),
@@ -30,6 +34,7 @@ export function gatewayAlerts(
   const health = deploymentHealth();
   const dropped = droppedContent?.() ?? null;
   const untraced = tracingTrouble?.() ?? null;
+  const disk = lowDisk?.(nowMs) ?? null;
   return [
     ...failingProviders(health),
     ...recoveredProviders(health, nowMs),
@@ -41,6 +46,7 @@ export function gatewayAlerts(
       details: { reason },
     })),
     ...(dropped === null ? [] : [unrecorded(server.node, dropped)]),
+    ...(disk === null ? [] : [diskLow(server, disk)]),
     ...(untraced === null ? [] : [tracesDropped(server.node, untraced)]),
     ...outdatedPrices(settings(), requestedModels, nowMs),
     ...(source === null || !hasChangedOnDisk(source) ? [] : [newerConfiguration(source.file)]),
@@ -189,6 +195,17 @@ function unrecorded(node: string, dropped: number): Alert {
     subject: { type: "node", id: node, label: node },
     text: `Gateway ${node} does not record all content: its queue or its disk is full.`,
     details: { dropped },
+  };
+}
+
+function diskLow({ node, data }: Settings["server"], { freeBytes, dayGrowthBytes }: DiskSpace): Alert {
+  const growth = dayGrowthBytes === 0 ? "" : `, and ${size(dayGrowthBytes)} were filled within a day`;
+  return {
+    ...unsetAlertFields,
+    kind: "disk_low",
+    subject: { type: "node", id: node, label: node },
+    text: `The disk that holds ${data} has ${size(freeBytes)} left${growth}. Free some space: once it is full, every request gets 503.`,
+    details: { free_bytes: freeBytes, day_growth_bytes: dayGrowthBytes },
   };
 }
 

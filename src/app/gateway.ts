@@ -1,3 +1,4 @@
+import { DiskWatch, freeBytesOf } from "../alerts/disk-watch.ts";
 import { AlertMonitor } from "../alerts/monitor.ts";
 import { GatewayError } from "../base/errors.ts";
 import { fetchLimit } from "../base/system/fetch-limit.ts";
@@ -114,6 +115,7 @@ function abandonAllowance({ clock, backend }: Services): AbandonAllowance {
 
 /** Creates the monitor that raises alerts. */
 export function createMonitor(gateway: Gateway, { backend, clock, logs, tracing }: Services): AlertMonitor {
+  const disk = new DiskWatch(() => freeBytesOf(gateway.configured.settings.server.data));
   return new AlertMonitor({
     store: backend.store,
     clock,
@@ -124,6 +126,7 @@ export function createMonitor(gateway: Gateway, { backend, clock, logs, tracing 
     trouble: () => backend.trouble,
     droppedContent: () => gateway.content?.recentlyDropped ?? null,
     tracingTrouble: () => tracing.trouble,
+    lowDisk: (nowMs) => disk.readLow(nowMs),
   });
 }
 

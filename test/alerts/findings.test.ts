@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { alertKindNames, alertKinds } from "../../src/alerts/alert.ts";
+import { DiskWatch } from "../../src/alerts/disk-watch.ts";
 import { gatewayAlerts, storeUnavailable } from "../../src/alerts/gateway-alerts.ts";
 import { limitAlerts } from "../../src/alerts/limit-alerts.ts";
 import { inOrder } from "../../src/alerts/read-alerts.ts";
@@ -148,6 +149,30 @@ test("a gateway finds failing providers, models left out and a newer configurati
   expect(found[4]?.text).toEndWith("`sluice config reload` applies it.");
   expect(storeUnavailable(state)).toBeNull();
   rmSync(dir, { recursive: true });
+});
+
+test("a disk with less than 1 GB, or less than a day filled, is a finding before it is full", () => {
+  const { settings } = loadSettings({ env: {}, cwd: mkdtempSync(join(tmpdir(), "sluice-attention-")) });
+  let freeBytes = 100e9;
+  const disk = new DiskWatch(() => freeBytes);
+  const hourMs = 3_600_000;
+  const kindsAt = (hour: number, free: number) => {
+    freeBytes = free;
+    const lowDisk = (nowMs: number) => disk.readLow(nowMs);
+    const state = { settings: () => settings, deploymentHealth: () => [], trouble: () => null, lowDisk };
+    return gatewayAlerts(state, hour * hourMs).map(({ kind, details }) => [
+      kind,
+      details["day_growth_bytes"],
+    ]);
+  };
+  expect(kindsAt(1, 100e9)).toEqual([]);
+  expect(kindsAt(12, 60e9)).toEqual([]);
+  expect(kindsAt(20, 49e9)).toEqual([["disk_low", 51e9]]);
+  // The first 40 GB were filled more than a day ago.
+  expect(kindsAt(30, 49e9)).toEqual([]);
+  expect(kindsAt(60, 1e9)).toEqual([]);
+  expect(kindsAt(61, 0.9e9)).toEqual([["disk_low", 0.1e9]]);
+  expect(kindsAt(62, 80e9)).toEqual([]);
 });
 
 test("traces that do not reach the collector are a finding, with the reason and since when", () => {
