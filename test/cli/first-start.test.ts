@@ -35,6 +35,12 @@ describe("the first start of a real configuration", () => {
   });
 });
 
+test("a demo without models gets no keys, and says how to make one", async () => {
+  await using sluice = await Sluice.start({ config: '[providers.demo]\nkind = "demo"\n' });
+  await sluice.told("there are no keys yet; create one with `sluice keys create");
+  expect(await sluice.cliJson<unknown[]>("keys", "list")).toEqual([]);
+});
+
 test("a start with a preset admin token still says where the dashboard is", async () => {
   await using sluice = await Sluice.start({ env: { SLUICE_ADMIN_TOKEN: "a-preset-token-of-mine" } });
   await sluice.told(`the dashboard is at ${sluice.url}/admin\n`);

@@ -28,6 +28,7 @@ export async function createFirstKeys(context: OperationContext, settings: Setti
   if (await hasKeys(context)) return { issued: [], hasNone: false };
   if (!isDemo && settings.source !== null) return { issued: [], hasNone: true };
   const models = settings.models.filter(isServedByDemo(settings)).map(({ id }) => id);
+  if (models.length === 0) return { issued: [], hasNone: true };
   const credit = { creditNano: demoCredits * nanoPerCredit, models: isDemo ? models : null };
   const budget = { budgetTokens: demoTokens, period: "month" as const, models };
   const issued = [
