@@ -176,10 +176,10 @@ function contradictions(
   });
 }
 
-/** Documentation often shows the address of an operation, which is easily copied whole. */
+/** Documentation often shows the address of an operation, which is easily copied whole. A folder of one's own can have such a name, too. */
 function operationIn(path: string): string | null {
   const operation =
-    /\/(?:(?:chat\/)?completions|responses|messages|embeddings|rerank|moderations|images\/generations|audio\/\w+)(?=\/*$)/;
+    /\/chat\/completions(?=\/*$)|(?<=\/v\d\w*)\/(?:completions|responses|messages|embeddings|rerank|moderations|images\/generations|audio\/\w+)(?=\/*$)/;
   return operation.exec(path)?.[0] ?? null;
 }
 
