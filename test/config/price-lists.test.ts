@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
+import exampleModels from "../../config/models.toml" with { type: "text" };
 import { listedModels, listedVendors } from "../../src/config/catalog/price-lists.ts";
 import { allShippedModels, catalogNames, shippedCatalog } from "../../src/config/catalog/shipped.ts";
 import { catalogVendors } from "../../src/config/catalog/vendors.ts";
@@ -86,6 +87,20 @@ describe("the price lists", () => {
       expect(Math.abs(cache_write - input * 1.25)).toBeLessThan(0.013);
       expect(cache_write_1h).toBeCloseTo(input * 2, 9);
     }
+  });
+
+  test("call a vendor at the address that the readable example has", () => {
+    const { settings } = load(exampleModels, {
+      env: Object.fromEntries(
+        Object.values(catalogVendors).flatMap(({ keys }) => keys.map((key) => [key, "a"])),
+      ),
+    });
+    for (const [name, { kind, baseUrl }] of settings.providers) {
+      const vendor = catalogVendors[name];
+      expect([name, vendor?.kind]).toEqual([name, kind]);
+      if (vendor?.baseUrl !== null) expect([name, vendor?.baseUrl]).toEqual([name, baseUrl]);
+    }
+    expect(settings.providers.size).toBeGreaterThan(7);
   });
 
   test("load as a configuration without a problem, for every vendor with a key", () => {
