@@ -1,4 +1,4 @@
-import { isToken, meteredUnits, unitOf } from "../base/money/rates.ts";
+import { isToken, meteredUnits, type UnitName, unitOf } from "../base/money/rates.ts";
 import { mapPrice, type TokenPrice } from "../base/money/token-price.ts";
 import type { Price } from "../config/settings.ts";
 
@@ -6,6 +6,8 @@ import type { Price } from "../config/settings.ts";
 export interface PriceInUsd extends TokenPrice {
   /** They may have a price for each quality and size. */
   readonly images?: number | Readonly<Record<string, number>>;
+  /** They may have a fee for each size of a search. */
+  readonly requests?: number | Readonly<Record<string, number>>;
   readonly tiers?: Readonly<Record<string, TokenPrice>>;
 }
 
@@ -29,17 +31,18 @@ function tokenPriceInUsd(price: TokenPrice): TokenPrice {
 function extrasInUsd(extras: NonNullable<Price["extras"]>): Record<string, number | Record<string, number>> {
   const prices: Record<string, number | Record<string, number>> = {};
   for (const [name, picoUsd] of Object.entries(extras)) {
-    if (unitOf(name) === "images") prices["images"] ??= imagesInUsd(extras);
-    else prices[name] = usdOf(name, picoUsd);
+    const unit = unitOf(name);
+    if (unit === undefined) prices[name] = usdOf(name, picoUsd);
+    else prices[unit] ??= unitInUsd(unit, extras);
   }
   return prices;
 }
 
-function imagesInUsd({ images: usual, ...extras }: Readonly<Record<string, number>>) {
-  const variants = Object.entries(extras).filter(([name]) => name.startsWith("images."));
-  if (variants.length === 0) return usdOf("images", usual ?? 0);
-  const bySize = variants.map(([name, picoUsd]) => [name.slice("images.".length), usdOf("images", picoUsd)]);
-  return { ...Object.fromEntries(bySize), ...(usual === undefined ? {} : { "*": usdOf("images", usual) }) };
+function unitInUsd(unit: UnitName, { [unit]: usual, ...extras }: Readonly<Record<string, number>>) {
+  const variants = Object.entries(extras).filter(([name]) => name.startsWith(`${unit}.`));
+  if (variants.length === 0) return usdOf(unit, usual ?? 0);
+  const byName = variants.map(([name, picoUsd]) => [name.slice(unit.length + 1), usdOf(unit, picoUsd)]);
+  return { ...Object.fromEntries(byName), ...(usual === undefined ? {} : { "*": usdOf(unit, usual) }) };
 }
 
 function usdOf(name: string, picoUsd: number): number {
@@ -62,7 +65,8 @@ export function describeExtras(price: PriceInUsd): string[] {
   for (const [name, usd] of Object.entries(price)) {
     if (typeof usd === "number" && !tokenRates.has(name)) extras.push(`${name} ${usd}`);
   }
-  for (const [size, usd] of Object.entries(price.images ?? {})) extras.push(`images ${size} ${usd}`);
+  for (const unit of ["images", "requests"] as const)
+    for (const [size, usd] of Object.entries(price[unit] ?? {})) extras.push(`${unit} ${size} ${usd}`);
   const { long_context: long } = price;
   if (long !== undefined) extras.push(`above ${long.above} tokens ${long.input} and ${long.output}`);
   for (const tier of Object.keys(price.tiers ?? {})) extras.push(`tier ${tier}`);

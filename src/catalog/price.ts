@@ -127,6 +127,21 @@ function highestExtras(prices: readonly Price[]): Pick<Price, "extras" | "tiers"
   };
 }
 
+/** Whether each request costs a fee in addition to its tokens. */
+export function hasRequestFee(price: Price): boolean {
+  return price.extras?.["requests"] !== undefined || hasSizedFee(price);
+}
+
+/** Whether the fee depends on the size of a search, which it includes. */
+export function hasSizedFee({ extras }: Price): boolean {
+  return extras?.["requests.low"] !== undefined;
+}
+
+/** Whether it is known what a web search costs. */
+export function hasSearchPrice(price: Price): boolean {
+  return price.extras?.["web_search"] !== undefined || hasSizedFee(price);
+}
+
 /** The names that a price has in the configuration, as far as metered routes are charged by them; see `PricedNames`. */
 export function pricedNames({ names = ["input", "output"], extras = {} }: Price): ReadonlySet<string> {
   const known = new Set(names);

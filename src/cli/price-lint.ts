@@ -71,11 +71,11 @@ function lintPrice(
     const strange = strangeRate(others, price);
     return strange === null ? lintUnlistedPrice(price, path) : [strangeWarning(strange, path)];
   }
-  const { long_context: long, tiers = {}, images: _, ...rates } = price;
+  const { long_context: long, tiers = {}, images: _, requests: __, ...rates } = price;
   return [
     ...lintRates(rates, path, listed),
     ...(long === undefined ? [] : lintRates(long, `${path}.long_context`, listed.long_context ?? listed)),
-    ...Object.entries(tiers).flatMap(([tier, { long_context: __, ...tierRates }]) =>
+    ...Object.entries(tiers).flatMap(([tier, { long_context: ___, ...tierRates }]) =>
       lintRates(tierRates, `${path}.tiers.${tier}`, listed),
     ),
   ];

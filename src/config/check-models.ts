@@ -114,6 +114,7 @@ export function checkModels(config: ConfigFile, providers: Providers, context: L
     if (usesOf(model).some((use) => producesText.has(use))) requireTokenPrices(price, path);
     checkTokenPrice(price, path);
     if (typeof price.images === "object") checkDecimals(price.images, `${path}.images`);
+    if (typeof price.requests === "object") checkRequestFees(price.requests, `${path}.requests`, model);
     if (typeof price.tiers !== "object") return;
     for (const [tier, rates] of Object.entries(price.tiers)) {
       const at = `${path}.tiers.${tier}`;
@@ -121,6 +122,12 @@ export function checkModels(config: ConfigFile, providers: Providers, context: L
         add(at, "is the usual tier, whose price is the model's own; name another, or leave it out");
       else if (typeof rates === "object") checkTokenPrice(rates, at);
     }
+  }
+
+  function checkRequestFees(fees: object, path: string, model: ModelConfig): void {
+    checkDecimals(fees, path);
+    if (usesOf(model).some((use) => use !== "generation"))
+      add(path, "must be a number: only generation requests name a size");
   }
 
   function requireTokenPrices(price: object, path: string): void {

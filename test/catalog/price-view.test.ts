@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { priceInUsd } from "../../src/catalog/price-view.ts";
+import { describeExtras, priceInUsd } from "../../src/catalog/price-view.ts";
 import { price } from "./fixtures.ts";
 
 const plain = { input: 1, output: 2, cached_input: 0.5, cache_write: 1.25 };
@@ -31,4 +31,13 @@ test("a price for one kind of audio is not shown as one for the other", () => {
     ...plain,
     audio_output: 80,
   });
+});
+
+test("fees per request are shown by the size of their search, or as one", () => {
+  const sized = { "requests.low": 5_000_000_000, "requests.high": 12_000_000_000 };
+  const shown = priceInUsd({ ...price(1, 2, 0.5, 1.25), extras: sized });
+  expect<object>(shown).toStrictEqual({ ...plain, requests: { low: 5, high: 12 } });
+  expect(describeExtras(shown)).toEqual(["requests low 5", "requests high 12"]);
+  const flat = priceInUsd({ ...price(1, 2, 0.5, 1.25), extras: { requests: 5_000_000_000 } });
+  expect<object>(flat).toStrictEqual({ ...plain, requests: 5 });
 });

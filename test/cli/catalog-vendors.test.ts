@@ -88,7 +88,7 @@ let key: TestKey;
 
 beforeAll(async () => {
   const env = Object.fromEntries(
-    vendors.flatMap(([name, variable]) => [
+    [...vendors, ["perplexity", "PERPLEXITY"] as const].flatMap(([name, variable]) => [
       [`${variable}_API_KEY`, `key-of-${name}`],
       // Cohere's own API ends like this.
       [`${variable}_BASE_URL`, `${vendor.url}/${name}/${name === "cohere" ? "v2" : "v1"}`],
@@ -123,6 +123,26 @@ async function usedCredits(): Promise<number> {
   };
   return summary.credits.used;
 }
+
+test("a model of perplexity costs its tokens and a fee per request, by the size of its search", async () => {
+  vendor.reset();
+  const message = { role: "assistant", content: "Hi" };
+  vendor.script(
+    json({
+      id: "chatcmpl-1",
+      object: "chat.completion",
+      created: 1,
+      model: "sonar-pro",
+      choices: [{ index: 0, message, finish_reason: "stop" }],
+      usage,
+    }),
+  );
+  const body = { model: "sonar-pro", messages: [{ role: "user", content: "Hello. ".repeat(50) }] };
+  const tokens = (1000 * 3 + 100 * 15) / 1e6;
+  expect(await spent("/v1/chat/completions", body)).toBeCloseTo(tokens + 0.006, 10);
+  const sized = { ...body, web_search_options: { search_context_size: "high" } };
+  expect(await spent("/v1/chat/completions", sized)).toBeCloseTo(tokens + 0.014, 10);
+});
 
 for (const [name, , models, embedding] of vendors) {
   test(`models of ${name} answer by name with nothing but its key, at the list price`, async () => {

@@ -71,3 +71,26 @@ describe("what a model allows", () => {
     }
   });
 });
+
+describe("fees per request by the size of a search", () => {
+  const fees = "price = { input = 1.0, output = 1.0, requests = { low = 5.0, medium = 8.0, high = 12.0 } }";
+
+  test("are for models that generate", () => {
+    expect(load(modelOf("openai", fees), { env }).settings.models[0]?.price?.extras).toEqual({
+      "requests.low": 5_000_000_000,
+      "requests.medium": 8_000_000_000,
+      "requests.high": 12_000_000_000,
+    });
+    expect(problemsOf(modelOf("openai", `${fees}\nserves = ["generation", "embeddings"]`), { env })).toEqual([
+      expect.stringContaining("price.requests: must be a number: only generation requests name a size"),
+    ]);
+  });
+
+  test.each(["{ low = 5.0 }", "{ low = 5.0, medium = 8.0, high = 12.0, huge = 20.0 }", '"5"'])(
+    "must name the three sizes, unlike %s",
+    (requests) => {
+      const toml = modelOf("openai", `price = { input = 1.0, output = 1.0, requests = ${requests} }`);
+      expect(problemsOf(toml, { env }).length).toBeGreaterThan(0);
+    },
+  );
+});

@@ -15,6 +15,7 @@ import {
 import { withImageVariants } from "./litellm-images.ts";
 import { meteredPrice, useOfMode } from "./litellm-metered.ts";
 import { litellmRates } from "./litellm-rates.ts";
+import { perThousand, requestFees } from "./request-fee.ts";
 
 /** LiteLLM's `model_prices_and_context_window.json`: one object by model name, prices in USD per token. */
 export function readLiteLlmPrices(document: JsonObject): ImportedPrices {
@@ -33,8 +34,12 @@ function modelOf(name: string, entry: JsonObject): ImportedModel | string {
   if (serves !== "generation") return meteredModelOf(name, entry, serves) ?? mode.replaceAll("_", " ");
   const rates = litellmRates(entry);
   if (rates === null) return "without a price per token";
+  // Perplexity's deep research bills them at a rate of their own.
+  if (entry["citation_cost_per_token"] !== undefined) return "billed by citations";
+  const names = namesOf(name, entry);
+  const fees = requestFees(names.vendor, entry);
   return {
-    ...namesOf(name, entry),
+    ...names,
     contextWindow: positiveInteger(entry["max_input_tokens"]) ?? positiveInteger(entry["max_tokens"]),
     maxOutputTokens: positiveInteger(entry["max_output_tokens"]) ?? positiveInteger(entry["max_tokens"]),
     price: {
@@ -42,10 +47,11 @@ function modelOf(name: string, entry: JsonObject): ImportedModel | string {
       ...definedPrices({
         audio_input: usdPerMillion(entry["input_cost_per_audio_token"], true),
         audio_output: usdPerMillion(entry["output_cost_per_audio_token"], true),
-        web_search: searchPrice(entry["search_context_cost_per_query"]),
+        web_search: fees.requests === undefined ? searchPrice(entry["search_context_cost_per_query"]) : null,
         file_search: usdPerMillion(entry["file_search_cost_per_1k_calls"], false),
         code_interpreter: perThousand(entry["code_interpreter_cost_per_session"]),
       }),
+      ...fees,
       ...tiersOf(entry),
     },
     capabilities: {
@@ -87,10 +93,6 @@ function searchPrice(bySize: unknown): number | null {
     .map(perThousand)
     .filter((usd) => usd !== null);
   return prices.length === 0 ? null : Math.max(...prices);
-}
-
-function perThousand(usdPerCall: unknown): number | null {
-  return typeof usdPerCall === "number" ? usdPerMillion(usdPerCall * 1000, false) : null;
 }
 
 function tiersOf(entry: JsonObject): Pick<PriceConfig, "tiers"> {

@@ -3,6 +3,7 @@ import { isObject, type JsonObject } from "../../base/json.ts";
 import type { ImportedModel, ImportedPrices } from "./imported.ts";
 import { readLiteLlmPrices } from "./litellm-prices.ts";
 import { readModelsDev } from "./models-dev.ts";
+import { lacksRequestFee } from "./request-fee.ts";
 
 /** The file has neither of the two supported formats. */
 export class UnknownPriceFile extends Error {
@@ -11,7 +12,12 @@ export class UnknownPriceFile extends Error {
 
 export function readPrices(text: string): ImportedPrices {
   const read = readPriceList(text);
-  return { ...read, models: read.models.map(withSearchPrice) };
+  const half = read.models.filter(lacksRequestFee).length;
+  return {
+    ...read,
+    models: read.models.filter((model) => !lacksRequestFee(model)).map(withSearchPrice),
+    leftOut: half === 0 ? read.leftOut : { ...read.leftOut, "without a price per request": half },
+  };
 }
 
 /** Only what the file itself states. */

@@ -1,6 +1,7 @@
 import type { ServedCatalog } from "../../config/catalog/served.ts";
 import type { StoredModel, StoredPrices } from "../../config/catalog/stored-prices.ts";
 import type { ModelConfig, PriceConfig } from "../../config/schema.ts";
+import { lacksRequestFee } from "../import/request-fee.ts";
 import { isNameOfModel } from "./list-vendors.ts";
 import { contradictionIn, factorBetween, isOtherUnit, numbersOf, ratesOf, strangeRate } from "./rates.ts";
 import { type ListedPrice, type PriceListFile, withoutZeros } from "./read-list.ts";
@@ -100,10 +101,11 @@ function planCatalog(catalog: ServedCatalog, list: PriceListFile, day: string) {
     }
   }
   for (const { id, model } of rows.values()) {
-    if (!isNew(id) || model.price === undefined) continue;
-    const rates = [...ratesOf(model.price)].map(([rate, usd]) => `${rate} ${usd}`);
+    const { price } = model;
+    if (!isNew(id) || price === undefined || lacksRequestFee({ ...model, vendor: name, price })) continue;
+    const rates = [...ratesOf(price)].map(([rate, usd]) => `${rate} ${usd}`);
     changes.push({ catalog: name, model: id, change: "new", factor: null, rates, dropped: [] });
-    const problem = contradictionIn(model.price) ?? strangeText(all, model.price);
+    const problem = contradictionIn(price) ?? strangeText(all, price);
     if (problem !== null) problems.push(`${name}/${id}: ${problem}`);
     stored.push({ ...model, price_checked: day });
   }

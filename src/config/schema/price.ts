@@ -46,6 +46,13 @@ const imagePrices = Type.Record(Type.String({ pattern: "^(?:\\*|[a-z0-9]+/[a-z0-
   description: 'USD per image by quality and size, such as `"high/1024x1024"`, and `"*"` for any other.',
 });
 
+/** By the size of a search that the provider makes for each request; low if the request names none. */
+const requestPrices = table({
+  low: usdPer("requests"),
+  medium: usdPer("requests"),
+  high: usdPer("requests"),
+});
+
 /** `input` and `output` are only required of models that generate (check-models.ts). */
 export const priceSchema = table({
   ...tokenPrices,
@@ -64,7 +71,12 @@ export const priceSchema = table({
   audio_minutes: Type.Optional(usdPer("audio_minutes")),
   speech_minutes: Type.Optional(usdPer("speech_minutes")),
   search_units: Type.Optional(usdPer("search_units")),
-  requests: Type.Optional(usdPer("requests")),
+  requests: Type.Optional(
+    Type.Union([usdPer("requests"), requestPrices], {
+      description:
+        "USD per 1,000 requests, in addition to their tokens; or a table by `search_context_size` (`low`, `medium`, `high`) for a model that searches in each request.",
+    }),
+  ),
   ...forEachTool(usdPerThousandCalls),
   tiers: Type.Optional(
     Type.Record(Type.String({ pattern: "^[a-z0-9][a-z0-9_.-]*$" }), table(tokenPrices), {

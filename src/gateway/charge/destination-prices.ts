@@ -1,6 +1,7 @@
 import { type GatewayError, invalidRequest } from "../../base/errors.ts";
 import { type HostedToolName, toolsWithoutFee } from "../../base/usage/hosted-tools.ts";
 import type { KeyAccess } from "../../catalog/catalog.ts";
+import { hasSearchPrice } from "../../catalog/price.ts";
 import type { DeploymentSettings, ModelSettings, Price } from "../../config/settings.ts";
 import type { FieldVendor } from "../../dialects/names/billed-fields.ts";
 import type { ClientDialectName, ProviderDialectName } from "../../dialects/registry.ts";
@@ -28,9 +29,7 @@ export function isSearchPriced(
   { price }: Pick<DeploymentSettings, "price">,
   { free, allow }: Pick<ModelSettings, "free" | "allow">,
 ): boolean {
-  return (
-    (price === null ? free : price.extras?.["web_search"] !== undefined) || allow.includes("tools.web_search")
-  );
+  return (price === null ? free : hasSearchPrice(price)) || allow.includes("tools.web_search");
 }
 
 /** Whether a vendor has a web search among its tools in this dialect. */
@@ -95,7 +94,10 @@ export class DestinationPrices {
 
   #haveCallPrice(name: HostedToolName | null): boolean {
     if (toolsWithoutFee.has(name)) return true;
-    return this.#have(this.speakers, (price) => (name === null ? undefined : price.extras?.[name]));
+    return this.#have(this.speakers, (price) => {
+      if (name === "web_search") return hasSearchPrice(price) || undefined;
+      return name === null ? undefined : price.extras?.[name];
+    });
   }
 
   #costMoney(name: HostedToolName | null): boolean {

@@ -1,6 +1,7 @@
 import { GatewayError, invalidRequest } from "../../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
-import { isUsualTier, type TierField, tierFields } from "../../base/usage/usage.ts";
+import type { Quantities } from "../../base/money/rates.ts";
+import { isUsualTier, noCalls, type TierField, tierFields } from "../../base/usage/usage.ts";
 import { ownTierPrice } from "../../catalog/price.ts";
 import { listOf, objectOf } from "../../dialects/json/json-fields.ts";
 import type { BilledEffect, FieldVendor } from "../../dialects/names/billed-fields.ts";
@@ -10,7 +11,8 @@ import { requestedAdvisors } from "./advisors.ts";
 import { type Destination, DestinationPrices } from "./destination-prices.ts";
 import type { HeldRound, RequestedExtras } from "./extras.ts";
 import { HeldCalls } from "./held-calls.ts";
-import { holdTools } from "./requested-tools.ts";
+import { requestFee } from "./request-fee.ts";
+import { holdTools, noUnpricedTools } from "./requested-tools.ts";
 
 /** Why a field without a price of its own is rejected. */
 const reasons: Readonly<Record<Exclude<BilledEffect, "tool" | "template">, string>> = {
@@ -37,8 +39,22 @@ export function requestExtras(request: ExtrasRequest, destination: Destination):
   const isText = modality === null && !speaks && mentions.audioInput === null;
   const isOneRound =
     tools.hosted.length === 0 && mentions.billed.length === 0 && !asksForCompaction(truncated);
-  if (isText && isOneRound && isUsual) return null;
-  return pricedExtras(request, modality, new DestinationPrices(destination));
+  const fee = destination.isMetered === true ? null : requestFee(request, destination);
+  if (isText && isOneRound && isUsual) return fee === null ? null : feeAlone(fee);
+  const extras = pricedExtras(request, modality, new DestinationPrices(destination));
+  return fee === null ? extras : { ...extras, units: fee, most: { ...extras.most, units: fee } };
+}
+
+function feeAlone(fee: Quantities): RequestedExtras {
+  return {
+    most: { tiers: [], calls: noCalls, audioInputTokens: 0, audioOutputTokens: 0, units: fee },
+    units: fee,
+    least: noCalls,
+    tiers: {},
+    mayRepeat: false,
+    rounds: [],
+    unpricedTools: noUnpricedTools,
+  };
 }
 
 function pricedExtras(

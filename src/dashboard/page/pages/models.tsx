@@ -49,11 +49,14 @@ function extrasOf(prices: PriceView): string[] {
   const priced = Object.entries(prices).flatMap(([name, usd]) =>
     typeof usd === "number" && !tokenRates.has(name) ? [`${price(usd)} ${name}`] : [],
   );
-  const bySize = typeof prices.images === "object" ? Object.entries(prices.images) : [];
+  const bySize = (["images", "requests"] as const).flatMap((unit) => {
+    const { [unit]: usd } = prices;
+    return typeof usd === "object" ? Object.entries(usd).map(([size, each]) => ({ unit, size, each })) : [];
+  });
   return [
     ...(above ? [above] : []),
     ...priced,
-    ...bySize.map(([size, usd]) => `${price(usd)} images ${size}`),
+    ...bySize.map(({ unit, size, each }) => `${price(each)} ${unit} ${size}`),
     ...Object.keys(prices.tiers ?? {}).map((tier) => `tier ${tier}`),
   ];
 }
