@@ -3,7 +3,6 @@ import { maxEventBytes, wholeEventsEnd } from "../dialects/sse/frame-joiner.ts";
 import { SseDecoder, type SseFrame } from "../dialects/sse/sse.ts";
 import type { BodyForm } from "./document.ts";
 import type { Part } from "./frame-log.ts";
-import { RepeatedEvent } from "./join/repeated-event.ts";
 import { joinerOf, type StreamJoiner } from "./join/stream-joiner.ts";
 
 /** Events are decoded in batches of this size. */
@@ -121,8 +120,6 @@ class EventCollector implements BodyCollector {
   #waitingBytes = 0;
   /** The start of an incomplete event. */
   #rest = nothing;
-  /** Most events of a stream differ from the previous one only in their text. */
-  #repeat: RepeatedEvent | null = null;
   #textBytes = 0;
 
   constructor(joiner: StreamJoiner, max: number) {
@@ -170,29 +167,14 @@ class EventCollector implements BodyCollector {
 
   #read(events: Uint8Array): void {
     this.#decoder.feed(events);
-    for (let frame = this.#next(); frame !== null; frame = this.#next()) this.#take(frame);
+    for (let frame = this.#decoder.next(); frame !== null; frame = this.#decoder.next()) this.#take(frame);
   }
 
-  /** The next event that differs from the previous one in more than its text. */
-  #next(): SseFrame | null {
-    const repeat = this.#repeat;
-    if (repeat !== null) {
-      this.#decoder.rewrite(repeat);
-      this.#textBytes += repeat.appendedChars;
-      repeat.appendedChars = 0;
-    }
-    return this.#decoder.next();
-  }
-
-  #take(frame: SseFrame): void {
-    const { data, event: name } = frame;
+  #take({ data, event: name }: SseFrame): void {
     const event = tryParse(data);
     // An estimate: about a quarter of an event is text.
     this.#textBytes += data.length >> 2;
-    if (!isObject(event)) return;
-    this.#joiner.add(event, name);
-    const { appended } = this.#joiner;
-    this.#repeat = appended === null ? null : RepeatedEvent.of(frame, appended);
+    if (isObject(event)) this.#joiner.add(event, name);
   }
 }
 

@@ -1,7 +1,4 @@
 import { type ContentLevel, strictestContent } from "../base/requests/content-level.ts";
-import type { CompactedEvents } from "../dialects/sse/compacted-events.ts";
-import { ProducedText } from "../dialects/sse/produced-text.ts";
-import { joinRepeated, type RepeatedEvents } from "../dialects/sse/repeated-run.ts";
 import type { BodyForm, RecordingEnd, RecordingStart } from "./document.ts";
 import { writeEnd } from "./end-frame.ts";
 import { type FrameKind, frameKinds } from "./frame-log.ts";
@@ -50,20 +47,6 @@ interface UpstreamContent {
   isStreamed: boolean;
 }
 
-/** Texts of repeated events that wait to be recorded as one event. The limit is for the memory of many open streams. */
-const maxRepeatedChars = 2048;
-
-/** A list whose items are merged, not added by each event. */
-const mergedLists = /"choices":\s?\[|"tool_calls":\s?\[\{"index":|\[\]/g;
-/** Besides the text, which is `?`: another text that each event appends, or a list that it adds to. Names are replaced, not appended. */
-const addsMore =
-  /"(?:content|text|arguments|input|reasoning\w*|refusal|thinking|signature|transcript|data|summary|code)":\s?"(?!\??")|"name":\s?"\?"|\[/;
-
-/** Whether one event with all of the text makes the same response as all events that repeat a pattern: 2 µs. */
-function isJoinable(pattern: RepeatedEvents["pattern"]): boolean {
-  return !addsMore.test(joinRepeated({ pattern, text: "?" }).replace(mergedLists, ""));
-}
-
 /** Limit for the provider's response before the client's response begins. */
 const maxUpstreamBytes = 8_000_000;
 
@@ -83,9 +66,6 @@ export class ContentRecording {
   readonly requestBytes: number;
   #request: Piece | null;
   #upstream: UpstreamContent | null = null;
-  /** The pattern of the events that wait, and their texts. */
-  #pattern: RepeatedEvents["pattern"] | null = null;
-  readonly #repeatedText = new ProducedText();
   /** Whether the provider's response is recorded. */
   hasUpstream = false;
   #state: "waiting" | "open" | "over" = "waiting";
@@ -157,38 +137,8 @@ export class ContentRecording {
     return this.#state === "open";
   }
 
-  /**
-   * Adds a piece. `events`: the same without what events have in common, which joins to the same response: 118 → 40 µs for a stream of
-   * 200 events.
-   */
-  response(piece: Piece, events: CompactedEvents | null = null): void {
-    const isSame = events?.every((each) => typeof each === "string" || this.#joins(each)) ?? false;
-    for (const each of events !== null && isSame ? events : [piece]) {
-      if (typeof each === "object" && "pattern" in each) this.#repeat(each);
-      else {
-        this.#addRepeated();
-        this.#add(frameKinds.response, each);
-      }
-    }
-  }
-
-  #joins({ pattern }: RepeatedEvents): boolean {
-    return pattern === this.#pattern || isJoinable(pattern);
-  }
-
-  /** Events of several pieces that repeat the same become one event, too. */
-  #repeat({ pattern, text }: RepeatedEvents): void {
-    if (pattern !== this.#pattern) this.#addRepeated();
-    this.#pattern = pattern;
-    this.#repeatedText.add(text);
-    if (this.#repeatedText.length > maxRepeatedChars) this.#addRepeated();
-  }
-
-  #addRepeated(): void {
-    if (this.#pattern === null) return;
-    const event = joinRepeated({ pattern: this.#pattern, text: this.#repeatedText.take() });
-    this.#pattern = null;
-    this.#add(frameKinds.response, event);
+  response(piece: Piece): void {
+    this.#add(frameKinds.response, piece);
   }
 
   /** How many more bytes of the provider's response are kept before the recording is opened. */
@@ -209,7 +159,6 @@ export class ContentRecording {
   }
 
   end(end: RecordingEnd): void {
-    this.#addRepeated();
     this.#add(frameKinds.end, writeEnd(end));
     if (this.#state === "open" && end.facts.row.isTraced) this.#sink.expectTrace(end.id);
     this.#state = "over";

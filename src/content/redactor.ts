@@ -1,5 +1,4 @@
 import { ownSecrets } from "../base/secrets/secrets.ts";
-import { escapeText } from "../dialects/json/json-string.ts";
 import { AnyNeedle } from "./any-needle.ts";
 
 /** Without the global flag, which is stateful. Key prefixes are shorter, and not secret. */
@@ -48,7 +47,7 @@ export class Redactor {
 
 /** The texts, and what is different inside of a JSON string: a private key has line feeds. */
 function withEscaped(texts: readonly string[]): readonly string[] {
-  return [...new Set(texts.flatMap((text) => [text, escapeText(text)]))];
+  return [...new Set(texts.flatMap((text) => [text, JSON.stringify(text).slice(1, -1)]))];
 }
 
 /** A match begins at the first backslash of several, or a text of backslashes alone would be read from each of them. */

@@ -10,7 +10,6 @@ import type { BodyChanges } from "./json/patch.ts";
 import type { OutputLimit, PublishedLimits } from "./output-limit.ts";
 import type { CallIdForm } from "./tools/call-id.ts";
 import type { DroppedFields, FieldDecisions, FieldNames } from "./translation/field-decisions.ts";
-import type { FrameTemplate } from "./translation/shortcut.ts";
 
 /**
  * The gateway as a server of a wire format. Readers throw an `invalid_request` GatewayError with the field's path for
@@ -149,10 +148,6 @@ export interface StreamPosition {
 export interface StreamWriter {
   /** One block is open at a time. */
   write(event: IrEvent): string;
-  /** The frame of a delta of the open block, valid until another event is written; null if frames differ in more. See shortcut.ts. */
-  readonly template: FrameTemplate | null;
-  /** Called with the text of deltas that were written with the template instead of `write`. Absent if there never is one. */
-  recordDeltas?(text: string): void;
   /** The frames that end the stream properly; called once, after `finish`. */
   terminal(): string;
   /** The in-band error, with what was charged; may be called at any point, even before anything was written. */

@@ -9,7 +9,6 @@ import type { EndedIds } from "./openai-responses/client/turn-items.ts";
 import type { SseFrame } from "./sse/sse.ts";
 import type { StreamScanner } from "./sse/stream-scanner.ts";
 import type { DroppedFields } from "./translation/field-decisions.ts";
-import type { FigureProbe } from "./translation/shortcut.ts";
 import type { AnswerFigures } from "./usage/usage-figures.ts";
 
 /**
@@ -171,22 +170,8 @@ export interface StreamReader {
   readonly hasEndedText?: boolean;
   /** The length of all encrypted reasoning so far. Absent if the dialect has none. */
   readonly sealedChars?: number;
-  /**
-   * The text of a frame that emitted one delta and nothing else, if the same frame with another text would again emit
-   * one delta with that text and nothing else. Null if that is not certain. See shortcut.ts. Absent if frames always differ in
-   * more than their text, as numbered ones do.
-   */
-  plainText?(data: JsonObject): string | null;
   /** Tiers besides the service tier, and calls of hosted tools. Clients of other dialects do not see them, but pay for them. */
   readonly extras?: ReportedExtras;
-  /** Absent if frames with text report no usage. */
-  readonly figures?: StreamFigures;
-}
-
-/** Figures that frames report with their text, each replacing the ones before. */
-export interface StreamFigures extends FigureProbe {
-  /** The figures of a frame that was not pushed; emits what they mean. */
-  record(figures: JsonObject): void;
 }
 
 export interface ScannerOptions {

@@ -1,6 +1,5 @@
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
-import { addByIndex, type Growing, grow, onlyTextOf } from "./growing.ts";
-import type { AppendedText } from "./repeated-event.ts";
+import { addByIndex, type Growing, grow } from "./growing.ts";
 
 const joinedMembers = new Set(["choices", "usage", "error"]);
 
@@ -11,16 +10,11 @@ export class ChatJoiner {
   #usage: Json = null;
   #error: Json = null;
 
-  appended: AppendedText | null = null;
-
   add(event: JsonObject): void {
-    this.appended = null;
     const { choices, usage, error } = event;
     if (error !== undefined) this.#error = error;
     if (usage !== undefined && usage !== null) this.#usage = usage;
     if (Array.isArray(choices)) for (const choice of choices) if (isObject(choice)) this.#addChoice(choice);
-    // One text does not identify its choice if an event has two.
-    if (!Array.isArray(choices) || choices.length !== 1) this.appended = null;
     if (error === undefined || this.#head === null) this.#addHead(event);
   }
 
@@ -36,9 +30,6 @@ export class ChatJoiner {
     const choice = addByIndex(this.#choices, at, { index: at });
     if (isObject(delta)) grow(choice, { message: delta });
     grow(choice, rest);
-    const { message } = choice;
-    const only = isObject(delta) && onlyTextOf(rest) === null && !hasLists(rest) ? onlyTextOf(delta) : null;
-    if (only !== null && isObject(message)) this.appended = { target: message, name: only[0], text: only[1] };
   }
 
   joined(): Json {
@@ -64,10 +55,6 @@ function wholeChoice(choice: JsonObject): JsonObject {
   if (!Array.isArray(calls)) return { ...choice, message: withContent };
   const listed = calls.map((call) => (isObject(call) ? withoutIndex(call) : call));
   return { ...choice, message: { ...withContent, tool_calls: listed } };
-}
-
-function hasLists(value: JsonObject): boolean {
-  return Object.values(value).some((each) => typeof each === "object" && each !== null);
 }
 
 function withoutIndex({ index: _, ...rest }: JsonObject): JsonObject {

@@ -8,8 +8,6 @@ export class ConverseJoiner {
   #rest: JsonObject | null = null;
   #error: Json = null;
 
-  readonly appended = null;
-
   add(event: JsonObject, name: string): void {
     // `p` is padding.
     const { contentBlockIndex: index, start, delta, p: _, ...rest } = event;

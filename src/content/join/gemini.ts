@@ -7,8 +7,6 @@ export class GeminiJoiner {
   readonly #candidates: Growing[] = [];
   #error: Json = null;
 
-  readonly appended = null;
-
   add(event: JsonObject): void {
     const { candidates, error, ...head } = event;
     if (error !== undefined && error !== null) this.#error = error;

@@ -56,15 +56,3 @@ export function addByIndex(list: Growing[], index: number, empty: Growing): Grow
 }
 
 const maxPlaces = 10_000;
-
-/** The text that a delta appends; null if there is none or more than one, or if the delta has nested values. */
-export function onlyTextOf(delta: JsonObject): readonly [name: string, text: string] | null {
-  let found: readonly [string, string] | null = null;
-  for (const [name, value] of Object.entries(delta)) {
-    if (typeof value === "object" && value !== null) return null;
-    if (typeof value !== "string" || !texts.has(name)) continue;
-    if (found !== null) return null;
-    found = [name, value];
-  }
-  return found;
-}

@@ -1,6 +1,5 @@
 import { isObject, type Json, type JsonObject, tryParse } from "../../base/json.ts";
-import { addByIndex, type Growing, grow, onlyTextOf } from "./growing.ts";
-import type { AppendedText } from "./repeated-event.ts";
+import { addByIndex, type Growing, grow } from "./growing.ts";
 
 /** Events of Anthropic's Messages API. */
 export class MessagesJoiner {
@@ -10,10 +9,7 @@ export class MessagesJoiner {
   readonly #inputs = new Map<number, string>();
   #error: Json = null;
 
-  appended: AppendedText | null = null;
-
   add(event: JsonObject): void {
-    this.appended = null;
     const { type, index } = event;
     const at = typeof index === "number" ? index : 0;
     if (type === "message_start" && isObject(event["message"])) this.#message = { ...event["message"] };
@@ -29,11 +25,7 @@ export class MessagesJoiner {
     const block = addByIndex(this.#blocks, at, {});
     if (typeof json === "string") this.#inputs.set(at, (this.#inputs.get(at) ?? "") + json);
     else if (citation !== undefined) grow(block, { citations: [citation] });
-    else {
-      grow(block, delta);
-      const only = onlyTextOf(delta);
-      if (only !== null) this.appended = { target: block, name: only[0], text: only[1] };
-    }
+    else grow(block, delta);
   }
 
   #end({ delta, usage, ...rest }: JsonObject): void {

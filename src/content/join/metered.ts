@@ -7,8 +7,6 @@ export class MeteredJoiner {
   #hasText = false;
   #error: Json = null;
 
-  readonly appended = null;
-
   add(event: JsonObject): void {
     const { type, delta, error } = event;
     if (error !== undefined && error !== null) this.#error = error;

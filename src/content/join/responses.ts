@@ -26,8 +26,6 @@ export class ResponsesJoiner {
   readonly #items: Growing[] = [];
   #error: Json = null;
 
-  readonly appended = null;
-
   add(event: JsonObject): void {
     const { type, response, item, output_index: index } = event;
     const at = typeof index === "number" ? index : 0;

@@ -4,15 +4,12 @@ import { ConverseJoiner } from "./converse.ts";
 import { GeminiJoiner } from "./gemini.ts";
 import { MessagesJoiner } from "./messages.ts";
 import { MeteredJoiner } from "./metered.ts";
-import type { AppendedText } from "./repeated-event.ts";
 import { ResponsesJoiner } from "./responses.ts";
 
 /** Joins the events of a stream into the response that the same request would have got without `stream`. */
 export interface StreamJoiner {
   /** `name` is the type that the frame gives it; "" if it gives none. */
   add(event: JsonObject, name: string): void;
-  /** What the last event has done, if that is to append one text and nothing else that counts twice. */
-  readonly appended: AppendedText | null;
   /** As far as it came; null if nothing did. */
   joined(): Json;
 }

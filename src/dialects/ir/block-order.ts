@@ -20,11 +20,6 @@ export class BlockOrder {
   /** In the order in which the blocks began. */
   readonly #waiting = new Map<number, BlockEvent[]>();
 
-  /** Whether deltas of this block pass at once. */
-  isOpen(index: number): boolean {
-    return this.#open === index;
-  }
-
   /** True if the event has to wait and was kept; otherwise write it now, then `release` what it was in the way of. */
   hold(event: IrEvent): boolean {
     if (!isOfBlock(event)) return false;

@@ -18,7 +18,7 @@ export class UsageFreshness implements ReportedSoFar {
 
   /** Returns the event; a usage becomes the running total. */
   observe(event: IrEvent): IrEvent {
-    if (event.type === "delta") this.observeContent();
+    if (event.type === "delta" && !this.#isFromThisFrame) this.#isOutdated = true;
     if (event.type === "start") this.partialUsage = event.usage;
     if (event.type !== "usage") return event;
     this.#isFromThisFrame = true;
@@ -27,10 +27,6 @@ export class UsageFreshness implements ReportedSoFar {
     this.partialUsage = usage;
     this.reportedOutput = usage.outputTokens;
     return usage === event.usage ? event : { ...event, usage };
-  }
-
-  observeContent(): void {
-    if (!this.#isFromThisFrame) this.#isOutdated = true;
   }
 
   apply(usage: ReportedUsage | null): ReportedUsage | null {

@@ -5,8 +5,6 @@ import { hasTooManyValues, maxKeptValues } from "../json/json-bytes.ts";
 import { objectOf } from "../json/json-fields.ts";
 import { dataOf, isDoneMark } from "./data-field.ts";
 import { wholeEventsEnd } from "./frame-joiner.ts";
-import type { RepeatedRun } from "./repeated-run.ts";
-import type { EventText, RepeatedText } from "./repeated-text.ts";
 
 const decoder = new TextDecoder();
 const lf = 10;
@@ -36,13 +34,13 @@ export interface RawEvent {
  * Walks the events of a read that have data. Where lines end in LF alone, as nearly everywhere, events are found natively in the
  * decoded text: 0.7 → 0.2 µs an event, and 5 → 1 before it is compiled. Their place in the bytes is worked out only if asked for.
  */
-export class EventWalk implements EventText {
+export class EventWalk {
   /** The data of the current event; "" without one. */
   data = "";
   #events: Uint8Array = noEvents;
   /** Null if the bytes have to be walked instead: lines end otherwise, or text and bytes do not map to each other. */
   #text: string | null = null;
-  /** Whether it is known how the lines of the text end. Repeated events need no check: they end like the first. */
+  /** Whether it is known how the lines of the text end. */
   #hasCheckedLines = false;
   #start = 0;
   #end = 0;
@@ -73,13 +71,6 @@ export class EventWalk implements EventText {
     return false;
   }
 
-  /** Moves behind all repeated events that come next, and returns them; null if there are none. */
-  skipRepeated(repeated: RepeatedText): RepeatedRun | null {
-    const run = this.#text === null ? null : repeated.match(this.#text, this.#end);
-    if (run !== null) this.#end = run.end;
-    return run;
-  }
-
   get #length(): number {
     return this.#text?.length ?? this.#events.length;
   }
@@ -90,27 +81,6 @@ export class EventWalk implements EventText {
     if (this.#text?.includes("\r") !== true) return;
     this.#end = this.#byteIndex(this.#end);
     this.#text = null;
-  }
-
-  /** All events; null if they are walked as bytes. */
-  get text(): string | null {
-    if (!this.#hasCheckedLines) this.#checkLines();
-    return this.#text;
-  }
-
-  /** The index of the current event in the text. */
-  get textStart(): number {
-    return this.#start;
-  }
-
-  /** The index after it. */
-  get textEnd(): number {
-    return this.#end;
-  }
-
-  /** The current event as it came. */
-  get event(): string {
-    return this.#text?.slice(this.#start, this.#end) ?? "";
   }
 
   /** The index of the current event in the bytes. */

@@ -1,7 +1,6 @@
 import { asBuffer } from "../../base/bytes.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { errorIn } from "../errors/bare-error.ts";
-import type { Shortcut } from "../translation/shortcut.ts";
 import {
   addDataLine,
   dataOf,
@@ -127,13 +126,6 @@ export class SseDecoder {
     const found = fieldStart.exec(text)?.index ?? text.length - 1;
     const skipped = text.slice(this.#at, found);
     this.#at += Math.max(skipped.lastIndexOf("\n"), skipped.lastIndexOf("\r")) + 1;
-  }
-
-  /** Rewrites the next frames as long as the shortcut matches them. The rest is left to `next`. */
-  rewrite(shortcut: Pick<Shortcut, "run" | "takeWritten">): string {
-    if (this.#large !== null) return "";
-    this.#at = shortcut.run(this.#text, this.#at);
-    return shortcut.takeWritten();
   }
 
   #rest(): SseFrame[] {

@@ -5,11 +5,9 @@ import { eventTooLarge } from "../errors/failure.ts";
 import type { EndedIds } from "../openai-responses/client/turn-items.ts";
 import { streamedText } from "../produced.ts";
 import { type ReportedSoFar, runningTotal } from "../usage/usage-figures.ts";
-import { type CompactedEvents, EventCompactor } from "./compacted-events.ts";
 import { isDoneMark } from "./data-field.ts";
 import { ProducedText } from "./produced-text.ts";
 import { EventWalk, meaningOf, rawEvent } from "./raw-events.ts";
-import { RepeatedText, type RepeatedValues } from "./repeated-text.ts";
 import type { ParsedEvent } from "./sse.ts";
 
 const nothingIssued: readonly string[] = [];
@@ -45,17 +43,12 @@ export abstract class StreamScanner implements ReportedSoFar {
   sealedChars = 0;
   /** Ids in the stream so far that a later request may refer to. */
   issued: readonly string[] = nothingIssued;
-  /** Whether the last pass had an event that does not repeat the one before. */
-  hasParsed = false;
   /** The ids in a response that the last event contains whole, so that it can be stored as it is. */
   endedIds: EndedIds | null = null;
   /** What the provider has reported besides its usage. */
   abstract readonly extras: ReportedExtras | null;
   readonly #walk = new EventWalk();
   readonly #produced = new ProducedText();
-  readonly #repeated = new RepeatedText();
-  /** Null if the stream is not recorded. */
-  #compactor: EventCompactor | null = null;
   #hasEndedText = false;
   /** Figures have come that include the output up to them. */
   #hasFigures = false;
@@ -68,19 +61,14 @@ export abstract class StreamScanner implements ReportedSoFar {
   pass(events: Uint8Array): Uint8Array {
     let kept: Uint8Array[] | null = null;
     let keptFrom = 0;
-    this.hasParsed = false;
     const walk = this.#walk.over(events);
-    this.#compactor?.begin(walk.text);
-    while (keptFrom < events.length) {
-      this.#readRepeated();
-      if (!walk.next()) break;
+    while (keptFrom < events.length && walk.next()) {
       const action = this.read(walk.data, meaningOf(walk.data));
       if (action === "forward") continue;
       const { start } = walk;
       kept ??= [];
       if (start > keptFrom) kept.push(events.subarray(keptFrom, start));
       keptFrom = action === "drop" ? walk.end : events.length;
-      this.#compactor?.drop(walk.textStart, action === "drop" ? walk.textEnd : undefined);
       if (action === "hold") this.held = events.subarray(start);
     }
     if (kept === null) return events;
@@ -98,25 +86,6 @@ export abstract class StreamScanner implements ReportedSoFar {
     return action === "forward" ? event : nothing;
   }
 
-  /** From now on, `takeCompacted` has the events of each pass. */
-  compact(): void {
-    this.#compactor = new EventCompactor();
-  }
-
-  /** The events that the last pass has forwarded; null if they are not compacted. */
-  takeCompacted(): CompactedEvents | null {
-    return this.#compactor?.take() ?? null;
-  }
-
-  /** Reads all events that only repeat the last one with another text. */
-  #readRepeated(): void {
-    const run = this.#walk.skipRepeated(this.#repeated);
-    if (run === null) return;
-    this.#compactor?.repeated(run);
-    this.addRepeated(run.chars, this.#repeated.sequenceNumber);
-    this.#produced.addRun(run);
-  }
-
   /** Reads an event. `json` is null if its data is no JSON object, and undefined if that is too large to be read. */
   read(data: string, json: JsonObject | null | undefined): EventAction {
     // It may end the stream, so it must not leave unread.
@@ -124,9 +93,7 @@ export abstract class StreamScanner implements ReportedSoFar {
       this.failure = eventTooLarge();
       return "stop";
     }
-    this.hasParsed = true;
     this.#areFiguresNew = false;
-    this.#repeated.forget();
     const action = this.actionFor(json, data);
     if (action === "hold" || action === "stop") return action;
     const text = json === null ? this.#readPlain(data) : this.#readJson(json);
@@ -188,22 +155,6 @@ export abstract class StreamScanner implements ReportedSoFar {
   /** Whether an event that was read ends the text, or the whole answer. */
   protected abstract endsText(event: JsonObject): boolean;
 
-  /**
-   * Whether an event with another text would mean nothing but that text after this one: reading an event like it a second time
-   * changes nothing else but what `addRepeated` changes.
-   */
-  protected addsOnlyText(_event: JsonObject): boolean {
-    return false;
-  }
-
-  /** The values in which events that repeat this one differ. Reading them changes nothing that reading the event has not changed. */
-  protected repeatedValues(event: JsonObject): RepeatedValues {
-    return { text: this.producedBy(event) ?? "", sequenceNumber: null };
-  }
-
-  /** Reads events that repeat the last one: the length of all their texts, which are new, and the last of their numbers. */
-  protected addRepeated(_chars: number, _sequenceNumber: number | null): void {}
-
   /** To be called for an event with figures that include the output up to it, and its own. */
   protected takeFigures(usage: ReportedUsage): void {
     this.partialUsage = runningTotal(this, usage);
@@ -228,10 +179,6 @@ export abstract class StreamScanner implements ReportedSoFar {
     const isContent = text !== "" || sealedChars > 0;
     if (isContent) this.started = true;
     this.#hasEndedText = this.endsText(event) || (this.#hasEndedText && !isContent);
-    const isTextAlone = text !== "" && sealedChars === 0 && !this.#areFiguresNew && !this.#hasEndedText;
-    if (isTextAlone && this.addsOnlyText(event)) {
-      this.#repeated.learn(this.#walk, event, (like) => this.repeatedValues(like));
-    }
     return text;
   }
 }

@@ -66,11 +66,6 @@ export class StreamRestorer {
     this.#emit = emit;
   }
 
-  /** Whether deltas are emitted unchanged. */
-  get keepsDeltas(): boolean {
-    return this.#unwrappers.size === 0;
-  }
-
   push(event: IrEvent): void {
     switch (event.type) {
       case "block_start":
@@ -79,7 +74,7 @@ export class StreamRestorer {
         this.#emit({ ...event, block: this.#head(event.index, event.block) });
         return;
       case "delta":
-        if (this.keepsDeltas) this.#emit(event);
+        if (this.#unwrappers.size === 0) this.#emit(event);
         else this.#delta(event.index, event.text);
         return;
       case "block_end":

@@ -17,7 +17,6 @@ import { ProducedText } from "../sse/produced-text.ts";
 import type { SseFrame } from "../sse/sse.ts";
 import type { ReportedSoFar } from "../usage/usage-figures.ts";
 import { StreamRestorer, type ToolMapping } from "./restore-answer.ts";
-import { patternOf, Shortcut } from "./shortcut.ts";
 
 /** What is needed to translate an answer from the provider's dialect to the client's. */
 export interface TranslationContext {
@@ -25,9 +24,6 @@ export interface TranslationContext {
   readonly call: WriterContext;
   readonly toolMapping: ToolMapping;
 }
-
-/** After this many shortcuts in a row that matched no frame, no more are made. */
-const maxUnusedShortcuts = 4;
 
 /**
  * Translates a stream frame by frame: the provider's stream reader feeds the client's stream writer. `push` never returns
@@ -43,13 +39,6 @@ export class StreamTranslator implements ReportedSoFar {
   readonly #produced = new ProducedText();
   #wholeRead = false;
   #wholeExtras: ReportedExtras | null = null;
-  /** The last event of the current frame. */
-  #emitted: IrEvent | null = null;
-  #emittedMore = false;
-  /** Shortcuts in a row that were never used. */
-  #unusedShortcuts = 0;
-  /** Rewrites the following frames, up to one that does not match and is pushed. Null if every frame has to be pushed. */
-  shortcut: Shortcut | null = null;
   #usage: ReportedUsage | null = null;
   readonly #usageFreshness = new UsageFreshness();
   #serviceTier: Tiers = {};
@@ -71,11 +60,8 @@ export class StreamTranslator implements ReportedSoFar {
 
   /** The client's frames as text, possibly "". Throws a GatewayError if the provider reports a failure or is malformed. */
   push(frame: SseFrame): string {
-    this.#emitted = null;
-    this.#emittedMore = false;
     this.#usageFreshness.nextFrame();
     this.#reader.push(frame);
-    this.shortcut = this.#findShortcut(frame);
     return this.#take();
   }
 
@@ -162,40 +148,9 @@ export class StreamTranslator implements ReportedSoFar {
   }
 
   #receive(event: IrEvent): void {
-    // Usage that is repeated in every frame is also read from frames that are not parsed.
-    if (event.type !== "usage" || this.#reader.figures === undefined) {
-      this.#emittedMore = this.#emitted !== null;
-      this.#emitted = event;
-    }
     if (event.type === "delta") this.#hasEndedBlock = false;
     else if (event.type === "block_end" || event.type === "finish") this.#hasEndedBlock = true;
     this.#restorer.push(this.#usageFreshness.observe(event));
-  }
-
-  #findShortcut({ event, data, parsed }: SseFrame): Shortcut | null {
-    const emitted = this.#emitted;
-    if (parsed !== undefined) return null;
-    if (emitted?.type !== "delta" || this.#emittedMore || !this.#restorer.keepsDeltas) return null;
-    const to = this.#order.isOpen(emitted.index) ? this.#writer.template : null;
-    if (to === null || this.#unusedShortcuts === maxUnusedShortcuts) return null;
-    this.#unusedShortcuts += 1;
-    const { figures } = this.#reader;
-    const textOf = (probed: JsonObject) => this.#reader.plainText?.(probed) ?? null;
-    const from = patternOf(event, data, emitted.text, { textOf, figures });
-    if (from === null) return null;
-    return new Shortcut(from, to, (text, read) => {
-      this.#recordDeltas(text);
-      figures?.record(read);
-    });
-  }
-
-  #recordDeltas(text: string): void {
-    this.#unusedShortcuts = 0;
-    this.#hasEndedBlock = false;
-    this.#writer.recordDeltas?.(text);
-    this.#usageFreshness.nextFrame();
-    this.#usageFreshness.observeContent();
-    this.#produce(text);
   }
 
   #write(event: IrEvent): void {

@@ -6,7 +6,6 @@ import { cutShort, FailedAnswer, failedAfter, isBilled } from "../../dialects/er
 import type { StreamedItems } from "../../dialects/openai-responses/client/streamed-items.ts";
 import type { EndedIds } from "../../dialects/openai-responses/client/turn-items.ts";
 import { clientDialect, providerDialect, type SharedDialectName } from "../../dialects/registry.ts";
-import type { CompactedEvents } from "../../dialects/sse/compacted-events.ts";
 import { isDoneMark } from "../../dialects/sse/data-field.ts";
 import { FrameJoiner } from "../../dialects/sse/frame-joiner.ts";
 import { largeEventBytes } from "../../dialects/sse/parse-event.ts";
@@ -59,8 +58,6 @@ export class PassthroughRelayer extends MeteredRelayer<StreamScanner> implements
   #begun = false;
   #terminal: Piece | null = null;
   #large: LargeEvent | null = null;
-  /** The last `push` returned what the scanner has passed. */
-  #hasPassed = false;
 
   constructor(call: PassthroughCall) {
     const { passthrough } = providerDialect(call.dialect);
@@ -71,18 +68,9 @@ export class PassthroughRelayer extends MeteredRelayer<StreamScanner> implements
   }
 
   push(chunk: Uint8Array): Piece {
-    this.#hasPassed = false;
     const events = this.#joiner.push(chunk);
     if (events === null) return nothing;
     return this.ended ? withoutContent(events) : this.#advance(events);
-  }
-
-  compact(): void {
-    this.meter.compact();
-  }
-
-  takeCompacted(): CompactedEvents | null {
-    return this.#hasPassed ? this.meter.takeCompacted() : null;
   }
 
   /** The last event may lack its blank line, so the rest is scanned as if it had one. */
@@ -143,7 +131,6 @@ export class PassthroughRelayer extends MeteredRelayer<StreamScanner> implements
   }
 
   #pass(events: Uint8Array, behind: Uint8Array): Uint8Array {
-    this.#hasPassed = true;
     return this.#scanned(this.meter.pass(events), behind);
   }
 
@@ -152,8 +139,7 @@ export class PassthroughRelayer extends MeteredRelayer<StreamScanner> implements
     this.brokenBy = failedAfter(this.meter, this.meter.failure);
     if (this.meter.held !== null) this.#takeTerminal(this.meter.held, behind);
     if (leaving.length > 0) this.#begun = true;
-    // Deltas are nearly all of a stream, and to search them takes as long as to read them: 0.33 µs for one.
-    if (this.meter.hasParsed) this.streamed?.add(leaving);
+    this.streamed?.add(leaving);
     return leaving;
   }
 

@@ -1,6 +1,5 @@
 import type { GatewayError } from "../../base/errors.ts";
 import type { Usage } from "../../base/usage/usage.ts";
-import type { CompactedEvents } from "../../dialects/sse/compacted-events.ts";
 import { largeEventBytes } from "../../dialects/sse/parse-event.ts";
 import type { OpenedCall } from "../../upstream/upstream.ts";
 import { largeBodyPacer } from "../body-worker/large-body-pacer.ts";
@@ -153,7 +152,7 @@ export class StreamPump implements GuardedStream, StreamSource {
   #relayNow(chunk: Uint8Array): boolean {
     const relayer = this.#relayer;
     this.#exchange.content?.upstreamResponse(chunk);
-    this.#blocked = this.#write(relayer.push(chunk), this.#exchange.content && relayer.takeCompacted?.());
+    this.#blocked = this.#write(relayer.push(chunk));
     this.#cost.takeProducedIfMuch();
     if (relayer.largeEvent !== null) return false;
     return this.#blocked === undefined && relayer.brokenBy === null && !relayer.ended;
@@ -209,13 +208,13 @@ export class StreamPump implements GuardedStream, StreamSource {
     return readTrailing(this.#opened, this.#relayer, take);
   };
 
-  /** Undefined when it went out at once. `events`: the same for a recording. */
-  #write(piece: Piece, events: CompactedEvents | null = null): Promise<void> | undefined {
+  /** Undefined when it went out at once. */
+  #write(piece: Piece): Promise<void> | undefined {
     if (piece.length === 0) return undefined;
     if (this.#state === "streaming" || this.#state === "left") this.#recording.add(piece);
     if (!this.#client.isOpen || this.#left !== null) return undefined;
     this.#exchange.sawFirstByte();
-    this.#exchange.content?.response(piece, events);
+    this.#exchange.content?.response(piece);
     return this.#client.send(piece);
   }
 

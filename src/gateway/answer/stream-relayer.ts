@@ -2,7 +2,6 @@ import type { GatewayError } from "../../base/errors.ts";
 import type { ReportedExtras, ReportedUsage, Usage } from "../../base/usage/usage.ts";
 import type { StreamedItems } from "../../dialects/openai-responses/client/streamed-items.ts";
 import type { EndedIds } from "../../dialects/openai-responses/client/turn-items.ts";
-import type { CompactedEvents } from "../../dialects/sse/compacted-events.ts";
 import type { ParsedEvent } from "../../dialects/sse/sse.ts";
 
 /** Output for the client: bytes that pass through, or text that was written here. */
@@ -48,10 +47,6 @@ export interface StreamRelayer extends StreamMeter {
   readonly isRaw?: true;
   /** Takes a chunk of the provider, returns what may leave now. Check `largeEvent` and `brokenBy` afterwards. */
   push(chunk: Uint8Array): Piece;
-  /** Called before the first `push` of a stream that is recorded. */
-  compact?(): void;
-  /** What the last `push` returned, without repeating what events have in common; null if it is not known. */
-  takeCompacted?(): CompactedEvents | null;
   /** The provider's body has ended. Check `largeEvent`, and if there is one, call it again; then `brokenBy`. */
   end(): Piece;
   /**

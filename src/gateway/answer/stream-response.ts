@@ -40,7 +40,6 @@ export function relayStream(
   const form: BodyForm = relayer.isRaw === true ? { kind: "bytes", type } : eventsOf(exchange);
   exchange.content?.upstreamBegins(opened.streaming);
   exchange.content?.open(form, true);
-  if (exchange.content !== null) relayer.compact?.();
   const pump = new StreamPump(answering, relayer);
   const response = sourceResponse(pump, exchange.call, () => ({
     headers: { ...opened.headers, ...commonHeaders(exchange), ...ownHeaders },

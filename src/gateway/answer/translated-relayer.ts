@@ -76,8 +76,6 @@ export class TranslatedRelayer implements StreamRelayer {
     try {
       if (chunk !== null) this.#decoder.feed(chunk);
       while (!this.ended) {
-        const { shortcut } = this.#translator;
-        if (shortcut !== null && this.#lastFrames === null) text += this.#decoder.rewrite(shortcut);
         const frame = this.#nextFrame();
         if (frame === null) break;
         if (Math.max(frame.data.length, text.length) >= largeEventBytes) {

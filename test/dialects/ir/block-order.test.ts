@@ -78,6 +78,4 @@ test("the first block is written as it comes", () => {
   expect(order.hold(start)).toBe(false);
   expect(order.hold({ type: "block_start", index: 1, block: { type: "reasoning" } })).toBe(true);
   expect(order.hold({ type: "delta", index: 0, text: "now" })).toBe(false);
-  expect(order.isOpen(0)).toBe(true);
-  expect(order.isOpen(1)).toBe(false);
 });

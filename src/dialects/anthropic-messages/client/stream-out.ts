@@ -7,7 +7,6 @@ import { errorBody } from "../../errors/envelope.ts";
 import type { IrBlockHead, IrCitation, IrEvent, IrFinish, ReasoningSignature } from "../../ir/ir.ts";
 import { partSeparator } from "../../reasoning/reasoning-envelope.ts";
 import { keepaliveComment, namedFrame } from "../../sse/sse.ts";
-import { type FrameTemplate, fillTemplate } from "../../translation/shortcut.ts";
 import { writeCitation } from "../citations.ts";
 import { addFinish } from "../finish.ts";
 import { signatureOf, writeUsage } from "./response-out.ts";
@@ -56,15 +55,6 @@ export class MessagesStreamWriter implements StreamWriter {
         this.#finish = event.finish;
         return "";
     }
-  }
-
-  get template(): FrameTemplate | null {
-    const { head, written } = this.#block();
-    return written === null ? null : templateOf(head, written);
-  }
-
-  recordDeltas(text: string): void {
-    measure(this.#block(), text);
   }
 
   terminal(): string {
@@ -127,7 +117,11 @@ export class MessagesStreamWriter implements StreamWriter {
   #writeDelta(block: Block, text: string): string {
     const start = block.written === null ? this.#writeStart(block, beginning(block.head)) : "";
     assert(block.written !== null, "a block is written before its deltas");
-    return start + fillTemplate(templateOf(block.head, block.written), text);
+    const { type, field } = deltas[block.head.type];
+    // Nearly all events of a stream are deltas, so only their text is serialized.
+    const delta = `{"type":"${type}","${field}":${JSON.stringify(text)}}`;
+    const data = `{"type":"content_block_delta","index":${block.written},"delta":${delta}}`;
+    return start + namedFrame("content_block_delta", data);
   }
 
   /** Signed reasoning is written even without text; other empty blocks are not. */
@@ -185,13 +179,6 @@ const deltas = {
   text: { type: "text_delta", field: "text" },
   refusal: { type: "text_delta", field: "text" },
 } as const;
-
-/** Nearly all events of a stream are deltas, so only their text is serialized. */
-function templateOf(head: IrBlockHead, index: number): FrameTemplate {
-  const { type, field } = deltas[head.type];
-  const data = `{"type":"content_block_delta","index":${index},"delta":{"type":"${type}","${field}":"`;
-  return { before: `event: content_block_delta\ndata: ${data}`, after: '"}}\n\n' };
-}
 
 /**
  * A message starts with an estimate of its input, or with the provider's count so far. So the charged usage follows here, without

@@ -62,10 +62,6 @@ export class MessagesStreamReader implements StreamReader {
     return this.#finish !== null;
   }
 
-  plainText(data: JsonObject): string | null {
-    return textOf(objectOf(data["delta"]) ?? {});
-  }
-
   #read(type: string, data: JsonObject): void {
     const index = numberOf(data["index"]) ?? 0;
     switch (type) {

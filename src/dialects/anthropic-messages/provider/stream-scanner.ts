@@ -86,10 +86,6 @@ export class MessagesScanner extends StreamScanner {
     return sealedChars(block) + sealedChars(delta);
   }
 
-  protected override addsOnlyText(event: JsonObject): boolean {
-    return event["type"] === "content_block_delta";
-  }
-
   protected endsText(event: JsonObject): boolean {
     return event["type"] === "content_block_stop" || this.#hasStopped;
   }

@@ -77,11 +77,6 @@ export class ConverseStreamReader implements StreamReader {
     return this.#finish !== null || this.#failure !== null;
   }
 
-  plainText(data: JsonObject): string | null {
-    const delta = objectOf(data["delta"]);
-    return delta === null ? null : stringOf(delta["text"]);
-  }
-
   #begin(): void {
     if (this.#hasBegun) return;
     this.#hasBegun = true;

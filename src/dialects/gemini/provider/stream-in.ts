@@ -3,17 +3,14 @@ import { cutShort, failedAnswer, malformedAnswer, reportedFailure } from "../../
 import { BlockEmitter, functionCall, type OpenBlock, usageEvent } from "../../ir/answer-parts.ts";
 import { EventCollector } from "../../ir/events.ts";
 import type { IrEvent, IrResponse } from "../../ir/ir.ts";
-import { listOf, objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
-import type { StreamFigures, StreamReader, Target } from "../../provider-dialect.ts";
+import { objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
+import type { StreamReader, Target } from "../../provider-dialect.ts";
 import { googleSignature } from "../../reasoning/google-signature.ts";
 import { wholeObjectIn } from "../../sse/parse-event.ts";
 import type { SseFrame } from "../../sse/sse.ts";
 import { isTokenCount } from "../../usage/usage-figures.ts";
 import { type GeminiFinish, readBlocked, readGeminiFinish } from "./finish-in.ts";
 import { figures, mergeUsage, readUsage, reportsOutput, tierOf } from "./usage-in.ts";
-
-/** The counts that can change from chunk to chunk. The counts per modality are about the prompt and do not. */
-const usageFigures = /"((?:prompt|candidates|thoughts|total|cachedContent|toolUsePrompt)TokenCount)":\s*\d+/g;
 
 /**
  * Reads generateContent answers, each a chunk of a stream or a whole one. Text and thoughts come in increments, a call
@@ -84,27 +81,6 @@ export class GeminiStreamReader implements StreamReader {
       figures,
     );
   }
-
-  /** Only for a chunk with one text of the open block and no end. */
-  plainText(answer: JsonObject): string | null {
-    const [candidate, ...others] = objectsOf(answer["candidates"]);
-    const parts = listOf(objectOf(candidate?.["content"])?.["parts"]);
-    const part = objectOf(parts[0]);
-    if (candidate === undefined || others.length > 0 || parts.length > 1 || part === null) return null;
-    const kind = part["thought"] === true ? "reasoning" : "text";
-    const isPlain =
-      isFirst(candidate) && readGeminiFinish(candidate) === null && readBlocked(answer) === null;
-    return isPlain && this.#open?.head.type === kind ? stringOf(part["text"]) : null;
-  }
-
-  readonly figures: StreamFigures = {
-    pattern: usageFigures,
-    of: (answer) => objectOf(answer["usageMetadata"]) ?? {},
-    record: (read) => {
-      Object.assign(this.#usage, read);
-      this.#emitUsage();
-    },
-  };
 
   /** Chunks before the last may leave the candidates out although they have some, which are then counted here. */
   #emitUsage(): void {

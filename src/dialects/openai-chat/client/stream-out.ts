@@ -7,7 +7,6 @@ import type { IrBlockHead, IrCitation, IrEvent, IrFinish } from "../../ir/ir.ts"
 import { chatAnnotations } from "../../openai/citations.ts";
 import { partSeparator } from "../../reasoning/reasoning-envelope.ts";
 import { dataFrame, keepaliveComment } from "../../sse/sse.ts";
-import { type FrameTemplate, fillTemplate } from "../../translation/shortcut.ts";
 import { addSignature, signatureFor } from "../call-signature.ts";
 import { writeFinish } from "../finish.ts";
 import { wantsUsage } from "../provider/usage-in.ts";
@@ -23,8 +22,8 @@ export class ChatStreamWriter implements StreamWriter {
   /** The start of a chunk up to its delta. */
   readonly #opening: string;
   readonly #wantsUsage: boolean;
-  /** The template of text deltas; null while a call is open. Nearly all events of a stream are text deltas, which differ only in their text. */
-  template: FrameTemplate | null = null;
+  /** The field of the open block's text; null while a call is open. */
+  #textField: (typeof textFields)[keyof typeof textFields] | null = null;
   #calls = 0;
   /** Whether the last call is of a custom tool. */
   #isCustom = false;
@@ -79,10 +78,6 @@ export class ChatStreamWriter implements StreamWriter {
     }
   }
 
-  recordDeltas(text: string): void {
-    if (this.#textOffset !== null) this.#contentLength += text.length;
-  }
-
   terminal(): string {
     const finish = this.#finish;
     const explanation = this.#declined ? null : (finish?.explanation ?? null);
@@ -103,11 +98,11 @@ export class ChatStreamWriter implements StreamWriter {
   #begin(head: IrBlockHead): string {
     this.#textOffset = head.type === "text" ? this.#contentLength : null;
     if (head.type !== "tool_call") {
-      this.template = this.#templateFor(textFields[head.type]);
+      this.#textField = textFields[head.type];
       if (head.type === "refusal") this.#declined = true;
       return "";
     }
-    this.template = null;
+    this.#textField = null;
     this.#isCustom = head.kind === "custom";
     const called: JsonObject = this.#isCustom
       ? { type: "custom", custom: { name: head.name, input: "" } }
@@ -119,9 +114,10 @@ export class ChatStreamWriter implements StreamWriter {
   }
 
   #delta(text: string): string {
-    if (this.template !== null) {
-      this.recordDeltas(text);
-      return fillTemplate(this.template, text);
+    if (this.#textField !== null) {
+      if (this.#textOffset !== null) this.#contentLength += text.length;
+      // Nearly all events of a stream are text deltas, so only their text is serialized.
+      return `${this.#opening}{"${this.#textField}":${JSON.stringify(text)}}${this.#closing("null")}`;
     }
     const fragment: JsonObject = this.#isCustom
       ? { custom: { input: text } }
@@ -138,10 +134,6 @@ export class ChatStreamWriter implements StreamWriter {
 
   #chunk(delta: JsonObject, finish: Json = null): string {
     return this.#opening + JSON.stringify(delta) + this.#closing(JSON.stringify(finish));
-  }
-
-  #templateFor(field: string): FrameTemplate {
-    return { before: `${this.#opening}{"${field}":"`, after: `"}${this.#closing("null")}` };
   }
 
   /** The end of a chunk, after its delta. */

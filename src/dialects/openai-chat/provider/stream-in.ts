@@ -81,14 +81,6 @@ export class ChatStreamReader implements StreamReader {
     this.ended = true;
   }
 
-  /** Once text is open, think tags are no longer recognised, so the content is the text. */
-  plainText(chunk: JsonObject): string | null {
-    const delta = objectOf(firstObjectOf(chunk["choices"])?.["delta"]);
-    const kind = this.#open?.head.type;
-    if (delta === null || (kind !== "text" && kind !== "reasoning")) return null;
-    return kind === "text" ? contentOf(delta) : reasoningOf(delta);
-  }
-
   #read(chunk: JsonObject): void {
     const choice = firstObjectOf(chunk["choices"]);
     const delta = objectOf(choice?.["delta"]);

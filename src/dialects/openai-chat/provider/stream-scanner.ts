@@ -94,10 +94,6 @@ export class ChatScanner extends StreamScanner {
     return this.#hasAllFinished;
   }
 
-  protected override addsOnlyText(chunk: JsonObject): boolean {
-    return !reportsUsage(chunk);
-  }
-
   /** Some servers have an empty reason in every chunk. */
   #noteFinish({ index = 0, finish_reason: reason }: JsonObject): void {
     this.#choices.add(index);

@@ -26,8 +26,6 @@ interface OpenBlock {
  * closed only when the next one begins or the answer ends, because only `finish` says whether it is incomplete.
  */
 export class ResponsesStreamWriter implements StreamWriter {
-  /** Frames are numbered, so they always differ in more than their text. */
-  readonly template = null;
   readonly #call: WriterContext;
   readonly #frames = new Frames();
   readonly #id: string;

@@ -27,11 +27,6 @@ export class ItemTexts {
     return text;
   }
 
-  /** Adds deltas of this length to the item that the last event was about, which was a delta, too. */
-  addToLast(chars: number): void {
-    this.#open?.addChars("delta", chars);
-  }
-
   /** The text of an item in the final response. If its id and index are new, it may be the item whose events had neither. */
   at(index: number, item: Json): ItemText {
     return this.#find(index, idOf(item)) ?? this.#unnamed ?? new ItemText();

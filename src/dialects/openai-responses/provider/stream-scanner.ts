@@ -1,9 +1,8 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import { nothingReported, type ReportedExtras } from "../../../base/usage/usage.ts";
 import { reportedBy, reportedFailure } from "../../errors/failure.ts";
-import { listOf, numberOf, stringOf } from "../../json/json-fields.ts";
+import { listOf } from "../../json/json-fields.ts";
 import type { ScannerOptions } from "../../provider-dialect.ts";
-import type { RepeatedValues } from "../../sse/repeated-text.ts";
 import { type EventAction, type ScanPosition, StreamScanner } from "../../sse/stream-scanner.ts";
 import { CallCounter, reportedTogether } from "../../usage/extra-usage.ts";
 import { type EndedIds, endedIds } from "../client/turn-items.ts";
@@ -115,19 +114,6 @@ export class ResponsesScanner extends StreamScanner {
 
   protected endsText({ type }: JsonObject): boolean {
     return typeof type === "string" && type.endsWith(".done");
-  }
-
-  protected override addsOnlyText({ type }: JsonObject): boolean {
-    return typeof type === "string" && type.endsWith(".delta");
-  }
-
-  protected override repeatedValues({ delta, sequence_number: number }: JsonObject): RepeatedValues {
-    return { text: stringOf(delta) ?? "", sequenceNumber: numberOf(number) };
-  }
-
-  protected override addRepeated(chars: number, sequenceNumber: number | null): void {
-    if (sequenceNumber !== null) this.#sequence = sequenceNumber + 1;
-    this.#texts.addToLast(chars);
   }
 
   override takeProduced(): string {
