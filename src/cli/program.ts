@@ -13,6 +13,7 @@ import { configDiffCommand, configReloadCommand, configShowCommand } from "./com
 import { connectCommand } from "./commands/connect.ts";
 import { contentDeleteCommand } from "./commands/content/delete.ts";
 import { contentRekeyCommand } from "./commands/content/rekey.ts";
+import { doctorCommand } from "./commands/doctor.ts";
 import { healthCommand } from "./commands/health.ts";
 import { keysCommands } from "./commands/keys/index.ts";
 import { ledgerAuditCommand, ledgerExportCommand } from "./commands/ledger/audit.ts";
@@ -96,6 +97,7 @@ const commands: readonly CommandMaker[] = [
   ]),
   nodesCommand,
   healthCommand,
+  doctorCommand,
   statusCommand,
   groupOf("alerts", "Acknowledge alerts, and test the webhook that receives them", [
     alertsAcknowledgeCommand,
