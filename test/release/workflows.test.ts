@@ -7,7 +7,9 @@ import { root } from "./made.ts";
 
 interface Workflow {
   readonly permissions: Readonly<Record<string, string>>;
-  readonly jobs: Readonly<Record<string, { readonly steps: readonly { readonly run?: string }[] }>>;
+  readonly jobs: Readonly<
+    Record<string, { readonly steps: readonly { readonly run?: string; readonly uses?: string }[] }>
+  >;
 }
 
 const folder = join(root, ".github/workflows");
@@ -25,4 +27,17 @@ test.each(readdirSync(folder))("%s calls only scripts that are here, with the pi
     for (const [, file = ""] of line.matchAll(/bash (\S+)/g)) expect(existsSync(join(root, file))).toBe(true);
   }
   expect(lines.length).toBeGreaterThan(0);
+});
+
+test.each(readdirSync(folder))("%s pins every action by its commit, with the version for people", (name) => {
+  const uses = readFileSync(join(folder, name), "utf8").match(/uses: .*/g) ?? [];
+  expect(uses.length).toBeGreaterThan(0);
+  for (const line of uses) expect(line).toMatch(/^uses: [\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/);
+});
+
+test("updates are proposed for the packages and for the actions", () => {
+  const { updates } = YAML.parse(readFileSync(join(root, ".github/dependabot.yml"), "utf8")) as {
+    updates: { "package-ecosystem": string }[];
+  };
+  expect(updates.map((update) => update["package-ecosystem"])).toEqual(["bun", "github-actions"]);
 });
