@@ -13,165 +13,199 @@ import { didYouMean } from "./suggest.ts";
  */
 export function checkModels(config: ConfigFile, providers: Providers, context: LoadContext): void {
   const models: readonly ModelConfig[] = Array.isArray(config.models) ? config.models : [];
-  const ids = new Set(models.map(({ id }) => id));
-  // If two models have one id, which is a problem of its own, the first counts.
-  const byId = new Map(models.toReversed().map((model) => [model.id, model]));
-  const firstAt = new Map<string, string>();
-  const aliasedAt = new Map<string, string>();
-  const isValid = (path: string) => context.problems.isValidAt(path);
-  const add = (path: string, message: string) => context.problems.add(path, message);
+  const checks = new ModelChecks(models, config, providers, context);
+  for (const [index, model] of models.entries()) checks.check(model, `models[${index}]`);
+}
 
-  for (const [index, model] of models.entries()) {
-    const path = `models[${index}]`;
-    checkId(model, path);
-    checkAliases(model, path);
-    checkProviderIsNamed(model, path);
-    checkProvider(model.provider, `${path}.provider`);
-    checkDialect(model.dialect, model.provider, `${path}.dialect`);
-    checkPrice(model.price, `${path}.price`, model);
-    checkFallbacks(model, path);
-    checkAllowed(model, path);
-    warnOfOutputAboveWindow(model, path);
-    checkDeployments(model, path);
-    checkContent(model, path);
+class ModelChecks {
+  readonly #config: ConfigFile;
+  readonly #providers: Providers;
+  readonly #context: LoadContext;
+  readonly #ids: ReadonlySet<string>;
+  /** If two models have one id, which is a problem of its own, the first counts. */
+  readonly #byId: ReadonlyMap<string, ModelConfig>;
+  readonly #firstAt = new Map<string, string>();
+  readonly #aliasedAt = new Map<string, string>();
+
+  constructor(
+    models: readonly ModelConfig[],
+    config: ConfigFile,
+    providers: Providers,
+    context: LoadContext,
+  ) {
+    this.#config = config;
+    this.#providers = providers;
+    this.#context = context;
+    this.#ids = new Set(models.map(({ id }) => id));
+    this.#byId = new Map(models.toReversed().map((model) => [model.id, model]));
   }
 
-  function checkContent({ content }: ModelConfig, path: string): void {
+  check(model: ModelConfig, path: string): void {
+    this.#checkId(model, path);
+    this.#checkAliases(model, path);
+    this.#checkProviderIsNamed(model, path);
+    this.#checkProvider(model.provider, `${path}.provider`);
+    this.#checkDialect(model.dialect, model.provider, `${path}.dialect`);
+    this.#checkPrice(model.price, `${path}.price`, model);
+    this.#checkFallbacks(model, path);
+    this.#checkAllowed(model, path);
+    this.#warnOfOutputAboveWindow(model, path);
+    this.#checkDeployments(model, path);
+    this.#checkContent(model, path);
+  }
+
+  #isValid(path: string): boolean {
+    return this.#context.problems.isValidAt(path);
+  }
+
+  #add(path: string, message: string): void {
+    this.#context.problems.add(path, message);
+  }
+
+  #checkContent({ content }: ModelConfig, path: string): void {
     const at = `${path}.content`;
-    if (content === undefined || !isValid(at)) return;
-    if (config.content !== undefined || config.tracing?.content === true) return;
-    add(at, "nothing is recorded without [content]; add that section, or remove this line");
+    if (content === undefined || !this.#isValid(at)) return;
+    if (this.#config.content !== undefined || this.#config.tracing?.content === true) return;
+    this.#add(at, "nothing is recorded without [content]; add that section, or remove this line");
   }
 
   /** What may be allowed has a name, so that a misspelled one is found. Tools and Google's options have any name. */
-  function checkAllowed({ allow }: ModelConfig, path: string): void {
+  #checkAllowed({ allow }: ModelConfig, path: string): void {
     if (!Array.isArray(allow)) return;
     for (const [index, name] of allow.entries()) {
       const at = `${path}.allow[${index}]`;
-      if (!isValid(at) || allowable.has(name) || openNames.test(name)) continue;
-      add(at, `"${name}" is no field that costs extra${didYouMean(name, allowable)}`);
+      if (!this.#isValid(at) || allowable.has(name) || openNames.test(name)) continue;
+      this.#add(at, `"${name}" is no field that costs extra${didYouMean(name, allowable)}`);
     }
   }
 
   /** A provider rejects such a request, and the hold for it is larger than any response can cost. */
-  function warnOfOutputAboveWindow(model: ModelConfig, path: string): void {
+  #warnOfOutputAboveWindow(model: ModelConfig, path: string): void {
     const { max_output_tokens: output, context_window: window } = model;
     if (output === undefined || window === undefined || !(output > window)) return;
-    const at = context.places.describe(`${path}.max_output_tokens`);
-    context.warnings.push(`${at} is ${output}, more than its context_window of ${window}; lower it`);
+    const at = this.#context.places.describe(`${path}.max_output_tokens`);
+    this.#context.warnings.push(`${at} is ${output}, more than its context_window of ${window}; lower it`);
   }
 
-  function checkId({ id }: ModelConfig, path: string): void {
-    if (!isValid(`${path}.id`)) return;
-    if (/\s/.test(id)) add(`${path}.id`, "must not contain spaces: several clients cannot send such a model");
-    const first = firstAt.get(id);
-    if (first === undefined) firstAt.set(id, path);
+  #checkId({ id }: ModelConfig, path: string): void {
+    if (!this.#isValid(`${path}.id`)) return;
+    if (/\s/.test(id))
+      this.#add(`${path}.id`, "must not contain spaces: several clients cannot send such a model");
+    const first = this.#firstAt.get(id);
+    if (first === undefined) this.#firstAt.set(id, path);
     else {
-      const line = context.places.lineOf(first);
-      add(`${path}.id`, `is already the id of the model at line ${line}`);
+      const line = this.#context.places.lineOf(first);
+      this.#add(`${path}.id`, `is already the id of the model at line ${line}`);
     }
   }
 
   /** A name leads to one model, so an alias is neither an id nor another alias. */
-  function checkAliases({ aliases }: ModelConfig, path: string): void {
+  #checkAliases({ aliases }: ModelConfig, path: string): void {
     if (!Array.isArray(aliases)) return;
     for (const [index, alias] of aliases.entries()) {
       const at = `${path}.aliases[${index}]`;
-      if (!isValid(at)) continue;
-      const earlier = aliasedAt.get(alias);
-      if (ids.has(alias)) add(at, `"${alias}" is the id of a model; an alias needs a name of its own`);
+      if (!this.#isValid(at)) continue;
+      const earlier = this.#aliasedAt.get(alias);
+      if (this.#ids.has(alias))
+        this.#add(at, `"${alias}" is the id of a model; an alias needs a name of its own`);
       else if (earlier !== undefined)
-        add(at, `"${alias}" is already an alias: ${context.places.describe(earlier)}`);
-      else aliasedAt.set(alias, at);
+        this.#add(at, `"${alias}" is already an alias: ${this.#context.places.describe(earlier)}`);
+      else this.#aliasedAt.set(alias, at);
     }
   }
 
   /** A model names one provider or lists its deployments. Both at once would be ambiguous. */
-  function checkProviderIsNamed(model: ModelConfig, path: string): void {
+  #checkProviderIsNamed(model: ModelConfig, path: string): void {
     if (typeof model !== "object") return;
     const at = `${path}.provider`;
     if (model.provider === undefined && model.deployments === undefined)
-      add(at, "missing; a model needs a provider, or [[models.deployments]]");
+      this.#add(at, "missing; a model needs a provider, or [[models.deployments]]");
     else if (model.provider !== undefined && model.deployments !== undefined)
-      add(at, "cannot be combined with deployments; keep one of the two");
+      this.#add(at, "cannot be combined with deployments; keep one of the two");
   }
 
-  function checkProvider(name: string | undefined, path: string): void {
-    const { named } = providers;
-    if (typeof name !== "string" || !isValid(path) || named.has(name)) return;
-    add(path, `there is no [providers.${name}]${didYouMean(name, named) || "; add it, or name another"}`);
+  #checkProvider(name: string | undefined, path: string): void {
+    const { named } = this.#providers;
+    if (typeof name !== "string" || !this.#isValid(path) || named.has(name)) return;
+    this.#add(
+      path,
+      `there is no [providers.${name}]${didYouMean(name, named) || "; add it, or name another"}`,
+    );
   }
 
-  function checkDialect(dialect: ModelConfig["dialect"], provider: string | undefined, path: string): void {
-    const providerDialects = providers.usable.get(provider ?? "")?.dialects;
-    if (dialect === undefined || providerDialects === undefined || !isValid(path)) return;
+  #checkDialect(dialect: ModelConfig["dialect"], provider: string | undefined, path: string): void {
+    const providerDialects = this.#providers.usable.get(provider ?? "")?.dialects;
+    if (dialect === undefined || providerDialects === undefined || !this.#isValid(path)) return;
     if (providerDialects.includes(dialect)) return;
-    add(path, `provider "${provider}" does not speak "${dialect}", only ${providerDialects.join(", ")}`);
+    this.#add(
+      path,
+      `provider "${provider}" does not speak "${dialect}", only ${providerDialects.join(", ")}`,
+    );
   }
 
-  function checkPrice(price: ModelConfig["price"], path: string, model: ModelConfig): void {
+  #checkPrice(price: ModelConfig["price"], path: string, model: ModelConfig): void {
     if (price === undefined || typeof price !== "object") return;
-    if (usesOf(model).some((use) => producesText.has(use))) requireTokenPrices(price, path);
-    checkTokenPrice(price, path);
-    if (typeof price.images === "object") checkDecimals(price.images, `${path}.images`);
-    if (typeof price.requests === "object") checkRequestFees(price.requests, `${path}.requests`, model);
+    if (usesOf(model).some((use) => producesText.has(use))) this.#requireTokenPrices(price, path);
+    this.#checkTokenPrice(price, path);
+    if (typeof price.images === "object") this.#checkDecimals(price.images, `${path}.images`);
+    if (typeof price.requests === "object") this.#checkRequestFees(price.requests, `${path}.requests`, model);
     if (typeof price.tiers !== "object") return;
     for (const [tier, rates] of Object.entries(price.tiers)) {
       const at = `${path}.tiers.${tier}`;
       if (isUsualTier(tier))
-        add(at, "is the usual tier, whose price is the model's own; name another, or leave it out");
-      else if (typeof rates === "object") checkTokenPrice(rates, at);
+        this.#add(at, "is the usual tier, whose price is the model's own; name another, or leave it out");
+      else if (typeof rates === "object") this.#checkTokenPrice(rates, at);
     }
   }
 
-  function checkRequestFees(fees: object, path: string, model: ModelConfig): void {
-    checkDecimals(fees, path);
+  #checkRequestFees(fees: object, path: string, model: ModelConfig): void {
+    this.#checkDecimals(fees, path);
     if (usesOf(model).some((use) => use !== "generation"))
-      add(path, "must be a number: only generation requests name a size");
+      this.#add(path, "must be a number: only generation requests name a size");
   }
 
-  function requireTokenPrices(price: object, path: string): void {
+  #requireTokenPrices(price: object, path: string): void {
     for (const name of ["input", "output"]) {
       if (name in price) continue;
-      add(`${path}.${name}`, "missing; it must be a number, in USD per million tokens");
+      this.#add(`${path}.${name}`, "missing; it must be a number, in USD per million tokens");
     }
   }
 
-  function checkTokenPrice(price: object & Pick<TokenPriceConfig, "long_context">, path: string): void {
-    checkDecimals(price, path);
+  #checkTokenPrice(price: object & Pick<TokenPriceConfig, "long_context">, path: string): void {
+    this.#checkDecimals(price, path);
     const { long_context: long } = price;
-    if (typeof long === "object") checkDecimals(long, `${path}.long_context`);
+    if (typeof long === "object") this.#checkDecimals(long, `${path}.long_context`);
   }
 
-  function checkDecimals(prices: object, path: string): void {
+  #checkDecimals(prices: object, path: string): void {
     for (const [name, usd] of Object.entries(prices)) {
       const at = `${path}.${name}`;
-      if (typeof usd !== "number" || !isValid(at) || picoUsdPerToken(usd) !== null) continue;
-      add(at, "must have six decimals at most; prices are per million tokens, or per 1,000 calls");
+      if (typeof usd !== "number" || !this.#isValid(at) || picoUsdPerToken(usd) !== null) continue;
+      this.#add(at, "must have six decimals at most; prices are per million tokens, or per 1,000 calls");
     }
   }
 
-  function checkFallbacks(model: ModelConfig, path: string): void {
-    if (!Array.isArray(model.fallbacks) || !isValid(`${path}.fallbacks`)) return;
+  #checkFallbacks(model: ModelConfig, path: string): void {
+    if (!Array.isArray(model.fallbacks) || !this.#isValid(`${path}.fallbacks`)) return;
     for (const [index, fallback] of model.fallbacks.entries()) {
       const at = `${path}.fallbacks[${index}]`;
-      const other = byId.get(fallback);
+      const other = this.#byId.get(fallback);
       const unserved = other === undefined ? [] : usesOf(model).filter((use) => !usesOf(other).includes(use));
-      if (fallback === model.id) add(at, "a model cannot be its own fallback");
+      if (fallback === model.id) this.#add(at, "a model cannot be its own fallback");
       else if (other === undefined) {
-        const suggestion = didYouMean(fallback, ids);
-        add(at, `there is no model "${fallback}"${suggestion}`);
-      } else if (unserved.length > 0) add(at, `"${fallback}" does not serve ${unserved.join(", ")}`);
+        const suggestion = didYouMean(fallback, this.#ids);
+        this.#add(at, `there is no model "${fallback}"${suggestion}`);
+      } else if (unserved.length > 0) this.#add(at, `"${fallback}" does not serve ${unserved.join(", ")}`);
     }
   }
 
-  function checkDeployments(model: ModelConfig, path: string): void {
+  #checkDeployments(model: ModelConfig, path: string): void {
     if (!Array.isArray(model.deployments)) return;
     for (const [index, { provider, dialect = model.dialect, price }] of model.deployments.entries()) {
       const at = `${path}.deployments[${index}]`;
-      checkProvider(provider, `${at}.provider`);
-      checkDialect(dialect, provider, `${at}.dialect`);
-      checkPrice(price, `${at}.price`, model);
+      this.#checkProvider(provider, `${at}.provider`);
+      this.#checkDialect(dialect, provider, `${at}.dialect`);
+      this.#checkPrice(price, `${at}.price`, model);
     }
   }
 }

@@ -53,129 +53,147 @@ export interface ImportOptions {
 }
 
 /** Converts LiteLLM's `config.yaml` to our own format, and reports what was dropped. */
-export function importLiteLlmConfig(
-  yaml: string,
-  { env = process.env, prices }: ImportOptions = {},
-): ImportedConfig {
+export function importLiteLlmConfig(yaml: string, options: ImportOptions = {}): ImportedConfig {
   const document: unknown = Bun.YAML.parse(yaml);
   const root = isObject(document) ? document : {};
-  const timeouts = defaultTimeouts(root);
-  const providers = new Map<string, ConvertedProvider>();
-  const models = new Map<string, ConvertedModel>();
-  const dropped: string[] = [];
-  const check: string[] = [];
-  /** Models whose price is in the catalog under the very id. */
-  const listed = new Set<string>();
-  for (const entry of Array.isArray(root["model_list"]) ? root["model_list"] : []) {
-    if (isObject(entry)) convertModel(entry);
-  }
-  for (const section of ["litellm_settings", "router_settings"] as const)
-    convertSettings(section, root[section]);
-  convertGeneral(root["general_settings"]);
-  if (isObject(root["environment_variables"])) {
-    check.push("environment_variables: set them in the environment of the gateway");
-  }
-  const toml = configToml(longestExchange(), [...providers.values()], [...models.values()]);
-  if (listed.size > 0)
-    check.push(
-      `${[...listed].join(", ")}: no price in the file; using the list prices of the built-in catalog`,
-    );
-  return { toml, models: models.size, providers: providers.size, check, dropped };
+  return new LiteLlmImport(root, options).convert();
+}
 
-  function convertModel(entry: JsonObject): void {
+class LiteLlmImport {
+  readonly #root: JsonObject;
+  readonly #env: Readonly<Record<string, string | undefined>>;
+  readonly #prices: PriceList | undefined;
+  readonly #timeouts: LiteLlmTimeouts;
+  readonly #providers = new Map<string, ConvertedProvider>();
+  readonly #models = new Map<string, ConvertedModel>();
+  readonly #dropped: string[] = [];
+  readonly #check: string[] = [];
+  /** Models whose price is in the catalog under the very id. */
+  readonly #listed = new Set<string>();
+
+  constructor(root: JsonObject, { env = process.env, prices }: ImportOptions) {
+    this.#root = root;
+    this.#env = env;
+    this.#prices = prices;
+    this.#timeouts = defaultTimeouts(root);
+  }
+
+  convert(): ImportedConfig {
+    const root = this.#root;
+    for (const entry of Array.isArray(root["model_list"]) ? root["model_list"] : []) {
+      if (isObject(entry)) this.#convertModel(entry);
+    }
+    for (const section of ["litellm_settings", "router_settings"] as const)
+      this.#convertSettings(section, root[section]);
+    this.#convertGeneral(root["general_settings"]);
+    if (isObject(root["environment_variables"]))
+      this.#check.push("environment_variables: set them in the environment of the gateway");
+    const [providers, models] = [[...this.#providers.values()], [...this.#models.values()]];
+    const toml = configToml(this.#longestExchange(), providers, models);
+    if (this.#listed.size > 0) {
+      const ids = [...this.#listed].join(", ");
+      this.#check.push(`${ids}: no price in the file; using the list prices of the built-in catalog`);
+    }
+    const { length } = models;
+    return { toml, models: length, providers: providers.length, check: this.#check, dropped: this.#dropped };
+  }
+
+  #convertModel(entry: JsonObject): void {
     const id = textOf(entry["model_name"]);
     const parameters = isObject(entry["litellm_params"]) ? entry["litellm_params"] : {};
     const upstream = textOf(parameters["model"]);
     if (id === null || upstream === null) return;
     if (id.includes("*") || upstream.includes("*")) {
-      convertWildcard(id, upstream, parameters);
+      this.#convertWildcard(id, upstream, parameters);
       return;
     }
     const info = isObject(entry["model_info"]) ? entry["model_info"] : {};
     const use = useOf(upstream, info);
     if (use === null) {
-      dropped.push(`${id}: Sluice has no route for mode ${info["mode"]}`);
+      this.#dropped.push(`${id}: Sluice has no route for mode ${info["mode"]}`);
       return;
     }
-    const reader = new LiteLlmParameters(parameters, env);
+    const reader = new LiteLlmParameters(parameters, this.#env);
     reader.markRead(convertedParameters);
     if (use !== "generation") reader.markRead(Object.keys(parameters).filter((name) => unitCost.test(name)));
-    const provider = providerOf(id, upstream, reader, timeoutsOf(parameters, timeouts));
+    const provider = this.#providerOf(id, upstream, reader, timeoutsOf(parameters, this.#timeouts));
     if (provider === null) return;
-    addDeployment(id, use, provider, upstream, info, parameters);
-    for (const note of reader.notes) check.push(`${id}: ${note}`);
+    this.#addDeployment(id, use, provider, upstream, info, parameters);
+    for (const note of reader.notes) this.#check.push(`${id}: ${note}`);
     const unread = reader.unread();
-    if (unread.length > 0) dropped.push(`${id}: ${unread.join(", ")} of its litellm_params`);
+    if (unread.length > 0) this.#dropped.push(`${id}: ${unread.join(", ")} of its litellm_params`);
   }
 
   /** Converts `openai/*` to the catalog's models, if the provider has a catalog. */
-  function convertWildcard(id: string, upstream: string, parameters: JsonObject): void {
+  #convertWildcard(id: string, upstream: string, parameters: JsonObject): void {
     const catalog = knownProviders[prefixOf(upstream) ?? ""]?.catalog ?? "";
     const pattern = upstream.slice(upstream.indexOf("/") + 1);
     const isSame = id === "*" || id === upstream || id === pattern;
     const hasCatalog = shippedCatalog(catalog) !== null && pattern.includes("*");
     if (!isSame || !hasCatalog || !modelPatternForm.test(pattern)) {
-      dropped.push(`${id}: no built-in catalog for this wildcard; list the models one by one`);
+      this.#dropped.push(`${id}: no built-in catalog for this wildcard; list the models one by one`);
       return;
     }
-    const reader = new LiteLlmParameters(parameters, env);
+    const reader = new LiteLlmParameters(parameters, this.#env);
     reader.markRead(convertedParameters);
-    const provider = providerOf(id, upstream, reader, timeoutsOf(parameters, timeouts));
+    const provider = this.#providerOf(id, upstream, reader, timeoutsOf(parameters, this.#timeouts));
     if (provider === null) return;
     provider.patterns.push(pattern);
-    check.push(`${id}: serves the models of the built-in catalog at list price, and no others`);
+    this.#check.push(`${id}: serves the models of the built-in catalog at list price, and no others`);
   }
 
-  function convertSettings(section: string, value: unknown): void {
+  #convertSettings(section: string, value: unknown): void {
     if (!isObject(value)) return;
     const { fallbacks, model_group_alias: aliases, ...others } = value;
     for (const fallback of Array.isArray(fallbacks) ? fallbacks : []) {
-      if (isObject(fallback)) addFallbacks(fallback);
+      if (isObject(fallback)) this.#addFallbacks(fallback);
     }
-    if (isObject(aliases)) addAliases(aliases);
+    if (isObject(aliases)) this.#addAliases(aliases);
     for (const name of Object.keys(others)) {
       if (defaultTimeoutNames.has(`${section}.${name}`)) continue;
-      dropped.push(droppedSetting(`${section}.${name}`));
+      this.#dropped.push(droppedSetting(`${section}.${name}`));
     }
   }
 
   /** The longest timeout in seconds, if it exceeds our default; else null. */
-  function longestExchange(): number | null {
-    const totals = [...providers.values()].map(({ timeouts }) => timeouts.total ?? 0);
+  #longestExchange(): number | null {
+    const totals = [...this.#providers.values()].map(({ timeouts }) => timeouts.total ?? 0);
     const longest = Math.max(0, ...totals);
     if (longest > maxExchangeSeconds) {
-      check.push(`a timeout of ${longest} s: reduced to the maximum of one hour`);
+      this.#check.push(`a timeout of ${longest} s: reduced to the maximum of one hour`);
     }
     return longest > defaultRequestSeconds ? Math.min(longest, maxExchangeSeconds) : null;
   }
 
   /** Aliases with the names of models, or objects that contain one. */
-  function addAliases(aliases: JsonObject): void {
+  #addAliases(aliases: JsonObject): void {
     for (const [alias, target] of Object.entries(aliases)) {
       const id = textOf(isObject(target) ? target["model"] : target);
-      const model = models.get(id ?? "");
+      const model = this.#models.get(id ?? "");
       if (model !== undefined) model.aliases.push(alias);
-      else dropped.push(`${alias}: an alias of ${id}, which was not converted`);
+      else this.#dropped.push(`${alias}: an alias of ${id}, which was not converted`);
     }
   }
 
-  function convertGeneral(value: unknown): void {
+  #convertGeneral(value: unknown): void {
     if (!isObject(value)) return;
-    for (const name of Object.keys(value)) dropped.push(droppedSetting(`general_settings.${name}`));
+    for (const name of Object.keys(value)) this.#dropped.push(droppedSetting(`general_settings.${name}`));
   }
 
-  function addFallbacks(fallback: JsonObject): void {
+  #addFallbacks(fallback: JsonObject): void {
     for (const [id, targets] of Object.entries(fallback)) {
-      const model = models.get(id);
-      const known = (Array.isArray(targets) ? targets : []).filter((target) => models.has(String(target)));
+      const model = this.#models.get(id);
+      const known = (Array.isArray(targets) ? targets : []).filter((target) =>
+        this.#models.has(String(target)),
+      );
       if (model === undefined || known.length === 0)
-        dropped.push(`fallbacks of ${id}: its models were not converted`);
+        this.#dropped.push(`fallbacks of ${id}: its models were not converted`);
       else model.fallbacks.push(...known.map(String));
     }
   }
 
   /** Deployments with the same settings share a provider. An unknown provider is reported and skipped (null). */
-  function providerOf(
+  #providerOf(
     id: string,
     upstream: string,
     parameters: LiteLlmParameters,
@@ -184,7 +202,7 @@ export function importLiteLlmConfig(
     const prefix = prefixOf(upstream);
     const known = prefix === null ? undefined : knownProviders[prefix];
     if (prefix === null || known === undefined) {
-      dropped.push(
+      this.#dropped.push(
         `${id}: the provider of ${upstream} is unknown; if it has OpenAI's API, add it with kind = "openai-compatible"`,
       );
       return null;
@@ -193,34 +211,34 @@ export function importLiteLlmConfig(
       known.convert?.(parameters, upstream.slice(upstream.indexOf("/") + 1)) ??
       serverSettings(prefix, known, parameters);
     if (settings["base_url"] === null && needsAddress.has(known.kind)) {
-      dropped.push(`${id}: ${prefix} needs an api_base; add it, and import again`);
+      this.#dropped.push(`${id}: ${prefix} needs an api_base; add it, and import again`);
       return null;
     }
     const isOwnServer = prefix === "openai" && settings["base_url"] !== null;
     const kind = isOwnServer ? "openai-compatible" : known.kind;
     const identity = JSON.stringify([kind, settings, timeouts]);
-    const same = providers.get(identity);
+    const same = this.#providers.get(identity);
     if (same !== undefined) return same;
     const provider = {
-      name: freeName(providerName(known.name)),
+      name: this.#freeName(providerName(known.name)),
       kind,
       settings,
       timeouts,
       patterns: [],
       catalog: (isOwnServer ? catalogAt(settings["base_url"] ?? "") : null) ?? known.catalog,
     };
-    providers.set(identity, provider);
+    this.#providers.set(identity, provider);
     return provider;
   }
 
-  function freeName(base: string): string {
-    const usedNames = new Set([...providers.values()].map((provider) => provider.name));
+  #freeName(base: string): string {
+    const usedNames = new Set([...this.#providers.values()].map((provider) => provider.name));
     let name = base;
     for (let number = 2; usedNames.has(name); number += 1) name = `${base}-${number}`;
     return name;
   }
 
-  function addDeployment(
+  #addDeployment(
     id: string,
     use: ModelUse,
     provider: ConvertedProvider,
@@ -235,7 +253,7 @@ export function importLiteLlmConfig(
     const prefix = prefixOf(upstream) ?? "";
     const price = priceFor(
       { prefix, upstream, upstreamModel, base, use, provider, costs: { ...info, ...parameters } },
-      prices,
+      this.#prices,
     );
     const isFree = price.source === null && knownProviders[prefix]?.isSelfHosted === true;
     const family = base === null ? null : withoutZone(base);
@@ -249,18 +267,19 @@ export function importLiteLlmConfig(
       price: price.price,
       isFree,
     };
-    if (price.source === "catalog") listed.add(id);
-    else if (price.note !== null) check.push(`${id}: no price in the file; using ${price.note}; check it`);
-    const known = models.get(id);
+    if (price.source === "catalog") this.#listed.add(id);
+    else if (price.note !== null)
+      this.#check.push(`${id}: no price in the file; using ${price.note}; check it`);
+    const known = this.#models.get(id);
     if (deployment.price === null && !isFree && !isFreeUse(use)) {
       const who = isGenerating ? "only token-budget keys can use it" : "credit keys cannot use it";
-      check.push(`${id}: no price of ${upstreamModel} is known, so ${who}; ${priceFix(provider)}`);
+      this.#check.push(`${id}: no price of ${upstreamModel} is known, so ${who}; ${priceFix(provider)}`);
     }
     if (known !== undefined) {
       known.deployments.push(deployment);
       return;
     }
-    models.set(id, {
+    this.#models.set(id, {
       id,
       serves: isGenerating ? [] : [use],
       context_window: positiveInteger(info["max_input_tokens"]) ?? price.limits.contextWindow,
