@@ -1,4 +1,5 @@
 import { Repeating } from "../base/loop/repeating.ts";
+import { servesOwnList } from "../config/catalog/own-lists.ts";
 import type { StoredPrices } from "../config/catalog/stored-prices.ts";
 import type { ConfigOnDisk } from "../config/on-disk.ts";
 import { reloadable } from "../config/reload.ts";
@@ -16,14 +17,14 @@ export async function readStoredPrices({ admin }: StoreOfPrices): Promise<Stored
   return { version: stored.version, catalogs: JSON.parse(stored.content) as StoredPrices["catalogs"] };
 }
 
-/** The settings to start with: what the file says, with the prices that the store has now. */
+/** The settings to start with: what the file says, with the prices that the store and vendors' own lists have now. */
 export async function settingsWithStoredPrices(
   { settings, configOnDisk }: { readonly settings: Settings; readonly configOnDisk?: ConfigOnDisk },
   store: StoreOfPrices,
 ): Promise<Settings> {
   if (configOnDisk === undefined) return settings;
   const prices = await readStoredPrices(store);
-  if ((prices?.version ?? null) === settings.storedPrices) return settings;
+  if ((prices?.version ?? null) === settings.storedPrices && !servesOwnList(settings)) return settings;
   const next = await configOnDisk.load(prices);
   // What would need a restart is not new: this is the start.
   return { ...reloadable(settings, next).settings, warnings: next.warnings };

@@ -23,7 +23,7 @@ export interface ReloadConsent {
 /** The file that a running gateway has its configuration from. */
 export interface ConfigOnDisk {
   check(): Promise<CheckedConfig>;
-  /** Reads the file, with these prices above the catalog. Throws a ConfigError. */
+  /** Reads the file, and vendors' own lists, with these prices above the catalog. Throws a ConfigError. */
   load(prices: StoredPrices | null): Promise<Settings>;
   /** Applies the file, and returns what was not applied, as sentences. Throws if the old configuration keeps running. */
   reload(consent: ReloadConsent): Promise<readonly string[]>;

@@ -10,13 +10,22 @@ export interface VendorModel {
   readonly contextWindow: number | null;
   readonly maxOutputTokens: number | null;
   /** In USD per million tokens; null if the provider does not list prices. */
-  readonly price: { readonly input: number; readonly output: number } | null;
+  readonly price: VendorPrice | null;
   /** Absent for models that write text. */
   readonly serves?: readonly ModelUse[];
   /** What the server says that the model can do. */
   readonly capabilities?: Readonly<Record<string, boolean>>;
   /** The program that serves it, where a list shows that. */
   readonly server?: "llamacpp" | "ollama";
+}
+
+export interface VendorPrice {
+  readonly input: number;
+  readonly output: number;
+  readonly cached_input?: number;
+  readonly cache_write?: number;
+  /** Per 1,000 requests. */
+  readonly requests?: number;
 }
 
 export interface ModelListPage {
@@ -75,10 +84,32 @@ function openAiModel(listed: unknown): VendorModel[] {
       id,
       contextWindow: isLlamaCpp ? slotWindow(listed) : (windows.find((each) => each !== null) ?? null),
       maxOutputTokens: tokensIn(listed["max_completion_tokens"]),
-      price: openRouterPrice(listed["pricing"]),
+      price: null,
       ...(isLlamaCpp ? { server: "llamacpp", capabilities: llamaCapabilities(listed) } : {}),
+      ...(isObject(listed["pricing"]) ? openRouterModel(listed, listed["pricing"]) : {}),
     },
   ];
+}
+
+/** What OpenRouter says of a model in addition. A model that also writes images or sound has no price here: text is half of it. */
+function openRouterModel(listed: JsonObject, pricing: JsonObject): Partial<VendorModel> {
+  const { architecture, top_provider: top, supported_parameters: parameters } = listed;
+  const [reads, writes] = ["input_modalities", "output_modalities"].map((name) =>
+    isObject(architecture) && Array.isArray(architecture[name]) ? architecture[name] : null,
+  );
+  const isText = writes == null || writes.every((modality) => modality === "text");
+  // Some models have a fee for each image, which is not charged here, so they get none.
+  const isImageFree = Number(pricing["image"] ?? 0) === 0;
+  const capabilities = {
+    ...(reads == null ? {} : { vision: reads.includes("image") && isImageFree }),
+    ...(Array.isArray(parameters) ? { tools: parameters.includes("tools") } : {}),
+  };
+  const output = isObject(top) ? tokensIn(top["max_completion_tokens"]) : null;
+  return {
+    price: isText ? openRouterPrice(pricing) : null,
+    ...(output === null ? {} : { maxOutputTokens: output }),
+    ...(Object.keys(capabilities).length === 0 ? {} : { capabilities }),
+  };
 }
 
 /** What one slot takes. Any other number in llama.cpp's list is the sum of all slots, or what the model was trained for. */
@@ -93,17 +124,36 @@ function llamaCapabilities({ architecture }: JsonObject): Record<string, boolean
   return { ...vision, effort_none: true };
 }
 
-/** USD per token, as text. Null for a price in any other form, or below zero (a router that picks the model). */
-function openRouterPrice(pricing: unknown): VendorModel["price"] {
-  if (!isObject(pricing)) return null;
-  const usd = (name: string) => {
-    const text = pricing[name];
-    const perMillion = typeof text === "string" ? Math.round(Number(text) * 1e12) / 1e6 : Number.NaN;
-    return perMillion >= 0 && perMillion < 1e6 ? perMillion : null;
+/**
+ * USD per token and per request, as text. Null if it is unknown, below zero (a router that picks the model), or in another unit: no
+ * model costs more than 2,000 USD per million tokens, or less than a hundredth of a cent.
+ */
+function openRouterPrice(pricing: JsonObject): VendorPrice | null {
+  const rate = (name: string, times: number) => {
+    const text = pricing[name] ?? "0";
+    const usd = typeof text === "string" && text !== "" ? Number(text) * times : Number.NaN;
+    const isAmount = usd === 0 || (usd >= minListedUsd && usd <= maxListedUsd);
+    return isAmount ? Math.round(usd * 1e6) / 1e6 : null;
   };
-  const [input, output] = [usd("prompt"), usd("completion")];
-  return input === null || output === null ? null : { input, output };
+  const [input, output] = ["prompt", "completion"].map((name) => (name in pricing ? rate(name, 1e6) : null));
+  const [cached_input, cache_write] = ["input_cache_read", "input_cache_write"].map((name) =>
+    rate(name, 1e6),
+  );
+  const [reasoning, requests] = [rate("internal_reasoning", 1e6), rate("request", 1000)];
+  if (input == null || output == null || cached_input == null || cache_write == null) return null;
+  // Reasoning is part of the output, so it has no rate of its own here.
+  if (reasoning === null || reasoning > output || requests === null) return null;
+  return {
+    input,
+    output,
+    ...(cached_input === 0 ? {} : { cached_input }),
+    ...(cache_write === 0 ? {} : { cache_write }),
+    ...(requests === 0 ? {} : { requests }),
+  };
 }
+
+const minListedUsd = 0.0001;
+const maxListedUsd = 2000;
 
 export function tokensIn(value: unknown): number | null {
   return Number.isSafeInteger(value) && Number(value) > 0 ? Number(value) : null;

@@ -96,17 +96,17 @@ describe("serve without a file, with keys in the environment", () => {
       ...env,
       MISTRAL_API_KEY: "",
       XAI_API_KEY: "slu_of-a-gateway",
-      OPENROUTER_API_KEY: "or_secret",
+      AZURE_OPENAI_API_KEY: "azure_secret",
     };
     await using sluice = await Sluice.start({ env: others });
     await sluice.told("listening on");
     for (const line of [
       "MISTRAL_API_KEY is not used: it is empty",
       "XAI_API_KEY is not used: it holds a key of a Sluice gateway",
-      "OPENROUTER_API_KEY is not used: OpenRouter needs a configuration file; `sluice config init` writes one",
+      "AZURE_OPENAI_API_KEY is not used: Azure OpenAI needs a configuration file; `sluice config init` writes one",
     ])
       expect(sluice.output).toContain(line);
-    expect(sluice.output).not.toContain("or_secret");
+    expect(sluice.output).not.toContain("azure_secret");
     expect(vendor.requests).toEqual([]);
   });
 

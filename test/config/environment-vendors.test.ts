@@ -57,8 +57,8 @@ describe("vendors in the environment", () => {
     [{ OPENAI_API_KEY: "slu_abc" }, "OPENAI_API_KEY: it holds a key of a Sluice gateway, not the vendor's"],
     [{ OPENAI_API_KEY: "a\nb" }, "OPENAI_API_KEY: it holds more than one line or a control character"],
     [
-      { OPENROUTER_API_KEY: "a" },
-      "OPENROUTER_API_KEY: OpenRouter needs a configuration file; `sluice config init` writes one",
+      { AZURE_OPENAI_API_KEY: "a" },
+      "AZURE_OPENAI_API_KEY: Azure OpenAI needs a configuration file; `sluice config init` writes one",
     ],
     [
       { OPENAI_API_KEY: "a", OPENAI_BASE_URL: "http://localhost:8787/v1" },

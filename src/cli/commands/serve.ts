@@ -62,6 +62,7 @@ async function serve(options: Options, terminal: Terminal): Promise<void> {
   const { settings: withoutStore, source } = loadSettings(first);
   const { startService } = await import("../serve/service.ts");
   const { createReloads } = await import("../serve/reload.ts");
+  const { OwnLists } = await import("../serve/own-lists.ts");
   const { serveRequests } = await import("../serve/gateway-request.ts");
   const { writeFilesForCommands } = await import("../serve/files-for-commands.ts");
   const { untilStopped } = await import("../serve/signals.ts");
@@ -71,13 +72,20 @@ async function serve(options: Options, terminal: Terminal): Promise<void> {
   // Reloads read the same file again: if it is gone, the built-in configuration must not replace it.
   const again = () =>
     loadOptions(source.file === null ? options : { ...options, config: source.file }, terminal);
-  const load = async (prices: StoredPrices | null) =>
-    (await inTurns(loadingSettings({ ...(await again()), prices }))).settings;
-  const check = async (prices: StoredPrices | null) =>
-    inTurns((await import("../check-config.ts")).checkingConfig({ ...(await again()), prices }));
+  const lists = new OwnLists((text) => terminal.note(text));
+  const load = (stored: StoredPrices | null) =>
+    lists.load(
+      async (prices) => (await inTurns(loadingSettings({ ...(await again()), prices }))).settings,
+      stored,
+    );
+  const check = async (stored: StoredPrices | null) => {
+    const { checkingConfig } = await import("../check-config.ts");
+    return inTurns(checkingConfig({ ...(await again()), prices: lists.over(stored) }));
+  };
   const reloads = createReloads({ load, check }, terminal, manager);
   const running = await startService(withoutStore, reloads, options.json === true, terminal);
   reloads.of(running);
+  lists.retryWith(() => reloads.reload({ suspendsKeys: false }));
   const { settings } = running;
   serveRequests(settings.server.data, {
     reload: reloads.reload,

@@ -1,7 +1,8 @@
 import type { Environment } from "../../base/system/environment.ts";
+import { catalogVendors, hasOwnList } from "../../config/catalog/vendors.ts";
 import { defaults } from "../../config/defaults.ts";
-import { otherVendors } from "../../config/environment/variables.ts";
-import { vendorsInEnvironment, whyNotKey } from "../../config/environment/vendors.ts";
+import { azureVariables } from "../../config/environment/variables.ts";
+import { type FoundVendor, vendorsInEnvironment, whyNotKey } from "../../config/environment/vendors.ts";
 import { localBaseUrl } from "../local-base-url.ts";
 import type { ExtraProvider, InitChoices } from "./choices.ts";
 
@@ -10,8 +11,10 @@ export function foundChoices(env: Environment, isLocal: boolean): InitChoices {
   const own = { host: defaults.host, port: defaults.port };
   const { served } = vendorsInEnvironment(env, own);
   return {
-    vendors: served.map((vendor) => ({ vendor, models: "catalog" as const })),
-    extra: [...localServers(env, isLocal), ...extraProviders(env)].map((provider) => ({
+    vendors: served
+      .filter(({ provider }) => !hasOwnList(provider))
+      .map((vendor) => ({ vendor, models: "catalog" as const })),
+    extra: [...localServers(env, isLocal), ...extraProviders(env, served)].map((provider) => ({
       ...provider,
       models: [],
     })),
@@ -30,18 +33,18 @@ function localServers(env: Environment, isLocal: boolean): ExtraProvider[] {
   return [{ provider: "local", variable: null, kind: "openai-compatible", baseUrl: localBaseUrl(env) }];
 }
 
-function extraProviders(env: Environment): ExtraProvider[] {
-  return Object.entries(otherVendors).flatMap(([variable, vendor]): ExtraProvider[] => {
-    const { provider, baseUrlVariable } = vendor;
-    const value = env[variable];
-    if (value === undefined || whyNotKey(value) !== null) return [];
-    if (provider !== "azure") {
-      const baseUrl = addressIn(env, baseUrlVariable) ?? vendor.baseUrl;
-      return [{ provider, variable, kind: "openai-compatible", baseUrl }];
-    }
-    const endpoint = addressIn(env, "AZURE_OPENAI_ENDPOINT");
-    return endpoint === null ? [] : [{ provider, variable, kind: "azure", baseUrl: `${endpoint}/openai/v1` }];
+/** Providers whose models are not built in. */
+function extraProviders(env: Environment, served: readonly FoundVendor[]): ExtraProvider[] {
+  const listed = served.flatMap(({ provider, variable, baseUrl }): ExtraProvider[] => {
+    const address = baseUrl ?? catalogVendors[provider]?.baseUrl;
+    return hasOwnList(provider) && address != null
+      ? [{ provider, variable, kind: "openai-compatible", baseUrl: address }]
+      : [];
   });
+  const { key, address } = azureVariables;
+  const endpoint = addressIn(env, address);
+  if (env[key] === undefined || whyNotKey(env[key]) !== null || endpoint === null) return listed;
+  return [{ provider: "azure", variable: key, kind: "azure", baseUrl: `${endpoint}/openai/v1` }, ...listed];
 }
 
 function addressIn(env: Environment, variable: string): string | null {

@@ -7,6 +7,7 @@ import { didYouMean } from "../suggest.ts";
 import type { CatalogRule } from "./rule.ts";
 import { catalogNames, shippedCatalog } from "./shipped.ts";
 import type { StoredPrices } from "./stored-prices.ts";
+import { hasOwnList } from "./vendors.ts";
 
 export interface ExpandedConfig {
   /** The file with the models of its catalogs after its own. */
@@ -154,6 +155,8 @@ function regionalPrices(name: string, { location }: ProviderConfig): string {
 }
 
 function unmatched(name: string, pattern: string, { catalog, kind, unpriced }: ProviderConfig): string {
+  if (hasOwnList(catalog ?? kind))
+    return `provider "${name}" has no models yet: the running gateway reads its list at the start`;
   const what = `provider "${name}": no model of the catalog "${catalog ?? kind}" matches "${pattern}"`;
   if (unpriced === "budget-only") return `${what}, so only token-budget keys can use it`;
   return pattern.includes("*")

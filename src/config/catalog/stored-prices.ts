@@ -2,8 +2,8 @@ import type { ModelConfig } from "../schema.ts";
 
 /** Prices that an operator has put above the built-in catalog, below the entries of a configuration. */
 export interface StoredPrices {
-  /** Unique, so that a gateway sees whether it runs with these. */
-  readonly version: string;
+  /** Unique, so that a gateway sees whether it runs with these. Null if an operator has stored none. */
+  readonly version: string | null;
   /** By the name of the catalog. */
   readonly catalogs: Readonly<Record<string, readonly StoredModel[]>>;
 }

@@ -8,6 +8,8 @@ export interface CatalogVendor {
   readonly keys: readonly string[];
   /** Variables that hold another address. */
   readonly baseUrls: readonly string[];
+  /** The gateway reads its models and prices from the vendor at the start; nothing is built in. */
+  readonly hasOwnList?: true;
 }
 
 /** In the order in which their models are listed. */
@@ -39,7 +41,15 @@ export const catalogVendors: Readonly<Record<string, CatalogVendor>> = {
   deepinfra: compatible("DeepInfra", "https://api.deepinfra.com/v1/openai", "DEEPINFRA"),
   nebius: compatible("Nebius", "https://api.tokenfactory.nebius.com/v1", "NEBIUS"),
   minimax: compatible("MiniMax", "https://api.minimax.io/v1", "MINIMAX"),
+  openrouter: {
+    ...compatible("OpenRouter", "https://openrouter.ai/api/v1", "OPENROUTER"),
+    hasOwnList: true,
+  },
 };
+
+export function hasOwnList(catalog: string): boolean {
+  return Object.hasOwn(catalogVendors, catalog) && catalogVendors[catalog]?.hasOwnList === true;
+}
 
 /** The vendor whose API is at this address; null if it is none with a catalog. */
 export function catalogAt(baseUrl: string): string | null {

@@ -1,7 +1,7 @@
 import { hostname, networkInterfaces } from "node:os";
 import type { Environment } from "../../base/system/environment.ts";
 import { catalogVendors } from "../catalog/vendors.ts";
-import { otherVendors } from "./variables.ts";
+import { azureVariables } from "./variables.ts";
 
 /** A vendor whose key is in the environment. The key itself is read where the provider is loaded, as for a file. */
 export interface FoundVendor {
@@ -26,7 +26,7 @@ export interface EnvironmentVendors {
   readonly skipped: readonly SkippedVariable[];
 }
 
-/** Looks for the vendors' own variables. Calls no vendor. */
+/** Looks for the vendors' own variables. */
 export function vendorsInEnvironment(env: Environment, own: OwnAddress): EnvironmentVendors {
   const served: FoundVendor[] = [];
   const skipped: SkippedVariable[] = [];
@@ -42,12 +42,13 @@ export function vendorsInEnvironment(env: Environment, own: OwnAddress): Environ
         served.push({ provider, variable, baseUrl });
     }
   }
-  for (const [variable, { name }] of Object.entries(otherVendors)) {
-    if (env[variable] === undefined) continue;
-    const reason =
-      whyNotKey(env[variable]) ?? `${name} needs a configuration file; \`sluice config init\` writes one`;
-    skipped.push({ variable, reason });
-  }
+  const azureKey = env[azureVariables.key];
+  if (azureKey !== undefined)
+    skipped.push({
+      variable: azureVariables.key,
+      reason:
+        whyNotKey(azureKey) ?? "Azure OpenAI needs a configuration file; `sluice config init` writes one",
+    });
   return { served, skipped };
 }
 
