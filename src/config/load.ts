@@ -87,12 +87,22 @@ export function* examiningSettings(options: LoadOptions): Stepwise<ExaminedSetti
   const unset = new Set<string>();
   const { folder } = source;
   const warnings = [...expanded.warnings];
-  const context: LoadContext = { env: options.env, folder, unset, problems, places, warnings };
+  const secretFiles = new Map<string, string>();
+  const context: LoadContext = {
+    env: options.env,
+    folder,
+    unset,
+    files: secretFiles,
+    problems,
+    places,
+    warnings,
+  };
   const config = expanded.document as ConfigFile;
   const settings = {
     ...(yield* settingsFrom(config, expanded, options, context)),
     source: sourceDigest(source),
     storedPrices: options.prices?.version ?? null,
+    secretFiles,
     written: writtenWithoutSecrets(document),
   };
   const models = soundModels(config, problems);
@@ -104,7 +114,7 @@ function* settingsFrom(
   { catalogIds, rules }: ExpandedConfig,
   options: LoadOptions,
   context: LoadContext,
-): Stepwise<Omit<Settings, "source" | "storedPrices" | "written">> {
+): Stepwise<Omit<Settings, "source" | "storedPrices" | "secretFiles" | "written">> {
   const { problems } = context;
   const providers = loadProviders(config, context);
   checkModels(config, providers, context);

@@ -20,11 +20,18 @@ export interface ReloadConsent {
   readonly suspendsKeys: boolean;
 }
 
+export interface ReloadResult {
+  /** What was not applied, as sentences. */
+  readonly needsRestart: readonly string[];
+  /** The files whose new secrets are used from now on. */
+  readonly newSecrets: readonly string[];
+}
+
 /** The file that a running gateway has its configuration from. */
 export interface ConfigOnDisk {
   check(): Promise<CheckedConfig>;
   /** Reads the file, and vendors' own lists, with these prices above the catalog. Throws a ConfigError. */
   load(prices: StoredPrices | null): Promise<Settings>;
-  /** Applies the file, and returns what was not applied, as sentences. Throws if the old configuration keeps running. */
-  reload(consent: ReloadConsent): Promise<readonly string[]>;
+  /** Applies the file. Throws if the old configuration keeps running. */
+  reload(consent: ReloadConsent): Promise<ReloadResult>;
 }

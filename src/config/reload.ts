@@ -26,6 +26,18 @@ export interface ReloadedSettings {
   readonly notInForce: readonly string[];
 }
 
+/** The files that hold another secret than before. One that only a restart reads again is not among them. */
+export function newSecretFiles(current: Settings, next: Settings): string[] {
+  const changed = [...next.secretFiles].filter(([file, digest]) => {
+    const before = current.secretFiles.get(file);
+    return before !== undefined && before !== digest;
+  });
+  const { content } = next.written;
+  const contentKey = isObject(content) && typeof content["key"] === "string" ? content["key"] : "env:";
+  const isRead = (file: string) => contentKey.startsWith("env:") || !file.endsWith(contentKey.slice(5));
+  return changed.flatMap(([file]) => (isRead(file) ? [file] : []));
+}
+
 /** Applies the part of new settings that needs no restart. */
 export function reloadable(current: Settings, next: Settings): ReloadedSettings {
   const notInForce = (["server", "admin", "store"] as const).flatMap((section) =>

@@ -1,3 +1,4 @@
+import { createHmac, randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { whyUnreadable } from "../base/files/problem.ts";
 import { rememberDocument } from "../base/secrets/remember-document.ts";
@@ -22,6 +23,8 @@ export interface SecretSources {
   readonly folder: string;
   /** Collects why each secret that is not set is missing, for a check that must not pass without them. */
   readonly unset?: Set<string>;
+  /** Collects a digest of each secret that came from a file, by the file. */
+  readonly files?: Map<string, string>;
 }
 
 export function isReference(text: string): boolean {
@@ -66,12 +69,20 @@ function fromEnvironment(name: string, env: Environment, accept: Accept): Secret
   return accept(value, `the environment variable ${name}`);
 }
 
-function fromFile(path: string, { env, folder }: SecretSources, accept: Accept): Secret {
+/** Digests are only compared within the process, so that they say nothing about a secret outside of it. */
+const digestKey = randomBytes(32);
+
+function digestOf(secret: string): string {
+  return createHmac("sha256", digestKey).update(secret).digest("base64");
+}
+
+function fromFile(path: string, { env, folder, files }: SecretSources, accept: Accept): Secret {
   if (path === "") return { kind: "problem", message: 'after "file:" comes the path of a file' };
   const file = resolvePath(folder, path, env);
   try {
     const value = readFileSync(file, "utf8").trim();
     if (value === "") return { kind: "unset", reason: `${file} is empty` };
+    files?.set(file, digestOf(value));
     return accept(value, file);
   } catch (error) {
     if (systemCode(error) === "ENOENT") return { kind: "unset", reason: `${file} does not exist` };

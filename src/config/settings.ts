@@ -49,6 +49,8 @@ export interface Settings {
   readonly source: { readonly file: string; readonly digest: string } | null;
   /** The version of the stored prices that these models have; null if the built-in catalog's apply. */
   readonly storedPrices: string | null;
+  /** A digest of each secret that came from a file, by the file, for detecting whether it was rotated. */
+  readonly secretFiles: ReadonlyMap<string, string>;
   /** The file's content without secrets, for display. */
   readonly written: JsonObject;
   /** Only the built-in demo is configured, so the program is being tried out. */

@@ -4,7 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ConfigCheckView } from "../../src/admin/config/schema.ts";
 import type { AuditView } from "../../src/admin/system/schema.ts";
+import { putEmptyLedger } from "../store/sqlite/empty-ledger.ts";
 import { freePort } from "../support/free-port.ts";
+import { startProvider } from "../support/provider.ts";
 import { Sluice } from "../support/sluice.ts";
 import { waitFor } from "../support/wait.ts";
 import { newPlace, sluice, sluiceJson } from "./fixtures.ts";
@@ -219,5 +221,54 @@ describe("the command line", () => {
     await sluice(place, "keys", "create", "--mode", "credit");
     const { code, stderr } = await sluice(place, "config", "reload");
     expect([code, stderr]).toEqual([1, expect.stringContaining("no gateway on this machine uses")]);
+  });
+});
+
+describe("a secret in a file that was rotated", () => {
+  const secretConfig = (url: string) => `[providers.p]
+kind = "openai-compatible"
+base_url = "${url}/v1"
+api_key = "file:key.txt"
+[[models]]
+id = "m"
+provider = "p"
+free = true
+`;
+
+  test("is used after a reload, which says so once", async () => {
+    const provider = startProvider();
+    await using sluice = await Sluice.start({
+      config: secretConfig(provider.url),
+      env: { SLUICE_ADMIN_TOKEN: token },
+      fill: async (data) => {
+        putEmptyLedger(data);
+        writeFileSync(join(data, "..", "key.txt"), "first-key");
+      },
+    });
+    const file = join(sluice.folder, "key.txt");
+    const key = await sluice.createKey();
+    const ask = () =>
+      sluice.request("/v1/chat/completions", {
+        key,
+        body: { model: "m", messages: [{ role: "user", content: "Hello" }] },
+      });
+    await (await ask()).text();
+    writeFileSync(file, "second-key");
+    const { stdout, stderr } = await sluice.cli("config", "reload");
+    expect(stdout + stderr).toContain(`the new secret in ${file} is used`);
+    expect(stdout + stderr + sluice.output).not.toContain("second-key");
+    await (await ask()).text();
+    expect(provider.requests.map(({ headers }) => headers["authorization"])).toEqual([
+      "Bearer first-key",
+      "Bearer second-key",
+    ]);
+    const again = await sluice.cliJson<{ new_secrets: string[] }>("config", "reload");
+    expect(again.new_secrets).toEqual([]);
+    const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+    writeFileSync(file, "third-key");
+    const path = "/admin/api/v1/config/reload";
+    const response = await sluice.request(path, { method: "POST", headers, body: {} });
+    expect(((await response.json()) as { new_secrets: string[] }).new_secrets).toEqual([file]);
+    provider.stop();
   });
 });

@@ -52,9 +52,9 @@ export const configRoutes: readonly AdminRoute[] = [
           "The file has changed since it was checked, or a different gateway checked it. Check it again.",
         );
       }
-      const needsRestart = await onDisk.reload({ suspendsKeys }).catch(rejectedReload);
+      const { needsRestart, newSecrets } = await onDisk.reload({ suspendsKeys }).catch(rejectedReload);
       return {
-        answer: { file, needs_restart: needsRestart, changes },
+        answer: { file, needs_restart: needsRestart, new_secrets: newSecrets, changes },
         change: { action: "config.reload", target: file, detail: changesText(changes) },
       };
     },

@@ -59,6 +59,7 @@ export const configReloadView = Type.Object({
   needs_restart: Type.Array(plain, {
     description: "Settings that need a restart, and models that are not served, as sentences.",
   }),
+  new_secrets: Type.Array(plain, { description: "Files whose new secrets are used from now on." }),
   changes: Type.Array(configChangeView, { description: "What has changed." }),
 });
 export type ConfigReloadView = Static<typeof configReloadView>;

@@ -5,14 +5,14 @@ import type { ListedSession, Sessions } from "../../admin/auth/sessions.ts";
 import { type ConfiguredModelView, listedModelViews } from "../../admin/models/model-views.ts";
 import { newId } from "../../base/id.ts";
 import { Repeating } from "../../base/loop/repeating.ts";
-import type { ConfigOnDisk, ReloadConsent } from "../../config/on-disk.ts";
+import type { ConfigOnDisk, ReloadConsent, ReloadResult } from "../../config/on-disk.ts";
 import type { ModelSettings } from "../../config/settings.ts";
 import { CommandError } from "../terminal/terminal.ts";
 import { replaceFile } from "./files-for-commands.ts";
 
 /** What commands ask of the gateway that runs on their data folder, and what it answers. */
 interface Requests {
-  readonly reload: { readonly asks: ReloadConsent; readonly answers: readonly string[] };
+  readonly reload: { readonly asks: ReloadConsent; readonly answers: ReloadResult };
   /** `all`: also the models that lists leave out. */
   readonly listModels: {
     readonly asks: { readonly all: boolean };

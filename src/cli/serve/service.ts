@@ -3,7 +3,8 @@ import { readStoredPrices } from "../../app/stored-prices.ts";
 import { systemClock } from "../../base/clock.ts";
 import { collectWhenIdle } from "../../base/system/idle-collection.ts";
 import { CannotListen } from "../../base/system/open-port.ts";
-import type { ConfigOnDisk, ReloadConsent } from "../../config/on-disk.ts";
+import type { ConfigOnDisk, ReloadConsent, ReloadResult } from "../../config/on-disk.ts";
+import { newSecretFiles } from "../../config/reload.ts";
 import type { Settings } from "../../config/settings.ts";
 import { type FolderMaintenance, type RestoreResult, StoreError } from "../../store/store.ts";
 import { withFolder } from "../open-store.ts";
@@ -43,14 +44,15 @@ export async function startService(
     url,
     /** The settings at the start. */
     settings: current,
-    /** Returns the settings that need a restart. During a restore it waits for the next gateway. */
-    async reload(next: Settings, consent: ReloadConsent): Promise<readonly string[]> {
+    /** During a restore it waits for the next gateway. */
+    async reload(next: Settings, consent: ReloadConsent): Promise<ReloadResult> {
       await restoring;
-      if (running === null) return [];
+      if (running === null) return { needsRestart: [], newSecrets: [] };
+      const newSecrets = newSecretFiles(current, next);
       const reloaded = await running.reload(next, consent);
       current = reloaded.settings;
       writeFilesForCommands(current, terminal, url);
-      return reloaded.notInForce;
+      return { needsRestart: reloaded.notInForce, newSecrets };
     },
     storedPrices: async () => (running === null ? null : readStoredPrices(running.store)),
     models: () => (running?.gateway.configured.settings ?? current).models,

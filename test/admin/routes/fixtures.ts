@@ -141,7 +141,7 @@ async function makeDeps(
       reload: async () => {
         const reloaded = reloadable(settings, loadSettings(loading).settings);
         settings = reloaded.settings;
-        return reloaded.notInForce;
+        return { needsRestart: reloaded.notInForce, newSecrets: [] };
       },
     },
     deploymentHealth: () => [],

@@ -114,17 +114,23 @@ export function configReloadCommand(terminal: Terminal): Command {
       await withStore(terminal, options, {}, async (context) => {
         const before = servedConfig(context.dir)?.written ?? {};
         const consent = { suspendsKeys: options.yes === true };
-        const needsRestart = await askGateway(context.dir, "reload", consent).catch((error: unknown) => {
+        const reloaded = await askGateway(context.dir, "reload", consent).catch((error: unknown) => {
           if (!(error instanceof RequestRejected)) throw error;
           throw new CommandError(`the old configuration keeps running: ${error.message}`);
         });
-        if (needsRestart === null) throw new CommandError(`no gateway on this machine uses ${context.dir}`);
+        if (reloaded === null) throw new CommandError(`no gateway on this machine uses ${context.dir}`);
+        const { needsRestart, newSecrets } = reloaded;
         const { file = null, written = {} } = servedConfig(context.dir) ?? {};
         const changes = configDifferences(before, written);
         await auditChange(context, "config.reload", { prefix: file ?? "" }, changesText(changes));
         if (!options.json) showWarnings(needsRestart, terminal);
-        const message = `${file ?? "the built-in configuration"} is running: ${changesText(changes)}`;
-        printDone(options.json, { file, needs_restart: needsRestart, changes }, message, terminal);
+        const parts = [
+          ...(changes.length === 0 && newSecrets.length > 0 ? [] : [changesText(changes)]),
+          ...newSecrets.map((secret) => `the new secret in ${secret} is used`),
+        ];
+        const message = `reloaded ${file ?? "the built-in configuration"}: ${parts.join("; ")}`;
+        const result = { file, needs_restart: needsRestart, new_secrets: newSecrets, changes };
+        printDone(options.json, result, message, terminal);
       });
     });
 }

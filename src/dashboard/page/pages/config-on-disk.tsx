@@ -101,11 +101,16 @@ function Reload({ check: { file, digest, changes, suspends_keys }, onClose, onDo
   );
 }
 
-function ReloadResult({ result: { file, changes, needs_restart } }: { result: ConfigReloadView }) {
+function ReloadResult({
+  result: { file, changes, needs_restart, new_secrets },
+}: {
+  result: ConfigReloadView;
+}) {
   return (
     <>
       <p class="pad" role="status">
         <Badge tone="good">reloaded</Badge> {nameOf(file)}, {plural(changes.length, "change")}
+        {new_secrets.map((secret) => `, new secret in ${secret}`)}
       </p>
       <Points label="Needs a restart" points={needs_restart} />
     </>
