@@ -18,7 +18,6 @@ import { DiskReserve } from "./files/reserve.ts";
 import { Checkpointer } from "./log/checkpointer.ts";
 import { noteFailedSync, recoverLog } from "./log/failed-sync.ts";
 import { LogSync } from "./log/log-sync.ts";
-import { LogPreallocation } from "./log/preallocation.ts";
 import { type MigrationOptions, migrate, migrations, schemaVersion } from "./migrate.ts";
 import { perform } from "./queries.ts";
 import { type SqliteStore, sqliteStore } from "./sqlite-store.ts";
@@ -64,7 +63,7 @@ export async function openUnlocked(
     const common = { database, dir: folder.dir, stats, timeoutMs: operatorTimeoutMs };
     if (options.role === "operator") {
       const log = new LogSync(folder.databaseFile);
-      return sqliteStore({ ...common, log, journal: null, logWork: [], watched: null, onClose });
+      return sqliteStore({ ...common, log, journal: null, checkpoints: null, watched: null, onClose });
     }
     await recoverLog(database, folder);
     await tidyUp(database);
@@ -76,14 +75,11 @@ export async function openUnlocked(
     const reserve = new DiskReserve(folder.reserveFile);
     reserve.fill();
     const journal = new Journal({ writer: wrapWriter(writer), stats, reserve, troubles: sqliteTroubles });
-    const preallocation = new LogPreallocation(database, log);
-    preallocation.start();
     const closeAll = () => {
       reserve.close();
       onClose();
     };
-    const logWork = [checkpoints, { close: () => preallocation.stop() }];
-    return sqliteStore({ ...common, log, journal, logWork, watched: files, onClose: closeAll });
+    return sqliteStore({ ...common, log, journal, checkpoints, watched: files, onClose: closeAll });
   } catch (error) {
     database.close();
     throw error;

@@ -12,6 +12,7 @@ import { allAccountTotals, allKeyTotals } from "../tables/entry-table.ts";
 import { recomputeTotals } from "../tables/recompute.ts";
 import { folderSizes } from "./files/sizes.ts";
 import { type FilesParts, type SqliteFiles, sqliteFiles } from "./files/store-files.ts";
+import type { Checkpointer } from "./log/checkpointer.ts";
 import type { LogSync } from "./log/log-sync.ts";
 import { sqliteStatements } from "./own-statements.ts";
 import { perform, sqliteQueries, sqliteText } from "./queries.ts";
@@ -23,8 +24,8 @@ export interface StoreParts extends FilesParts {
   /** Null for operators: only the gateway charges. */
   readonly journal: Journal | null;
   readonly log: LogSync;
-  /** Background work on the log; none for operators. */
-  readonly logWork: readonly { close(): Promise<void> }[];
+  /** Null for operators. */
+  readonly checkpoints: Checkpointer | null;
   readonly stats: StoreStats;
   /** Runs last, after everything is closed. */
   readonly onClose: () => void;
@@ -36,7 +37,7 @@ const maxPrunedParts = 16;
 export type SqliteStore = JournaledStore & { readonly files: SqliteFiles };
 
 export function sqliteStore(parts: StoreParts): SqliteStore {
-  const { database, timeoutMs, journal, log, logWork, watched, stats } = parts;
+  const { database, timeoutMs, journal, log, checkpoints, watched, stats } = parts;
   const queries = sqliteQueries(database, timeoutMs, log);
   const { read, readTogether, changeTogether } = queries;
   const files = sqliteFiles(parts);
@@ -135,7 +136,7 @@ export function sqliteStore(parts: StoreParts): SqliteStore {
     async close() {
       try {
         await journal?.close();
-        await Promise.all(logWork.map((work) => work.close()));
+        await checkpoints?.close();
         files.rescue();
       } finally {
         watched?.close();
