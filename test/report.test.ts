@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterRepeat, type Report, readReport } from "./report.ts";
+import { newFolder } from "./support/new-folder.ts";
 
 /** Held against the reports of Bun itself, because its next version may word them differently. */
 
@@ -19,7 +19,7 @@ type Source = keyof typeof sources;
 
 let folder: string;
 beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), "sluice-report-"));
+  folder = newFolder();
   mkdirSync(join(folder, "test"));
   for (const [name, source] of Object.entries(sources)) {
     const imports = `import { beforeAll, describe, test } from "bun:test";\n`;

@@ -1,6 +1,5 @@
 import { expect, test } from "bun:test";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { alertKindNames, alertKinds } from "../../src/alerts/alert.ts";
 import { DiskWatch } from "../../src/alerts/disk-watch.ts";
@@ -13,6 +12,7 @@ import { loadSettings } from "../../src/config/load.ts";
 import type { DrawnBound } from "../../src/store/store.ts";
 import type { DeploymentHealth } from "../../src/upstream/upstream.ts";
 import { configFor, upstreamKeys } from "../support/config.ts";
+import { newFolder } from "../support/new-folder.ts";
 import { deploymentHealth } from "./fixtures.ts";
 
 const nowMs = Date.UTC(2026, 10, 18, 12);
@@ -106,7 +106,7 @@ test("what lasts less than 7 days at the rate of the last ones is found, if it d
 });
 
 test("a gateway finds failing providers, models left out and a newer configuration, each once", () => {
-  const dir = mkdtempSync(join(tmpdir(), "sluice-attention-"));
+  const dir = newFolder();
   const file = join(dir, "sluice.toml");
   writeFileSync(file, configFor({ url: "http://127.0.0.1:1" }));
   const { TEST_ANTHROPIC_KEY: _, ...env } = upstreamKeys;
@@ -152,7 +152,7 @@ test("a gateway finds failing providers, models left out and a newer configurati
 });
 
 test("a disk with less than 1 GB, or less than a day filled, is a finding before it is full", () => {
-  const { settings } = loadSettings({ env: {}, cwd: mkdtempSync(join(tmpdir(), "sluice-attention-")) });
+  const { settings } = loadSettings({ env: {}, cwd: newFolder() });
   let freeBytes = 100e9;
   const disk = new DiskWatch(() => freeBytes);
   const hourMs = 3_600_000;
@@ -176,7 +176,7 @@ test("a disk with less than 1 GB, or less than a day filled, is a finding before
 });
 
 test("traces that do not reach the collector are a finding, with the reason and since when", () => {
-  const { settings } = loadSettings({ env: {}, cwd: mkdtempSync(join(tmpdir(), "sluice-attention-")) });
+  const { settings } = loadSettings({ env: {}, cwd: newFolder() });
   const trouble = { reason: "answered 415", sinceMs: 7 };
   const state = { settings: () => settings, deploymentHealth: () => [], trouble: () => null };
   expect(gatewayAlerts({ ...state, tracingTrouble: () => null }, 0)).toEqual([]);
@@ -186,7 +186,7 @@ test("traces that do not reach the collector are a finding, with the reason and 
 });
 
 test("prices that were checked more than 90 days ago are one line, with the oldest day", () => {
-  const dir = mkdtempSync(join(tmpdir(), "sluice-attention-"));
+  const dir = newFolder();
   const file = join(dir, "sluice.toml");
   writeFileSync(
     file,

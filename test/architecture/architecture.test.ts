@@ -1,6 +1,8 @@
 import { describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
 import { findCycle, importsOf, readSources, roomOf } from "./imports.ts";
 import { readMap } from "./map.ts";
+import { unawaitedExpectations } from "./unawaited.ts";
 
 const map = readMap();
 const sources = readSources("src");
@@ -152,4 +154,13 @@ describe("the reading of imports", () => {
     ]);
     expect(findCycle(arrows)).toEqual(["b", "c", "b"]);
   });
+});
+
+test("tests wait for every promise that they expect to settle", () => {
+  const floating = [...new Bun.Glob("test/!(architecture)/**/*.ts").scanSync()].flatMap((path) =>
+    unawaitedExpectations(readFileSync(path, "utf8")).map((line) => `${path}:${line}`),
+  );
+  expect(floating).toEqual([]);
+  expect(unawaitedExpectations("  expect(call()).rejects.toThrow();")).toEqual([1]);
+  expect(unawaitedExpectations("\n  await expect(call(1)\n).rejects.toThrow();")).toEqual([]);
 });

@@ -2,9 +2,9 @@
  * `bun test/bench/files-run.ts [--list]` prints how many source files one call runs: those with a line that forty calls ran
  * at least forty times more often than an idle gateway did.
  */
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { newFolder } from "../support/new-folder.ts";
 
 const calls = ["chat", "translated", "embeddings"] as const;
 const count = 40;
@@ -13,7 +13,7 @@ const count = 40;
 type Coverage = ReadonlyMap<string, ReadonlyMap<number, number>>;
 
 function coverage(call: string, times: number): Coverage {
-  const folder = mkdtempSync(join(tmpdir(), "sluice-files-run-"));
+  const folder = newFolder();
   try {
     const run = Bun.spawnSync({
       cmd: [

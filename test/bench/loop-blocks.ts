@@ -2,14 +2,14 @@
  * How long each route holds the event loop with so many of everything: `bun test/bench/loop-blocks.ts [count] [folder] [part of a path]`. The folder
  * is filled if it is empty, and kept. Prints the longest turn of the loop during each request, in milliseconds of CPU time.
  */
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { newFolder } from "../support/new-folder.ts";
 import { Sluice } from "../support/sluice.ts";
 import { type Crowd, fillCrowd } from "./fill-crowd.ts";
 
 const count = Number(process.argv[2] ?? 100_000);
-const folder = process.argv[3] ?? mkdtempSync(join(tmpdir(), "sluice-crowd-"));
+const folder = process.argv[3] ?? newFolder();
 const part = process.argv[4] ?? "";
 const models = Number(process.env["CROWD_MODELS"] ?? 100);
 const token = "bench-admin-token";

@@ -1,6 +1,6 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
+import { newFolder } from "../support/new-folder.ts";
 
 const root = join(import.meta.dir, "../..");
 
@@ -10,7 +10,7 @@ export interface OtherBuild extends Disposable {
 }
 
 export function buildOther(commit: string): OtherBuild {
-  const folder = mkdtempSync(join(tmpdir(), "sluice-bench-other-"));
+  const folder = newFolder();
   run(["git", "worktree", "add", "--detach", "--force", folder, commit], root);
   run([process.execPath, "install", "--frozen-lockfile", "--silent"], folder);
   run([process.execPath, "build.ts"], folder);

@@ -1,9 +1,9 @@
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
-import { mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { json } from "../support/answers.ts";
 import { usualAnswer } from "../support/fixtures.ts";
+import { newFolder } from "../support/new-folder.ts";
 import { startProvider } from "../support/provider.ts";
 import { Sluice, type TestKey } from "../support/sluice.ts";
 import { sluice } from "./fixtures.ts";
@@ -52,7 +52,7 @@ describe("serve --local", () => {
     ["nothing answers there", { OLLAMA_HOST: "127.0.0.1:9" }, "start Ollama, or set OLLAMA_HOST"],
     ["it is no address", { OLLAMA_HOST: "http://[" }, "OLLAMA_HOST is not an address"],
   ])("refuses to start if %s, and says what to do", async (_, env, advice) => {
-    const folder = mkdtempSync(join(tmpdir(), "sluice-test-"));
+    const folder = newFolder();
     const place = { folder, env: { ...env, SLUICE_DATA: join(folder, "data") } };
     const { code, stderr } = await sluice(place, "serve", "--local", "--port", "0");
     expect([code, stderr]).toEqual([1, expect.stringContaining(advice)]);
@@ -60,7 +60,7 @@ describe("serve --local", () => {
 
   test("refuses a server without models", async () => {
     server.script(json({ data: [] }));
-    const folder = mkdtempSync(join(tmpdir(), "sluice-test-"));
+    const folder = newFolder();
     const place = { folder, env: { OLLAMA_HOST: server.url, SLUICE_DATA: join(folder, "data") } };
     const { code, stderr } = await sluice(place, "serve", "--local", "--port", "0");
     expect([code, stderr]).toEqual([1, expect.stringContaining("has no models")]);
@@ -109,14 +109,14 @@ describe("serve --bedrock", () => {
   test.each(["cn-north-1", "us-gov-west-1", "Frankfurt"])(
     "refuses %s, where these profiles are not",
     async (region) => {
-      const folder = mkdtempSync(join(tmpdir(), "sluice-test-"));
+      const folder = newFolder();
       const { code, stderr } = await sluice({ folder, env: {} }, "serve", "--bedrock", region);
       expect([code, stderr]).toEqual([2, expect.stringContaining("such as us-east-1")]);
     },
   );
 
   test("is not mixed into a file", async () => {
-    const folder = mkdtempSync(join(tmpdir(), "sluice-test-"));
+    const folder = newFolder();
     writeFileSync(join(folder, "sluice.toml"), "[server]\n");
     const { code, stderr } = await sluice({ folder, env: {} }, "serve", "--bedrock", "us-east-1");
     expect(code).not.toBe(0);

@@ -1,9 +1,9 @@
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
-import { chmodSync, mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { JsonObject } from "../../src/base/json.ts";
 import { json, silence } from "../support/answers.ts";
+import { newFolder } from "../support/new-folder.ts";
 import { startProvider } from "../support/provider.ts";
 import { sluice } from "./fixtures.ts";
 
@@ -16,7 +16,7 @@ const header = "# Written by hand.\n";
 const openAi = `[providers.openai]\nkind = "openai"\napi_key = "env:KEY"\nbase_url = "${vendor.url}/v1" # a proxy\n`;
 
 function place(config: string) {
-  const folder = mkdtempSync(join(tmpdir(), "sluice-test-"));
+  const folder = newFolder();
   const file = join(folder, "sluice.toml");
   writeFileSync(file, config);
   return { folder, file, env: { ...env, SLUICE_CONFIG: file } };

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
-import { chmodSync, mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { newFolder } from "../support/new-folder.ts";
 import { newPlace, type Place, sluice } from "./fixtures.ts";
 
 interface Report {
@@ -108,7 +108,7 @@ test("a configuration that cannot be loaded is a problem for each of its faults"
 test("a data folder that other users can reach, and one that is a file, are problems", async () => {
   await using provider = serve(listed);
   const place = placeWith(provider.url);
-  const data = mkdtempSync(join(tmpdir(), "sluice-doctor-"));
+  const data = newFolder();
   chmodSync(data, 0o777);
   const open = await sluice(place, "doctor", "--data", data);
   expect([open.code, open.stdout]).toEqual([1, expect.stringContaining(`chmod 700 ${data}`)]);

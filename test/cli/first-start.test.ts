@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { newFolder } from "../support/new-folder.ts";
 import { program, run, serve, target } from "../support/process.ts";
 import { startProvider } from "../support/provider.ts";
 import { Sluice } from "../support/sluice.ts";
@@ -130,7 +130,7 @@ describe("the keys and the token of a trial", () => {
 });
 
 const place = () => {
-  const cwd = mkdtempSync(join(tmpdir(), "sluice-test-"));
+  const cwd = newFolder();
   return { cwd, env: { PATH: process.env["PATH"] ?? "", HOME: cwd } };
 };
 
@@ -188,7 +188,7 @@ describe.each([...new Set([target(), "source"])])("%s", (tested) => {
 
     test("find the data that a configuration elsewhere names", async () => {
       const where = place();
-      const other = mkdtempSync(join(tmpdir(), "sluice-test-"));
+      const other = newFolder();
       writeFileSync(
         join(other, "my.toml"),
         '[server]\ndata = "here"\n[providers.demo]\nkind = "demo"\n[[models]]\nid = "m"\nprovider = "demo"\nfree = true\n',

@@ -1,9 +1,7 @@
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { run } from "../../src/cli/run.ts";
 import { coloured, plain } from "../../src/cli/terminal/style.ts";
 import type { Terminal } from "../../src/cli/terminal/terminal.ts";
+import { newFolder } from "../support/new-folder.ts";
 
 export interface Said {
   readonly code: number;
@@ -21,7 +19,7 @@ export interface Place {
 }
 
 export function newPlace(more: Omit<Place, "folder"> = {}): Place {
-  return { folder: mkdtempSync(join(tmpdir(), "sluice-test-")), ...more };
+  return { folder: newFolder(), ...more };
 }
 
 /** Runs one command line in this process, in a place of its own. */

@@ -1,8 +1,8 @@
 import { afterAll, beforeEach, expect, test } from "bun:test";
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { newSecret } from "../../src/keys/secret.ts";
+import { newFolder } from "../support/new-folder.ts";
 import { program } from "../support/process.ts";
 import { waitFor } from "../support/wait.ts";
 import { newPlace, sluice } from "./fixtures.ts";
@@ -31,7 +31,7 @@ const gateway = Bun.serve({
 });
 const { origin, port } = gateway.url;
 
-const folder = mkdtempSync(join(tmpdir(), "sluice-test-"));
+const folder = newFolder();
 const opened = join(folder, "opened");
 for (const command of ["xdg-open", "open"]) {
   writeFileSync(

@@ -1,10 +1,10 @@
 import { afterAll, describe, expect, test } from "bun:test";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { newFolder } from "../support/new-folder.ts";
 import { run } from "../support/process.ts";
 
-const cwd = mkdtempSync(join(tmpdir(), "sluice-cli-import-"));
+const cwd = newFolder();
 const where = { cwd, env: { PATH: process.env["PATH"] ?? "", HOME: cwd } };
 afterAll(() => rmSync(cwd, { recursive: true, force: true }));
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
-import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { llamaModel, llamaServer, llamaWindow } from "../support/local-servers/llama-server.ts";
 import { ollama } from "../support/local-servers/ollama.ts";
+import { newFolder } from "../support/new-folder.ts";
 import { startProvider } from "../support/provider.ts";
 import { sluice } from "./fixtures.ts";
 
@@ -13,7 +13,7 @@ afterAll(() => server.stop());
 
 /** What `models discover --write` makes of a server. */
 async function discovered(more = "") {
-  const file = join(mkdtempSync(join(tmpdir(), "sluice-test-")), "sluice.toml");
+  const file = join(newFolder(), "sluice.toml");
   writeFileSync(
     file,
     `[providers.house]\nkind = "openai-compatible"\nbase_url = "${server.url}/v1"\n${more}`,
@@ -112,7 +112,7 @@ describe("config init", () => {
     ["OLLAMA_HOST alone", []],
   ])("with %s adds the models of Ollama, free", async (_, options) => {
     server.script(ollama(models));
-    const folder = mkdtempSync(join(tmpdir(), "sluice-test-"));
+    const folder = newFolder();
     const at = { folder, env: { OLLAMA_HOST: server.url }, cwd: folder };
     const file = join(folder, "sluice.toml");
     const { code, stderr } = await sluice(at, "config", "init", file, "--yes", ...options);

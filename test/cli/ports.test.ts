@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { freePort } from "../support/free-port.ts";
+import { newFolder } from "../support/new-folder.ts";
 import { run, type Where } from "../support/process.ts";
 import { Sluice } from "../support/sluice.ts";
 
@@ -14,7 +14,7 @@ afterEach(() => {
 });
 
 function elsewhere(config = demo): Where {
-  const cwd = mkdtempSync(join(tmpdir(), "sluice-test-"));
+  const cwd = newFolder();
   folders.push(cwd);
   writeFileSync(join(cwd, "sluice.toml"), config);
   return { cwd, env: { PATH: process.env["PATH"] ?? "", HOME: cwd } };

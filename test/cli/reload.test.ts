@@ -1,11 +1,11 @@
 import { describe, expect, test } from "bun:test";
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ConfigCheckView } from "../../src/admin/config/schema.ts";
 import type { AuditView } from "../../src/admin/system/schema.ts";
 import { putEmptyLedger } from "../store/sqlite/empty-ledger.ts";
 import { freePort } from "../support/free-port.ts";
+import { newFolder } from "../support/new-folder.ts";
 import { startProvider } from "../support/provider.ts";
 import { Sluice } from "../support/sluice.ts";
 import { waitFor } from "../support/wait.ts";
@@ -66,7 +66,7 @@ describe("after SIGHUP", () => {
   });
 
   test("a provider whose secret is gone is left out, and that is an alarm", async () => {
-    const secret = join(mkdtempSync(join(tmpdir(), "sluice-test-")), "key");
+    const secret = join(newFolder(), "key");
     writeFileSync(secret, "sk-of-mine");
     const openai = `[providers.openai]\nkind = "openai"\nbase_url = "http://127.0.0.1:1/v1"\napi_key = "file:${secret}"\n`;
     const model = '[[models]]\nid = "gpt"\nprovider = "openai"\nfree = true\n';

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, test } from "bun:test";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { hasKeyForm } from "../../src/keys/secret.ts";
+import { newFolder } from "../support/new-folder.ts";
 import { run, type ServerProcess, serve, type Where } from "../support/process.ts";
 import { waitFor } from "../support/wait.ts";
 import type { KeyJson } from "./fixtures.ts";
@@ -19,7 +19,7 @@ afterEach(async () => {
 });
 
 function newWhere(): Where {
-  const cwd = mkdtempSync(join(tmpdir(), "sluice-test-"));
+  const cwd = newFolder();
   folders.push(cwd);
   return { cwd, env: { PATH: process.env["PATH"] ?? "", HOME: cwd } };
 }

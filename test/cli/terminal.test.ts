@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from "bun:test";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { newFolder } from "../support/new-folder.ts";
 import { program, run } from "../support/process.ts";
 import { waitFor } from "../support/wait.ts";
 
@@ -18,7 +18,7 @@ afterEach(async () => {
 
 /** A gateway in a session of its own, which has a terminal, with these words before the gateway's. */
 async function startInTerminal(...before: readonly string[]) {
-  const cwd = mkdtempSync(join(tmpdir(), "sluice-test-"));
+  const cwd = newFolder();
   folders.push(cwd);
   const env = { PATH: process.env["PATH"] ?? "", HOME: cwd };
   const terminal = new Bun.Terminal({ cols: 80, rows: 24, data() {} });

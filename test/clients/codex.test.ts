@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { rmSync } from "node:fs";
+import { newFolder } from "../support/new-folder.ts";
 import type { AgentCall, Errand } from "./agents/errand.ts";
 import { type AgentProvider, startAgentProvider } from "./agents/provider.ts";
 import { runAgent, Workshop } from "./agents/run.ts";
@@ -102,7 +101,7 @@ const suite = runsLargeClients ? describe.skipIf(codex === null) : () => {};
 suite("the real Codex", () => {
   let world: World<AgentProvider>;
   /** Codex fills a new one with a database and skills, which takes a quarter of a run. */
-  const home = mkdtempSync(join(tmpdir(), "sluice-codex-"));
+  const home = newFolder();
 
   beforeAll(async () => {
     world = await startWorld(startAgentProvider(), { families: Object.keys(families) });

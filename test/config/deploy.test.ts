@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { YAML } from "bun";
 import { loadSettings } from "../../src/config/load.ts";
+import { newFolder } from "../support/new-folder.ts";
 
 interface Compose {
   readonly services: Readonly<Record<string, { readonly configs?: readonly { readonly source: string }[] }>>;
@@ -18,7 +18,7 @@ test("the compose file has a database, two gateways and nginx, and a configurati
   expect(Object.keys(services)).toEqual(["db", "gateway-1", "gateway-2", "nginx"]);
   for (const name of ["gateway-1", "gateway-2"])
     expect(services[name]?.configs).toMatchObject([{ source: "sluice" }]);
-  const dir = mkdtempSync(join(tmpdir(), "sluice-test-"));
+  const dir = newFolder();
   const file = join(dir, "sluice.toml");
   const password = join(dir, "db_password");
   writeFileSync(password, "a password\n");
@@ -104,7 +104,7 @@ interface Probe {
 test("the Kubernetes manifests have a sound configuration, probes that are served, and a longer grace than the gateway's", () => {
   const manifests = YAML.parse(read("kubernetes.yaml")) as readonly Manifest[];
   const of = (kind: string) => manifests.find((each) => each.kind === kind);
-  const dir = mkdtempSync(join(tmpdir(), "sluice-test-"));
+  const dir = newFolder();
   const file = join(dir, "sluice.toml");
   writeFileSync(file, of("ConfigMap")?.data?.["sluice.toml"] ?? "");
   const env = { OPENAI_API_KEY: "sk-test", SLUICE_ADMIN_TOKEN: "only-for-this-test-00000000000000" };

@@ -1,17 +1,17 @@
 import { describe, expect, test } from "bun:test";
-import { mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { vendorsInEnvironment } from "../../src/config/environment/vendors.ts";
 import { loadSettings } from "../../src/config/load.ts";
 import { findConfig } from "../../src/config/source.ts";
+import { newFolder } from "../support/new-folder.ts";
 
 const own = { host: "127.0.0.1", port: 8787 };
 const servedIn = (env: Record<string, string>) =>
   vendorsInEnvironment(env, own).served.map(({ provider, variable }) => `${provider} by ${variable}`);
 const skippedIn = (env: Record<string, string>) =>
   vendorsInEnvironment(env, own).skipped.map(({ variable, reason }) => `${variable}: ${reason}`);
-const emptyFolder = () => mkdtempSync(join(tmpdir(), "sluice-test-"));
+const emptyFolder = () => newFolder();
 const systemFile = "/nonexistent/sluice.toml";
 
 describe("vendors in the environment", () => {

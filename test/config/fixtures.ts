@@ -1,12 +1,12 @@
-import { mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type LoadedSettings, loadSettings } from "../../src/config/load.ts";
 import { ConfigError } from "../../src/config/problems.ts";
 import type { Flags } from "../../src/config/server.ts";
+import { newFolder } from "../support/new-folder.ts";
 
 export function temporaryFolder(): string {
-  return mkdtempSync(join(tmpdir(), "sluice-test-"));
+  return newFolder();
 }
 
 export interface Given {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import { mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { locateStore } from "../../src/config/store.ts";
+import { newFolder } from "../support/new-folder.ts";
 import { load, problemsOf } from "./fixtures.ts";
 
 const plain = "postgres://sluice@db.example.com:5432/sluice?sslmode=verify-full";
@@ -33,7 +33,7 @@ describe("the store", () => {
       password: "from-outside",
       prepare: false,
     });
-    const path = join(mkdtempSync(join(tmpdir(), "sluice-test-")), "password");
+    const path = join(newFolder(), "password");
     writeFileSync(path, "from-a-file\n");
     expect(load(file(`url = "${plain}"\npassword = "file:${path}"`)).settings.store?.password).toEqual({
       file: path,
@@ -94,7 +94,7 @@ describe("the store", () => {
   }
 
   test("is found by commands although the rest of the file is wrong", () => {
-    const cwd = mkdtempSync(join(tmpdir(), "sluice-test-"));
+    const cwd = newFolder();
     writeFileSync(join(cwd, "sluice.toml"), `${file(`url = "${plain}"`)}[server]\nport = "no"\n`);
     expect(locateStore({ env: {}, cwd })).toEqual({ url: plain, password: null, prepare: true });
     expect(locateStore({ env: {}, cwd, store: "postgres://a@b/c" })?.url).toBe("postgres://a@b/c");

@@ -1,10 +1,10 @@
 import { afterAll, expect, test } from "bun:test";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { findConfig } from "../../src/config/source.ts";
+import { newFolder } from "../support/new-folder.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "sluice-system-config-"));
+const folder = newFolder();
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const systemFile = join(folder, "etc.toml");
 const found = (env = {}) => findConfig({ env, cwd: folder, systemFile }).file;

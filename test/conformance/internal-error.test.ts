@@ -1,17 +1,16 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { rmSync } from "node:fs";
 import { createKey } from "../../src/admin/keys/create-key.ts";
 import { type RunningGateway, startGateway } from "../../src/app/start.ts";
 import { systemClock } from "../../src/base/clock.ts";
 import { loadSettings } from "../../src/config/load.ts";
+import { newFolder } from "../support/new-folder.ts";
 import { waitFor } from "../support/wait.ts";
 import { expectError, generationRoutes } from "./requests.ts";
 
 /** A bug cannot be provoked from outside, so this one gateway runs in the test's own process and gets one. */
 let running: RunningGateway;
-const folder = mkdtempSync(join(tmpdir(), "sluice-test-"));
+const folder = newFolder();
 
 beforeAll(async () => {
   const env = { SLUICE_DATA: folder, SLUICE_LOG_LEVEL: "silent" };

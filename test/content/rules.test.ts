@@ -198,7 +198,7 @@ test(
     await sluice.restart({ config: encrypted, env: { CONTENT_KEY: key } });
     await sluice.stop();
     const starting = sluice.restart({ config: config("") });
-    expect(starting).rejects.toThrow("content.key is not set");
+    await expect(starting).rejects.toThrow("content.key is not set");
     await starting.catch(() => {});
   },
   timeoutMs,

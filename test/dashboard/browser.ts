@@ -1,7 +1,7 @@
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import { newFolder } from "../support/new-folder.ts";
 
 /** The one without windows takes half of the CPU time, so it comes first. */
 const names = [
@@ -54,7 +54,7 @@ async function fromDebian(): Promise<string | null> {
 }
 
 async function fromPackage(): Promise<string | null> {
-  const folder = mkdtempSync(join(tmpdir(), "sluice-browser-"));
+  const folder = newFolder();
   process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
   await Bun.write(join(folder, "package.json"), "{}");
   if (!(await ends([process.execPath, "add", packaged], folder, npmSeconds))) return null;

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { projectRoot } from "../architecture/imports.ts";
+import { newFolder } from "../support/new-folder.ts";
 
 /**
  * Follows docs/adding-a-dialect.md, docs/adding-a-vendor.md and docs/adding-a-route.md word by word, in a copy of the source: every block that names
  * a file becomes that file, every block that names a line of a registry is put there. Then the gateway runs from the copy.
  */
-const copy = mkdtempSync(join(tmpdir(), "sluice-adding-"));
+const copy = newFolder();
 
 interface Block {
   readonly place: string;

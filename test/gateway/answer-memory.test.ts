@@ -167,7 +167,7 @@ describe("what an exchange reads for its client", () => {
     await first.awaitMemory(64 * mebibyte);
     const waiting = second.awaitMemory(2 * mebibyte);
     leaving.abort(new Error("gone"));
-    expect(waiting).rejects.toThrow("gone");
+    await expect(waiting).rejects.toThrow("gone");
     first.exchange.memory?.release();
     expect(taken()).toBe(0);
   });

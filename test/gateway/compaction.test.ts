@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { JsonObject } from "../../src/base/json.ts";
 import { type Answer, json, sse } from "../support/answers.ts";
 import { heldInput } from "../support/estimated.ts";
+import { newFolder } from "../support/new-folder.ts";
 import { readStream } from "../support/sse.ts";
 import { encodeChunk } from "../vendors/bedrock/encode-message.ts";
 import { eventStream } from "../vendors/bedrock/fake-bedrock.ts";
@@ -14,7 +14,7 @@ import { type Caller, World } from "./world.ts";
 /** Anthropic reports compaction runs separately: the response's own usage does not include them. */
 
 const vertex = startFakeVertex();
-const folder = mkdtempSync(join(tmpdir(), "sluice-test-"));
+const folder = newFolder();
 writeFileSync(join(folder, "sa.json"), keyFile(vertex.tokenUri));
 
 const price = `{ input = 1.0, output = 2.0, cached_input = 0.1, cache_write = 1.25, cache_write_1h = 2.0,

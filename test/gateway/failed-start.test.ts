@@ -1,18 +1,18 @@
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { startGateway } from "../../src/app/start.ts";
 import { systemClock } from "../../src/base/clock.ts";
 import { loadSettings } from "../../src/config/load.ts";
 import { openStore } from "../../src/store/open.ts";
 import { freePort } from "../support/free-port.ts";
+import { newFolder } from "../support/new-folder.ts";
 
 const demo = '[providers.demo]\nkind = "demo"\n[[models]]\nid = "m"\nprovider = "demo"\nfree = true\n';
 
 test("a start that fails at its last step closes all that it opened, and can be tried again", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "sluice-test-"));
+  const folder = newFolder();
   const [port, adminPort, metricsPort] = [freePort(), freePort(), freePort()];
   const file = join(folder, "sluice.toml");
   writeFileSync(

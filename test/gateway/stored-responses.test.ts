@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, setSystemTime, spyOn, test } from "bun:test";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { backUp } from "../../src/admin/system/back-up.ts";
 import { systemClock } from "../../src/base/clock.ts";
 import type { JsonObject } from "../../src/base/json.ts";
 import { json, sse } from "../support/answers.ts";
+import { newFolder } from "../support/new-folder.ts";
 import { StreamReader } from "../support/sse.ts";
 import { waitFor } from "../support/wait.ts";
 import { type Answered, type Item, models, responseFrom, say, TurnWorld } from "./turn-world.ts";
@@ -236,7 +236,7 @@ describe("a stored response", () => {
 
   test("is in no backup that is made after it was deleted", async () => {
     const { id } = await create({ input: "a canary in the cage" });
-    const folder = mkdtempSync(join(tmpdir(), "sluice-test-"));
+    const folder = newFolder();
     const holds = async (name: string) => {
       const file = join(folder, name);
       await backUp({ store: world.running.store, clock: systemClock }, file);

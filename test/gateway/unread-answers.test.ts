@@ -1,7 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, spyOn, test } from "bun:test";
-import { mkdtempSync } from "node:fs";
 import { connect } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Server } from "bun";
 import { bodyResponse } from "../../src/gateway/answer/body-response.ts";
@@ -12,10 +10,11 @@ import { routes } from "../../src/gateway/operations.ts";
 import type { ServedRoute } from "../../src/gateway/served-operation.ts";
 import { HttpCall } from "../../src/http/respond.ts";
 import { trustedProxies } from "../../src/limits/address.ts";
+import { newFolder } from "../support/new-folder.ts";
 import { World } from "./world.ts";
 
 /** A socket of the file system takes a fifth of a mebibyte. One of this machine's network may take more than an answer. */
-const path = join(mkdtempSync(join(tmpdir(), "sluice-test-")), "socket");
+const path = join(newFolder(), "socket");
 const [route] = routes;
 
 let world: World;

@@ -1,6 +1,5 @@
 import { afterAll } from "bun:test";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createKey } from "../../src/admin/keys/create-key.ts";
 import { type RunningGateway, startGateway } from "../../src/app/start.ts";
@@ -15,6 +14,7 @@ import type { ExchangeFacts } from "../../src/observe/exchange.ts";
 import type { Entry, KeyRecord } from "../../src/store/store.ts";
 import { putEmptyLedger } from "../store/sqlite/empty-ledger.ts";
 import { type ConfigOptions, configFor, upstreamKeys } from "../support/config.ts";
+import { newFolder } from "../support/new-folder.ts";
 import { type ScriptedProvider, startProvider } from "../support/provider.ts";
 import { waitFor } from "../support/wait.ts";
 
@@ -60,7 +60,7 @@ export class World implements AsyncDisposable {
 
   /** `PROVIDER_URL` in the options stands for the scripted provider's. */
   static async start(options: Omit<ConfigOptions, "url"> = {}): Promise<World> {
-    const folder = mkdtempSync(join(tmpdir(), "sluice-test-"));
+    const folder = newFolder();
     putEmptyLedger(join(folder, "data"));
     const provider = startProvider();
     const config = configFor({ url: provider.url, ...options }).replaceAll("PROVIDER_URL", provider.url);

@@ -1,10 +1,10 @@
 import { afterEach, expect, test } from "bun:test";
-import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { closeSync, openSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { LineBuffer } from "../../src/observe/line-buffer.ts";
+import { newFolder } from "../support/new-folder.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "line-buffer-"));
+const folder = newFolder();
 const file = join(folder, "log");
 const descriptor = openSync(file, "a");
 

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
-import { closeSync, fstatSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { closeSync, fstatSync, openSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { newFolder } from "../support/new-folder.ts";
 
 /** Standard error is the log, so the lines are written by a process of their own. */
 function linesAt(level: string, format: string): string {
@@ -44,7 +44,7 @@ test("the documentation explains every field of an exchange's line", async () =>
 });
 
 test("the journal gets each line's level, and any other stream only the line", () => {
-  const folder = mkdtempSync(join(tmpdir(), "sluice-journal-"));
+  const folder = newFolder();
   const written = (format: string, isJournal: boolean) => {
     const file = join(folder, "stderr");
     const stderr = openSync(file, "w");

@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import dashboard from "../../config/grafana/sluice.json";
 import { Metrics } from "../../src/observe/metrics.ts";
+import { newFolder } from "../support/new-folder.ts";
 import { exchangeFacts, gauges, rejectedAttempt } from "./fixtures.ts";
 
 const promtool = Bun.which("promtool");
@@ -27,7 +27,7 @@ function runPromtool(...args: string[]) {
 }
 
 function testRules(tests: readonly object[]) {
-  const folder = mkdtempSync(join(tmpdir(), "sluice-rules-"));
+  const folder = newFolder();
   const file = join(folder, "test.json");
   writeFileSync(file, JSON.stringify({ rule_files: [alertsFile], evaluation_interval: "1m", tests }));
   const result = runPromtool("test", "rules", file);
@@ -58,7 +58,7 @@ test.skipIf(promtool === null)(`${skipped}Prometheus can parse every query of th
   expect(queries.length).toBeGreaterThan(25);
   expect(queries.filter((query) => query.includes("$"))).toEqual([]);
   const rules = queries.map((expr, no) => ({ record: `panel:query_${no}`, expr }));
-  const folder = mkdtempSync(join(tmpdir(), "sluice-queries-"));
+  const folder = newFolder();
   const file = join(folder, "rules.json");
   writeFileSync(file, JSON.stringify({ groups: [{ name: "dashboard", rules }] }));
   const { exitCode, output } = runPromtool("check", "rules", file);

@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { freePort } from "../support/free-port.ts";
+import { newFolder } from "../support/new-folder.ts";
 import { startSluice } from "../support/sluice.ts";
 import { waitFor } from "../support/wait.ts";
 import { startCollector } from "./collector.ts";
@@ -26,7 +26,7 @@ content = true
 
 /** Receives spans by OTLP, reads them by its own schema, and sends them on to `target`. */
 function startRealCollector(otelcol: string, port: number, target: string) {
-  const folder = mkdtempSync(join(tmpdir(), "sluice-otelcol-"));
+  const folder = newFolder();
   const file = join(folder, "config.yaml");
   const pipelines = { traces: { receivers: ["otlp"], exporters: ["otlphttp"] } };
   writeFileSync(

@@ -1,6 +1,5 @@
 import { afterAll, expect, test } from "bun:test";
-import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { archive } from "../../config/release/archive.ts";
 import { billOfMaterials } from "../../config/release/bill-of-materials.ts";
@@ -11,9 +10,10 @@ import { targets } from "../../config/release/targets.ts";
 import { dependencies, version } from "../../package.json";
 import { buildProgram } from "../../src/cli/program.ts";
 import { processTerminal } from "../../src/cli/terminal/terminal.ts";
+import { newFolder } from "../support/new-folder.ts";
 import { attempt, command, commit, quickBuild, root, smallProgram } from "./made.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "sluice-release-"));
+const folder = newFolder();
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 process.chdir(root);
 

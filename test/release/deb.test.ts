@@ -3,18 +3,17 @@ import {
   appendFileSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readFileSync,
   rmSync,
   statSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { deb } from "../../config/release/deb.ts";
 import { beforeRemove } from "../../config/release/system-package.ts";
 import { version } from "../../package.json";
 import { locateData } from "../../src/config/locate-data.ts";
+import { newFolder } from "../support/new-folder.ts";
 import { command, quickBuild, root, smallProgram } from "./made.ts";
 
 /** dpkg installs into another folder here, as image builders do; only root can create a user there. */
@@ -22,7 +21,7 @@ const canInstall = Bun.which("dpkg") !== null && process.getuid?.() === 0;
 if (!canInstall) console.log("skipped: installing the deb takes dpkg and root");
 
 describe.if(canInstall)("the deb", () => {
-  const folder = mkdtempSync(join(tmpdir(), "sluice-deb-"));
+  const folder = newFolder();
   const system = join(folder, "system");
   const file = join(folder, "sluice.deb");
   const dpkg = (...args: readonly string[]) =>

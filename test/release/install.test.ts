@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import { appendFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { archive } from "../../config/release/archive.ts";
 import { installScript } from "../../config/release/install-script.ts";
+import { newFolder } from "../support/new-folder.ts";
 import { attempt, quickBuild, root, smallProgram } from "./made.ts";
 
 /** The release's address, on this machine. */
-const folder = mkdtempSync(join(tmpdir(), "sluice-install-"));
+const folder = newFolder();
 const served = new Map<string, Uint8Array | string>();
 const server = Bun.serve({
   hostname: "127.0.0.1",

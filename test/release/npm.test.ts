@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { npmPackage, npmPlatformPackage } from "../../config/release/npm.ts";
 import { version } from "../../package.json";
+import { newFolder } from "../support/new-folder.ts";
 import { waitFor } from "../support/wait.ts";
 import { attempt, builtExecutable, command, quickBuild, root } from "./made.ts";
 
 /** A registry with what was packed and nothing else, so that what npm asks for and does not get is seen, too. */
-const folder = mkdtempSync(join(tmpdir(), "sluice-npm-"));
+const folder = newFolder();
 const packed = new Map<string, { manifest: { version: string }; bytes: Uint8Array; integrity: string }>();
 const registry = Bun.serve({
   hostname: "127.0.0.1",

@@ -1,11 +1,12 @@
 import { afterAll, describe, expect, test } from "bun:test";
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { compile } from "../../config/release/compile.ts";
 import { type Target, targets } from "../../config/release/targets.ts";
 import { version } from "../../package.json";
 import { installed } from "../clients/installed.ts";
+import { newFolder } from "../support/new-folder.ts";
 import { startSluice } from "../support/sluice.ts";
 import { root } from "./made.ts";
 
@@ -14,7 +15,7 @@ const names = process.env["SLUICE_SOAK"] === "1" ? ["x64-musl", "arm64", "arm64-
 const canRun = process.platform === "linux" && process.arch === "x64" && process.getuid?.() === 0;
 if (!canRun) console.log("SKIPPED: executables for other systems run on Linux x64, for root");
 
-const folder = mkdtempSync(join(tmpdir(), "sluice-systems-"));
+const folder = newFolder();
 const targetBefore = process.env["SLUICE_TEST_TARGET"] ?? "source";
 afterAll(() => {
   process.env["SLUICE_TEST_TARGET"] = targetBefore;

@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { version } from "../../package.json";
+import { newFolder } from "../support/new-folder.ts";
 import { builtExecutable, command, root } from "./made.ts";
 
 test("the executable does not name the folder that it was built in", async () => {
@@ -14,7 +14,7 @@ test("the executable does not name the folder that it was built in", async () =>
 test.if(process.env["SLUICE_SOAK"] === "1")(
   "two releases of one commit are equal, byte for byte, and have what they should",
   async () => {
-    const [one, other] = [1, 2].map(() => mkdtempSync(join(tmpdir(), "sluice-release-"))) as [string, string];
+    const [one, other] = [1, 2].map(() => newFolder()) as [string, string];
     const name = `linux-${process.arch}`;
     const processor = process.arch === "x64" ? "amd64" : process.arch;
     for (const out of [one, other]) {

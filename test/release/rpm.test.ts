@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { appendFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { rpm } from "../../config/release/rpm.ts";
 import { version } from "../../package.json";
+import { newFolder } from "../support/new-folder.ts";
 import { command, quickBuild, root, smallProgram } from "./made.ts";
 
 const canInstall = Bun.which("rpm") !== null && process.getuid?.() === 0;
 if (!canInstall) console.log("skipped: reading and installing the rpm takes rpm and root");
 
 describe.if(canInstall)("the rpm", () => {
-  const folder = mkdtempSync(join(tmpdir(), "sluice-rpm-"));
+  const folder = newFolder();
   const system = join(folder, "system");
   const file = join(folder, "sluice.rpm");
   const inSystem = (path: string) => join(system, path);

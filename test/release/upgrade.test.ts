@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
-import { chmodSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { withPostgres } from "../cluster/nodes.ts";
+import { newFolder } from "../support/new-folder.ts";
 import { sharedPostgres } from "../support/postgres.ts";
 import { run, target } from "../support/process.ts";
 import { type Sluice, startSluice, type TestKey } from "../support/sluice.ts";
@@ -105,7 +105,7 @@ withPostgres(() => {
     const postgres = sharedPostgres();
     const database = await postgres.createDatabase();
     const url = postgres.url(database);
-    const folder = mkdtempSync(join(tmpdir(), "sluice-dump-"));
+    const folder = newFolder();
     chmodSync(folder, 0o777);
     const dump = join(folder, "before-upgrade.dump");
     const env = { SLUICE_STORE: url, SLUICE_ADMIN_TOKEN: "slua_of-all-nodes" };

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { generateKeyPairSync } from "node:crypto";
-import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TObject, TSchema } from "@sinclair/typebox";
 import type { Json } from "../../src/base/json.ts";
@@ -13,6 +12,7 @@ import { vendorOption, vendorOptionNames } from "../../src/vendors/options.ts";
 import { startCollector } from "../observe/collector.ts";
 import { json } from "../support/answers.ts";
 import { usualAnswer } from "../support/fixtures.ts";
+import { newFolder } from "../support/new-folder.ts";
 import { startProvider } from "../support/provider.ts";
 import { type Sluice, startSluice, type TestKey } from "../support/sluice.ts";
 import { waitFor } from "../support/wait.ts";
@@ -88,7 +88,7 @@ function quotedForms(pem: string): string[] {
   ];
 }
 
-const folder = mkdtempSync(join(tmpdir(), "sluice-test-"));
+const folder = newFolder();
 const provider = startProvider((request) => {
   if (request.path === "/token") return json({ access_token: issuedToken, expires_in: 3600 });
   const isQuoted = request.text.includes("quote it");

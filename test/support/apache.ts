@@ -1,6 +1,6 @@
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { newFolder } from "./new-folder.ts";
 import { untilHealthy } from "./nginx.ts";
 
 const program = Bun.which("apache2") ?? Bun.which("/usr/sbin/apache2");
@@ -14,7 +14,7 @@ const loaded = ["mpm_event", "authz_core", "alias", "env", "headers", "reqtimeou
 
 /** Runs Apache with this site, and waits until it answers at the address. */
 export async function startApache(apache: string, site: string, url: string): Promise<{ stop(): void }> {
-  const folder = mkdtempSync(join(tmpdir(), "sluice-apache-"));
+  const folder = newFolder();
   const file = join(folder, "apache.conf");
   writeFileSync(
     file,

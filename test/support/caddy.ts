@@ -1,6 +1,6 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { newFolder } from "./new-folder.ts";
 import { untilHealthy } from "./nginx.ts";
 
 /** Null where it is not installed. */
@@ -8,7 +8,7 @@ export const caddyProgram = Bun.which("caddy");
 
 /** Runs Caddy with these sites, and waits until it answers at the address. */
 export async function startCaddy(program: string, sites: string, url: string): Promise<{ stop(): void }> {
-  const folder = mkdtempSync(join(tmpdir(), "sluice-caddy-"));
+  const folder = newFolder();
   const file = join(folder, "Caddyfile");
   writeFileSync(file, `{\n\tadmin off\n\tauto_https off\n}\n${sites}`);
   const child = Bun.spawn([program, "run", "--config", file, "--adapter", "caddyfile"], {

@@ -1,6 +1,6 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { newFolder } from "./new-folder.ts";
 import { untilHealthy } from "./nginx.ts";
 
 /** Null where it is not installed. */
@@ -8,7 +8,7 @@ export const haproxyProgram = Bun.which("haproxy") ?? Bun.which("/usr/sbin/hapro
 
 /** Runs HAProxy with this configuration, and waits until it answers at the address. */
 export async function startHaproxy(program: string, text: string, url: string): Promise<{ stop(): void }> {
-  const folder = mkdtempSync(join(tmpdir(), "sluice-haproxy-"));
+  const folder = newFolder();
   const file = join(folder, "haproxy.cfg");
   writeFileSync(file, text);
   const child = Bun.spawn([program, "-db", "-f", file], { stdout: "ignore", stderr: "ignore" });

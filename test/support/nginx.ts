@@ -1,6 +1,6 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { newFolder } from "./new-folder.ts";
 import { waitFor } from "./wait.ts";
 
 /** Null where it is not installed. */
@@ -12,7 +12,7 @@ export interface NginxProcess {
 
 /** Runs nginx with this inside of `http { … }`, and waits until it answers at the address. */
 export async function startNginx(program: string, http: string, url: string): Promise<NginxProcess> {
-  const folder = mkdtempSync(join(tmpdir(), "sluice-nginx-"));
+  const folder = newFolder();
   mkdirSync(join(folder, "temp"));
   const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
     .map((name) => `${name}_temp_path ${folder}/temp/${name};`)

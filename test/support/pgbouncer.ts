@@ -1,7 +1,7 @@
-import { chmodSync, chownSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, chownSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { freePort } from "./free-port.ts";
+import { newFolder } from "./new-folder.ts";
 import type { PostgresServer } from "./postgres.ts";
 import { waitFor } from "./wait.ts";
 
@@ -16,7 +16,7 @@ export interface Pgbouncer extends AsyncDisposable {
 
 /** A real pgbouncer in transaction mode in front of a server, with few connections, so that they are really shared. */
 export async function startPgbouncer(server: PostgresServer): Promise<Pgbouncer> {
-  const dir = mkdtempSync(join(tmpdir(), "sluice-pgbouncer-"));
+  const dir = newFolder();
   const port = freePort();
   const settings = [
     "[databases]",

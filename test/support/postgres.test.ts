@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
-import { chmodSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { newFolder } from "./new-folder.ts";
 import { hasPostgres, withoutPostgres } from "./postgres.ts";
 
 const program = `
@@ -12,7 +12,7 @@ const program = `
 test.skipIf(!hasPostgres)(
   hasPostgres ? "processes that need a server at the same moment each get a whole one" : withoutPostgres,
   async () => {
-    const folder = mkdtempSync(join(tmpdir(), "sluice-postgres-at-once-"));
+    const folder = newFolder();
     // The server's own user has to reach it.
     chmodSync(folder, 0o755);
     try {

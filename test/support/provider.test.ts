@@ -77,7 +77,7 @@ test("cuts a stream: properly ended, or by a reset", async () => {
   const broken = await readStream(await post("/", {}));
   expect(broken.failure).not.toBeNull();
   provider.script(hangUp());
-  expect(post("/", {})).rejects.toThrow();
+  await expect(post("/", {})).rejects.toThrow();
 });
 
 test("notices a caller that leaves, and when", async () => {
@@ -90,7 +90,7 @@ test("notices a caller that leaves, and when", async () => {
   await waitFor(() => provider.aborted.length === 1, "the abort to be seen");
   expect(provider.openConnections).toBe(0);
   provider.script(silence());
-  expect(post("/", {}, { signal: AbortSignal.timeout(30) })).rejects.toThrow();
+  await expect(post("/", {}, { signal: AbortSignal.timeout(30) })).rejects.toThrow();
   await waitFor(() => provider.aborted.length === 2, "the second abort to be seen");
 });
 

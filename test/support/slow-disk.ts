@@ -1,6 +1,6 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { newFolder } from "./new-folder.ts";
 
 export interface SlowDisk extends Disposable {
   /** For the program whose disk it is. */
@@ -48,7 +48,7 @@ if (!canMakeSlowDisk) console.warn("SKIPPED: there is no C compiler here, so no 
 
 /** A disk whose speed a test decides. */
 export function makeSlowDisk(): SlowDisk {
-  const folder = mkdtempSync(join(tmpdir(), "sluice-slow-"));
+  const folder = newFolder();
   const [source, library, file] = ["shim.c", "shim.so", "milliseconds"].map((name) => join(folder, name)) as [
     string,
     string,

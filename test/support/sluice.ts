@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runtimeSettings } from "../../src/cli/serve/runtime-settings.ts";
@@ -6,6 +6,7 @@ import type { KeyMode } from "../../src/store/store.ts";
 import { type Place, sluice, sluiceJson } from "../cli/fixtures.ts";
 import { putEmptyLedger } from "../store/sqlite/empty-ledger.ts";
 import { upstreamKeys } from "./config.ts";
+import { newFolder } from "./new-folder.ts";
 import { type CliResult, run, type ServerProcess, serve, type Where } from "./process.ts";
 import { waitFor } from "./wait.ts";
 
@@ -71,7 +72,7 @@ export class Sluice {
   }
 
   static async start({ config, env = {}, args = [], fill }: StartOptions = {}): Promise<Sluice> {
-    const folder = mkdtempSync(join(tmpdir(), "sluice-test-"));
+    const folder = newFolder();
     if (config !== undefined) writeFileSync(configFile(folder), config);
     if (fill === undefined) putEmptyLedger(join(folder, "data"));
     else await fill(join(folder, "data"));

@@ -1,6 +1,6 @@
-import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { closeSync, openSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
+import { newFolder } from "./new-folder.ts";
 
 export interface SmallDisk extends Disposable {
   readonly folder: string;
@@ -23,7 +23,7 @@ function canMount(): boolean {
 
 /** A separate disk, so that filling it harms nothing else. */
 export function mountSmallDisk(megabytes: number): SmallDisk {
-  const folder = mkdtempSync(join(tmpdir(), "sluice-disk-"));
+  const folder = newFolder();
   const mount = Bun.spawnSync(["mount", "-t", "tmpfs", "-o", `size=${megabytes}m`, "tmpfs", folder]);
   if (mount.exitCode !== 0) {
     rmSync(folder, { recursive: true, force: true });

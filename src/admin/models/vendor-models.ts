@@ -23,6 +23,11 @@ export class ModelListUnavailable extends Error {
   override readonly name = "ModelListUnavailable";
 }
 
+/** Whether Sluice can read a list of models from providers of this kind. */
+export function hasModelList(settings: ProviderSettings): boolean {
+  return vendorOf(settings.kind).modelLists?.(settings) !== undefined;
+}
+
 /** Reads the provider's own lists of models, with the first of its keys. Throws a `ModelListUnavailable`. */
 export async function vendorModels(settings: ProviderSettings): Promise<readonly VendorModel[]> {
   const lists = vendorOf(settings.kind).modelLists?.(settings);

@@ -1,7 +1,6 @@
-import { ModelListUnavailable, vendorModels } from "../../admin/models/vendor-models.ts";
+import { hasModelList, ModelListUnavailable, vendorModels } from "../../admin/models/vendor-models.ts";
 import { plural } from "../../base/text/plural.ts";
 import type { ProviderSettings } from "../../vendors/provider.ts";
-import { vendorOf } from "../../vendors/registry.ts";
 import { type Finding, ok, problem, warning } from "./finding.ts";
 
 /** Reads each provider's list of models, which costs nothing and needs a valid key. */
@@ -10,8 +9,8 @@ export function checkProviderKeys(providers: readonly ProviderSettings[]): Promi
 }
 
 async function check(settings: ProviderSettings): Promise<Finding> {
-  const { name, kind, baseUrl } = settings;
-  if (vendorOf(kind).modelLists?.(settings) === undefined)
+  const { name, baseUrl } = settings;
+  if (!hasModelList(settings))
     return warning(
       "provider",
       `${name} has no list of models to test its key with`,

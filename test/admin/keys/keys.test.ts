@@ -1,7 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { rmSync } from "node:fs";
 import { enterKeyCredit } from "../../../src/admin/accounts/enter-credit.ts";
 import { type OperationContext, OperationError } from "../../../src/admin/context.ts";
 import { changeStatus, updateKey } from "../../../src/admin/keys/change-key.ts";
@@ -11,8 +9,9 @@ import { listKeys, readKeySummary } from "../../../src/admin/keys/key-summary.ts
 import type { KeySpec } from "../../../src/keys/issue.ts";
 import { openStore } from "../../../src/store/open.ts";
 import { FakeClock } from "../../support/clock.ts";
+import { newFolder } from "../../support/new-folder.ts";
 
-const dir = mkdtempSync(join(tmpdir(), "sluice-test-"));
+const dir = newFolder();
 const clock = new FakeClock();
 let context: OperationContext;
 

@@ -1,12 +1,12 @@
 import { afterAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { checkProviders } from "../../../src/admin/models/check-providers.ts";
 import type { ModelCheckView } from "../../../src/admin/models/schema.ts";
 import { loadSettings } from "../../../src/config/load.ts";
 import { json, openAiError, redirect, text } from "../../support/answers.ts";
 import { usualAnswer } from "../../support/fixtures.ts";
+import { newFolder } from "../../support/new-folder.ts";
 import { type Script, startProvider } from "../../support/provider.ts";
 
 const provider = startProvider();
@@ -23,7 +23,7 @@ async function check(kind: string, script: Script | null, more = ""): Promise<Mo
 }
 
 async function checkAt(base: string, kind = "openai", more = ""): Promise<ModelCheckView> {
-  const file = join(mkdtempSync(join(tmpdir(), "sluice-test-")), "sluice.toml");
+  const file = join(newFolder(), "sluice.toml");
   writeFileSync(
     file,
     `[providers.it]\nkind = "${kind}"\nbase_url = "${base}"\napi_key = "env:KEY"\n${more}
@@ -35,7 +35,7 @@ async function checkAt(base: string, kind = "openai", more = ""): Promise<ModelC
 }
 
 function load(credentials: string, models: string) {
-  const file = join(mkdtempSync(join(tmpdir(), "sluice-test-")), "sluice.toml");
+  const file = join(newFolder(), "sluice.toml");
   const provided = `[providers.it]\nkind = "openai"\nbase_url = "${provider.url}/v1"\n${credentials}`;
   writeFileSync(file, `${provided}\n${models}`);
   return loadSettings({ file, env: { A: "first", B: "second" } });
@@ -79,7 +79,7 @@ describe("one small request", () => {
   });
 
   test("is not sent where no model uses the provider", async () => {
-    const file = join(mkdtempSync(join(tmpdir(), "sluice-test-")), "sluice.toml");
+    const file = join(newFolder(), "sluice.toml");
     writeFileSync(file, `[providers.it]\nkind = "openai"\nbase_url = "${provider.url}/v1"`);
     const [result] = await checkProviders(loadSettings({ file, env: {} }).settings);
     expect(result).toMatchObject({
@@ -127,7 +127,7 @@ describe("one small request", () => {
   });
 
   test("is answered by the built-in demo", async () => {
-    const file = join(mkdtempSync(join(tmpdir(), "sluice-test-")), "none.toml");
+    const file = join(newFolder(), "none.toml");
     writeFileSync(
       file,
       '[providers.demo]\nkind = "demo"\n[[models]]\nid = "d"\nprovider = "demo"\nfree = true',

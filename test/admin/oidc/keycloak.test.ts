@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import type { EndedSessionView, SessionView } from "../../../src/admin/system/schema.ts";
 import { freePort } from "../../support/free-port.ts";
+import { newFolder } from "../../support/new-folder.ts";
 import { type Sluice, startSluice } from "../../support/sluice.ts";
 import { waitFor } from "../../support/wait.ts";
 import { Browser } from "./browser.ts";
@@ -104,7 +104,7 @@ else
   describe("with Keycloak", () => {
     let server: Bun.Subprocess;
     let sluice: Sluice;
-    const home = mkdtempSync(join(tmpdir(), "sluice-keycloak-"));
+    const home = newFolder();
 
     beforeAll(async () => {
       const output = Bun.file(join(home, "output"));

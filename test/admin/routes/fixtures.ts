@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Elysia } from "elysia";
 import { Lockout } from "../../../src/admin/auth/lockout.ts";
@@ -21,6 +20,7 @@ import type { JournaledStore } from "../../../src/store/store.ts";
 import { putEmptyLedger } from "../../store/sqlite/empty-ledger.ts";
 import { FakeClock } from "../../support/clock.ts";
 import { configFor, upstreamKeys } from "../../support/config.ts";
+import { newFolder } from "../../support/new-folder.ts";
 
 export const token = "slua_the-right-token";
 export const tracingSecret = "tracing-header-canary";
@@ -41,7 +41,7 @@ export interface AdminServer extends AsyncDisposable {
 
 /** The admin API on a socket of its own, over a real store and ledger. The caller's address is its `x-from`. */
 export async function startAdmin(adminSettings = ""): Promise<AdminServer> {
-  const dir = mkdtempSync(join(tmpdir(), "sluice-admin-"));
+  const dir = newFolder();
   putEmptyLedger(dir);
   const clock = new FakeClock();
   const store = await openStore({ dir, clock, role: "gateway" });

@@ -1,10 +1,10 @@
 import { afterAll, describe, expect, test } from "bun:test";
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { snippetOf } from "../../../src/base/models/client-snippets.ts";
+import { newFolder } from "../../support/new-folder.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "sluice-test-"));
+const folder = newFolder();
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Each writes its last argument. */

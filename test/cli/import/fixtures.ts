@@ -1,6 +1,6 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { newFolder } from "../../support/new-folder.ts";
 
 export interface TemporaryFile extends Disposable {
   readonly folder: string;
@@ -8,7 +8,7 @@ export interface TemporaryFile extends Disposable {
 }
 
 export function withFile(name: string, text: string): TemporaryFile {
-  const folder = mkdtempSync(join(tmpdir(), "sluice-import-"));
+  const folder = newFolder();
   const path = join(folder, name);
   writeFileSync(path, text);
   return { folder, path, [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }) };

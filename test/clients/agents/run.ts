@@ -1,10 +1,10 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { newFolder } from "../../support/new-folder.ts";
 
 /** A home and a place to work in, with the files of an errand. */
 export class Workshop {
-  readonly #root = mkdtempSync(join(tmpdir(), "sluice-agent-"));
+  readonly #root = newFolder();
   readonly home = join(this.#root, "home");
   readonly work = join(this.#root, "work");
 

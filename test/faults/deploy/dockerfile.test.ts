@@ -1,11 +1,11 @@
 import { expect, test } from "bun:test";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Glob } from "bun";
 import { archive } from "../../../config/release/archive.ts";
 import { version } from "../../../package.json";
 import { builtExecutable, command, quickBuild, root, smallProgram } from "../../release/made.ts";
+import { newFolder } from "../../support/new-folder.ts";
 import { run, serve } from "../../support/process.ts";
 import { startSluice } from "../../support/sluice.ts";
 
@@ -68,7 +68,7 @@ test.skipIf(!hasBuildah)(
   hasBuildah ? "buildah builds it from the folder of one archive" : "SKIPPED: buildah is not installed",
   async () => {
     process.chdir(root);
-    const folder = mkdtempSync(join(tmpdir(), "sluice-buildah-"));
+    const folder = newFolder();
     const buildah = (...words: string[]) =>
       command(
         [
@@ -138,7 +138,7 @@ function environment(): Record<string, string> {
 
 /** Does what ADD and COPY say in a folder, on this machine's glibc, and gives a program that enters it as the image is entered. */
 async function assembledImage() {
-  const folder = mkdtempSync(join(tmpdir(), "sluice-image-"));
+  const folder = newFolder();
   const { name, bytes } = await archive(await quickBuild(smallProgram));
   await Bun.write(join(folder, name), bytes);
   const shell = (script: string) => command(["sh", "-ec", script], { cwd: folder });

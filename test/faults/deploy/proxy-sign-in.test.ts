@@ -1,12 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { rmSync } from "node:fs";
 import type { KeyList } from "../../../src/admin/keys/schema.ts";
 import type { SessionView } from "../../../src/admin/system/schema.ts";
 import { Browser } from "../../admin/oidc/browser.ts";
 import { clientId, clientSecret, startIssuer } from "../../admin/oidc/issuer.ts";
 import { freePort } from "../../support/free-port.ts";
+import { newFolder } from "../../support/new-folder.ts";
 import { program as sluiceProgram } from "../../support/process.ts";
 import { proxies } from "../../support/proxies.ts";
 import { type Sluice, startSluice } from "../../support/sluice.ts";
@@ -42,7 +41,7 @@ describe.each(cases)("behind $name (admin.listen: $hasOwnListener)", ({ name, pr
     return;
   }
   const { program } = proxy;
-  const home = mkdtempSync(join(tmpdir(), "sluice-login-"));
+  const home = newFolder();
   const url = `http://127.0.0.1:${freePort()}`;
   let issuer: Awaited<ReturnType<typeof startIssuer>>;
   let sluice: Sluice;

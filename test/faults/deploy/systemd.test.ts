@@ -1,12 +1,12 @@
 import { afterAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { newFolder } from "../../support/new-folder.ts";
 import { startSluice } from "../../support/sluice.ts";
 import { waitFor } from "../../support/wait.ts";
 
 const unit = readFileSync(new URL("../../../config/deploy/sluice.service", import.meta.url), "utf8");
-const folder = mkdtempSync(join(tmpdir(), "sluice-notify-"));
+const folder = newFolder();
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 interface Receiver {

@@ -1,12 +1,12 @@
 import { afterAll, afterEach, beforeAll, expect, spyOn, test } from "bun:test";
-import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync, readlinkSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { GatewayError } from "../../../src/base/errors.ts";
 import { shuttingDown } from "../../../src/base/requests/gateway-endings.ts";
 import { meteredRoute } from "../../../src/dialects/metered/registry.ts";
 import { BodyBudget } from "../../../src/limits/body-budget.ts";
 import { json } from "../../support/answers.ts";
+import { newFolder } from "../../support/new-folder.ts";
 import { waitFor } from "../../support/wait.ts";
 import { type Caller, World } from "../world.ts";
 
@@ -21,7 +21,7 @@ price = { audio_minutes = 0.006 }
 
 let world: World;
 /** No other test stores forms here. */
-const folder = mkdtempSync(join(tmpdir(), "sluice-test-"));
+const folder = newFolder();
 const { TMPDIR } = process.env;
 beforeAll(async () => {
   process.env["TMPDIR"] = folder;

@@ -1,7 +1,6 @@
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Queries, Query, Work } from "../../../src/store/query.ts";
 import { storedReports } from "../../../src/store/reporting/stored-reports.ts";
@@ -13,10 +12,11 @@ import { keySearch } from "../../../src/store/tables/key-search.ts";
 import { keysChangedSince } from "../../../src/store/tables/key-table.ts";
 import { StoredTurns } from "../../../src/store/tables/turn-table.ts";
 import { type Crowd, fillCrowd } from "../../bench/fill-crowd.ts";
+import { newFolder } from "../../support/new-folder.ts";
 
 const rowsPerSum = 50;
 const count = 600;
-const folder = mkdtempSync(join(tmpdir(), "sluice-bounded-"));
+const folder = newFolder();
 let database: Database;
 let crowd: Crowd;
 let most = 0;

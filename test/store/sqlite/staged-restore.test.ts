@@ -1,6 +1,5 @@
 import { afterEach, expect, test } from "bun:test";
-import { existsSync, mkdtempSync, renameSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "../../../src/base/clock.ts";
 import { issueKey } from "../../../src/keys/issue.ts";
@@ -12,6 +11,7 @@ import {
   stageRestore,
 } from "../../../src/store/sqlite/files/staged-restore.ts";
 import { openSqliteStore } from "../../../src/store/sqlite/open.ts";
+import { newFolder } from "../../support/new-folder.ts";
 
 const nowMs = 1_794_700_000_000;
 const folders: string[] = [];
@@ -22,7 +22,7 @@ afterEach(() => {
 
 /** A data folder with one key, and a copy of it from before that key. */
 async function folderWithCopy(): Promise<{ dir: string; copy: string }> {
-  const folder = mkdtempSync(join(tmpdir(), "sluice-staged-"));
+  const folder = newFolder();
   folders.push(folder);
   const [dir, copy] = [join(folder, "data"), join(folder, "copy.db")];
   const store = await openSqliteStore({ dir, clock: systemClock, role: "operator" });

@@ -1,16 +1,15 @@
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemClock } from "../../../src/base/clock.ts";
 import { readStatements } from "../../../src/store/reporting/statement.ts";
 import { notDurable, sqliteQueries } from "../../../src/store/sqlite/queries.ts";
+import { newFolder } from "../../support/new-folder.ts";
 import { keyRecord, settleItem } from "../fixtures.ts";
 import { openGatewayStore } from "./fixtures.ts";
 
 test("a statement that is read in pieces is the same as one that is read at once", async () => {
-  const dir = mkdtempSync(join(tmpdir(), "sluice-test-"));
+  const dir = newFolder();
   const store = await openGatewayStore(dir, systemClock);
   const keys = [keyRecord(), keyRecord()];
   const sinceMs = Date.UTC(2026, 9);

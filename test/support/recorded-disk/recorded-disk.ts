@@ -1,6 +1,6 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { newFolder } from "../new-folder.ts";
 import { type DiskEvent, readRecord } from "./record.ts";
 
 export interface RecordedDisk extends Disposable {
@@ -22,7 +22,7 @@ if (!canRecordDisk) console.warn("SKIPPED: there is no C compiler here, so no po
 
 /** Records what programs do to a database and its log. */
 export function recordDisk(databaseFile: string): RecordedDisk {
-  const folder = mkdtempSync(join(tmpdir(), "sluice-recorded-"));
+  const folder = newFolder();
   const at = (name: string) => join(folder, name);
   const source = new URL("./shim.c", import.meta.url).pathname;
   const made = Bun.spawnSync([

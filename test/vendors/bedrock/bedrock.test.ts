@@ -1,6 +1,5 @@
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
-import { mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Environment } from "../../../src/base/system/environment.ts";
 import { providerDialect } from "../../../src/dialects/registry.ts";
@@ -11,6 +10,7 @@ import { readBedrockError } from "../../../src/vendors/bedrock/provider-error.ts
 import type { ErrorResponse, PreparedRequest } from "../../../src/vendors/provider.ts";
 import { load } from "../../config/fixtures.ts";
 import { json, text } from "../../support/answers.ts";
+import { newFolder } from "../../support/new-folder.ts";
 import { startProvider } from "../../support/provider.ts";
 
 const asked: PreparedRequest = {
@@ -262,7 +262,7 @@ describe("B10: the chain", () => {
   beforeEach(() => host.reset());
   afterAll(() => host.stop());
 
-  const folder = mkdtempSync(join(tmpdir(), "sluice-aws-"));
+  const folder = newFolder();
   const none: Environment = { HOME: folder, AWS_EC2_METADATA_DISABLED: "true" };
   const issue = (env: Environment) => issueByChain("eu-west-1", env)(AbortSignal.timeout(10_000));
   const expiration = new Date(Date.now() + 3_600_000).toISOString();
@@ -307,7 +307,7 @@ describe("B10: the chain", () => {
     expect(form.get("WebIdentityToken")).toBe("canary-web-token");
     expect(form.get("RoleArn")).toBe("arn:aws:iam::1:role/r");
     host.script(text("<Error/>", "text/xml", { status: 403 }));
-    expect(issue({ ...none, ...env })).rejects.toThrow("answered 403; check the role in AWS_ROLE_ARN");
+    await expect(issue({ ...none, ...env })).rejects.toThrow("answered 403; check the role in AWS_ROLE_ARN");
   });
 
   test("a container's host is asked with its token, and no stranger is", async () => {
@@ -319,7 +319,7 @@ describe("B10: the chain", () => {
     expect(await issue({ ...none, ...env })).toMatchObject({ token: { sessionToken: "canary-token" } });
     expect(host.requests[0]?.headers["authorization"]).toBe("canary-container-token");
     const stranger = { ...none, AWS_CONTAINER_CREDENTIALS_FULL_URI: "http://example.com/keys" };
-    expect(issue(stranger)).rejects.toThrow("must be https");
+    await expect(issue(stranger)).rejects.toThrow("must be https");
   });
 
   test("the machine's metadata server gives a session, a role and its keys", async () => {
@@ -344,7 +344,7 @@ describe("B10: the chain", () => {
     );
     const env = { ...none, AWS_SHARED_CREDENTIALS_FILE: file };
     expect(await issue({ ...env, AWS_PROFILE: "other" })).toMatchObject({ token: { accessKeyId: "AKIA2" } });
-    expect(issue(env)).rejects.toThrow("no AWS credentials were found");
-    expect(issue(none)).rejects.toThrow("no AWS credentials were found");
+    await expect(issue(env)).rejects.toThrow("no AWS credentials were found");
+    await expect(issue(none)).rejects.toThrow("no AWS credentials were found");
   });
 });

@@ -74,15 +74,17 @@ test("a chat of Google's package brings signatures back, and the fake insists on
   const unsigned = { role: "model", parts: [{ functionCall: { id: "fc_look", name: "look", args: {} } }] };
   const history = [{ role: "user", parts: [{ text: "Look." }] }, unsigned];
   const contents = [...history, { role: "user", parts: [{ functionResponse: response }] }];
-  expect(client.models.generateContent({ model, contents })).rejects.toThrow(/missing a thought_signature/);
+  await expect(client.models.generateContent({ model, contents })).rejects.toThrow(
+    /missing a thought_signature/,
+  );
   const signed = {
     ...unsigned,
     parts: [{ ...unsigned.parts[0], thoughtSignature: signatureOf(geminiKeys.first, model) }],
   };
   const others = [history[0] ?? {}, signed, contents[2] ?? {}];
-  expect(clientWith(geminiKeys.second).models.generateContent({ model, contents: others })).rejects.toThrow(
-    /Corrupted/,
-  );
+  await expect(
+    clientWith(geminiKeys.second).models.generateContent({ model, contents: others }),
+  ).rejects.toThrow(/Corrupted/);
 });
 
 test("errors of the fake are errors of Google's package, within a stream too", async () => {
@@ -111,5 +113,5 @@ test("errors of the fake are errors of Google's package, within a stream too", a
     for await (const _ of await client.models.generateContentStream({ model, contents: "?" }));
   };
   // The package recognises the error if it arrives alone, and something wrong if it does not.
-  expect(read()).rejects.toThrow(/UNAVAILABLE|Incomplete JSON/);
+  await expect(read()).rejects.toThrow(/UNAVAILABLE|Incomplete JSON/);
 });

@@ -1,6 +1,5 @@
 import { afterAll, afterEach, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { JsonObject } from "../../../src/base/json.ts";
 import { RequestSigner } from "../../../src/vendors/aws/signature.ts";
@@ -9,10 +8,11 @@ import { googleCredential } from "../../../src/vendors/google/credentials.ts";
 import { readGoogleKey } from "../../../src/vendors/google/service-account.ts";
 import { load } from "../../config/fixtures.ts";
 import { type Answer, json, text } from "../../support/answers.ts";
+import { newFolder } from "../../support/new-folder.ts";
 import { type SeenRequest, startProvider } from "../../support/provider.ts";
 import { headersFrom } from "./headers-from.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "sluice-test-"));
+const folder = newFolder();
 const subjectFile = join(folder, "subject");
 const audience =
   "//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/pool/providers/workload";

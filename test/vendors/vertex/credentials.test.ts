@@ -1,11 +1,11 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { createPrivateKey } from "node:crypto";
-import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { importKey, readGoogleKey, signJwt } from "../../../src/vendors/google/service-account.ts";
 import { load, problemsOf } from "../../config/fixtures.ts";
 import { json } from "../../support/answers.ts";
+import { newFolder } from "../../support/new-folder.ts";
 import { headersFrom } from "../google/headers-from.ts";
 import { keyFile, startFakeVertex, userFile, vertexAccount } from "./fake-vertex.ts";
 
@@ -65,7 +65,7 @@ describe("Google's tokens", () => {
   });
 
   test("V11: application default credentials are the named file, gcloud's own, or the metadata server", async () => {
-    const folder = mkdtempSync(join(tmpdir(), "sluice-test-"));
+    const folder = newFolder();
     const named = join(folder, "named.json");
     writeFileSync(named, keyFile(fake.tokenUri));
     const nowhere = { CLOUDSDK_CONFIG: join(folder, "nowhere"), GCE_METADATA_HOST: new URL(fake.url).host };

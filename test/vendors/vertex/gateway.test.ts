@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { AnthropicVertex } from "@anthropic-ai/vertex-sdk";
 import { GoogleGenAI } from "@google/genai";
@@ -8,11 +7,12 @@ import type { JsonObject } from "../../../src/base/json.ts";
 import { type Caller, World } from "../../gateway/world.ts";
 import { json, text } from "../../support/answers.ts";
 import { fixtureText } from "../../support/fixtures.ts";
+import { newFolder } from "../../support/new-folder.ts";
 import { googleError } from "../gemini/fake-gemini.ts";
 import { keyFile, privateKeyLines, startFakeVertex, vertexAccount } from "./fake-vertex.ts";
 
 const fake = startFakeVertex();
-const folder = mkdtempSync(join(tmpdir(), "sluice-test-"));
+const folder = newFolder();
 writeFileSync(join(folder, "sa.json"), keyFile(fake.tokenUri));
 
 const model = (id: string, upstream: string, provider = "vertex") => `
