@@ -1,6 +1,5 @@
 import { assert } from "../base/assert.ts";
 import { GatewayError } from "../base/errors.ts";
-import type { ModelSettings } from "../config/settings.ts";
 import { countTokensRequest, countTokensResponse } from "../dialects/anthropic-messages/client/schema.ts";
 import { patchBody } from "../dialects/json/patch.ts";
 import { inputTokensRequest, inputTokensResponse } from "../dialects/openai-responses/client/schema.ts";
@@ -12,12 +11,14 @@ import type { CountingPlan, Deployment, TokenCount } from "../upstream/upstream.
 import { adaptBytes, bodyVendorOf } from "../vendors/adapt-body.ts";
 import type { PreparedRequest } from "../vendors/provider.ts";
 import { vendorOf } from "../vendors/registry.ts";
+import { admit } from "./admission/admit.ts";
 import { targetOf } from "./attempt/target.ts";
 import type { Exchange } from "./exchange.ts";
+import type { Gateway } from "./gateway.ts";
 import { commonHeaders } from "./headers.ts";
-import { type FreeSteps, serveFree } from "./lifecycle.ts";
 import { readRequest } from "./request/read-request.ts";
 import { type ClientRequest, findModel } from "./request/request.ts";
+import { permitted, route } from "./request/route.ts";
 import { askingCodes, freeOfCharge, rateHeaders, type ServedOperation } from "./served-operation.ts";
 import type { AdmittedCall, ReadRequest, RoutedCall } from "./stages.ts";
 
@@ -51,7 +52,7 @@ export const countTokensOperation: ServedOperation = {
     response: "TokenCountResponse",
     schemas: { TokenCountRequest: countTokensRequest, TokenCountResponse: countTokensResponse },
   },
-  run: (gateway, exchange) => serveFree(gateway, exchange, messagesCount),
+  run: (gateway, exchange) => countTokens(gateway, exchange, messagesCount),
 };
 
 export const inputTokensOperation: ServedOperation = {
@@ -68,59 +69,59 @@ export const inputTokensOperation: ServedOperation = {
     response: "InputTokensResponse",
     schemas: { InputTokensRequest: inputTokensRequest, InputTokensResponse: inputTokensResponse },
   },
-  run: (gateway, exchange) => serveFree(gateway, exchange, responsesCount),
+  run: (gateway, exchange) => countTokens(gateway, exchange, responsesCount),
 };
 
-/** The steps of a request that only counts. The provider counts if it can, else the gateway does. */
-class CountSteps implements FreeSteps {
+/** How a format asks for a count, and is given one. */
+interface CountFormat {
   readonly dialect: CountingDialect;
-  readonly #kind: RequestKind;
-  readonly #write: (count: TokenCount) => object;
-
-  constructor(dialect: CountingDialect, kind: RequestKind, write: (count: TokenCount) => object) {
-    this.dialect = dialect;
-    this.#kind = kind;
-    this.#write = write;
-  }
-
-  read(call: AdmittedCall): ReadRequest | Promise<ReadRequest> {
-    return readRequest(call, this.#kind);
-  }
-
-  /** Only a request that names its model can be counted by a provider. */
-  findModel({ configured, key }: AdmittedCall, { modelId }: ClientRequest): ModelSettings | null {
-    return modelId == null ? null : findModel(configured, key, modelId);
-  }
-
-  /** A provider's failure is not the client's. */
-  async answer(
-    { gateway, exchange, keyId }: AdmittedCall,
-    { bytes, truncated }: ClientRequest,
-    routed: RoutedCall | null,
-  ): Promise<Response> {
-    // A shutdown waits for the local count too, which may have to load its tokenizer first.
-    const { count, basis } = await gateway.ongoing.withoutSlot(exchange, async () => {
-      const exact = routed === null ? null : await countUpstream(routed, this.dialect);
-      if (exact !== null) return { count: exact, basis: "exact" };
-      const isForClaude = routed?.model.deployments.some(isClaude) === true;
-      const tokens = await gateway.tokens.of(keyId).request(bytes, isForClaude);
-      return { count: { tokens, originalTokens: null }, basis: "estimate" };
-    });
-    const isEdited = (truncated["context_management"] ?? null) !== null;
-    const headers = { ...commonHeaders(exchange), "x-sluice-count": basis };
-    return Response.json(this.#write(isEdited ? count : { ...count, originalTokens: null }), { headers });
-  }
+  readonly kind: RequestKind;
+  write(count: TokenCount): object;
 }
 
-const messagesCount = new CountSteps("messages", "count_tokens", ({ tokens, originalTokens }) => ({
-  input_tokens: tokens,
-  ...(originalTokens === null ? {} : { context_management: { original_input_tokens: originalTokens } }),
-}));
+const messagesCount: CountFormat = {
+  dialect: "messages",
+  kind: "count_tokens",
+  write: ({ tokens, originalTokens }) => ({
+    input_tokens: tokens,
+    ...(originalTokens === null ? {} : { context_management: { original_input_tokens: originalTokens } }),
+  }),
+};
 
-const responsesCount = new CountSteps("responses", "input_tokens", ({ tokens }) => ({
-  object: "response.input_tokens",
-  input_tokens: tokens,
-}));
+const responsesCount: CountFormat = {
+  dialect: "responses",
+  kind: "input_tokens",
+  write: ({ tokens }) => ({ object: "response.input_tokens", input_tokens: tokens }),
+};
+
+/** Serves a request that only counts. The provider counts if it can, else the gateway does. A provider's failure is not the client's. */
+async function countTokens(
+  gateway: Gateway,
+  exchange: Exchange,
+  { dialect, kind, write }: CountFormat,
+): Promise<Response> {
+  const call = await admit(gateway, exchange);
+  const read = await readRequest(call, kind);
+  const { bytes, truncated, modelId } = read.request;
+  const routed = modelId == null ? null : await routeTo(call, read, dialect);
+  // A shutdown waits for the local count too, which may have to load its tokenizer first.
+  const { count, basis } = await gateway.ongoing.withoutSlot(exchange, async () => {
+    const exact = routed === null ? null : await countUpstream(routed, dialect);
+    if (exact !== null) return { count: exact, basis: "exact" };
+    const isForClaude = routed?.model.deployments.some(isClaude) === true;
+    const tokens = await gateway.tokens.of(call.keyId).request(bytes, isForClaude);
+    return { count: { tokens, originalTokens: null }, basis: "estimate" };
+  });
+  const isEdited = (truncated["context_management"] ?? null) !== null;
+  const headers = { ...commonHeaders(exchange), "x-sluice-count": basis };
+  return Response.json(write(isEdited ? count : { ...count, originalTokens: null }), { headers });
+}
+
+/** Only a request that names its model can be counted by a provider. */
+function routeTo(call: AdmittedCall, read: ReadRequest, dialect: CountingDialect): Promise<RoutedCall> {
+  const model = permitted(call, findModel(call.configured, call.key, read.request.modelId));
+  return route(call, read, model, { dialect }, null);
+}
 
 function planFor(routed: RoutedCall, client: CountingDialect): CountingPlan {
   const { exchange, request, model, scope, credential, keyId } = routed;

@@ -5,7 +5,7 @@ import { newId } from "../base/id.ts";
 import { unknownModelIn } from "../base/models/unknown-model.ts";
 import type { Quantities } from "../base/money/rates.ts";
 import type { LabelColumn } from "../base/requests/labels.ts";
-import type { TraceContext } from "../base/requests/trace-context.ts";
+import { type TraceContext, traceContextOf } from "../base/requests/trace-context.ts";
 import { maskSecrets } from "../base/secrets/secrets.ts";
 import type { Usage, UsageBasis } from "../base/usage/usage.ts";
 import type { ModelSettings } from "../config/settings.ts";
@@ -119,6 +119,11 @@ export class Exchange {
     this.#clock = gateway.clock;
     this.atMs = this.#clock.wallMs();
     this.startedMs = this.#clock.monotonicMs();
+  }
+
+  /** Reads which trace the client belongs to. For requests that are charged. */
+  joinTrace(): void {
+    this.trace = traceContextOf(this.call.request.headers, this.configured.settings.tracing !== null);
   }
 
   /** The client's own id of the request; null if it sent none, or one that cannot be shown. */

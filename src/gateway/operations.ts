@@ -5,7 +5,7 @@ import { type ClientDialectName, clientDialect, clientDialectNames } from "../di
 import { conversationOperations } from "./conversations/conversation-operations.ts";
 import { storedResponseOperations } from "./conversations/operations.ts";
 import { countTokensOperation, inputTokensOperation } from "./count-tokens.ts";
-import { GenerationSteps, generate } from "./generate.ts";
+import { generate } from "./generate.ts";
 import { serveMetered } from "./metered/serve.ts";
 import { listModelsOperation, showModelOperation } from "./models.ts";
 import { chargedCodes, chargedHeaders, type ServedOperation, type ServedRoute } from "./served-operation.ts";
@@ -15,8 +15,6 @@ import { usageOperation } from "./usage-summary.ts";
 const charged = { method: "POST", needsKey: true, isCharged: true, headers: chargedHeaders } as const;
 /** Charged operations beyond the interface. */
 const chargedExtension = { ...charged, errors: "openai", acceptsApiKeyHeader: false, dialect: null } as const;
-
-const compactSteps = new GenerationSteps("responses", "compact");
 
 /** Replaces a conversation by a short one: by its provider's own means, or by a summary that only the gateway can read. */
 const compactOperation: ServedOperation = {
@@ -33,7 +31,7 @@ const compactOperation: ServedOperation = {
     response: "CompactResponse",
     schemas: { CompactRequest: compactRequest, CompactResponse: compactResponse },
   },
-  run: (gateway, exchange) => generate(gateway, exchange, compactSteps),
+  run: (gateway, exchange) => generate(gateway, exchange, "responses", "compact"),
 };
 
 /** All that the interface offers, in the order of its document, and then what is beyond it. */
@@ -58,7 +56,6 @@ export const routes: readonly ServedRoute[] = operations.flatMap((operation) =>
 
 function generation(name: ClientDialectName): ServedOperation {
   const { route, operation, errorFormat, timeoutCode } = clientDialect(name);
-  const steps = new GenerationSteps(name);
   return {
     ...charged,
     ...route,
@@ -71,7 +68,7 @@ function generation(name: ClientDialectName): ServedOperation {
       ...operation,
       headers: ["Idempotency-Key", ...(operation.headers ?? [])],
     },
-    run: (gateway, exchange) => generate(gateway, exchange, steps),
+    run: (gateway, exchange) => generate(gateway, exchange, name),
   };
 }
 

@@ -3,7 +3,6 @@ import type { ClientDialectName } from "../dialects/registry.ts";
 import type { ClaimResult } from "../idempotency/claims.ts";
 import type { BodyReservation } from "../limits/body-budget.ts";
 import type { KeyRecord } from "../store/store.ts";
-import type { FailedAttempt } from "../upstream/upstream.ts";
 import type { ActiveConfig } from "./active-config.ts";
 import { largeBodyBytes } from "./body-worker/is-large.ts";
 import type { JobOwner } from "./body-worker/jobs.ts";
@@ -105,7 +104,7 @@ export class RoutedCall extends AdmittedCall {
 
   constructor(
     { gateway, exchange, key }: AdmittedCall,
-    { request, turn }: ReadRequest,
+    { request, turn }: Pick<ReadRequest, "request" | "turn">,
     model: ModelSettings,
     dialect: ClientDialectName,
     session: string | null,
@@ -121,55 +120,5 @@ export class RoutedCall extends AdmittedCall {
     this.scope = scope;
     this.credential = credential;
     this.storedInput = storedInput;
-  }
-}
-
-/** The part of a plan for the upstream that follows from its call. */
-export abstract class ExchangePlan {
-  readonly call: RoutedCall;
-  readonly model: ModelSettings;
-  readonly scope: string;
-  readonly credential: string | null;
-  readonly keyId: string;
-
-  constructor(call: RoutedCall) {
-    this.call = call;
-    this.model = call.model;
-    this.scope = call.scope;
-    this.credential = call.credential;
-    this.keyId = call.key.id;
-  }
-
-  protected get exchange(): Exchange {
-    return this.call.exchange;
-  }
-
-  get requestId(): string {
-    return this.exchange.id;
-  }
-
-  /** No provider is waited for beyond it. */
-  get deadlineMs(): number {
-    return this.exchange.startedMs + this.model.requestTimeoutMs;
-  }
-
-  get isOver(): boolean {
-    return this.exchange.isOver;
-  }
-
-  get signal(): AbortSignal {
-    return this.exchange.signal;
-  }
-
-  awaitMemory(bytes: number): Promise<void> {
-    return this.call.awaitMemory(bytes);
-  }
-
-  attemptFailed(...failed: FailedAttempt): void {
-    this.exchange.attempts.addFailed(...failed);
-  }
-
-  redactRequestText(message: string): string {
-    return this.exchange.redactRequestText(message);
   }
 }

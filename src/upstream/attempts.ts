@@ -53,14 +53,12 @@ export class Attempts {
     const state = new AttemptState(this.#directory.order(plan, nowMs));
     for (;;) {
       const isOtherKey = state.isOtherKey;
-      const choosing = this.#selector.next(plan, state, nowMs);
-      const candidate = choosing instanceof Promise ? await choosing : choosing;
+      const candidate = await this.#selector.next(plan, state, nowMs);
       if (candidate === null) throw state.error();
 
       let prepared: PreparedRequest;
       try {
-        const preparing = plan.prepare(candidate.deployment);
-        prepared = preparing instanceof Promise ? await preparing : preparing;
+        prepared = await plan.prepare(candidate.deployment);
       } catch (error) {
         throw notPrepared(candidate, state, error);
       }

@@ -43,7 +43,7 @@ export interface Plan {
   readonly streamsAnyType?: boolean;
   /**
    * The request to send, which depends on the deployment's dialect and upstream name. May throw a GatewayError, e.g.
-   * if it cannot be translated, which ends the exchange. A promise only for large bodies.
+   * if it cannot be translated, which ends the exchange.
    */
   prepare(deployment: Deployment): PreparedRequest | Promise<PreparedRequest>;
   /** True once the client has disconnected, or the gateway has ended the exchange. */

@@ -4,13 +4,13 @@ import type { ReportedUsage } from "../../src/base/usage/usage.ts";
 import type { Answering } from "../../src/gateway/answer/answering.ts";
 import type { GuardedStream } from "../../src/gateway/answer/watchdog.ts";
 import { rejectUnreadable } from "../../src/gateway/answer/whole-response.ts";
-import { charged } from "../../src/gateway/charge/charged.ts";
 import type { CostMeter } from "../../src/gateway/charge/cost-meter.ts";
 import { ProducedOutput } from "../../src/gateway/charge/evidence.ts";
 import { endExchange } from "../../src/gateway/end-exchange.ts";
 import { Exchange } from "../../src/gateway/exchange.ts";
 import { routes } from "../../src/gateway/operations.ts";
 import type { Deployment } from "../../src/upstream/upstream.ts";
+import { charged } from "./charged.ts";
 import { type Caller, World } from "./world.ts";
 
 /** The frame around money, used by a route that is none of the interface's. */

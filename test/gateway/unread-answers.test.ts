@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Server } from "bun";
 import { bodyResponse } from "../../src/gateway/answer/body-response.ts";
 import { EarlyStream } from "../../src/gateway/answer/early-stream.ts";
-import type { Generation } from "../../src/gateway/attempt/generation.ts";
+import type { GenerationCall } from "../../src/gateway/attempt/generation-call.ts";
 import { Exchange } from "../../src/gateway/exchange.ts";
 import { routes } from "../../src/gateway/operations.ts";
 import type { ServedRoute } from "../../src/gateway/served-operation.ts";
@@ -49,10 +49,10 @@ afterAll(async () => {
 
 function answerEarly(exchange: Exchange, answer: () => Response): Promise<Response> {
   // The cast holds because nothing else of a generation is read.
-  const generation = { call: { exchange }, clientDialect: "chat", attempt: null } as unknown as Generation;
+  const asking = { call: { exchange }, clientDialect: "chat", attempt: null } as unknown as GenerationCall;
   const running = Promise.withResolvers<Response>();
   const response = exchange.firstOf(running.promise);
-  new EarlyStream(generation, 1, 0).check(10);
+  new EarlyStream(asking, 1, 0).check(10);
   running.resolve(answer());
   return response;
 }

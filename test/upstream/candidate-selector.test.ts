@@ -191,7 +191,7 @@ describe("after an attempt that failed, a request", () => {
     expect([selector.tryAgain(first, state), state.nextCandidate]).toEqual([true, first]);
   });
 
-  test("goes to another key of the same deployment only if that has a slot", () => {
+  test("goes to another key of the same deployment only if that has a slot", async () => {
     const { next, first, state } = exchangeAt(limited);
     expect(tryTakeSlot(first)).toBe(true);
     expect(selector.tryOtherKey(first, state)).toBe(false);
@@ -199,7 +199,7 @@ describe("after an attempt that failed, a request", () => {
     releaseSlot(first);
     expect(selector.tryOtherKey(first, state)).toBe(true);
     expect([state.nextCandidate, state.isOtherKey, first.gate?.inside]).toEqual([first, true, 1]);
-    expect(next()).toBe(first);
+    expect(await next()).toBe(first);
     expect([state.nextCandidate, state.isOtherKey]).toEqual([null, false]);
   });
 });

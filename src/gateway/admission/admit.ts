@@ -12,26 +12,11 @@ import type { Gateway } from "../gateway.ts";
 import { AdmittedCall } from "../stages.ts";
 import { originReachedAt } from "./reached-at.ts";
 
-/** Credential, key status, origin, and one token of the key's rate bucket, in this order. A promise only if a store is asked. */
-export function admit(gateway: Gateway, exchange: Exchange): AdmittedCall | Promise<AdmittedCall> {
-  const found = authenticate(gateway, exchange);
-  if (found instanceof Promise) return found.then((key) => admitKey(gateway, exchange, key));
-  return admitKey(gateway, exchange, found);
-}
-
-function admitKey(
-  gateway: Gateway,
-  exchange: Exchange,
-  key: KeyRecord | null,
-): AdmittedCall | Promise<AdmittedCall> {
+/** Credential, key status, origin, and one token of the key's rate bucket, in this order. */
+export async function admit(gateway: Gateway, exchange: Exchange): Promise<AdmittedCall> {
+  const key = await authenticate(gateway, exchange);
   assert(key !== null, "only the models are described without a key");
-  const taken = gateway.rateLimits.take(key.id, key.rpmLimit);
-  if (taken instanceof Promise) return taken.then((verdict) => admitted(gateway, exchange, key, verdict));
-  return admitted(gateway, exchange, key, taken);
-}
-
-function admitted(gateway: Gateway, exchange: Exchange, key: KeyRecord, verdict: RateVerdict): AdmittedCall {
-  enforceRateLimit(exchange, key, verdict);
+  enforceRateLimit(exchange, key, await gateway.rateLimits.take(key.id, key.rpmLimit));
   return new AdmittedCall(gateway, exchange, key);
 }
 
@@ -81,21 +66,16 @@ function takeAddressToken(gateway: Gateway, address: string): void {
   );
 }
 
-/**
- * The key of a call, or null if none was sent and none is needed. Throws or rejects otherwise; the exchange then has the key that
- * was rejected. A promise only for a key that is not known.
- */
-export function authenticate(
-  gateway: Gateway,
-  exchange: Exchange,
-): KeyRecord | null | Promise<KeyRecord | null> {
-  const { call } = exchange;
+/** The key of a call, or null if none was sent and none is needed. Rejects otherwise; the exchange then has the key that was rejected. */
+export async function authenticate(gateway: Gateway, exchange: Exchange): Promise<KeyRecord | null> {
+  const { call, configured } = exchange;
   try {
-    const { sameKeyInBothHeaders } = exchange.configured.settings.server;
-    const presented = readCredential(call, sameKeyInBothHeaders === "accept");
+    const presented = readCredential(call, configured.settings.server.sameKeyInBothHeaders === "accept");
     if (presented === null) return null;
-    const key = gateway.keys.find(presented);
-    return key === null ? findAfresh(gateway, exchange, presented) : accepted(exchange, key);
+    const key = gateway.keys.find(presented) ?? (await findAfresh(gateway, call, presented));
+    exchange.key = key;
+    checkKey(key, call, exchange.atMs);
+    return key;
   } catch (error) {
     throw slowedDown(gateway, call, error);
   }
@@ -105,23 +85,14 @@ export function authenticate(
  * Another process may have created the key a moment ago. Anyone can make up a key of the right form, so an address that
  * has failed too often causes no look: a key that is new is known without one within a tenth of a second.
  */
-async function findAfresh(gateway: Gateway, exchange: Exchange, presented: string): Promise<KeyRecord> {
-  const { keys, addressLimiter, catchUp } = gateway;
-  const { call } = exchange;
-  try {
-    if (hasKeyForm(presented) && addressLimiter.wouldAllow(call.address)) await catchUp();
-    const key = keys.find(presented);
-    if (key === null) throw rejected("The API key is not valid.");
-    return accepted(exchange, key);
-  } catch (error) {
-    throw slowedDown(gateway, call, error);
-  }
-}
-
-/** Throws if the key cannot be used now, or here. */
-function accepted(exchange: Exchange, key: KeyRecord): KeyRecord {
-  exchange.key = key;
-  checkKey(key, exchange.call, exchange.atMs);
+async function findAfresh(
+  { keys, addressLimiter, catchUp }: Gateway,
+  call: ClientCall,
+  presented: string,
+): Promise<KeyRecord> {
+  if (hasKeyForm(presented) && addressLimiter.wouldAllow(call.address)) await catchUp();
+  const key = keys.find(presented);
+  if (key === null) throw rejected("The API key is not valid.");
   return key;
 }
 

@@ -6,6 +6,7 @@ import { type EndedIds, withContinued } from "../../dialects/openai-responses/cl
 import type { OpenedCall } from "../../upstream/upstream.ts";
 import type { Attempt } from "../attempt/attempt.ts";
 import type { Generation } from "../attempt/generation.ts";
+import type { GenerationCall } from "../attempt/generation-call.ts";
 import { isLargeBody } from "../body-worker/is-large.ts";
 import type { CostMeter } from "../charge/cost-meter.ts";
 import { recordTurn } from "../conversations/record-turn.ts";
@@ -27,6 +28,7 @@ export interface Delivery {
 /** A generation's delivery. */
 export interface Answering extends Delivery {
   readonly generation: Generation;
+  readonly asking: GenerationCall;
   readonly attempt: Attempt;
 }
 
@@ -46,33 +48,21 @@ export interface AnswerFacts {
  * Stores the ids the client knows now, what is charged in addition to tokens, and what is kept of the response: its whole
  * body, or the end of its stream. Call it before settling, and await the result.
  */
-export function recordFacts(
-  answering: Delivery,
-  facts: AnswerFacts,
-  answer: Piece,
-): Promise<void> | undefined {
+export async function recordFacts(answering: Delivery, facts: AnswerFacts, answer: Piece): Promise<void> {
   const { call, opened, meter } = answering;
   const { gateway, keyId, turn } = call;
   const tokens = facts.usage === null ? meter.held.input : totalTokens(facts.usage);
   const issuer = { provider: opened.deployment.provider.settings.name, credential: opened.credential };
   gateway.idOwners.remember(keyId, issuer, facts.issued, tokens);
   meter.noteExtras(facts.extras);
-  if (turn.keeping === null) return undefined;
-  const recording = recordTurn(call, turn.keeping, answer, facts);
-  if (recording instanceof Promise) {
-    return recording.then((turns) => {
-      meter.turns = turns;
-    });
-  }
-  meter.turns = recording;
-  return undefined;
+  if (turn.keeping !== null) meter.turns = await recordTurn(call, turn.keeping, answer, facts);
 }
 
 /**
  * An answer, or what ends its stream, with the conversation that it belongs to. A provider knows nothing of that; text that was
- * written here has it already. Has to be awaited only where it takes long, and is done on another thread.
+ * written here has it already. What takes long is done on another thread.
  */
-export function inConversation({ call }: Delivery, answer: Piece): Piece | Promise<Piece> {
+export async function inConversation({ call }: Delivery, answer: Piece): Promise<Piece> {
   const id = call.turn.keeping?.conversation?.id;
   if (id === undefined || typeof answer === "string") return answer;
   if (!isLargeBody(answer)) return withContinued(answer, id);

@@ -13,11 +13,11 @@ export async function chargeFailure(failing: FailingCall, error: unknown): Promi
   throw error;
 }
 
-type FailingCall = Pick<Answering, "generation" | "meter">;
+type FailingCall = Pick<Answering, "asking" | "meter">;
 
-function settleFailure({ generation, meter }: FailingCall, error: FailedAnswer): Promise<unknown> {
-  const { attempt, request } = generation;
-  const { exchange } = generation.call;
+function settleFailure({ asking, meter }: FailingCall, error: FailedAnswer): Promise<unknown> {
+  const { attempt, generation } = asking;
+  const { exchange } = asking.call;
   assert(attempt !== null, "a provider has failed without an attempt");
   exchange.dropped = attempt.dropped;
   meter.noteExtras(error.extras);
@@ -26,7 +26,7 @@ function settleFailure({ generation, meter }: FailingCall, error: FailedAnswer):
     usage: error.usage ?? noUsage,
     partialUsage: null,
     produced: () => new ProducedOutput(),
-    requestBytes: request.bytes,
+    requestBytes: generation.request.bytes,
   };
   return meter.settle("failed", evidence, exchange.answeredWith(error.status), null, error);
 }

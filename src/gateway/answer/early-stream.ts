@@ -1,7 +1,7 @@
 import { GatewayError } from "../../base/errors.ts";
 import { internalError } from "../../base/requests/gateway-endings.ts";
 import { clientDialect } from "../../dialects/registry.ts";
-import type { Generation } from "../attempt/generation.ts";
+import type { GenerationCall } from "../attempt/generation-call.ts";
 import { eventsOf } from "../content.ts";
 import { namedAsSent } from "../conversations/sent-paths.ts";
 import type { EarlyAnswer, Exchange } from "../exchange.ts";
@@ -13,12 +13,25 @@ import type { Piece } from "./stream-relayer.ts";
 import type { WatchedStream } from "./watchdog.ts";
 
 /**
+ * Lets a stream begin if no provider begins to answer soon. To be disposed of when one has: its pump is watched by then, so that the
+ * watchdog's timer is not stopped between.
+ */
+export function watchSilence(asking: GenerationCall): Disposable | undefined {
+  const { gateway, exchange } = asking.call;
+  const { heartbeatMs } = exchange.configured.settings.server;
+  if (!asking.stream || heartbeatMs === 0 || !exchange.mayBeginEarly) return undefined;
+  const early = new EarlyStream(asking, heartbeatMs, gateway.clock.monotonicMs());
+  gateway.watchdog.watch(early);
+  return { [Symbol.dispose]: () => gateway.watchdog.forget(early) };
+}
+
+/**
  * A stream whose provider has not begun to answer. After `server.heartbeat` of silence its head leaves and heartbeats follow,
  * while the attempts go on: a server with one slot says nothing until it is free, and a proxy would cut off the client meanwhile.
  * A stream, a whole body or an error then continues the same response.
  */
 export class EarlyStream implements WatchedStream, StreamSource, EarlyAnswer {
-  readonly #generation: Generation;
+  readonly #asking: GenerationCall;
   readonly #heartbeatMs: number;
   readonly #next = Promise.withResolvers<StreamSource>();
   #silentSinceMs: number;
@@ -28,8 +41,8 @@ export class EarlyStream implements WatchedStream, StreamSource, EarlyAnswer {
   /** What the head says of dropped fields. */
   #announced: string | undefined;
 
-  constructor(generation: Generation, heartbeatMs: number, nowMs: number) {
-    this.#generation = generation;
+  constructor(asking: GenerationCall, heartbeatMs: number, nowMs: number) {
+    this.#asking = asking;
     this.#heartbeatMs = heartbeatMs;
     this.#silentSinceMs = nowMs;
   }
@@ -44,7 +57,7 @@ export class EarlyStream implements WatchedStream, StreamSource, EarlyAnswer {
   /** The head leaves with what is known now: a later attempt may drop other fields, and no cost or rate limit can follow. */
   #begin(): void {
     const exchange = this.#exchange;
-    exchange.dropped = this.#generation.attempt?.dropped ?? exchange.dropped;
+    exchange.dropped = this.#asking.attempt?.dropped ?? exchange.dropped;
     this.#announced = droppedHeader(exchange);
     const headers = { ...commonHeaders(exchange), ...streamHeaders };
     const response = sourceResponse(this, exchange.call, () => ({ headers }));
@@ -85,7 +98,7 @@ export class EarlyStream implements WatchedStream, StreamSource, EarlyAnswer {
   /** The error as the dialect's event, since the status was sent. */
   failure(thrown: unknown): Response {
     const exchange = this.#exchange;
-    const { clientDialect: dialect, model, atSeconds } = this.#generation;
+    const { clientDialect: dialect, model, atSeconds } = this.#asking.generation;
     const error = thrown instanceof GatewayError ? thrown : new GatewayError("internal_error", internalError);
     const event = clientDialect(dialect).inBandError(namedAsSent(error, exchange.sentPaths), exchange.id, {
       sequenceNumber: 0,
@@ -113,7 +126,7 @@ export class EarlyStream implements WatchedStream, StreamSource, EarlyAnswer {
   }
 
   #sendHeartbeat(): void {
-    this.#write(clientDialect(this.#generation.clientDialect).heartbeat(false, 0));
+    this.#write(clientDialect(this.#asking.clientDialect).heartbeat(false, 0));
   }
 
   /** Not awaited: if the client has disconnected, its request says so. */
@@ -124,6 +137,6 @@ export class EarlyStream implements WatchedStream, StreamSource, EarlyAnswer {
   }
 
   get #exchange(): Exchange {
-    return this.#generation.call.exchange;
+    return this.#asking.call.exchange;
   }
 }

@@ -9,18 +9,14 @@ import type { Attempt } from "../attempt/attempt.ts";
 import type { LargeBodies } from "../body-worker/body-worker.ts";
 import { isLargeBody, largeBodyBytes } from "../body-worker/is-large.ts";
 import { joinShared } from "../body-worker/join-shared.ts";
+import type { RoutedCall } from "../stages.ts";
 import type { Answering } from "./answering.ts";
 import { type AnswerForm, readAnswerBytes, translated, type WholeAnswer } from "./read-answer.ts";
 import { streamPacer } from "./stream-pacer.ts";
 
-/** Has to be awaited only where the answer is large, or the provider streams although it was not asked to. */
-export function readWhole({
-  call: { gateway },
-  opened,
-  attempt,
-  generation,
-}: Answering): WholeAnswer | Promise<WholeAnswer> {
-  if (opened.streaming) return collect(gateway.largeBodies, opened, attempt, generation);
+export async function readWhole({ call, opened, attempt, generation }: Answering): Promise<WholeAnswer> {
+  const { gateway } = call;
+  if (opened.streaming) return collect(call, opened, attempt);
   const form: AnswerForm = {
     dialect: attempt.dialect,
     isTranslated: attempt.translation !== null,
@@ -70,12 +66,8 @@ function shareBytes(bytes: Uint8Array): Uint8Array {
  * For a provider that streams although it was not asked to. Stops at the stream's proper end: the provider may keep the
  * connection open after it.
  */
-async function collect(
-  largeBodies: LargeBodies,
-  opened: OpenedCall,
-  attempt: Attempt,
-  generation: Pick<Answering["generation"], "awaitMemory" | "received">,
-): Promise<WholeAnswer> {
+async function collect(call: RoutedCall, opened: OpenedCall, attempt: Attempt): Promise<WholeAnswer> {
+  const { largeBodies } = call.gateway;
   const decoder = new SseDecoder();
   const collector = attempt.reread().collect();
   const { passthrough } = providerDialect(attempt.dialect);
@@ -93,10 +85,10 @@ async function collect(
     const chunk = await opened.read();
     if (chunk === null) break;
     await streamPacer.turn();
-    generation.received(chunk);
+    call.exchange.content?.upstreamResponse(chunk);
     bytes += chunk.length;
     if (bytes > maxWholeBytes) throw malformedAnswer("it is too large");
-    if (bytes >= largeBodyBytes) await generation.awaitMemory(maxWholeBytes);
+    if (bytes >= largeBodyBytes) await call.awaitMemory(maxWholeBytes);
     await read(decoder.push(chunk));
   }
   await read(decoder.end());

@@ -1,37 +1,13 @@
 import type { JsonObject } from "../../base/json.ts";
-import type { InputEstimate } from "../../catalog/estimate.ts";
 import type { Source } from "../../dialects/client-dialect.ts";
-import type { ForwardedHeaders } from "../../dialects/headers.ts";
-import type { OutputLimit } from "../../dialects/output-limit.ts";
-import { type ClientDialectName, clientDialect, type ProviderDialectName } from "../../dialects/registry.ts";
+import { clientDialect, type ProviderDialectName } from "../../dialects/registry.ts";
 import { translate } from "../../dialects/translation/translate.ts";
 import type { Translation } from "../../dialects/translation/translation.ts";
 import type { Deployment } from "../../upstream/upstream.ts";
 import type { PreparedRequest } from "../../vendors/provider.ts";
 import type { AnswerContext } from "../body-worker/jobs.ts";
-import type { TurnInMaking } from "../conversations/turn-body.ts";
-import type { ClientRequest } from "../request/request.ts";
+import type { Generation } from "./generation.ts";
 import { targetOf } from "./target.ts";
-
-/** The parts of a generation that its attempts are prepared from. */
-export interface PreparableRequest {
-  readonly request: ClientRequest;
-  readonly model: { readonly id: string };
-  readonly clientDialect: ClientDialectName;
-  readonly stream: boolean;
-  readonly headers: ForwardedHeaders;
-  readonly trace: ForwardedHeaders | null;
-  /** What the model's limits change in the body. */
-  readonly limit: OutputLimit;
-  readonly estimatedInput: InputEstimate;
-  readonly atSeconds: number;
-  readonly sendsSignatures: boolean;
-  /** Whether the gateway or the provider stores the answer, and the response that it continues; null if nothing is kept of it here. */
-  readonly keeping: Pick<TurnInMaking, "parentId" | "isStored" | "isProviders"> | null;
-  readonly isCompactedUpstream: boolean;
-  /** How many web searches a provider may run that does not speak the client's dialect. */
-  readonly webSearches: number;
-}
 
 /** What a provider is sent, and the fields of the client's request that are not in it. */
 export interface SentBody {
@@ -48,11 +24,11 @@ export class Attempt {
   readonly translation: Translation | null;
   /** The gateway asked for a usage chunk that the client did not ask for. */
   readonly hideUsage: boolean;
-  readonly #generation: PreparableRequest;
+  readonly #generation: Generation;
   readonly #deployment: Deployment;
 
   constructor(
-    generation: PreparableRequest,
+    generation: Generation,
     deployment: Deployment,
     dialect: ProviderDialectName,
     dropped: readonly string[],
@@ -96,7 +72,7 @@ export class Attempt {
   }
 }
 
-export function sourceOf(generation: PreparableRequest, body: JsonObject): Source {
+export function sourceOf(generation: Generation, body: JsonObject): Source {
   const { model, clientDialect: dialect, limit, keeping } = generation;
   const { changes } = limit;
   return {

@@ -1,30 +1,27 @@
 import { traceHeaders } from "../../base/requests/trace-context.ts";
 import { type InputEstimate, maxInputTokens } from "../../catalog/estimate.ts";
+import type { ModelSettings } from "../../config/settings.ts";
 import type { ForwardedHeaders } from "../../dialects/headers.ts";
 import type { OutputLimit } from "../../dialects/output-limit.ts";
 import { type ClientDialectName, clientDialect } from "../../dialects/registry.ts";
-import type { Deployment, GenerationPlan, ReceivedBytes } from "../../upstream/upstream.ts";
-import type { PreparedRequest } from "../../vendors/provider.ts";
 import type { RequestedExtras } from "../charge/extras.ts";
 import type { WantedHold } from "../charge/hold.ts";
-import { recordUpstream } from "../content.ts";
 import type { TurnInMaking } from "../conversations/turn-body.ts";
-import type { HoldPlan } from "../lifecycle.ts";
-import { conversationHash } from "../request/labels.ts";
 import type { ClientRequest } from "../request/request.ts";
-import { ExchangePlan, type RoutedCall } from "../stages.ts";
-import type { Attempt } from "./attempt.ts";
-import { type PreparedAttempt, prepareAttempt, prepareLargeAttempt } from "./prepare.ts";
+import type { RoutedCall } from "../stages.ts";
 
 /** A request within the limits of its model, and what it may cost in addition to its tokens. */
-export interface PricedGeneration {
+interface GenerationTerms {
+  /** What the model's limits change in the body. */
   readonly limit: OutputLimit;
   readonly estimatedInput: InputEstimate;
   readonly extras: RequestedExtras | null;
 }
 
-/** A client's request as a plan for the upstream. */
-export class Generation extends ExchangePlan implements GenerationPlan, HoldPlan {
+/** What is to be asked of a provider, whichever it is. Does not change. */
+export class Generation implements GenerationTerms {
+  readonly call: RoutedCall;
+  readonly model: ModelSettings;
   /** As it is sent: without tools that have no price. */
   readonly request: ClientRequest;
   readonly clientDialect: ClientDialectName;
@@ -33,20 +30,16 @@ export class Generation extends ExchangePlan implements GenerationPlan, HoldPlan
   readonly trace: ForwardedHeaders | null;
   readonly limit: OutputLimit;
   readonly estimatedInput: InputEstimate;
+  readonly extras: RequestedExtras | null;
   readonly atSeconds: number;
+  /** Whether the gateway or the provider stores the answer, and the response that it continues; null if nothing is kept of it here. */
   readonly keeping: TurnInMaking | null;
   readonly isCompactedUpstream: boolean;
-  readonly hasSlot = false;
-  /** Whether reasoning of earlier turns is sent with its signature. */
-  sendsSignatures = true;
-  /** The last attempt. */
-  attempt: Attempt | null = null;
-  readonly #extras: RequestedExtras | null;
-  #conversation: number | null = null;
 
-  constructor(call: RoutedCall, request: ClientRequest, { limit, estimatedInput, extras }: PricedGeneration) {
-    super(call);
-    const { exchange, dialect } = call;
+  constructor(call: RoutedCall, request: ClientRequest, { limit, estimatedInput, extras }: GenerationTerms) {
+    const { exchange, dialect, turn } = call;
+    this.call = call;
+    this.model = call.model;
     this.request = request;
     this.clientDialect = dialect;
     this.stream = request.stream;
@@ -54,21 +47,22 @@ export class Generation extends ExchangePlan implements GenerationPlan, HoldPlan
     this.trace = exchange.trace === null ? null : traceHeaders(exchange.trace);
     this.limit = limit;
     this.estimatedInput = estimatedInput;
+    this.extras = extras;
     this.atSeconds = Math.floor(exchange.atMs / 1000);
-    this.keeping = call.turn.keeping;
-    this.isCompactedUpstream = call.turn.isCompactedUpstream;
-    this.#extras = extras;
+    this.keeping = turn.keeping;
+    this.isCompactedUpstream = turn.isCompactedUpstream;
   }
 
+  /** What is set aside for it. */
   get wanted(): WantedHold {
-    const { model, request, limit, estimatedInput } = this;
+    const { model, request, limit, estimatedInput, extras } = this;
     const { key, storedInput, requestedModel } = this.call;
     const input = maxInputTokens(estimatedInput, model.contextWindow) + storedInput;
     return {
       key,
       model,
       requestedModel,
-      extras: this.#extras,
+      extras,
       atMost: { input, output: limit.maxOutputTokens },
       usual: { input: estimatedInput.tokens + storedInput, output: limit.maxOutputTokens },
       storedInput,
@@ -84,46 +78,8 @@ export class Generation extends ExchangePlan implements GenerationPlan, HoldPlan
     return keeping === null ? request.mayStore : keeping.isProviders;
   }
 
-  get conversation(): number | null {
-    if (this.model.affinity === "none") return null;
-    this.#conversation ??= conversationHash(this.keyId, this.call.session, this.request);
-    return this.#conversation;
-  }
-
-  dropSignatures(): boolean {
-    const { stripSignedReasoning: strip } = clientDialect(this.clientDialect);
-    const { truncated } = this.request;
-    const mayLeaveOut = this.sendsSignatures && strip !== null && strip(truncated) !== truncated;
-    if (mayLeaveOut) this.sendsSignatures = false;
-    return mayLeaveOut;
-  }
-
+  /** How many web searches a provider may run that does not speak the client's dialect. */
   get webSearches(): number {
-    return this.#extras?.webSearches ?? 0;
-  }
-
-  prepare(deployment: Deployment): PreparedRequest | Promise<PreparedRequest> {
-    if (this.request.large !== null) return this.#prepareLarge(deployment);
-    return this.#begin(prepareAttempt(this, deployment));
-  }
-
-  async #prepareLarge(deployment: Deployment): Promise<PreparedRequest> {
-    return this.#begin(await prepareLargeAttempt(this.call.gateway.largeBodies, this, deployment));
-  }
-
-  /** A piece of a stream that the client does not get as one. */
-  received(piece: Uint8Array): void {
-    this.exchange.content?.upstreamResponse(piece);
-  }
-
-  failedWith(body: ReceivedBytes): void {
-    const { content } = this.exchange;
-    if (content?.hasUpstream === true) recordUpstream(content, body);
-  }
-
-  #begin({ attempt, body }: PreparedAttempt): PreparedRequest {
-    this.attempt = attempt;
-    this.exchange.content?.prepareUpstream(attempt.translation === null ? null : body, attempt.dialect);
-    return attempt.requestWith(body);
+    return this.extras?.webSearches ?? 0;
   }
 }

@@ -11,12 +11,11 @@ import { translationOfAnswer } from "../../dialects/translation/translate.ts";
 import type { Deployment } from "../../upstream/upstream.ts";
 import { type BodyVendor, bodyVendorOf } from "../../vendors/adapt-body.ts";
 import { vendorOf } from "../../vendors/registry.ts";
-import type { LargeBodies } from "../body-worker/body-worker.ts";
-import type { JobOwner } from "../body-worker/jobs.ts";
 import { isSearchPriced, searchesIn } from "../charge/destination-prices.ts";
 import type { ClientRequest } from "../request/request.ts";
-import { Attempt, type PreparableRequest, type SentBody, sourceOf } from "./attempt.ts";
+import { Attempt, type SentBody, sourceOf } from "./attempt.ts";
 import { boundCalls, boundsToSet, noBounds } from "./bound-tools.ts";
+import type { Generation } from "./generation.ts";
 import { type PassingPlan, passBody } from "./pass-body.ts";
 import { dialectToward, targetOf } from "./target.ts";
 import { translateBody } from "./translate-body.ts";
@@ -27,69 +26,70 @@ export interface PreparedAttempt {
   readonly body: SentBody["body"];
 }
 
-export function prepareAttempt(generation: PreparableRequest, deployment: Deployment): PreparedAttempt {
+/** A large request is prepared on another thread. Rejects if it cannot be translated. */
+export async function prepareAttempt(
+  generation: Generation,
+  deployment: Deployment,
+  sendsSignatures: boolean,
+): Promise<PreparedAttempt> {
+  const toward = dialectToward(generation.clientDialect, deployment.dialects, generation.request.truncated);
+  return toward === generation.clientDialect
+    ? passingAttempt(generation, deployment, toward, sendsSignatures)
+    : translatedAttempt(generation, deployment, toward, sendsSignatures);
+}
+
+async function translatedAttempt(
+  generation: Generation,
+  deployment: Deployment,
+  toward: ProviderDialectName,
+  sendsSignatures: boolean,
+): Promise<PreparedAttempt> {
   const { request } = generation;
-  const toward = dialectFor(generation, deployment);
-  if (toward === generation.clientDialect) {
-    const plan = passingPlan(generation, deployment, toward);
-    return passingAttempt(generation, deployment, toward, passBody(request, plan));
-  }
-  const target = targetFor(generation, deployment, toward);
+  const target = targetFor(generation, deployment, toward, sendsSignatures);
   const vendor = bodyVendor(generation, deployment, toward);
-  const { body, dropped, translation } = translateBody(sourceOf(generation, request.body), target, vendor);
+  const { body, dropped, translation } =
+    request.large === null
+      ? translateBody(sourceOf(generation, request.body), target, vendor)
+      : await translateLarge(generation, deployment, target, vendor, toward);
   const named = withBetas(dropped, generation);
   return { attempt: new Attempt(generation, deployment, toward, named, translation), body };
 }
 
-/** Prepares a large request on another thread. */
-export async function prepareLargeAttempt(
-  largeBodies: LargeBodies,
-  generation: PreparableRequest & JobOwner,
+async function translateLarge(
+  generation: Generation,
   deployment: Deployment,
-): Promise<PreparedAttempt> {
-  const { request, clientDialect: client, limit } = generation;
-  const { bytes, spans } = request;
-  const toward = dialectFor(generation, deployment);
-  if (toward === client) {
-    const plan = passingPlan(generation, deployment, toward);
-    const passed = await largeBodies.runRequest({ type: "patch", bytes, spans, plan }, generation);
-    return passingAttempt(generation, deployment, toward, passed);
-  }
-  const { body: truncated, dialect: _, ...source } = sourceOf(generation, request.truncated);
-  const { dialect: __, ...target } = targetFor(generation, deployment, toward);
-  const vendor = bodyVendor(generation, deployment, toward);
+  { dialect: _, ...target }: Target,
+  vendor: BodyVendor | null,
+  toward: ProviderDialectName,
+) {
+  const { request, clientDialect: client, limit, call } = generation;
+  const { bytes } = request;
+  const { body: truncated, dialect: __, ...source } = sourceOf(generation, request.truncated);
   const { changes } = limit;
   const job = { type: "translate", bytes, changes, client, toward, source, target, vendor } as const;
-  const { toolMapping, body, dropped } = await largeBodies.runRequest(job, generation);
+  const { toolMapping, body, dropped } = await call.gateway.largeBodies.runRequest(job, call);
   assert(toolMapping !== null, "a translated request brings what reading its answer needs");
   request.forgetBody();
   const whole = sourceOf(generation, truncated);
   const translation = translationOfAnswer(whole, targetOf(deployment, toward), toolMapping, dropped);
-  const named = withBetas(dropped, generation);
-  return { attempt: new Attempt(generation, deployment, toward, named, translation), body };
+  return { body, dropped, translation };
 }
 
 /** Anthropic's betas mean nothing in other dialects. */
-function withBetas(dropped: readonly string[], { headers }: PreparableRequest): readonly string[] {
+function withBetas(dropped: readonly string[], { headers }: Generation): readonly string[] {
   return (headers["anthropic-beta"] ?? "") !== "" ? [...dropped, "anthropic-beta"] : dropped;
 }
 
-function dialectFor(
-  { clientDialect, request }: PreparableRequest,
-  deployment: Deployment,
-): ProviderDialectName {
-  return dialectToward(clientDialect, deployment.dialects, request.truncated);
-}
-
 function passingPlan(
-  generation: PreparableRequest,
+  generation: Generation,
   deployment: Deployment,
   dialect: SharedDialectName,
+  sendsSignatures: boolean,
 ): PassingPlan {
   const kept = rejectsForeignReasoning(dialect, deployment) ? "foreign" : "none";
   return {
     dialect,
-    stripped: generation.sendsSignatures ? kept : "signed",
+    stripped: sendsSignatures ? kept : "signed",
     changes: wantedChanges(generation, deployment, dialect),
     toolBounds: dialect === "messages" ? boundsToSet(generation.request) : noBounds,
     vendor: bodyVendor(generation, deployment, dialect),
@@ -102,7 +102,7 @@ function rejectsForeignReasoning(dialect: SharedDialectName, { provider }: Deplo
 }
 
 function wantedChanges(
-  generation: PreparableRequest,
+  generation: Generation,
   deployment: Deployment,
   dialect: SharedDialectName,
 ): BodyChanges {
@@ -122,11 +122,7 @@ function wantedChanges(
 }
 
 /** What the gateway keeps, the provider need not. */
-function stateless(
-  { request }: PreparableRequest,
-  { model }: Deployment,
-  dialect: SharedDialectName,
-): BodyChanges {
+function stateless({ request }: Generation, { model }: Deployment, dialect: SharedDialectName): BodyChanges {
   const mayReason = model.capabilities["reasoning"] !== false;
   return clientDialect(dialect).statelessChanges?.(request.truncated, mayReason) ?? {};
 }
@@ -154,13 +150,19 @@ export function askingForUsage(
     : null;
 }
 
-function passingAttempt(
-  generation: PreparableRequest,
+async function passingAttempt(
+  generation: Generation,
   deployment: Deployment,
   dialect: SharedDialectName,
-  { body, dropped }: SentBody,
-): PreparedAttempt {
-  const { limit, headers, request } = generation;
+  sendsSignatures: boolean,
+): Promise<PreparedAttempt> {
+  const { limit, headers, request, call } = generation;
+  const { bytes, spans } = request;
+  const plan = passingPlan(generation, deployment, dialect, sendsSignatures);
+  const { body, dropped } =
+    request.large === null
+      ? passBody(request, plan)
+      : await call.gateway.largeBodies.runRequest({ type: "patch", bytes, spans, plan }, call);
   const { kind, options } = deployment.provider.settings;
   const hidesUsage = askingForUsage(generation, deployment, dialect) !== null;
   request.forgetBody();
@@ -171,7 +173,7 @@ function passingAttempt(
 }
 
 function bodyVendor(
-  { headers }: PreparableRequest,
+  { headers }: Generation,
   { provider, upstreamModel, family }: Deployment,
   dialect: ProviderDialectName,
 ): BodyVendor | null {
@@ -179,9 +181,10 @@ function bodyVendor(
 }
 
 function targetFor(
-  { sendsSignatures, webSearches }: PreparableRequest,
+  { webSearches }: Generation,
   deployment: Deployment,
   toward: ProviderDialectName,
+  sendsSignatures: boolean,
 ): Target {
   const usual = targetOf(deployment, toward);
   const target = sendsSignatures ? usual : { ...usual, rejectsSignatures: true as const };

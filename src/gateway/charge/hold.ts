@@ -1,3 +1,4 @@
+import { assert } from "../../base/assert.ts";
 import { unaffordableNano } from "../../base/money/money.ts";
 import { noCalls } from "../../base/usage/usage.ts";
 import { type HoldTokens, holdAmount } from "../../catalog/price.ts";
@@ -5,9 +6,11 @@ import type { ModelSettings } from "../../config/settings.ts";
 import type { Hold, HoldRequest } from "../../ledger/accounts.ts";
 import { TooLittle } from "../../ledger/hold-errors.ts";
 import type { KeyRecord } from "../../store/store.ts";
-import type { Exchange } from "../exchange.ts";
+import { clientClosedRequest, type Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
+import { isAbandoned, settleAbandoned } from "./abandoned.ts";
 import { CostMeter, type LocalCounts } from "./cost-meter.ts";
+import type { Evidence } from "./evidence.ts";
 import type { RequestedExtras } from "./extras.ts";
 
 /** Who pays for a call, and what it may use at most. */
@@ -40,79 +43,60 @@ const manyInFlight = 16;
  * but not reject it: where it does not fit, the input is counted, and the count decides. The same where it fits and is much of what is left,
  * so that requests in flight do not keep each other out.
  */
-export function holdFor(
-  gateway: Gateway,
-  exchange: Exchange,
-  wanted: WantedHold,
-): CostMeter | Promise<CostMeter> {
-  let holding: Hold | Promise<Hold>;
-  try {
-    holding = gateway.accounts.hold(requestFor(exchange, wanted, wanted.atMost));
-  } catch (error) {
-    return holdCounted(gateway, exchange, wanted, error);
-  }
-  if (!(holding instanceof Promise)) return keepOrCount(gateway, exchange, wanted, holding);
-  return holding.then(
-    (hold) => keepOrCount(gateway, exchange, wanted, hold),
-    (error) => holdCounted(gateway, exchange, wanted, error),
-  );
-}
-
-/** The upper bound did not fit. */
-async function holdCounted(
-  gateway: Gateway,
-  exchange: Exchange,
-  wanted: WantedHold,
-  error: unknown,
-): Promise<CostMeter> {
-  const held = await countedOrThrow(gateway.tokens, exchange, wanted, error);
-  const hold = await gateway.accounts.hold(requestFor(exchange, wanted, held));
-  return meterOf(gateway, exchange, wanted, hold, held);
-}
-
-/** The upper bound fits. */
-function keepOrCount(
-  gateway: Gateway,
-  exchange: Exchange,
-  wanted: WantedHold,
-  hold: Hold,
-): CostMeter | Promise<CostMeter> {
-  return isMuch(exchange, wanted, hold, gateway.accounts.remaining(hold))
-    ? countAndHold(gateway, exchange, wanted, hold)
-    : meterOf(gateway, exchange, wanted, hold, wanted.atMost);
-}
-
-async function countAndHold(
-  gateway: Gateway,
-  exchange: Exchange,
-  wanted: WantedHold,
-  first: Hold,
-): Promise<CostMeter> {
+export async function holdFor(gateway: Gateway, exchange: Exchange, wanted: WantedHold): Promise<CostMeter> {
+  assert(exchange.hold === null, "an exchange has one hold");
   const { accounts, tokens } = gateway;
-  let held: HoldTokens;
+  let held = wanted.atMost;
+  let hold: Hold | null = null;
   try {
-    held = await counted(tokens, wanted);
-  } finally {
-    accounts.release(first);
+    hold = await accounts.hold(requestFor(exchange, wanted, held));
+  } catch (error) {
+    held = await countedOrThrow(tokens, exchange, wanted, error);
   }
-  // Nothing is awaited in between. On SQLite no other call gets in. On PostgreSQL both usually share a batch, which ends holds
-  // before it opens others, under the account's lock. A full batch may separate them: then another call can take the amount
-  // first, and this one is rejected as if it had come later. Nothing is held or charged twice.
-  const hold = await accounts.hold(requestFor(exchange, wanted, held));
-  return meterOf(gateway, exchange, wanted, hold, held);
-}
-
-function meterOf(
-  gateway: Gateway,
-  exchange: Exchange,
-  wanted: WantedHold,
-  hold: Hold,
-  held: HoldTokens,
-): CostMeter {
+  if (hold !== null && isMuch(exchange, wanted, hold, accounts.remaining(hold))) {
+    try {
+      held = await counted(tokens, wanted);
+    } finally {
+      accounts.release(hold);
+    }
+    hold = null;
+  }
+  // Nothing is awaited between the release and this. On SQLite no other call gets in. On PostgreSQL both usually share a batch, which
+  // ends holds before it opens others, under the account's lock. A full batch may separate them: then another call can take the
+  // amount first, and this one is rejected as if it had come later. Nothing is held or charged twice.
+  hold ??= await accounts.hold(requestFor(exchange, wanted, held));
   exchange.hold = hold;
   const { microUsdPerCredit } = exchange.configured.settings;
   const { key, extras: requestedExtras } = wanted;
   return new CostMeter({ terms: gateway, microUsdPerCredit, exchange, key, hold, held, requestedExtras });
+}
+
+/**
+ * Runs what asks a provider and answers. By its end the meter is settled or, for a stream, left to the pump of the
+ * exchange, which settles it when the stream ends. If it fails, nothing is charged, unless the client has disconnected from a call
+ * that the provider may bill.
+ */
+export async function settledOrReleased<Answer>(
+  gateway: Gateway,
+  exchange: Exchange,
+  wanted: Pick<Evidence, "requestBytes" | "countInput">,
+  meter: CostMeter,
+  run: () => Promise<Answer>,
+): Promise<Answer> {
+  try {
+    const answer = await run();
+    assert(!meter.isOpen || exchange.pump !== null, "an answer leaves unpaid");
+    return answer;
+  } catch (error) {
+    try {
+      if (meter.isOpen && isAbandoned(exchange)) {
+        await settleAbandoned(gateway, meter, wanted, exchange.answeredWith(clientClosedRequest));
+      }
+    } finally {
+      meter.release();
+    }
+    throw error;
+  }
 }
 
 /** Only if the input is a good part of the hold, because a count lowers nothing else. */

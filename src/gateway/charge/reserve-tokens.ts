@@ -14,26 +14,12 @@ interface OwnedLimit extends BucketLimit, TpmLimit {
 
 /**
  * Takes the tokens that a request may use from every limit of tokens per minute that it falls under: its estimated input, and the most
- * output. Throws or rejects if it is above one of them, or has to wait. Undefined if it falls under none.
+ * output. Rejects if it is above one of them, or has to wait.
  */
-export function reserveTokens(
-  gateway: Gateway,
-  exchange: Exchange,
-  wanted: WantedHold,
-): Promise<void> | undefined {
-  const { key, model } = wanted;
-  if (key.tpmLimits === null && key.accountTpmLimits === null) return undefined;
+export async function reserveTokens(gateway: Gateway, exchange: Exchange, wanted: WantedHold): Promise<void> {
+  const { key, model, usual } = wanted;
   const limits = limitsFor(key, model.id);
-  return limits.length === 0 ? undefined : reserveUnder(limits, gateway, exchange, wanted);
-}
-
-async function reserveUnder(
-  limits: readonly OwnedLimit[],
-  gateway: Gateway,
-  exchange: Exchange,
-  wanted: WantedHold,
-): Promise<void> {
-  const { usual } = wanted;
+  if (limits.length === 0) return;
   const amount = Math.max(1, Math.ceil(usual.input + usual.output));
   const lowestLimit = limits.reduce((one, other) => (other.limit < one.limit ? other : one));
   if (amount > lowestLimit.limit) throw aboveLimit(wanted, amount, lowestLimit);
@@ -51,7 +37,13 @@ export function correctTokens({ rateLimits }: Gateway, exchange: Exchange): void
   rateLimits.correct(buckets, amount - used);
 }
 
-function limitsFor({ id, tpmLimits, accountId, accountTpmLimits }: KeyRecord, model: string): OwnedLimit[] {
+const noLimits: readonly OwnedLimit[] = [];
+
+function limitsFor(
+  { id, tpmLimits, accountId, accountTpmLimits }: KeyRecord,
+  model: string,
+): readonly OwnedLimit[] {
+  if (tpmLimits === null && accountTpmLimits === null) return noLimits;
   const ownedLimits = (limits: readonly TpmLimit[] | null, ownerId: string, owner: OwnedLimit["owner"]) =>
     (limits ?? [])
       .filter(({ models }) => coversModel(models, model))

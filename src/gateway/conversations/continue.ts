@@ -53,12 +53,12 @@ interface AskedTurn extends WantedConversation {
  * those that were sealed here; or makes it a request for a summary of all that. What the gateway does not have is left as it is: a
  * provider may have it. `reserve` is called before much is read, and throws if there is no room for it.
  */
-export function continued(
+export async function continued(
   admitted: AdmittedCall,
   request: ClientRequest,
   kind: RequestKind,
   reserve: (bytes: number) => void,
-): Promise<ContinuedRequest> | ContinuedRequest {
+): Promise<ContinuedRequest> {
   const asked = askedOf(admitted, request, kind, reserve);
   if (needsRewrite(request, asked)) return rewritten(admitted, request, asked);
   const { exchange } = admitted;

@@ -1,7 +1,7 @@
 import { GatewayError } from "../../base/errors.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
-import type { AdmittedCall } from "../stages.ts";
+import type { AdmittedCall, RoutedCall } from "../stages.ts";
 import type { ChangedConversation } from "./turn-body.ts";
 
 /** Used as the route in a claim's name. PostgreSQL ends such a claim together with the change that it protects. */
@@ -24,6 +24,13 @@ export async function lockConversation(
     throw error instanceof GatewayError && error.code === "idempotency_in_flight" ? locked() : error;
   }
   if (no !== null && !(await turns.isCurrent({ no }))) throw locked();
+}
+
+/** Locks the conversation that a request will change. Most requests change none. */
+export async function lockChanged(call: RoutedCall): Promise<void> {
+  const { keeping } = call.turn;
+  if (keeping?.isStored === true && keeping.conversation !== undefined)
+    await lockConversation(call, keeping.conversation);
 }
 
 /** Before the response is sent, so that its client can change the conversation at once, on any gateway. */

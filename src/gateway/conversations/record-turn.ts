@@ -26,12 +26,12 @@ type KeptCall = Pick<RoutedCall, "gateway" | "exchange" | "keyId" | "model">;
  * Returns what the settle stores of a response, given its whole body or the piece that ends its stream. Undefined if it cannot be
  * continued, or only its connection remembers it.
  */
-export function recordTurn(
+export async function recordTurn(
   call: KeptCall,
   keeping: TurnInMaking,
   answer: Piece,
   { streamed, endedIds = null }: AnswerParts = {},
-): RecordedTurns | Promise<RecordedTurns> {
+): Promise<RecordedTurns> {
   const { gateway, exchange, keyId, model } = call;
   const { deployment } = exchange.attempts;
   if (keeping.isProviders && deployment?.dialects.includes("responses")) return undefined;

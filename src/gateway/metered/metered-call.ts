@@ -9,11 +9,11 @@ import type { Deployment, GenerationPlan } from "../../upstream/upstream.ts";
 import type { PreparedRequest } from "../../vendors/provider.ts";
 import { type ChosenFormat, formatFor } from "../../vendors/registry.ts";
 import { askingForUsage, withoutUsageOption } from "../attempt/prepare.ts";
+import { ProviderCall } from "../attempt/provider-call.ts";
 import type { CostMeter } from "../charge/cost-meter.ts";
 import type { WantedHold } from "../charge/hold.ts";
-import type { HoldPlan } from "../lifecycle.ts";
 import type { ClientRequest } from "../request/request.ts";
-import { ExchangePlan, type RoutedCall } from "../stages.ts";
+import type { RoutedCall } from "../stages.ts";
 import { countAtMost } from "./count-input.ts";
 import { countedNames } from "./destination.ts";
 import type { SpooledForm } from "./form/spooled-form.ts";
@@ -28,7 +28,7 @@ export interface MeteredCallParts {
 }
 
 /** One call to a provider for a metered request: the whole of it, or a part. */
-export class MeteredCall extends ExchangePlan implements GenerationPlan {
+export class MeteredCall extends ProviderCall implements GenerationPlan {
   readonly conversation = null;
   /** Its errors have OpenAI's form. */
   readonly clientDialect = "chat";
@@ -62,13 +62,10 @@ export class MeteredCall extends ExchangePlan implements GenerationPlan {
     return false;
   }
 
-  prepare(deployment: Deployment): PreparedRequest | Promise<PreparedRequest> {
+  async prepare(deployment: Deployment): Promise<PreparedRequest> {
     const { form } = this.#parts;
-    return form === null ? this.#prepared(deployment) : this.#preparedForm(deployment, form);
-  }
-
-  async #preparedForm(deployment: Deployment, form: SpooledForm): Promise<PreparedRequest> {
     const prepared = this.#prepared(deployment);
+    if (form === null) return prepared;
     return { ...prepared, body: "", file: await form.bodyFor(deployment.upstreamModel) };
   }
 
@@ -114,7 +111,8 @@ export class MeteredCall extends ExchangePlan implements GenerationPlan {
 }
 
 /** A metered request, ready to be sent. */
-export interface MeteredPlan extends HoldPlan, MeteredCallParts, MeteredPricing {
+export interface MeteredPlan extends MeteredCallParts, MeteredPricing {
+  readonly wanted: WantedHold;
   readonly name: MeteredRouteName;
   /** What the form and the figures of a deployment's answer depend on. */
   askedAt(deployment: Deployment): RequestedForm;
@@ -157,7 +155,6 @@ export function meteredPlan(
     route,
     form,
     wanted,
-    hasSlot: form !== null,
     askedAt: ({ price }) => {
       const priced = [...countedNames(route, price)];
       return { model: model.id, body: request.truncated, files, held, priced };

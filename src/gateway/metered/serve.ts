@@ -4,102 +4,95 @@ import type { ModelSettings } from "../../config/settings.ts";
 import { isCharged, type MeteredRouteName, meteredRoute } from "../../dialects/metered/registry.ts";
 import type { FormFields, MeteredRoute } from "../../dialects/metered/route.ts";
 import { pathOf } from "../../dialects/names/name-path.ts";
-import type { CostMeter } from "../charge/cost-meter.ts";
+import { admit } from "../admission/admit.ts";
+import { holdFor, settledOrReleased } from "../charge/hold.ts";
+import { reserveTokens } from "../charge/reserve-tokens.ts";
 import { beginContent } from "../content.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
-import { type ChargedSteps, serve } from "../lifecycle.ts";
+import { claimIdempotency, replay } from "../request/idempotent.ts";
 import { readRequest, rewritten } from "../request/read-request.ts";
 import { type ClientRequest, findModel, idempotencyKeyOf, rejectUnpriced } from "../request/request.ts";
-import { type AdmittedCall, noTurn, type ReadRequest, type RoutedCall } from "../stages.ts";
+import { noteRequest, permitted, route } from "../request/route.ts";
+import { type AdmittedCall, noTurn, type ReadRequest } from "../stages.ts";
 import { answerMetered } from "./answer.ts";
 import { boundaryOf } from "./form/form-parser.ts";
 import { bodyOfForm, readForm } from "./form/read-form.ts";
 import type { SpooledForm } from "./form/spooled-form.ts";
-import { type MeteredPlan, meteredPlan } from "./metered-call.ts";
-import { type MeteredPricing, priceMetered } from "./pricing.ts";
+import { meteredPlan } from "./metered-call.ts";
+import { priceMetered } from "./pricing.ts";
 import { streamMetered } from "./stream.ts";
 
-/** Serves a request of a metered route. */
+/**
+ * Serves a request of a metered route: the steps of a generation (generate.ts), in the same order. Its body may be a form, which takes a
+ * concurrency slot before it is read, and is disposed of with the request.
+ */
 export async function serveMetered(
   gateway: Gateway,
   exchange: Exchange,
   name: MeteredRouteName,
 ): Promise<Response> {
-  await using steps = new MeteredSteps(name);
-  return await serve(gateway, exchange, steps);
+  const metered = meteredRoute(name);
+  exchange.joinTrace();
+
+  const call = await admit(gateway, exchange);
+  await using form = await takeForm(call, metered);
+  const { request } = form === null ? await readRequest(call, name) : readFields(exchange, form, name);
+  // Where the answer is always whole, a client that disconnects does not end it: the provider bills it anyway, and the client's
+  // retry finds it under its idempotency key.
+  exchange.outlivesClient = metered.streams === undefined || metered.outlivesClient === true;
+  const idempotencyKey = idempotencyKeyOf(exchange.call);
+  const session = noteRequest(call, dialect, request, isStreamed(metered, request));
+
+  const model = permitted(call, findMeteredModel(call, metered, request));
+  if (isCharged(metered)) rejectUnpriced(call.key, model);
+  rejectHostedTools(request);
+  const read = { request, turn: noTurn };
+  const routed = await route(call, read, model, { dialect, isMetered: true }, session);
+  const pricing = await priceMetered(routed, name, form?.files ?? null);
+
+  const stored = await claimIdempotency(call, idempotencyKey, request);
+  if (stored !== null) return replay(exchange, stored);
+  const plan = meteredPlan(routed, name, metered, form, pricing);
+  const { wanted } = plan;
+  if (form === null) await gateway.ongoing.enter(exchange, call.keyId);
+  await reserveTokens(gateway, exchange, wanted);
+  const meter = await holdFor(gateway, exchange, wanted);
+  const relays = exchange.stream || metered.relaysBytes === true;
+  // Awaited, because a form is needed until the provider has it.
+  return await settledOrReleased(gateway, exchange, wanted, meter, () =>
+    relays ? streamMetered({ meter, ...plan }) : answerMetered({ meter, ...plan }),
+  );
 }
+
+/** Errors, and the fields that cost extra, are OpenAI's. */
+const dialect = "chat";
 
 const noFields: FormFields = { numbers: [], texts: [] };
 
-/** The steps of one metered request. Its form, if it is one, is disposed of with them. */
-class MeteredSteps implements ChargedSteps<void, MeteredPricing, MeteredPlan>, AsyncDisposable {
-  /** Errors, and the fields that cost extra, are OpenAI's. */
-  readonly dialect = "chat";
-  readonly isMetered = true;
-  readonly #name: MeteredRouteName;
-  readonly #route: MeteredRoute;
-  #form: SpooledForm | null = null;
+function readFields(
+  exchange: Exchange,
+  form: SpooledForm,
+  name: MeteredRouteName,
+): Pick<ReadRequest, "request"> {
+  const body = bodyOfForm(form, meteredRoute(name).takesForms ?? noFields);
+  return { request: rewritten(exchange, body, name).sentAs(form) };
+}
 
-  constructor(name: MeteredRouteName) {
-    this.#name = name;
-    this.#route = meteredRoute(name);
-  }
+function isStreamed({ streams, isStreamed }: MeteredRoute, { truncated, stream }: ClientRequest): boolean {
+  return streams !== undefined && (isStreamed?.(truncated) ?? stream);
+}
 
-  /**
-   * Where the answer is always whole, a client that disconnects does not end it: the provider bills it anyway, and the client's
-   * retry finds it under its idempotency key.
-   */
-  async read(call: AdmittedCall): Promise<ReadRequest> {
-    const { exchange } = call;
-    const route = this.#route;
-    const form = await takeForm(call, route);
-    this.#form = form;
-    const read = form === null ? await readRequest(call, this.#name) : this.#readForm(exchange, form);
-    exchange.outlivesClient = route.streams === undefined || route.outlivesClient === true;
-    return read;
-  }
-
-  #readForm(exchange: Exchange, form: SpooledForm): ReadRequest {
-    const body = bodyOfForm(form, this.#route.takesForms ?? noFields);
-    return { request: rewritten(exchange, body, this.#name).sentAs(form), turn: noTurn, replay: null };
-  }
-
-  streams({ truncated, stream }: ClientRequest): boolean {
-    const { streams, isStreamed } = this.#route;
-    return streams !== undefined && (isStreamed?.(truncated) ?? stream);
-  }
-
-  /** Routes that need no name are served by the first model of the key that serves them. */
-  findModel({ configured, key }: AdmittedCall, { modelId }: ClientRequest): ModelSettings {
-    const { use, modelIsOptional } = this.#route;
-    if (modelId != null || modelIsOptional !== true) return findModel(configured, key, modelId ?? "", use);
-    const model = configured.catalog.modelsFor(key).find(({ serves }) => serves.includes(use));
-    if (model === undefined) throw noModelServes(use);
-    return model;
-  }
-
-  check({ key }: AdmittedCall, { request }: ReadRequest, model: ModelSettings): void {
-    if (isCharged(this.#route)) rejectUnpriced(key, model);
-    rejectHostedTools(request);
-  }
-
-  price(call: RoutedCall): Promise<MeteredPricing> {
-    return priceMetered(call, this.#name, this.#form?.files ?? null);
-  }
-
-  plan(call: RoutedCall, pricing: MeteredPricing): MeteredPlan {
-    return meteredPlan(call, this.#name, this.#route, this.#form, pricing);
-  }
-
-  ask(plan: MeteredPlan, meter: CostMeter): Promise<Response> {
-    const isStreamed = plan.call.exchange.stream || this.#route.relaysBytes === true;
-    return isStreamed ? streamMetered({ meter, ...plan }) : answerMetered({ meter, ...plan });
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#form?.[Symbol.asyncDispose]();
-  }
+/** Routes that need no name are served by the first model of the key that serves them. */
+function findMeteredModel(
+  { configured, key }: AdmittedCall,
+  { use, modelIsOptional }: MeteredRoute,
+  { modelId }: ClientRequest,
+): ModelSettings {
+  if (modelId != null || modelIsOptional !== true) return findModel(configured, key, modelId ?? "", use);
+  const model = configured.catalog.modelsFor(key).find(({ serves }) => serves.includes(use));
+  if (model === undefined) throw noModelServes(use);
+  return model;
 }
 
 /** No metered answer reports their calls. */

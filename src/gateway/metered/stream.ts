@@ -13,7 +13,7 @@ function isEventStream({ head }: OpenedCall): boolean {
 }
 
 /** Relays audio as it arrives, with its cost in the headers. If the client has already disconnected, reads it to its end. */
-function relayBytes(asking: HeldMeteredCall, begun: BegunCall): Response | Promise<Response> {
+async function relayBytes(asking: HeldMeteredCall, begun: BegunCall): Promise<Response> {
   const { call, meter, request, estimatedInput } = asking;
   const { exchange } = call;
   const { opened } = begun;

@@ -1,4 +1,3 @@
-import type { Claim } from "../../idempotency/claims.ts";
 import { bodyResponse } from "../answer/body-response.ts";
 import { unlockConversation } from "../conversations/conversation-lock.ts";
 import type { Exchange } from "../exchange.ts";
@@ -7,41 +6,34 @@ import { commonHeaders } from "../headers.ts";
 import type { AdmittedCall, Replay } from "../stages.ts";
 import { type ClientRequest, idempotencyKeyOf } from "./request.ts";
 
-export type ClaimedKey = { readonly kind: "run"; readonly claim: Claim | null } | Replay;
-
-const nothingClaimed: ClaimedKey = { kind: "run", claim: null };
-
-/** Without an `Idempotency-Key` there is nothing to claim or await. An exchange claims once. */
-export function claimIdempotency(
+/**
+ * Claims the idempotency key, unless it was claimed before, to read the conversation. Returns the stored response; null if the
+ * request has to be run. Without an `Idempotency-Key` there is nothing to claim or await.
+ */
+export async function claimIdempotency(
   admitted: AdmittedCall,
   idempotencyKey: string | null,
   request: ClientRequest,
-): Promise<ClaimedKey> | ClaimedKey {
-  if (idempotencyKey === null) return nothingClaimed;
-  const { gateway, exchange } = admitted;
-  if (exchange.claim !== null) return { kind: "run", claim: exchange.claim };
+): Promise<Replay | null> {
+  const { gateway, exchange, keyId } = admitted;
+  if (idempotencyKey === null || exchange.claim !== null) return null;
   const claim = {
-    keyId: admitted.keyId,
+    keyId,
     route: exchange.call.route.path,
     idempotencyKey,
     bodyHash: request.bodyHash,
     exchangeId: exchange.id,
   };
-  return gateway.claims.claim(claim, (bytes) => admitted.awaitMemory(bytes));
-}
-
-/**
- * Claims the idempotency key before loading the conversation, which may have grown since the stored response, or be gone.
- * Returns the stored response; null if there is none.
- */
-export async function claimEarly(admitted: AdmittedCall, request: ClientRequest): Promise<Replay | null> {
-  const { exchange } = admitted;
-  const { call } = exchange;
-  if (!call.route.isCharged) return null;
-  const claimed = await claimIdempotency(admitted, idempotencyKeyOf(call), request);
+  const claimed = await gateway.claims.claim(claim, (bytes) => admitted.awaitMemory(bytes));
   if (claimed.kind === "replay") return claimed;
   exchange.claim = claimed.claim;
   return null;
+}
+
+/** Claims the idempotency key before loading the conversation, which may have grown since the stored response, or be gone. */
+export async function claimEarly(admitted: AdmittedCall, request: ClientRequest): Promise<Replay | null> {
+  const { call } = admitted.exchange;
+  return call.route.isCharged ? claimIdempotency(admitted, idempotencyKeyOf(call), request) : null;
 }
 
 /** The stored bytes again; nothing is charged. */

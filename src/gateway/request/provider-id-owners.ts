@@ -107,10 +107,10 @@ export interface ContinuingRequest {
   readonly mentions: Pick<Mentions, "references" | "addresses">;
 }
 
-export function continuationOf(
+export async function continuationOf(
   idOwners: ProviderIdOwners,
   continuing: ContinuingRequest,
-): Continuation | Promise<Continuation> {
+): Promise<Continuation> {
   const { key, mentions } = continuing;
   const { references, addresses } = mentions;
   if (addresses.length > 0) rejectOwnAddresses(continuing, addresses);

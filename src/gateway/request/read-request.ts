@@ -15,50 +15,33 @@ import { type AdmittedCall, noTurn, type ReadRequest, type RoutedCall } from "..
 import { type BodyLimit, readBody } from "./read-body.ts";
 import { ClientRequest, checkRequest, type ExpectedRequest, expectedOf, parseTruncated } from "./request.ts";
 
-/** Reads and validates a body. Its memory counts against the budget meanwhile. A promise only if something is waited for. */
-export function readRequest(admitted: AdmittedCall, kind: RequestKind): ReadRequest | Promise<ReadRequest> {
+/** Reads and validates a body. Its memory counts against the budget meanwhile. */
+export async function readRequest(admitted: AdmittedCall, kind: RequestKind): Promise<ReadRequest> {
   const { gateway, exchange, key } = admitted;
+  const { server } = exchange.configured.settings;
   const reservation = gateway.bodies.reserve(key.id);
-  const limit = new ClientBodyLimit(exchange.configured.settings.server.maxBodyBytes, reservation);
-  let reading: ReadRequest | Promise<ReadRequest> | null = null;
   try {
-    const { body } = exchange.call;
-    if (body !== undefined) limit.takeWhole(body.length);
-    const received = body ?? receiveBody(admitted, limit);
-    reading =
-      received instanceof Promise
-        ? received.then((bytes) => readBytes(admitted, kind, limit, bytes))
-        : readBytes(admitted, kind, limit, received);
+    const limit = new ClientBodyLimit(server.maxBodyBytes, reservation);
+    const bytes = await receiveBody(admitted, limit);
+    beginContent(admitted, bytes);
+    const expected = expectedOf(exchange.call, kind, server);
+    const request = await parseRequest(admitted, bytes, expected);
+    if (!canContinue(kind)) return { request, turn: noTurn, replay: null };
+    return await withConversation(admitted, request, expected, limit);
   } finally {
-    if (!(reading instanceof Promise)) reservation.release();
+    reservation.release();
   }
-  return reading instanceof Promise ? reading.finally(() => reservation.release()) : reading;
 }
 
-function readBytes(
+/** Puts the conversation that it continues into the request. */
+async function withConversation(
   admitted: AdmittedCall,
-  kind: RequestKind,
-  limit: ClientBodyLimit,
-  bytes: Uint8Array,
-): ReadRequest | Promise<ReadRequest> {
-  const { exchange } = admitted;
-  beginContent(admitted, bytes);
-  const expected = expectedOf(exchange.call, kind, exchange.configured.settings.server);
-  const request = parseRequest(admitted, bytes, expected);
-  const isRead = !(request instanceof Promise) && !canContinue(kind);
-  return isRead ? { request, turn: noTurn, replay: null } : readContinued(admitted, expected, limit, request);
-}
-
-async function readContinued(
-  admitted: AdmittedCall,
+  request: ClientRequest,
   expected: ExpectedRequest,
   limit: ClientBodyLimit,
-  parsing: ClientRequest | Promise<ClientRequest>,
 ): Promise<ReadRequest> {
-  const { kind } = expected;
-  const request = await parsing;
-  if (!canContinue(kind)) return { request, turn: noTurn, replay: null };
-  const { body, turn, replay } = await continued(admitted, request, kind, (more) => limit.take(more));
+  const reserve = (more: number) => limit.take(more);
+  const { body, turn, replay } = await continued(admitted, request, expected.kind, reserve);
   if (body === null) return { request, turn, replay };
   limit.takeWhole(lengthOf(body.pieces));
   const joined = await joinPieces(body.pieces);
@@ -67,14 +50,12 @@ async function readContinued(
   return { request: isCompared ? rebuilt.sentAs(request) : rebuilt, turn, replay };
 }
 
-/** Not a promise if the body has arrived, as most have when requests that came together are served. */
-function receiveBody(
-  { gateway, exchange }: AdmittedCall,
-  limit: BodyLimit,
-): Uint8Array | Promise<Uint8Array> {
-  const reading = readBody(exchange.call.request, limit, exchange);
-  if (Bun.peek.status(reading) === "fulfilled") return Bun.peek(reading);
-  return gateway.ongoing.untilInterrupted(exchange, reading);
+async function receiveBody({ gateway, exchange }: AdmittedCall, limit: ClientBodyLimit): Promise<Uint8Array> {
+  const { body, request } = exchange.call;
+  if (body === undefined)
+    return gateway.ongoing.untilInterrupted(exchange, readBody(request, limit, exchange));
+  limit.takeWhole(body.length);
+  return body;
 }
 
 /** Whether such a request may continue a response. */
@@ -82,11 +63,11 @@ function canContinue(kind: RequestKind): boolean {
   return itemsFieldOf(kind) === "input";
 }
 
-function parseRequest(
+async function parseRequest(
   admitted: AdmittedCall,
   bytes: Uint8Array,
   expected: ExpectedRequest,
-): ClientRequest | Promise<ClientRequest> {
+): Promise<ClientRequest> {
   admitted.exchange.rememberBody(bytes);
   if (bytes.length >= largeBodyBytes) return readLarge(admitted, bytes, expected);
   const scanned = truncateBody(bytes);
@@ -117,19 +98,17 @@ function largeRequest(found: ReadResult): ClientRequest {
   return new ClientRequest(bytes, checked, found);
 }
 
-/** The request without some of its values; all other bytes are the client's. */
-export async function withoutValues(
-  routed: RoutedCall,
-  without: readonly ValuePath[],
-): Promise<ClientRequest> {
+/** The request without these values; all other bytes are the client's. */
+export async function withoutValues(routed: RoutedCall, paths: readonly ValuePath[]): Promise<ClientRequest> {
   const { gateway, exchange, dialect, request } = routed;
+  if (paths.length === 0) return request;
   const { bytes, large } = request;
   const expected = expectedOf(exchange.call, dialect, exchange.configured.settings.server);
   if (large !== null) {
-    const job = { type: "read", bytes, expected, wantsHash: false, without } as const;
+    const job = { type: "read", bytes, expected, wantsHash: false, without: paths } as const;
     return largeRequest(await gateway.largeBodies.runRequest(job, routed));
   }
-  const shorter = removeValues(bytes, without);
+  const shorter = removeValues(bytes, paths);
   return new ClientRequest(shorter, checkRequest(shorter, expected));
 }
 

@@ -7,9 +7,9 @@ import { recordTurn } from "../conversations/record-turn.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import { commonHeaders } from "../headers.ts";
-import { permitted } from "../lifecycle.ts";
 import { readRequest } from "../request/read-request.ts";
 import { findModel, rejectUnpriced } from "../request/request.ts";
+import { permitted } from "../request/route.ts";
 
 /**
  * `generate: false`: the request is checked and remembered for the one that continues it. No provider is asked, so there is

@@ -32,11 +32,8 @@ export class CandidateSelector {
     this.#retryBudget.countRequest(nowMs);
   }
 
-  /**
-   * The next deployment to try, with a slot taken there; null if there is none left. The first choice needs no
-   * waiting, and is not a promise.
-   */
-  next(plan: Plan, state: AttemptState, nowMs: number): Candidate | null | Promise<Candidate | null> {
+  /** The next deployment to try, with a slot taken there; null if there is none left. */
+  async next(plan: Plan, state: AttemptState, nowMs: number): Promise<Candidate | null> {
     return takeNextCandidate(state) ?? this.#firstReady(plan, state, nowMs) ?? this.#lastResort(plan, state);
   }
 
