@@ -3,7 +3,7 @@ const entrypoints = [
   "src/main.ts",
   "src/store/sqlite/log/checkpoint-thread.ts",
   "src/catalog/tokens/worker.ts",
-  "src/gateway/body-worker/worker.ts",
+  "src/gateway/worker.ts",
   "src/admin/reconcile/thread.ts",
   "src/content/thread.ts",
 ];

@@ -158,7 +158,7 @@ async function countUpstream(routed: RoutedCall, client: CountingDialect): Promi
 /** Null if the provider cannot count. A large body takes too long to translate for a mere count. */
 function dialectToward(
   { provider, dialects }: Deployment,
-  { large }: ClientRequest,
+  { isLarge }: ClientRequest,
   client: CountingDialect,
 ): ProviderDialectName | null {
   const { countTokens, kind, options } = provider.settings;
@@ -166,12 +166,12 @@ function dialectToward(
   if (client === "responses" && dialects.includes(client)) {
     // Compatible servers seldom have such a request, so the operator says it.
     const counts = countTokens || vendor.strictDialects.includes(client);
-    return counts && large === null ? client : null;
+    return counts && !isLarge ? client : null;
   }
   if (!countTokens) return null;
   const fixed = vendor.countingDialect?.(options) ?? null;
   if (fixed === null && dialects.includes(client)) return client;
-  if (large !== null) return null;
+  if (isLarge) return null;
   return fixed ?? dialects.find((name) => providerDialect(name).countTokens !== undefined) ?? null;
 }
 

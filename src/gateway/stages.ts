@@ -5,7 +5,7 @@ import type { BodyReservation } from "../limits/body-budget.ts";
 import type { KeyRecord } from "../store/store.ts";
 import type { ActiveConfig } from "./active-config.ts";
 import { largeBodyBytes } from "./body-worker/is-large.ts";
-import type { JobOwner } from "./body-worker/jobs.ts";
+import type { JobOwner } from "./body-worker/job.ts";
 import type { Compaction } from "./conversations/compacting.ts";
 import type { TurnInMaking } from "./conversations/turn-body.ts";
 import type { Exchange } from "./exchange.ts";

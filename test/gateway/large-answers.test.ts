@@ -29,7 +29,7 @@ function made(large: boolean, answer: Answer): Answer {
   return textAnswer(large ? `{"x":${manyValues},${body.slice(1)}` : body, "application/json");
 }
 
-const jobs = () => running.mock.calls.map(([job]) => job.type);
+const jobs = () => running.mock.calls.map(([job]) => job.name);
 
 /** Without what differs from answer to answer. */
 const comparable = (body: string) =>

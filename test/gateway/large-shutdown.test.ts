@@ -1,6 +1,6 @@
 import { describe, expect, spyOn, test } from "bun:test";
 import { LargeBodies } from "../../src/gateway/body-worker/body-worker.ts";
-import type { Job, JobMessage } from "../../src/gateway/body-worker/jobs.ts";
+import type { JobMessage } from "../../src/gateway/body-worker/job.ts";
 import { bytesOf, text as textAnswer } from "../support/answers.ts";
 import { waitFor } from "../support/wait.ts";
 import { hello, paths, usageOf, wholeAnswer } from "./wire-answers.ts";
@@ -12,10 +12,10 @@ const large = { x: "x".repeat(2_000_000) };
 class BusyThread {
   readonly bodies = new LargeBodies(() => this.#start());
   readonly held: JobMessage[] = [];
-  readonly #type: Job["type"];
+  readonly #type: string;
   #thread: Worker | null = null;
 
-  constructor(type: Job["type"]) {
+  constructor(type: string) {
     this.#type = type;
   }
 
@@ -24,11 +24,11 @@ class BusyThread {
   }
 
   #start(): Worker {
-    const thread = new Worker(new URL("../../src/gateway/body-worker/worker.ts", import.meta.url).href);
+    const thread = new Worker(new URL("../../src/gateway/worker.ts", import.meta.url).href);
     this.#thread = thread;
     const post = thread.postMessage.bind(thread);
     thread.postMessage = (message: JobMessage) => {
-      const isHeld = message.job.type === this.#type && !this.held.includes(message);
+      const isHeld = message.name === this.#type && !this.held.includes(message);
       if (isHeld) this.held.push(message);
       else post(message);
     };
@@ -42,7 +42,7 @@ interface Stage {
   readonly caller: Caller;
 }
 
-async function setUp(type: Job["type"]): Promise<Stage> {
+async function setUp(type: string): Promise<Stage> {
   const world = await World.start({ head: "[server]\nshutdown_grace = 0" });
   const thread = new BusyThread(type);
   Object.assign(world.gateway, { largeBodies: thread.bodies });

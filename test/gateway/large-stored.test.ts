@@ -8,9 +8,9 @@ import { streamEvents } from "./wire-answers.ts";
 import type { World } from "./world.ts";
 
 const running = spyOn(LargeBodies.prototype, "runRequest");
-const jobs = () => running.mock.calls.map(([job]) => job.type);
+const jobs = () => running.mock.calls.map(([job]) => job.name);
 const reading = spyOn(LargeBodies.prototype, "runAnswer");
-const answerJobs = () => reading.mock.calls.map(([job]) => job.type);
+const answerJobs = () => reading.mock.calls.map(([job]) => job.name);
 
 let conversations: ConversationWorld;
 let turns: TurnWorld;

@@ -1,7 +1,7 @@
 import { describe, expect, spyOn, test } from "bun:test";
 import { LoopPacer } from "../../src/base/loop/pacer.ts";
-import { LargeBodies } from "../../src/gateway/body-worker/body-worker.ts";
-import type { JobMessage, JobOwner } from "../../src/gateway/body-worker/jobs.ts";
+import { eventJob, LargeBodies } from "../../src/gateway/body-worker/body-worker.ts";
+import type { Job, JobMessage, JobOwner } from "../../src/gateway/body-worker/job.ts";
 import { shareText } from "../../src/gateway/body-worker/join-shared.ts";
 import { waitFor } from "../support/wait.ts";
 import { hello, paths } from "./wire-answers.ts";
@@ -16,9 +16,9 @@ class PatientThread {
 
   constructor() {
     const run = this.bodies.runRequest.bind(this.bodies);
-    this.bodies.runRequest = (job, owner) => {
+    this.bodies.runRequest = (job, input, owner) => {
       this.owners.push(owner);
-      return run(job, owner);
+      return run(job, input, owner);
     };
   }
 
@@ -40,12 +40,12 @@ class PatientThread {
 
 /** A job that is known by the key that it is done for. */
 function ask(thread: PatientThread, owner: JobOwner): Promise<unknown> {
-  const bytes = new TextEncoder().encode(owner.keyId);
-  const expected = {} as never;
-  return thread.bodies.runRequest({ type: "read", bytes, expected, wantsHash: false }, owner);
+  return thread.bodies.runRequest(job, owner.keyId, owner);
 }
 
-const nameOf = ({ job }: JobMessage) => ("bytes" in job ? new TextDecoder().decode(job.bytes) : job.type);
+const job: Job<string, object> = { name: "read", run: () => ({}) };
+
+const inputOf = ({ input }: JobMessage) => input;
 
 describe("the thread for large bodies", () => {
   test("takes one of each key in turn, and what providers have sent before any of them", async () => {
@@ -54,9 +54,9 @@ describe("the thread for large bodies", () => {
     for (const keyId of ["a", "a", "a", "b", "c"]) {
       void ask(thread, { keyId, isOver: false }).then(() => done.push(keyId));
     }
-    const answer = thread.bodies.runAnswer({ type: "event", source: "{}" });
+    const answer = thread.bodies.runAnswer(eventJob, "{}");
     for (let count = 0; count < 6; count += 1) await thread.finish();
-    expect(thread.given.map(nameOf)).toEqual(["a", "event", "b", "c", "a", "a"]);
+    expect(thread.given.map(inputOf)).toEqual(["a", "{}", "b", "c", "a", "a"]);
     await answer;
     await waitFor(() => done.length === 5, "all jobs to be done");
     expect(done).toEqual(["a", "b", "c", "a", "a"]);
@@ -72,7 +72,7 @@ describe("the thread for large bodies", () => {
       thread.finish().then(() => thread.finish()),
     ]);
     await running;
-    expect(thread.given.map(nameOf)).toEqual(["a", "b"]);
+    expect(thread.given.map(inputOf)).toEqual(["a", "b"]);
     expect(dropped.slice(0, 3)).toEqual(
       Array(3).fill("GatewayError: The call was ended before its large body was read."),
     );
@@ -80,8 +80,8 @@ describe("the thread for large bodies", () => {
 
   test("goes on with the next job after one that failed", async () => {
     const thread = new PatientThread();
-    const failing = thread.bodies.runAnswer({ type: "event", source: "{}" }).catch(String);
-    const next = thread.bodies.runAnswer({ type: "event", source: "{}" });
+    const failing = thread.bodies.runAnswer(eventJob, "{}").catch(String);
+    const next = thread.bodies.runAnswer(eventJob, "{}");
     expect(thread.given).toHaveLength(1);
     await thread.finish({ failure: "it stumbled" });
     await thread.finish({ result: { json: null } });

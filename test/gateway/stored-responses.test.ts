@@ -396,7 +396,7 @@ test("thousands of items are described on another thread, take no rows, and each
   const rows: number[] = [];
   Object.assign(largeBodies, {
     runRequest: (...asked: Parameters<typeof runRequest>) => {
-      jobs.push(asked[0].type);
+      jobs.push(asked[0].name);
       return runRequest(...asked);
     },
   });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { JsonObject } from "../../src/base/json.ts";
-import { truncateStringsAndNames } from "../../src/gateway/body-worker/truncate-strings-and-names.ts";
+import { truncateStringsAndNames } from "../../src/gateway/request/truncate-strings-and-names.ts";
 
 /** Every name that a parser meets for the first time takes it microseconds, on the event loop. */
 describe("a truncated body of very many different names", () => {

@@ -9,6 +9,7 @@ import type { Generation } from "../attempt/generation.ts";
 import type { GenerationCall } from "../attempt/generation-call.ts";
 import { isLargeBody } from "../body-worker/is-large.ts";
 import type { CostMeter } from "../charge/cost-meter.ts";
+import { continuedJob } from "../conversations/item-jobs.ts";
 import { recordTurn } from "../conversations/record-turn.ts";
 import type { ClientRequest } from "../request/request.ts";
 import type { RoutedCall } from "../stages.ts";
@@ -66,7 +67,7 @@ export async function inConversation({ call }: Delivery, answer: Piece): Promise
   const id = call.turn.keeping?.conversation?.id;
   if (id === undefined || typeof answer === "string") return answer;
   if (!isLargeBody(answer)) return withContinued(answer, id);
-  return call.gateway.largeBodies.runAnswer({ type: "continued", bytes: shared(answer), parentId: id });
+  return call.gateway.largeBodies.runAnswer(continuedJob, { bytes: shared(answer), parentId: id });
 }
 
 export const jsonHeaders = { "content-type": "application/json" };

@@ -13,6 +13,7 @@ import type { RoutedCall } from "../stages.ts";
 import type { Answering } from "./answering.ts";
 import { type AnswerForm, readAnswerBytes, translated, type WholeAnswer } from "./read-answer.ts";
 import { streamPacer } from "./stream-pacer.ts";
+import { answerJob } from "./whole-answer-job.ts";
 
 export async function readWhole({ call, opened, attempt, generation }: Answering): Promise<WholeAnswer> {
   const { gateway } = call;
@@ -48,8 +49,8 @@ async function readLarge(
   shown: Usage | null,
 ): Promise<WholeAnswer> {
   const context = attempt.answerContext();
-  const job = { type: "answer", bytes, form, context, shown } as const;
-  const { body, produced, ...rest } = await largeBodies.runAnswer(job);
+  const input = { bytes, form, context, shown };
+  const { body, produced, ...rest } = await largeBodies.runAnswer(answerJob, input);
   const whole = { ...rest, produced: () => produced };
   if (body === null) return { ...whole, body: bytes };
   return { ...whole, body, showing: (usage) => readLarge(largeBodies, bytes, form, attempt, usage) };

@@ -5,7 +5,7 @@ import { translate } from "../../dialects/translation/translate.ts";
 import type { Translation } from "../../dialects/translation/translation.ts";
 import type { Deployment } from "../../upstream/upstream.ts";
 import type { PreparedRequest } from "../../vendors/provider.ts";
-import type { AnswerContext } from "../body-worker/jobs.ts";
+import type { AnswerContext } from "../answer/whole-answer-job.ts";
 import type { Generation } from "./generation.ts";
 import { targetOf } from "./target.ts";
 
@@ -67,8 +67,7 @@ export class Attempt {
 
   /** With as much of the body as may be parsed on the event loop. */
   #source(): Source {
-    const { request } = this.#generation;
-    return sourceOf(this.#generation, request.large === null ? request.body : request.truncated);
+    return sourceOf(this.#generation, this.#generation.request.quickBody);
   }
 }
 

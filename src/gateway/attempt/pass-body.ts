@@ -1,9 +1,12 @@
+import { shared } from "../../base/bytes.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { type JsonSpans, scanTopLevel } from "../../dialects/json/json-spans.ts";
 import { type BodyChanges, patchBody } from "../../dialects/json/patch.ts";
 import { mayBeForeign } from "../../dialects/reasoning/foreign-reasoning.ts";
 import { clientDialect, type SharedDialectName } from "../../dialects/registry.ts";
+import { parseWhole } from "../../dialects/schema/validate.ts";
 import { type AdaptedBody, adaptBytes, type BodyVendor } from "../../vendors/adapt-body.ts";
+import type { Job } from "../body-worker/job.ts";
 import { boundUses, type ToolBound } from "./bound-tools.ts";
 
 /** What becomes of a body that passes through. Plain data, so that another thread can do it. */
@@ -23,6 +26,26 @@ export interface PassingBody {
   readonly spans: JsonSpans;
   readonly body: JsonObject;
 }
+
+interface PatchInput extends Omit<PassingBody, "body"> {
+  readonly plan: PassingPlan;
+}
+
+/** Prepares a large body that passes through. */
+export const patchJob: Job<PatchInput, AdaptedBody<Uint8Array>> = {
+  name: "patch",
+  run({ bytes, spans, plan }) {
+    const sent = {
+      bytes,
+      spans,
+      get body() {
+        return parseWhole(bytes);
+      },
+    };
+    const { body, dropped } = passBody(sent, plan);
+    return { body: shared(body), dropped };
+  },
+};
 
 const nothing: readonly string[] = [];
 

@@ -1,4 +1,3 @@
-import { assert } from "../../base/assert.ts";
 import type { BodyChanges } from "../../dialects/json/patch.ts";
 import type { Target } from "../../dialects/provider-dialect.ts";
 import {
@@ -16,9 +15,9 @@ import type { ClientRequest } from "../request/request.ts";
 import { Attempt, type SentBody, sourceOf } from "./attempt.ts";
 import { boundCalls, boundsToSet, noBounds } from "./bound-tools.ts";
 import type { Generation } from "./generation.ts";
-import { type PassingPlan, passBody } from "./pass-body.ts";
+import { type PassingPlan, passBody, patchJob } from "./pass-body.ts";
 import { dialectToward, targetOf } from "./target.ts";
-import { translateBody } from "./translate-body.ts";
+import { translateBody, translateJob } from "./translate-body.ts";
 
 /** An attempt, and the body to send. */
 export interface PreparedAttempt {
@@ -47,10 +46,9 @@ async function translatedAttempt(
   const { request } = generation;
   const target = targetFor(generation, deployment, toward, sendsSignatures);
   const vendor = bodyVendor(generation, deployment, toward);
-  const { body, dropped, translation } =
-    request.large === null
-      ? translateBody(sourceOf(generation, request.body), target, vendor)
-      : await translateLarge(generation, deployment, target, vendor, toward);
+  const { body, dropped, translation } = request.isLarge
+    ? await translateLarge(generation, deployment, target, vendor, toward)
+    : translateBody(sourceOf(generation, request.body), target, vendor);
   const named = withBetas(dropped, generation);
   return { attempt: new Attempt(generation, deployment, toward, named, translation), body };
 }
@@ -66,9 +64,8 @@ async function translateLarge(
   const { bytes } = request;
   const { body: truncated, dialect: __, ...source } = sourceOf(generation, request.truncated);
   const { changes } = limit;
-  const job = { type: "translate", bytes, changes, client, toward, source, target, vendor } as const;
-  const { toolMapping, body, dropped } = await call.gateway.largeBodies.runRequest(job, call);
-  assert(toolMapping !== null, "a translated request brings what reading its answer needs");
+  const input = { bytes, changes, client, toward, source, target, vendor };
+  const { toolMapping, body, dropped } = await call.gateway.largeBodies.runRequest(translateJob, input, call);
   request.forgetBody();
   const whole = sourceOf(generation, truncated);
   const translation = translationOfAnswer(whole, targetOf(deployment, toward), toolMapping, dropped);
@@ -159,10 +156,9 @@ async function passingAttempt(
   const { limit, headers, request, call } = generation;
   const { bytes, spans } = request;
   const plan = passingPlan(generation, deployment, dialect, sendsSignatures);
-  const { body, dropped } =
-    request.large === null
-      ? passBody(request, plan)
-      : await call.gateway.largeBodies.runRequest({ type: "patch", bytes, spans, plan }, call);
+  const { body, dropped } = request.isLarge
+    ? await call.gateway.largeBodies.runRequest(patchJob, { bytes, spans, plan }, call)
+    : passBody(request, plan);
   const { kind, options } = deployment.provider.settings;
   const hidesUsage = askingForUsage(generation, deployment, dialect) !== null;
   request.forgetBody();

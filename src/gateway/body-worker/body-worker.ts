@@ -5,18 +5,9 @@ import { GatewayError } from "../../base/errors.ts";
 import { IdleThread } from "../../base/threads/idle-thread.ts";
 import { startThread, threadSource } from "../../base/threads/start-thread.ts";
 import { FailedAnswer } from "../../dialects/errors/failure.ts";
+import { parseLargeEvent } from "../../dialects/sse/parse-event.ts";
 import type { ParsedEvent } from "../../dialects/sse/sse.ts";
-import type {
-  DoneMessage,
-  ExpectedError,
-  Job,
-  JobMessage,
-  JobOwner,
-  ProviderJob,
-  RequestJob,
-  Result,
-  ResultOf,
-} from "./jobs.ts";
+import type { DoneMessage, ExpectedError, Job, JobMessage, JobOwner } from "./job.ts";
 import { largeBodyPacer } from "./large-body-pacer.ts";
 
 /** Decides which job is next: what providers have sent before requests, and of these one of each key in turn. */
@@ -44,7 +35,10 @@ class JobQueue {
   }
 }
 
-const source = threadSource("gateway/body-worker/worker.ts");
+const source = threadSource("gateway/worker.ts");
+
+/** Parses an event of a stream: its data, or its bytes. */
+export const eventJob: Job<string | Uint8Array, ParsedEvent> = { name: "event", run: parseLargeEvent };
 
 /**
  * Processes large requests and answers on a thread of its own: parsing 31 MB takes up to half a second, and writing or hashing them a
@@ -71,29 +65,33 @@ export class LargeBodies {
   /**
    * Reads or prepares a request. Keys take turns. Rejects with the job's error. If the client has disconnected, the job does not start.
    */
-  runRequest<J extends RequestJob>(job: J, owner: JobOwner): Promise<ResultOf<J>> {
-    return this.#run(job, owner);
+  runRequest<Input, Output>(job: Job<Input, Output>, input: Input, owner: JobOwner): Promise<Output> {
+    return this.#run(job, input, owner);
   }
 
   /** Reads what a provider has sent, before any request: that call is paid for already. */
-  runAnswer<J extends ProviderJob>(job: J): Promise<ResultOf<J>> {
-    return this.#run(job, null);
+  runAnswer<Input, Output>(job: Job<Input, Output>, input: Input): Promise<Output> {
+    return this.#run(job, input, null);
   }
 
   /** An event of a stream, or its data. */
   async parseEvent(event: string | Uint8Array): Promise<ParsedEvent> {
     await largeBodyPacer.turn();
-    return this.runAnswer({ type: "event", source: typeof event === "string" ? event : sharedCopy(event) });
+    return this.runAnswer(eventJob, typeof event === "string" ? event : sharedCopy(event));
   }
 
   /** Results come one in a turn, because taking one takes milliseconds too. */
-  async #run<J extends Job>(job: J, owner: JobOwner | null): Promise<ResultOf<J>> {
+  async #run<Input, Output>(
+    { name }: Job<Input, Output>,
+    input: Input,
+    owner: JobOwner | null,
+  ): Promise<Output> {
     if (this.#refusal !== null && owner !== null) throw this.#refusal;
-    const { promise, resolve, reject } = Promise.withResolvers<ResultOf<J>>();
+    const { promise, resolve, reject } = Promise.withResolvers<Output>();
     this.#lastId += 1;
     // The thread answers each job with the result of its kind.
     const settle = resolve as QueuedJob["resolve"];
-    this.#queue.add({ message: { id: this.#lastId, job }, owner, resolve: settle, reject });
+    this.#queue.add({ message: { id: this.#lastId, name, input }, owner, resolve: settle, reject });
     if (this.#running === null) this.#begin();
     const result = await promise;
     await largeBodyPacer.turn();
@@ -156,7 +154,7 @@ interface QueuedJob {
   readonly message: JobMessage;
   /** Null for what a provider has sent. */
   readonly owner: JobOwner | null;
-  resolve(result: Result): void;
+  resolve(result: unknown): void;
   reject(error: Error): void;
 }
 

@@ -21,6 +21,7 @@ import { largeBodyBytes } from "../body-worker/is-large.ts";
 import type { ClientRequest } from "../request/request.ts";
 import type { AdmittedCall } from "../stages.ts";
 import { type Compaction, type Conversation, pathOfItem } from "./compacting.ts";
+import { summaryJob } from "./item-jobs.ts";
 import type { TurnInMaking } from "./turn-body.ts";
 
 function sealOf(secret: Uint8Array, keyId: string): Seal {
@@ -84,7 +85,7 @@ interface SummaryRequest {
 
 export async function summarise(
   admitted: AdmittedCall,
-  { body, truncated, bytes, large, modelId, stream }: ClientRequest,
+  { quickBody, truncated, bytes, modelId, stream }: ClientRequest,
   form: Compaction["form"],
   conversation: Conversation,
   secret: Uint8Array,
@@ -101,7 +102,7 @@ export async function summarise(
   const model = catalog.find(modelId);
   const source = {
     dialect: clientDialect("responses"),
-    body: large === null ? body : truncated,
+    body: quickBody,
     model: model?.id ?? modelId,
     nowSeconds: Math.floor(exchange.atMs / 1000),
     estimatedInputTokens: 0,
@@ -118,8 +119,8 @@ export async function summarise(
   if (sizeOf(items) < largeBodyBytes) {
     return { compaction, pieces: summaryRequest(bytes, items, conversation.naming, changes) };
   }
-  const job = { type: "summary", asked: [bytes, items, conversation.naming, changes] } as const;
-  return { compaction, pieces: [await gateway.largeBodies.runRequest(job, admitted)] };
+  const asked = [bytes, items, conversation.naming, changes] as const;
+  return { compaction, pieces: [await gateway.largeBodies.runRequest(summaryJob, asked, admitted)] };
 }
 
 function maxSummaryTokens({ responses }: Settings, model: PublishedLimits | undefined): number {

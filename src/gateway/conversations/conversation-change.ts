@@ -36,7 +36,7 @@ export async function readChange(
   if (request.mentions.misread !== null) throw misreadError(request.mentions.misread);
   const things = request.mentions.references.filter((reference) => reference.kind === "thing");
   if (things.length > 0) await idOwners.find(key, things);
-  const sent = request.inputItems("items");
+  const sent = request.inputItems();
   const references = sent.flatMap((item) => (isReference(item) ? (item.id ?? []) : []));
   const found = await turns.findItems(call, references);
   const secret = mayHaveSeal(request.bytes) ? await turns.sealingSecret() : null;

@@ -10,6 +10,7 @@ import { urlOf } from "../client-call.ts";
 import type { Exchange } from "../exchange.ts";
 import { commonHeaders } from "../headers.ts";
 import type { AdmittedCall } from "../stages.ts";
+import { shownJob } from "./item-jobs.ts";
 
 const defaultLimit = 20;
 const maxListed = 100;
@@ -75,7 +76,7 @@ export async function showItem(call: AdmittedCall, item: TurnItem): Promise<Resp
 /** Many bytes of them on another thread. */
 async function writeItems(call: AdmittedCall, items: readonly TurnItem[]): Promise<Uint8Array> {
   if (sizeOf(items) <= maxWrittenBytes) return shownItems(items);
-  return call.gateway.largeBodies.runRequest({ type: "shown", items }, call);
+  return call.gateway.largeBodies.runRequest(shownJob, items, call);
 }
 
 /** Answers with JSON in these pieces. */

@@ -17,6 +17,7 @@ import { hasManyValues, largeBodyBytes } from "../body-worker/is-large.ts";
 import { shareText } from "../body-worker/join-shared.ts";
 import { largeBodyPacer } from "../body-worker/large-body-pacer.ts";
 import type { RoutedCall } from "../stages.ts";
+import { endedJob } from "./item-jobs.ts";
 import { copyTurn, type Turn, type TurnInMaking } from "./turn-body.ts";
 
 /** A call whose answer may be kept. */
@@ -100,8 +101,7 @@ async function readEnded(
     if (!hasManyValues(bytes, null)) return endedResponse(bytes, streamed);
   }
   await largeBodyPacer.turn();
-  const read = await largeBodies.runAnswer({
-    type: "ended",
+  const read = await largeBodies.runAnswer(endedJob, {
     bytes: typeof answer === "string" ? await shareText(answer) : shared(answer),
     streamed: streamed === undefined ? null : { events: streamed.events },
   });

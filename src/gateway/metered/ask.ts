@@ -12,6 +12,7 @@ import type { Piece } from "../answer/stream-relayer.ts";
 import { isLargeBody, largeBodyBytes } from "../body-worker/is-large.ts";
 import { joinShared } from "../body-worker/join-shared.ts";
 import { MeteredCall, type MeteredCallParts, type MeteredPlan } from "./metered-call.ts";
+import { meteredJob } from "./metered-job.ts";
 
 /** Calls of one request at the same time. */
 const maxParallelCalls = 8;
@@ -181,14 +182,13 @@ export async function readAnswers(
     assert(read !== undefined, "an answer passes, or is read");
     return { ...read, bodyWith: (usage) => [(read.written ?? "") + end(usage)] };
   }
-  const job = {
-    type: "metered",
+  const input = {
     route: name,
     format: chosen.name,
     answers: answers.map(({ pieces: _, ...each }) => ({ ...each, bytes: shared(each.bytes) })),
     asked,
-  } as const;
-  const { written, ...read } = await call.gateway.largeBodies.runAnswer(job);
+  };
+  const { written, ...read } = await call.gateway.largeBodies.runAnswer(meteredJob, input);
   if (written === null) return { ...read, bodyWith: () => answer.pieces };
   return { ...read, bodyWith: (usage) => [endedBy(written, Buffer.from(end(usage)))] };
 }
@@ -203,7 +203,7 @@ function areLarge(answers: readonly MeteredAnswer[]): boolean {
   return bytes >= largeBodyBytes || answers.some((answer) => isLargeBody(answer.bytes));
 }
 
-/** There is room behind it (body-worker/run-job.ts). */
+/** There is room behind it (metered-job.ts). */
 function endedBy(written: Uint8Array, end: Uint8Array): Uint8Array {
   const whole = new Uint8Array(written.buffer, written.byteOffset, written.length + end.length);
   whole.set(end, written.length);

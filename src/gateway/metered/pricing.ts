@@ -57,7 +57,7 @@ export async function priceMetered(
   );
   if (isAboveInputs(route, sent, maxInputs)) rejectOverWritten(sent.bytes.length);
   const prices = pricesToward(destination);
-  const files = formFiles ?? sent.large?.files ?? route.filesIn?.(sent) ?? [];
+  const files = formFiles ?? sent.files;
   for (const priced of prices) route.check?.(sent.truncated, priced, files);
   const request = await withoutForeignTokens(call, name, formats);
 

@@ -5,15 +5,15 @@ import { removeValues, type ValuePath } from "../../dialects/json/remove-values.
 import { itemsFieldOf, type RequestKind, truncateBody } from "../../dialects/schema/validate.ts";
 import type { BodyReservation } from "../../limits/body-budget.ts";
 import { hasManyValues, largeBodyBytes } from "../body-worker/is-large.ts";
-import type { ReadResult } from "../body-worker/jobs.ts";
 import { joinPieces } from "../body-worker/join-shared.ts";
 import type { ClientCall } from "../client-call.ts";
 import { beginContent } from "../content.ts";
 import { continued } from "../conversations/continue.ts";
 import type { Exchange } from "../exchange.ts";
 import { type AdmittedCall, noTurn, type ReadRequest, type RoutedCall } from "../stages.ts";
+import { type CheckedBody, checkBody, type ExpectedRequest, LargeBody, readJob } from "./checked-body.ts";
 import { type BodyLimit, readBody } from "./read-body.ts";
-import { ClientRequest, checkRequest, type ExpectedRequest, expectedOf, parseTruncated } from "./request.ts";
+import { ClientRequest, expectedOf } from "./request.ts";
 
 /** Reads and validates a body. Its memory counts against the budget meanwhile. */
 export async function readRequest(admitted: AdmittedCall, kind: RequestKind): Promise<ReadRequest> {
@@ -69,22 +69,23 @@ async function parseRequest(
   expected: ExpectedRequest,
 ): Promise<ClientRequest> {
   admitted.exchange.rememberBody(bytes);
-  if (bytes.length >= largeBodyBytes) return readLarge(admitted, bytes, expected);
-  const scanned = truncateBody(bytes);
-  if (hasManyValues(bytes, scanned)) return readLarge(admitted, bytes, expected);
-  return new ClientRequest(bytes, checkRequest(bytes, expected, scanned));
+  return new ClientRequest(await check(admitted, bytes, expected));
 }
 
-/** Parses on another thread. A shutdown waits for it like for any other work. */
-async function readLarge(
+/** On another thread if it takes long. A shutdown waits for that like for any other work. */
+async function check(
   admitted: AdmittedCall,
   bytes: Uint8Array,
   expected: ExpectedRequest,
-): Promise<ClientRequest> {
+): Promise<CheckedBody> {
+  if (bytes.length < largeBodyBytes) {
+    const scanned = truncateBody(bytes);
+    if (!hasManyValues(bytes, scanned)) return checkBody(bytes, expected, scanned);
+  }
   const { gateway, exchange } = admitted;
-  const job = { type: "read", bytes, expected, wantsHash: wantsHash(exchange.call) } as const;
-  const run = () => gateway.largeBodies.runRequest(job, admitted);
-  return largeRequest(await gateway.ongoing.withoutSlot(exchange, run));
+  const input = { bytes, expected, wantsHash: wantsHash(exchange.call), without: [] };
+  const run = () => gateway.largeBodies.runRequest(readJob, input, admitted);
+  return new LargeBody(await gateway.ongoing.withoutSlot(exchange, run), expected.kind);
 }
 
 /** Only idempotency compares requests by their hash. */
@@ -92,31 +93,26 @@ function wantsHash({ request }: ClientCall): boolean {
   return request.headers.has("idempotency-key");
 }
 
-function largeRequest(found: ReadResult): ClientRequest {
-  const { bytes, spans, mentions, tools } = found;
-  const checked = { truncated: parseTruncated(found), cutBytes: 0, memberCount: 0, spans, mentions, tools };
-  return new ClientRequest(bytes, checked, found);
-}
-
 /** The request without these values; all other bytes are the client's. */
-export async function withoutValues(routed: RoutedCall, paths: readonly ValuePath[]): Promise<ClientRequest> {
+export async function withoutValues(
+  routed: RoutedCall,
+  without: readonly ValuePath[],
+): Promise<ClientRequest> {
   const { gateway, exchange, dialect, request } = routed;
-  if (paths.length === 0) return request;
-  const { bytes, large } = request;
+  if (without.length === 0) return request;
+  const { bytes, isLarge } = request;
   const expected = expectedOf(exchange.call, dialect, exchange.configured.settings.server);
-  if (large !== null) {
-    const job = { type: "read", bytes, expected, wantsHash: false, without: paths } as const;
-    return largeRequest(await gateway.largeBodies.runRequest(job, routed));
-  }
-  const shorter = removeValues(bytes, paths);
-  return new ClientRequest(shorter, checkRequest(shorter, expected));
+  if (!isLarge) return new ClientRequest(checkBody(removeValues(bytes, without), expected));
+  const input = { bytes, expected, wantsHash: false, without };
+  const read = await gateway.largeBodies.runRequest(readJob, input, routed);
+  return new ClientRequest(new LargeBody(read, expected.kind));
 }
 
 /** The request with another body, which follows from its own. */
 export function rewritten(exchange: Exchange, body: JsonObject, kind: RequestKind): ClientRequest {
   const bytes = Buffer.from(JSON.stringify(body));
   const expected = expectedOf(exchange.call, kind, exchange.configured.settings.server);
-  return new ClientRequest(bytes, checkRequest(bytes, expected));
+  return new ClientRequest(checkBody(bytes, expected));
 }
 
 class ClientBodyLimit implements BodyLimit {

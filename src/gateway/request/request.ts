@@ -5,55 +5,20 @@ import type { ModelUse } from "../../base/models/model-uses.ts";
 import { unknownModelMessage } from "../../base/models/unknown-model.ts";
 import { nearestNames } from "../../base/text/nearest.ts";
 import { isEntitled } from "../../catalog/catalog.ts";
-import { estimateInput, estimateTruncatedInput, type InputEstimate } from "../../catalog/estimate.ts";
+import type { InputEstimate } from "../../catalog/estimate.ts";
 import type { ModelSettings, Settings } from "../../config/settings.ts";
 import type { ValidationOptions } from "../../dialects/client-dialect.ts";
 import type { JsonSpans } from "../../dialects/json/json-spans.ts";
 import type { BodyChanges } from "../../dialects/json/patch.ts";
 import type { FormFile } from "../../dialects/metered/route.ts";
-import { inspectBody, type Mentions } from "../../dialects/names/inspect-body.ts";
-import {
-  type ItemSpan,
-  type ItemsField,
-  inputItems,
-  itemsAt,
-  type TurnItem,
-} from "../../dialects/openai-responses/client/turn-items.ts";
-import { openingHash } from "../../dialects/opening.ts";
-import { clientDialect } from "../../dialects/registry.ts";
-import {
-  dialectOf,
-  type ParsedBody,
-  parseBody,
-  parseWhole,
-  type RequestKind,
-  rejectLongLists,
-  rejectTooManyMembers,
-  type StructureLimits,
-  truncateBody,
-  validateRequest,
-} from "../../dialects/schema/validate.ts";
-import { type OfferedTools, offeredTools } from "../../dialects/tools/hosted-tools.ts";
+import type { Mentions } from "../../dialects/names/inspect-body.ts";
+import type { TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
+import type { RequestKind, StructureLimits } from "../../dialects/schema/validate.ts";
+import type { OfferedTools } from "../../dialects/tools/hosted-tools.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import type { ActiveConfig } from "../active-config.ts";
 import type { ClientCall } from "../client-call.ts";
-
-/** What another thread found in a large body (body-worker/body-worker.ts). */
-export interface LargeBody {
-  /** JSON of the body with its texts cut short. */
-  readonly truncatedText: string;
-  readonly estimatedInput: InputEstimate;
-  /** Null without an idempotency key. */
-  readonly bodyHash: string | null;
-  readonly openingHash: number;
-  readonly items: readonly ItemSpan[] | null;
-  /** The files in the body of a metered request. */
-  readonly files: readonly FormFile[];
-}
-
-export function parseTruncated({ truncatedText }: LargeBody): JsonObject {
-  return JSON.parse(truncatedText);
-}
+import type { CheckedBody, ExpectedRequest } from "./checked-body.ts";
 
 /** A valid request. */
 export class ClientRequest {
@@ -71,16 +36,12 @@ export class ClientRequest {
   readonly isThreaded: boolean;
   /** Asks for audio output. */
   readonly speaks: boolean;
-  /** For a body that is too large to be processed on the event loop; else null. */
-  readonly large: LargeBody | null;
-  readonly #cutBytes: number;
-  #truncated: JsonObject | null;
-  #body: JsonObject | null;
+  readonly #checked: CheckedBody;
   #sentHash: string | null = null;
 
-  constructor(bytes: Uint8Array, checked: CheckedBody, large: LargeBody | null = null) {
-    const { truncated, cutBytes, spans, mentions, tools } = checked;
-    this.large = large;
+  constructor(checked: CheckedBody) {
+    const { bytes, truncated, spans, mentions, tools } = checked;
+    this.#checked = checked;
     this.bytes = bytes;
     this.spans = spans;
     this.mentions = mentions;
@@ -91,31 +52,31 @@ export class ClientRequest {
     this.nullRemovals = nullRemovals(truncated, spans);
     this.isThreaded = isObject(truncated["thread"]) || isObject(truncated["diagnostics"]);
     this.speaks = asksForSpeech(truncated);
-    this.#cutBytes = cutBytes;
-    this.#truncated = truncated;
-    this.#body = cutBytes === 0 && large === null ? truncated : null;
+  }
+
+  /** Whether its body is patched and translated on another thread. */
+  get isLarge(): boolean {
+    return this.#checked.isLarge;
   }
 
   /** The body with its long nested strings truncated: enough for everything but translation. */
   get truncated(): JsonObject {
-    this.#truncated ??= this.large === null ? parseBody(this.bytes).truncated : parseTruncated(this.large);
-    return this.#truncated;
+    return this.#checked.truncated;
   }
 
+  /** The whole body. Parsing a large one takes long. */
   get body(): JsonObject {
-    this.#body ??= parseWhole(this.bytes);
-    return this.#body;
+    return this.#checked.body;
   }
 
-  /** The items of a conversation. */
-  inputItems(field: ItemsField = "input"): readonly TurnItem[] {
-    const spans = this.large?.items ?? null;
-    return spans === null ? inputItems(this.bytes, field) : itemsAt(this.bytes, spans);
+  /** As much of the body as may be parsed on the event loop. */
+  get quickBody(): JsonObject {
+    return this.isLarge ? this.truncated : this.body;
   }
 
   /** The hash of the body that the client sent. */
   get bodyHash(): string {
-    return this.#sentHash ?? this.large?.bodyHash ?? Bun.SHA256.hash(this.bytes, "hex");
+    return this.#sentHash ?? this.#checked.bodyHash;
   }
 
   /** For a rebuilt request: what the client sent decides whether a retry is the same request. */
@@ -124,24 +85,26 @@ export class ClientRequest {
     return this;
   }
 
-  /** The estimate of an attachment depends on its text, which truncated JSON lacks. */
-  estimateInput(): InputEstimate {
-    if (this.large !== null) return this.large.estimatedInput;
-    const { length } = this.bytes;
-    return estimateTruncatedInput(this.truncated, length, this.#cutBytes) ?? estimateInput(this.body, length);
-  }
-
   get openingHash(): number {
-    return this.large?.openingHash ?? openingHash(this.body);
+    return this.#checked.openingHash;
   }
 
-  /**
-   * Drops the parsed body once the bytes are sent; it is parsed again in the rare case that it is needed. A long
-   * conversation is thousands of objects, which every garbage collection would visit while the provider works.
-   */
+  /** The files in the body of a metered request. */
+  get files(): readonly FormFile[] {
+    return this.#checked.files;
+  }
+
+  estimateInput(): InputEstimate {
+    return this.#checked.estimatedInput;
+  }
+
+  /** The items of a conversation. */
+  inputItems(): readonly TurnItem[] {
+    return this.#checked.inputItems();
+  }
+
   forgetBody(): void {
-    this.#truncated = null;
-    this.#body = null;
+    this.#checked.forget();
   }
 }
 
@@ -166,13 +129,6 @@ const maxIdempotencyKeyChars = 255;
 const withBeta: ValidationOptions = { anthropicBeta: true };
 const withoutBeta: ValidationOptions = { anthropicBeta: false };
 
-/** What a body is validated against. */
-export interface ExpectedRequest {
-  readonly kind: RequestKind;
-  readonly options: ValidationOptions;
-  readonly limits: StructureLimits;
-}
-
 export function expectedOf(
   call: ClientCall,
   kind: RequestKind,
@@ -180,29 +136,6 @@ export function expectedOf(
 ): ExpectedRequest {
   const hasBeta = call.request.headers.has("anthropic-beta");
   return { kind, options: hasBeta ? withBeta : withoutBeta, limits: { maxBodyMembers, maxListItems } };
-}
-
-/** A valid body, and what it requests in addition to text. */
-export interface CheckedBody extends ParsedBody {
-  readonly mentions: Mentions;
-  readonly tools: OfferedTools;
-}
-
-/** Throws `invalid_request` for anything but a request of this kind. */
-export function checkRequest(
-  bytes: Uint8Array,
-  { kind, options, limits }: ExpectedRequest,
-  scanned = truncateBody(bytes),
-): CheckedBody {
-  rejectTooManyMembers(bytes, scanned, kind, limits);
-  const parsed = parseBody(bytes, scanned);
-  rejectLongLists(parsed.truncated, limits);
-  const mentions = inspectBody(parsed, bytes);
-  validateRequest(kind, parsed.truncated, options);
-  const dialect = clientDialect(dialectOf(kind));
-  const { truncated, cutBytes, spans, memberCount } = parsed;
-  const tools = offeredTools(dialect, truncated, mentions);
-  return { truncated, cutBytes, spans, memberCount, mentions, tools };
 }
 
 export function idempotencyKeyOf(call: ClientCall): string | null {

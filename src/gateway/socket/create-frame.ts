@@ -1,8 +1,10 @@
+import { asBuffer, shared } from "../../base/bytes.ts";
 import { GatewayError, invalidRequest, shortened } from "../../base/errors.ts";
 import type { Json } from "../../base/json.ts";
 import { skipSpace } from "../../dialects/json/json-bytes.ts";
 import { scanObject } from "../../dialects/json/json-spans.ts";
 import { patchMembers } from "../../dialects/json/patch.ts";
+import type { Job } from "../body-worker/job.ts";
 
 /** A frame that asks for a response. */
 export interface CreateFrame {
@@ -55,8 +57,17 @@ export function readFrame(frame: string | Uint8Array): SocketFrame {
   return readText(Buffer.from(frame));
 }
 
+/** Reads a large frame. */
+export const frameJob: Job<Uint8Array, SocketFrame> = {
+  name: "frame",
+  run(bytes) {
+    const read = readText(asBuffer(bytes));
+    return read.kind === "create" ? { ...read, body: shared(read.body) } : read;
+  },
+};
+
 /** Reads the bytes of a text frame. */
-export function readText(bytes: Buffer): SocketFrame {
+function readText(bytes: Buffer): SocketFrame {
   let streamId: string | null = null;
   try {
     const spans = scanObject(bytes, skipSpace(bytes, 0), readNames);

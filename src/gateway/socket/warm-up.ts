@@ -25,7 +25,7 @@ export async function warmUp(gateway: Gateway, exchange: Exchange): Promise<Resp
   const writer = clientDialect("responses").createStreamWriter({
     source: {
       dialect: clientDialect("responses"),
-      body: request.large === null ? request.body : request.truncated,
+      body: request.quickBody,
       model: model.id,
       nowSeconds: Math.floor(exchange.atMs / 1000),
       estimatedInputTokens: 0,

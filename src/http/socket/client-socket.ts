@@ -14,7 +14,12 @@ import type { Gateway } from "../../gateway/gateway.ts";
 import { routes } from "../../gateway/operations.ts";
 import { noMemory } from "../../gateway/request/read-request.ts";
 import type { ServedRoute } from "../../gateway/served-operation.ts";
-import { type CreateFrame, readFrame, type SocketFrame } from "../../gateway/socket/create-frame.ts";
+import {
+  type CreateFrame,
+  frameJob,
+  readFrame,
+  type SocketFrame,
+} from "../../gateway/socket/create-frame.ts";
 import { closeCodes, type OpenSocket } from "../../gateway/socket/open-sockets.ts";
 import { warmUp } from "../../gateway/socket/warm-up.ts";
 import type { BodyReservation } from "../../limits/body-budget.ts";
@@ -169,7 +174,7 @@ export class ClientSocket implements OpenSocket, Carrier {
       },
     };
     const bytes = await shareText(text);
-    return this.#gateway.largeBodies.runRequest({ type: "frame", bytes }, owner);
+    return this.#gateway.largeBodies.runRequest(frameJob, bytes, owner);
   }
 
   #take(event: SocketFrame): void {

@@ -294,9 +294,9 @@ describe("a request of more inputs than one call takes", () => {
     const jobs: string[] = [];
     const { largeBodies } = world.gateway;
     const run = largeBodies.runAnswer.bind(largeBodies);
-    largeBodies.runAnswer = (job) => {
-      jobs.push(job.type);
-      return run(job);
+    largeBodies.runAnswer = (job, input) => {
+      jobs.push(job.name);
+      return run(job, input);
     };
     const vector = Array.from({ length: 2048 }, (_, index) => index + 0.125);
     const read = async (last: string) => {

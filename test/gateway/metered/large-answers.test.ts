@@ -10,9 +10,9 @@ beforeAll(async () => {
   world = await World.start({ tail: `${embeddingModels}\n${meteredModels()}` });
   const { largeBodies } = world.gateway;
   const run = largeBodies.runAnswer.bind(largeBodies);
-  largeBodies.runAnswer = (job) => {
-    jobs.push(job.type);
-    return run(job);
+  largeBodies.runAnswer = (job, input) => {
+    jobs.push(job.name);
+    return run(job, input);
   };
 });
 afterAll(() => world[Symbol.asyncDispose]());

@@ -383,8 +383,8 @@ describe("a frame", () => {
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
     Object.assign(largeBodies, {
       runRequest: async (...asked: Parameters<typeof runRequest>) => {
-        jobs.push(asked[0].type);
-        if (asked[0].type === "frame") await released;
+        jobs.push(asked[0].name);
+        if (asked[0].name === "frame") await released;
         return runRequest(...asked);
       },
     });

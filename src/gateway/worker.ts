@@ -1,0 +1,48 @@
+import { GatewayError } from "../base/errors.ts";
+import { FailedAnswer } from "../dialects/errors/failure.ts";
+import { answerJob } from "./answer/whole-answer-job.ts";
+import { patchJob } from "./attempt/pass-body.ts";
+import { translateJob } from "./attempt/translate-body.ts";
+import { eventJob } from "./body-worker/body-worker.ts";
+import type { DoneMessage, Job, JobMessage } from "./body-worker/job.ts";
+import { continuedJob, endedJob, shownJob, summaryJob } from "./conversations/item-jobs.ts";
+import { meteredJob } from "./metered/metered-job.ts";
+import { readJob } from "./request/checked-body.ts";
+import { frameJob } from "./socket/create-frame.ts";
+
+/** Everything that is done with large bodies on the worker thread (body-worker/body-worker.ts). */
+const jobs = [
+  readJob,
+  patchJob,
+  translateJob,
+  frameJob,
+  shownJob,
+  summaryJob,
+  answerJob,
+  continuedJob,
+  endedJob,
+  meteredJob,
+  eventJob,
+] as const;
+
+/** The gateway sends each job with the input that it declares. */
+const byName = new Map(jobs.map((job) => [job.name, job as Job<unknown, unknown>]));
+
+declare const self: Worker;
+
+self.onmessage = ({ data }: MessageEvent<JobMessage>) => {
+  self.postMessage(done(data));
+  // The parsed body is garbage now, and an idle thread does not collect by itself.
+  Bun.gc(false);
+};
+
+function done({ id, name, input }: JobMessage): DoneMessage {
+  try {
+    return { id, result: byName.get(name)?.run(input) };
+  } catch (error) {
+    if (!(error instanceof GatewayError)) return { id, failure: String((error as Error)?.stack ?? error) };
+    const { code, message, param, vendor } = error;
+    const reported = error instanceof FailedAnswer ? { usage: error.usage, extras: error.extras } : null;
+    return { id, refusal: { code, message, param, vendor, reported } };
+  }
+}
