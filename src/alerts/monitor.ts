@@ -105,6 +105,12 @@ export class AlertMonitor {
     return this.#check;
   }
 
+  /** A check that begins now: one that is running may have read its state before. */
+  async checkNow(): Promise<void> {
+    await this.#check;
+    await this.check();
+  }
+
   async #checkOnce(): Promise<void> {
     const { clock, settings, store } = this.#options;
     const hook = settings().alerts;

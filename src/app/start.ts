@@ -37,6 +37,8 @@ export interface RunningGateway {
   reload(settings: Settings, consent: ReloadConsent): Promise<ReloadedSettings>;
   /** Logs that a new configuration could not be loaded, as an alarm. */
   reportRefusedReload(reason: string): void;
+  /** Resolves once the alerts in the store are those of this moment. */
+  checkAlerts(): Promise<void>;
   /**
    * Waits for requests in flight, within the grace time. Ends the rest with in-band errors (settled) or 503, then closes.
    * Returns what could not be written to disk, as sentences; empty if nothing was lost.
@@ -109,6 +111,7 @@ async function assemble(
     reload: (next, consent) => reloadGateway({ gateway, services, admin }, next, consent),
     reportRefusedReload: (reason) =>
       logs.log.error({ reason }, "new configuration rejected; the old one keeps running"),
+    checkAlerts: () => monitor.checkNow(),
     stop: () => stopGateway({ gateway, services, admin, servers, stopUpkeep, opened }),
     trouble: () => backend.trouble,
     describeLosses: () => backend.describeLosses(),

@@ -1,3 +1,4 @@
+import type { StoredPrices } from "../config/catalog/stored-prices.ts";
 import { configFileName } from "../config/defaults.ts";
 import type { Settings } from "../config/settings.ts";
 import type { ConfigOptions } from "./help.ts";
@@ -8,9 +9,14 @@ import { showWarnings } from "./warnings.ts";
  * Loads the settings for a command that reports on them, and prints their warnings. Says so if the configuration is the
  * built-in one, because a gateway that runs elsewhere may have another.
  */
-export async function loadAndWarn(options: ConfigOptions, terminal: Terminal): Promise<Settings> {
+export async function loadAndWarn(
+  options: ConfigOptions,
+  terminal: Terminal,
+  prices: StoredPrices | null = null,
+): Promise<Settings> {
   const { loadSettings } = await import("../config/load.ts");
-  const { settings, source } = loadSettings({ file: options.config, env: terminal.env, cwd: terminal.cwd });
+  const { env, cwd } = terminal;
+  const { settings, source } = loadSettings({ file: options.config, env, cwd, prices });
   const notice = `no ${configFileName} here, so this is the built-in configuration; pass --config FILE or set SLUICE_CONFIG to use a file`;
   showWarnings(source.file === null ? [notice, ...settings.warnings] : settings.warnings, terminal);
   return settings;

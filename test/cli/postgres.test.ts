@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "../../src/base/clock.ts";
 import { openStore } from "../../src/store/open.ts";
@@ -47,6 +48,23 @@ else {
       const text = await sluice(place, "store", "check");
       expect(text.code).toBe(0);
       expect(text.stdout).toContain("up to date");
+    });
+
+    test("models list --store shows a file with the prices that the database has", async () => {
+      const file = join(place.folder, "openai.toml");
+      writeFileSync(file, '[providers.openai]\nkind = "openai"\napi_key = "env:KEY"\nmodels = ["gpt-4o"]\n');
+      const prices = join(place.folder, "prices.toml");
+      writeFileSync(
+        prices,
+        '[[models]]\nid = "gpt-4o"\nprovider = "openai"\nprice = { input = 3, output = 11 }\n',
+      );
+      const at: Place = { ...place, env: { KEY: "sk-test" } };
+      const store = ["--store", database.url, "--config", file];
+      expect((await sluice(at, "models", "update", "--from", prices, "--yes", ...store)).code).toBe(0);
+      const [model] = await sluiceJson<{ price: object }[]>(at, "models", "list", ...store);
+      expect(model?.price).toMatchObject({ input: 3, output: 11 });
+      const [shipped] = await sluiceJson<{ price: object }[]>(at, "models", "list", "--config", file);
+      expect(shipped?.price).toMatchObject({ input: 2.5, output: 10 });
     });
 
     test("keys are made, changed and listed as in a folder", async () => {

@@ -5,6 +5,10 @@ import type { KeyView } from "../../src/admin/keys/schema.ts";
 import type { AlertView } from "../../src/admin/system/alert-schema.ts";
 import { alertDocument } from "../../src/admin/system/list-alerts.ts";
 import { type Alert, type AlertKind, alertKindNames } from "../../src/alerts/alert.ts";
+import { openAiError } from "../support/answers.ts";
+import { configFor, upstreamKeys } from "../support/config.ts";
+import { startProvider } from "../support/provider.ts";
+import { Sluice } from "../support/sluice.ts";
 import { newPlace, sluice, sluiceJson } from "./fixtures.ts";
 
 test("status lists what needs attention, without a gateway too", async () => {
@@ -98,4 +102,19 @@ test("each kind has a severity, and a next command that there is", async () => {
     subject: { type: "account", id: "acc_1", label: "team" },
   } as const;
   expect(alertDocument(account).next).toBe("sluice accounts show acc_1");
+});
+
+test("status is right at once after a provider fails, and after its gateway is gone", async () => {
+  const provider = startProvider(openAiError(401, "bad key"));
+  await using gateway = await Sluice.start({ config: configFor({ url: provider.url }), env: upstreamKeys });
+  const key = await gateway.createKey();
+  const body = { model: "gpt-test", messages: [{ role: "user", content: "Hello" }] };
+  expect((await gateway.request("/v1/chat/completions", { key, body })).status).toBe(502);
+  // The gateway checks every five seconds by itself.
+  const alerts = await gateway.cliJson<AlertView[]>("status");
+  expect(alerts.map(({ kind }) => kind)).toContain("provider_auth");
+  await gateway.kill9();
+  const { code, stderr } = await gateway.cli("status", "--check");
+  expect([code, stderr]).toEqual([1, expect.stringContaining("no gateway runs on ")]);
+  provider.stop();
 });

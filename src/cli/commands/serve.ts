@@ -90,6 +90,7 @@ async function serve(options: Options, terminal: Terminal): Promise<void> {
   serveRequests(settings.server.data, {
     reload: reloads.reload,
     models: running.models,
+    checkAlerts: running.checkAlerts,
     sessions: running.sessions,
   });
   // Signal handlers must be installed before readiness is announced.

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import type { AlertView } from "../../admin/system/alert-schema.ts";
 import { printable } from "../../base/text/printable.ts";
 import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../help.ts";
-import { withStore } from "../open-store.ts";
+import { type StoreContext, withStore } from "../open-store.ts";
 import { type ListColumn, printList } from "../terminal/list.ts";
 import { CommandFailed, moment, type Terminal } from "../terminal/terminal.ts";
 
@@ -14,7 +14,7 @@ export function statusCommand(terminal: Terminal): Command {
   return withCsv(newDataCommand("status", "Show active alerts, the most urgent first"))
     .option(
       "--check",
-      "exit with 1 if an alert is critical or a warning, and not acknowledged (default: always 0)",
+      "exit with 1 if an alert is critical or a warning, and not acknowledged, or if the gateway of this folder does not run (default: always 0)",
     )
     .examples(
       ["sluice status", "failing providers, low balances, expiring keys, …"],
@@ -24,14 +24,30 @@ export function statusCommand(terminal: Terminal): Command {
     .action(async (options: Options) => {
       const { readAlertViews } = await import("../../admin/system/list-alerts.ts");
       await withStore(terminal, options, {}, async (context) => {
+        const runs = await isCurrent(context);
         const alerts = await readAlertViews(context);
         const nothing = `${terminal.style.good("✓")} no active alerts`;
         printList({ rows: alerts, columns: columnsOf(terminal), nothing }, options, terminal);
         const isOpen = ({ severity, acknowledged }: AlertView) =>
           severity !== "info" && acknowledged === null;
-        if (options.check && alerts.some(isOpen)) throw new CommandFailed();
+        if (!runs)
+          terminal.note(
+            `${terminal.noteStyle.warn("!")} no gateway runs on ${context.dir}; alerts about providers are not checked`,
+          );
+        if (options.check && (!runs || alerts.some(isOpen))) throw new CommandFailed();
       });
     });
+}
+
+/**
+ * Lets the gateway on this machine check its alerts, which it otherwise does every five seconds. False if one has run on the data
+ * folder and none does now. With a database, other gateways may run elsewhere.
+ */
+async function isCurrent({ dir, place }: StoreContext): Promise<boolean> {
+  const { askGateway } = await import("../serve/gateway-request.ts");
+  const { servedAddress, servedPid } = await import("../serve/files-for-commands.ts");
+  if (servedPid(dir) !== null && (await askGateway(dir, "checkAlerts", {})) !== null) return true;
+  return servedAddress(dir) === null || "store" in place;
 }
 
 function columnsOf({ style }: Terminal): readonly ListColumn<AlertView>[] {

@@ -18,6 +18,7 @@ interface Requests {
     readonly asks: { readonly all: boolean };
     readonly answers: readonly ConfiguredModelView[];
   };
+  readonly checkAlerts: { readonly asks: object; readonly answers: true };
   readonly listSessions: { readonly asks: object; readonly answers: readonly ListedSession[] };
   /** Answers how many sessions ended. */
   readonly endSessions: { readonly asks: { readonly person: string }; readonly answers: number };
@@ -40,6 +41,8 @@ export class RequestRejected extends CommandError {}
 
 export interface AskedGateway extends Pick<ConfigOnDisk, "reload"> {
   models(): readonly ModelSettings[];
+  /** Resolves once the alerts in the store are those of this moment. */
+  checkAlerts(): Promise<void>;
   sessions(): Pick<Sessions, "list" | "endWhere"> | null;
 }
 
@@ -86,6 +89,9 @@ async function perform(request: WrittenRequest, gateway: AskedGateway): Promise<
       return gateway.reload({ suspendsKeys: request.suspendsKeys });
     case "listModels":
       return listedModelViews(gateway.models(), request.all);
+    case "checkAlerts":
+      await gateway.checkAlerts();
+      return true;
     case "listSessions":
       return gateway.sessions()?.list() ?? [];
     case "endSessions": {

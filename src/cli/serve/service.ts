@@ -56,6 +56,7 @@ export async function startService(
     },
     storedPrices: async () => (running === null ? null : readStoredPrices(running.store)),
     models: () => (running?.gateway.configured.settings ?? current).models,
+    checkAlerts: async () => running?.checkAlerts(),
     /** Null while a backup is restored. */
     sessions: () => running?.sessions ?? null,
     reportRefusedReload: (reason: string) => running?.reportRefusedReload(reason),

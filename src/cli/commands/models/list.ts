@@ -3,10 +3,14 @@ import type { ConfiguredModelView } from "../../../admin/models/model-views.ts";
 import { abilitiesOf, showsTokenPrice } from "../../../base/models/model-uses.ts";
 import { count } from "../../../base/text/plural.ts";
 import { describeExtras, type PriceInUsd } from "../../../catalog/price-view.ts";
+import type { StoredPrices } from "../../../config/catalog/stored-prices.ts";
 import { locateData } from "../../../config/locate-data.ts";
+import { locateStore } from "../../../config/store.ts";
+import { nameOfDatabase } from "../../../store/open.ts";
 import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../../help.ts";
 import { loadAndWarn } from "../../load-settings.ts";
-import { servedAddress, servedPid } from "../../serve/files-for-commands.ts";
+import { withStore } from "../../open-store.ts";
+import { servedAddress, servedPid, servedStore } from "../../serve/files-for-commands.ts";
 import { type ListColumn, printList } from "../../terminal/list.ts";
 import { creditsShown, type Terminal } from "../../terminal/terminal.ts";
 
@@ -18,6 +22,7 @@ export function modelsListCommand(terminal: Terminal): Command {
     .examples(
       ["sluice models list", "of the gateway on this data folder, or of the file if none runs"],
       ["sluice models list --config new.toml", "of this file"],
+      ["sluice models list --store $SLUICE_STORE", "with the prices stored in this database"],
       "sluice models list --json | jq '.[].id'",
     )
     .action(async (options: Options) => {
@@ -29,7 +34,7 @@ export function modelsListCommand(terminal: Terminal): Command {
 
 /** Null if no gateway runs on the data folder, or a file is named. */
 async function runningModels(
-  { config, data, all }: Options,
+  { config, data, store, all }: Options,
   terminal: Terminal,
 ): Promise<readonly ConfiguredModelView[] | null> {
   if (config !== undefined) return null;
@@ -37,6 +42,10 @@ async function runningModels(
   const dir = locateData({ file: config, data, env, cwd });
   const pid = servedPid(dir);
   if (pid === null) return null;
+  if (store !== undefined) {
+    const address = locateStore({ file: config, store, env, cwd });
+    if (address !== null && servedStore(dir) !== nameOfDatabase(address)) return null;
+  }
   const { askGateway } = await import("../../serve/gateway-request.ts");
   const models = await askGateway(dir, "listModels", { all: all === true });
   if (models !== null)
@@ -51,12 +60,22 @@ async function configuredModels(
   terminal: Terminal,
 ): Promise<readonly ConfiguredModelView[]> {
   const { listedModelViews } = await import("../../../admin/models/model-views.ts");
-  const { models, source } = await loadAndWarn(options, terminal);
-  const why = options.config === undefined ? "no gateway runs here; " : "";
+  const prices = options.store === undefined ? null : await pricesIn(options, terminal);
+  const { models, source } = await loadAndWarn(options, terminal, prices);
+  const here = options.store === undefined ? "here" : "here on this database";
+  const why = options.config === undefined ? `no gateway runs ${here}; ` : "";
   terminal.note(
     terminal.noteStyle.dim(`# ${why}the models of ${source?.file ?? "the built-in configuration"}`),
   );
   return listedModelViews(models, options.all === true);
+}
+
+/** The prices that the gateways of a database have above the catalog. */
+function pricesIn(options: Options, terminal: Terminal): Promise<StoredPrices | null> {
+  return withStore(terminal, options, {}, async ({ store }) => {
+    const { readStoredPrices } = await import("../../../app/stored-prices.ts");
+    return readStoredPrices(store);
+  });
 }
 
 const legend =
