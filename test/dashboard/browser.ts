@@ -1,6 +1,6 @@
 import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import { type Browser, type BrowserContext, chromium, type Locator, type Page } from "playwright-core";
 import { newFolder } from "../support/new-folder.ts";
 
 /** The one without windows takes half of the CPU time, so it comes first. */
@@ -105,6 +105,13 @@ export async function browse(executablePath: string, { scheme, width, height }: 
     permissions: ["clipboard-read", "clipboard-write"],
   });
   return { context, [Symbol.asyncDispose]: () => context.close() };
+}
+
+/** Chooses in a field that is searched by typing. */
+export async function chooseBy(page: Page | Locator, label: string, text: string): Promise<void> {
+  const field = page.getByLabel(label, { exact: true });
+  await field.fill(text);
+  await field.press("Enter");
 }
 
 /** Shows another page of the dashboard as a link does: its program, and what a test has put there, need not be loaded again. */

@@ -55,6 +55,14 @@ describe("the classes of the pages", () => {
     expect(given.filter((name) => !styled.has(name))).toEqual([]);
   });
 
+  test("and each rule has a class that a page gives", () => {
+    // The library of charts gives its own, and some are values: kinds of buttons and phases, a speaker, a tone, a place in a row.
+    const computed =
+      "uplot u-cursor-x quiet queue failed stream settle assistant good at-title at-value at-about at-side minor";
+    const given = new Set([...sources.flatMap(classesGiven), ...wordsOf(computed)]);
+    expect(unique([...styled]).filter((name) => !given.has(name))).toEqual([]);
+  });
+
   test("are read from every form in which a page writes them", () => {
     const source = `
       <p class="a b" /><p class={isOpen ? "c" : undefined} /><p class={\`d e-\${kind} \${on ? "f" : ""}\`} />

@@ -82,8 +82,12 @@ const days = 31;
 const minutesBetween = 6;
 
 /** A gateway with a month of a small company's traffic, quiet at night; the same every time but for the clock. */
-export function startSample(token: string): Promise<Sluice> {
-  return Sluice.start({ config: sampleConfig, env: { SLUICE_ADMIN_TOKEN: token }, fill });
+export function startSample(
+  token: string,
+  config = sampleConfig,
+  env: Readonly<Record<string, string>> = {},
+): Promise<Sluice> {
+  return Sluice.start({ config, env: { SLUICE_ADMIN_TOKEN: token, ...env }, fill });
 }
 
 async function fill(dir: string): Promise<void> {

@@ -13,9 +13,12 @@ type WithHealth<Health> = Omit<ModelView, "deployments"> & {
 /** A model as `sluice models list` reads it from the configuration, without the health of its deployments. */
 export type ConfiguredModelView = WithHealth<null>;
 
-export function modelViews(deps: AdminDeps): readonly WithHealth<DeploymentView["health"]>[] {
+/** All models, or the one with this id. */
+export function modelViews(deps: AdminDeps, id?: string): readonly WithHealth<DeploymentView["health"]>[] {
   const health = new Map(deps.deploymentHealth().map((each) => [each.name, each]));
-  return deps.settings().models.map((model) => modelView(model, (name) => healthView(health.get(name))));
+  const { models } = deps.settings();
+  const shown = id === undefined ? models : models.filter((model) => model.id === id);
+  return shown.map((model) => modelView(model, (name) => healthView(health.get(name))));
 }
 
 /** `all`: also the models that lists leave out, such as dated ids. */
@@ -58,7 +61,7 @@ function modelView<Health>(model: ModelSettings, healthOf: (name: string) => Hea
   };
 }
 
-function healthView(known: DeploymentHealth | undefined): DeploymentView["health"] {
+export function healthView(known: DeploymentHealth | undefined): DeploymentView["health"] {
   return {
     state: known?.state ?? "closed",
     wait_ms: known?.waitMs ?? 0,

@@ -1,11 +1,28 @@
+import { Type } from "@sinclair/typebox";
 import type { ModelSettings, Settings } from "../../config/settings.ts";
 import { notFound } from "../routes/refusal.ts";
-import { type AdminRoute, post } from "../routes/route.ts";
-import { listOf } from "../routes/shapes.ts";
+import { type AdminRoute, get, post } from "../routes/route.ts";
+import { listOf, pageOf, text } from "../routes/shapes.ts";
 import { checkProviders } from "./check-providers.ts";
-import { modelCheckBody, modelCheckView } from "./schema.ts";
+import { modelBriefs } from "./model-briefs.ts";
+import { modelViews } from "./model-views.ts";
+import { modelBriefView, modelCheckBody, modelCheckView, modelView } from "./schema.ts";
+
+const modelQuery = Type.Object({ id: Type.Optional(text("Only the model with this id.")) });
 
 export const modelRoutes: readonly AdminRoute[] = [
+  get(
+    "/models",
+    "List models and the health of their deployments",
+    { query: modelQuery, answers: pageOf(modelView) },
+    ({ deps, query: { id } }) => ({ data: modelViews(deps, id), next_cursor: null }),
+  ),
+  get(
+    "/models/brief",
+    "List models in a few words each, to choose from",
+    { answers: listOf(modelBriefView) },
+    ({ deps }) => ({ data: modelBriefs(deps) }),
+  ),
   post(
     "/models/check",
     "Send a small request to each provider, or to each deployment of one model",

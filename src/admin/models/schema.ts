@@ -1,7 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { modelUses } from "../../base/models/model-uses.ts";
 import { forEachTool } from "../../base/usage/hosted-tools.ts";
-import { body, count, counted, moment, nullable, oneOf, text } from "../routes/shapes.ts";
+import { body, count, counted, flag, moment, nullable, oneOf, text } from "../routes/shapes.ts";
 
 const usdPerMillion = Type.Number({ minimum: 0, description: "USD per million tokens." });
 
@@ -105,6 +105,28 @@ export const modelView = Type.Object({
   deployments: Type.Array(deploymentView),
 });
 export type ModelView = Static<typeof modelView>;
+
+export const modelBriefView = Type.Object({
+  id: Type.String(),
+  display_name: nullable(Type.String()),
+  owned_by: Type.String(),
+  providers: Type.Array(Type.String()),
+  aliases: Type.Array(Type.String()),
+  listed: flag("Whether lists show it, such as `GET /v1/models`."),
+  public: Type.Boolean(),
+  free: Type.Boolean(),
+  serves: Type.Array(oneOf(modelUses)),
+  abilities: Type.Array(Type.String()),
+  context_window: nullable(count),
+  ends: nullable(text("The day on which its provider stops serving it.")),
+  price: nullable(
+    Type.Record(Type.String(), Type.Number({ minimum: 0 }), {
+      description: "USD per million `input` and `output` tokens, or per unit.",
+    }),
+  ),
+  health: nullable(healthView),
+});
+export type ModelBriefView = Static<typeof modelBriefView>;
 
 export const modelCheckBody = body({ model: Type.Optional(text("Check every deployment of this model.")) });
 

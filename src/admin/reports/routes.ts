@@ -6,8 +6,6 @@ import { statementView } from "../accounts/statement-schema.ts";
 import type { AdminDeps } from "../deps.ts";
 import { findKey } from "../keys/find-key.ts";
 import { keyView } from "../keys/key-list.ts";
-import { modelViews } from "../models/model-views.ts";
-import { modelView } from "../models/schema.ts";
 import { chosenRange, momentOf } from "../moments.ts";
 import { entryDocument, exchangeDetailDocument, exchangeDocument } from "../requests/exchange-document.ts";
 import { findExchange, requestedLabels, searchExchanges } from "../requests/find-exchanges.ts";
@@ -190,10 +188,6 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
       { query: statementQuery, answers: statementView, limitedAs: "reports" },
       ({ query }) => statementOf(deps, query),
     ),
-    get("/models", "List models and the health of their deployments", { answers: pageOf(modelView) }, () => ({
-      data: modelViews(deps),
-      next_cursor: null,
-    })),
   ];
 }
 

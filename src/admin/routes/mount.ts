@@ -5,6 +5,8 @@ import type { Role } from "../auth/roles.ts";
 import type { AdminDeps } from "../deps.ts";
 import { unknownKey } from "../keys/find-key.ts";
 import { bodyBytes, checkedBody, checkedQuery } from "./check.ts";
+import { gzipped } from "./gzip.ts";
+import { isLong } from "./json-parts.ts";
 import { AdminError, accessError, expectedError, json, notFound, refusalResponse } from "./refusal.ts";
 import { type AdminCall, type AdminRoute, type Change, roleFor } from "./route.ts";
 
@@ -95,7 +97,8 @@ async function perform(route: AdminRoute, shared: Omit<AdminCall, "body">): Prom
   const { request } = shared;
   if (route.method === "GET") {
     const result = await route.handle({ ...shared, body: null });
-    return result instanceof Response ? result : json(result);
+    if (result instanceof Response) return result;
+    return isLong(result) ? gzipped(request, json(result)) : json(result);
   }
   const body = route.isBodyUnread
     ? await bodyBytes(request, route.maxBytes)

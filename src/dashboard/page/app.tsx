@@ -9,6 +9,7 @@ import { RequestPage } from "./pages/exchange-detail.tsx";
 import { Exchanges } from "./pages/exchanges.tsx";
 import { KeyPage } from "./pages/key.tsx";
 import { Keys } from "./pages/keys.tsx";
+import { ModelPage } from "./pages/model.tsx";
 import { Models } from "./pages/models.tsx";
 import { Overview } from "./pages/overview.tsx";
 import { Playground } from "./pages/playground.tsx";
@@ -50,6 +51,7 @@ function pageAt(here: string): ComponentChildren {
   const place = places.find((candidate) => candidate.path === here);
   if (place) return place.page();
   if (here.startsWith("keys/")) return <KeyPage key={here} id={here.slice("keys/".length)} />;
+  if (here.startsWith("models/")) return <ModelPage key={here} id={decoded(here.slice("models/".length))} />;
   if (here.startsWith("requests/")) return <RequestPage key={here} id={here.slice("requests/".length)} />;
   if (here.startsWith("accounts/")) return <AccountPage key={here} id={here.slice("accounts/".length)} />;
   return (
@@ -60,6 +62,15 @@ function pageAt(here: string): ComponentChildren {
       </p>
     </>
   );
+}
+
+/** A name in an address; as it is where it is malformed. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 function Navigation() {

@@ -8,6 +8,7 @@ import { CapBars } from "../parts/cap-bars.tsx";
 import { Choose, choicesOf, plainChoices } from "../parts/choose.tsx";
 import { useDialogs } from "../parts/dialogs.tsx";
 import { EmptyList } from "../parts/empty-list.tsx";
+import { FilterBar } from "../parts/filter-bar.tsx";
 import { ForAdmins } from "../parts/for-admins.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { SearchBox } from "../parts/search-box.tsx";
@@ -75,7 +76,8 @@ function columnsOf(onChange: () => void): readonly Column<AccountView>[] {
   return [
     {
       name: "Account",
-      class: "lead",
+      class: "lead clip",
+      phone: "title",
       cell: ({ id, label }) => (
         <>
           <a href={hrefOf(`accounts/${id}`)}>{label ?? "No name"}</a>
@@ -83,14 +85,23 @@ function columnsOf(onChange: () => void): readonly Column<AccountView>[] {
         </>
       ),
     },
-    { name: "Status", cell: ({ status }) => <KeyStatus status={status} /> },
+    { name: "Status", phone: "about", cell: ({ status }) => <KeyStatus status={status} /> },
     {
       name: "Balance",
       class: "number two",
+      phone: "value",
       cell: (account) => <Balance summary={accountBalance(account)} name={account.label ?? account.id} />,
     },
     { name: "Caps", class: "wide", cell: ({ caps, mode }) => <CapBars caps={caps} mode={mode} /> },
-    { name: "Keys", cell: ({ keys }) => count(keys.length), note: owners },
+    {
+      name: "Keys",
+      class: "clip",
+      minor: true,
+      phone: "side",
+      phoneUnit: "keys",
+      cell: ({ keys }) => count(keys.length),
+      note: owners,
+    },
     {
       name: "Actions",
       class: "row-end",
@@ -129,12 +140,14 @@ export function Accounts() {
           </Button>
         </ForAdmins>
       </PageHead>
-      <div class="filters">
-        <SearchBox label="Search accounts" placeholder="Name, id, key or owner" />
+      <FilterBar
+        names={filters}
+        search={<SearchBox label="Search accounts" placeholder="Name, id, key or owner" />}
+      >
         {choices.map((choice) => (
           <Choose key={choice.name} {...choice} />
         ))}
-      </div>
+      </FilterBar>
       <div class="card flush">
         <LoadedContent loaded={accounts}>
           {({ data }) => (

@@ -28,19 +28,29 @@ const none = <span class="muted">–</span>;
 
 const keyColumn: Column<ExchangeView> = {
   name: "Key",
+  class: "clip",
   cell: ({ key_label, key_prefix }) => key_label ?? <code>{key_prefix}…</code>,
 };
 
 const columns: readonly Column<ExchangeView>[] = [
-  { name: "Time", class: "lead", cell: (exchange) => <a href={hrefTo(exchange)}>{moment(exchange.at)}</a> },
+  {
+    name: "Time",
+    class: "lead",
+    phone: "side",
+    cell: (exchange) => <a href={hrefTo(exchange)}>{moment(exchange.at)}</a>,
+  },
   keyColumn,
   {
     name: "Model",
+    class: "clip",
+    phone: "title",
     cell: ({ model, unknown_model }) => model || <span class="muted">{unknown_model ?? "–"}</span>,
     note: ({ route }) => routeName(route),
   },
   {
     name: "Outcome",
+    class: "clip",
+    phone: "about",
     cell: ({ outcome, alike, code }) => (
       <>
         <OutcomeBadge outcome={outcome} />
@@ -53,14 +63,21 @@ const columns: readonly Column<ExchangeView>[] = [
       </>
     ),
   },
-  { name: "Metered", class: "number", cell: (row) => (hasUsageRecord(row) ? meteredOf(row) : none) },
+  {
+    name: "Metered",
+    class: "number",
+    minor: true,
+    cell: (row) => (hasUsageRecord(row) ? meteredOf(row) : none),
+  },
   {
     name: "Cost",
     class: "number",
-    cell: ({ entry, unit, charged }) => (entry === null ? none : <Money amount={charged} unit={unit} />),
+    phone: "value",
+    cell: ({ entry, unit, charged }) =>
+      entry === null ? none : <Money amount={charged} unit={unit} exact />,
     note: ({ list_cost: listed }) => listed !== null && listed > 0 && `${credits(listed)} list`,
   },
-  { name: "First byte", class: "number", cell: ({ first_byte_ms }) => duration(first_byte_ms) },
+  { name: "First byte", class: "number", minor: true, cell: ({ first_byte_ms }) => duration(first_byte_ms) },
   { name: "Duration", class: "number", cell: ({ total_ms }) => duration(total_ms) },
 ];
 const withoutKey = columns.filter((column) => column !== keyColumn);

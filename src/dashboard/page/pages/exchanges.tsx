@@ -1,12 +1,13 @@
-import type { ModelView } from "../../../admin/models/schema.ts";
 import type { ExchangeView } from "../../../admin/requests/schema.ts";
 import type { Page } from "../../../admin/routes/shapes.ts";
 import type { RouteView } from "../../../admin/system/schema.ts";
 import { useAnswer } from "../api.ts";
 import { routeName } from "../format.ts";
+import { modelChoices, useModels } from "../model-list.ts";
 import { Choose, plainChoices } from "../parts/choose.tsx";
 import { Download, everyPage } from "../parts/download.tsx";
 import { EmptyList } from "../parts/empty-list.tsx";
+import { FilterBar } from "../parts/filter-bar.tsx";
 import { FirstRequest } from "../parts/first-request.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Pager } from "../parts/pager.tsx";
@@ -40,20 +41,24 @@ function search(text: string): void {
 }
 
 function Filters({ codes }: { codes: readonly string[] }) {
-  const models = useAnswer<Page<ModelView>>("/models");
+  const models = useModels();
   const routes = useAnswer<Page<RouteView>>("/routes");
   const known = models.value?.data ?? [];
   // Deduplicated, because some paths have several methods.
   const paths = new Set(routes.value?.data.map(({ path }) => path));
-  const providers = new Set(known.flatMap((model) => model.deployments.map((each) => each.provider)));
+  const providers = new Set(known.flatMap((model) => model.providers));
   return (
-    <div class="filters">
-      <SearchBox
-        label="Search requests"
-        state={[query.value.get("search") ?? query.value.get("key") ?? "", search]}
-        placeholder="Id, key, owner, code or tag=value"
-      />
-      <Choose name="model" choices={plainChoices(known.map((model) => model.id))} />
+    <FilterBar
+      names={filterNames}
+      search={
+        <SearchBox
+          label="Search requests"
+          state={[query.value.get("search") ?? query.value.get("key") ?? "", search]}
+          placeholder="Id, key, code or tag=value"
+        />
+      }
+    >
+      <Choose name="model" choices={modelChoices(known)} />
       <Choose name="provider" choices={plainChoices([...providers])} />
       <Choose name="outcome" choices={plainChoices(outcomes)} />
       <Choose name="code" choices={plainChoices(codes)} />
@@ -64,7 +69,7 @@ function Filters({ codes }: { codes: readonly string[] }) {
           <Choose key={name} name={name} choices={[]} />
         ))}
       <RangePicker otherwise="Any time" />
-    </div>
+    </FilterBar>
   );
 }
 

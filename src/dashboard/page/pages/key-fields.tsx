@@ -1,8 +1,15 @@
 import type { KeyView } from "../../../admin/keys/schema.ts";
-import type { ModelView } from "../../../admin/models/schema.ts";
-import type { Page } from "../../../admin/routes/shapes.ts";
-import { useAnswer } from "../api.ts";
-import { fieldOf, type LabelProps, SelectField, type SelectProps, TextField } from "../parts/field.tsx";
+import { modelChoices, useModels } from "../model-list.ts";
+import { Button } from "../parts/button.tsx";
+import { ComboBox } from "../parts/combo-box.tsx";
+import {
+  Field,
+  fieldOf,
+  type LabelProps,
+  SelectField,
+  type SelectProps,
+  TextField,
+} from "../parts/field.tsx";
 import {
   budgetPeriods,
   contentChoices,
@@ -25,12 +32,12 @@ interface KeyFieldsProps {
 }
 
 export function KeyFields({ form, mode, isShared, onForm }: KeyFieldsProps) {
-  const models = useAnswer<Page<ModelView>>("/models");
-  const providers = [...new Set(models.value?.data.map((model) => model.provider))];
+  const models = useModels();
+  const providers = [...new Set(models.value?.data.flatMap((model) => model.providers))];
   const scopes = [...new Set(["all", ...providers, form.provider])];
   const scopeChoices = scopes.map((name) => ({ value: name, text: name === "all" ? "all providers" : name }));
   const choicesOf = (field: KeyField) => {
-    if (field === "models") return (models.value?.data ?? []).map(({ id }) => ({ value: id, text: id }));
+    if (field === "models") return modelChoices(models.value?.data ?? []);
     if (field === "content") return contentChoices;
     if (field === "tools") return toolsChoices;
     if (field === "user-headers") return userHeaderChoices;
@@ -77,23 +84,33 @@ function KeyInput({ field, state, choices }: SelectProps & { field: KeyField }) 
   }
 }
 
-/** Models to tick, with commas between them; none means all. One that is no longer served stays, until it is unticked. */
+/** The chosen models, with commas between them; none means all. One that is no longer served stays, until it is removed. */
 function ModelPicker({ label, hint, state: [value, onValue], choices }: LabelProps & SelectProps) {
   const chosen = value.split(",").flatMap((name) => name.trim() || []);
-  const names = [...new Set([...choices.map((choice) => choice.value), ...chosen])];
-  const toggle = (name: string) =>
-    onValue((chosen.includes(name) ? chosen.filter((each) => each !== name) : [...chosen, name]).join(", "));
+  const others = choices.filter((choice) => !chosen.includes(choice.value));
+  const add = (name: string) => name !== "" && onValue([...chosen, name].join(", "));
   return (
-    <fieldset class="picker">
-      <legend>{label}</legend>
-      <div class="line">
-        {names.map((name) => (
-          <label key={name}>
-            <input type="checkbox" checked={chosen.includes(name)} onChange={() => toggle(name)} /> {name}
-          </label>
-        ))}
-      </div>
-      {hint && <small class="muted">{hint}</small>}
-    </fieldset>
+    <Field label={label} hint={hint}>
+      {(id) => (
+        <>
+          {chosen.length > 0 && (
+            <ul class="chosen line">
+              {chosen.map((name) => (
+                <li class="tag" key={name}>
+                  <span title={name}>{name}</span>
+                  <Button
+                    kind="quiet"
+                    icon="close"
+                    label={`Remove ${name}`}
+                    onClick={() => onValue(chosen.filter((each) => each !== name).join(", "))}
+                  />
+                </li>
+              ))}
+            </ul>
+          )}
+          <ComboBox id={id} state={["", add]} choices={others} placeholder="Add a model" />
+        </>
+      )}
+    </Field>
   );
 }

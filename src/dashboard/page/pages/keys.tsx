@@ -8,31 +8,19 @@ import { Button } from "../parts/button.tsx";
 import { Choose, choicesOf, plainChoices } from "../parts/choose.tsx";
 import { useDialogs } from "../parts/dialogs.tsx";
 import { EmptyList, isFiltered } from "../parts/empty-list.tsx";
+import { FilterBar } from "../parts/filter-bar.tsx";
 import { FirstRequest } from "../parts/first-request.tsx";
 import { ForAdmins } from "../parts/for-admins.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Pager } from "../parts/pager.tsx";
 import { SearchBox } from "../parts/search-box.tsx";
+import { Sparkline } from "../parts/sparkline.tsx";
 import { LoadedContent } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { hrefOf, parameters } from "../router.ts";
 import { CreateKey, KeyLink, nameOfKey } from "./key-dialogs.tsx";
 import { isShared } from "./key-form.ts";
 import { KeyMenu } from "./key-menu.tsx";
-
-/** The last days of one key at a glance; the exact figures are on its own page. */
-function Sparkline({ values, label }: { values: readonly number[]; label: string }) {
-  const most = Math.max(...values);
-  if (most === 0) return <span class="muted">–</span>;
-  const place = { viewBox: `0 0 ${values.length} 1`, preserveAspectRatio: "none" };
-  return (
-    <svg {...place} class="sparkline" role="img" aria-label={label}>
-      {values.map((value, day) => (
-        <rect key={day} x={day + 0.15} y={1 - value / most} width={0.7} height={value / most} />
-      ))}
-    </svg>
-  );
-}
 
 function columnsOf(
   names: (account: string) => string,
@@ -41,13 +29,20 @@ function columnsOf(
   return [
     {
       name: "Key",
-      class: "lead",
+      class: "lead clip",
+      phone: "title",
       cell: KeyLink,
       note: ({ owner }) => owner,
     },
-    { name: "Status", cell: ({ status, account_status: account }) => <KeyStatus {...{ status, account }} /> },
+    {
+      name: "Status",
+      phone: "about",
+      cell: ({ status, account_status: account }) => <KeyStatus {...{ status, account }} />,
+    },
     {
       name: "Account",
+      class: "clip",
+      minor: true,
       cell: (key) => (
         <>
           {key.mode === "credit" ? "credit" : "token budget"}
@@ -61,10 +56,17 @@ function columnsOf(
     },
     {
       name: "Left",
+      phone: "value",
       class: "number two",
       cell: (key) => <Balance summary={tightestBalance(key)} name={nameOfKey(key)} />,
     },
-    { name: "Spent", class: "number", cell: (key) => <Spent apiKey={key} /> },
+    {
+      name: "Spent",
+      class: "number",
+      phone: "side",
+      phoneUnit: "spent",
+      cell: (key) => <Spent apiKey={key} />,
+    },
     {
       name: "Requests",
       class: "number",
@@ -73,6 +75,7 @@ function columnsOf(
     },
     {
       name: "14 days",
+      minor: true,
       cell: ({ recent, label, prefix }) => (
         <Sparkline values={recent} label={`Usage of ${label ?? prefix} over the last 14 days`} />
       ),
@@ -115,17 +118,18 @@ export function Keys() {
           </Button>
         </ForAdmins>
       </PageHead>
-      <div class="filters">
-        <SearchBox label="Search keys" placeholder="Label, owner, prefix or id" />
+      <FilterBar
+        names={filters}
+        search={<SearchBox label="Search keys" placeholder="Label, owner, prefix or id" />}
+      >
         {choices.map((choice) => (
           <Choose key={choice.name} {...choice} />
         ))}
-      </div>
+      </FilterBar>
       <div class="card flush">
         <LoadedContent loaded={keys}>
           {(page) => (
             <Table
-              class="rows keys"
               rows={page.data}
               columns={columnsOf(names, keys.reload)}
               keyOf={({ id }) => id}

@@ -1,229 +1,248 @@
-import { useState } from "preact/hooks";
-import type { DeploymentView, ModelCheckView, ModelView, PriceView } from "../../../admin/models/schema.ts";
+import type { ModelBriefView } from "../../../admin/models/schema.ts";
 import type { UsageRowView, UsageView } from "../../../admin/reports/schema.ts";
-import type { Page } from "../../../admin/routes/shapes.ts";
-import { abilitiesOf, showsTokenPrice } from "../../../base/models/model-uses.ts";
-import { plural } from "../../../base/text/plural.ts";
-import { api, useAnswer, useLoaded } from "../api.ts";
-import { count, duration, moment, percent, price, rate, shortCount } from "../format.ts";
+import { api, useLoaded } from "../api.ts";
+import { count, duration, percent, shortCount } from "../format.ts";
 import { healthText } from "../health.ts";
+import { briefPrices } from "../model-prices.ts";
 import { rowsByGroup } from "../model-usage.ts";
 import { Badge } from "../parts/badge.tsx";
-import { Button } from "../parts/button.tsx";
-import { ForAdmins } from "../parts/for-admins.tsx";
+import { Choose, choicesOf, plainChoices } from "../parts/choose.tsx";
+import { EmptyList } from "../parts/empty-list.tsx";
+import { FilterBar } from "../parts/filter-bar.tsx";
+import { Money } from "../parts/money.tsx";
 import { PageHead } from "../parts/page-head.tsx";
-import { Empty, LoadedContent } from "../parts/states.tsx";
-import { useAction } from "../parts/submit.ts";
+import { Pager } from "../parts/pager.tsx";
+import { SearchBox } from "../parts/search-box.tsx";
+import { Sparkline } from "../parts/sparkline.tsx";
+import { LoadedContent } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { Warnings } from "../parts/warnings.tsx";
-import { hrefOf } from "../router.ts";
+import { hrefOf, parameters, query } from "../router.ts";
 
-function Health({ deployment }: { deployment: DeploymentView }) {
-  const { wait_ms: waitMs, keys, keys_ready: ready, failing } = deployment.health;
-  const { tone, text } = healthText(deployment.health);
-  return (
-    <>
-      <Badge tone={tone}>{text}</Badge>
-      {failing && (
-        <small class="bad">
-          <code>{failing.failure}</code> at {moment(failing.at)}
-          {failing.last_error !== null && `: ${failing.last_error}`}
-        </small>
-      )}
-      {waitMs > 0 && <small class="muted">again in {duration(waitMs)}</small>}
-      {ready < keys && (
-        <small class="muted">
-          {ready} of {plural(keys, "credential")} ready
-        </small>
-      )}
-    </>
-  );
+/** A model with the calls of the last day; without any it has no usage. */
+interface ModelRow extends ModelBriefView {
+  readonly usage: UsageRowView | undefined;
+  readonly hours: readonly number[];
 }
 
-const tokenRates = new Set(["input", "output", "cached_input", "cache_write", "cache_write_1h"]);
-
-/** Prices of tools, audio and images, and the names of tiers. */
-function extrasOf(prices: PriceView): string[] {
-  const { long_context: long } = prices;
-  const above = long && `${price(long.input)} in, ${price(long.output)} out above ${shortCount(long.above)}`;
-  const priced = Object.entries(prices).flatMap(([name, usd]) =>
-    typeof usd === "number" && !tokenRates.has(name) ? [`${price(usd)} ${name}`] : [],
-  );
-  const bySize = (["images", "requests"] as const).flatMap((unit) => {
-    const { [unit]: usd } = prices;
-    return typeof usd === "object" ? Object.entries(usd).map(([size, each]) => ({ unit, size, each })) : [];
-  });
-  return [
-    ...(above ? [above] : []),
-    ...priced,
-    ...bySize.map(({ unit, size, each }) => `${price(each)} ${unit} ${size}`),
-    ...Object.keys(prices.tiers ?? {}).map((tier) => `tier ${tier}`),
-  ];
+export function modelHref(id: string): string {
+  return hrefOf(`models/${encodeURIComponent(id)}`);
 }
 
-/** The price of a million tokens, if tokens are charged, and the other prices below it. */
-function pricesOf(prices: PriceView, { serves }: ModelView): readonly [string, string] {
-  const sides = [["in", prices.input] as const, ["out", prices.output] as const];
-  const tokens = sides.flatMap(([side, usd]) =>
-    showsTokenPrice(serves, usd) ? [`${price(usd)} ${side}`] : [],
-  );
-  const extras = extrasOf(prices);
-  if (tokens.length === 0) return [extras.join(" · ") || "–", ""];
-  const cached = tokens.length === sides.length ? [`${price(prices.cached_input)} cached`] : [];
-  return [tokens.join(" · "), [...cached, ...extras].join(" · ")];
+function callsOf({ usage }: ModelRow): number {
+  return usage === undefined ? 0 : usage.completed + usage.failed;
 }
 
-function loadNote({ health }: DeploymentView): string {
-  const { recent_attempts: attempts, recent_failures: failures } = health;
-  if (attempts === 0) return "no attempts in 30 s";
-  return `${percent(failures, attempts)} of ${count(attempts)} failed`;
+/** What the status filter offers, and what is shown. */
+function statusOf({ health, ends }: ModelBriefView): ReturnType<typeof healthText> {
+  if (health !== null) return healthText(health);
+  return ends === null ? { tone: "muted", text: "idle" } : { tone: "warn", text: "ending" };
 }
 
-const columnsOf = (model: ModelView): readonly Column<DeploymentView>[] => [
+function Failures({ row }: { row: ModelRow }) {
+  const { failed = 0 } = row.usage ?? {};
+  if (failed === 0) return null;
+  return <span class="bad">{percent(failed, callsOf(row))} failed</span>;
+}
+
+const columns: readonly Column<ModelRow>[] = [
   {
-    name: "Deployment",
-    class: "lead",
-    cell: ({ name }) => <code>{name}</code>,
-    note: ({ dialects }) => `speaks ${dialects.join(", ")}`,
-  },
-  { name: "Health", cell: (deployment) => <Health deployment={deployment} /> },
-  {
-    name: "Order",
-    class: "number",
-    cell: ({ priority }) => `priority ${priority}`,
-    note: ({ weight }) => `weight ${weight}`,
+    name: "Model",
+    class: "lead clip",
+    phone: "title",
+    sort: "name",
+    cell: ({ id }) => (
+      <a href={modelHref(id)} title={id}>
+        {id}
+      </a>
+    ),
+    note: ({ display_name, listed }) => [display_name, !listed && "not listed"].filter(Boolean).join(" · "),
   },
   {
-    name: "Load",
-    class: "number",
-    cell: ({ health }) => `${count(health.in_flight)} in flight`,
-    note: loadNote,
+    name: "Vendor",
+    class: "clip",
+    minor: true,
+    sort: "vendor",
+    cell: ({ providers }) => providers.join(", "),
   },
   {
-    name: "Price per million",
+    name: "Status",
+    phone: "about",
+    cell: (row) => <Badge tone={statusOf(row).tone}>{statusOf(row).text}</Badge>,
+    note: ({ ends }) => ends && `ends ${ends}`,
+  },
+  {
+    name: "Input",
     class: "number",
-    cell: ({ price: prices }) => (prices ? pricesOf(prices, model)[0] : <span class="muted">no price</span>),
-    note: ({ price: prices }) => prices && pricesOf(prices, model)[1],
+    phone: "value",
+    phoneUnit: "in",
+    sort: "price",
+    cell: ({ price }) => briefPrices(price)[0],
+  },
+  {
+    name: "Output",
+    class: "number",
+    phone: "side",
+    phoneUnit: "out",
+    cell: ({ price }) => briefPrices(price)[1],
+  },
+  {
+    name: "Window",
+    class: "number",
+    minor: true,
+    sort: "window",
+    cell: ({ context_window: tokens }) => (tokens === null ? "–" : shortCount(tokens)),
+  },
+  {
+    name: "Requests",
+    class: "number",
+    sort: "requests",
+    cell: (row) => (callsOf(row) === 0 ? <span class="muted">–</span> : count(callsOf(row))),
+    note: (row) => <Failures row={row} />,
+  },
+  {
+    name: "First byte",
+    class: "number",
+    minor: true,
+    cell: ({ usage }) => duration(usage?.average_first_byte_ms ?? null),
+  },
+  {
+    name: "Spend",
+    class: "number",
+    sort: "spend",
+    cell: ({ usage }) => (usage ? <Money amount={usage.spend} /> : "–"),
+  },
+  {
+    name: "24 hours",
+    minor: true,
+    cell: ({ id, hours }) => <Sparkline values={hours} label={`Requests to ${id} by hour, last 24 hours`} />,
   },
 ];
 
-/** The results of calling each deployment of a model. */
-function Checks({ checks }: { checks: readonly ModelCheckView[] }) {
-  return (
-    <ul class="checks stack" aria-live="polite">
-      {checks.map((check) => (
-        <li class="line" key={`${check.provider}/${check.upstream_model}/${check.key}`}>
-          <Badge tone={check.ok ? "good" : "bad"}>{check.ok ? "answers" : "fails"}</Badge>
-          <code>
-            {check.provider}/{check.upstream_model}
-            {check.key !== null && ` key ${check.key}`}
-          </code>
-          <span class="muted">{check.problem ?? `in ${duration(check.took_ms)}`}</span>
-        </li>
-      ))}
-    </ul>
+type Order = (one: ModelRow, other: ModelRow) => number;
+
+const orders: Readonly<Record<string, Order>> = {
+  name: (one, other) => one.id.localeCompare(other.id, "en"),
+  vendor: (one, other) => (one.providers[0] ?? "").localeCompare(other.providers[0] ?? "", "en"),
+  price: (one, other) => (other.price?.["input"] ?? -1) - (one.price?.["input"] ?? -1),
+  window: (one, other) => (other.context_window ?? 0) - (one.context_window ?? 0),
+  requests: (one, other) => callsOf(other) - callsOf(one),
+  spend: (one, other) => (other.usage?.spend ?? 0) - (one.usage?.spend ?? 0),
+};
+
+type Filter = Readonly<Record<(typeof filterNames)[number] | "sort", string | null>>;
+
+const filterNames = ["search", "vendor", "capability", "status", "listed"] as const;
+
+/** The matching models, by default the most used ones first. Searching also finds what lists leave out. */
+export function chosenModels(rows: readonly ModelRow[], filter: Filter): readonly ModelRow[] {
+  const { search, vendor, capability, status, listed, sort } = filter;
+  const words = (search ?? "").toLowerCase().split(/\s+/);
+  const found = rows.filter(
+    (row) =>
+      (row.listed || listed === "all" || search !== null || callsOf(row) > 0) &&
+      (vendor === null || row.providers.includes(vendor)) &&
+      (capability === null || row.abilities.includes(capability)) &&
+      (status === null || statusOf(row).text === status) &&
+      words.every((word) => textOf(row).includes(word)),
   );
+  return found.toSorted(orders[sort ?? ""] ?? orders["requests"]);
 }
 
-/** The outcomes of the last day's calls, and the share of cached input. */
-function LastDay({ model: { id }, usage }: { model: ModelView; usage: UsageRowView | undefined }) {
-  const calls = usage === undefined ? 0 : usage.completed + usage.failed;
-  if (usage === undefined || calls === 0) return <p class="muted pad">No calls in the last 24 hours.</p>;
-  const { completed, recovered_attempts: covered, cached_input_share: cached } = usage;
-  return (
-    <p class="muted pad" data-test="last-day">
-      Last 24 hours: {percent(completed, calls)} of{" "}
-      <a href={hrefOf(`requests?since=24h&model=${encodeURIComponent(id)}`)}>{plural(calls, "call")}</a>{" "}
-      succeeded{cached !== null && ` · ${rate(cached)} of their input was cached`} ·{" "}
-      {plural(covered, "failed attempt was", "failed attempts were")} recovered by retry
-    </p>
-  );
+function textOf({ id, display_name, owned_by, providers, aliases }: ModelBriefView): string {
+  return [id, display_name, owned_by, ...providers, ...aliases].join(" ").toLowerCase();
 }
 
-/** The source and the age of the price. */
-function PriceOrigin({ model: { price_source: source, price_checked: day } }: { model: ModelView }) {
-  if (source === null) return null;
-  const where = source === "catalog" ? "Price from the built-in catalog" : "Price from the configuration";
-  return (
-    <p class="muted pad" data-test="price-origin">
-      {where}
-      {day !== null && `, checked ${day}`}
-    </p>
-  );
+const hourMs = 3_600_000;
+const hoursShown = 24;
+
+/** The list of models, and what each was used for within a day. The list is shown even if the report fails. */
+async function loadRows(): Promise<readonly ModelRow[]> {
+  const [{ data: models }, usage] = await Promise.all([
+    api.get<{ data: readonly ModelBriefView[] }>("/models/brief"),
+    lastDay().catch(() => null),
+  ]);
+  return models.map((model) => ({
+    ...model,
+    usage: usage?.rows.get(model.id),
+    hours: usage?.hours.get(model.id) ?? [],
+  }));
 }
 
-function ModelCard({ model, usage }: { model: ModelView; usage: UsageRowView | undefined }) {
-  const [checks, setChecks] = useState<readonly ModelCheckView[]>([]);
-  const [busy, check] = useAction(async () => {
-    const { data } = await api.post<{ data: ModelCheckView[] }>("/models/check", { model: model.id });
-    setChecks(data);
-  });
-  return (
-    <section class="card flush model">
-      <header>
-        <h2>{model.id}</h2>
-        {model.display_name && <span class="muted">{model.display_name}</span>}
-        <span class="line">
-          {abilitiesOf(model).map((name) => (
-            <span class="tag" key={name}>
-              {name.replaceAll("_", " ")}
-            </span>
-          ))}
-          {model.free && <span class="tag">free</span>}
-          {!model.public && <span class="tag">not public</span>}
-        </span>
-        <span class="muted limits">
-          {model.context_window !== null && `${shortCount(model.context_window)} window`}
-          {model.max_output_tokens !== null && ` · ${shortCount(model.max_output_tokens)} output`}
-        </span>
-        <a href={hrefOf(`playground?model=${encodeURIComponent(model.id)}`)}>try</a>
-        {model.serves.includes("generation") && (
-          <ForAdmins>
-            <Button kind="quiet" busy={busy} onClick={check}>
-              check
-            </Button>
-          </ForAdmins>
-        )}
-      </header>
-      <Table rows={model.deployments} columns={columnsOf(model)} keyOf={({ name }) => name} unseenHead />
-      {checks.length > 0 && <Checks checks={checks} />}
-      <LastDay model={model} usage={usage} />
-      <PriceOrigin model={model} />
-      {model.aliases.length > 0 && <p class="muted pad">Also asked for as {model.aliases.join(", ")}.</p>}
-      {model.fallbacks.length > 0 && <p class="muted pad">Falls back to {model.fallbacks.join(", ")}.</p>}
-    </section>
-  );
+async function lastDay() {
+  const since = "24h";
+  const rows = await rowsByGroup((cursor) => api.get<UsageView>("/usage", { by: "model", since, cursor }));
+  const byHour = await api.get<UsageView>("/usage", { by: "model,hour", since });
+  const hours = new Map<string, number[]>();
+  const firstHour = Math.floor(Date.now() / hourMs) - hoursShown + 1;
+  for (const { groups, recorded_requests: requests } of byHour.data) {
+    const values = hours.get(groups?.["model"] ?? "") ?? new Array<number>(hoursShown).fill(0);
+    const hour = Date.parse(groups?.["hour"] ?? "") / hourMs - firstHour;
+    if (hour >= 0) values[hour] = requests;
+    hours.set(groups?.["model"] ?? "", values);
+  }
+  return { rows, hours };
 }
 
-function usageOfModels(cursor: string | null): Promise<UsageView> {
-  return api.get<UsageView>("/usage", { by: "model", since: "24h", cursor });
+const everyMs = 15_000;
+const perPage = 50;
+
+function Filters({ rows }: { rows: readonly ModelRow[] }) {
+  const sorted = (names: readonly string[]) => plainChoices([...new Set(names)].sort());
+  return (
+    <FilterBar
+      names={filterNames}
+      search={<SearchBox label="Search models" placeholder="Name, alias or vendor" />}
+    >
+      <Choose name="vendor" choices={sorted(rows.flatMap(({ providers }) => providers))} />
+      <Choose
+        name="capability"
+        otherwise="Any capability"
+        choices={sorted(rows.flatMap(({ abilities }) => abilities)).map(({ value }) => ({
+          value,
+          text: value.replaceAll("_", " "),
+        }))}
+      />
+      <Choose name="status" choices={sorted(rows.map((row) => statusOf(row).text))} />
+      <Choose name="listed" otherwise="Listed and used" choices={choicesOf({ all: "All that are served" })} />
+    </FilterBar>
+  );
 }
 
 export function Models() {
-  const models = useAnswer<Page<ModelView>>("/models", 5000);
-  const lastDay = useLoaded("usage of models", () => rowsByGroup(usageOfModels), 30_000);
+  const models = useLoaded("models", loadRows, everyMs);
+  const found = chosenModels(models.value ?? [], parameters([...filterNames, "sort"]));
+  const first = Math.max(0, Number(query.value.get("cursor")) || 0);
+  const next = first + perPage < found.length ? String(first + perPage) : null;
   return (
     <>
       <PageHead
         title="Models"
-        about="Models that clients can request, and the deployments that serve them."
+        about={
+          models.value
+            ? `${count(found.length)} of ${count(models.value.length)} that clients can request`
+            : "…"
+        }
       />
       <Warnings />
-      <LoadedContent loaded={models}>
-        {({ data }) =>
-          data.length === 0 ? (
-            <div class="card">
-              <Empty icon="models" title="No models">
-                <p>Add a provider and a model to the configuration to see them here.</p>
-              </Empty>
-            </div>
-          ) : (
-            data.map((model) => (
-              <ModelCard key={model.id} model={model} usage={lastDay.value?.get(model.id)} />
-            ))
-          )
-        }
-      </LoadedContent>
+      <Filters rows={models.value ?? []} />
+      <div class="card flush">
+        <LoadedContent loaded={models} rows={12}>
+          {() => (
+            <Table
+              rows={found.slice(first, first + perPage)}
+              columns={columns}
+              keyOf={({ id }) => id}
+              empty={
+                <EmptyList icon="models" what="models" filters={filterNames}>
+                  <p>Add a provider and a model to the configuration to see them here.</p>
+                </EmptyList>
+              }
+            />
+          )}
+        </LoadedContent>
+      </div>
+      <Pager next={next} first="First page" />
     </>
   );
 }

@@ -1,11 +1,12 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { KeyView } from "../../../admin/keys/schema.ts";
-import type { ModelView } from "../../../admin/models/schema.ts";
+import type { ModelBriefView } from "../../../admin/models/schema.ts";
 import type { Page } from "../../../admin/routes/shapes.ts";
 import type { RouteView } from "../../../admin/system/schema.ts";
 import { useAnswer } from "../api.ts";
+import { exampleModel, modelChoices, useModels } from "../model-list.ts";
 import { Button } from "../parts/button.tsx";
-import { plainChoices } from "../parts/choose.tsx";
+import { ComboField } from "../parts/combo-box.tsx";
 import { SelectField } from "../parts/field.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { forgetAnswer } from "../playground/answer.ts";
@@ -69,7 +70,7 @@ function useRuns() {
 }
 
 export function Playground() {
-  const models = useAnswer<Page<ModelView>>("/models");
+  const models = useModels();
   const routes = useAnswer<Page<RouteView>>("/routes");
   const [chosen, setChosen] = useState<ChosenKey>(firstChoice);
   const [recorded] = useState(takeRecorded);
@@ -82,7 +83,7 @@ export function Playground() {
   const key = useKeyOf(chosen.secret);
 
   const places = placesFor(routes.value?.data ?? [], key?.mode ?? "credit");
-  const serves = (candidate: ModelView, use: string | null | undefined) =>
+  const serves = (candidate: ModelBriefView, use: string | null | undefined) =>
     candidate.serves.some((served) => served === use);
   const served = models.value?.data.filter(({ id }) => id === chosenModel) ?? [];
   const place =
@@ -92,7 +93,7 @@ export function Playground() {
     places[0];
   const serving = models.value?.data.filter((candidate) => serves(candidate, place?.use)) ?? [];
   const names = serving.map(({ id }) => id);
-  const model = names.includes(chosenModel) ? chosenModel : (names[0] ?? "");
+  const model = names.includes(chosenModel) ? chosenModel : (exampleModel("curl", serving) ?? "");
   const second = names.includes(other) && other !== model ? other : "";
 
   const send = (event: Event) => {
@@ -126,10 +127,10 @@ export function Playground() {
             choices={places.map(({ name, route }) => ({ value: name, text: route.name }))}
             hint={place && <code>POST {place.path}</code>}
           />
-          <SelectField
+          <ComboField
             label="Model"
             state={[model, setModel]}
-            choices={plainChoices(names)}
+            choices={modelChoices(serving)}
             hint={
               models.value !== null && place?.use && names.length === 0 ? (
                 <>
@@ -139,13 +140,11 @@ export function Playground() {
             }
           />
           {names.length > 1 && (
-            <SelectField
+            <ComboField
               label="Compare with"
               state={[second, setOther]}
-              choices={[
-                { value: "", text: "no second model" },
-                ...plainChoices(names.filter((name) => name !== model)),
-              ]}
+              choices={modelChoices(serving.filter(({ id }) => id !== model))}
+              placeholder="no second model"
             />
           )}
           {place && body === "" && <QuestionFields route={place.route} form={form} onForm={setForm} />}

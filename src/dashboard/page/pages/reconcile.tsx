@@ -1,10 +1,10 @@
 import { useState } from "preact/hooks";
-import type { ModelView } from "../../../admin/models/schema.ts";
+import type { ModelBriefView } from "../../../admin/models/schema.ts";
 import type { ReconciledRowView, ReconciliationView } from "../../../admin/reconcile/schema.ts";
-import type { Page } from "../../../admin/routes/shapes.ts";
 import { plural } from "../../../base/text/plural.ts";
-import { api, useAnswer } from "../api.ts";
+import { api } from "../api.ts";
 import { count, price, shortCount } from "../format.ts";
+import { useModels } from "../model-list.ts";
 import { Badge } from "../parts/badge.tsx";
 import { Button } from "../parts/button.tsx";
 import { Card } from "../parts/card.tsx";
@@ -131,11 +131,16 @@ function ComparisonResult({ reconciliation: compared }: { reconciliation: Reconc
 const msPerDay = 86_400_000;
 const yesterday = () => new Date(Date.now() - msPerDay).toISOString().slice(0, 10);
 
+/** The providers, those with reports that can be compared first: a demo and a free model have no bill. */
+function billingFirst(models: readonly ModelBriefView[]): readonly string[] {
+  const bills = models.filter(({ free, price }) => !free && price !== null).flatMap((each) => each.providers);
+  const reporting = bills.filter((name) => /openai|anthropic/.test(name));
+  return [...new Set([...reporting, ...bills, ...models.flatMap((each) => each.providers)])];
+}
+
 export function Reconcile() {
-  const models = useAnswer<Page<ModelView>>("/models");
-  const known = [
-    ...new Set(models.value?.data.flatMap(({ deployments }) => deployments.map((each) => each.provider))),
-  ];
+  const models = useModels();
+  const known = billingFirst(models.value?.data ?? []);
   const [chosen, setProvider] = useState("");
   const to = useState(yesterday);
   const from = useState(() => `${yesterday().slice(0, 7)}-01`);

@@ -4,7 +4,8 @@ import { adminBase } from "../api.ts";
 import { count, duration, metered, routeName, time } from "../format.ts";
 import { Badge, StatusCode } from "../parts/badge.tsx";
 import { Button } from "../parts/button.tsx";
-import { Choose, plainChoices } from "../parts/choose.tsx";
+import { Choose, choicesOf, plainChoices } from "../parts/choose.tsx";
+import { FilterBar } from "../parts/filter-bar.tsx";
 import { FirstRequest } from "../parts/first-request.tsx";
 import { Money } from "../parts/money.tsx";
 import { PageHead } from "../parts/page-head.tsx";
@@ -44,18 +45,31 @@ function useTail(paused: boolean) {
   return { lines, connected, waiting: held.length, clear: () => setLines([]) };
 }
 
+const filterNames = ["search", "outcome", "keyless"];
+
 const columns: readonly Column<TailView>[] = [
   {
     name: "Time",
     class: "lead",
+    phone: "side",
     cell: ({ id, at, kept: isStored }) =>
       isStored ? <a href={hrefOf(`requests/${id}`)}>{time(at)}</a> : time(at),
   },
-  { name: "Status", cell: ({ status, outcome }) => <StatusCode status={status} outcome={outcome} /> },
-  { name: "Route", cell: ({ route }) => routeName(route) },
-  { name: "Model", cell: ({ model }) => model ?? <span class="muted">–</span> },
+  {
+    name: "Status",
+    phone: "about",
+    cell: ({ status, outcome }) => <StatusCode status={status} outcome={outcome} />,
+  },
+  { name: "Route", minor: true, cell: ({ route }) => routeName(route) },
+  {
+    name: "Model",
+    class: "clip",
+    phone: "title",
+    cell: ({ model }) => model ?? <span class="muted">–</span>,
+  },
   {
     name: "Key",
+    class: "clip",
     cell: ({ key_prefix: prefix, key_label: label }) =>
       label ?? (prefix ? <code>{prefix}…</code> : <span class="muted">none</span>),
   },
@@ -63,12 +77,14 @@ const columns: readonly Column<TailView>[] = [
   {
     name: "Tokens",
     class: "number",
+    minor: true,
     cell: ({ input_tokens, output_tokens }) => metered(input_tokens, output_tokens),
   },
   {
     name: "Cost",
     class: "number",
-    cell: ({ unit, charged }) => <Money amount={charged} unit={unit} />,
+    phone: "value",
+    cell: ({ unit, charged }) => <Money amount={charged} unit={unit} exact />,
   },
   { name: "Duration", class: "number", cell: ({ total_ms }) => duration(total_ms) },
 ];
@@ -78,6 +94,7 @@ function matchesFilters(line: TailView): boolean {
   const text = (query.value.get("search") ?? "").toLowerCase();
   const outcome = query.value.get("outcome");
   if (outcome !== null && line.outcome !== outcome) return false;
+  if (line.key_prefix === null && query.value.get("keyless") === null) return false;
   return [
     line.id,
     line.key_prefix,
@@ -94,7 +111,9 @@ function NoLines({ hidden }: { hidden: number }) {
     return (
       <Empty icon="search" title="No matching lines">
         <p>The filters hide {count(hidden)} of the newest lines.</p>
-        <Button onClick={() => setQuery({ search: null, outcome: null })}>Clear the filters</Button>
+        <Button onClick={() => setQuery({ search: null, outcome: null, keyless: "yes" })}>
+          Clear the filters
+        </Button>
       </Empty>
     );
   }
@@ -121,10 +140,13 @@ export function Tail() {
         </Button>
         <Button onClick={tail.clear}>Clear</Button>
       </PageHead>
-      <div class="filters">
-        <SearchBox label="Filter lines" placeholder="Key, model, route, status or code" />
+      <FilterBar
+        names={filterNames}
+        search={<SearchBox label="Filter lines" placeholder="Key, model, route or code" />}
+      >
         <Choose name="outcome" choices={plainChoices(["completed", "failed", "rejected", "cancelled"])} />
-      </div>
+        <Choose name="keyless" otherwise="With a key" choices={choicesOf({ yes: "With or without a key" })} />
+      </FilterBar>
       <div class="card flush" data-test="tail">
         {lines.length === 0 ? (
           <NoLines hidden={tail.lines.length} />

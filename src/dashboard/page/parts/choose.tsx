@@ -1,4 +1,5 @@
 import { parameter } from "../router.ts";
+import { ComboBox } from "./combo-box.tsx";
 import { type Choice, Select } from "./field.tsx";
 
 interface ChooseProps {
@@ -21,16 +22,24 @@ export function plainChoices(values: readonly string[]): readonly Choice[] {
   return values.map((value) => ({ value, text: value }));
 }
 
+/** More choices than this are searched. */
+const maxInSelect = 40;
+
 /** A filter or order of a list. The value in the URL is offered even if it is no longer known. */
 export function Choose({ name, label, otherwise = `Any ${name}`, choices }: ChooseProps) {
   const [chosen] = parameter(name);
   const isKnown = chosen === "" || choices.some(({ value }) => value === chosen);
   const offered = [{ value: "", text: otherwise }, ...(isKnown ? [] : plainChoices([chosen])), ...choices];
-  return (
-    <Select
-      aria-label={label ?? name.charAt(0).toUpperCase() + name.slice(1)}
-      state={parameter(name)}
-      choices={offered}
-    />
-  );
+  const title = label ?? name.charAt(0).toUpperCase() + name.slice(1);
+  if (choices.length > maxInSelect) {
+    return (
+      <ComboBox
+        aria-label={title}
+        state={parameter(name)}
+        choices={offered.filter(({ value }) => value !== "")}
+        placeholder={otherwise}
+      />
+    );
+  }
+  return <Select aria-label={title} state={parameter(name)} choices={offered} />;
 }

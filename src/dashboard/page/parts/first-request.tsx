@@ -1,21 +1,13 @@
 import type { KeyView } from "../../../admin/keys/schema.ts";
-import type { ModelView } from "../../../admin/models/schema.ts";
-import type { Page } from "../../../admin/routes/shapes.ts";
 import { addressFor, snippetOf } from "../../../base/models/client-snippets.ts";
-import { preferredModel } from "../../../base/models/preferred-model.ts";
-import { useAnswer } from "../api.ts";
+import { exampleModel, useModels } from "../model-list.ts";
 import { hrefOf } from "../router.ts";
 import { CopyButton } from "./copy.tsx";
 
 /** How to send the first request: a command to paste, and links to create and use a key. */
 export function FirstRequest({ by: key }: { by?: KeyView }) {
-  const models = useAnswer<Page<ModelView>>("/models");
-  const generating = models.value?.data.filter(({ serves }) => serves.includes("generation")) ?? [];
-  const model =
-    preferredModel(
-      "curl",
-      generating.map(({ id }) => ({ id })),
-    )?.id ?? "MODEL";
+  const models = useModels();
+  const model = exampleModel("curl", models.value?.data ?? []) ?? "MODEL";
   const address = addressFor(location.origin, key?.mode ?? "credit");
   const curl = snippetOf("curl").text({ address, key: "YOUR_KEY", model });
   return (

@@ -14,11 +14,6 @@ import { useLoaded } from "../api.ts";
 import { CopyButton } from "../parts/copy.tsx";
 import { SelectField } from "../parts/field.tsx";
 
-interface ExampleModel {
-  readonly model: string;
-  readonly limits: ModelLimits | null;
-}
-
 interface PublicModels {
   readonly data: readonly {
     readonly id: string;
@@ -28,15 +23,14 @@ interface PublicModels {
   }[];
 }
 
-const unknownModel: ExampleModel = { model: "MODEL", limits: null };
-
 type ListedModels = PublicModels["data"];
 
-/** The LLMs that the key can use, as far as the public list has them. */
-async function usableModels(key: KeyView): Promise<ListedModels> {
-  const { data }: PublicModels = await fetch(`${addressFor(location.origin, key.mode)}/v1/models`).then(
-    (response) => response.json(),
-  );
+/** The LLMs that the key can use: with its secret as the gateway lists them, else as far as the public list has them. */
+async function usableModels(key: KeyView, secret: string | null): Promise<ListedModels> {
+  const { data }: PublicModels = await fetch(`${addressFor(location.origin, key.mode)}/v1/models`, {
+    credentials: "omit",
+    headers: secret === null ? {} : { authorization: `Bearer ${secret}` },
+  }).then((response) => response.json());
   const generating = data.filter(({ serves }) => serves?.includes("generation") ?? true);
   const inScope = generating.filter(
     ({ provider }) => key.provider_scope === "all" || provider === key.provider_scope,
@@ -45,22 +39,33 @@ async function usableModels(key: KeyView): Promise<ListedModels> {
   return key.models.map((id) => generating.find((listed) => listed.id === id) ?? { id });
 }
 
-function exampleModel(client: ClientId, models: ListedModels): ExampleModel {
-  const model = preferredModel(client, models);
-  return model === undefined ? unknownModel : { model: model.id, limits: limitsOf(model) };
+export function Snippets({ apiKey: key, secret }: { apiKey: KeyView; secret: string | null }) {
+  const models = useLoaded(`models of ${key.id}`, () => usableModels(key, secret).catch(() => []));
+  return (
+    <SnippetChoice
+      mode={key.mode}
+      secret={secret}
+      exampleOf={(client) => preferredModel(client, models.value ?? [])}
+    />
+  );
 }
 
-export function Snippets({ apiKey: key, secret }: { apiKey: KeyView; secret: string | null }) {
+interface SnippetChoiceProps {
+  readonly mode: KeyView["mode"];
+  readonly secret: string | null;
+  /** The model that a client's snippet names. */
+  readonly exampleOf: (client: ClientId) => ListedModels[number] | undefined;
+}
+
+/** How each client is set up. */
+export function SnippetChoice({ mode, secret, exampleOf }: SnippetChoiceProps) {
   const chosen = useState<string>("curl");
-  const address = addressFor(location.origin, key.mode);
-  const models = useLoaded(`models of ${key.id}`, () => usableModels(key).catch(() => []));
+  const address = addressFor(location.origin, mode);
   const client = clientIds.find((id) => id === chosen[0]) ?? "curl";
   const snippet = snippetOf(client);
-  const text = snippet.text({
-    address,
-    key: secret ?? "YOUR_KEY",
-    ...exampleModel(client, models.value ?? []),
-  });
+  const model = exampleOf(client);
+  const limits: ModelLimits | null = model === undefined ? null : limitsOf(model);
+  const text = snippet.text({ address, key: secret ?? "YOUR_KEY", model: model?.id ?? "MODEL", limits });
   return (
     <div class="snippets stack">
       <p>
