@@ -8,13 +8,21 @@ import type { ConfigFile, ModelConfig, TokenPriceConfig } from "./schema.ts";
 import { didYouMean } from "./suggest.ts";
 
 /**
- * Checks that need the whole file: names refer to something, ids are unique, prices are whole pico-USD. Each check looks at
+ * Checks of these models that need the whole file: names refer to something, ids are unique, prices are whole pico-USD. Each check looks at
  * one field, and runs only if the schema accepts that field, so that one mistake never hides another.
  */
-export function checkModels(config: ConfigFile, providers: Providers, context: LoadContext): void {
+export function checkModels(
+  checked: readonly ModelConfig[],
+  config: ConfigFile,
+  providers: Providers,
+  context: LoadContext,
+): void {
   const models: readonly ModelConfig[] = Array.isArray(config.models) ? config.models : [];
   const checks = new ModelChecks(models, config, providers, context);
-  for (const [index, model] of models.entries()) checks.check(model, `models[${index}]`);
+  const included = new Set<unknown>(checked);
+  for (const [index, model] of models.entries()) {
+    if (included.has(model)) checks.check(model, `models[${index}]`);
+  }
 }
 
 class ModelChecks {

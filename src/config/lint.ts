@@ -133,5 +133,6 @@ function unused(price: PriceConfig, uses: readonly ModelUse[]): string[] {
     routesFor(uses).flatMap(({ prices, sidePrices = [] }) => [...prices, ...sidePrices]),
   );
   const names = uses.includes("generation") ? unitNames : [...unitNames, ...countedNames];
+  if (uses.includes("generation")) counted.add("requests");
   return names.filter((name) => (price[name] ?? 0) !== 0 && !counted.has(name));
 }

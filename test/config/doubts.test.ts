@@ -165,8 +165,8 @@ describe("a price that nothing is charged by is warned about, and so is what has
     ],
     [
       '["generation"]',
-      "{ input = 1, output = 1, requests = 1 }",
-      "price.requests is for nothing that it serves (generation)",
+      "{ input = 1, output = 1, search_units = 1 }",
+      "price.search_units is for nothing that it serves (generation)",
     ],
     [
       '["generation", "images"]',

@@ -75,7 +75,8 @@ describe("what a model allows", () => {
 describe("fees per request by the size of a search", () => {
   const fees = "price = { input = 1.0, output = 1.0, requests = { low = 5.0, medium = 8.0, high = 12.0 } }";
 
-  test("are for models that generate", () => {
+  test("are for models that generate, and no warning says that nothing is charged by them", () => {
+    expect(warningsOf(modelOf("gemini", fees), { env })).toEqual([]);
     expect(load(modelOf("openai", fees), { env }).settings.models[0]?.price?.extras).toEqual({
       "requests.low": 5_000_000_000,
       "requests.medium": 8_000_000_000,

@@ -1,5 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { StoredPrices } from "../../src/config/catalog/stored-prices.ts";
 import { type LoadedSettings, loadSettings } from "../../src/config/load.ts";
 import { ConfigError } from "../../src/config/problems.ts";
 import type { Flags } from "../../src/config/server.ts";
@@ -12,13 +13,14 @@ export function temporaryFolder(): string {
 export interface Given {
   readonly env?: Record<string, string>;
   readonly flags?: Flags;
+  readonly prices?: StoredPrices;
 }
 
 /** Loads the text as a real file in a folder of its own. */
 export function load(toml: string, given: Given = {}): LoadedSettings {
   const file = join(temporaryFolder(), "sluice.toml");
   writeFileSync(file, toml);
-  return loadSettings({ file, env: given.env ?? {}, flags: given.flags });
+  return loadSettings({ file, env: given.env ?? {}, flags: given.flags, prices: given.prices });
 }
 
 /** The problems of a text that must not load, as `path: message`. */

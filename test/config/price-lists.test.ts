@@ -110,6 +110,10 @@ describe("the price lists", () => {
       const toml = `[providers.${name}]\nkind = "${kind}"\n${address}api_key = "env:KEY"\nmodels = "catalog"\n`;
       const { settings } = load(toml, { env: { KEY: "a-key" } });
       expect(settings.models.length).toBe(shippedCatalog(name)?.length ?? 0);
+      // A catalog is not checked at a start, so it is here, as prices that an operator has stored are.
+      const prices = { version: "v", catalogs: {} };
+      const checked = load(toml, { env: { KEY: "a-key" }, prices }).settings;
+      expect(checked.models.length).toBe(settings.models.length);
     }
   });
 });
