@@ -4,7 +4,7 @@ import { priceChanges } from "../catalog/price-changes.ts";
 import type { ReloadConsent } from "../config/on-disk.ts";
 import { type ReloadedSettings, reloadable, withWarnings } from "../config/reload.ts";
 import type { Settings } from "../config/settings.ts";
-import type { Gateway } from "../gateway/gateway.ts";
+import type { Gateway } from "../gateway/exchange/gateway.ts";
 import { configure } from "./gateway.ts";
 import type { Services } from "./services.ts";
 

@@ -1,5 +1,5 @@
 import type { Admin } from "../admin/create.ts";
-import type { Gateway } from "../gateway/gateway.ts";
+import type { Gateway } from "../gateway/exchange/gateway.ts";
 import { pageRoutes } from "../http/dashboard.ts";
 import { createEdge } from "../http/edge.ts";
 import { listen, listenForAdmin } from "../http/listen.ts";

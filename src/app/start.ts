@@ -7,7 +7,7 @@ import { Repeating } from "../base/loop/repeating.ts";
 import type { ConfigOnDisk, ReloadConsent } from "../config/on-disk.ts";
 import type { ReloadedSettings } from "../config/reload.ts";
 import type { Settings } from "../config/settings.ts";
-import type { Gateway } from "../gateway/gateway.ts";
+import type { Gateway } from "../gateway/exchange/gateway.ts";
 import { createLogs } from "../observe/log.ts";
 import { RequestLogRetention } from "../store/request-log-retention.ts";
 import type { Store, Trouble } from "../store/store.ts";

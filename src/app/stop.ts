@@ -1,7 +1,7 @@
 import type { Admin } from "../admin/create.ts";
 import { GatewayError } from "../base/errors.ts";
 import { shuttingDown } from "../base/requests/gateway-endings.ts";
-import type { Gateway } from "../gateway/gateway.ts";
+import type { Gateway } from "../gateway/exchange/gateway.ts";
 import type { Servers } from "./servers.ts";
 import type { Services } from "./services.ts";
 

@@ -9,6 +9,7 @@ import type { OpenedCall } from "../upstream/upstream.ts";
 import { admit } from "./admission/admit.ts";
 import { chargeFailure } from "./answer/charge-failure.ts";
 import { watchSilence } from "./answer/early-stream.ts";
+import { replay } from "./answer/replay.ts";
 import { streamResponse } from "./answer/stream-response.ts";
 import { answerWhole } from "./answer/whole-response.ts";
 import { Generation } from "./attempt/generation.ts";
@@ -19,12 +20,13 @@ import { requestExtras } from "./charge/requested-extras.ts";
 import { noUnpricedTools } from "./charge/requested-tools.ts";
 import { reserveTokens } from "./charge/reserve-tokens.ts";
 import { compactionLimit } from "./conversations/compaction.ts";
+import { readWithConversation } from "./conversations/continue.ts";
 import { lockChanged } from "./conversations/conversation-lock.ts";
-import type { Exchange } from "./exchange.ts";
-import type { Gateway } from "./gateway.ts";
-import { claimIdempotency, replay } from "./request/idempotent.ts";
+import type { Exchange } from "./exchange/exchange.ts";
+import type { Gateway } from "./exchange/gateway.ts";
+import { claimIdempotency } from "./request/idempotent.ts";
 import { rejectIncapable } from "./request/incapable.ts";
-import { readRequest, withoutValues } from "./request/read-request.ts";
+import { withoutValues } from "./request/read-request.ts";
 import { findModel, idempotencyKeyOf, rejectUnpriced } from "./request/request.ts";
 import { noteRequest, permitted, route } from "./request/route.ts";
 
@@ -47,7 +49,7 @@ export async function generate(
 
   // Who asks, and for what?
   const call = await admit(gateway, exchange);
-  const read = await readRequest(call, kind);
+  const read = await readWithConversation(call, kind);
   const { request, turn } = read;
   const idempotencyKey = idempotencyKeyOf(exchange.call);
   const session = noteRequest(call, dialect, request, request.stream);

@@ -2,15 +2,20 @@ import { keyModes, modeOrigins } from "../base/key-attributes.ts";
 import { type MeteredRouteName, meteredRoute, meteredRouteNames } from "../dialects/metered/registry.ts";
 import { compactRequest, compactResponse } from "../dialects/openai-responses/client/schema.ts";
 import { type ClientDialectName, clientDialect, clientDialectNames } from "../dialects/registry.ts";
-import { conversationOperations } from "./conversations/conversation-operations.ts";
-import { storedResponseOperations } from "./conversations/operations.ts";
-import { countTokensOperation, inputTokensOperation } from "./count-tokens.ts";
+import { conversationOperations } from "./endpoints/conversations.ts";
+import { countTokensOperation, inputTokensOperation } from "./endpoints/count-tokens.ts";
+import { listModelsOperation, showModelOperation } from "./endpoints/models.ts";
+import { storedResponseOperations } from "./endpoints/stored-responses.ts";
+import { usageOperation } from "./endpoints/usage-summary.ts";
+import {
+  chargedCodes,
+  chargedHeaders,
+  type ServedOperation,
+  type ServedRoute,
+} from "./exchange/served-operation.ts";
 import { generate } from "./generate.ts";
 import { serveMetered } from "./metered/serve.ts";
-import { listModelsOperation, showModelOperation } from "./models.ts";
-import { chargedCodes, chargedHeaders, type ServedOperation, type ServedRoute } from "./served-operation.ts";
 import { webSocketOperation } from "./socket/operation.ts";
-import { usageOperation } from "./usage-summary.ts";
 
 const charged = { method: "POST", needsKey: true, isCharged: true, headers: chargedHeaders } as const;
 /** Charged operations beyond the interface. */

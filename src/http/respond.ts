@@ -2,17 +2,15 @@ import type { Server } from "bun";
 import { GatewayError } from "../base/errors.ts";
 import { internalError } from "../base/requests/gateway-endings.ts";
 import { renderError } from "../dialects/errors/envelope.ts";
-import type { ClientCall, Route } from "../gateway/client-call.ts";
-import { recordContentError } from "../gateway/content.ts";
-import { unlockConversation } from "../gateway/conversations/conversation-lock.ts";
+import { commonHeaders } from "../gateway/answer/headers.ts";
 import { namedAsSent } from "../gateway/conversations/sent-paths.ts";
-import { withoutStore } from "../gateway/describe-error.ts";
-import { endExchange } from "../gateway/end-exchange.ts";
-import { clientClosedRequest, Exchange } from "../gateway/exchange.ts";
-import type { Gateway } from "../gateway/gateway.ts";
-import { commonHeaders } from "../gateway/headers.ts";
-import { giveBackClaims } from "../gateway/request/idempotent.ts";
-import type { ServedOperation } from "../gateway/served-operation.ts";
+import type { ClientCall, Route } from "../gateway/exchange/client-call.ts";
+import { recordContentError } from "../gateway/exchange/content.ts";
+import { withoutStore } from "../gateway/exchange/describe-error.ts";
+import { endExchange, giveBackClaims, unlockConversation } from "../gateway/exchange/end-exchange.ts";
+import { clientClosedRequest, Exchange } from "../gateway/exchange/exchange.ts";
+import type { Gateway } from "../gateway/exchange/gateway.ts";
+import type { ServedOperation } from "../gateway/exchange/served-operation.ts";
 import { clientAddress, type TrustedProxies } from "../limits/address.ts";
 
 /** Bun takes no longer timeout. */

@@ -2,7 +2,7 @@ import type { Clock } from "../base/clock.ts";
 import { GatewayError } from "../base/errors.ts";
 import { modeOrigins } from "../base/key-attributes.ts";
 import type { Settings } from "../config/settings.ts";
-import type { Route } from "../gateway/client-call.ts";
+import type { Route } from "../gateway/exchange/client-call.ts";
 import { AddressLimiter } from "../limits/address-limiter.ts";
 
 export const origins: readonly string[] = Object.values(modeOrigins);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
-import { findCycle, importsOf, readSources, roomOf } from "./imports.ts";
-import { readMap } from "./map.ts";
+import { findCycle, importsOf, placeOf, readSources, roomOf } from "./imports.ts";
+import { readFloors, readMap } from "./map.ts";
 import { unawaitedExpectations } from "./unawaited.ts";
 
 const map = readMap();
@@ -72,6 +72,26 @@ describe("the rooms", () => {
     const outside = knowing.filter(({ from }) => !/^src\/(http|admin\/(?:routes|auth))\b/.test(from));
     expect(outside.map(({ from }) => from)).toEqual([]);
   });
+});
+
+describe.each([...readFloors()])("the floors of %s", (room, floors) => {
+  const within = imports.filter(({ from, to }) => roomOf(from) === room && roomOf(to) === room);
+
+  test("are all on its list, and the list has no other", () => {
+    const places = sources.filter(({ path }) => roomOf(path) === room).map(({ path }) => placeOf(path));
+    expect([...new Set(places)].toSorted()).toEqual(floors.toSorted());
+  });
+
+  test("import only from those listed before them", () => {
+    const upward = within.filter(
+      ({ from, to }) => floors.indexOf(placeOf(to)) > floors.indexOf(placeOf(from)),
+    );
+    expect(upward.map(({ from, to }) => `${from} → ${to}`)).toEqual([]);
+  });
+});
+
+test("the large rooms have floors", () => {
+  expect([...readFloors().keys()]).toContain("gateway");
 });
 
 describe("the files", () => {

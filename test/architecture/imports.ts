@@ -46,6 +46,11 @@ export function roomOf(path: string): string {
   return path.split("/")[1] ?? path;
 }
 
+/** The folder within its room, or the file's own name for what stands in the room itself. */
+export function placeOf(path: string): string {
+  return path.split("/")[2] ?? path;
+}
+
 /** A way from a node back to itself along the arrows, or null. */
 export function findCycle(arrows: ReadonlyMap<string, readonly string[]>): string[] | null {
   const finished = new Set<string>();

@@ -21,6 +21,21 @@ export function readMap(): ReadonlyMap<string, Allowed> {
   return map;
 }
 
+const floorsOf = /^### Floors of `([\w-]+)`$([^#]*)/gm;
+const place = /^\| `([\w.-]+)` \|/gm;
+
+/** The places within each large room, from the one that knows no other to the one that knows them all. */
+export function readFloors(): ReadonlyMap<string, readonly string[]> {
+  const text = readFileSync(join(projectRoot, "docs/architecture.md"), "utf8");
+  const lists = text.matchAll(floorsOf);
+  return new Map(
+    Array.from(lists, ([, room = "", list = ""]) => [
+      room,
+      Array.from(list.matchAll(place), ([, name = ""]) => name),
+    ]),
+  );
+}
+
 function allowedBy(cell: string): Allowed {
   const rooms = new Set<string>();
   const types = new Set<string>();

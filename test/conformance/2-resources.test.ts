@@ -6,8 +6,8 @@ import {
 } from "../../src/dialects/anthropic-messages/client/schema.ts";
 import { chatResponse } from "../../src/dialects/openai-chat/client/schema.ts";
 import { responsesResponse } from "../../src/dialects/openai-responses/client/schema.ts";
-import { model, modelList } from "../../src/gateway/schemas/models.ts";
-import { usageSummary } from "../../src/gateway/schemas/usage.ts";
+import { model, modelList } from "../../src/gateway/endpoints/models-schema.ts";
+import { usageSummary } from "../../src/gateway/endpoints/usage-schema.ts";
 import { fixture } from "../support/fixtures.ts";
 import {
   type Body,

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import type { JsonObject } from "../../src/base/json.ts";
 import { countTokensResponse } from "../../src/dialects/anthropic-messages/client/schema.ts";
-import { modelList } from "../../src/gateway/schemas/models.ts";
-import { usageSummary } from "../../src/gateway/schemas/usage.ts";
+import { modelList } from "../../src/gateway/endpoints/models-schema.ts";
+import { usageSummary } from "../../src/gateway/endpoints/usage-schema.ts";
 import { openAiError } from "../support/answers.ts";
 import { readStream } from "../support/sse.ts";
 import {

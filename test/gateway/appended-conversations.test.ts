@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, spyOn, test } from "bun:test";
-import { storedBytes, turnPieces } from "../../src/gateway/conversations/turn-body.ts";
-import { writtenAhead } from "../../src/gateway/conversations/write-ahead.ts";
+import { storedBytes, turnPieces } from "../../src/gateway/turns/turn-body.ts";
+import { writtenAhead } from "../../src/gateway/turns/write-ahead.ts";
 import { ByteLimiter } from "../../src/limits/byte-limiter.ts";
 import { FakeClock } from "../support/clock.ts";
 import { ConversationWorld } from "./conversation-world.ts";

@@ -2,12 +2,12 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test
 import { GatewayError } from "../../src/base/errors.ts";
 import type { ReportedUsage } from "../../src/base/usage/usage.ts";
 import type { Answering } from "../../src/gateway/answer/answering.ts";
-import type { GuardedStream } from "../../src/gateway/answer/watchdog.ts";
 import { rejectUnreadable } from "../../src/gateway/answer/whole-response.ts";
 import type { CostMeter } from "../../src/gateway/charge/cost-meter.ts";
 import { ProducedOutput } from "../../src/gateway/charge/evidence.ts";
-import { endExchange } from "../../src/gateway/end-exchange.ts";
-import { Exchange } from "../../src/gateway/exchange.ts";
+import { endExchange } from "../../src/gateway/exchange/end-exchange.ts";
+import { Exchange } from "../../src/gateway/exchange/exchange.ts";
+import type { GuardedStream } from "../../src/gateway/exchange/watchdog.ts";
 import { routes } from "../../src/gateway/operations.ts";
 import type { Deployment } from "../../src/upstream/upstream.ts";
 import { charged } from "./charged.ts";

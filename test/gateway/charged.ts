@@ -1,8 +1,8 @@
 import type { CostMeter } from "../../src/gateway/charge/cost-meter.ts";
 import { holdFor, settledOrReleased, type WantedHold } from "../../src/gateway/charge/hold.ts";
 import { reserveTokens } from "../../src/gateway/charge/reserve-tokens.ts";
-import type { Exchange } from "../../src/gateway/exchange.ts";
-import type { Gateway } from "../../src/gateway/gateway.ts";
+import type { Exchange } from "../../src/gateway/exchange/exchange.ts";
+import type { Gateway } from "../../src/gateway/exchange/gateway.ts";
 
 /** The steps around money that every charged route has. */
 export async function charged<Answer>(

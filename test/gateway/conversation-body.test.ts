@@ -5,7 +5,7 @@ import {
   readConversation,
   readEnd,
   writtenConversation,
-} from "../../src/gateway/conversations/conversation-body.ts";
+} from "../../src/gateway/turns/conversation-body.ts";
 import type { StoredTurn } from "../../src/store/store.ts";
 
 const key = new Uint8Array(32).fill(7);

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { cutText } from "../../src/dialects/json/truncate-strings.ts";
-import { mayBeMinted, newGroup, ownGroupOf } from "../../src/gateway/conversations/item-ids.ts";
+import { mayBeMinted, newGroup, ownGroupOf } from "../../src/gateway/turns/item-ids.ts";
 
 test("a group is stored only for items without ids of a response whose id does not say theirs", () => {
   expect(ownGroupOf("resp_usual", [{ id: null }])).toBeNull();

@@ -3,9 +3,9 @@ import type { TurnItem } from "../../src/dialects/openai-responses/client/turn-i
 import { lockConversation } from "../../src/gateway/conversations/conversation-lock.ts";
 import { newItems } from "../../src/gateway/conversations/find-conversation.ts";
 import { KnownCalls } from "../../src/gateway/conversations/known-calls.ts";
-import { Turns } from "../../src/gateway/conversations/turns.ts";
-import type { Exchange } from "../../src/gateway/exchange.ts";
-import type { AdmittedCall } from "../../src/gateway/stages.ts";
+import type { AdmittedCall } from "../../src/gateway/exchange/admitted-call.ts";
+import type { Exchange } from "../../src/gateway/exchange/exchange.ts";
+import { Turns } from "../../src/gateway/turns/turns.ts";
 import { keyRecord } from "../store/fixtures.ts";
 import { FakeClock } from "../support/clock.ts";
 

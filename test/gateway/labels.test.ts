@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { ClientDialectName } from "../../src/dialects/registry.ts";
-import { LabelValues } from "../../src/gateway/request/label-values.ts";
+import { LabelValues } from "../../src/limits/label-values.ts";
 import { waitFor } from "../support/wait.ts";
 import { hello, paths } from "./wire-answers.ts";
 import { type Caller, World } from "./world.ts";

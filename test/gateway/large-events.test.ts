@@ -2,8 +2,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, spyOn, te
 import { LoopPacer } from "../../src/base/loop/pacer.ts";
 import { largeEventBytes, parseLargeEvent } from "../../src/dialects/sse/parse-event.ts";
 import { PassthroughRelayer } from "../../src/gateway/answer/passthrough-relayer.ts";
-import { bytesOf, type StreamRelayer } from "../../src/gateway/answer/stream-relayer.ts";
+import type { StreamRelayer } from "../../src/gateway/answer/stream-relayer.ts";
 import { LargeBodies } from "../../src/gateway/body-worker/body-worker.ts";
+import { bytesOf } from "../../src/gateway/exchange/client-call.ts";
 import { type Answer, sse } from "../support/answers.ts";
 import { seededRandom } from "../support/random.ts";
 import { waitFor } from "../support/wait.ts";

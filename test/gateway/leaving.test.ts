@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
-import type { ClientCall } from "../../src/gateway/client-call.ts";
+import type { ClientCall } from "../../src/gateway/exchange/client-call.ts";
 import { routes } from "../../src/gateway/operations.ts";
 import { respond } from "../../src/http/respond.ts";
 import { type Answer, json, openAiError, silence, sse, text } from "../support/answers.ts";

@@ -1,6 +1,6 @@
 import { expect, spyOn, test } from "bun:test";
 import { largeBodyPacer } from "../../src/gateway/body-worker/large-body-pacer.ts";
-import { opened } from "../../src/gateway/conversations/open-turns.ts";
+import { opened } from "../../src/gateway/turns/open-turns.ts";
 import type { StoredTurn } from "../../src/store/store.ts";
 
 test("turns that are stored as they came are split a few at a time, however short their responses are", async () => {

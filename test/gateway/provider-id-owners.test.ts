@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:tes
 import { systemClock } from "../../src/base/clock.ts";
 import { idDigest } from "../../src/base/id.ts";
 import type { JsonObject } from "../../src/base/json.ts";
-import { ProviderIdOwners } from "../../src/gateway/request/provider-id-owners.ts";
+import { ProviderIdOwners } from "../../src/gateway/references/provider-id-owners.ts";
 import type { IssuedIds, Store } from "../../src/store/store.ts";
 import { keyRecord } from "../store/fixtures.ts";
 import { json, openAiError, sse } from "../support/answers.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { ModelSettings } from "../../src/config/settings.ts";
-import type { ClientCall } from "../../src/gateway/client-call.ts";
+import type { ClientCall } from "../../src/gateway/exchange/client-call.ts";
 import { rejectOverlongInput } from "../../src/gateway/generate.ts";
 import { routes } from "../../src/gateway/operations.ts";
 import { expectedOf } from "../../src/gateway/request/request.ts";

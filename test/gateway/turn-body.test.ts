@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { describeItem } from "../../src/dialects/openai-responses/client/turn-items.ts";
-import { readTurn, turnPieces } from "../../src/gateway/conversations/turn-body.ts";
+import { readTurn, turnPieces } from "../../src/gateway/turns/turn-body.ts";
 
 const head = Buffer.from('{"id":"resp_1"}');
 const text = '{"role":"user","content":"Hello"}';

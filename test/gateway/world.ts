@@ -9,7 +9,7 @@ import { nanoPerCredit } from "../../src/base/money/money.ts";
 import { TokenCounter } from "../../src/catalog/tokens/counter.ts";
 import { loadSettings } from "../../src/config/load.ts";
 import type { Settings } from "../../src/config/settings.ts";
-import type { Gateway } from "../../src/gateway/gateway.ts";
+import type { Gateway } from "../../src/gateway/exchange/gateway.ts";
 import type { ExchangeFacts } from "../../src/observe/exchange.ts";
 import type { Entry, KeyRecord } from "../../src/store/store.ts";
 import { putEmptyLedger } from "../store/sqlite/empty-ledger.ts";

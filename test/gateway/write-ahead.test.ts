@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { writtenAhead } from "../../src/gateway/conversations/write-ahead.ts";
+import { writtenAhead } from "../../src/gateway/turns/write-ahead.ts";
 import type { ResponsePart } from "../../src/store/store.ts";
 
 const partBytes = 256 * 1024;

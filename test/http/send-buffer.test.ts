@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import type { DirectController } from "../../src/gateway/answer/client-stream.ts";
+import type { DirectController } from "../../src/gateway/exchange/client-call.ts";
 import { limitSendBuffers } from "../../src/http/send-buffer.ts";
 
 const mebibyte = 1024 * 1024;

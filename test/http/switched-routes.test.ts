@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { mapSwitches, type RouteSwitch } from "../../src/base/requests/route-switches.ts";
 import type { Settings } from "../../src/config/settings.ts";
-import type { Route } from "../../src/gateway/client-call.ts";
+import type { Route } from "../../src/gateway/exchange/client-call.ts";
 import { operations } from "../../src/gateway/operations.ts";
 import { buildOpenApi, buildOpenApiExtensions } from "../../src/http/openapi/document.ts";
 import { isAt, isOn } from "../../src/http/routes.ts";

@@ -1,6 +1,6 @@
 import type { Elysia } from "elysia";
 import { adminRoutes, memberRoutes } from "../../src/admin/routes/admin.ts";
-import type { Gateway } from "../../src/gateway/gateway.ts";
+import type { Gateway } from "../../src/gateway/exchange/gateway.ts";
 import { pageRoutes } from "../../src/http/dashboard.ts";
 import { createEdge, type RouteMount } from "../../src/http/edge.ts";
 import type { Log } from "../../src/observe/log.ts";

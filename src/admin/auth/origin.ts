@@ -1,5 +1,5 @@
 import type { AdminSettings } from "../../config/settings.ts";
-import { urlOf } from "../../gateway/client-call.ts";
+import { urlOf } from "../../gateway/exchange/client-call.ts";
 
 type Address = Pick<AdminSettings, "publicUrl">;
 

@@ -3,8 +3,8 @@ import type { Settings } from "../../config/settings.ts";
 import type { RecordedDocument } from "../../content/archive.ts";
 import type { RecordedTurn } from "../../content/recorded-turn.ts";
 import type { CleanedText } from "../../content/thread-messages.ts";
-import { storedBefore } from "../../gateway/conversations/stored-before.ts";
-import { Turns } from "../../gateway/conversations/turns.ts";
+import { storedBefore } from "../../gateway/turns/stored-before.ts";
+import { Turns } from "../../gateway/turns/turns.ts";
 import type { Store } from "../../store/store.ts";
 
 export interface ConversationSources {

@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { residentBytes } from "../../base/system/resident-bytes.ts";
+import type { ServedRoute } from "../../gateway/exchange/served-operation.ts";
 import { routes } from "../../gateway/operations.ts";
-import type { ServedRoute } from "../../gateway/served-operation.ts";
 import { isStillAdmitted } from "../auth/guard.ts";
 import type { AdminDeps } from "../deps.ts";
 import { tailResponse } from "../live/tail.ts";

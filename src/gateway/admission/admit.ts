@@ -6,10 +6,10 @@ import { effectiveStatus } from "../../keys/keyring.ts";
 import { hasKeyForm } from "../../keys/secret.ts";
 import type { RateVerdict } from "../../limits/verdict.ts";
 import type { KeyRecord } from "../../store/store.ts";
-import type { ClientCall, Route } from "../client-call.ts";
-import type { Exchange } from "../exchange.ts";
-import type { Gateway } from "../gateway.ts";
-import { AdmittedCall } from "../stages.ts";
+import { AdmittedCall } from "../exchange/admitted-call.ts";
+import type { ClientCall, Route } from "../exchange/client-call.ts";
+import type { Exchange } from "../exchange/exchange.ts";
+import type { Gateway } from "../exchange/gateway.ts";
 import { originReachedAt } from "./reached-at.ts";
 
 /** Credential, key status, origin, and one token of the key's rate bucket, in this order. */

@@ -11,9 +11,9 @@ import { isLargeBody } from "../body-worker/is-large.ts";
 import type { CostMeter } from "../charge/cost-meter.ts";
 import { continuedJob } from "../conversations/item-jobs.ts";
 import { recordTurn } from "../conversations/record-turn.ts";
+import type { Piece } from "../exchange/client-call.ts";
 import type { ClientRequest } from "../request/request.ts";
-import type { RoutedCall } from "../stages.ts";
-import type { Piece } from "./stream-relayer.ts";
+import type { RoutedCall } from "../request/routed-call.ts";
 
 /** A provider's response that has started, and everything needed to deliver it as a stream. */
 export interface Delivery {

@@ -5,10 +5,14 @@ import { eventEnd } from "../../dialects/sse/raw-events.ts";
 import { inParts } from "../body-worker/in-parts.ts";
 import { largeBodyBytes } from "../body-worker/is-large.ts";
 import { largeBodyPacer } from "../body-worker/large-body-pacer.ts";
-import type { ClientCall } from "../client-call.ts";
-import type { Exchange } from "../exchange.ts";
-import type { DirectController, StreamSource } from "./client-stream.ts";
-import { bytesOf, type Piece } from "./stream-relayer.ts";
+import {
+  bytesOf,
+  type ClientCall,
+  type DirectController,
+  type Piece,
+  type StreamSource,
+} from "../exchange/client-call.ts";
+import type { Exchange } from "../exchange/exchange.ts";
 
 /**
  * Shorter bodies are sent by the runtime in one call with the head. For several pieces, their average length counts.

@@ -1,6 +1,7 @@
 import type { GatewayError } from "../../base/errors.ts";
 import { noUsage, type Usage } from "../../base/usage/usage.ts";
-import type { Piece, StreamRelayer } from "./stream-relayer.ts";
+import type { Piece } from "../exchange/client-call.ts";
+import type { StreamRelayer } from "./stream-relayer.ts";
 
 const nothing = new Uint8Array(0);
 

@@ -1,19 +1,3 @@
-import type { Piece } from "./stream-relayer.ts";
-
-/** Bun's direct stream: what is written leaves at once, and a full socket answers with a promise. */
-export interface DirectController {
-  write(piece: Piece): number | Promise<number>;
-  end(): void;
-}
-
-/** Writes a stream to a controller. */
-export interface StreamSource {
-  /** Resolves when all of it is written. */
-  pull(controller: DirectController): Promise<void>;
-  /** The client disconnected. */
-  cancel(): void;
-}
-
 /** The client's side of a stream: what is written to it, and since when it does not read. */
 export class ClientStream {
   readonly #monotonicMs: () => number;
@@ -115,3 +99,5 @@ export class ClientStream {
     return nowMs - this.#blockedSinceMs > limitMs;
   }
 }
+
+import type { DirectController, Piece } from "../exchange/client-call.ts";

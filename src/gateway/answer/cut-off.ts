@@ -1,4 +1,4 @@
-import type { ClientCall } from "../client-call.ts";
+import type { ClientCall } from "../exchange/client-call.ts";
 
 /** Resolves when the client's connection is gone. Bytes that end properly would be taken for the whole. */
 export function cutOff(call: ClientCall): Promise<void> {

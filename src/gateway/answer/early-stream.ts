@@ -2,15 +2,14 @@ import { GatewayError } from "../../base/errors.ts";
 import { internalError } from "../../base/requests/gateway-endings.ts";
 import { clientDialect } from "../../dialects/registry.ts";
 import type { GenerationCall } from "../attempt/generation-call.ts";
-import { eventsOf } from "../content.ts";
 import { namedAsSent } from "../conversations/sent-paths.ts";
-import type { EarlyAnswer, Exchange } from "../exchange.ts";
-import { commonHeaders, droppedHeader } from "../headers.ts";
+import type { DirectController, Piece, StreamSource } from "../exchange/client-call.ts";
+import { eventsOf } from "../exchange/content.ts";
+import type { EarlyAnswer, Exchange } from "../exchange/exchange.ts";
+import type { WatchedStream } from "../exchange/watchdog.ts";
 import { streamHeaders } from "./answering.ts";
 import { sourceResponse } from "./body-response.ts";
-import type { DirectController, StreamSource } from "./client-stream.ts";
-import type { Piece } from "./stream-relayer.ts";
-import type { WatchedStream } from "./watchdog.ts";
+import { commonHeaders, droppedHeader } from "./headers.ts";
 
 /**
  * Lets a stream begin if no provider begins to answer soon. To be disposed of when one has: its pump is watched by then, so that the

@@ -12,7 +12,8 @@ import { largeEventBytes } from "../../dialects/sse/parse-event.ts";
 import { eventEnd, meaningOf, rawEvent, withoutContent } from "../../dialects/sse/raw-events.ts";
 import type { ParsedEvent } from "../../dialects/sse/sse.ts";
 import type { StreamScanner } from "../../dialects/sse/stream-scanner.ts";
-import { MeteredRelayer, type Piece, type StreamRelayer } from "./stream-relayer.ts";
+import type { Piece } from "../exchange/client-call.ts";
+import { MeteredRelayer, type StreamRelayer } from "./stream-relayer.ts";
 
 export interface PassthroughCall {
   readonly dialect: SharedDialectName;

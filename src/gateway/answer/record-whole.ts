@@ -2,9 +2,9 @@ import type { Claim } from "../../idempotency/claims.ts";
 import type { StoredResponse } from "../../store/store.ts";
 import { largeBodyBytes } from "../body-worker/is-large.ts";
 import { largeBodyPacer } from "../body-worker/large-body-pacer.ts";
-import type { Exchange } from "../exchange.ts";
-import type { Gateway } from "../gateway.ts";
-import { bytesOf, type Piece } from "./stream-relayer.ts";
+import { bytesOf, type Piece } from "../exchange/client-call.ts";
+import type { Exchange } from "../exchange/exchange.ts";
+import type { Gateway } from "../exchange/gateway.ts";
 
 /**
  * What settling stores of a non-streaming response, for a retry with its idempotency key; null if the exchange has ended meanwhile.

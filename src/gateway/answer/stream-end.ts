@@ -2,8 +2,9 @@ import type { ResponseRecorder } from "../../idempotency/recorder.ts";
 import type { StoredResponse } from "../../store/store.ts";
 import type { OpenedCall } from "../../upstream/upstream.ts";
 import type { Evidence } from "../charge/evidence.ts";
+import { bytesOf, type Piece } from "../exchange/client-call.ts";
 import { type Delivery, inConversation, recordFacts, streamHeaders } from "./answering.ts";
-import { bytesOf, type Piece, type StreamRelayer } from "./stream-relayer.ts";
+import type { StreamRelayer } from "./stream-relayer.ts";
 
 /** Reads what follows the end of a stream. */
 type ReadTrailing = (take: (piece: Piece) => void) => Promise<void>;

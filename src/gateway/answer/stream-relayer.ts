@@ -3,15 +3,7 @@ import type { ReportedExtras, ReportedUsage, Usage } from "../../base/usage/usag
 import type { StreamedItems } from "../../dialects/openai-responses/client/streamed-items.ts";
 import type { EndedIds } from "../../dialects/openai-responses/client/turn-items.ts";
 import type { ParsedEvent } from "../../dialects/sse/sse.ts";
-
-/** Output for the client: bytes that pass through, or text that was written here. */
-export type Piece = Uint8Array | string;
-
-const encoder = new TextEncoder();
-
-export function bytesOf(piece: Piece): Uint8Array {
-  return typeof piece === "string" ? encoder.encode(piece) : piece;
-}
+import type { Piece } from "../exchange/client-call.ts";
 
 /** What is known of a stream from reading it. */
 interface StreamMeter {

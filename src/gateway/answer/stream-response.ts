@@ -1,11 +1,11 @@
 import type { BodyForm } from "../../content/document.ts";
 import { StreamedItems } from "../../dialects/openai-responses/client/streamed-items.ts";
 import { isSpoken } from "../../dialects/registry.ts";
-import { eventsOf } from "../content.ts";
-import { CompactionRelayer } from "../conversations/compacted-answer.ts";
-import { commonHeaders } from "../headers.ts";
+import { eventsOf } from "../exchange/content.ts";
 import { type Answering, type Delivery, streamHeaders } from "./answering.ts";
 import { sourceResponse } from "./body-response.ts";
+import { CompactionRelayer } from "./compacted-answer.ts";
+import { commonHeaders } from "./headers.ts";
 import { PassthroughRelayer } from "./passthrough-relayer.ts";
 import { StreamPump } from "./stream-pump.ts";
 import type { StreamRelayer } from "./stream-relayer.ts";

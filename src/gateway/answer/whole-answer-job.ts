@@ -1,27 +1,11 @@
 import { shared } from "../../base/bytes.ts";
 import type { ReportedExtras, ReportedUsage, Usage } from "../../base/usage/usage.ts";
-import type { Source } from "../../dialects/client-dialect.ts";
-import type { Target } from "../../dialects/provider-dialect.ts";
-import {
-  type ClientDialectName,
-  clientDialect,
-  type ProviderDialectName,
-  providerDialect,
-} from "../../dialects/registry.ts";
+import { clientDialect, providerDialect } from "../../dialects/registry.ts";
 import { translate, translationOfAnswer } from "../../dialects/translation/translate.ts";
-import type { SerializedToolMapping, Translation } from "../../dialects/translation/translation.ts";
+import type { Translation } from "../../dialects/translation/translation.ts";
+import type { AnswerContext } from "../attempt/attempt.ts";
 import type { Job } from "../body-worker/job.ts";
 import { type AnswerForm, readAnswerBytes } from "./read-answer.ts";
-
-/** What translating an answer needs to know of its request. */
-export interface AnswerContext {
-  readonly client: ClientDialectName;
-  readonly toward: ProviderDialectName;
-  readonly source: Omit<Source, "dialect">;
-  readonly target: Omit<Target, "dialect">;
-  /** Null if the provider speaks the client's dialect. */
-  readonly toolMapping: SerializedToolMapping | null;
-}
 
 interface AnswerInput {
   readonly bytes: Uint8Array;

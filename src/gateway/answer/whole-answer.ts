@@ -9,7 +9,7 @@ import type { Attempt } from "../attempt/attempt.ts";
 import type { LargeBodies } from "../body-worker/body-worker.ts";
 import { isLargeBody, largeBodyBytes } from "../body-worker/is-large.ts";
 import { joinShared } from "../body-worker/join-shared.ts";
-import type { RoutedCall } from "../stages.ts";
+import type { RoutedCall } from "../request/routed-call.ts";
 import type { Answering } from "./answering.ts";
 import { type AnswerForm, readAnswerBytes, translated, type WholeAnswer } from "./read-answer.ts";
 import { streamPacer } from "./stream-pacer.ts";

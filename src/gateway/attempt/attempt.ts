@@ -1,13 +1,23 @@
 import type { JsonObject } from "../../base/json.ts";
 import type { Source } from "../../dialects/client-dialect.ts";
-import { clientDialect, type ProviderDialectName } from "../../dialects/registry.ts";
+import type { Target } from "../../dialects/provider-dialect.ts";
+import { type ClientDialectName, clientDialect, type ProviderDialectName } from "../../dialects/registry.ts";
 import { translate } from "../../dialects/translation/translate.ts";
-import type { Translation } from "../../dialects/translation/translation.ts";
+import type { SerializedToolMapping, Translation } from "../../dialects/translation/translation.ts";
 import type { Deployment } from "../../upstream/upstream.ts";
 import type { PreparedRequest } from "../../vendors/provider.ts";
-import type { AnswerContext } from "../answer/whole-answer-job.ts";
 import type { Generation } from "./generation.ts";
 import { targetOf } from "./target.ts";
+
+/** What translating an answer needs to know of its request. */
+export interface AnswerContext {
+  readonly client: ClientDialectName;
+  readonly toward: ProviderDialectName;
+  readonly source: Omit<Source, "dialect">;
+  readonly target: Omit<Target, "dialect">;
+  /** Null if the provider speaks the client's dialect. */
+  readonly toolMapping: SerializedToolMapping | null;
+}
 
 /** What a provider is sent, and the fields of the client's request that are not in it. */
 export interface SentBody {

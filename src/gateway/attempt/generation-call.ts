@@ -1,7 +1,7 @@
 import { type ClientDialectName, clientDialect } from "../../dialects/registry.ts";
 import type { Deployment, GenerationPlan, ReceivedBytes } from "../../upstream/upstream.ts";
 import type { PreparedRequest } from "../../vendors/provider.ts";
-import { recordUpstream } from "../content.ts";
+import { recordUpstream } from "../exchange/content.ts";
 import { conversationHash } from "../request/labels.ts";
 import type { Attempt } from "./attempt.ts";
 import type { Generation } from "./generation.ts";

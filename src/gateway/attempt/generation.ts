@@ -6,9 +6,9 @@ import type { OutputLimit } from "../../dialects/output-limit.ts";
 import { type ClientDialectName, clientDialect } from "../../dialects/registry.ts";
 import type { RequestedExtras } from "../charge/extras.ts";
 import type { WantedHold } from "../charge/hold.ts";
-import type { TurnInMaking } from "../conversations/turn-body.ts";
 import type { ClientRequest } from "../request/request.ts";
-import type { RoutedCall } from "../stages.ts";
+import type { RoutedCall } from "../request/routed-call.ts";
+import type { TurnInMaking } from "../turns/turn-body.ts";
 
 /** A request within the limits of its model, and what it may cost in addition to its tokens. */
 interface GenerationTerms {

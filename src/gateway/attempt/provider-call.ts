@@ -1,7 +1,7 @@
 import type { ModelSettings } from "../../config/settings.ts";
 import type { FailedAttempt } from "../../upstream/upstream.ts";
-import type { Exchange } from "../exchange.ts";
-import type { RoutedCall } from "../stages.ts";
+import type { Exchange } from "../exchange/exchange.ts";
+import type { RoutedCall } from "../request/routed-call.ts";
 
 /** The part of a call to providers that follows from its request. */
 export abstract class ProviderCall {

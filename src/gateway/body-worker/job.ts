@@ -3,7 +3,7 @@ import type { ReportedExtras, ReportedUsage } from "../../base/usage/usage.ts";
 
 /**
  * Work on a large body, as a function of plain data, because it crosses threads; bytes are in shared memory and are not copied.
- * Whoever has such work declares its job, and gateway/worker.ts lists all of them.
+ * Each job is declared where its work belongs, and gateway/worker.ts lists all of them.
  */
 export interface Job<Input, Output> {
   readonly name: string;

@@ -1,5 +1,5 @@
-import type { Exchange } from "../exchange.ts";
-import type { Gateway } from "../gateway.ts";
+import type { Exchange } from "../exchange/exchange.ts";
+import type { Gateway } from "../exchange/gateway.ts";
 import type { CostMeter } from "./cost-meter.ts";
 import { type Evidence, ProducedOutput } from "./evidence.ts";
 

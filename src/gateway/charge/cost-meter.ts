@@ -13,7 +13,6 @@ import {
 } from "../../base/usage/usage.ts";
 import type { HoldTokens } from "../../catalog/price.ts";
 import { priced } from "../../catalog/priced-usage.ts";
-import type { TokenCounter } from "../../catalog/tokens/counter.ts";
 import { lowRequestCount } from "../../catalog/tokens/low-count.ts";
 import { isSpoken } from "../../dialects/registry.ts";
 import { isClaude } from "../../dialects/translation/model-traits.ts";
@@ -26,13 +25,11 @@ import type {
   StoredResponse,
   TurnRecord,
 } from "../../store/store.ts";
-import type { Exchange } from "../exchange.ts";
+import type { Exchange } from "../exchange/exchange.ts";
+import type { LocalCounts } from "../exchange/gateway.ts";
 import { runsBeside } from "./advisors.ts";
 import { atLeast, clampUsage, doubtZeros, type Evidence, isMeasured, isOutputSure } from "./evidence.ts";
 import { type RequestedExtras, usedExtras, withoutDropped } from "./extras.ts";
-
-/** Counts tokens locally; never rejects. */
-export type LocalCounts = Pick<TokenCounter, "of" | "isLoaded" | "load">;
 
 /** A cancelled call with more than this is counted exactly, even if the tokenizer has to be loaded: that takes a second. */
 const maxLowCountedBytes = 4096;

@@ -8,7 +8,7 @@ import type { ClientDialectName, ProviderDialectName } from "../../dialects/regi
 import type { KeyRecord } from "../../store/store.ts";
 import { vendorOf } from "../../vendors/registry.ts";
 import type { ActiveConfig } from "../active-config.ts";
-import { mayActOn, speakersAmong } from "../request/foreign-fields.ts";
+import { mayActOn, speakersAmong } from "../references/foreign-fields.ts";
 
 /** Where a request may go: deployments of the model and its fallbacks, within the scope. */
 export interface Destination {

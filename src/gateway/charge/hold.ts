@@ -6,10 +6,10 @@ import type { ModelSettings } from "../../config/settings.ts";
 import type { Hold, HoldRequest } from "../../ledger/accounts.ts";
 import { TooLittle } from "../../ledger/hold-errors.ts";
 import type { KeyRecord } from "../../store/store.ts";
-import { clientClosedRequest, type Exchange } from "../exchange.ts";
-import type { Gateway } from "../gateway.ts";
+import { clientClosedRequest, type Exchange } from "../exchange/exchange.ts";
+import type { Gateway, LocalCounts } from "../exchange/gateway.ts";
 import { isAbandoned, settleAbandoned } from "./abandoned.ts";
-import { CostMeter, type LocalCounts } from "./cost-meter.ts";
+import { CostMeter } from "./cost-meter.ts";
 import type { Evidence } from "./evidence.ts";
 import type { RequestedExtras } from "./extras.ts";
 

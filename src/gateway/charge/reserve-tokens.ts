@@ -1,11 +1,10 @@
 import { GatewayError, invalidRequest } from "../../base/errors.ts";
 import { coversModel } from "../../base/models/model-pattern.ts";
 import type { TpmLimit } from "../../base/models/tpm-limit.ts";
-import { tokensOf } from "../../base/money/rates.ts";
 import type { BucketLimit, ReserveVerdict } from "../../limits/verdict.ts";
 import type { KeyRecord } from "../../store/store.ts";
-import type { Exchange } from "../exchange.ts";
-import type { Gateway } from "../gateway.ts";
+import type { Exchange } from "../exchange/exchange.ts";
+import type { Gateway } from "../exchange/gateway.ts";
 import type { WantedHold } from "./hold.ts";
 
 interface OwnedLimit extends BucketLimit, TpmLimit {
@@ -26,15 +25,6 @@ export async function reserveTokens(gateway: Gateway, exchange: Exchange, wanted
   const verdict = await gateway.rateLimits.reserve(limits, amount);
   exchange.reservedTokens = { buckets: limits, amount, verdict };
   if (!verdict.allowed) throw mustWait(limits, amount, verdict);
-}
-
-/** Returns unused rate tokens once the exchange has ended. What was charged counts as used, and the input of an abandoned request. */
-export function correctTokens({ rateLimits }: Gateway, exchange: Exchange): void {
-  const { reservedTokens, hold, charge, abandonedTokens } = exchange;
-  if (reservedTokens === null || !reservedTokens.verdict.allowed) return;
-  const { buckets, amount } = reservedTokens;
-  const used = hold?.state === "settled" && charge !== null ? tokensOf(charge.quantities) : abandonedTokens;
-  rateLimits.correct(buckets, amount - used);
 }
 
 const noLimits: readonly OwnedLimit[] = [];

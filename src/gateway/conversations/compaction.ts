@@ -18,11 +18,11 @@ import type { KeyRecord } from "../../store/store.ts";
 import { vendorOf } from "../../vendors/registry.ts";
 import type { ActiveConfig } from "../active-config.ts";
 import { largeBodyBytes } from "../body-worker/is-large.ts";
+import type { AdmittedCall } from "../exchange/admitted-call.ts";
 import type { ClientRequest } from "../request/request.ts";
-import type { AdmittedCall } from "../stages.ts";
-import { type Compaction, type Conversation, pathOfItem } from "./compacting.ts";
+import { type Compaction, type Conversation, pathOfItem } from "../turns/compacting.ts";
+import type { TurnInMaking } from "../turns/turn-body.ts";
 import { summaryJob } from "./item-jobs.ts";
-import type { TurnInMaking } from "./turn-body.ts";
 
 function sealOf(secret: Uint8Array, keyId: string): Seal {
   return { key: secret, context: keyId, version: 1 };

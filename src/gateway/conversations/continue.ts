@@ -3,13 +3,19 @@ import { isObject, type Json } from "../../base/json.ts";
 import type { Settings } from "../../config/settings.ts";
 import { keptMessages, mayHaveSeal } from "../../dialects/openai-responses/client/compaction.ts";
 import { type TurnItem, withInput } from "../../dialects/openai-responses/client/turn-items.ts";
-import type { RequestKind } from "../../dialects/schema/validate.ts";
-import type { Exchange } from "../exchange.ts";
+import { itemsFieldOf, type RequestKind } from "../../dialects/schema/validate.ts";
+import type { AdmittedCall } from "../exchange/admitted-call.ts";
+import type { Exchange } from "../exchange/exchange.ts";
+import { isItem, noSuchItem, noSuchResponse } from "../references/provider-id-owners.ts";
 import { claimEarly } from "../request/idempotent.ts";
-import { isItem, noSuchItem, noSuchResponse } from "../request/provider-id-owners.ts";
+import { BodyReading } from "../request/read-request.ts";
 import type { ClientRequest } from "../request/request.ts";
-import { type AdmittedCall, noTurn, type ReadRequest } from "../stages.ts";
-import { type Compaction, type Conversation, pathOfItem } from "./compacting.ts";
+import { noTurn, type ReadRequest } from "../request/routed-call.ts";
+import { type Compaction, type Conversation, pathOfItem } from "../turns/compacting.ts";
+import { isMinted, mayBeMinted } from "../turns/item-ids.ts";
+import { keepsConversations, keepsResponses } from "../turns/storage-settings.ts";
+import type { TurnInMaking } from "../turns/turn-body.ts";
+import { verbatimRequest } from "../turns/verbatim-turn.ts";
 import {
   compactsItself,
   conversationIn,
@@ -26,10 +32,16 @@ import {
   type Parent,
   type WantedConversation,
 } from "./find-conversation.ts";
-import { isMinted, mayBeMinted } from "./item-ids.ts";
-import { keepsConversations, keepsResponses } from "./storage-settings.ts";
-import type { TurnInMaking } from "./turn-body.ts";
-import { verbatimRequest } from "./verbatim-turn.ts";
+
+/** Reads and validates a request, with the conversation that it continues. */
+export async function readWithConversation(admitted: AdmittedCall, kind: RequestKind): Promise<ReadRequest> {
+  using reading = new BodyReading(admitted, kind);
+  const request = await reading.read();
+  if (itemsFieldOf(kind) !== "input") return { request, turn: noTurn, replay: null };
+  const { body, turn, replay } = await continued(admitted, request, kind, (more) => reading.take(more));
+  if (body === null) return { request, turn, replay };
+  return { request: await reading.rebuilt(request, body.pieces, body.kind), turn, replay };
+}
 
 /** The pieces of the request to send on, and how to read them. */
 interface ContinuedBody {
@@ -38,7 +50,7 @@ interface ContinuedBody {
 }
 
 /** What reading the conversation of a request has found. */
-export interface ContinuedRequest extends Omit<ReadRequest, "request"> {
+interface ContinuedRequest extends Omit<ReadRequest, "request"> {
   /** The body to send instead of the client's; null if the request is sent unchanged. */
   readonly body: ContinuedBody | null;
 }
@@ -53,7 +65,7 @@ interface AskedTurn extends WantedConversation {
  * those that were sealed here; or makes it a request for a summary of all that. What the gateway does not have is left as it is: a
  * provider may have it. `reserve` is called before much is read, and throws if there is no room for it.
  */
-export async function continued(
+async function continued(
   admitted: AdmittedCall,
   request: ClientRequest,
   kind: RequestKind,

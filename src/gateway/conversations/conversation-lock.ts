@@ -1,8 +1,7 @@
 import { GatewayError } from "../../base/errors.ts";
-import type { Exchange } from "../exchange.ts";
-import type { Gateway } from "../gateway.ts";
-import type { AdmittedCall, RoutedCall } from "../stages.ts";
-import type { ChangedConversation } from "./turn-body.ts";
+import type { AdmittedCall } from "../exchange/admitted-call.ts";
+import type { RoutedCall } from "../request/routed-call.ts";
+import type { ChangedConversation } from "../turns/turn-body.ts";
 
 /** Used as the route in a claim's name. PostgreSQL ends such a claim together with the change that it protects. */
 const route = "conversation";
@@ -31,14 +30,6 @@ export async function lockChanged(call: RoutedCall): Promise<void> {
   const { keeping } = call.turn;
   if (keeping?.isStored === true && keeping.conversation !== undefined)
     await lockConversation(call, keeping.conversation);
-}
-
-/** Before the response is sent, so that its client can change the conversation at once, on any gateway. */
-export async function unlockConversation({ claims }: Gateway, exchange: Exchange): Promise<void> {
-  const { conversationClaim } = exchange;
-  if (conversationClaim === null) return;
-  exchange.conversationClaim = null;
-  await claims.end(conversationClaim);
 }
 
 function locked(): GatewayError {

@@ -5,18 +5,19 @@ import {
   sizeOf,
   type TurnItem,
 } from "../../dialects/openai-responses/client/turn-items.ts";
-import { noSuchItem, noSuchResponse } from "../request/provider-id-owners.ts";
+import type { AdmittedCall } from "../exchange/admitted-call.ts";
+import type { SentPaths } from "../exchange/exchange.ts";
+import { noSuchItem, noSuchResponse } from "../references/provider-id-owners.ts";
 import type { ClientRequest } from "../request/request.ts";
-import type { AdmittedCall } from "../stages.ts";
-import type { Compaction, Conversation } from "./compacting.ts";
+import type { Compaction, Conversation } from "../turns/compacting.ts";
+import { withoutMinted } from "../turns/item-ids.ts";
+import { conversationBytes, keepsResponses } from "../turns/storage-settings.ts";
+import type { KeptTurn, Turn } from "../turns/turn-body.ts";
+import type { TurnReader, Turns } from "../turns/turns.ts";
 import { withSummaries } from "./compaction.ts";
 import { noSuchConversation } from "./conversation-lock.ts";
-import { withoutMinted } from "./item-ids.ts";
 import { KnownCalls } from "./known-calls.ts";
-import { type SentPaths, sentPaths } from "./sent-paths.ts";
-import { conversationBytes, keepsResponses } from "./storage-settings.ts";
-import type { KeptTurn, Turn } from "./turn-body.ts";
-import type { TurnReader, Turns } from "./turns.ts";
+import { sentPaths } from "./sent-paths.ts";
 
 /** Which conversation a request belongs to. */
 export interface WantedConversation {

@@ -11,14 +11,14 @@ import {
 } from "../../dialects/openai-responses/client/turn-items.ts";
 import { largeEventBytes } from "../../dialects/sse/parse-event.ts";
 import type { TurnRecord } from "../../store/store.ts";
-import { bytesOf, type Piece } from "../answer/stream-relayer.ts";
 import type { LargeBodies } from "../body-worker/body-worker.ts";
 import { hasManyValues, largeBodyBytes } from "../body-worker/is-large.ts";
 import { shareText } from "../body-worker/join-shared.ts";
 import { largeBodyPacer } from "../body-worker/large-body-pacer.ts";
-import type { RoutedCall } from "../stages.ts";
+import { bytesOf, type Piece } from "../exchange/client-call.ts";
+import type { RoutedCall } from "../request/routed-call.ts";
+import { copyTurn, type Turn, type TurnInMaking } from "../turns/turn-body.ts";
 import { endedJob } from "./item-jobs.ts";
-import { copyTurn, type Turn, type TurnInMaking } from "./turn-body.ts";
 
 /** A call whose answer may be kept. */
 type KeptCall = Pick<RoutedCall, "gateway" | "exchange" | "keyId" | "model">;

@@ -1,9 +1,7 @@
 import { GatewayError } from "../../base/errors.ts";
 import type { TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
-import type { Conversation } from "./compacting.ts";
-
-/** Says where something of the rebuilt input is in what the client has sent. */
-export type SentPaths = (text: string) => string;
+import type { SentPaths } from "../exchange/exchange.ts";
+import type { Conversation } from "../turns/compacting.ts";
 
 const inputPath = /\binput\[(\d+)\]([\w.[\]]*)/g;
 

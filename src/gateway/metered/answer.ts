@@ -6,14 +6,14 @@ import { noUsage } from "../../base/usage/usage.ts";
 import { isBilled } from "../../dialects/errors/failure.ts";
 import { jsonHeaders } from "../answer/answering.ts";
 import { bodyResponse } from "../answer/body-response.ts";
+import { addCostHeaders, addHeaders, addMissingHeaders, commonHeaders } from "../answer/headers.ts";
 import { recordWhole } from "../answer/record-whole.ts";
 import { streamPacer } from "../answer/stream-pacer.ts";
-import type { Piece } from "../answer/stream-relayer.ts";
 import { largeBodyBytes } from "../body-worker/is-large.ts";
 import { largeBodyPacer } from "../body-worker/large-body-pacer.ts";
 import { type Evidence, ProducedOutput } from "../charge/evidence.ts";
-import { recordContent, wholeBodyOf } from "../content.ts";
-import { addCostHeaders, addHeaders, addMissingHeaders, commonHeaders } from "../headers.ts";
+import type { Piece } from "../exchange/client-call.ts";
+import { recordContent, wholeBodyOf } from "../exchange/content.ts";
 import {
   type AnsweredParts,
   askForParts,

@@ -8,9 +8,9 @@ import type { MeteredAnswer, MeteredFormat, MeteredReading } from "../../dialect
 import { type Deployment, maxWholeBytes, type OpenedCall } from "../../upstream/upstream.ts";
 import type { ChosenFormat } from "../../vendors/registry.ts";
 import { areWorthWriting } from "../answer/body-response.ts";
-import type { Piece } from "../answer/stream-relayer.ts";
 import { isLargeBody, largeBodyBytes } from "../body-worker/is-large.ts";
 import { joinShared } from "../body-worker/join-shared.ts";
+import type { Piece } from "../exchange/client-call.ts";
 import { MeteredCall, type MeteredCallParts, type MeteredPlan } from "./metered-call.ts";
 import { meteredJob } from "./metered-job.ts";
 

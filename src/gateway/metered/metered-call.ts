@@ -13,7 +13,7 @@ import { ProviderCall } from "../attempt/provider-call.ts";
 import type { CostMeter } from "../charge/cost-meter.ts";
 import type { WantedHold } from "../charge/hold.ts";
 import type { ClientRequest } from "../request/request.ts";
-import type { RoutedCall } from "../stages.ts";
+import type { RoutedCall } from "../request/routed-call.ts";
 import { countAtMost } from "./count-input.ts";
 import { countedNames } from "./destination.ts";
 import type { SpooledForm } from "./form/spooled-form.ts";

@@ -5,16 +5,18 @@ import { isCharged, type MeteredRouteName, meteredRoute } from "../../dialects/m
 import type { FormFields, MeteredRoute } from "../../dialects/metered/route.ts";
 import { pathOf } from "../../dialects/names/name-path.ts";
 import { admit } from "../admission/admit.ts";
+import { replay } from "../answer/replay.ts";
 import { holdFor, settledOrReleased } from "../charge/hold.ts";
 import { reserveTokens } from "../charge/reserve-tokens.ts";
-import { beginContent } from "../content.ts";
-import type { Exchange } from "../exchange.ts";
-import type { Gateway } from "../gateway.ts";
-import { claimIdempotency, replay } from "../request/idempotent.ts";
+import type { AdmittedCall } from "../exchange/admitted-call.ts";
+import { beginContent } from "../exchange/content.ts";
+import type { Exchange } from "../exchange/exchange.ts";
+import type { Gateway } from "../exchange/gateway.ts";
+import { claimIdempotency } from "../request/idempotent.ts";
 import { readRequest, rewritten } from "../request/read-request.ts";
 import { type ClientRequest, findModel, idempotencyKeyOf, rejectUnpriced } from "../request/request.ts";
 import { noteRequest, permitted, route } from "../request/route.ts";
-import { type AdmittedCall, noTurn, type ReadRequest } from "../stages.ts";
+import { noTurn } from "../request/routed-call.ts";
 import { answerMetered } from "./answer.ts";
 import { boundaryOf } from "./form/form-parser.ts";
 import { bodyOfForm, readForm } from "./form/read-form.ts";
@@ -37,7 +39,7 @@ export async function serveMetered(
 
   const call = await admit(gateway, exchange);
   await using form = await takeForm(call, metered);
-  const { request } = form === null ? await readRequest(call, name) : readFields(exchange, form, name);
+  const request = form === null ? await readRequest(call, name) : readFields(exchange, form, name);
   // Where the answer is always whole, a client that disconnects does not end it: the provider bills it anyway, and the client's
   // retry finds it under its idempotency key.
   exchange.outlivesClient = metered.streams === undefined || metered.outlivesClient === true;
@@ -70,13 +72,9 @@ const dialect = "chat";
 
 const noFields: FormFields = { numbers: [], texts: [] };
 
-function readFields(
-  exchange: Exchange,
-  form: SpooledForm,
-  name: MeteredRouteName,
-): Pick<ReadRequest, "request"> {
+function readFields(exchange: Exchange, form: SpooledForm, name: MeteredRouteName): ClientRequest {
   const body = bodyOfForm(form, meteredRoute(name).takesForms ?? noFields);
-  return { request: rewritten(exchange, body, name).sentAs(form) };
+  return rewritten(exchange, body, name).sentAs(form);
 }
 
 function isStreamed({ streams, isStreamed }: MeteredRoute, { truncated, stream }: ClientRequest): boolean {

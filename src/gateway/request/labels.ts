@@ -3,7 +3,7 @@ import { isObject, type JsonObject } from "../../base/json.ts";
 import { keptLabels } from "../../base/requests/kept-labels.ts";
 import { maxTags, type Tags, tagPrefix, tagsFromTexts } from "../../base/requests/labels.ts";
 import { type ClientDialectName, clientDialect } from "../../dialects/registry.ts";
-import type { AdmittedCall } from "../stages.ts";
+import type { AdmittedCall } from "../exchange/admitted-call.ts";
 import type { ClientRequest } from "./request.ts";
 
 const header = "x-sluice-tags";

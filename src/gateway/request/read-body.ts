@@ -1,7 +1,7 @@
 import { releaseBytes } from "../../base/bytes.ts";
 import { largeBodyBytes } from "../body-worker/is-large.ts";
 import { joinShared } from "../body-worker/join-shared.ts";
-import type { ReadableRequest } from "../client-call.ts";
+import type { ReadableRequest } from "../exchange/client-call.ts";
 
 /** The limits for one body. */
 export interface BodyLimit {

@@ -2,74 +2,91 @@ import { lengthOf } from "../../base/bytes.ts";
 import { GatewayError, invalidRequest } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { removeValues, type ValuePath } from "../../dialects/json/remove-values.ts";
-import { itemsFieldOf, type RequestKind, truncateBody } from "../../dialects/schema/validate.ts";
+import { type RequestKind, truncateBody } from "../../dialects/schema/validate.ts";
 import type { BodyReservation } from "../../limits/body-budget.ts";
 import { hasManyValues, largeBodyBytes } from "../body-worker/is-large.ts";
 import { joinPieces } from "../body-worker/join-shared.ts";
-import type { ClientCall } from "../client-call.ts";
-import { beginContent } from "../content.ts";
-import { continued } from "../conversations/continue.ts";
-import type { Exchange } from "../exchange.ts";
-import { type AdmittedCall, noTurn, type ReadRequest, type RoutedCall } from "../stages.ts";
+import type { AdmittedCall } from "../exchange/admitted-call.ts";
+import type { ClientCall } from "../exchange/client-call.ts";
+import { beginContent } from "../exchange/content.ts";
+import type { Exchange } from "../exchange/exchange.ts";
 import { type CheckedBody, checkBody, type ExpectedRequest, LargeBody, readJob } from "./checked-body.ts";
 import { type BodyLimit, readBody } from "./read-body.ts";
 import { ClientRequest, expectedOf } from "./request.ts";
+import type { RoutedCall } from "./routed-call.ts";
 
-/** Reads and validates a body. Its memory counts against the budget meanwhile. */
-export async function readRequest(admitted: AdmittedCall, kind: RequestKind): Promise<ReadRequest> {
-  const { gateway, exchange, key } = admitted;
-  const { server } = exchange.configured.settings;
-  const reservation = gateway.bodies.reserve(key.id);
-  try {
-    const limit = new ClientBodyLimit(server.maxBodyBytes, reservation);
-    const bytes = await receiveBody(admitted, limit);
-    beginContent(admitted, bytes);
-    const expected = expectedOf(exchange.call, kind, server);
-    const request = await parseRequest(admitted, bytes, expected);
-    if (!canContinue(kind)) return { request, turn: noTurn, replay: null };
-    return await withConversation(admitted, request, expected, limit);
-  } finally {
-    reservation.release();
+/** Reads and validates a request. */
+export async function readRequest(admitted: AdmittedCall, kind: RequestKind): Promise<ClientRequest> {
+  using reading = new BodyReading(admitted, kind);
+  return await reading.read();
+}
+
+/** A body while it is read and validated. Its memory counts against the budget meanwhile. */
+export class BodyReading implements BodyLimit, Disposable {
+  readonly maxBytes: number;
+  readonly #admitted: AdmittedCall;
+  readonly #expected: ExpectedRequest;
+  readonly #reservation: BodyReservation;
+  #taken = 0;
+
+  constructor(admitted: AdmittedCall, kind: RequestKind) {
+    const { gateway, exchange, key } = admitted;
+    const { server } = exchange.configured.settings;
+    this.maxBytes = server.maxBodyBytes;
+    this.#admitted = admitted;
+    this.#expected = expectedOf(exchange.call, kind, server);
+    this.#reservation = gateway.bodies.reserve(key.id);
   }
-}
 
-/** Puts the conversation that it continues into the request. */
-async function withConversation(
-  admitted: AdmittedCall,
-  request: ClientRequest,
-  expected: ExpectedRequest,
-  limit: ClientBodyLimit,
-): Promise<ReadRequest> {
-  const reserve = (more: number) => limit.take(more);
-  const { body, turn, replay } = await continued(admitted, request, expected.kind, reserve);
-  if (body === null) return { request, turn, replay };
-  limit.takeWhole(lengthOf(body.pieces));
-  const joined = await joinPieces(body.pieces);
-  const rebuilt = await parseRequest(admitted, joined, { ...expected, kind: body.kind });
-  const isCompared = wantsHash(admitted.exchange.call);
-  return { request: isCompared ? rebuilt.sentAs(request) : rebuilt, turn, replay };
-}
+  async read(): Promise<ClientRequest> {
+    const bytes = await this.#receive();
+    beginContent(this.#admitted, bytes);
+    return this.#parse(bytes, this.#expected);
+  }
 
-async function receiveBody({ gateway, exchange }: AdmittedCall, limit: ClientBodyLimit): Promise<Uint8Array> {
-  const { body, request } = exchange.call;
-  if (body === undefined)
-    return gateway.ongoing.untilInterrupted(exchange, readBody(request, limit, exchange));
-  limit.takeWhole(body.length);
-  return body;
-}
+  /** The request with a body of these pieces, because of what it continues. Throws if it is too large. */
+  async rebuilt(
+    sent: ClientRequest,
+    pieces: readonly Uint8Array[],
+    kind: RequestKind,
+  ): Promise<ClientRequest> {
+    this.#takeWhole(lengthOf(pieces));
+    const rebuilt = await this.#parse(await joinPieces(pieces), { ...this.#expected, kind });
+    return wantsHash(this.#admitted.exchange.call) ? rebuilt.sentAs(sent) : rebuilt;
+  }
 
-/** Whether such a request may continue a response. */
-function canContinue(kind: RequestKind): boolean {
-  return itemsFieldOf(kind) === "input";
-}
+  async #receive(): Promise<Uint8Array> {
+    const { gateway, exchange } = this.#admitted;
+    const { body, request } = exchange.call;
+    if (body === undefined)
+      return gateway.ongoing.untilInterrupted(exchange, readBody(request, this, exchange));
+    this.#takeWhole(body.length);
+    return body;
+  }
 
-async function parseRequest(
-  admitted: AdmittedCall,
-  bytes: Uint8Array,
-  expected: ExpectedRequest,
-): Promise<ClientRequest> {
-  admitted.exchange.rememberBody(bytes);
-  return new ClientRequest(await check(admitted, bytes, expected));
+  async #parse(bytes: Uint8Array, expected: ExpectedRequest): Promise<ClientRequest> {
+    this.#admitted.exchange.rememberBody(bytes);
+    return new ClientRequest(await check(this.#admitted, bytes, expected));
+  }
+
+  tooLarge(): Error {
+    return invalidRequest(`The request body is too large; at most ${this.maxBytes} bytes are accepted.`);
+  }
+
+  /** Reserves memory for a body that has grown, in addition to what is already reserved. */
+  #takeWhole(bytes: number): void {
+    if (bytes > this.maxBytes) throw this.tooLarge();
+    this.take(Math.max(0, bytes - this.#taken));
+  }
+
+  take(bytes: number): void {
+    if (!this.#reservation.grow(bytes)) throw noMemory();
+    this.#taken += bytes;
+  }
+
+  [Symbol.dispose](): void {
+    this.#reservation.release();
+  }
 }
 
 /** On another thread if it takes long. A shutdown waits for that like for any other work. */
@@ -113,32 +130,6 @@ export function rewritten(exchange: Exchange, body: JsonObject, kind: RequestKin
   const bytes = Buffer.from(JSON.stringify(body));
   const expected = expectedOf(exchange.call, kind, exchange.configured.settings.server);
   return new ClientRequest(checkBody(bytes, expected));
-}
-
-class ClientBodyLimit implements BodyLimit {
-  readonly maxBytes: number;
-  readonly #reservation: BodyReservation;
-  #taken = 0;
-
-  constructor(maxBytes: number, reservation: BodyReservation) {
-    this.maxBytes = maxBytes;
-    this.#reservation = reservation;
-  }
-
-  tooLarge(): Error {
-    return invalidRequest(`The request body is too large; at most ${this.maxBytes} bytes are accepted.`);
-  }
-
-  /** Reserves memory for a body that has grown, in addition to what is already reserved. Throws if it is too large. */
-  takeWhole(bytes: number): void {
-    if (bytes > this.maxBytes) throw this.tooLarge();
-    this.take(Math.max(0, bytes - this.#taken));
-  }
-
-  take(bytes: number): void {
-    if (!this.#reservation.grow(bytes)) throw noMemory();
-    this.#taken += bytes;
-  }
 }
 
 export function noMemory(): GatewayError {

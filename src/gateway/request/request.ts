@@ -17,7 +17,7 @@ import type { RequestKind, StructureLimits } from "../../dialects/schema/validat
 import type { OfferedTools } from "../../dialects/tools/hosted-tools.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import type { ActiveConfig } from "../active-config.ts";
-import type { ClientCall } from "../client-call.ts";
+import type { ClientCall } from "../exchange/client-call.ts";
 import type { CheckedBody, ExpectedRequest } from "./checked-body.ts";
 
 /** A valid request. */

@@ -1,12 +1,13 @@
 import type { ModelSettings } from "../../config/settings.ts";
 import type { ClientDialectName } from "../../dialects/registry.ts";
-import { narrowContent } from "../content.ts";
-import { type AdmittedCall, type ReadRequest, RoutedCall } from "../stages.ts";
-import { requestParameters } from "../traced-facts.ts";
-import { rejectMisread } from "./foreign-fields.ts";
+import type { AdmittedCall } from "../exchange/admitted-call.ts";
+import { narrowContent } from "../exchange/content.ts";
+import { requestParameters } from "../exchange/traced-facts.ts";
+import { rejectMisread } from "../references/foreign-fields.ts";
+import { continuationOf } from "../references/provider-id-owners.ts";
 import { labelExchange } from "./labels.ts";
-import { continuationOf } from "./provider-id-owners.ts";
 import { type ClientRequest, rejectForbidden } from "./request.ts";
+import { type ReadRequest, RoutedCall } from "./routed-call.ts";
 
 /** Notes what log, traces and reports have of a request that was read. Returns the client's own name for the conversation. */
 export function noteRequest(

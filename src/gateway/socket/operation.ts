@@ -3,9 +3,9 @@ import { GatewayError, invalidRequest } from "../../base/errors.ts";
 import type { WebSocketSettings } from "../../config/settings.ts";
 import { clientDialect } from "../../dialects/registry.ts";
 import { authenticate } from "../admission/admit.ts";
-import type { Exchange } from "../exchange.ts";
-import type { Gateway } from "../gateway.ts";
-import { freeOfCharge, readingCodes, type ServedOperation } from "../served-operation.ts";
+import type { Exchange } from "../exchange/exchange.ts";
+import type { Gateway } from "../exchange/gateway.ts";
+import { freeOfCharge, readingCodes, type ServedOperation } from "../exchange/served-operation.ts";
 
 const { route, errorFormat, operation } = clientDialect("responses");
 

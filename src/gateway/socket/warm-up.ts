@@ -3,11 +3,11 @@ import { noUsage } from "../../base/usage/usage.ts";
 import { clientDialect } from "../../dialects/registry.ts";
 import { admitWarmUp } from "../admission/admit.ts";
 import { streamHeaders } from "../answer/answering.ts";
+import { commonHeaders } from "../answer/headers.ts";
+import { readWithConversation } from "../conversations/continue.ts";
 import { recordTurn } from "../conversations/record-turn.ts";
-import type { Exchange } from "../exchange.ts";
-import type { Gateway } from "../gateway.ts";
-import { commonHeaders } from "../headers.ts";
-import { readRequest } from "../request/read-request.ts";
+import type { Exchange } from "../exchange/exchange.ts";
+import type { Gateway } from "../exchange/gateway.ts";
 import { findModel, rejectUnpriced } from "../request/request.ts";
 import { permitted } from "../request/route.ts";
 
@@ -18,7 +18,7 @@ import { permitted } from "../request/route.ts";
 export async function warmUp(gateway: Gateway, exchange: Exchange): Promise<Response> {
   const call = await admitWarmUp(gateway, exchange);
   const { configured, key, keyId } = call;
-  const { request, turn } = await readRequest(call, "responses");
+  const { request, turn } = await readWithConversation(call, "responses");
   const model = permitted(call, findModel(configured, key, request.modelId));
   rejectUnpriced(key, model);
   const { keeping } = turn;

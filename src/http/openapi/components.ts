@@ -1,7 +1,7 @@
 import type { TSchema } from "@sinclair/typebox";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { valueSchema } from "../../dialects/schema/fields.ts";
-import type { Operation } from "../../gateway/client-call.ts";
+import type { Operation } from "../../gateway/exchange/client-call.ts";
 import { errorEnvelopeA, errorEnvelopeB } from "./error-schemas.ts";
 
 const text: JsonObject = { type: "string" };

@@ -7,21 +7,21 @@ import { LoopPacer } from "../../base/loop/pacer.ts";
 import { renderError } from "../../dialects/errors/envelope.ts";
 import { largeBodyBytes } from "../../gateway/body-worker/is-large.ts";
 import { shareText } from "../../gateway/body-worker/join-shared.ts";
-import type { Route } from "../../gateway/client-call.ts";
-import type { Turn } from "../../gateway/conversations/turn-body.ts";
-import { publicErrorOf } from "../../gateway/describe-error.ts";
-import type { Gateway } from "../../gateway/gateway.ts";
+import type { Route } from "../../gateway/exchange/client-call.ts";
+import { publicErrorOf } from "../../gateway/exchange/describe-error.ts";
+import type { Gateway } from "../../gateway/exchange/gateway.ts";
+import { closeCodes, type OpenSocket } from "../../gateway/exchange/open-sockets.ts";
+import type { ServedRoute } from "../../gateway/exchange/served-operation.ts";
 import { routes } from "../../gateway/operations.ts";
 import { noMemory } from "../../gateway/request/read-request.ts";
-import type { ServedRoute } from "../../gateway/served-operation.ts";
 import {
   type CreateFrame,
   frameJob,
   readFrame,
   type SocketFrame,
 } from "../../gateway/socket/create-frame.ts";
-import { closeCodes, type OpenSocket } from "../../gateway/socket/open-sockets.ts";
 import { warmUp } from "../../gateway/socket/warm-up.ts";
+import type { Turn } from "../../gateway/turns/turn-body.ts";
 import type { BodyReservation } from "../../limits/body-budget.ts";
 import { respond } from "../respond.ts";
 import { type Carrier, CreateCall } from "./create-call.ts";

@@ -1,12 +1,17 @@
 import type { Json } from "../../base/json.ts";
 import { eventType } from "../../dialects/openai-responses/event-type.ts";
 import { largeEventBytes } from "../../dialects/sse/parse-event.ts";
-import type { DirectController, StreamSource } from "../../gateway/answer/client-stream.ts";
-import type { Piece } from "../../gateway/answer/stream-relayer.ts";
 import { largeBodyPacer } from "../../gateway/body-worker/large-body-pacer.ts";
-import type { ClientCall, ReadableRequest, Route } from "../../gateway/client-call.ts";
-import type { RememberedTurns, Turn } from "../../gateway/conversations/turn-body.ts";
+import type {
+  ClientCall,
+  DirectController,
+  Piece,
+  ReadableRequest,
+  Route,
+  StreamSource,
+} from "../../gateway/exchange/client-call.ts";
 import type { CreateFrame } from "../../gateway/socket/create-frame.ts";
+import type { RememberedTurns, Turn } from "../../gateway/turns/turn-body.ts";
 import { eachEvent, errorFrame, onStream, textOf } from "./event-frames.ts";
 
 /** The socket, as a request on it sees it. */

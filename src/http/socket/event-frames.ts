@@ -1,7 +1,7 @@
 import type { RenderedError } from "../../dialects/errors/envelope.ts";
 import { dataOf } from "../../dialects/sse/data-field.ts";
 import { keepaliveComment } from "../../dialects/sse/sse.ts";
-import type { Piece } from "../../gateway/answer/stream-relayer.ts";
+import type { Piece } from "../../gateway/exchange/client-call.ts";
 
 /** Each line may have an end of its own kind. */
 const blankLine = /(?:\r\n|\n|\r(?!\n))(?:\r\n|\n|\r)/;

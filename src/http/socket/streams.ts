@@ -2,8 +2,8 @@ import { assert } from "../../base/assert.ts";
 import { GatewayError } from "../../base/errors.ts";
 import type { Settings } from "../../config/settings.ts";
 import { sizeOf } from "../../dialects/openai-responses/client/turn-items.ts";
-import type { Turn } from "../../gateway/conversations/turn-body.ts";
 import type { CreateFrame } from "../../gateway/socket/create-frame.ts";
+import type { Turn } from "../../gateway/turns/turn-body.ts";
 import type { BodyReservation } from "../../limits/body-budget.ts";
 
 /** What a socket may keep in memory: requests that wait, and conversations. */

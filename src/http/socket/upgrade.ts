@@ -1,7 +1,7 @@
 import type { Server } from "bun";
 import type { WebSocketSettings } from "../../config/settings.ts";
-import type { Route } from "../../gateway/client-call.ts";
-import type { Gateway } from "../../gateway/gateway.ts";
+import type { Route } from "../../gateway/exchange/client-call.ts";
+import type { Gateway } from "../../gateway/exchange/gateway.ts";
 import type { TrustedProxies } from "../../limits/address.ts";
 import type { BodyReservation } from "../../limits/body-budget.ts";
 import { HttpCall } from "../respond.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import type { DirectController } from "../../../src/gateway/answer/client-stream.ts";
+import type { DirectController } from "../../../src/gateway/exchange/client-call.ts";
 import { routes } from "../../../src/gateway/operations.ts";
 import { type Carrier, CreateCall } from "../../../src/http/socket/create-call.ts";
 

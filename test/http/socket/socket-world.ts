@@ -1,5 +1,5 @@
 import type { ServerWebSocket } from "bun";
-import type { Route } from "../../../src/gateway/client-call.ts";
+import type { Route } from "../../../src/gateway/exchange/client-call.ts";
 import { routes } from "../../../src/gateway/operations.ts";
 import { ClientSocket } from "../../../src/http/socket/client-socket.ts";
 import { answer, TurnWorld } from "../../gateway/turn-world.ts";

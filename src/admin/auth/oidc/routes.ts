@@ -1,7 +1,7 @@
 import type { Elysia } from "elysia";
 import { newId } from "../../../base/id.ts";
 import type { OidcSettings } from "../../../config/settings.ts";
-import { urlOf } from "../../../gateway/client-call.ts";
+import { urlOf } from "../../../gateway/exchange/client-call.ts";
 import type { AdminDeps } from "../../deps.ts";
 import { answerHeaders } from "../../routes/refusal.ts";
 import { sessionCookies } from "../guard.ts";

@@ -2,7 +2,7 @@ import { GatewayError, invalidRequest } from "../../../base/errors.ts";
 import type { Json, JsonObject } from "../../../base/json.ts";
 import type { FormFields } from "../../../dialects/metered/route.ts";
 import type { BodyReservation } from "../../../limits/body-budget.ts";
-import type { Exchange } from "../../exchange.ts";
+import type { Exchange } from "../../exchange/exchange.ts";
 import { readerUntil } from "../../request/read-body.ts";
 import { FormParser } from "./form-parser.ts";
 import { SpooledForm } from "./spooled-form.ts";

@@ -2,7 +2,7 @@ import { Bag } from "../../base/collections/churn-map.ts";
 import { GatewayError } from "../../base/errors.ts";
 import { startDeadline } from "../../base/loop/deadline.ts";
 import { Gate, Gates } from "../../limits/concurrency.ts";
-import type { Exchange } from "../exchange.ts";
+import type { Exchange } from "./exchange.ts";
 
 export interface OngoingLimits {
   maxConcurrent(): number;

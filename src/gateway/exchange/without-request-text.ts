@@ -1,4 +1,4 @@
-import { isObject } from "../base/json.ts";
+import { isObject } from "../../base/json.ts";
 
 /** A larger body is not compared; quotations are cut instead. */
 export const comparedBytes = 16 * 1024;

@@ -1,15 +1,15 @@
-import { type ContentLevel, strictestContent } from "../base/requests/content-level.ts";
-import { readLabels } from "../base/requests/labels.ts";
-import type { ModelSettings } from "../config/settings.ts";
-import type { BodyForm, RecordingEnd } from "../content/document.ts";
-import type { ContentRecording } from "../content/recording.ts";
-import { writeUsage } from "../dialects/openai-chat/client/response-out.ts";
-import type { KeyRecord } from "../store/store.ts";
-import type { ReceivedBytes } from "../upstream/upstream.ts";
-import type { Piece } from "./answer/stream-relayer.ts";
+import { type ContentLevel, strictestContent } from "../../base/requests/content-level.ts";
+import { readLabels } from "../../base/requests/labels.ts";
+import type { ModelSettings } from "../../config/settings.ts";
+import type { BodyForm, RecordingEnd } from "../../content/document.ts";
+import type { ContentRecording } from "../../content/recording.ts";
+import { writeUsage } from "../../dialects/openai-chat/client/response-out.ts";
+import type { KeyRecord } from "../../store/store.ts";
+import type { ReceivedBytes } from "../../upstream/upstream.ts";
+import type { AdmittedCall } from "./admitted-call.ts";
+import type { Piece } from "./client-call.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Gateway } from "./gateway.ts";
-import type { AdmittedCall } from "./stages.ts";
 
 /** Begins to record a request whose body has arrived, unless the account, the key or the client forbids it. The model's setting applies later. */
 export function beginContent({ gateway, exchange, key }: AdmittedCall, body: Uint8Array | string): void {

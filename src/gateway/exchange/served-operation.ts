@@ -1,5 +1,5 @@
-import type { ErrorCode } from "../base/errors.ts";
-import type { RouteSwitch } from "../base/requests/route-switches.ts";
+import type { ErrorCode } from "../../base/errors.ts";
+import type { RouteSwitch } from "../../base/requests/route-switches.ts";
 import type { Operation, Route } from "./client-call.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Gateway } from "./gateway.ts";

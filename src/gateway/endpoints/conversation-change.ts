@@ -3,14 +3,14 @@ import type { Json } from "../../base/json.ts";
 import { misreadError } from "../../dialects/names/inspect-body.ts";
 import { compactionTrigger, mayHaveSeal } from "../../dialects/openai-responses/client/compaction.ts";
 import type { TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
-import { noSuchItem } from "../request/provider-id-owners.ts";
+import { misplacedTrigger, withSummary } from "../conversations/compaction.ts";
+import { isReference } from "../conversations/find-conversation.ts";
+import { KnownCalls } from "../conversations/known-calls.ts";
+import type { AdmittedCall } from "../exchange/admitted-call.ts";
+import { noSuchItem } from "../references/provider-id-owners.ts";
 import { readRequest } from "../request/read-request.ts";
-import type { AdmittedCall } from "../stages.ts";
-import { misplacedTrigger, withSummary } from "./compaction.ts";
-import { isReference } from "./find-conversation.ts";
-import { isAddressable, withoutMinted } from "./item-ids.ts";
-import { KnownCalls } from "./known-calls.ts";
-import type { TurnReader } from "./turns.ts";
+import { isAddressable, withoutMinted } from "../turns/item-ids.ts";
+import type { TurnReader } from "../turns/turns.ts";
 
 /** A call that reads or changes a conversation, and how it reads. */
 export interface ConversationCall extends TurnReader {
@@ -31,7 +31,7 @@ export async function readChange(
   // The official SDKs send no body for a conversation without anything.
   if (kind === "conversation" && exchange.call.request.body === null) return { items: [], metadata: {} };
   const { turns, idOwners } = gateway;
-  const { request } = await readRequest(call.admitted, kind);
+  const request = await readRequest(call.admitted, kind);
   // Any provider may be sent these items later.
   if (request.mentions.misread !== null) throw misreadError(request.mentions.misread);
   const things = request.mentions.references.filter((reference) => reference.kind === "thing");

@@ -1,7 +1,7 @@
-import { type ErrorCode, GatewayError } from "../base/errors.ts";
-import { internalError } from "../base/requests/gateway-endings.ts";
-import { withoutSecrets } from "../base/secrets/secrets.ts";
-import { StoreError } from "../store/store.ts";
+import { type ErrorCode, GatewayError } from "../../base/errors.ts";
+import { internalError } from "../../base/requests/gateway-endings.ts";
+import { withoutSecrets } from "../../base/secrets/secrets.ts";
+import { StoreError } from "../../store/store.ts";
 
 const maxMessageChars = 500;
 

@@ -13,15 +13,15 @@ import { sizeOf, type TurnItem } from "../../dialects/openai-responses/client/tu
 import { anyObject } from "../../dialects/schema/fields.ts";
 import { admit } from "../admission/admit.ts";
 import { jsonHeaders } from "../answer/answering.ts";
-import { commonHeaders } from "../headers.ts";
-import { keptOperations, type ServedOperation } from "../served-operation.ts";
-import { planConversation } from "./conversation-body.ts";
+import { commonHeaders } from "../answer/headers.ts";
+import { lockConversation, noSuchConversation } from "../conversations/conversation-lock.ts";
+import { keptOperations, type ServedOperation } from "../exchange/served-operation.ts";
+import { planConversation } from "../turns/conversation-body.ts";
+import { identified } from "../turns/item-ids.ts";
+import { conversationBytes, keepsConversations } from "../turns/storage-settings.ts";
+import type { ChangedConversation, KeptTurn } from "../turns/turn-body.ts";
 import { type ConversationCall, readChange, rejectUnfit } from "./conversation-change.ts";
-import { lockConversation, noSuchConversation } from "./conversation-lock.ts";
-import { identified } from "./item-ids.ts";
 import { itemList, listItems, listPage, listQuery, segmentOf, showItem } from "./item-list.ts";
-import { conversationBytes, keepsConversations } from "./storage-settings.ts";
-import type { ChangedConversation, KeptTurn } from "./turn-body.ts";
 
 const reading = keptOperations("conversations");
 const creating = keptOperations("conversations", "invalid_encrypted_content");

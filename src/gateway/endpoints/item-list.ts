@@ -6,11 +6,11 @@ import { shownItems } from "../../dialects/openai-responses/client/shown-item.ts
 import { sizeOf, type TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
 import { jsonHeaders } from "../answer/answering.ts";
 import { bodyResponse } from "../answer/body-response.ts";
-import { urlOf } from "../client-call.ts";
-import type { Exchange } from "../exchange.ts";
-import { commonHeaders } from "../headers.ts";
-import type { AdmittedCall } from "../stages.ts";
-import { shownJob } from "./item-jobs.ts";
+import { commonHeaders } from "../answer/headers.ts";
+import { shownJob } from "../conversations/item-jobs.ts";
+import type { AdmittedCall } from "../exchange/admitted-call.ts";
+import { urlOf } from "../exchange/client-call.ts";
+import type { Exchange } from "../exchange/exchange.ts";
 
 const defaultLimit = 20;
 const maxListed = 100;

@@ -1,26 +1,29 @@
-import type { Clock } from "../base/clock.ts";
-import type { ContentRecorder } from "../content/recorder.ts";
-import type { Claims } from "../idempotency/claims.ts";
-import type { KeyRing } from "../keys/keyring.ts";
-import type { Accounts } from "../ledger/accounts.ts";
-import type { AbandonAllowance } from "../limits/abandon-allowance.ts";
-import type { AddressLimiter } from "../limits/address-limiter.ts";
-import type { BodyBudget } from "../limits/body-budget.ts";
-import type { ByteLimiter } from "../limits/byte-limiter.ts";
-import type { InflateLimiter } from "../limits/inflate-limiter.ts";
-import type { RateLimiter } from "../limits/rate-limiter.ts";
-import type { RateLimits } from "../limits/verdict.ts";
-import type { ExchangeObserver } from "../observe/exchange.ts";
-import type { AttemptCount, CallerId, OutcomeRecord } from "../store/store.ts";
-import type { ActiveConfig } from "./active-config.ts";
-import type { Ongoing } from "./admission/ongoing.ts";
-import type { Watchdog } from "./answer/watchdog.ts";
-import type { LargeBodies } from "./body-worker/body-worker.ts";
-import type { LocalCounts } from "./charge/cost-meter.ts";
-import type { Turns } from "./conversations/turns.ts";
-import type { LabelValues } from "./request/label-values.ts";
-import type { ProviderIdOwners } from "./request/provider-id-owners.ts";
-import type { OpenSockets } from "./socket/open-sockets.ts";
+import type { Clock } from "../../base/clock.ts";
+import type { TokenCounter } from "../../catalog/tokens/counter.ts";
+import type { ContentRecorder } from "../../content/recorder.ts";
+import type { Claims } from "../../idempotency/claims.ts";
+import type { KeyRing } from "../../keys/keyring.ts";
+import type { Accounts } from "../../ledger/accounts.ts";
+import type { AbandonAllowance } from "../../limits/abandon-allowance.ts";
+import type { AddressLimiter } from "../../limits/address-limiter.ts";
+import type { BodyBudget } from "../../limits/body-budget.ts";
+import type { ByteLimiter } from "../../limits/byte-limiter.ts";
+import type { InflateLimiter } from "../../limits/inflate-limiter.ts";
+import type { LabelValues } from "../../limits/label-values.ts";
+import type { RateLimiter } from "../../limits/rate-limiter.ts";
+import type { RateLimits } from "../../limits/verdict.ts";
+import type { ExchangeObserver } from "../../observe/exchange.ts";
+import type { AttemptCount, CallerId, OutcomeRecord } from "../../store/store.ts";
+import type { ActiveConfig } from "../active-config.ts";
+import type { LargeBodies } from "../body-worker/body-worker.ts";
+import type { ProviderIdOwners } from "../references/provider-id-owners.ts";
+import type { Turns } from "../turns/turns.ts";
+import type { Ongoing } from "./ongoing.ts";
+import type { OpenSockets } from "./open-sockets.ts";
+import type { Watchdog } from "./watchdog.ts";
+
+/** Counts tokens locally; never rejects. */
+export type LocalCounts = Pick<TokenCounter, "of" | "isLoaded" | "load">;
 
 /** Everything that serving a request needs; put together in `src/app`. */
 export interface Gateway {

@@ -1,11 +1,11 @@
-import type { JsonObject } from "../base/json.ts";
-import type { KeyMode } from "../base/key-attributes.ts";
-import { nanoPerCredit } from "../base/money/money.ts";
-import { readLabels } from "../base/requests/labels.ts";
-import type { RequestParameters, TracedFacts } from "../observe/exchange.ts";
-import type { Deployment } from "../upstream/upstream.ts";
-import { genAiProviderName } from "../vendors/registry.ts";
-import type { ActiveConfig } from "./active-config.ts";
+import type { JsonObject } from "../../base/json.ts";
+import type { KeyMode } from "../../base/key-attributes.ts";
+import { nanoPerCredit } from "../../base/money/money.ts";
+import { readLabels } from "../../base/requests/labels.ts";
+import type { RequestParameters, TracedFacts } from "../../observe/exchange.ts";
+import type { Deployment } from "../../upstream/upstream.ts";
+import { genAiProviderName } from "../../vendors/registry.ts";
+import type { ActiveConfig } from "../active-config.ts";
 
 const noParameters: RequestParameters = {};
 

@@ -15,9 +15,10 @@ import type { StreamedItems } from "../../dialects/openai-responses/client/strea
 import { endedResponse, type TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
 import { clientDialect } from "../../dialects/registry.ts";
 import type { ParsedEvent } from "../../dialects/sse/sse.ts";
-import type { WholeAnswer } from "../answer/read-answer.ts";
-import { bytesOf, MeteredRelayer, type Piece, type StreamRelayer } from "../answer/stream-relayer.ts";
-import type { Compaction } from "./compacting.ts";
+import { bytesOf, type Piece } from "../exchange/client-call.ts";
+import type { Compaction } from "../turns/compacting.ts";
+import type { WholeAnswer } from "./read-answer.ts";
+import { MeteredRelayer, type StreamRelayer } from "./stream-relayer.ts";
 
 /** The conversation's summary in an answer, sealed as an item. Throws if there is none. */
 function compactedBy(

@@ -9,7 +9,7 @@ import {
   unchargedAttempt,
 } from "../../store/attempt-sums.ts";
 import type { Deployment, FailedAttempt, OpenedCall } from "../../upstream/upstream.ts";
-import { errorCode } from "../describe-error.ts";
+import { errorCode } from "./describe-error.ts";
 
 /** Failures of calls that the provider may have worked on. */
 const lateFailures: ReadonlySet<string | null> = new Set([

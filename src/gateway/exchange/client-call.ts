@@ -1,13 +1,12 @@
-import type { ErrorCode } from "../base/errors.ts";
-import type { ModelUse } from "../base/models/model-uses.ts";
-import type { RouteSwitch } from "../base/requests/route-switches.ts";
-import type { ClientOperation, ClientRoute } from "../dialects/client-dialect.ts";
-import type { ErrorFormat } from "../dialects/errors/envelope.ts";
-import type { ClientDialectName } from "../dialects/registry.ts";
-import type { BodyReservation } from "../limits/body-budget.ts";
-import type { KeyMode } from "../store/store.ts";
-import type { StreamSource } from "./answer/client-stream.ts";
-import type { RememberedTurns } from "./conversations/turn-body.ts";
+import type { ErrorCode } from "../../base/errors.ts";
+import type { ModelUse } from "../../base/models/model-uses.ts";
+import type { RouteSwitch } from "../../base/requests/route-switches.ts";
+import type { ClientOperation, ClientRoute } from "../../dialects/client-dialect.ts";
+import type { ErrorFormat } from "../../dialects/errors/envelope.ts";
+import type { ClientDialectName } from "../../dialects/registry.ts";
+import type { BodyReservation } from "../../limits/body-budget.ts";
+import type { KeyMode } from "../../store/store.ts";
+import type { RememberedTurns } from "../turns/turn-body.ts";
 
 /**
  * One of the interface's operations as data, before it is mounted on an origin. Whatever differs between operations is
@@ -45,6 +44,29 @@ export interface Route extends Operation {
 
 /** What is read of a request. One that comes on a WebSocket is no `Request`: that would take 2 µs to make. */
 export type ReadableRequest = Pick<Request, "url" | "headers" | "signal" | "body" | "bytes">;
+
+/** Output for the client: bytes that pass through, or text that was written here. */
+export type Piece = Uint8Array | string;
+
+const encoder = new TextEncoder();
+
+export function bytesOf(piece: Piece): Uint8Array {
+  return typeof piece === "string" ? encoder.encode(piece) : piece;
+}
+
+/** Bun's direct stream: what is written leaves at once, and a full socket answers with a promise. */
+export interface DirectController {
+  write(piece: Piece): number | Promise<number>;
+  end(): void;
+}
+
+/** Writes a stream to a controller. */
+export interface StreamSource {
+  /** Resolves when all of it is written. */
+  pull(controller: DirectController): Promise<void>;
+  /** The client disconnected. */
+  cancel(): void;
+}
 
 /** A request as the edge hands it over, with what only the server knows of its connection. */
 export interface ClientCall {

@@ -4,16 +4,16 @@ import { isConversationId } from "../../base/id.ts";
 import { responsesResponse } from "../../dialects/openai-responses/client/schema.ts";
 import { responsePieces, type TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
 import { admit } from "../admission/admit.ts";
-import { urlOf } from "../client-call.ts";
-import type { Exchange } from "../exchange.ts";
-import type { Gateway } from "../gateway.ts";
-import { commonHeaders } from "../headers.ts";
-import { keptOperations, type ServedOperation } from "../served-operation.ts";
-import type { AdmittedCall } from "../stages.ts";
+import { commonHeaders } from "../answer/headers.ts";
+import type { AdmittedCall } from "../exchange/admitted-call.ts";
+import { urlOf } from "../exchange/client-call.ts";
+import type { Exchange } from "../exchange/exchange.ts";
+import type { Gateway } from "../exchange/gateway.ts";
+import { keptOperations, type ServedOperation } from "../exchange/served-operation.ts";
+import { keepsResponses } from "../turns/storage-settings.ts";
+import type { Turn } from "../turns/turn-body.ts";
+import type { TurnReader } from "../turns/turns.ts";
 import { itemList, listPage, listQuery, respondWith, segmentOf } from "./item-list.ts";
-import { keepsResponses } from "./storage-settings.ts";
-import type { Turn } from "./turn-body.ts";
-import type { TurnReader } from "./turns.ts";
 
 const operation = keptOperations("stored_responses");
 

@@ -1,26 +1,32 @@
-import { assert } from "../base/assert.ts";
-import { GatewayError } from "../base/errors.ts";
-import { countTokensRequest, countTokensResponse } from "../dialects/anthropic-messages/client/schema.ts";
-import { patchBody } from "../dialects/json/patch.ts";
-import { inputTokensRequest, inputTokensResponse } from "../dialects/openai-responses/client/schema.ts";
-import { clientDialect, type ProviderDialectName, providerDialect } from "../dialects/registry.ts";
-import type { RequestKind } from "../dialects/schema/validate.ts";
-import { isClaude } from "../dialects/translation/model-traits.ts";
-import { translate } from "../dialects/translation/translate.ts";
-import type { CountingPlan, Deployment, TokenCount } from "../upstream/upstream.ts";
-import { adaptBytes, bodyVendorOf } from "../vendors/adapt-body.ts";
-import type { PreparedRequest } from "../vendors/provider.ts";
-import { vendorOf } from "../vendors/registry.ts";
-import { admit } from "./admission/admit.ts";
-import { targetOf } from "./attempt/target.ts";
-import type { Exchange } from "./exchange.ts";
-import type { Gateway } from "./gateway.ts";
-import { commonHeaders } from "./headers.ts";
-import { readRequest } from "./request/read-request.ts";
-import { type ClientRequest, findModel } from "./request/request.ts";
-import { permitted, route } from "./request/route.ts";
-import { askingCodes, freeOfCharge, rateHeaders, type ServedOperation } from "./served-operation.ts";
-import type { AdmittedCall, ReadRequest, RoutedCall } from "./stages.ts";
+import { assert } from "../../base/assert.ts";
+import { GatewayError } from "../../base/errors.ts";
+import { countTokensRequest, countTokensResponse } from "../../dialects/anthropic-messages/client/schema.ts";
+import { patchBody } from "../../dialects/json/patch.ts";
+import { inputTokensRequest, inputTokensResponse } from "../../dialects/openai-responses/client/schema.ts";
+import { clientDialect, type ProviderDialectName, providerDialect } from "../../dialects/registry.ts";
+import type { RequestKind } from "../../dialects/schema/validate.ts";
+import { isClaude } from "../../dialects/translation/model-traits.ts";
+import { translate } from "../../dialects/translation/translate.ts";
+import type { CountingPlan, Deployment, TokenCount } from "../../upstream/upstream.ts";
+import { adaptBytes, bodyVendorOf } from "../../vendors/adapt-body.ts";
+import type { PreparedRequest } from "../../vendors/provider.ts";
+import { vendorOf } from "../../vendors/registry.ts";
+import { admit } from "../admission/admit.ts";
+import { commonHeaders } from "../answer/headers.ts";
+import { targetOf } from "../attempt/target.ts";
+import { readWithConversation } from "../conversations/continue.ts";
+import type { AdmittedCall } from "../exchange/admitted-call.ts";
+import type { Exchange } from "../exchange/exchange.ts";
+import type { Gateway } from "../exchange/gateway.ts";
+import {
+  askingCodes,
+  freeOfCharge,
+  rateHeaders,
+  type ServedOperation,
+} from "../exchange/served-operation.ts";
+import { type ClientRequest, findModel } from "../request/request.ts";
+import { permitted, route } from "../request/route.ts";
+import type { ReadRequest, RoutedCall } from "../request/routed-call.ts";
 
 /** A count only helps the client decide: better an estimate soon than the exact figure late. */
 const providersCountMs = 5000;
@@ -101,7 +107,7 @@ async function countTokens(
   { dialect, kind, write }: CountFormat,
 ): Promise<Response> {
   const call = await admit(gateway, exchange);
-  const read = await readRequest(call, kind);
+  const read = await readWithConversation(call, kind);
   const { bytes, truncated, modelId } = read.request;
   const routed = modelId == null ? null : await routeTo(call, read, dialect);
   // A shutdown waits for the local count too, which may have to load its tokenizer first.

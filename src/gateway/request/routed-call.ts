@@ -1,65 +1,11 @@
-import type { ModelSettings } from "../config/settings.ts";
-import type { ClientDialectName } from "../dialects/registry.ts";
-import type { ClaimResult } from "../idempotency/claims.ts";
-import type { BodyReservation } from "../limits/body-budget.ts";
-import type { KeyRecord } from "../store/store.ts";
-import type { ActiveConfig } from "./active-config.ts";
-import { largeBodyBytes } from "./body-worker/is-large.ts";
-import type { JobOwner } from "./body-worker/job.ts";
-import type { Compaction } from "./conversations/compacting.ts";
-import type { TurnInMaking } from "./conversations/turn-body.ts";
-import type { Exchange } from "./exchange.ts";
-import type { Gateway } from "./gateway.ts";
-import type { Continuation } from "./request/provider-id-owners.ts";
-import type { ClientRequest } from "./request/request.ts";
-
-/** Much less than a provider may take to respond: what waits here keeps its own request in memory. */
-const maxMemoryWaitMs = 10_000;
-
-/*
- * The stages of a request. Each is created once, when its step has succeeded, and does not change. A step takes the stage that it
- * needs, so that it cannot run too early and has nothing to check. The exchange has what is true of every call, however far it came.
- */
-
-/** After admission: the key is valid here and within its request rate. */
-export class AdmittedCall implements JobOwner {
-  readonly gateway: Gateway;
-  readonly exchange: Exchange;
-  readonly key: KeyRecord;
-
-  constructor(gateway: Gateway, exchange: Exchange, key: KeyRecord) {
-    this.gateway = gateway;
-    this.exchange = exchange;
-    this.key = key;
-  }
-
-  get keyId(): string {
-    return this.key.id;
-  }
-
-  get configured(): ActiveConfig {
-    return this.exchange.configured;
-  }
-
-  get isOver(): boolean {
-    return this.exchange.isOver;
-  }
-
-  /** Waits a while for the memory for something large that is to be read. Rejects if the exchange has ended meanwhile. */
-  async awaitMemory(bytes: number): Promise<void> {
-    if (bytes < largeBodyBytes) return;
-    const { exchange } = this;
-    exchange.memory ??= this.#reserve();
-    await exchange.memory.growWhenFree(bytes, maxMemoryWaitMs);
-    exchange.signal.throwIfAborted();
-  }
-
-  #reserve(): BodyReservation {
-    const reservation = this.gateway.answers.reserve(this.key.id);
-    this.exchange.signal.addEventListener("abort", () => reservation.release(), { once: true });
-    return reservation;
-  }
-}
+import type { ModelSettings } from "../../config/settings.ts";
+import type { ClientDialectName } from "../../dialects/registry.ts";
+import type { ClaimResult } from "../../idempotency/claims.ts";
+import { AdmittedCall } from "../exchange/admitted-call.ts";
+import type { Continuation } from "../references/provider-id-owners.ts";
+import type { Compaction } from "../turns/compacting.ts";
+import type { TurnInMaking } from "../turns/turn-body.ts";
+import type { ClientRequest } from "./request.ts";
 
 /** After reading: a valid request, and what becomes of the conversation that it belongs to. */
 export interface ReadRequest {

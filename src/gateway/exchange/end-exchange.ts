@@ -1,7 +1,7 @@
-import { assert } from "../base/assert.ts";
-import { noAttemptCounts } from "../store/attempt-sums.ts";
-import type { OpenedCall } from "../upstream/upstream.ts";
-import { correctTokens } from "./charge/reserve-tokens.ts";
+import { assert } from "../../base/assert.ts";
+import { tokensOf } from "../../base/money/rates.ts";
+import { noAttemptCounts } from "../../store/attempt-sums.ts";
+import type { OpenedCall } from "../../upstream/upstream.ts";
 import { endContent } from "./content.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Gateway } from "./gateway.ts";
@@ -78,4 +78,27 @@ function report(gateway: Gateway, exchange: Exchange, { status, outcome, error }
   // A charge that is still on its way takes its attempts with it.
   const attempts = exchange.hold?.state === "settled" ? noAttemptCounts : exchange.attempts.uncharged();
   gateway.requestLog.take(exchange.outcomeRecord(outcome, status, error), attempts);
+}
+
+/** Returns unused rate tokens once the exchange has ended. What was charged counts as used, and the input of an abandoned request. */
+function correctTokens({ rateLimits }: Gateway, exchange: Exchange): void {
+  const { reservedTokens, hold, charge, abandonedTokens } = exchange;
+  if (reservedTokens === null || !reservedTokens.verdict.allowed) return;
+  const { buckets, amount } = reservedTokens;
+  const used = hold?.state === "settled" && charge !== null ? tokensOf(charge.quantities) : abandonedTokens;
+  rateLimits.correct(buckets, amount - used);
+}
+
+/** Called before the client gets an error, so that it can repeat the request at once, on any gateway. */
+export async function giveBackClaims(gateway: Gateway, exchange: Exchange): Promise<void> {
+  if (exchange.claim !== null) await gateway.claims.end(exchange.claim);
+  if (exchange.conversationClaim !== null) await unlockConversation(gateway, exchange);
+}
+
+/** Before the response is sent, so that its client can change the conversation at once, on any gateway. */
+export async function unlockConversation({ claims }: Gateway, exchange: Exchange): Promise<void> {
+  const { conversationClaim } = exchange;
+  if (conversationClaim === null) return;
+  exchange.conversationClaim = null;
+  await claims.end(conversationClaim);
 }

@@ -1,30 +1,29 @@
-import { assert } from "../base/assert.ts";
-import type { Clock } from "../base/clock.ts";
-import { GatewayError } from "../base/errors.ts";
-import { newId } from "../base/id.ts";
-import { unknownModelIn } from "../base/models/unknown-model.ts";
-import type { Quantities } from "../base/money/rates.ts";
-import type { LabelColumn } from "../base/requests/labels.ts";
-import { type TraceContext, traceContextOf } from "../base/requests/trace-context.ts";
-import { maskSecrets } from "../base/secrets/secrets.ts";
-import type { Usage, UsageBasis } from "../base/usage/usage.ts";
-import type { ModelSettings } from "../config/settings.ts";
-import type { ContentRecording } from "../content/recording.ts";
-import type { Claim } from "../idempotency/claims.ts";
-import type { ResponseRecorder } from "../idempotency/recorder.ts";
-import type { Hold } from "../ledger/accounts.ts";
-import type { BodyReservation } from "../limits/body-budget.ts";
-import type { RateVerdict, TokenReservation } from "../limits/verdict.ts";
-import type { ExchangeFacts, RequestParameters } from "../observe/exchange.ts";
-import type { KeyRecord, Outcome, OutcomeRecord, RequestOutcome, UsageRecord } from "../store/store.ts";
-import type { OpenedCall } from "../upstream/upstream.ts";
-import type { ActiveConfig } from "./active-config.ts";
-import type { GuardedStream } from "./answer/watchdog.ts";
-import { AttemptLog } from "./attempt/attempt-log.ts";
+import { assert } from "../../base/assert.ts";
+import type { Clock } from "../../base/clock.ts";
+import { GatewayError } from "../../base/errors.ts";
+import { newId } from "../../base/id.ts";
+import { unknownModelIn } from "../../base/models/unknown-model.ts";
+import type { Quantities } from "../../base/money/rates.ts";
+import type { LabelColumn } from "../../base/requests/labels.ts";
+import { type TraceContext, traceContextOf } from "../../base/requests/trace-context.ts";
+import { maskSecrets } from "../../base/secrets/secrets.ts";
+import type { Usage, UsageBasis } from "../../base/usage/usage.ts";
+import type { ModelSettings } from "../../config/settings.ts";
+import type { ContentRecording } from "../../content/recording.ts";
+import type { Claim } from "../../idempotency/claims.ts";
+import type { ResponseRecorder } from "../../idempotency/recorder.ts";
+import type { Hold } from "../../ledger/accounts.ts";
+import type { BodyReservation } from "../../limits/body-budget.ts";
+import type { RateVerdict, TokenReservation } from "../../limits/verdict.ts";
+import type { ExchangeFacts, RequestParameters } from "../../observe/exchange.ts";
+import type { KeyRecord, Outcome, OutcomeRecord, RequestOutcome, UsageRecord } from "../../store/store.ts";
+import type { OpenedCall } from "../../upstream/upstream.ts";
+import type { ActiveConfig } from "../active-config.ts";
+import { AttemptLog } from "./attempt-log.ts";
 import type { ClientCall } from "./client-call.ts";
-import type { SentPaths } from "./conversations/sent-paths.ts";
 import { describeCause, errorCode, publicMessage } from "./describe-error.ts";
 import { tracedFacts } from "./traced-facts.ts";
+import type { GuardedStream } from "./watchdog.ts";
 import { comparedBytes, withoutRequestText } from "./without-request-text.ts";
 
 const noBody = new Uint8Array();
@@ -47,6 +46,9 @@ export interface EarlyAnswer {
   end(response: Response): Promise<void>;
   failure(thrown: unknown): Response;
 }
+
+/** Says where something of the rebuilt input is in what the client has sent. */
+export type SentPaths = (text: string) => string;
 
 const saneRequestId = /^[\w.:-]{1,128}$/;
 

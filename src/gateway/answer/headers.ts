@@ -1,11 +1,11 @@
-import { nanoPerCredit } from "../base/money/money.ts";
-import { unitsOf } from "../base/money/rates.ts";
-import { requestIdHeaders } from "../dialects/errors/envelope.ts";
-import { addOwnRateLimit } from "../dialects/rate-limit-headers.ts";
-import type { KeyRecord } from "../store/store.ts";
-import type { CostMeter, ShownCharge } from "./charge/cost-meter.ts";
-import { contentHeader } from "./content.ts";
-import type { Exchange } from "./exchange.ts";
+import { nanoPerCredit } from "../../base/money/money.ts";
+import { unitsOf } from "../../base/money/rates.ts";
+import { requestIdHeaders } from "../../dialects/errors/envelope.ts";
+import { addOwnRateLimit } from "../../dialects/rate-limit-headers.ts";
+import type { KeyRecord } from "../../store/store.ts";
+import type { CostMeter, ShownCharge } from "../charge/cost-meter.ts";
+import { contentHeader } from "../exchange/content.ts";
+import type { Exchange } from "../exchange/exchange.ts";
 
 /** What is read with a key is this key's, and of this moment: no cache between may answer another caller with it. */
 const notShared = { "cache-control": "no-store", vary: "authorization, x-api-key" } as const;

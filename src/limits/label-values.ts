@@ -1,4 +1,4 @@
-import { msPerDay } from "../../base/clock.ts";
+import { msPerDay } from "../base/clock.ts";
 
 /** Per key, day and kind of label: what a report can show, and a client cannot fill the memory with. */
 const defaultMax = 10_000;

@@ -1,21 +1,21 @@
-import { assert } from "../base/assert.ts";
-import { creditsFromNano, usdFromNano } from "../base/money/money.ts";
-import { ownAccountId } from "../base/own-account.ts";
-import { effectiveStatus } from "../keys/keyring.ts";
-import type { AccountSummary, BoundState } from "../ledger/accounts.ts";
-import type { KeyRecord } from "../store/store.ts";
-import { admit } from "./admission/admit.ts";
-import type { Exchange } from "./exchange.ts";
-import type { Gateway } from "./gateway.ts";
-import { commonHeaders, creditsText } from "./headers.ts";
-import { usageSchemas } from "./schemas/usage.ts";
+import { assert } from "../../base/assert.ts";
+import { creditsFromNano, usdFromNano } from "../../base/money/money.ts";
+import { ownAccountId } from "../../base/own-account.ts";
+import { effectiveStatus } from "../../keys/keyring.ts";
+import type { AccountSummary, BoundState } from "../../ledger/accounts.ts";
+import type { KeyRecord } from "../../store/store.ts";
+import { admit } from "../admission/admit.ts";
+import { commonHeaders, creditsText } from "../answer/headers.ts";
+import type { Exchange } from "../exchange/exchange.ts";
+import type { Gateway } from "../exchange/gateway.ts";
 import {
   balanceHeaders,
   freeOfCharge,
   rateHeaders,
   readingCodes,
   type ServedOperation,
-} from "./served-operation.ts";
+} from "../exchange/served-operation.ts";
+import { usageSchemas } from "./usage-schema.ts";
 
 export const usageOperation: ServedOperation = {
   method: "GET",

@@ -1,17 +1,22 @@
-import { GatewayError } from "../base/errors.ts";
-import { unknownModelMessage } from "../base/models/unknown-model.ts";
-import { codexModel } from "../catalog/codex-model.ts";
-import type { ModelSettings } from "../config/settings.ts";
-import { isCharged, routesFor } from "../dialects/metered/registry.ts";
-import type { KeyRecord } from "../store/store.ts";
-import { admitOptional } from "./admission/admit.ts";
-import { urlOf } from "./client-call.ts";
-import type { Exchange } from "./exchange.ts";
-import type { Gateway } from "./gateway.ts";
-import { commonHeaders } from "./headers.ts";
-import { isPayable } from "./request/request.ts";
-import { model, modelList } from "./schemas/models.ts";
-import { freeOfCharge, rateHeaders, readingCodes, type ServedOperation } from "./served-operation.ts";
+import { GatewayError } from "../../base/errors.ts";
+import { unknownModelMessage } from "../../base/models/unknown-model.ts";
+import { codexModel } from "../../catalog/codex-model.ts";
+import type { ModelSettings } from "../../config/settings.ts";
+import { isCharged, routesFor } from "../../dialects/metered/registry.ts";
+import type { KeyRecord } from "../../store/store.ts";
+import { admitOptional } from "../admission/admit.ts";
+import { commonHeaders } from "../answer/headers.ts";
+import { urlOf } from "../exchange/client-call.ts";
+import type { Exchange } from "../exchange/exchange.ts";
+import type { Gateway } from "../exchange/gateway.ts";
+import {
+  freeOfCharge,
+  rateHeaders,
+  readingCodes,
+  type ServedOperation,
+} from "../exchange/served-operation.ts";
+import { isPayable } from "../request/request.ts";
+import { model, modelList } from "./models-schema.ts";
 
 const describing = {
   method: "GET",

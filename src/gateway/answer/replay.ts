@@ -1,0 +1,14 @@
+import type { Exchange } from "../exchange/exchange.ts";
+import type { Replay } from "../request/routed-call.ts";
+import { bodyResponse } from "./body-response.ts";
+import { commonHeaders } from "./headers.ts";
+
+/** The stored bytes again; nothing is charged. */
+export function replay(exchange: Exchange, claimed: Replay): Response {
+  exchange.isReplay = true;
+  // It was recorded when it was first sent.
+  exchange.content = null;
+  const { body, status, headers: stored } = claimed.response;
+  const headers = { ...commonHeaders(exchange), ...stored, "idempotent-replayed": "true" };
+  return bodyResponse(exchange, [body], { status, headers });
+}

@@ -1,0 +1,54 @@
+import type { BodyReservation } from "../../limits/body-budget.ts";
+import type { KeyRecord } from "../../store/store.ts";
+import type { ActiveConfig } from "../active-config.ts";
+import { largeBodyBytes } from "../body-worker/is-large.ts";
+import type { JobOwner } from "../body-worker/job.ts";
+import type { Exchange } from "./exchange.ts";
+import type { Gateway } from "./gateway.ts";
+
+/** Much less than a provider may take to respond: what waits here keeps its own request in memory. */
+const maxMemoryWaitMs = 10_000;
+
+/**
+ * A request after admission. Each stage of a request (request/routed-call.ts is the next) is created once, when its step has succeeded,
+ * and does not change. A step takes the stage that it needs, so that it cannot run too early and has nothing to check. The exchange has
+ * what is true of every call, however far it came. Here: the key is valid, and within its request rate.
+ */
+export class AdmittedCall implements JobOwner {
+  readonly gateway: Gateway;
+  readonly exchange: Exchange;
+  readonly key: KeyRecord;
+
+  constructor(gateway: Gateway, exchange: Exchange, key: KeyRecord) {
+    this.gateway = gateway;
+    this.exchange = exchange;
+    this.key = key;
+  }
+
+  get keyId(): string {
+    return this.key.id;
+  }
+
+  get configured(): ActiveConfig {
+    return this.exchange.configured;
+  }
+
+  get isOver(): boolean {
+    return this.exchange.isOver;
+  }
+
+  /** Waits a while for the memory for something large that is to be read. Rejects if the exchange has ended meanwhile. */
+  async awaitMemory(bytes: number): Promise<void> {
+    if (bytes < largeBodyBytes) return;
+    const { exchange } = this;
+    exchange.memory ??= this.#reserve();
+    await exchange.memory.growWhenFree(bytes, maxMemoryWaitMs);
+    exchange.signal.throwIfAborted();
+  }
+
+  #reserve(): BodyReservation {
+    const reservation = this.gateway.answers.reserve(this.key.id);
+    this.exchange.signal.addEventListener("abort", () => reservation.release(), { once: true });
+    return reservation;
+  }
+}
