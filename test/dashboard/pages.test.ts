@@ -304,6 +304,50 @@ describe.if(browserPath !== null)("a month of a company's traffic in the dashboa
     expect(new URL(page.url()).searchParams.get("by")).toBe("tag:project,model");
   }, 120_000);
 
+  test("usage over time adds up to what the command line has, and shows one group alone by a click", async () => {
+    const told = await sluice.cliJson<UsageView>("usage", "--by", "model", "--since", "30d");
+    const headers = { authorization: `Bearer ${token}` };
+    const path = `/admin/api/v1/usage?by=model&chart=day&since=${told.since}&until=${told.until}`;
+    const { chart } = (await (await sluice.request(path, { headers })).json()) as UsageView;
+    const nano = (credits: number) => Math.round(credits * 1e9);
+    for (const { name, spend, recorded_requests: requests } of told.data) {
+      const points = chart?.series.find((series) => series.name === name)?.points ?? [];
+      expect(
+        points.reduce((sum, point) => sum + nano(point.spend), 0),
+        name,
+      ).toBe(nano(spend));
+      expect(
+        points.reduce((sum, point) => sum + point.recorded_requests, 0),
+        name,
+      ).toBe(requests);
+    }
+    const before = await sluice.cliJson<UsageView>(
+      ...["usage", "--since", new Date(2 * Date.parse(told.since) - Date.parse(told.until)).toISOString()],
+      ...["--until", told.since],
+    );
+    expect(chart?.before_total.spend).toBe(before.total.spend);
+    await open(page, "reports?by=model&since=30d");
+    expect(await page.locator(".stacked rect").count()).toBeGreaterThan(60);
+    await page.getByRole("row", { name: /^house-model/ }).hover();
+    await page.locator(".stacked g[opacity='0.22']").first().waitFor();
+    await page.getByRole("link", { name: "house-model" }).click();
+    await waitFor(async () => (await page.locator("tbody tr").count()) === 1, "the only row");
+    await page.getByRole("radio", { name: "Input" }).check();
+    await page.reload();
+    await page.getByRole("heading", { name: "Input by day" }).waitFor();
+    expect(await page.locator("tbody tr").count()).toBe(1);
+    await page.getByRole("link", { name: "house-model" }).click();
+    await page.getByRole("heading", { level: 1, name: "Requests" }).waitFor();
+    expect(new URL(page.url()).searchParams.get("model")).toBe("house-model");
+    await open(page, "reports?by=nonsense&since=7d&step=eon");
+    await page
+      .getByText(
+        /`by` is one of .* This is the last week by model\.|chart.* This is the last week by model\./,
+      )
+      .waitFor();
+    await page.getByRole("heading", { name: "Spend by day" }).waitFor();
+  }, 120_000);
+
   test("usage of more groups than a page has is shown page by page, and downloaded whole", async () => {
     const by = "hour,key,model";
     const { data } = await sluice.cliJson<UsageView>("usage", "--by", by, "--since", "60d");

@@ -22,7 +22,7 @@ import { listOf, oneOf, pageOf, text, when } from "../routes/shapes.ts";
 import { setupSteps } from "../system/setup.ts";
 import { setupStepView } from "../system/setup-schema.ts";
 import { overviews } from "./overview.ts";
-import { overviewRanges, overviewView, usageView } from "./schema.ts";
+import { type ChartStep, chartSteps, overviewRanges, overviewView, usageView } from "./schema.ts";
 import { dimensionText, namesOfGroups, readDimensions, usageReport } from "./usage-report.ts";
 
 const maxGroups = 1_000;
@@ -71,6 +71,12 @@ const usageQuery = Type.Object({
   until: Type.Optional(when),
   key,
   account: Type.Optional(text("Only requests billed to this account, by its id.")),
+  chart: Type.Optional(
+    Type.Unsafe<ChartStep>({
+      ...oneOf(chartSteps),
+      description: "Also return the figures over time, in such steps.",
+    }),
+  ),
   cursor: Type.Optional(Type.Integer({ minimum: 1, description: "`next_cursor` of the previous page." })),
   limit: Type.Integer({ minimum: 1, maximum: maxGroups, default: maxGroups }),
 });
@@ -108,7 +114,10 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
       "/usage",
       "Report usage by time, key, model or other dimensions",
       { role: "member", query: usageQuery, answers: usageView, limitedAs: "reports" },
-      async ({ query: { by, since, until, key, account, cursor: skip, limit }, request: { signal } }) => {
+      async ({
+        query: { by, since, until, key, account, chart: step, cursor: skip, limit },
+        request: { signal },
+      }) => {
         await deps.flushRequestLog();
         const nowMs = deps.clock.wallMs();
         const range = chosenRange(momentOf(since, nowMs), momentOf(until, nowMs), nowMs);
@@ -117,8 +126,8 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
         const dimensions = readDimensions(by);
         if (dimensions === null)
           throw new AdminError(400, "invalid_request", `\`by\` is ${dimensionText}.`, { param: "by" });
-        const reportQuery = { by: dimensions, ...range, key, account, skip, limit, signal };
-        return usageReport(deps, reportQuery, (groups) => namesOfGroups(deps, dimensions, groups));
+        const reportQuery = { by: dimensions, ...range, key, account, step, skip, limit, signal };
+        return usageReport(deps, reportQuery, (groups, by) => namesOfGroups(deps, by, groups));
       },
     ),
     get(

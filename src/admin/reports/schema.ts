@@ -60,12 +60,44 @@ const usageRowView = Type.Object({
 });
 export type UsageRowView = Static<typeof usageRowView>;
 
+export const chartSteps = ["hour", "day", "week"] as const;
+export type ChartStep = (typeof chartSteps)[number];
+
+const { spend, list_cost, recorded_requests, input_tokens, output_tokens, cached_input_tokens } = sums;
+const chartPoint = Type.Object({
+  spend,
+  list_cost,
+  recorded_requests,
+  input_tokens,
+  output_tokens,
+  cached_input_tokens,
+});
+
+const usageChartView = Type.Object({
+  step: oneOf(chartSteps),
+  at: Type.Array(Type.Integer(), { description: "The start of each step, Unix seconds." }),
+  series: Type.Array(
+    Type.Object({
+      group: nullable(Type.Array(Type.String(), { description: "The value of each dimension." })),
+      name: Type.String(),
+      points: Type.Array(chartPoint),
+    }),
+    { description: "The eight largest groups and the rest, whose `group` is null." },
+  ),
+  before: Type.Array(chartPoint, {
+    description: "Totals of the preceding range of the same length, step by step.",
+  }),
+  before_total: Type.Object(sums),
+});
+export type UsageChartView = Static<typeof usageChartView>;
+
 export const usageView = Type.Object({
   by: text("The dimensions, separated by commas."),
   since: moment,
   until: moment,
   data: Type.Array(usageRowView),
   total: Type.Object(sums, { description: "Total over all groups, including other pages." }),
+  chart: Type.Optional(usageChartView),
   next_cursor: nullable(text("Pass it as `cursor` to get the next page; null on the last.")),
 });
 export type UsageView = Static<typeof usageView>;

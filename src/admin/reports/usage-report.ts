@@ -6,7 +6,8 @@ import type { OperationContext } from "../context.ts";
 import { findKey, keyPages } from "../keys/find-key.ts";
 import { type ChosenRange, iso } from "../moments.ts";
 import { figuresDocument, usageRow } from "./figures-document.ts";
-import type { UsageRowView, UsageView } from "./schema.ts";
+import type { ChartStep, UsageRowView, UsageView } from "./schema.ts";
+import { stepFor, usageChart } from "./usage-chart.ts";
 
 export interface UsageReportRequest extends ChosenRange {
   /** Names of dimensions. */
@@ -19,9 +20,13 @@ export interface UsageReportRequest extends ChosenRange {
   readonly limit?: number | undefined;
   /** How many groups to skip, from earlier pages. */
   readonly skip?: number | undefined;
+  /** Also over time, in steps of this length or longer. */
+  readonly step?: ChartStep | undefined;
   /** Aborts when the report is no longer needed. */
   readonly signal?: AbortSignal | undefined;
 }
+
+const timeDimensions: ReadonlySet<string> = new Set(["hour", "day", "month"]);
 
 /** The only source of usage figures: `sluice usage`, the admin API and the dashboard all call this. */
 export async function usageReport(
@@ -34,24 +39,33 @@ export async function usageReport(
     untilMs,
     limit = Number.POSITIVE_INFINITY,
     skip = 0,
+    step,
     signal,
   }: UsageReportRequest,
-  namesOf: (groups: readonly GroupedTotals[]) => Promise<Names>,
+  namesOf: (groups: readonly GroupedTotals[], by: readonly string[]) => Promise<Names>,
 ): Promise<UsageView> {
   const keyId = key === undefined ? undefined : (await findKey(context, key)).id;
   const accountId = account === undefined ? undefined : (await findAccount(context, account)).id;
   const range = { sinceMs, untilMs, nowMs: context.clock.wallMs() };
   // Times stay in order; everything else is sorted by cost plus list cost.
-  const order = ["hour", "day", "month"].includes(by[0] ?? "") ? "name" : "worth";
+  const order = timeDimensions.has(by[0] ?? "") ? "name" : "worth";
   const pageQuery = { ...range, keyId, accountId, signal, order, skip, limit } as const;
   const { groups, count, total } = await context.store.reports.usagePage(by, pageQuery);
-  const names = await namesOf(groups);
+  const names = await namesOf(groups, by);
+  const chart =
+    step &&
+    (await usageChart(
+      context.store.reports,
+      { by: by.filter((name) => !timeDimensions.has(name)), step: stepFor(step, sinceMs, untilMs), namesOf },
+      { ...range, keyId, accountId, signal },
+    ));
   return {
     by: by.join(","),
     since: iso(sinceMs),
     until: iso(untilMs),
     data: await mapInTurns(groups, (group) => rowDocument(by, group, names)),
     total: figuresDocument(total),
+    ...(chart === undefined ? {} : { chart }),
     next_cursor: skip + groups.length < count ? String(skip + groups.length) : null,
   };
 }

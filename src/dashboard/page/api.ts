@@ -29,12 +29,14 @@ export async function askWhoIsSignedIn(): Promise<void> {
 }
 
 /** An error of the server, with its message. */
-class ApiError extends Error {
+export class ApiError extends Error {
+  readonly status: number;
   /** The delay requested by the server; null if a retry does not help. */
   readonly retryAfterMs: number | null;
 
   constructor(message: string, { status, headers }: Response) {
     super(message);
+    this.status = status;
     this.retryAfterMs = status === 429 ? Number(headers.get("retry-after") ?? 1) * 1000 : null;
   }
 }

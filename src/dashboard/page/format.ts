@@ -79,7 +79,7 @@ export function change(now: number, before: number): string | null {
 }
 
 const hourAndMinute = { hour: "2-digit", minute: "2-digit" } as const;
-const dayAndMonth = { day: "numeric", month: "short" } as const;
+const dayWithMonth = { day: "numeric", month: "short" } as const;
 
 function formatsIn(timeZone: "UTC" | undefined) {
   const format = (options: Intl.DateTimeFormatOptions) =>
@@ -87,10 +87,10 @@ function formatsIn(timeZone: "UTC" | undefined) {
   return {
     clock: format({ ...hourAndMinute, second: "2-digit" }),
     minutes: format(hourAndMinute),
-    dayOnly: format(dayAndMonth),
-    dayWithYear: format({ ...dayAndMonth, year: "numeric" }),
-    dayAndMinute: format({ ...dayAndMonth, ...hourAndMinute }),
-    dayAndTime: format({ ...dayAndMonth, ...hourAndMinute, second: "2-digit" }),
+    dayOnly: format(dayWithMonth),
+    dayWithYear: format({ ...dayWithMonth, year: "numeric" }),
+    dayAndMinute: format({ ...dayWithMonth, ...hourAndMinute }),
+    dayAndTime: format({ ...dayWithMonth, ...hourAndMinute, second: "2-digit" }),
   };
 }
 
@@ -105,6 +105,16 @@ export function axisTime(ms: number, inZone: Zone = zone.value): string {
   const { minutes, dayOnly } = formatsByZone[inZone];
   const text = minutes.format(ms);
   return text === "00:00" ? dayOnly.format(ms) : text;
+}
+
+/** A day of a chart, in UTC as in reports. */
+export function dayAndMonth(seconds: number): string {
+  return formatsByZone.UTC.dayOnly.format(seconds * 1000);
+}
+
+/** An hour of a chart in UTC; at midnight the day. */
+export function timeOfStep(seconds: number): string {
+  return axisTime(seconds * 1000, "UTC");
 }
 
 /** A date and time with the zone. */

@@ -1,157 +1,80 @@
-import type { AccountList } from "../../../admin/accounts/schema.ts";
-import type { UsageRowView, UsageView } from "../../../admin/reports/schema.ts";
-import { useAnswer } from "../api.ts";
-import { count, credits, rate, shortCount, timeRange } from "../format.ts";
+import { useState } from "preact/hooks";
+import type { FiguresView, UsageRowView, UsageView } from "../../../admin/reports/schema.ts";
+import { ApiError, api, useLoaded } from "../api.ts";
+import { change, count, credits, exactCredits, rate, shortCount, timeRange } from "../format.ts";
 import { overrunFacts } from "../overrun.ts";
-import { Choose } from "../parts/choose.tsx";
 import { Download, everyPage } from "../parts/download.tsx";
-import { EmptyList } from "../parts/empty-list.tsx";
 import { type Fact, FactTiles } from "../parts/fact-tiles.tsx";
-import { Select, type State } from "../parts/field.tsx";
-import { FirstRequest } from "../parts/first-request.tsx";
+import { Figure } from "../parts/figure.tsx";
 import { Money } from "../parts/money.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Pager } from "../parts/pager.tsx";
-import { RangePicker } from "../parts/range-picker.tsx";
-import { SearchBox } from "../parts/search-box.tsx";
 import { LoadedContent } from "../parts/states.tsx";
-import { type Column, Table } from "../parts/table.tsx";
-import { hrefOf, parameter, parameters, query, setQuery } from "../router.ts";
+import { Points } from "../parts/warnings.tsx";
+import { parameters, query } from "../router.ts";
+import { UsageChart } from "../usage/usage-chart.tsx";
+import { defaultGrouping, UsageFilters } from "../usage/usage-filters.tsx";
+import { limitsOf, Projections, useLimited } from "../usage/usage-limits.tsx";
+import { UsageTable } from "../usage/usage-table.tsx";
 
-/** The dimensions that usage can be grouped by; a tag by its name, which can be changed. */
-const dimensions = [
-  ...["month", "day", "hour", "key", "owner", "account", "model", "provider", "route", "user", "session"],
-  "tag:project",
-];
-
-function wordOf(dimension: string): string {
-  return dimension.startsWith("tag:") ? "tag" : dimension;
+function Tokens({ value }: { value: number }) {
+  return <Figure value={value} format={shortCount} unit="tokens" />;
 }
 
-function DimensionChoice(props: { label: string; state: State; other: string; none?: string }) {
-  const { label, other, none } = props;
-  const [value, onValue] = props.state;
-  const known = dimensions.filter((each) => wordOf(each) !== wordOf(other));
-  const choices = known.map((each) => ({
-    // Of a tag, the name that was chosen.
-    value: wordOf(each) === wordOf(value) ? value : each,
-    text: `by ${wordOf(each)}`,
-  }));
-  return (
-    <>
-      <Select
-        aria-label={label}
-        state={props.state}
-        choices={[...(none === undefined ? [] : [{ value: "", text: none }]), ...choices]}
-      />
-      {value.startsWith("tag:") && (
-        <SearchBox
-          label="Tag name"
-          state={[value.slice("tag:".length), (name) => onValue(`tag:${name || "project"}`)]}
-          placeholder="project"
-        />
-      )}
-    </>
+/** The totals, or the figures of the one group that is shown, and how the totals changed since the period before. */
+function factsOf(figures: FiguresView, before: FiguresView | null): readonly Fact[] {
+  const than = (pick: (figures: FiguresView) => number) => before && change(pick(figures), pick(before));
+  const listed = figures.list_cost > 0 && (
+    <span title={exactCredits(figures.list_cost)}>+ {credits(figures.list_cost)} at list price</span>
   );
-}
-
-function GroupingChoice() {
-  const [first = "day", second = ""] = (query.value.get("by") ?? "day").split(",");
-  const choose = (...by: readonly string[]) =>
-    setQuery({ by: by.filter((each) => each !== "").join(","), cursor: null });
-  return (
-    <>
-      <DimensionChoice label="By" state={[first, (value) => choose(value, second)]} other={second} />
-      <DimensionChoice
-        label="And by"
-        state={[second, (value) => choose(first, value)]}
-        other={first}
-        none="no second grouping"
-      />
-    </>
-  );
-}
-
-function Filters() {
-  const accounts = useAnswer<AccountList>("/accounts");
-  return (
-    <div class="filters">
-      <RangePicker otherwise="Last week" />
-      <GroupingChoice />
-      <SearchBox label="Filter by key" state={parameter("key")} placeholder="Key id, prefix or label" />
-      <Choose
-        name="account"
-        choices={accounts.value?.data.map(({ id, label }) => ({ value: id, text: label ?? id })) ?? []}
-      />
-    </div>
-  );
-}
-
-function factsOf({ total }: UsageView): readonly Fact[] {
-  const listed = total.list_cost > 0 ? `+ ${credits(total.list_cost)} at list price` : "credits";
+  const join = (...parts: readonly (string | false | null)[]) => parts.filter(Boolean).join(" · ");
   return [
-    ["Spend", credits(total.spend), listed],
+    [
+      "Spend",
+      <Money amount={figures.spend} />,
+      <>
+        {join(than((each) => each.spend) ?? "credits")} {listed}
+      </>,
+    ],
     [
       "Requests",
-      count(total.recorded_requests),
-      `rejected and cancelled not counted · ${count(total.failed)} failed · ${count(total.rejected)} rejected`,
+      count(figures.recorded_requests),
+      join(
+        than((each) => each.recorded_requests),
+        `${count(figures.failed)} failed`,
+        `${count(figures.rejected)} rejected (not counted)`,
+      ),
     ],
-    ["Input", shortCount(total.input_tokens), "tokens"],
-    ["Output", shortCount(total.output_tokens), "tokens"],
-    ["Cached input", rate(total.cached_input_share), `${shortCount(total.cached_input_tokens)} tokens`],
-    ["Saved by caching", credits(total.cache_savings), "credits"],
-    ...overrunFacts(total),
-  ];
-}
-
-function GroupName({ row, by }: { row: UsageRowView; by: string }) {
-  if (by === "key" && row.group !== null) return <a href={hrefOf(`keys/${row.group}`)}>{row.name}</a>;
-  if (by === "account" && row.group !== null) return <a href={hrefOf(`accounts/${row.group}`)}>{row.name}</a>;
-  return <>{row.name}</>;
-}
-
-/** The charged amount, or the list cost of budgets if nothing was charged. */
-function Spend({ row, most }: { row: UsageRowView; most: number }) {
-  return (
-    <>
-      <Money amount={row.spend} />
-      {row.list_cost > 0 && <small class="muted">{credits(row.list_cost)} list</small>}
-      <meter
-        min={0}
-        max={most || 1}
-        value={row.spend + row.list_cost}
-        aria-label={`Share of ${row.name || "the rest"}`}
-      />
-    </>
-  );
-}
-
-function columnsOf({ by, data }: UsageView): readonly Column<UsageRowView>[] {
-  const most = Math.max(...data.map((row) => row.spend + row.list_cost), 0);
-  return [
-    {
-      name: by.split(",").map(wordOf).join(", "),
-      class: "lead",
-      cell: (row) => <GroupName row={row} by={by} />,
-    },
-    { name: "Spend", class: "number", cell: (row) => <Spend row={row} most={most} /> },
-    {
-      name: "Requests",
-      class: "number",
-      cell: ({ recorded_requests: requests }) => count(requests),
-      note: ({ failed, rejected }) =>
-        [failed > 0 && `${count(failed)} failed`, rejected > 0 && `${count(rejected)} rejected`]
-          .filter(Boolean)
-          .join(" · "),
-    },
-    { name: "Input", class: "number", cell: ({ input_tokens: tokens }) => shortCount(tokens) },
-    { name: "Cached", class: "number", cell: ({ cached_input_share: share }) => rate(share) },
-    { name: "Output", class: "number", cell: ({ output_tokens: tokens }) => shortCount(tokens) },
-    { name: "Saved", class: "number", cell: ({ cache_savings: saved }) => <Money amount={saved} /> },
+    [
+      "Input",
+      <Tokens value={figures.input_tokens} />,
+      join(
+        "tokens",
+        than((each) => each.input_tokens),
+      ),
+    ],
+    [
+      "Output",
+      <Tokens value={figures.output_tokens} />,
+      join(
+        "tokens",
+        than((each) => each.output_tokens),
+      ),
+    ],
+    [
+      "Cached input",
+      rate(figures.cached_input_share),
+      <>
+        <Tokens value={figures.cached_input_tokens} /> tokens
+      </>,
+    ],
+    ["Saved by caching", <Money amount={figures.cache_savings} />, "credits"],
+    ...overrunFacts(figures),
   ];
 }
 
 const filters = ["since", "until", "key", "account"];
+const choices = ["by", "step", "measure", "only"];
 const rowsPerPage = 100;
 /** The most groups per page. Each page adds everything up again. */
 const rowsPerReport = 1_000;
@@ -166,38 +89,86 @@ async function tableRows({ by, since, until }: UsageView): Promise<readonly obje
   return rows.map(({ group: _, name: __, groups, ...figures }) => ({ ...groups, ...figures }));
 }
 
+interface ShownReport {
+  readonly report: UsageView;
+  /** What is wrong with the address, if the defaults are shown in its place. */
+  readonly problem: string | null;
+}
+
+const dayMs = 86_400_000;
+const hoursUpTo = 2 * dayMs;
+const daysUpTo = 92 * dayMs;
+
+/** Hours for a few days, days for some months, and weeks beyond. */
+function defaultStep(since: string | null): "hour" | "day" | "week" {
+  const [, amount, unit] = /^(\d+)([hd])$/.exec(since ?? "7d") ?? [];
+  const rangeMs = amount === undefined ? 31 * dayMs : Number(amount) * (unit === "h" ? dayMs / 24 : dayMs);
+  return rangeMs <= hoursUpTo ? "hour" : rangeMs <= daysUpTo ? "day" : "week";
+}
+
+/** Shows the defaults for an address that the server rejects, such as an unknown dimension. */
+async function loadReport(): Promise<ShownReport> {
+  const { by, step, cursor, ...chosen } = parameters(["by", "step", "cursor", ...filters]);
+  const limit = rowsPerPage;
+  const usageQuery = {
+    ...chosen,
+    by: by ?? defaultGrouping,
+    chart: step ?? defaultStep(chosen["since"] ?? null),
+    cursor,
+    limit,
+  };
+  try {
+    return { report: await api.get<UsageView>("/usage", usageQuery), problem: null };
+  } catch (error) {
+    if (!(error instanceof ApiError) || ![400, 404, 409].includes(error.status)) throw error;
+    const report = await api.get<UsageView>("/usage", { by: defaultGrouping, chart: "day", limit });
+    return { report, problem: `${error.message} This is the last week by ${defaultGrouping}.` };
+  }
+}
+
 export function Usage() {
-  const usage = useAnswer<UsageView>("/usage", 0, {
-    ...parameters(["by", "cursor", ...filters]),
-    limit: rowsPerPage,
-  });
-  const { value } = usage;
+  const address = JSON.stringify(parameters(["by", "step", "cursor", ...filters]));
+  const usage = useLoaded(address, loadReport);
+  const [pointed, setPointed] = useState<string | null>(null);
+  const only = query.value.get("only");
+  const limited = useLimited(query.value.get("key"), query.value.get("account"));
+  const report = usage.value?.report;
   return (
     <>
-      <PageHead title="Usage" about={value === null ? "…" : timeRange(value.since, value.until)}>
-        {value !== null && <Download name="usage" rows={() => tableRows(value)} />}
+      <PageHead title="Usage" about={report === undefined ? "…" : timeRange(report.since, report.until)}>
+        {report !== undefined && <Download name="usage" rows={() => tableRows(report)} />}
       </PageHead>
-      <Filters />
+      <UsageFilters names={[...filters, ...choices]} />
       <LoadedContent loaded={usage} rows={10}>
-        {(report) => (
-          <>
-            <FactTiles facts={factsOf(report)} />
-            <section class="card flush">
-              <Table
-                rows={report.data}
-                columns={columnsOf(report)}
-                keyOf={(_, place) => place}
-                empty={
-                  <EmptyList icon="usage" what="requests" filters={filters}>
-                    <FirstRequest />
-                  </EmptyList>
-                }
+        {({ report: { total, chart, data, ...rest }, problem }) => {
+          const shown = only === null ? undefined : data.find(({ name }) => name === only);
+          const stepLimit =
+            limited && chart && limitsOf(limited, Date.now()).find(({ period }) => period === chart.step);
+          return (
+            <>
+              {problem !== null && <Points label="About the address" points={[problem]} />}
+              <FactTiles facts={factsOf(shown ?? total, shown ? null : (chart?.before_total ?? null))} />
+              {limited && <Projections limited={limited} />}
+              {chart && data.length > 0 && (
+                <UsageChart
+                  chart={chart}
+                  pointed={pointed}
+                  onPoint={setPointed}
+                  only={shown ? only : null}
+                  limit={stepLimit ? { value: stepLimit.limit, text: stepLimit.text } : null}
+                />
+              )}
+              <UsageTable
+                report={{ total, data, ...rest, ...(chart ? { chart } : {}) }}
+                only={shown ? only : null}
+                filters={filters}
+                onPoint={setPointed}
               />
-            </section>
-            <Pager next={report.next_cursor} first="First page" />
-          </>
-        )}
+            </>
+          );
+        }}
       </LoadedContent>
+      <Pager next={report?.next_cursor ?? null} first="First page" />
     </>
   );
 }

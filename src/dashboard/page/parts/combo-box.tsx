@@ -1,4 +1,5 @@
 import { useId, useRef, useState } from "preact/hooks";
+import { matchesOf } from "./combo-matches.ts";
 import { type Choice, Field, type LabelProps, type SelectProps } from "./field.tsx";
 
 interface ComboBoxProps extends SelectProps {
@@ -105,15 +106,4 @@ export function ComboField({ label, hint, ...combo }: LabelProps & ComboBoxProps
       {(id) => <ComboBox id={id} {...combo} />}
     </Field>
   );
-}
-
-/** The text itself, then what begins with it, then what has it elsewhere. */
-export function matchesOf(choices: readonly Choice[], typed: string): readonly Choice[] {
-  const text = typed.trim().toLowerCase();
-  const found = choices.filter((choice) => choice.text.toLowerCase().includes(text));
-  const distance = (choice: Choice) => {
-    const name = choice.text.toLowerCase();
-    return name === text ? 0 : name.startsWith(text) ? 1 : 2;
-  };
-  return found.toSorted((one, other) => distance(one) - distance(other));
 }
