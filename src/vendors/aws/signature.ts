@@ -31,8 +31,6 @@ export interface SignedParts {
 export class RequestSigner {
   readonly #key: AwsKey;
   readonly #scope: SignedScope;
-  /** There are as many targets as the configuration has models. */
-  readonly #canonicalTargets = new Map<string, string>();
   #day = "";
   #signingKey: Uint8Array = new Uint8Array();
 
@@ -51,7 +49,7 @@ export class RequestSigner {
     const scope = `${day}/${this.#scope.region}/${this.#scope.service}/aws4_request`;
     const signed = names.join(";");
     const hash = hexDigest(
-      `${request.method}\n${this.#canonicalTarget(request.target)}\n${canonicalHeaders(headers, names)}\n` +
+      `${request.method}\n${canonicalTarget(request.target)}\n${canonicalHeaders(headers, names)}\n` +
         `${signed}\n${hexDigest(request.body)}`,
     );
     const signature = hmac(this.#signingKeyOf(day), `AWS4-HMAC-SHA256\n${date}\n${scope}\n${hash}`);
@@ -59,13 +57,6 @@ export class RequestSigner {
       `AWS4-HMAC-SHA256 Credential=${this.#key.accessKeyId}/${scope}, ` +
       `SignedHeaders=${signed}, Signature=${signature.toHex()}`;
     return { ...added, authorization };
-  }
-
-  #canonicalTarget(target: string): string {
-    return this.#canonicalTargets.getOrInsertComputed(target, () => {
-      const [path, query] = splitTarget(target);
-      return `${canonicalPath(path)}\n${canonicalQuery(query)}`;
-    });
   }
 
   #signingKeyOf(day: string): Uint8Array {
@@ -85,9 +76,9 @@ function canonicalHeaders(headers: Readonly<Record<string, string>>, names: read
   return lines;
 }
 
-function splitTarget(target: string): [path: string, query: string] {
-  const mark = target.indexOf("?");
-  return mark < 0 ? [target, ""] : [target.slice(0, mark), target.slice(mark + 1)];
+function canonicalTarget(target: string): string {
+  const [path = "", query = ""] = target.split(/\?(.*)/s, 2);
+  return `${canonicalPath(path)}\n${canonicalQuery(query)}`;
 }
 
 /** Every service but S3 resolves dot segments and encodes the segments, which are encoded already, once more. */
