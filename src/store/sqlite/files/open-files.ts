@@ -10,8 +10,6 @@ import { backupFile, createBackupFolder } from "./backup-folder.ts";
 import type { DataFolder } from "./folder.ts";
 
 const lookEveryMs = 1_000;
-/** A look at the database's path takes 4 µs, which is not worth it for each batch under load. */
-const betweenBatchesMs = 2;
 
 /**
  * Checks every second that the open files are still the ones at their paths, and with the batches that the database is.
@@ -25,7 +23,6 @@ export class OpenFiles {
   readonly #identities = new Map<string, string>();
   readonly #timer = new Repeating();
   #trouble: Trouble | null = null;
-  #lookedMs = 0;
 
   /** Construct it after all files have been opened. */
   constructor(folder: DataFolder, clock: Clock) {
@@ -53,10 +50,7 @@ export class OpenFiles {
 
   /** Before a batch is written. The batch goes to the file that is still open; the next request is rejected. */
   lookBeforeBatch(): void {
-    const nowMs = performance.now();
-    if (this.#trouble !== null || nowMs - this.#lookedMs < betweenBatchesMs) return;
-    this.#lookedMs = nowMs;
-    if (!this.#isInPlace(this.#folder.databaseFile)) this.look();
+    if (this.#trouble === null && !this.#isInPlace(this.#folder.databaseFile)) this.look();
   }
 
   /** If the file is gone, copies the database while it is still open. Returns the copy's path. */

@@ -8,8 +8,6 @@ import type { LogSync } from "./log-sync.ts";
  * time.
  */
 const defaultMaxPages = 2_000;
-/** Checking the log costs 3 µs. */
-const commitsPerLook = 16;
 
 export interface CheckpointerOptions {
   readonly database: Database;
@@ -29,7 +27,6 @@ export class Checkpointer {
   #worker: CheckpointWorker | null = null;
   #running: Promise<void> | null = null;
   #restarting: Promise<void> | null = null;
-  #commits = 0;
   /** Higher after a checkpoint that a reader kept from finishing. */
   #dueAtFrames: number;
   #isClosed = false;
@@ -48,10 +45,7 @@ export class Checkpointer {
 
   /** Call it after each commit. It must not fail. */
   onCommit(): void {
-    this.#commits += 1;
-    if (this.#commits < commitsPerLook || this.#running !== null || this.#isClosed) return;
-    this.#commits = 0;
-    if (!this.#isDue()) return;
+    if (this.#running !== null || this.#isClosed || !this.#isDue()) return;
     this.#running = this.#run().finally(() => {
       this.#running = null;
     });
