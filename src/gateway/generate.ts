@@ -13,21 +13,19 @@ import { replay } from "./answer/replay.ts";
 import { streamResponse } from "./answer/stream-response.ts";
 import { answerWhole } from "./answer/whole-response.ts";
 import { Generation } from "./attempt/generation.ts";
-import { GenerationCall } from "./attempt/generation-call.ts";
+import { GenerationCall } from "./attempt/provider-call.ts";
 import type { CostMeter } from "./charge/cost-meter.ts";
 import { holdFor, settledOrReleased } from "./charge/hold.ts";
 import { requestExtras } from "./charge/requested-extras.ts";
 import { noUnpricedTools } from "./charge/requested-tools.ts";
 import { reserveTokens } from "./charge/reserve-tokens.ts";
 import { compactionLimit } from "./conversations/compaction.ts";
-import { readWithConversation } from "./conversations/continue.ts";
-import { lockChanged } from "./conversations/conversation-lock.ts";
+import { lockChanged, readWithConversation } from "./conversations/continue.ts";
 import type { Exchange } from "./exchange/exchange.ts";
 import type { Gateway } from "./exchange/gateway.ts";
 import { claimIdempotency } from "./request/idempotent.ts";
-import { rejectIncapable } from "./request/incapable.ts";
 import { withoutValues } from "./request/read-request.ts";
-import { findModel, idempotencyKeyOf, rejectUnpriced } from "./request/request.ts";
+import { findModel, idempotencyKeyOf, rejectIncapable, rejectUnpriced } from "./request/request.ts";
 import { noteRequest, permitted, route } from "./request/route.ts";
 
 /** Requests that arrive in one event-loop iteration start together. */

@@ -78,7 +78,7 @@ async function answer(gateway: Gateway, exchange: Exchange, run: ServedOperation
   try {
     const response = await run(gateway, exchange);
     if (exchange.pump === null) {
-      if (exchange.conversationClaim !== null) await unlockConversation(gateway, exchange);
+      if (exchange.taken.conversationClaim !== null) await unlockConversation(gateway, exchange);
       const outcome = exchange.isReplay ? "replayed" : "completed";
       endExchange(gateway, exchange, { status: response.status, outcome, error: null });
     }
@@ -109,6 +109,6 @@ function errorResponse(exchange: Exchange, thrown: unknown, hasDisconnected: boo
   const error = thrown instanceof GatewayError ? thrown : new GatewayError("internal_error", internalError);
   const named = namedAsSent(error, exchange.sentPaths);
   const { status, headers, body } = renderError(exchange.call.route.errors, named, exchange.id);
-  if (exchange.content !== null && !hasDisconnected) recordContentError(exchange, body);
+  if (exchange.taken.content !== null && !hasDisconnected) recordContentError(exchange, body);
   return new Response(body, { status, headers: { ...commonHeaders(exchange), ...headers } });
 }

@@ -114,7 +114,7 @@ describe("a large answer", () => {
     await call.awaitMemory(2 * mebibyte);
     if (when === "before") leaving.abort();
     bodyResponse(call.exchange, [new Uint8Array(2 * mebibyte)], { headers: {} });
-    expect(call.exchange.memory).toBeNull();
+    expect(call.exchange.taken.memory).toBeNull();
     leaving.abort();
     expect(world.gateway.answers.takenBytes).toBe(0);
   });
@@ -149,7 +149,7 @@ describe("what an exchange reads for its client", () => {
     await call.awaitMemory(8 * mebibyte);
     await call.awaitMemory(4 * mebibyte);
     expect(taken()).toBe(8 * mebibyte);
-    call.exchange.memory?.release();
+    call.exchange.taken.memory?.release();
     expect(taken()).toBe(0);
   });
 
@@ -158,7 +158,7 @@ describe("what an exchange reads for its client", () => {
     await first.awaitMemory(64 * mebibyte);
     await second.awaitMemory(mebibyte - 1);
     expect(taken()).toBe(64 * mebibyte);
-    first.exchange.memory?.release();
+    first.exchange.taken.memory?.release();
   });
 
   test("is given up while it waits once its client has left", async () => {
@@ -168,7 +168,7 @@ describe("what an exchange reads for its client", () => {
     const waiting = second.awaitMemory(2 * mebibyte);
     leaving.abort(new Error("gone"));
     await expect(waiting).rejects.toThrow("gone");
-    first.exchange.memory?.release();
+    first.exchange.taken.memory?.release();
     expect(taken()).toBe(0);
   });
 
@@ -176,7 +176,7 @@ describe("what an exchange reads for its client", () => {
     const calls = [await begun(signal), await begun(signal)];
     await Promise.all(calls.map((call) => call.awaitMemory(10 * mebibyte)));
     const both = calls.map((call) =>
-      call.awaitMemory(60 * mebibyte).then(() => call.exchange.memory?.release()),
+      call.awaitMemory(60 * mebibyte).then(() => call.exchange.taken.memory?.release()),
     );
     await Promise.all(both);
     expect(taken()).toBe(0);

@@ -89,7 +89,7 @@ function held(): number {
   return world.gateway.accounts.openHolds;
 }
 
-function remaining({ hold }: Exchange): number | null {
+function remaining({ taken: { hold } }: Exchange): number | null {
   return hold && world.gateway.accounts.remaining(hold);
 }
 
@@ -238,7 +238,7 @@ test("what a crash would be charged for is reported, or counted low if that is m
     const evidence = { ...known, requestBytes };
     await asked.run(async (meter) => {
       meter.progress(evidence, 40);
-      expect(asked.exchange.hold?.soFar?.cost).toBe(soFar);
+      expect(asked.exchange.taken.hold?.soFar?.cost).toBe(soFar);
       await meter.settle("cancelled", evidence, 200, null);
     }, 40);
     expect(asked.exchange.charged).toBe(charge);
@@ -249,7 +249,7 @@ test("what a crash would be charged for is reported, or counted low if that is m
 test("a client that has left is given nothing, unless it can come back for it", () => {
   const answering = (isGone: boolean, claim: object | null) =>
     ({
-      call: { exchange: { claim, call: { request: { signal: { aborted: isGone } } } } },
+      call: { exchange: { taken: { claim }, call: { request: { signal: { aborted: isGone } } } } },
     }) as unknown as Answering;
   expect(() => rejectUnreadable(answering(true, null))).toThrow("disconnected before the response");
   expect(() => rejectUnreadable(answering(true, {}))).not.toThrow();
@@ -283,7 +283,7 @@ describe("the end of an exchange", () => {
     const { gateway } = world;
     const scope = { keyId: caller.key.id, route: "/v1/embeddings", idempotencyKey: "once" };
     const claimed = await gateway.claims.claim({ ...scope, bodyHash: "0", exchangeId: exchange.id });
-    if (claimed.kind === "run") exchange.claim = claimed.claim;
+    if (claimed.kind === "run") exchange.taken.claim = claimed.claim;
     await gateway.ongoing.enter(exchange, caller.key.id);
     expect([gateway.claims.running, gateway.ongoing.size]).toEqual([1, 1]);
     asked.end("failed");

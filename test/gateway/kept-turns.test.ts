@@ -55,17 +55,20 @@ describe("a conversation that is to be changed", () => {
   const key = keyRecord();
   const conversation = { id: "conv_1", head: new Uint8Array(), items: [] };
 
-  async function locked(no: number | null, isCurrent: boolean): Promise<Partial<Exchange>> {
+  async function locked(
+    no: number | null,
+    isCurrent: boolean,
+  ): Promise<Exchange["taken"]["conversationClaim"]> {
     const claim = { keyId: key.id };
     const gateway = {
       claims: { claim: async () => ({ kind: "run", claim }) },
       turns: { isCurrent: async () => isCurrent },
     };
-    const exchange = { id: "req_1", conversationClaim: null };
+    const exchange = { id: "req_1", taken: { conversationClaim: null } };
     // The cast: this is all that the lock reads of them.
     const call = { gateway, exchange, keyId: key.id } as unknown as AdmittedCall;
     await lockConversation(call, { ...conversation, no });
-    return exchange;
+    return exchange.taken.conversationClaim;
   }
 
   test("is refused if it has changed since it was read", async () => {
@@ -73,8 +76,8 @@ describe("a conversation that is to be changed", () => {
   });
 
   test("is locked if it has not, or is new", async () => {
-    expect((await locked(1, true)).conversationClaim).not.toBeNull();
-    expect((await locked(null, false)).conversationClaim).not.toBeNull();
+    expect(await locked(1, true)).not.toBeNull();
+    expect(await locked(null, false)).not.toBeNull();
   });
 });
 

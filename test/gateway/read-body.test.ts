@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { type BodyLimit, readBody } from "../../src/gateway/request/read-body.ts";
+import { type BodyLimit, readBody } from "../../src/gateway/request/read-request.ts";
 import { waitFor } from "../support/wait.ts";
 
 const megabyte = 1024 * 1024;

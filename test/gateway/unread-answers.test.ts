@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Server } from "bun";
 import { bodyResponse } from "../../src/gateway/answer/body-response.ts";
 import { EarlyStream } from "../../src/gateway/answer/early-stream.ts";
-import type { GenerationCall } from "../../src/gateway/attempt/generation-call.ts";
+import type { GenerationCall } from "../../src/gateway/attempt/provider-call.ts";
 import { Exchange } from "../../src/gateway/exchange/exchange.ts";
 import type { ServedRoute } from "../../src/gateway/exchange/served-operation.ts";
 import { routes } from "../../src/gateway/operations.ts";

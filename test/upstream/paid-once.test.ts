@@ -1,8 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { GatewayError } from "../../src/base/errors.ts";
 import { answerWith, type Peer, TestServer } from "../wire/server.ts";
-import type { Setup } from "./fixtures.ts";
-import { setUp } from "./fixtures.ts";
+import { type Setup, setUp } from "./fixtures.ts";
 
 const asJson = "content-type: application/json\r\n";
 const ok = `HTTP/1.1 200 OK\r\n${asJson}`;

@@ -6,14 +6,14 @@ import { type EndedIds, withContinued } from "../../dialects/openai-responses/cl
 import type { OpenedCall } from "../../upstream/upstream.ts";
 import type { Attempt } from "../attempt/attempt.ts";
 import type { Generation } from "../attempt/generation.ts";
-import type { GenerationCall } from "../attempt/generation-call.ts";
+import type { GenerationCall } from "../attempt/provider-call.ts";
 import { isLargeBody } from "../body-worker/is-large.ts";
 import type { CostMeter } from "../charge/cost-meter.ts";
 import { continuedJob } from "../conversations/item-jobs.ts";
 import { recordTurn } from "../conversations/record-turn.ts";
 import type { Piece } from "../exchange/client-call.ts";
 import type { ClientRequest } from "../request/request.ts";
-import type { RoutedCall } from "../request/routed-call.ts";
+import type { RoutedCall } from "../request/route.ts";
 
 /** A provider's response that has started, and everything needed to deliver it as a stream. */
 export interface Delivery {

@@ -83,8 +83,9 @@ function release(body: readonly Piece[]): void {
  * The exchange's memory is released afterwards.
  */
 function largeResponse(exchange: Exchange, pieces: readonly Uint8Array[], head: ResponseHead): Response {
-  const { call, memory, configured } = exchange;
-  exchange.memory = null;
+  const { call, configured, taken } = exchange;
+  const { memory } = taken;
+  taken.memory = null;
   memory?.shrinkTo(lengthOf(pieces));
   call.disconnect(configured.settings.server.clientIdleTimeoutMs);
   let isOver = false;

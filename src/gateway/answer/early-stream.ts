@@ -1,7 +1,7 @@
 import { GatewayError } from "../../base/errors.ts";
 import { internalError } from "../../base/requests/gateway-endings.ts";
 import { clientDialect } from "../../dialects/registry.ts";
-import type { GenerationCall } from "../attempt/generation-call.ts";
+import type { GenerationCall } from "../attempt/provider-call.ts";
 import { namedAsSent } from "../conversations/sent-paths.ts";
 import type { DirectController, Piece, StreamSource } from "../exchange/client-call.ts";
 import { eventsOf } from "../exchange/content.ts";
@@ -107,7 +107,7 @@ export class EarlyStream implements WatchedStream, StreamSource, EarlyAnswer {
       hasBegun: false,
       usage: exchange.charge?.usage ?? null,
     });
-    const { content } = exchange;
+    const { content } = exchange.taken;
     if (content !== null && !content.isOpen) {
       content.open(eventsOf(exchange), true);
       content.response(event);

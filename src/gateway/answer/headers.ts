@@ -16,7 +16,8 @@ export function commonHeaders(exchange: Exchange): Record<string, string> {
   const { errors, method } = exchange.call.route;
   if (method === "GET") addHeaders(headers, notShared);
   for (const name of requestIdHeaders[errors]) headers[name] = exchange.id;
-  const { rate, reservedTokens, key } = exchange;
+  const { rate, key } = exchange;
+  const { reservedTokens } = exchange.taken;
   if (rate !== null && rate.limit !== null) {
     addOwnRateLimit(headers, errors, "requests", rate, exchange.atMs);
   }
@@ -28,7 +29,7 @@ export function commonHeaders(exchange: Exchange): Record<string, string> {
   if (dropped !== undefined) headers["x-sluice-dropped"] = dropped;
   const content = contentHeader(exchange);
   if (content !== undefined) headers["x-sluice-content"] = content;
-  if (exchange.recorder?.isKept === false) headers["x-sluice-idempotency"] = "not-kept";
+  if (exchange.taken.recorder?.isKept === false) headers["x-sluice-idempotency"] = "not-kept";
   return headers;
 }
 

@@ -18,7 +18,7 @@ export async function recordWhole(
   headers: Readonly<Record<string, string>>,
 ): Promise<StoredResponse | null> {
   const recorder = claims.record(claim, exchange.configured.settings.retention.responseBytesPerKey);
-  exchange.recorder = recorder;
+  exchange.taken.recorder = recorder;
   for (const piece of answer) {
     const bytes = bytesOf(piece);
     for (let at = 0; at < bytes.length; at += largeBodyBytes) {

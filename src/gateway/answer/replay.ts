@@ -1,5 +1,5 @@
 import type { Exchange } from "../exchange/exchange.ts";
-import type { Replay } from "../request/routed-call.ts";
+import type { Replay } from "../request/route.ts";
 import { bodyResponse } from "./body-response.ts";
 import { commonHeaders } from "./headers.ts";
 
@@ -7,7 +7,7 @@ import { commonHeaders } from "./headers.ts";
 export function replay(exchange: Exchange, claimed: Replay): Response {
   exchange.isReplay = true;
   // It was recorded when it was first sent.
-  exchange.content = null;
+  exchange.taken.content = null;
   const { body, status, headers: stored } = claimed.response;
   const headers = { ...commonHeaders(exchange), ...stored, "idempotent-replayed": "true" };
   return bodyResponse(exchange, [body], { status, headers });

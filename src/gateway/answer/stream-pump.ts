@@ -60,7 +60,7 @@ export class StreamPump implements GuardedStream, StreamSource {
     this.#cost = new StreamCost(answering, relayer);
     this.#opened = opened;
     this.#exchange = exchange;
-    this.#recording = new StreamRecording(exchange.recorder);
+    this.#recording = new StreamRecording(exchange.taken.recorder);
     this.#monotonicMs = gateway.clock.monotonicMs;
     this.#client = new ClientStream(gateway.clock.monotonicMs);
     opened.outlivesClient = true;
@@ -150,7 +150,7 @@ export class StreamPump implements GuardedStream, StreamSource {
 
   #relayNow(chunk: Uint8Array): boolean {
     const relayer = this.#relayer;
-    this.#exchange.content?.upstreamResponse(chunk);
+    this.#exchange.taken.content?.upstreamResponse(chunk);
     this.#blocked = this.#write(relayer.push(chunk));
     this.#cost.takeProducedIfMuch();
     if (relayer.largeEvent !== null) return false;
@@ -189,7 +189,7 @@ export class StreamPump implements GuardedStream, StreamSource {
     const end = await takeEnd(this.#answering, this.#relayer, evidence, this.#recording, this.#readTrailing);
     if (this.#left !== null) return;
     await this.#answering.meter.settle("completed", this.#cost.evidence(), 200, this.#recording.stored);
-    if (this.#exchange.conversationClaim !== null)
+    if (this.#exchange.taken.conversationClaim !== null)
       await unlockConversation(this.#answering.call.gateway, this.#exchange);
     try {
       if (this.#relayer.isRaw !== true)
@@ -213,7 +213,7 @@ export class StreamPump implements GuardedStream, StreamSource {
     if (this.#state === "streaming" || this.#state === "left") this.#recording.add(piece);
     if (!this.#client.isOpen || this.#left !== null) return undefined;
     this.#exchange.sawFirstByte();
-    this.#exchange.content?.response(piece);
+    this.#exchange.taken.content?.response(piece);
     return this.#client.send(piece);
   }
 

@@ -31,15 +31,15 @@ export function relayStream(
   const { gateway, exchange } = call;
   // The gateway is shutting down, and can still say so with a status.
   if (exchange.endedBy !== null) throw exchange.endedBy;
-  if (exchange.claim !== null)
-    exchange.recorder = gateway.claims.record(
-      exchange.claim,
+  if (exchange.taken.claim !== null)
+    exchange.taken.recorder = gateway.claims.record(
+      exchange.taken.claim,
       exchange.configured.settings.retention.responseBytesPerKey,
     );
   const type = ownHeaders["content-type"] ?? "";
   const form: BodyForm = relayer.isRaw === true ? { kind: "bytes", type } : eventsOf(exchange);
-  exchange.content?.upstreamBegins(opened.streaming);
-  exchange.content?.open(form, true);
+  exchange.taken.content?.upstreamBegins(opened.streaming);
+  exchange.taken.content?.open(form, true);
   const pump = new StreamPump(answering, relayer);
   const response = sourceResponse(pump, exchange.call, () => ({
     headers: { ...opened.headers, ...commonHeaders(exchange), ...ownHeaders },

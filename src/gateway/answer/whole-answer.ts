@@ -9,7 +9,7 @@ import type { Attempt } from "../attempt/attempt.ts";
 import type { LargeBodies } from "../body-worker/body-worker.ts";
 import { isLargeBody, largeBodyBytes } from "../body-worker/is-large.ts";
 import { joinShared } from "../body-worker/join-shared.ts";
-import type { RoutedCall } from "../request/routed-call.ts";
+import type { RoutedCall } from "../request/route.ts";
 import type { Answering } from "./answering.ts";
 import { type AnswerForm, readAnswerBytes, translated, type WholeAnswer } from "./read-answer.ts";
 import { streamPacer } from "./stream-pacer.ts";
@@ -86,7 +86,7 @@ async function collect(call: RoutedCall, opened: OpenedCall, attempt: Attempt): 
     const chunk = await opened.read();
     if (chunk === null) break;
     await streamPacer.turn();
-    call.exchange.content?.upstreamResponse(chunk);
+    call.exchange.taken.content?.upstreamResponse(chunk);
     bytes += chunk.length;
     if (bytes > maxWholeBytes) throw malformedAnswer("it is too large");
     if (bytes >= largeBodyBytes) await call.awaitMemory(maxWholeBytes);

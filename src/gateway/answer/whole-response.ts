@@ -26,7 +26,7 @@ export async function answerWhole(answering: Answering): Promise<Response> {
   call.exchange.sawFirstByte();
   // The provider has succeeded, whether or not the charge does.
   answering.opened.finished("completed");
-  const { claim } = call.exchange;
+  const { claim } = call.exchange.taken;
   const stored =
     claim === null
       ? null
@@ -43,7 +43,7 @@ export async function answerWhole(answering: Answering): Promise<Response> {
  * what becomes of pipelined requests. With an idempotency key the answer is charged and stored for the retry.
  */
 export function rejectUnreadable({ call: { exchange } }: Pick<Answering, "call">): void {
-  if (exchange.claim !== null || !exchange.call.request.signal.aborted) return;
+  if (exchange.taken.claim !== null || !exchange.call.request.signal.aborted) return;
   throw new GatewayError("invalid_request", "The client disconnected before the response.");
 }
 
@@ -62,7 +62,7 @@ async function readClientAnswer(answering: Answering): Promise<WholeAnswer> {
 
 /** What a provider returns to a translated request, before it is read and released. A stream is recorded as it comes. */
 function keepUpstreamContent({ call, opened }: Answering): void {
-  const { content } = call.exchange;
+  const { content } = call.exchange.taken;
   if (content?.hasUpstream !== true) return;
   content.upstreamBegins(opened.streaming);
   if (!opened.streaming) recordUpstream(content, opened.whole);

@@ -1,13 +1,27 @@
 import type { JsonObject } from "../../base/json.ts";
 import type { Source } from "../../dialects/client-dialect.ts";
+import type { BodyChanges } from "../../dialects/json/patch.ts";
 import type { Target } from "../../dialects/provider-dialect.ts";
-import { type ClientDialectName, clientDialect, type ProviderDialectName } from "../../dialects/registry.ts";
-import { translate } from "../../dialects/translation/translate.ts";
+import {
+  type ClientDialectName,
+  clientDialect,
+  type ProviderDialectName,
+  providerDialect,
+  type SharedDialectName,
+} from "../../dialects/registry.ts";
+import { translate, translationOfAnswer } from "../../dialects/translation/translate.ts";
 import type { SerializedToolMapping, Translation } from "../../dialects/translation/translation.ts";
 import type { Deployment } from "../../upstream/upstream.ts";
+import { type BodyVendor, bodyVendorOf } from "../../vendors/adapt-body.ts";
 import type { PreparedRequest } from "../../vendors/provider.ts";
+import { vendorOf } from "../../vendors/registry.ts";
+import { isSearchPriced, searchesIn } from "../charge/destination-prices.ts";
+import type { ClientRequest } from "../request/request.ts";
+import { boundCalls, boundsToSet, noBounds } from "./bound-tools.ts";
 import type { Generation } from "./generation.ts";
-import { targetOf } from "./target.ts";
+import { type PassingPlan, passBody, patchJob } from "./pass-body.ts";
+import { dialectToward, targetOf } from "./target.ts";
+import { translateBody, translateJob } from "./translate-body.ts";
 
 /** What translating an answer needs to know of its request. */
 export interface AnswerContext {
@@ -92,4 +106,177 @@ export function sourceOf(generation: Generation, body: JsonObject): Source {
     estimatedInputTokens: generation.estimatedInput.tokens,
     kept: keeping === null ? undefined : { parentId: keeping.parentId, isStored: keeping.isStored },
   };
+}
+
+/** An attempt, and the body to send. */
+export interface PreparedAttempt {
+  readonly attempt: Attempt;
+  readonly body: SentBody["body"];
+}
+
+/** A large request is prepared on another thread. Rejects if it cannot be translated. */
+export async function prepareAttempt(
+  generation: Generation,
+  deployment: Deployment,
+  sendsSignatures: boolean,
+): Promise<PreparedAttempt> {
+  const toward = dialectToward(generation.clientDialect, deployment.dialects, generation.request.truncated);
+  return toward === generation.clientDialect
+    ? passingAttempt(generation, deployment, toward, sendsSignatures)
+    : translatedAttempt(generation, deployment, toward, sendsSignatures);
+}
+
+async function translatedAttempt(
+  generation: Generation,
+  deployment: Deployment,
+  toward: ProviderDialectName,
+  sendsSignatures: boolean,
+): Promise<PreparedAttempt> {
+  const { request } = generation;
+  const target = targetFor(generation, deployment, toward, sendsSignatures);
+  const vendor = bodyVendor(generation, deployment, toward);
+  const { body, dropped, translation } = request.isLarge
+    ? await translateLarge(generation, deployment, target, vendor, toward)
+    : translateBody(sourceOf(generation, request.body), target, vendor);
+  const named = withBetas(dropped, generation);
+  return { attempt: new Attempt(generation, deployment, toward, named, translation), body };
+}
+
+async function translateLarge(
+  generation: Generation,
+  deployment: Deployment,
+  { dialect: _, ...target }: Target,
+  vendor: BodyVendor | null,
+  toward: ProviderDialectName,
+) {
+  const { request, clientDialect: client, limit, call } = generation;
+  const { bytes } = request;
+  const { body: truncated, dialect: __, ...source } = sourceOf(generation, request.truncated);
+  const { changes } = limit;
+  const input = { bytes, changes, client, toward, source, target, vendor };
+  const { toolMapping, body, dropped } = await call.gateway.largeBodies.runRequest(translateJob, input, call);
+  request.forgetBody();
+  const whole = sourceOf(generation, truncated);
+  const translation = translationOfAnswer(whole, targetOf(deployment, toward), toolMapping, dropped);
+  return { body, dropped, translation };
+}
+
+/** Anthropic's betas mean nothing in other dialects. */
+function withBetas(dropped: readonly string[], { headers }: Generation): readonly string[] {
+  return (headers["anthropic-beta"] ?? "") !== "" ? [...dropped, "anthropic-beta"] : dropped;
+}
+
+function passingPlan(
+  generation: Generation,
+  deployment: Deployment,
+  dialect: SharedDialectName,
+  sendsSignatures: boolean,
+): PassingPlan {
+  const kept = rejectsForeignReasoning(dialect, deployment) ? "foreign" : "none";
+  return {
+    dialect,
+    stripped: sendsSignatures ? kept : "signed",
+    changes: wantedChanges(generation, deployment, dialect),
+    toolBounds: dialect === "messages" ? boundsToSet(generation.request) : noBounds,
+    vendor: bodyVendor(generation, deployment, dialect),
+  };
+}
+
+/** Only vendors reject foreign reasoning. A compatible provider may be another Sluice, which reads envelopes itself. */
+function rejectsForeignReasoning(dialect: SharedDialectName, { provider }: Deployment): boolean {
+  return vendorOf(provider.settings.kind).strictDialects.includes(dialect);
+}
+
+function wantedChanges(
+  generation: Generation,
+  deployment: Deployment,
+  dialect: SharedDialectName,
+): BodyChanges {
+  const { request, limit } = generation;
+  const limited =
+    limit.passthrough === undefined ? limit.changes : { ...limit.changes, ...limit.passthrough.changes };
+  const known = request.nullRemovals === null ? limited : { ...request.nullRemovals, ...limited };
+  const isStateless = generation.keeping !== null && !generation.keeping.isProviders;
+  const changes = isStateless ? { ...known, ...stateless(generation, deployment, dialect) } : known;
+  const isBounded = dialect === "responses" && request.tools.hosted.length > 0;
+  const bounded = isBounded ? { ...changes, ...boundCalls(request) } : changes;
+  const isRenamed = deployment.upstreamModel !== request.modelId;
+  const renamed = isRenamed ? { ...bounded, model: deployment.upstreamModel } : bounded;
+  const asking =
+    askingForUsage(generation, deployment, dialect) ?? withoutUsageOption(generation, deployment);
+  return asking === null ? renamed : { ...renamed, ...asking };
+}
+
+/** What the gateway keeps, the provider need not. */
+function stateless({ request }: Generation, { model }: Deployment, dialect: SharedDialectName): BodyChanges {
+  const mayReason = model.capabilities["reasoning"] !== false;
+  return clientDialect(dialect).statelessChanges?.(request.truncated, mayReason) ?? {};
+}
+
+interface AskingRequest {
+  readonly request: Pick<ClientRequest, "stream" | "truncated">;
+}
+
+/** Drops `stream_options` for a provider that rejects it and reports the usage of its streams anyway. */
+export function withoutUsageOption({ request }: AskingRequest, { provider }: Deployment): BodyChanges | null {
+  const isRefused = !provider.settings.streamUsage && request.truncated["stream_options"] !== undefined;
+  return isRefused ? { stream_options: undefined } : null;
+}
+
+/** The change that makes a provider report a stream's usage; null if the client requests it itself. */
+export function askingForUsage(
+  { request }: AskingRequest,
+  deployment: Deployment,
+  dialect: SharedDialectName,
+): BodyChanges | null {
+  const { streamUsage } = deployment.provider.settings;
+  const option = (streamUsage ? providerDialect(dialect).passthrough?.usageOption : null) ?? null;
+  return option !== null && request.stream && !option.isSet(request.truncated)
+    ? option.changes(request.truncated)
+    : null;
+}
+
+async function passingAttempt(
+  generation: Generation,
+  deployment: Deployment,
+  dialect: SharedDialectName,
+  sendsSignatures: boolean,
+): Promise<PreparedAttempt> {
+  const { limit, headers, request, call } = generation;
+  const { bytes, spans } = request;
+  const plan = passingPlan(generation, deployment, dialect, sendsSignatures);
+  const { body, dropped } = request.isLarge
+    ? await call.gateway.largeBodies.runRequest(patchJob, { bytes, spans, plan }, call)
+    : passBody(request, plan);
+  const { kind, options } = deployment.provider.settings;
+  const hidesUsage = askingForUsage(generation, deployment, dialect) !== null;
+  request.forgetBody();
+  const limited = limit.passthrough === undefined ? dropped : [...limit.passthrough.dropped, ...dropped];
+  const leftOut = vendorOf(kind).droppedHeaders?.(dialect, headers, options) ?? [];
+  const allDropped = leftOut.length === 0 ? limited : [...limited, ...leftOut];
+  return { attempt: new Attempt(generation, deployment, dialect, allDropped, null, hidesUsage), body };
+}
+
+function bodyVendor(
+  { headers }: Generation,
+  { provider, upstreamModel, family }: Deployment,
+  dialect: ProviderDialectName,
+): BodyVendor | null {
+  return bodyVendorOf(provider.settings, dialect, family ?? upstreamModel, headers);
+}
+
+function targetFor(
+  { webSearches }: Generation,
+  deployment: Deployment,
+  toward: ProviderDialectName,
+  sendsSignatures: boolean,
+): Target {
+  const usual = targetOf(deployment, toward);
+  const target = sendsSignatures ? usual : { ...usual, rejectsSignatures: true as const };
+  return webSearches > 0 && maySearch(deployment, toward) ? { ...target, webSearches } : target;
+}
+
+function maySearch(deployment: Deployment, toward: ProviderDialectName): boolean {
+  const { provider, model } = deployment;
+  return searchesIn(provider.settings.kind, toward) && isSearchPriced(deployment, model);
 }

@@ -7,7 +7,7 @@ import { type ClientDialectName, clientDialect } from "../../dialects/registry.t
 import type { RequestedExtras } from "../charge/extras.ts";
 import type { WantedHold } from "../charge/hold.ts";
 import type { ClientRequest } from "../request/request.ts";
-import type { RoutedCall } from "../request/routed-call.ts";
+import type { RoutedCall } from "../request/route.ts";
 import type { TurnInMaking } from "../turns/turn-body.ts";
 
 /** A request within the limits of its model, and what it may cost in addition to its tokens. */

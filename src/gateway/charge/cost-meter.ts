@@ -27,6 +27,7 @@ import type {
 } from "../../store/store.ts";
 import type { Exchange } from "../exchange/exchange.ts";
 import type { LocalCounts } from "../exchange/gateway.ts";
+import { outcomeRecordOf, usageRecordOf } from "../exchange/records.ts";
 import { runsBeside } from "./advisors.ts";
 import { atLeast, clampUsage, doubtZeros, type Evidence, isMeasured, isOutputSure } from "./evidence.ts";
 import { type RequestedExtras, usedExtras, withoutDropped } from "./extras.ts";
@@ -287,7 +288,7 @@ export class CostMeter {
       basis,
       outcome,
       provider: attempts.deployment?.provider.settings.name ?? "",
-      record: outcome === "cancelled" ? null : exchange.usageRecord(outcome, status, facts),
+      record: outcome === "cancelled" ? null : usageRecordOf(exchange, outcome, status, facts),
       response,
       outcomeRecord,
       attempts: attempts.charged({
@@ -307,7 +308,7 @@ export class CostMeter {
   #outcomeRecordOf(outcome: Outcome, status: number, brokenBy: unknown): OutcomeRecord | null {
     const { exchange } = this.#parts;
     if (outcome === "completed" && exchange.attempts.failed.length === 0) return null;
-    return exchange.outcomeRecord(outcome, status, outcome === "completed" ? null : brokenBy);
+    return outcomeRecordOf(exchange, outcome, status, outcome === "completed" ? null : brokenBy);
   }
 
   /** Credit keys pay what the usage costs. Token-budget keys pay its tokens, and what it would have cost is noted. */

@@ -44,7 +44,7 @@ const manyInFlight = 16;
  * so that requests in flight do not keep each other out.
  */
 export async function holdFor(gateway: Gateway, exchange: Exchange, wanted: WantedHold): Promise<CostMeter> {
-  assert(exchange.hold === null, "an exchange has one hold");
+  assert(exchange.taken.hold === null, "an exchange has one hold");
   const { accounts, tokens } = gateway;
   let held = wanted.atMost;
   let hold: Hold | null = null;
@@ -65,7 +65,7 @@ export async function holdFor(gateway: Gateway, exchange: Exchange, wanted: Want
   // ends holds before it opens others, under the account's lock. A full batch may separate them: then another call can take the
   // amount first, and this one is rejected as if it had come later. Nothing is held or charged twice.
   hold ??= await accounts.hold(requestFor(exchange, wanted, held));
-  exchange.hold = hold;
+  exchange.taken.hold = hold;
   const { microUsdPerCredit } = exchange.configured.settings;
   const { key, extras: requestedExtras } = wanted;
   return new CostMeter({ terms: gateway, microUsdPerCredit, exchange, key, hold, held, requestedExtras });

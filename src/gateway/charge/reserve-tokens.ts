@@ -23,7 +23,7 @@ export async function reserveTokens(gateway: Gateway, exchange: Exchange, wanted
   const lowestLimit = limits.reduce((one, other) => (other.limit < one.limit ? other : one));
   if (amount > lowestLimit.limit) throw aboveLimit(wanted, amount, lowestLimit);
   const verdict = await gateway.rateLimits.reserve(limits, amount);
-  exchange.reservedTokens = { buckets: limits, amount, verdict };
+  exchange.taken.reservedTokens = { buckets: limits, amount, verdict };
   if (!verdict.allowed) throw mustWait(limits, amount, verdict);
 }
 

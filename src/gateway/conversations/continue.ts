@@ -10,7 +10,7 @@ import { isItem, noSuchItem, noSuchResponse } from "../references/provider-id-ow
 import { claimEarly } from "../request/idempotent.ts";
 import { BodyReading } from "../request/read-request.ts";
 import type { ClientRequest } from "../request/request.ts";
-import { noTurn, type ReadRequest } from "../request/routed-call.ts";
+import { noTurn, type ReadRequest, type RoutedCall } from "../request/route.ts";
 import { type Compaction, type Conversation, pathOfItem } from "../turns/compacting.ts";
 import { isMinted, mayBeMinted } from "../turns/item-ids.ts";
 import { keepsConversations, keepsResponses } from "../turns/storage-settings.ts";
@@ -24,6 +24,7 @@ import {
   summarise,
   withoutTrigger,
 } from "./compaction.ts";
+import { lockConversation } from "./conversation-lock.ts";
 import {
   allItems,
   type FoundConversation,
@@ -41,6 +42,13 @@ export async function readWithConversation(admitted: AdmittedCall, kind: Request
   const { body, turn, replay } = await continued(admitted, request, kind, (more) => reading.take(more));
   if (body === null) return { request, turn, replay };
   return { request: await reading.rebuilt(request, body.pieces, body.kind), turn, replay };
+}
+
+/** Locks the conversation that a request will change. Most requests change none. */
+export async function lockChanged(call: RoutedCall): Promise<void> {
+  const { keeping } = call.turn;
+  if (keeping?.isStored === true && keeping.conversation !== undefined)
+    await lockConversation(call, keeping.conversation);
 }
 
 /** The pieces of the request to send on, and how to read them. */

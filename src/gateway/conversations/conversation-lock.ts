@@ -1,6 +1,5 @@
 import { GatewayError } from "../../base/errors.ts";
 import type { AdmittedCall } from "../exchange/admitted-call.ts";
-import type { RoutedCall } from "../request/routed-call.ts";
 import type { ChangedConversation } from "../turns/turn-body.ts";
 
 /** Used as the route in a claim's name. PostgreSQL ends such a claim together with the change that it protects. */
@@ -18,18 +17,11 @@ export async function lockConversation(
   const request = { keyId, route, idempotencyKey: id, bodyHash: "", exchangeId: exchange.id };
   try {
     const claimed = await claims.claim(request);
-    if (claimed.kind === "run") exchange.conversationClaim = claimed.claim;
+    if (claimed.kind === "run") exchange.taken.conversationClaim = claimed.claim;
   } catch (error) {
     throw error instanceof GatewayError && error.code === "idempotency_in_flight" ? locked() : error;
   }
   if (no !== null && !(await turns.isCurrent({ no }))) throw locked();
-}
-
-/** Locks the conversation that a request will change. Most requests change none. */
-export async function lockChanged(call: RoutedCall): Promise<void> {
-  const { keeping } = call.turn;
-  if (keeping?.isStored === true && keeping.conversation !== undefined)
-    await lockConversation(call, keeping.conversation);
 }
 
 function locked(): GatewayError {

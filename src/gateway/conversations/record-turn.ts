@@ -16,7 +16,7 @@ import { hasManyValues, largeBodyBytes } from "../body-worker/is-large.ts";
 import { shareText } from "../body-worker/join-shared.ts";
 import { largeBodyPacer } from "../body-worker/large-body-pacer.ts";
 import { bytesOf, type Piece } from "../exchange/client-call.ts";
-import type { RoutedCall } from "../request/routed-call.ts";
+import type { RoutedCall } from "../request/route.ts";
 import { copyTurn, type Turn, type TurnInMaking } from "../turns/turn-body.ts";
 import { endedJob } from "./item-jobs.ts";
 

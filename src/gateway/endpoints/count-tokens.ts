@@ -25,8 +25,7 @@ import {
   type ServedOperation,
 } from "../exchange/served-operation.ts";
 import { type ClientRequest, findModel } from "../request/request.ts";
-import { permitted, route } from "../request/route.ts";
-import type { ReadRequest, RoutedCall } from "../request/routed-call.ts";
+import { permitted, type ReadRequest, type RoutedCall, route } from "../request/route.ts";
 
 /** A count only helps the client decide: better an estimate soon than the exact figure late. */
 const providersCountMs = 5000;

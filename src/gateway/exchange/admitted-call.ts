@@ -10,7 +10,7 @@ import type { Gateway } from "./gateway.ts";
 const maxMemoryWaitMs = 10_000;
 
 /**
- * A request after admission. Each stage of a request (request/routed-call.ts is the next) is created once, when its step has succeeded,
+ * A request after admission. Each stage of a request (request/route.ts has the next) is created once, when its step has succeeded,
  * and does not change. A step takes the stage that it needs, so that it cannot run too early and has nothing to check. The exchange has
  * what is true of every call, however far it came. Here: the key is valid, and within its request rate.
  */
@@ -41,8 +41,8 @@ export class AdmittedCall implements JobOwner {
   async awaitMemory(bytes: number): Promise<void> {
     if (bytes < largeBodyBytes) return;
     const { exchange } = this;
-    exchange.memory ??= this.#reserve();
-    await exchange.memory.growWhenFree(bytes, maxMemoryWaitMs);
+    exchange.taken.memory ??= this.#reserve();
+    await exchange.taken.memory.growWhenFree(bytes, maxMemoryWaitMs);
     exchange.signal.throwIfAborted();
   }
 

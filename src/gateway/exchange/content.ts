@@ -20,7 +20,7 @@ export function beginContent({ gateway, exchange, key }: AdmittedCall, body: Uin
   const wanted = strictestContent(key.accountContent, key.content, wantedBy(call.request.headers));
   if (wanted === "none") return;
   const traced = call.route.tracedAs !== null && tracing?.content ? bodyLimits : null;
-  exchange.content = recorder.begin({ wanted, traced, request: body, settings });
+  exchange.taken.content = recorder.begin({ wanted, traced, request: body, settings });
 }
 
 /** A client can turn recording off, but cannot ask for more. */
@@ -30,13 +30,13 @@ function wantedBy(headers: Headers): ContentLevel | null {
 
 /** The model is known, and may allow less to be recorded. */
 export function narrowContent(exchange: Exchange, model: ModelSettings): void {
-  const { content } = exchange;
+  const { content } = exchange.taken;
   if (content === null || model.content === null) return;
-  if (!content.narrow(model.content)) exchange.content = null;
+  if (!content.narrow(model.content)) exchange.taken.content = null;
 }
 
 /** The value of `x-sluice-content`; undefined if nothing is recorded. */
-export function contentHeader({ content }: Exchange): string | undefined {
+export function contentHeader({ taken: { content } }: Exchange): string | undefined {
   if (content === null || content.kept === "none") return undefined;
   return content.kept === "all" ? "recorded" : "may-be-recorded";
 }
@@ -72,7 +72,7 @@ export function wholeBodyOf(exchange: Exchange, type: string): BodyForm {
 
 /** Records a non-streaming response before its bytes are released, if completed requests are recorded too. */
 export function recordContent(exchange: Exchange, body: readonly Piece[], form: BodyForm): void {
-  const { content } = exchange;
+  const { content } = exchange.taken;
   if (content === null) return;
   const { isKept, isTraced } = content.wants(true);
   if (!isKept && !isTraced) return;
@@ -91,7 +91,7 @@ export function recordUpstream(content: ContentRecording, { pieces }: ReceivedBy
 
 /** The body of an error that the client gets in place of a response. */
 export function recordContentError(exchange: Exchange, body: string): void {
-  const { content } = exchange;
+  const { content } = exchange.taken;
   if (content === null || content.isOpen) return;
   content.open({ kind: "json", isValid: true }, false);
   content.response(body);
@@ -103,8 +103,9 @@ export function endContent(
   exchange: Exchange,
   end: { readonly status: number; readonly outcome: string },
 ): void {
-  const { content, key } = exchange;
-  exchange.content = null;
+  const { key, taken } = exchange;
+  const { content } = taken;
+  exchange.taken.content = null;
   if (content === null || key === null || gateway.content === null) return;
   const { status, outcome } = end;
   const wants = content.wants(outcome === "completed");

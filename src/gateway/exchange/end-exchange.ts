@@ -5,6 +5,7 @@ import type { OpenedCall } from "../../upstream/upstream.ts";
 import { endContent } from "./content.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Gateway } from "./gateway.ts";
+import { factsOf, outcomeRecordOf } from "./records.ts";
 
 export interface ExchangeEnd {
   /** The status the client was answered with. */
@@ -24,14 +25,15 @@ export function endExchange(gateway: Gateway, exchange: Exchange, end: ExchangeE
     giveBack(gateway, exchange, end.outcome);
   } finally {
     // The span waits for what was recorded.
-    if (exchange.content !== null) endContent(gateway, exchange, end);
+    if (exchange.taken.content !== null) endContent(gateway, exchange, end);
     report(gateway, exchange, end);
   }
 }
 
 /** What cannot fail comes first. */
 function giveBack(gateway: Gateway, exchange: Exchange, outcome: ExchangeEnd["outcome"]): void {
-  const { key, pump, claim, conversationClaim, recorder, hold, answer, memory, formSlot } = exchange;
+  const { key, pump, taken } = exchange;
+  const { claim, conversationClaim, recorder, hold, answer, memory, formSlot } = taken;
   if (pump !== null) gateway.watchdog.forget(pump);
   if (key !== null) gateway.ongoing.leave(exchange, key.id);
   if (claim !== null) gateway.claims.end(claim);
@@ -70,19 +72,20 @@ function keepCallerId(
 }
 
 function report(gateway: Gateway, exchange: Exchange, { status, outcome, error }: ExchangeEnd): void {
-  const facts = exchange.facts(status, outcome, error);
+  const facts = factsOf(exchange, status, outcome, error);
   gateway.observe(facts);
   keepCallerId(gateway, exchange, facts.callerRequestId, outcome);
   const isExplained = outcome === "completed" || outcome === "replayed" || exchange.isOutcomeRecorded;
   if (isExplained || exchange.key === null) return;
   // A charge that is still on its way takes its attempts with it.
-  const attempts = exchange.hold?.state === "settled" ? noAttemptCounts : exchange.attempts.uncharged();
-  gateway.requestLog.take(exchange.outcomeRecord(outcome, status, error), attempts);
+  const attempts = exchange.taken.hold?.state === "settled" ? noAttemptCounts : exchange.attempts.uncharged();
+  gateway.requestLog.take(outcomeRecordOf(exchange, outcome, status, error), attempts);
 }
 
 /** Returns unused rate tokens once the exchange has ended. What was charged counts as used, and the input of an abandoned request. */
 function correctTokens({ rateLimits }: Gateway, exchange: Exchange): void {
-  const { reservedTokens, hold, charge, abandonedTokens } = exchange;
+  const { taken, charge, abandonedTokens } = exchange;
+  const { reservedTokens, hold } = taken;
   if (reservedTokens === null || !reservedTokens.verdict.allowed) return;
   const { buckets, amount } = reservedTokens;
   const used = hold?.state === "settled" && charge !== null ? tokensOf(charge.quantities) : abandonedTokens;
@@ -91,14 +94,14 @@ function correctTokens({ rateLimits }: Gateway, exchange: Exchange): void {
 
 /** Called before the client gets an error, so that it can repeat the request at once, on any gateway. */
 export async function giveBackClaims(gateway: Gateway, exchange: Exchange): Promise<void> {
-  if (exchange.claim !== null) await gateway.claims.end(exchange.claim);
-  if (exchange.conversationClaim !== null) await unlockConversation(gateway, exchange);
+  if (exchange.taken.claim !== null) await gateway.claims.end(exchange.taken.claim);
+  if (exchange.taken.conversationClaim !== null) await unlockConversation(gateway, exchange);
 }
 
 /** Before the response is sent, so that its client can change the conversation at once, on any gateway. */
 export async function unlockConversation({ claims }: Gateway, exchange: Exchange): Promise<void> {
-  const { conversationClaim } = exchange;
+  const { conversationClaim } = exchange.taken;
   if (conversationClaim === null) return;
-  exchange.conversationClaim = null;
+  exchange.taken.conversationClaim = null;
   await claims.end(conversationClaim);
 }

@@ -1,8 +1,6 @@
-import { assert } from "../../base/assert.ts";
 import type { Clock } from "../../base/clock.ts";
-import { GatewayError } from "../../base/errors.ts";
+import type { GatewayError } from "../../base/errors.ts";
 import { newId } from "../../base/id.ts";
-import { unknownModelIn } from "../../base/models/unknown-model.ts";
 import type { Quantities } from "../../base/money/rates.ts";
 import type { LabelColumn } from "../../base/requests/labels.ts";
 import { type TraceContext, traceContextOf } from "../../base/requests/trace-context.ts";
@@ -15,14 +13,12 @@ import type { ResponseRecorder } from "../../idempotency/recorder.ts";
 import type { Hold } from "../../ledger/accounts.ts";
 import type { BodyReservation } from "../../limits/body-budget.ts";
 import type { RateVerdict, TokenReservation } from "../../limits/verdict.ts";
-import type { ExchangeFacts, RequestParameters } from "../../observe/exchange.ts";
-import type { KeyRecord, Outcome, OutcomeRecord, RequestOutcome, UsageRecord } from "../../store/store.ts";
+import type { RequestParameters } from "../../observe/exchange.ts";
+import type { KeyRecord } from "../../store/store.ts";
 import type { OpenedCall } from "../../upstream/upstream.ts";
 import type { ActiveConfig } from "../active-config.ts";
 import { AttemptLog } from "./attempt-log.ts";
 import type { ClientCall } from "./client-call.ts";
-import { describeCause, errorCode, publicMessage } from "./describe-error.ts";
-import { tracedFacts } from "./traced-facts.ts";
 import type { GuardedStream } from "./watchdog.ts";
 import { comparedBytes, withoutRequestText } from "./without-request-text.ts";
 
@@ -52,24 +48,42 @@ export type SentPaths = (text: string) => string;
 
 const saneRequestId = /^[\w.:-]{1,128}$/;
 
-/** One client request: what is true of every call, what it has taken, and what its end is recorded with. Later stages: stages.ts. */
+/** What an exchange has taken; `endExchange` gives it back. */
+class Taken {
+  claim: Claim | null = null;
+  /** On the conversation that it changes. */
+  conversationClaim: Claim | null = null;
+  /** From limits of tokens; null if it falls under none. */
+  reservedTokens: TokenReservation | null = null;
+  hold: Hold | null = null;
+  /** The provider's response. */
+  answer: OpenedCall | null = null;
+  /** Memory reserved for a large response; null if there is none, or the response itself releases it. */
+  memory: BodyReservation | null = null;
+  formSlot: BodyReservation | null = null;
+  recorder: ResponseRecorder | null = null;
+  content: ContentRecording | null = null;
+}
+
+/** One client request: what is known of it (records.ts says what is stored of that), what it has taken, and how it ends. */
 export class Exchange {
   readonly id = newId("req_");
   readonly call: ClientCall;
+  readonly clock: Clock;
   /** The configuration when the request came in. A reload meanwhile changes nothing for it. */
   readonly configured: ActiveConfig;
   readonly atMs: number;
   readonly startedMs: number;
   key: KeyRecord | null = null;
-  /** Rate limits that the headers show: the key's requests, and what it has taken of limits of tokens; null if it falls under none. */
+  /** The key's rate limit, which the headers show. */
   rate: RateVerdict | null = null;
-  reservedTokens: TokenReservation | null = null;
   /** The counted input of a request whose client disconnected before any output. Its limits of tokens keep it, charged or not. */
   abandonedTokens = 0;
   model: ModelSettings | null = null;
   /** What is stored of the labels that the client sent. */
   callerLabels: LabelColumn | null = null;
   stream = false;
+  readonly taken = new Taken();
   readonly attempts = new AttemptLog();
   firstByteMs: number | null = null;
   /** What it was charged for; null before. */
@@ -90,17 +104,6 @@ export class Exchange {
   /** For a request that was rebuilt from what it continues, until it is answered: this holds all of its input. */
   sentPaths: SentPaths | null = null;
 
-  // What the exchange has taken; `endExchange` gives it back.
-  claim: Claim | null = null;
-  /** On the conversation that it changes. */
-  conversationClaim: Claim | null = null;
-  hold: Hold | null = null;
-  answer: OpenedCall | null = null;
-  /** Memory reserved for a large response; null if there is none, or the response itself releases it. */
-  memory: BodyReservation | null = null;
-  formSlot: BodyReservation | null = null;
-  recorder: ResponseRecorder | null = null;
-  content: ContentRecording | null = null;
   /** Set once a stream's response has begun: the pump ends the exchange then, not the response. */
   pump: GuardedStream | null = null;
   /** Null unless the head was sent before a provider began to answer. */
@@ -109,7 +112,6 @@ export class Exchange {
   /** Why the gateway has ended the exchange; null if it has not. */
   endedBy: GatewayError | null = null;
 
-  readonly #clock: Clock;
   /** Null if it is too large to compare with. */
   #body: Uint8Array | null = noBody;
   #ending: AbortController | null = null;
@@ -118,9 +120,9 @@ export class Exchange {
   constructor(call: ClientCall, gateway: { readonly clock: Clock; readonly configured: ActiveConfig }) {
     this.call = call;
     this.configured = gateway.configured;
-    this.#clock = gateway.clock;
-    this.atMs = this.#clock.wallMs();
-    this.startedMs = this.#clock.monotonicMs();
+    this.clock = gateway.clock;
+    this.atMs = this.clock.wallMs();
+    this.startedMs = this.clock.monotonicMs();
   }
 
   /** Reads which trace the client belongs to. For requests that are charged. */
@@ -136,7 +138,7 @@ export class Exchange {
 
   /** What it was charged; 0 before. */
   get charged(): number {
-    return this.hold === null ? 0 : this.hold.charged;
+    return this.taken.hold?.charged ?? 0;
   }
 
   /** The labels as JSON, with the affinity if that is unusual. */
@@ -148,7 +150,7 @@ export class Exchange {
   }
 
   elapsedMs(): number {
-    return this.#clock.monotonicMs() - this.startedMs;
+    return this.clock.monotonicMs() - this.startedMs;
   }
 
   /** Stored error messages must not quote the request, and are compared with it. */
@@ -219,107 +221,14 @@ export class Exchange {
   }
 
   answeredBy(answer: OpenedCall): void {
-    this.answer = answer;
+    this.taken.answer = answer;
     this.sentPaths = null;
     this.attempts.addAnswered(answer);
-  }
-
-  /** For reports; the ledger fills in the cost when it charges. */
-  usageRecord(outcome: Outcome, status: number, { usage, basis }: ChargeFacts): UsageRecord {
-    return { ...this.#recorded(status), atMs: this.atMs, outcome, usage, basis, costNano: 0 };
-  }
-
-  /** Why it ended as it did, for operators. A client that disconnected was sent no error. */
-  outcomeRecord(outcome: RequestOutcome, status: number, thrown: unknown): OutcomeRecord {
-    const error = outcome === "cancelled" ? null : thrown;
-    const denied = error instanceof GatewayError ? error.denied : undefined;
-    return {
-      ...this.#recorded(status),
-      atMs: this.#clock.wallMs(),
-      startedAtMs: this.atMs,
-      outcome,
-      code: error === null ? null : errorCode(error),
-      message: error === null ? null : this.#keptMessage(error),
-      attemptDetails: this.attempts
-        .records(error)
-        .map((attempt) =>
-          attempt.said === null ? attempt : { ...attempt, said: this.redactRequestText(attempt.said) },
-        ),
-      alike: 0,
-      labels: this.labels,
-      bound: denied?.bound ?? null,
-      needed: denied?.needed ?? null,
-    };
-  }
-
-  /** The fields that a usage record and an outcome record share. */
-  #recorded(status: number) {
-    const { key, stream, firstByteMs } = this;
-    const { deployment, count } = this.attempts;
-    assert(key !== null, "an exchange is recorded under its key");
-    return {
-      exchangeId: this.id,
-      keyId: key.id,
-      route: this.call.route.path,
-      model: this.model?.id ?? "",
-      provider: deployment?.provider.settings.name ?? "",
-      upstreamModel: deployment?.shownModel ?? "",
-      stream,
-      status,
-      firstByteMs,
-      totalMs: this.elapsedMs(),
-      attempts: count,
-    };
-  }
-
-  /** An unknown model is stored with its name: the operator needs it, and the message has nothing else of the request. */
-  #keptMessage(error: unknown): string {
-    const message = publicMessage(error);
-    return unknownModelIn(message) === null ? this.redactRequestText(message) : message;
   }
 
   /** The message without anything that the client has sent. */
   redactRequestText(message: string): string {
     const known = new Set([this.model?.id ?? "", this.attempts.deployment?.upstreamModel ?? ""]);
     return withoutRequestText(message, this.#body, known);
-  }
-
-  /** A client that disconnected was sent no error, and is most often its cause: the body or the response broke off. */
-  facts(status: number, outcome: string, error: unknown): ExchangeFacts {
-    const { attempts, charge } = this;
-    const { deployment } = attempts;
-    return {
-      requestId: this.id,
-      callerRequestId: this.callerId,
-      method: this.call.route.method,
-      route: this.call.route.path,
-      mode: this.key?.mode ?? this.call.route.mode,
-      tracedAs: this.call.route.tracedAs,
-      atMs: this.atMs,
-      endedAtMs: this.#clock.wallMs(),
-      keyId: this.key?.id ?? null,
-      keyPrefix: this.key?.prefix ?? null,
-      address: this.key === null ? this.call.address : null,
-      model: this.model?.id ?? null,
-      isUnlistedModel: this.model?.isUnlisted,
-      provider: deployment?.provider.settings.name ?? null,
-      deployment: deployment?.name ?? null,
-      stream: this.stream,
-      status,
-      outcome,
-      errorCode: error === null || outcome === "cancelled" ? null : errorCode(error),
-      cause: error === null ? null : describeCause(error),
-      usage: charge?.usage ?? null,
-      basis: charge?.basis ?? null,
-      charged: this.charged,
-      listCostNano: charge?.listCostNano ?? null,
-      firstByteMs: this.firstByteMs,
-      totalMs: this.elapsedMs(),
-      attempts: attempts.count,
-      failedAttempts: attempts.failed,
-      trace: this.trace,
-      // Most gateways trace nothing, so nothing is computed for a span then.
-      traced: this.trace === null || this.trace.spanId === null ? null : tracedFacts(this),
-    };
   }
 }

@@ -47,7 +47,7 @@ async function deliver(asking: HeldMeteredCall, answered: AnsweredParts): Promis
   const found = await (answered.failure === null
     ? readAnswers(asking, answered).catch((error) => chargeParts(asking, answered, error))
     : chargeParts(asking, answered, answered.failure));
-  if (exchange.hasClientDisconnected && !exchange.outlivesClient && exchange.claim === null)
+  if (exchange.hasClientDisconnected && !exchange.outlivesClient && exchange.taken.claim === null)
     throw clientDisconnected();
   asking.meter.noteExtras(found.extras);
   const evidence = evidenceOf(asking, found, () => [asking.request.body]);
@@ -160,7 +160,7 @@ async function settle(
   const { call, meter } = asking;
   const { gateway, exchange } = call;
   exchange.sawFirstByte();
-  const { claim } = exchange;
+  const { claim } = exchange.taken;
   const stored = claim && (await recordWhole(gateway, exchange, claim, body, headers));
   const isCancelled = exchange.hasClientDisconnected && exchange.outlivesClient;
   await meter.settle(isCancelled ? "cancelled" : "completed", evidence, 200, stored);

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../base/json.ts";
 import type { MeteredRoute } from "../../dialects/metered/route.ts";
-import type { RoutedCall } from "../request/routed-call.ts";
+import type { RoutedCall } from "../request/route.ts";
 import { maxWrittenBytes } from "./destination.ts";
 import type { MeteredPricing } from "./pricing.ts";
 

@@ -8,12 +8,12 @@ import { clientDialect } from "../../dialects/registry.ts";
 import type { Deployment, GenerationPlan } from "../../upstream/upstream.ts";
 import type { PreparedRequest } from "../../vendors/provider.ts";
 import { type ChosenFormat, formatFor } from "../../vendors/registry.ts";
-import { askingForUsage, withoutUsageOption } from "../attempt/prepare.ts";
+import { askingForUsage, withoutUsageOption } from "../attempt/attempt.ts";
 import { ProviderCall } from "../attempt/provider-call.ts";
 import type { CostMeter } from "../charge/cost-meter.ts";
 import type { WantedHold } from "../charge/hold.ts";
 import type { ClientRequest } from "../request/request.ts";
-import type { RoutedCall } from "../request/routed-call.ts";
+import type { RoutedCall } from "../request/route.ts";
 import { countAtMost } from "./count-input.ts";
 import { countedNames } from "./destination.ts";
 import type { SpooledForm } from "./form/spooled-form.ts";
@@ -51,11 +51,11 @@ export class MeteredCall extends ProviderCall implements GenerationPlan {
     this.#parts = parts;
     this.#part = part;
     this.pinned = pinned;
-    const { stream, claim } = parts.call.exchange;
+    const { stream, taken } = parts.call.exchange;
     this.stream = stream;
     this.takesAnyType = parts.route.answersAnyType === true;
     // An answer that is kept for a retry is charged and stored at once, whether or not the client waits for it.
-    this.streamsAnyType = parts.route.relaysBytes === true && !stream && claim === null;
+    this.streamsAnyType = parts.route.relaysBytes === true && !stream && taken.claim === null;
   }
 
   dropSignatures(): boolean {

@@ -18,7 +18,7 @@ import { requestExtras } from "../charge/requested-extras.ts";
 import { noUnpricedTools } from "../charge/requested-tools.ts";
 import { rewritten } from "../request/read-request.ts";
 import type { ClientRequest } from "../request/request.ts";
-import type { RoutedCall } from "../request/routed-call.ts";
+import type { RoutedCall } from "../request/route.ts";
 import { formatsToward, isAboveInputs, pricesToward, rejectOverWritten } from "./destination.ts";
 
 /** What a metered request may use, whichever deployment answers. */

@@ -1,6 +1,6 @@
 import type { AdmittedCall } from "../exchange/admitted-call.ts";
 import { type ClientRequest, idempotencyKeyOf } from "./request.ts";
-import type { Replay } from "./routed-call.ts";
+import type { Replay } from "./route.ts";
 
 /**
  * Claims the idempotency key, unless it was claimed before, to read the conversation. Returns the stored response; null if the
@@ -12,7 +12,7 @@ export async function claimIdempotency(
   request: ClientRequest,
 ): Promise<Replay | null> {
   const { gateway, exchange, keyId } = admitted;
-  if (idempotencyKey === null || exchange.claim !== null) return null;
+  if (idempotencyKey === null || exchange.taken.claim !== null) return null;
   const claim = {
     keyId,
     route: exchange.call.route.path,
@@ -22,7 +22,7 @@ export async function claimIdempotency(
   };
   const claimed = await gateway.claims.claim(claim, (bytes) => admitted.awaitMemory(bytes));
   if (claimed.kind === "replay") return claimed;
-  exchange.claim = claimed.claim;
+  exchange.taken.claim = claimed.claim;
   return null;
 }
 

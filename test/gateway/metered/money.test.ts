@@ -174,7 +174,7 @@ describe.each(Object.entries(meteredCases))("%s", (name, route: MeteredCase) => 
       const exchange = [...world.gateway.ongoing.exchanges()].find(({ key }) => key?.id === caller.key.id);
       // As if the client disconnected right after the provider's last byte: the tick of a call that ends with its client, whenever
       // it comes, must not see it before.
-      const get = () => exchange?.outlivesClient || exchange?.answer !== null;
+      const get = () => exchange?.outlivesClient || exchange?.taken.answer !== null;
       Object.defineProperty(exchange, "hasClientDisconnected", { get });
       release();
       await (await asked).text();

@@ -59,7 +59,7 @@ describe.each(streamedRoutes)("a stream of %s", (path, use, asked, events, cost)
     const reader = read === 0 ? null : (await asked).body?.getReader();
     await reader?.read();
     const underWay = () => [...world.gateway.ongoing.exchanges()];
-    await waitFor(() => underWay().every(({ answer }) => answer !== null), "the stream to have begun");
+    await waitFor(() => underWay().every(({ taken }) => taken.answer !== null), "the stream to have begun");
     leaving.abort();
     await asked.then((response) => response.body?.cancel()).catch(() => {});
     await waitFor(

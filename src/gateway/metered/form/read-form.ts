@@ -3,7 +3,7 @@ import type { Json, JsonObject } from "../../../base/json.ts";
 import type { FormFields } from "../../../dialects/metered/route.ts";
 import type { BodyReservation } from "../../../limits/body-budget.ts";
 import type { Exchange } from "../../exchange/exchange.ts";
-import { readerUntil } from "../../request/read-body.ts";
+import { readerUntil } from "../../request/read-request.ts";
 import { FormParser } from "./form-parser.ts";
 import { SpooledForm } from "./spooled-form.ts";
 
