@@ -1,4 +1,5 @@
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
+import type { IrResponse } from "./ir/ir.ts";
 import { objectOf, stringOf } from "./json/json-fields.ts";
 
 /** Fields whose values the model wrote, unlike ids and types. */
@@ -82,4 +83,14 @@ function allText(value: Json | undefined): string {
   return Object.entries(value)
     .map(([name, member]) => (labels.has(name) || quoted.has(name) ? "" : allText(member)))
     .join("");
+}
+
+/** All text in an answer that was read whole. */
+export function producedBy(response: IrResponse): string {
+  let produced = "";
+  for (const block of response.blocks) {
+    if (block.type === "reasoning") produced += block.parts.join("");
+    else produced += block.type === "tool_call" ? block.name + block.input : block.text;
+  }
+  return produced;
 }

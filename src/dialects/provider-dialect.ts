@@ -1,13 +1,12 @@
 import type { GatewayError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
-import type { ReportedExtras, Usage } from "../base/usage/usage.ts";
+import type { Usage } from "../base/usage/usage.ts";
 import type { ForwardedHeaders } from "./headers.ts";
-import type { IrEvent, IrRequest, IrResponse } from "./ir/ir.ts";
+import type { IrRequest, IrResponse } from "./ir/ir.ts";
 import type { BodyChanges } from "./json/patch.ts";
 import type { Quirk } from "./openai-chat/quirks.ts";
 import type { EndedIds } from "./openai-responses/client/turn-items.ts";
-import type { SseFrame } from "./sse/sse.ts";
-import type { StreamScanner } from "./sse/stream-scanner.ts";
+import type { StreamReader } from "./stream-reader.ts";
 import type { DroppedFields } from "./translation/field-decisions.ts";
 import type { AnswerFigures } from "./usage/usage-figures.ts";
 
@@ -39,7 +38,7 @@ export interface ProviderDialect extends AnswerFigures {
   readResponse(body: JsonObject, target: Target): IrResponse;
   /** Null if no client speaks the dialect, so that every answer is translated. */
   readonly passthrough: Passthrough | null;
-  createStreamReader(emit: (event: IrEvent) => void, target: Target): StreamReader;
+  createStreamReader(options: ReaderOptions): StreamReader;
   /** Absent if the first frame of a stream never reports a failure, except as an error. */
   readonly failedStart?: FailedStart;
   /**
@@ -70,8 +69,7 @@ export interface Passthrough {
   failureIn(answer: JsonObject): GatewayError | null;
   /** The option that makes a stream report its usage; null if it always does. */
   readonly usageOption: UsageOption | null;
-  createScanner(options: ScannerOptions): StreamScanner;
-  /** The ids in a whole answer that a later request may refer to. `isStored` as for the scanner. */
+  /** The ids in a whole answer that a later request may refer to. `isStored` as for the reader of a stream. */
   issuedIds(answer: JsonObject, isStored?: boolean): readonly string[];
   /** By which a whole answer is stored. Null if it cannot be continued; absent if answers of this dialect are not stored. */
   endedIds?(answer: JsonObject): EndedIds | null;
@@ -156,27 +154,10 @@ export interface Target {
   readonly rejectsSignatures?: true;
 }
 
-/** Reads a provider's stream and emits the events of each frame. */
-export interface StreamReader {
-  /** Throws a GatewayError if the provider reports a failure or the frame is malformed. */
-  push(frame: SseFrame): void;
-  /** At the end of the body. Throws `upstream_error` if the stream has not ended properly. */
-  end(): void;
-  /** True once the provider's stream has ended properly. */
-  readonly ended: boolean;
-  /** The answer is complete, although its stream has not ended. Only for dialects whose providers forget to end it. */
-  readonly isComplete?: boolean;
-  /** The last text is complete, although its block has not ended. */
-  readonly hasEndedText?: boolean;
-  /** The length of all encrypted reasoning so far. Absent if the dialect has none. */
-  readonly sealedChars?: number;
-  /** Tiers besides the service tier, and calls of hosted tools. Clients of other dialects do not see them, but pay for them. */
-  readonly extras?: ReportedExtras;
-}
-
-export interface ScannerOptions {
-  /** The gateway asked the provider for a usage chunk that the client did not ask for. */
-  readonly hideUsage: boolean;
+/** What a reader of a stream needs to know of the request. */
+export interface ReaderOptions {
+  /** Null if the stream is not translated. */
+  readonly target: Target | null;
   /** The provider was asked to store the answer, so that a later request can refer to it by its id. */
-  readonly isStored?: boolean;
+  readonly isStored?: boolean | undefined;
 }

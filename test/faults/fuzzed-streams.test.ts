@@ -109,11 +109,11 @@ function drive(relayer: StreamRelayer, bytes: Uint8Array, random: SeededRandom):
       const next = at + 1 + random.below(random.pick([3, 50, 5000]));
       relayer.push(bytes.slice(at, next));
       at = next;
-      if (relayer.ended || relayer.brokenBy !== null) break;
+      if (relayer.ended || relayer.meter.failure !== null) break;
     }
-    if (!relayer.ended && relayer.brokenBy === null) relayer.end();
-    if (relayer.brokenBy === null) relayer.terminal();
-    return relayer.brokenBy;
+    if (!relayer.ended && relayer.meter.failure === null) relayer.end();
+    if (relayer.meter.failure === null) relayer.terminal();
+    return relayer.meter.failure;
   } catch (error) {
     if (error instanceof GatewayError) return error;
     throw error;
@@ -136,8 +136,8 @@ function expectSound(
     expect(relayer.failure(failure, null)).toContain("error");
   }
   expect(relayer.heartbeat()).toEndWith("\n\n");
-  expect(typeof relayer.takeProduced()).toBe("string");
-  for (const usage of [relayer.usage, relayer.partialUsage]) {
+  expect(typeof relayer.meter.takeProduced()).toBe("string");
+  for (const usage of [relayer.meter.usage, relayer.meter.partialUsage]) {
     for (const [name, value] of Object.entries(usage ?? {})) {
       // In addition to token counts, usage has flags: one side may be doubtful, or the counts up to date.
       const isSane = /^is\w+(?:Doubtful|ToDate)$/.test(name)

@@ -62,9 +62,9 @@ describe("a stream that fails in the same chunk as the content before it", () =>
         const leaving = Buffer.from(relayer.push(Buffer.from(content + failures[provider]))).toString();
         expect(leaving).toContain("canal");
         expect(leaving).not.toContain("it broke");
-        expect(relayer.brokenBy?.code).toBe("upstream_error");
+        expect(relayer.meter.failure?.code).toBe("upstream_error");
         expect(relayer.ended).toBe(false);
-        expect(relayer.started).toBe(true);
+        expect(relayer.meter.started).toBe(true);
         if (client === "responses")
           expect(relayer.failure(failed, null)).toContain(
             `"sequence_number":${leaving.split("\n\n").length - 1}`,

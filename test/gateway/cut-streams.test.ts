@@ -39,8 +39,8 @@ function relayerFor(client: Client): TranslatedRelayer {
 function relayed(client: Client, bytes: Uint8Array) {
   const relayer = relayerFor(client);
   let text = relayer.push(bytes);
-  if (relayer.brokenBy === null) text += relayer.end();
-  const isComplete = relayer.brokenBy === null;
+  if (relayer.meter.failure === null) text += relayer.end();
+  const isComplete = relayer.meter.failure === null;
   if (isComplete) text += relayer.terminal();
   return { text: text.replace(/"completed_at":\d+/, '"completed_at":1'), isComplete, relayer };
 }
@@ -53,8 +53,8 @@ function relayedInFull(client: Client, bytes: Uint8Array) {
   text += relayer.end() + relayer.terminal();
   return {
     text: text.replace(/"completed_at":\d+/, '"completed_at":1'),
-    usage: relayer.usage,
-    said: relayer.takeProduced(),
+    usage: relayer.meter.usage,
+    said: relayer.meter.takeProduced(),
   };
 }
 
@@ -65,7 +65,10 @@ describe("G53: frames that differ in their text and their figures", () => {
         for (const text of [fixture(name), fixture(name).replaceAll("\r\n", "\n")]) {
           const { text: written, relayer } = relayed(client, Buffer.from(text));
           const inFull = relayedInFull(client, Buffer.from(text));
-          expect({ text: written, usage: relayer.usage, said: relayer.takeProduced() }, name).toEqual(inFull);
+          expect(
+            { text: written, usage: relayer.meter.usage, said: relayer.meter.takeProduced() },
+            name,
+          ).toEqual(inFull);
         }
       }
     });
@@ -78,7 +81,7 @@ describe("G53: frames that differ in their text and their figures", () => {
         const { candidatesTokenCount: said = 0, thoughtsTokenCount: thought = 0 } = JSON.parse(
           frames[count - 1]?.slice(6) ?? "",
         ).usageMetadata;
-        expect(relayer.partialUsage).toMatchObject({ outputTokens: said + thought, isUpToDate: true });
+        expect(relayer.meter.partialUsage).toMatchObject({ outputTokens: said + thought, isUpToDate: true });
       }
     });
   }
@@ -96,25 +99,25 @@ describe("G53: chunks that leave out the figure of the candidates, as those befo
         const relayer = relayerFor(client);
         for (const text of ["It rains", " and rains", " and rains"]) {
           relayer.push(Buffer.from(chunk({ text }, usage)));
-          expect(relayer.partialUsage).toMatchObject({ isOutputDoubtful: true });
+          expect(relayer.meter.partialUsage).toMatchObject({ isOutputDoubtful: true });
         }
         relayer.push(Buffer.from(chunk({ text: "." }, usage, "STOP")));
         relayer.end();
-        expect(relayer.usage).toMatchObject({ isOutputDoubtful: true });
+        expect(relayer.meter.usage).toMatchObject({ isOutputDoubtful: true });
       }
     });
 
     test(`are believed for a ${client} client as far as they report what was written`, () => {
       const relayer = relayerFor(client);
       relayer.push(Buffer.from(chunk({ text: "Hm", thought: true }, prompt)));
-      expect(relayer.partialUsage).toMatchObject({ isOutputDoubtful: true });
+      expect(relayer.meter.partialUsage).toMatchObject({ isOutputDoubtful: true });
       relayer.push(Buffer.from(chunk({ text: "Rain?", thought: true }, thought)));
-      expect(relayer.partialUsage).toMatchObject({ outputTokens: 5, isUpToDate: true });
-      expect(relayer.partialUsage).not.toHaveProperty("isOutputDoubtful");
+      expect(relayer.meter.partialUsage).toMatchObject({ outputTokens: 5, isUpToDate: true });
+      expect(relayer.meter.partialUsage).not.toHaveProperty("isOutputDoubtful");
       relayer.push(Buffer.from(chunk({ text: "It rains." }, { ...thought, totalTokenCount: 28 }, "STOP")));
       relayer.end();
-      expect(relayer.usage).toMatchObject({ inputTokens: 20, outputTokens: 8 });
-      expect(relayer.usage).not.toHaveProperty("isOutputDoubtful");
+      expect(relayer.meter.usage).toMatchObject({ inputTokens: 20, outputTokens: 8 });
+      expect(relayer.meter.usage).not.toHaveProperty("isOutputDoubtful");
     });
   }
 });
@@ -136,7 +139,7 @@ describe("T01, G56: a stream of Gemini that is cut off at any byte", () => {
             expect(text, `${name} at ${cut}`).toBe(whole.text);
           } else {
             expect(whole.text.startsWith(text), `${name} at ${cut}`).toBe(true);
-            expect(relayer.brokenBy?.code).toBe("upstream_error");
+            expect(relayer.meter.failure?.code).toBe("upstream_error");
             expect(relayer.ended).toBe(false);
           }
         }

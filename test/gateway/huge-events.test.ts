@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, spyOn, test } from "bun:test";
+import { answerIn } from "../../src/dialects/ir/read-event.ts";
 import { maxParsedValues } from "../../src/dialects/json/json-bytes.ts";
 import { providerDialect, providerDialectNames } from "../../src/dialects/registry.ts";
 import { callInput } from "../../src/dialects/tools/call-input.ts";
@@ -122,8 +123,8 @@ describe("an event of more values than any real one is not parsed:", () => {
       streamUsage: true,
       capabilities: {},
     } as const;
-    const reader = target.dialect.createStreamReader(() => {}, target);
-    expect(() => reader.push({ event: "x", data: `{${countless}}` })).toThrow(
+    const reader = target.dialect.createStreamReader({ target });
+    expect(() => [...answerIn(reader.read({ event: "x", data: `{${countless}}` }))]).toThrow(
       `more than ${maxParsedValues} values`,
     );
     expect(longestParsed()).toBeLessThan(huge.length / 5);

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, spyOn, test } from "bun:test";
 import { LoopPacer } from "../../src/base/loop/pacer.ts";
-import { largeEventBytes, parseLargeEvent } from "../../src/dialects/sse/parse-event.ts";
+import { largeEventBytes, parseEvent } from "../../src/dialects/sse/parse-event.ts";
 import { PassthroughRelayer } from "../../src/gateway/answer/passthrough-relayer.ts";
 import type { StreamRelayer } from "../../src/gateway/answer/stream-relayer.ts";
 import { LargeBodies } from "../../src/gateway/body-worker/body-worker.ts";
@@ -106,7 +106,7 @@ test("a client that leaves while a large event is parsed is charged for what cam
   const { promise, resolve } = Promise.withResolvers<void>();
   events.mockImplementationOnce(async (event) => {
     await promise;
-    return parseLargeEvent(event);
+    return parseEvent(event);
   });
   world.provider.script(sse(streamEvents("chat", { text, usage: usageOf("chat", 100, 20) }).join("")));
   const leaving = new AbortController();
@@ -180,7 +180,7 @@ describe("large events that pass through leave as they came,", () => {
       pieces.push(bytesOf(piece));
       for (let event = relayer.largeEvent; event !== null; event = relayer.largeEvent) {
         large += 1;
-        pieces.push(bytesOf(relayer.resume(parseLargeEvent(event))));
+        pieces.push(bytesOf(relayer.resume(parseEvent(event))));
       }
     };
     for (let at = 0; at < bytes.length; ) {
@@ -218,7 +218,7 @@ describe("large events that pass through leave as they came,", () => {
         const { out, large, relayer } = passed(bytes, () => 1 + random.below(most));
         expect(out === bytes.toString(), `seed ${seed}`).toBe(true);
         expect(large, `seed ${seed}`).toBe(3);
-        expect(relayer.usage).toMatchObject({ outputTokens: 20 });
+        expect(relayer.meter.usage).toMatchObject({ outputTokens: 20 });
       }
     }
   });
@@ -227,14 +227,14 @@ describe("large events that pass through leave as they came,", () => {
     const bytes = Buffer.from(
       [chunk("a"), usage, chunk(longText), chunk("", "stop"), "data: [DONE]\n\n"].join(""),
     );
-    expect(passed(bytes, () => bytes.length).relayer.usage).toMatchObject({ isOutputDoubtful: true });
+    expect(passed(bytes, () => bytes.length).relayer.meter.usage).toMatchObject({ isOutputDoubtful: true });
   });
 
   test("the last one also without its blank line", () => {
     const said = chunk("a") + chunk(longText, "stop").trimEnd();
     const { out, relayer } = passed(Buffer.from(said), () => 100_000);
     expect(out === `${said}\n\ndata: [DONE]\n\n`).toBe(true);
-    expect(relayer.brokenBy).toBeNull();
+    expect(relayer.meter.failure).toBeNull();
   });
 
   test("but half a one does not leave", () => {

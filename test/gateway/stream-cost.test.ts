@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { StreamMeter } from "../../src/dialects/stream-meter.ts";
 import type { Answering } from "../../src/gateway/answer/answering.ts";
 import { StreamCost } from "../../src/gateway/answer/stream-cost.ts";
 import type { StreamRelayer } from "../../src/gateway/answer/stream-relayer.ts";
@@ -8,17 +9,16 @@ const asked = {
   generation: { request: { bytes: new Uint8Array() }, estimatedInput: { tokens: 10, unmeasured: 0 } },
 };
 
+/** A stream in which a text can be written. */
+function readStream() {
+  const meter = new StreamMeter();
+  const write = (text: string) => meter.add([{ type: "written", text, sealedChars: 0 }]);
+  return { relayer: { meter } as StreamRelayer, write };
+}
+
 test("progress is journaled at most twice a second, and only once there is something to pay for", () => {
   const journaled: number[] = [];
-  const waiting: string[] = [];
-  const relayer = {
-    started: false,
-    usage: null,
-    partialUsage: null,
-    extras: null,
-    sealedChars: 0,
-    takeProduced: () => waiting.splice(0).join(""),
-  };
+  const { relayer, write } = readStream();
   const answering = {
     ...asked,
     meter: {
@@ -26,13 +26,12 @@ test("progress is journaled at most twice a second, and only once there is somet
       progress: ({ produced }: Evidence) => journaled.push(produced().chars),
     },
   } as unknown as Answering;
-  const meter = new StreamCost(answering, relayer as unknown as StreamRelayer);
+  const meter = new StreamCost(answering, relayer);
   for (const nowMs of [0, 500, 900]) meter.journalIfDue(nowMs);
   expect(journaled).toEqual([]);
-  relayer.started = true;
-  waiting.push("Hello");
+  write("Hello");
   meter.journalIfDue(1000);
-  waiting.push(" there");
+  write(" there");
   meter.journalIfDue(1499);
   expect(journaled).toEqual([5]);
   meter.journalIfDue(1500);
@@ -45,8 +44,9 @@ test("of streams that began together, not all are journaled in the same tick", (
     ...asked,
     meter: { noteExtras() {}, progress: () => (journaled += 1) },
   } as unknown as Answering;
-  const relayer = { started: true, usage: null, partialUsage: null, extras: null };
-  const bills = Array.from({ length: 200 }, () => new StreamCost(answering, relayer as StreamRelayer));
+  const { relayer, write } = readStream();
+  write("Hello");
+  const bills = Array.from({ length: 200 }, () => new StreamCost(answering, relayer));
   const ticks = [0, 100, 200, 300, 400, 500].map((nowMs) => {
     const before = journaled;
     for (const meter of bills) meter.journalIfDue(nowMs);

@@ -105,20 +105,20 @@ function run(dialect: ClientDialectName, hideUsage: boolean, pieces: readonly Bu
   let produced = "";
   for (const piece of pieces) {
     out.push(Buffer.from(relayer.push(Buffer.from(piece))));
-    if (relayer.brokenBy !== null) break;
-    if (asks()) produced += relayer.takeProduced();
+    if (relayer.meter.failure !== null) break;
+    if (asks()) produced += relayer.meter.takeProduced();
   }
   out.push(Buffer.from(relayer.end()));
-  produced += relayer.takeProduced();
+  produced += relayer.meter.takeProduced();
   return {
     left: Buffer.concat(out).toString(),
     terminal: Buffer.from(relayer.terminal()).toString(),
-    brokenBy: relayer.brokenBy?.message ?? null,
+    brokenBy: relayer.meter.failure?.message ?? null,
     failure: relayer.failure(new GatewayError("upstream_error", "It broke off."), null),
     produced,
-    started: relayer.started,
-    usage: relayer.usage,
-    partialUsage: relayer.partialUsage,
+    started: relayer.meter.started,
+    usage: relayer.meter.usage,
+    partialUsage: relayer.meter.partialUsage,
   };
 }
 

@@ -40,18 +40,23 @@ function inFull(golden: Golden, body: JsonObject, stream: Uint8Array): Outcome {
     text += translator.failure(error, "req_1", null);
     failure = error;
   }
-  const { usage } = translator;
-  const started = translator.started || isBilled(failure);
-  return { text, produced: translator.takeProduced(), started, usage };
+  const { partialUsage: usage } = translator.meter;
+  const started = translator.meter.started || isBilled(failure);
+  return { text, produced: translator.meter.takeProduced(), started, usage };
 }
 
 function inTransit(translator: StreamTranslator, pieces: Iterable<Uint8Array>): Outcome {
   const relayer = new TranslatedRelayer(translator, "req_1");
   let text = "";
-  for (const piece of pieces) if (relayer.brokenBy === null) text += relayer.push(piece);
-  if (relayer.brokenBy === null && !relayer.ended) text += relayer.end();
-  text += relayer.brokenBy === null ? relayer.terminal() : relayer.failure(relayer.brokenBy, null);
-  return { text, produced: relayer.takeProduced(), started: relayer.started, usage: relayer.partialUsage };
+  for (const piece of pieces) if (relayer.meter.failure === null) text += relayer.push(piece);
+  if (relayer.meter.failure === null && !relayer.ended) text += relayer.end();
+  text += relayer.meter.failure === null ? relayer.terminal() : relayer.failure(relayer.meter.failure, null);
+  return {
+    text,
+    produced: relayer.meter.takeProduced(),
+    started: relayer.meter.started,
+    usage: relayer.meter.partialUsage,
+  };
 }
 
 function* cutAt(bytes: Uint8Array, ...places: readonly number[]): Generator<Uint8Array> {
@@ -147,6 +152,20 @@ const odd: Readonly<Record<Pair, string>> = {
   "chat -> messages": 'event: ping\ndata: {"type":"ping"}\n\n',
 };
 
+test("a client is shown the most output that has been reported", () => {
+  const golden = goldenOf("messages -> chat");
+  const usage = (tokens: number) =>
+    `data: {"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":${tokens}}}\n\n`;
+  const stream =
+    streamOf("messages -> chat", ['"Hi"']).replace(ending["messages -> chat"], "") +
+    usage(13) +
+    ending["messages -> chat"];
+  const relayer = new TranslatedRelayer(translationOf(golden, requestOf(golden)).stream(), "req_1");
+  relayer.push(bytesOf(stream));
+  expect(relayer.meter.usage?.outputTokens).toBe(13);
+  expect(relayer.terminal()).toContain('"output_tokens":13');
+});
+
 test("text that waits to be counted does not keep the provider's events alive", () => {
   const golden = goldenOf("messages -> chat");
   const frame = bytesOf(frameOf("messages -> chat", '"tide"'));
@@ -159,14 +178,14 @@ test("text that waits to be counted does not keep the provider's events alive", 
   for (const relayer of relayers) {
     for (let count = 0; count < 4000; count += 1) {
       relayer.push(frame);
-      if (relayer.producedChars <= count) throw new Error("a word was lost");
+      if (relayer.meter.producedChars <= count) throw new Error("a word was lost");
     }
   }
   Bun.gc(true);
   const perStream = (heapStats().heapSize - before) / relayers.length;
   // 16,000 characters; the events that they were cut out of are 480,000.
   expect(perStream).toBeLessThan(100_000);
-  expect(relayers[0]?.takeProduced().length).toBe(16_000);
+  expect(relayers[0]?.meter.takeProduced().length).toBe(16_000);
 });
 
 /** Strings as JSON may have them, and as it may not. */

@@ -1,6 +1,5 @@
 import { describe, expect, spyOn, test } from "bun:test";
 import { SseDecoder } from "../../src/dialects/sse/sse.ts";
-import { StreamScanner } from "../../src/dialects/sse/stream-scanner.ts";
 import { sse } from "../support/answers.ts";
 import { World } from "./world.ts";
 
@@ -75,14 +74,12 @@ describe("a provider that sends megabytes at once", () => {
     { what: "passes through", path: "/v1/chat/completions", model: "gpt-test", stream: true },
     { what: "is translated", path: "/v1/messages", model: "local-test", stream: true },
     { what: "was not asked to stream", path: "/v1/messages", model: "local-test", stream: false },
-  ])("is read a part in each turn where it $what", async ({ path, model, stream, what }) => {
+  ])("is read a part in each turn where it $what", async ({ path, model, stream }) => {
     await using world = await World.start();
     const caller = await world.creditCaller();
     world.provider.script(sse(nothing + end));
-    const reader = what === "passes through" ? StreamScanner.prototype : SseDecoder.prototype;
-    const method = what === "passes through" ? "pass" : "feed";
     const messages = [{ role: "user", content: "Hello" }];
-    const most = await mostPerTurn(reader, method, async () => {
+    const most = await mostPerTurn(SseDecoder.prototype, "feed", async () => {
       const response = await world.ask(caller, { path, body: { model, stream, max_tokens: 10, messages } });
       expect(await response.text()).toContain("Hi");
     });

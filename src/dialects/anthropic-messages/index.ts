@@ -16,7 +16,6 @@ import { issuedIds } from "./provider/issued-ids.ts";
 import { writeRequest } from "./provider/request-out.ts";
 import { failureIn, readResponse } from "./provider/response-in.ts";
 import { MessagesStreamReader } from "./provider/stream-in.ts";
-import { MessagesScanner } from "./provider/stream-scanner.ts";
 import { figures, readUsage } from "./provider/usage-in.ts";
 
 const prefix = "anthropic-";
@@ -109,10 +108,9 @@ const provider: ProviderDialect = {
     answerField: "content",
     failureIn,
     usageOption: null,
-    createScanner: (options) => new MessagesScanner(options),
     issuedIds,
   },
-  createStreamReader: (emit) => new MessagesStreamReader(emit),
+  createStreamReader: ({ isStored }) => new MessagesStreamReader(isStored),
   isOpening: openingTest("message_start", "ping"),
   openingUsage: ({ message }) => readUsage(objectOf(message)?.["usage"]),
 };

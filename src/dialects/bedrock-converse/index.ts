@@ -40,7 +40,7 @@ const provider: ProviderDialect = {
   writeRequest,
   readResponse,
   passthrough: null,
-  createStreamReader: (emit) => new ConverseStreamReader(emit),
+  createStreamReader: () => new ConverseStreamReader(),
   isOpening: openingTest("messageStart"),
 };
 

@@ -38,7 +38,7 @@ const provider: ProviderDialect = {
   writeRequest,
   readResponse,
   passthrough: null,
-  createStreamReader: (emit, target) => new GeminiStreamReader(emit, target),
+  createStreamReader: ({ target }) => new GeminiStreamReader(target),
   failedStart,
 };
 

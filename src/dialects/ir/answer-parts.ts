@@ -43,7 +43,10 @@ export const unsaidFinish: IrFinish = { reason: "stop", stopSequence: null, expl
  * The event for figures that a stream reports. They include all output if they come with the finish or after it, or if every
  * piece comes with the usage up to it; such figures are charged as they are, however the stream breaks off.
  */
-export function usageEvent(usage: ReportedUsage, includesAll: boolean): IrEvent {
+export function usageEvent(
+  usage: ReportedUsage,
+  includesAll: boolean,
+): Extract<IrEvent, { readonly type: "usage" }> {
   return { type: "usage", usage: includesAll ? { ...usage, isUpToDate: true } : usage };
 }
 

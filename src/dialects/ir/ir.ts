@@ -340,7 +340,10 @@ export type IrEvent =
       readonly signature: ReasoningSignature | null;
       readonly citations?: readonly IrCitation[];
     }
-  /** Cumulative: each replaces the one before. May come after `finish`. */
-  | { readonly type: "usage"; readonly usage: ReportedUsage }
+  /**
+   * Cumulative: each replaces the one before. May come after `finish`. `isAlone`: the provider's event has nothing else that a client
+   * needs.
+   */
+  | { readonly type: "usage"; readonly usage: ReportedUsage; readonly isAlone?: boolean }
   | { readonly type: "service_tier"; readonly tier: string }
   | { readonly type: "finish"; readonly finish: IrFinish };

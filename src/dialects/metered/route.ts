@@ -9,7 +9,7 @@ import type { MemberChanges } from "../json/patch.ts";
 import type { Quirk } from "../openai-chat/quirks.ts";
 import type { PublishedLimits } from "../output-limit.ts";
 import type { ProviderDialectName } from "../registry.ts";
-import type { StreamScanner } from "../sse/stream-scanner.ts";
+import type { StreamReader } from "../stream-reader.ts";
 
 /**
  * A route whose answer is metered. One frame (gateway/metered) admits, holds, asks, charges and answers for all of them; what is
@@ -83,8 +83,7 @@ export interface FormFile {
 }
 
 export interface MeteredStreams {
-  /** `hidesUsage`: the client did not request the usage, the gateway did. */
-  createScanner(hidesUsage: boolean, requested: RequestedForm): StreamScanner;
+  createReader(requested: RequestedForm): StreamReader;
   /** Streams only report their usage where `stream_options` asks for it. */
   readonly takesUsageOption?: true;
 }

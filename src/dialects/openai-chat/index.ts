@@ -15,7 +15,6 @@ import { isOpeningChunk, issuedIds } from "./provider/delta-in.ts";
 import { writeRequest } from "./provider/request-out.ts";
 import { failedStart, failureIn, readResponse } from "./provider/response-in.ts";
 import { ChatStreamReader } from "./provider/stream-in.ts";
-import { ChatScanner } from "./provider/stream-scanner.ts";
 import { figures, wantsUsage } from "./provider/usage-in.ts";
 import { hasQuirk } from "./quirks.ts";
 
@@ -99,10 +98,9 @@ const provider: ProviderDialect = {
         stream_options: { ...objectOf(options), include_usage: true },
       }),
     },
-    createScanner: (options) => new ChatScanner(options),
     issuedIds,
   },
-  createStreamReader: (emit, target) => new ChatStreamReader(emit, target),
+  createStreamReader: ({ target }) => new ChatStreamReader(target),
   failedStart,
   isOpening: isOpeningChunk,
 };

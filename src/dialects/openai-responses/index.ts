@@ -18,7 +18,6 @@ import { issuedIds } from "./provider/issued-ids.ts";
 import { failureIn, readResponse } from "./provider/items-in.ts";
 import { writeRequest } from "./provider/request-out.ts";
 import { ResponsesStreamReader } from "./provider/stream-in.ts";
-import { ResponsesScanner } from "./provider/stream-scanner.ts";
 import { figures } from "./provider/usage-in.ts";
 
 /** llama.cpp makes a chat request of a body, in which these count before `max_output_tokens`. */
@@ -105,11 +104,10 @@ const provider: ProviderDialect = {
     answerField: "output",
     failureIn,
     usageOption: null,
-    createScanner: (options) => new ResponsesScanner(options),
     issuedIds,
     endedIds,
   },
-  createStreamReader: (emit) => new ResponsesStreamReader(emit),
+  createStreamReader: ({ isStored }) => new ResponsesStreamReader(isStored),
   isOpening: openingTest("response.created", "response.queued", "response.in_progress", "keepalive"),
 };
 

@@ -67,19 +67,6 @@ class LineEnds {
   }
 }
 
-/** The length of the first event without its blank line, for any line ending; of all bytes if no event is complete. */
-export function firstEventEnd(bytes: Buffer): number {
-  let end = bytes.length;
-  for (const blank of blankLines) {
-    const at = bytes.subarray(0, end).indexOf(blank);
-    if (at !== -1) end = at + 1;
-  }
-  return end;
-}
-
-/** How the last line of an event and the blank one after it can meet. */
-const blankLines = [Buffer.from("\n\n"), Buffer.from("\n\r"), Buffer.from("\r\r")];
-
 /** The last name that the lines of an event give it; "" if there is none. */
 export function eventNameOf(event: Buffer): string {
   for (
@@ -101,19 +88,6 @@ function dataStart(bytes: Buffer, start: number, end: number): number {
   if (end - start === 4) return end;
   if (bytes[start + 4] !== 58) return -1;
   return end - start > 5 && bytes[start + 5] === space ? start + 6 : start + 5;
-}
-
-/** Returns the bytes themselves if no line ends in CR, else a copy whose lines all end in LF. */
-export function withLineFeeds(bytes: Uint8Array): Uint8Array {
-  if (!bytes.includes(cr)) return bytes;
-  const copy = Buffer.from(bytes);
-  let written = 0;
-  for (let at = 0; at < copy.length; at += 1) {
-    const byte = copy[at] ?? 0;
-    if (byte === cr && copy[at + 1] === lf) continue;
-    copy[written++] = byte === cr ? lf : byte;
-  }
-  return copy.subarray(0, written);
 }
 
 /** The event's `data` after one more of its lines. Null as long as there was no data line. */

@@ -1,16 +1,9 @@
+import { isAscii } from "node:buffer";
 import { asBuffer } from "../../base/bytes.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { errorIn } from "../errors/bare-error.ts";
-import {
-  addDataLine,
-  dataOf,
-  dataOfBytes,
-  eventNameOf,
-  fieldValue,
-  firstEventEnd,
-  maxCutChars,
-  withLineFeeds,
-} from "./data-field.ts";
+import { addDataLine, dataOfBytes, eventNameOf, fieldValue, maxCutChars } from "./data-field.ts";
+import { eventEnd } from "./event-end.ts";
 import { FrameJoiner } from "./frame-joiner.ts";
 
 /** One server-sent event. `event` is "" if the frame has no `event` line; `data` has its lines joined. */
@@ -32,22 +25,34 @@ export interface ParsedEvent {
 /** A comment, which readers of server-sent events ignore, and so legal anywhere in a stream. */
 export const keepaliveComment = ": keepalive\n\n";
 
-const decoder = new TextDecoder();
+const noBytes = Buffer.alloc(0);
+const lf = 10;
+const dataPrefix = "data: ";
+const lineEnd = /\r\n|\n|\r/;
+/** What a byte order mark is in text of one character a byte. */
+const byteOrderMark = "\u00ef\u00bb\u00bf";
+
+/** The first letter of `data` and `event`, or the start of bare JSON. A comment may have them too, and is then read. */
+const fieldStart = /[de[{]/g;
+const bareStart = /^\s*[[{]/;
+const bareLine = /^\s*[[{]/m;
+const maxBareChars = 64 * 1024;
 
 /**
- * Decodes one stream's bytes into frames, wherever the chunks are cut. An event that is not complete waits as bytes, so only
- * whole events are decoded. Either `push` a chunk and get all its frames, or `feed` it and call `next` until it returns null.
+ * Cuts one stream's bytes into frames, wherever the chunks are cut. An event that is not complete waits as bytes. Either `push` a
+ * chunk and get all its frames, or `feed` it and call `next` until it returns null.
  */
 export class SseDecoder {
   readonly #joiner = new FrameJoiner();
-  /** Whole events, and how much of them has been read. */
+  /** Whole events. */
+  #bytes: Buffer = noBytes;
+  /** Their text with a character for each byte, so that a place in one is the place in the other. */
   #text = "";
-  #at = 0;
-  /** Positions of the next LF and the next CR, or the text's length if there is none. Searched for again once passed. */
-  #feed = 0;
-  #return = 0;
-  /** A large event before that text. */
-  #large: SseFrame | null = null;
+  #isAscii = true;
+  #hasReturns = false;
+  /** Where the last frame begins, and the index after it. */
+  #start = 0;
+  #end = 0;
   /** Lines of bare JSON between the events. */
   #bare = "";
 
@@ -62,7 +67,7 @@ export class SseDecoder {
    * stream that fails as bare JSON: such an error is the last frame.
    */
   end(): SseFrame[] {
-    this.#load(this.#joiner.rest());
+    this.feedRest();
     const frames = this.#rest();
     const error = bareError(this.#bare);
     return error === null ? frames : [...frames, error];
@@ -78,54 +83,105 @@ export class SseDecoder {
     this.#load(this.#joiner.push(bytes));
   }
 
+  /** Takes what has come of an event that is not complete for all of it. */
+  feedRest(): void {
+    this.#load(this.#joiner.rest());
+  }
+
+  /** The whole events of the last chunk. */
+  get bytes(): Buffer {
+    return this.#bytes;
+  }
+
+  /** Where in those bytes the last frame begins. */
+  get frameStart(): number {
+    return this.#start;
+  }
+
+  /** The index after it. */
+  get frameEnd(): number {
+    return this.#end;
+  }
+
   /** Null when more bytes are needed. By the standard, an event without data is none. Comments and other fields are ignored. */
   next(): SseFrame | null {
-    const first = this.#large;
-    this.#large = null;
-    if (first !== null) return first;
+    while (this.#end < this.#bytes.length) {
+      this.#start = this.#end;
+      const frame = this.#plainFrame() ?? this.#frame();
+      if (frame !== null) return frame;
+    }
+    this.#load(null);
+    return null;
+  }
+
+  /** Nearly all events are one data line, behind at most a name. Null for any other. */
+  #plainFrame(): SseFrame | null {
+    const text = this.#text;
+    const start = this.#start;
+    const line = text.startsWith("event:", start) ? text.indexOf("\n", start) + 1 : start;
+    const end = text.indexOf("\n", line);
+    const isPlain =
+      !this.#hasReturns &&
+      line >= start &&
+      text.charCodeAt(end + 1) === lf &&
+      text.startsWith(dataPrefix, line) &&
+      end > line + dataPrefix.length;
+    if (!isPlain) return null;
+    this.#end = end + 2;
+    const event = line === start ? "" : fieldValue(this.#textOf(start, line - 1), "event:".length);
+    return { event, data: this.#textOf(line + dataPrefix.length, end) };
+  }
+
+  #frame(): SseFrame | null {
+    const start =
+      this.#start + (this.#text.startsWith(byteOrderMark, this.#start) ? byteOrderMark.length : 0);
+    this.#end = this.#endOfEvent();
+    const frame = this.#end - start > maxCutChars ? this.#largeFrame(start) : this.#framedLines(start);
+    if (frame === null && this.#bare === "") this.#skipToField();
+    return frame;
+  }
+
+  #endOfEvent(): number {
+    if (this.#hasReturns) return eventEnd(this.#bytes, this.#start);
+    const blank = this.#text.indexOf("\n\n", this.#start);
+    return blank === -1 ? this.#text.length : blank + 2;
+  }
+
+  #framedLines(start: number): SseFrame | null {
     let event = "";
     let data: string | null = null;
-    const large = this.#text.length > maxCutChars ? this.#nextLarge() : null;
-    if (large !== null) return large;
-    while (this.#at < this.#text.length) {
-      const line = this.#nextLine();
-      if (line !== "") {
-        const more = addDataLine(data, line);
-        if (more !== data) data = more;
-        else if (line.startsWith("event:")) event = fieldValue(line, 6);
-        else if (this.#bare !== "" || bareStart.test(line)) this.#takeBare(line);
-        continue;
-      }
-      if (data !== null && data !== "") return { event, data };
-      event = "";
-      data = null;
-      if (this.#bare === "") this.#skipToField();
+    for (const line of this.#textOf(start, this.#end).split(lineEnd)) {
+      const more = addDataLine(data, line);
+      if (more !== data) data = more;
+      else if (line.startsWith("event:")) event = fieldValue(line, "event:".length);
+      else if (line !== "" && (this.#bare !== "" || bareStart.test(line))) this.#takeBare(line);
     }
     return data === null || data === "" ? null : { event, data };
   }
 
-  /** A large event is not cut into its lines, which `#load` has made end in LF. Null if the next event is none. */
-  #nextLarge(): SseFrame | null {
-    const text = this.#text;
-    const end = text.indexOf("\n\n", this.#at);
-    if (end - this.#at < maxCutChars) return null;
-    const lines = text.slice(this.#at, end);
-    const data = dataOf(lines);
-    if (data === "" && (this.#bare !== "" || bareLine.test(lines))) return null;
-    this.#at = end + 2;
-    return data === "" ? null : { event: eventNameIn(lines), data };
+  /** A large event is not cut into its lines: see `maxCutChars`. */
+  #largeFrame(start: number): SseFrame | null {
+    // A copy, because its lines are joined in place.
+    const bytes = Buffer.from(this.#bytes.subarray(start, this.#end));
+    const event = eventNameOf(bytes);
+    const data = dataOfBytes(bytes);
+    if (data !== null && data !== "") return { event, data };
+    const lines = this.#textOf(start, this.#end);
+    if (this.#bare !== "" || bareLine.test(lines))
+      for (const line of lines.split(lineEnd)) this.#takeBare(line);
+    return null;
   }
 
-  /**
-   * Skips megabytes of blank lines and comments by a native search. Only the last line may be incomplete, so it is not skipped. If
-   * a CR is skipped but not its LF, that makes one more blank line.
-   */
+  /** Skips megabytes of blank lines and comments by a native search. */
   #skipToField(): void {
-    const text = this.#text;
-    fieldStart.lastIndex = this.#at;
-    const found = fieldStart.exec(text)?.index ?? text.length - 1;
-    const skipped = text.slice(this.#at, found);
-    this.#at += Math.max(skipped.lastIndexOf("\n"), skipped.lastIndexOf("\r")) + 1;
+    fieldStart.lastIndex = this.#end;
+    const found = fieldStart.exec(this.#text)?.index ?? this.#text.length;
+    const skipped = this.#text.slice(this.#end, found);
+    this.#end += Math.max(skipped.lastIndexOf("\n"), skipped.lastIndexOf("\r")) + 1;
+  }
+
+  #textOf(start: number, end: number): string {
+    return this.#isAscii ? this.#text.slice(start, end) : this.#bytes.toString("utf8", start, end);
   }
 
   #rest(): SseFrame[] {
@@ -135,36 +191,11 @@ export class SseDecoder {
   }
 
   #load(events: Uint8Array | null): void {
-    if (events === null) return;
-    const rest = events.length > maxCutChars ? withLineFeeds(this.#takeLarge(events)) : events;
-    this.#text = decoder.decode(rest);
-    this.#at = 0;
-    this.#feed = -1;
-    this.#return = -1;
-  }
-
-  /** An event that came in many chunks is the first of them. It is read as bytes; returns what follows it. */
-  #takeLarge(events: Uint8Array): Uint8Array {
-    const all = asBuffer(events);
-    const end = firstEventEnd(all);
-    if (end <= maxCutChars) return events;
-    // A copy, because its lines are joined in place.
-    const event = Buffer.from(all.subarray(0, end));
-    const name = eventNameOf(event);
-    const data = dataOfBytes(event);
-    if (data !== null && data !== "") this.#large = { event: name, data };
-    else if (this.#bare !== "" || mayBeBare(all.subarray(0, end))) return events;
-    return all.subarray(end);
-  }
-
-  #nextLine(): string {
-    const text = this.#text;
-    const from = this.#at;
-    if (this.#feed < from) this.#feed = orEnd(text, text.indexOf("\n", from));
-    if (this.#return < from) this.#return = orEnd(text, text.indexOf("\r", from));
-    const end = Math.min(this.#feed, this.#return);
-    this.#at = end + (this.#feed === this.#return + 1 ? 2 : 1);
-    return text.slice(from, end);
+    this.#bytes = events === null ? noBytes : asBuffer(events);
+    this.#text = this.#bytes.toString("latin1");
+    this.#isAscii = isAscii(this.#bytes);
+    this.#hasReturns = this.#text.includes("\r");
+    this.#start = this.#end = 0;
   }
 
   #takeBare(line: string): void {
@@ -173,25 +204,10 @@ export class SseDecoder {
   }
 }
 
-/** The first letter of `data` and `event`, or the start of bare JSON. A comment may have them too, and is then read. */
-const fieldStart = /[de[{]/g;
-
-const bareStart = /^\s*[[{]/;
-const bareLine = /^\s*[[{]/m;
-function mayBeBare(event: Buffer): boolean {
-  return event.includes("{") || event.includes("[");
-}
-
-const maxBareChars = 64 * 1024;
-
 /** Null if the lines are not an error. */
 function bareError(lines: string): SseFrame | null {
   const error = lines === "" ? null : errorIn(lines);
   return error === null ? null : { event: "", data: JSON.stringify(error) };
-}
-
-function orEnd(text: string, found: number): number {
-  return found === -1 ? text.length : found;
 }
 
 /** `data` must be one line, as JSON text always is. */
@@ -201,11 +217,4 @@ export function namedFrame(event: string, data: string): string {
 
 export function dataFrame(data: string): string {
   return `data: ${data}\n\n`;
-}
-
-/** The name of an event. If it has several, the last counts. */
-function eventNameIn(lines: string): string {
-  const at = lines.lastIndexOf("\nevent:") + 1;
-  if (at === 0 && !lines.startsWith("event:")) return "";
-  return fieldValue(lines.slice(at, orEnd(lines, lines.indexOf("\n", at))), 6);
 }

@@ -5,9 +5,11 @@ import type { WriterContext } from "../client-dialect.ts";
 import { FailedAnswer, failedAfter, isBilled } from "../errors/failure.ts";
 import { EventCollector } from "../ir/events.ts";
 import type { IrResponse } from "../ir/ir.ts";
-import { UsageFreshness } from "../ir/usage-freshness.ts";
-import type { StreamReader } from "../provider-dialect.ts";
+import type { ReadEvent } from "../ir/read-event.ts";
+import { producedBy } from "../produced.ts";
 import type { SseFrame } from "../sse/sse.ts";
+import { StreamMeter } from "../stream-meter.ts";
+import type { StreamReader } from "../stream-reader.ts";
 import type { ClientTool } from "../tools/names.ts";
 import { restoreResponse } from "./restore-answer.ts";
 import { StreamTranslator, type TranslationContext } from "./stream-translator.ts";
@@ -30,7 +32,7 @@ export class Translation {
   response(body: JsonObject): TranslatedResponse {
     const { target, call, toolMapping } = this.#context;
     const response = target.dialect.readResponse(body, target);
-    return writeWhole(call, restoreResponse(response, toolMapping));
+    return writeWhole(call, restoreResponse(response, toolMapping), producedBy(response));
   }
 
   stream(): StreamTranslator {
@@ -65,70 +67,58 @@ export interface TranslatedResponse {
   showing(usage: Usage): TranslatedResponse;
 }
 
-function writeWhole(call: WriterContext, response: IrResponse): TranslatedResponse {
+function writeWhole(call: WriterContext, response: IrResponse, produced: string): TranslatedResponse {
   const body = call.source.dialect.writeResponse(response, call);
   return {
     body,
     usage: response.usage,
-    produced: producedBy(response),
-    showing: (usage) => writeWhole(call, { ...response, usage }),
+    produced,
+    showing: (usage) => writeWhole(call, { ...response, usage }, produced),
   };
 }
 
-function producedBy(response: IrResponse): string {
-  let produced = "";
-  for (const block of response.blocks) {
-    if (block.type === "reasoning") produced += block.parts.join("");
-    else produced += block.type === "tool_call" ? block.name + block.input : block.text;
-  }
-  return produced;
-}
-
 class ResponseCollector {
+  readonly meter = new StreamMeter();
   readonly #context: TranslationContext;
   readonly #collector = new EventCollector();
-  readonly #usageFreshness = new UsageFreshness();
   readonly #reader: StreamReader;
 
   constructor(context: TranslationContext) {
     this.#context = context;
     const { target } = context;
-    this.#reader = target.dialect.createStreamReader((event) => {
-      this.#collector.push(this.#usageFreshness.observe(event));
-    }, target);
+    this.#reader = target.dialect.createStreamReader({ target });
   }
 
   push(frame: SseFrame): void {
-    this.#usageFreshness.nextFrame();
-    this.#read(() => this.#reader.push(frame));
+    this.#collect(this.#reader.read(frame));
   }
 
   /** True once the provider's stream has ended properly. What comes after that is of no interest. */
   get ended(): boolean {
-    return this.#reader.ended;
+    return this.meter.ended;
   }
 
   /** Call at the proper end of the stream or of the provider's body. Throws a GatewayError if the answer is incomplete. */
   end(): TranslatedResponse {
-    this.#read(() => this.#reader.end());
+    this.#collect(this.#reader.end());
     const { call, toolMapping } = this.#context;
-    const whole = writeWhole(call, restoreResponse(this.#collector.response(), toolMapping));
-    return { ...whole, usage: this.#usageFreshness.apply(whole.usage) };
+    const restored = restoreResponse(this.#collector.response(), toolMapping);
+    return { ...writeWhole(call, restored, this.meter.takeProduced()), usage: this.meter.usage };
+  }
+
+  #collect(events: readonly ReadEvent[]): void {
+    try {
+      for (const event of this.meter.answerIn(events)) this.#collector.push(event);
+    } catch (error) {
+      throw this.#billed(error);
+    }
   }
 
   /** Output that was reported is paid for, although the client sees none of it. */
   #billed(error: unknown): unknown {
-    const { partialUsage, reportedOutput } = this.#usageFreshness;
+    const { partialUsage, reportedOutput } = this.meter;
     const failure = failedAfter({ partialUsage, reportedOutput, started: false }, error);
     if (!(failure instanceof GatewayError) || isBilled(failure) || reportedOutput === 0) return failure;
     return new FailedAnswer(failure, partialUsage, nothingReported);
-  }
-
-  #read(read: () => void): void {
-    try {
-      read();
-    } catch (error) {
-      throw this.#billed(error);
-    }
   }
 }

@@ -13,13 +13,13 @@ const minSilenceMs = 25;
 const nothing = new Uint8Array(0);
 
 /** Whether the provider has reported what the answer costs. */
-function isUsageKnown({ usage, partialUsage }: StreamRelayer): boolean {
-  return usage !== null || partialUsage?.isUpToDate === true;
+function isUsageKnown({ meter }: StreamRelayer): boolean {
+  return meter.usage !== null || meter.partialUsage?.isUpToDate === true;
 }
 
 /** Whether the model may have reasoned without showing it: then the usage is worth waiting for. */
-function mayReason({ deployment }: OpenedCall, { sealedChars, partialUsage }: StreamRelayer): boolean {
-  if (sealedChars > 0 || (partialUsage?.reasoningTokens ?? 0) > 0) return true;
+function mayReason({ deployment }: OpenedCall, { meter }: StreamRelayer): boolean {
+  if (meter.sealedChars > 0 || (meter.partialUsage?.reasoningTokens ?? 0) > 0) return true;
   const [dialect] = deployment.dialects;
   return dialect !== undefined && reasons(targetOf(deployment, dialect));
 }
@@ -30,8 +30,8 @@ export function silenceMsOf(opened: OpenedCall, relayer: StreamRelayer, longestG
 }
 
 /** What has been produced and not taken yet. */
-function contentOf({ producedChars, sealedChars }: StreamRelayer): number {
-  return producedChars + sealedChars;
+function contentOf({ meter }: StreamRelayer): number {
+  return meter.producedChars + meter.sealedChars;
 }
 
 export interface AbandonedStreamActions {
@@ -108,7 +108,7 @@ export class AbandonedStream {
       if (this.#isOver) return;
       if (chunk.length > 0) await this.#push(chunk, isLate);
       if (relayer.ended) break;
-      if (relayer.brokenBy !== null || this.#hasAll()) return;
+      if (relayer.meter.failure !== null || this.#hasAll()) return;
       const next = this.#opened.read();
       isLate = next instanceof Promise;
       if (isLate && !this.#options.runsToEnd) this.#leaveOrWait();
@@ -128,14 +128,14 @@ export class AbandonedStream {
   }
 
   #hasAll(): boolean {
-    return isUsageKnown(this.#relayer) && !(this.#options.isKept && this.#relayer.hasEndedText());
+    return isUsageKnown(this.#relayer) && !(this.#options.isKept && this.#relayer.meter.hasEndedText);
   }
 
   /** Nothing more has been received. */
   #leaveOrWait(): void {
     const relayer = this.#relayer;
     if (!hasCharge(relayer) || this.#hasAll()) this.leave();
-    else if (relayer.hasEndedText()) this.#leaveAfter(restMs);
+    else if (relayer.meter.hasEndedText) this.#leaveAfter(restMs);
     else if (this.#hasGoneOn) this.leave();
     else this.#leaveAfter(this.#options.silenceMs);
   }

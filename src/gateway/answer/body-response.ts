@@ -1,7 +1,7 @@
 import { assert } from "../../base/assert.ts";
 import { lengthOf, releaseBytes } from "../../base/bytes.ts";
+import { eventEnd } from "../../dialects/sse/event-end.ts";
 import { largeEventBytes } from "../../dialects/sse/parse-event.ts";
-import { eventEnd } from "../../dialects/sse/raw-events.ts";
 import { inParts } from "../body-worker/in-parts.ts";
 import { largeBodyBytes } from "../body-worker/is-large.ts";
 import { largeBodyPacer } from "../body-worker/large-body-pacer.ts";

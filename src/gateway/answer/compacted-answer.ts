@@ -15,10 +15,11 @@ import type { StreamedItems } from "../../dialects/openai-responses/client/strea
 import { endedResponse, type TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
 import { clientDialect } from "../../dialects/registry.ts";
 import type { ParsedEvent } from "../../dialects/sse/sse.ts";
+import type { StreamMeter } from "../../dialects/stream-meter.ts";
 import { bytesOf, type Piece } from "../exchange/client-call.ts";
 import type { Compaction } from "../turns/compacting.ts";
 import type { WholeAnswer } from "./read-answer.ts";
-import { MeteredRelayer, type StreamRelayer } from "./stream-relayer.ts";
+import type { StreamRelayer } from "./stream-relayer.ts";
 
 /** The conversation's summary in an answer, sealed as an item. Throws if there is none. */
 function compactedBy(
@@ -70,41 +71,43 @@ function written(
  * A stream that produces a summary. Until it ends, the client gets only the events that announce the compaction. The charge is
  * for the summary's own stream.
  */
-export class CompactionRelayer extends MeteredRelayer<StreamRelayer> implements StreamRelayer {
+export class CompactionRelayer implements StreamRelayer {
+  readonly meter: StreamMeter;
+  readonly #summary: StreamRelayer;
   readonly #compaction: Compaction;
   readonly #stream: CompactionStream;
   readonly #requestId: string;
   #begun = false;
   #isRead = false;
   #made: ReturnType<typeof compactedBy> | null = null;
-  #failure: GatewayError | null = null;
   #shown: Usage | null = null;
 
   constructor(compaction: Compaction, summary: StreamRelayer, requestId: string) {
-    super(summary);
+    this.meter = summary.meter;
+    this.#summary = summary;
     this.#compaction = compaction;
     this.#stream = new CompactionStream(compaction.context);
     this.#requestId = requestId;
   }
 
   push(chunk: Uint8Array): Piece {
-    this.meter.push(chunk);
+    this.#summary.push(chunk);
     return this.#begin();
   }
 
   end(): Piece {
-    this.meter.end();
+    this.#summary.end();
     return this.#begin();
   }
 
   resume(parsed: ParsedEvent): Piece {
-    this.meter.resume(parsed);
+    this.#summary.resume(parsed);
     return this.#begin();
   }
 
   #begin(): string {
-    if (this.meter.ended && !this.#isRead) this.#read();
-    if (this.#begun || this.brokenBy !== null) return "";
+    if (this.#summary.ended && !this.#isRead) this.#read();
+    if (this.#begun || this.meter.failure !== null) return "";
     this.#begun = true;
     return this.#stream.begin();
   }
@@ -112,10 +115,10 @@ export class CompactionRelayer extends MeteredRelayer<StreamRelayer> implements 
   #read(): void {
     this.#isRead = true;
     try {
-      this.#made = compactedBy(this.#compaction, this.meter.terminal(), this.meter.streamed);
+      this.#made = compactedBy(this.#compaction, this.#summary.terminal(), this.#summary.streamed);
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
-      this.#failure = new FailedAnswer(error, this.meter.usage, this.meter.extras ?? nothingReported);
+      this.meter.fail(new FailedAnswer(error, this.meter.usage, this.meter.extras ?? nothingReported));
     }
   }
 
@@ -145,10 +148,6 @@ export class CompactionRelayer extends MeteredRelayer<StreamRelayer> implements 
     return clientDialect("responses").heartbeat(this.#begun, number);
   }
 
-  get brokenBy(): GatewayError | null {
-    return this.#failure ?? this.meter.brokenBy;
-  }
-
   get ended(): boolean {
     return this.#made !== null;
   }
@@ -158,15 +157,14 @@ export class CompactionRelayer extends MeteredRelayer<StreamRelayer> implements 
   }
 
   get isCollecting(): boolean {
-    return this.meter.isCollecting;
+    return this.#summary.isCollecting;
   }
 
-  get largeEvent(): string | Uint8Array | null {
-    return this.meter.largeEvent;
+  get isComplete(): boolean {
+    return this.#summary.isComplete;
   }
 
-  /** The client learns none of the summary's ids. */
-  override get issued(): readonly string[] {
-    return [];
+  get largeEvent(): string | null {
+    return this.#summary.largeEvent;
   }
 }

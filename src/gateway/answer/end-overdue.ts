@@ -6,9 +6,9 @@ const overdueWithoutUsageMs = 5000;
 
 /** Whether a provider has gone silent after a complete answer. Some servers never close the stream. */
 export function isEndOverdue(
-  relayer: Pick<StreamRelayer, "started" | "partialUsage" | "isComplete">,
+  { meter, isComplete }: Pick<StreamRelayer, "meter" | "isComplete">,
   silenceMs: number,
 ): boolean {
-  if (silenceMs < (relayer.partialUsage === null ? overdueWithoutUsageMs : overdueMs)) return false;
-  return relayer.started && relayer.isComplete();
+  if (silenceMs < (meter.partialUsage === null ? overdueWithoutUsageMs : overdueMs)) return false;
+  return meter.started && isComplete;
 }

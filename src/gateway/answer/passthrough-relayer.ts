@@ -1,19 +1,19 @@
 import { assert } from "../../base/assert.ts";
 import type { GatewayError } from "../../base/errors.ts";
-import type { ReportedUsage, Usage } from "../../base/usage/usage.ts";
+import type { Usage } from "../../base/usage/usage.ts";
 import type { ClientDialect } from "../../dialects/client-dialect.ts";
-import { cutShort, FailedAnswer, failedAfter, isBilled } from "../../dialects/errors/failure.ts";
+import { cutShort } from "../../dialects/errors/failure.ts";
+import type { ReadEvent } from "../../dialects/ir/read-event.ts";
 import type { StreamedItems } from "../../dialects/openai-responses/client/streamed-items.ts";
 import type { EndedIds } from "../../dialects/openai-responses/client/turn-items.ts";
 import { clientDialect, providerDialect, type SharedDialectName } from "../../dialects/registry.ts";
 import { isDoneMark } from "../../dialects/sse/data-field.ts";
-import { FrameJoiner } from "../../dialects/sse/frame-joiner.ts";
 import { largeEventBytes } from "../../dialects/sse/parse-event.ts";
-import { eventEnd, meaningOf, rawEvent, withoutContent } from "../../dialects/sse/raw-events.ts";
-import type { ParsedEvent } from "../../dialects/sse/sse.ts";
-import type { StreamScanner } from "../../dialects/sse/stream-scanner.ts";
+import { type ParsedEvent, SseDecoder, type SseFrame } from "../../dialects/sse/sse.ts";
+import { StreamMeter } from "../../dialects/stream-meter.ts";
+import type { StreamReader } from "../../dialects/stream-reader.ts";
 import type { Piece } from "../exchange/client-call.ts";
-import { MeteredRelayer, type StreamRelayer } from "./stream-relayer.ts";
+import type { StreamRelayer } from "./stream-relayer.ts";
 
 export interface PassthroughCall {
   readonly dialect: SharedDialectName;
@@ -26,144 +26,139 @@ export interface PassthroughCall {
   /** Given if the response is kept, or read for its summary. */
   readonly streamed?: StreamedItems | undefined;
   /** Reads events that are not the dialect's own. */
-  readonly scanner?: StreamScanner;
+  readonly reader?: StreamReader;
 }
+
+/** What to do with an event. `hold` begins the stream's proper end, `stop` its failure. */
+type EventAction = "forward" | "drop" | "hold" | "stop";
 
 const nothing = new Uint8Array(0);
 const blankLine = Buffer.from("\n\n");
 
-/** An event that is parsed elsewhere. */
+/** An event that is parsed elsewhere, and the bytes that it and what is behind it came in. */
 interface LargeEvent {
-  readonly event: Uint8Array;
-  /** Complete events that came after it. */
-  readonly behind: Uint8Array;
-  /** The body ended with it, and it lacks its blank line. */
-  readonly isRest: boolean;
-}
-
-/**
- * Whether the rest of a body is an event that was cut off. Half of one is useless to clients, and what follows would become part of
- * it. One that lacks its blank line alone is whole.
- */
-function isHalfEvent(rest: Uint8Array): boolean {
-  const { data } = rawEvent(rest, 0);
-  return meaningOf(data) === null && !isDoneMark(data);
+  readonly frame: SseFrame;
+  readonly bytes: Uint8Array;
 }
 
 /** Forwards the provider's bytes unchanged and at once; only the terminal event waits for the charge. */
-export class PassthroughRelayer extends MeteredRelayer<StreamScanner> implements StreamRelayer {
+export class PassthroughRelayer implements StreamRelayer {
+  readonly meter = new StreamMeter();
   readonly #call: PassthroughCall;
   readonly #dialect: ClientDialect;
-  readonly #joiner = new FrameJoiner();
-  brokenBy: GatewayError | null = null;
+  readonly #reader: StreamReader;
+  readonly #decoder = new SseDecoder();
   #begun = false;
   #terminal: Piece | null = null;
   #large: LargeEvent | null = null;
+  /** The body has ended, perhaps with an event that is not complete. */
+  #isOver = false;
 
   constructor(call: PassthroughCall) {
-    const { passthrough } = providerDialect(call.dialect);
-    assert(passthrough !== null, `what is spoken in ${call.dialect} can pass through`);
-    super(call.scanner ?? passthrough.createScanner(call));
+    const { dialect, isStored } = call;
     this.#call = call;
-    this.#dialect = clientDialect(call.dialect);
+    this.#dialect = clientDialect(dialect);
+    this.#reader = call.reader ?? providerDialect(dialect).createStreamReader({ target: null, isStored });
   }
 
   push(chunk: Uint8Array): Piece {
-    const events = this.#joiner.push(chunk);
-    if (events === null) return nothing;
-    return this.ended ? withoutContent(events) : this.#advance(events);
+    this.#decoder.feed(chunk);
+    return this.#relay(this.#decoder.bytes, 0);
   }
 
-  /** The last event may lack its blank line, so the rest is scanned as if it had one. */
   end(): Piece {
-    if (this.ended || this.brokenBy !== null) return nothing;
-    const rest = this.#joiner.rest();
-    if (rest !== null && rest.length >= largeEventBytes) {
-      this.#large = { event: rest, behind: nothing, isRest: true };
-      return nothing;
-    }
-    const leaving = rest === null || isHalfEvent(rest) ? nothing : this.#pass(rest, nothing);
-    if (this.ended || this.brokenBy !== null) return leaving;
-    const missing = this.meter.missingTerminal();
-    if (missing === null) {
-      this.brokenBy = cutShort();
-      return nothing;
-    }
-    this.#terminal = leaving.length === 0 ? missing : `\n\n${missing}`;
+    if (this.ended || this.meter.failure !== null) return nothing;
+    this.#isOver = true;
+    this.#decoder.feedRest();
+    const leaving = this.#relay(this.#decoder.bytes, 0);
+    if (this.#large !== null || this.ended || this.meter.failure !== null) return leaving;
+    const { missingEnd } = this.#reader;
+    if (missingEnd !== null) this.meter.add(this.#reader.end());
+    if (!this.meter.ended) this.meter.fail(cutShort());
+    else this.#terminal = missingEnd;
     return leaving;
   }
 
   get isCollecting(): boolean {
-    return this.#joiner.pendingBytes >= largeEventBytes;
+    return this.#decoder.pendingBytes >= largeEventBytes;
   }
 
-  get largeEvent(): Uint8Array | null {
-    return this.#large?.event ?? null;
+  get largeEvent(): string | null {
+    return this.#large?.frame.data ?? null;
   }
 
   resume(parsed: ParsedEvent): Piece {
     const large = this.#large;
     assert(large !== null, "no large event waits");
     this.#large = null;
-    const { event, behind, isRest } = large;
-    // It is half an event: see `isHalfEvent`.
-    if (isRest && parsed.json === null && !parsed.isCut) return nothing;
-    const leaving = this.#scanned(this.meter.passLarge(event, parsed), behind);
-    if (isRest && leaving.length > 0)
-      return parsed.json === null ? nothing : Buffer.concat([leaving, blankLine]);
-    if (behind.length === 0 || this.ended || this.brokenBy !== null) return leaving;
-    const more = this.#advance(behind);
-    return more.length === 0 ? leaving : Buffer.concat([leaving, more]);
+    return this.#relay(large.bytes, this.#decoder.frameStart, { ...large.frame, parsed });
   }
 
-  /** Passes whole events, up to a large one. */
-  #advance(events: Uint8Array): Uint8Array {
-    if (events.length < largeEventBytes) return this.#pass(events, nothing);
-    for (let start = 0, end = 0; start < events.length; start = end) {
-      end = eventEnd(events, start);
-      if (end - start < largeEventBytes) continue;
-      const before = start === 0 ? nothing : this.#pass(events.subarray(0, start), events.subarray(start));
-      if (!this.ended && this.brokenBy === null) {
-        this.#large = { event: events.subarray(start, end), behind: events.subarray(end), isRest: false };
+  /** Relays what is left of these bytes, from a frame on that was parsed elsewhere, up to the next large one. */
+  #relay(bytes: Uint8Array, from: number, parsed: SseFrame | null = null): Uint8Array {
+    const decoder = this.#decoder;
+    const pieces: Uint8Array[] = [];
+    let keptFrom = from;
+    let terminalFrom: number | null = null;
+    let hasForwarded = false;
+    const keepUpTo = (end: number, next: number) => {
+      if (end > keptFrom) pieces.push(bytes.subarray(keptFrom, end));
+      keptFrom = next;
+    };
+    for (let frame = parsed ?? decoder.next(); frame !== null; frame = decoder.next()) {
+      const { frameStart, frameEnd } = decoder;
+      const action = this.#actionFor(frame);
+      if (action === "forward") hasForwarded = true;
+      if (action === "drop") keepUpTo(frameStart, frameEnd);
+      if (action === "hold") {
+        keepUpTo(frameStart, frameStart);
+        terminalFrom = pieces.length;
       }
-      return before;
+      if (action !== "stop") continue;
+      if (this.meter.failure === null) this.#large = { frame, bytes };
+      keepUpTo(frameStart, bytes.length);
+      break;
     }
-    return this.#pass(events, nothing);
+    keepUpTo(bytes.length, bytes.length);
+    if (terminalFrom !== null) this.#terminal = joined(pieces.splice(terminalFrom));
+    // The body's last event may lack its blank line, and what is none would become part of what follows.
+    else if (this.#isOver) pieces.splice(0, pieces.length, ...(hasForwarded ? [...pieces, blankLine] : []));
+    if (pieces.length > 0) this.#begun = true;
+    return joined(pieces);
   }
 
-  #pass(events: Uint8Array, behind: Uint8Array): Uint8Array {
-    return this.#scanned(this.meter.pass(events), behind);
-  }
-
-  /** `behind` has come after the events that were scanned. */
-  #scanned(leaving: Uint8Array, behind: Uint8Array): Uint8Array {
-    this.brokenBy = failedAfter(this.meter, this.meter.failure);
-    if (this.meter.held !== null) this.#takeTerminal(this.meter.held, behind);
-    if (leaving.length > 0) this.#begun = true;
-    this.streamed?.add(leaving);
-    return leaving;
+  #actionFor(frame: SseFrame): EventAction {
+    // Content there would not be charged.
+    if (this.meter.ended) return isDoneMark(frame.data) ? "forward" : "drop";
+    if (frame.data.length >= largeEventBytes && frame.parsed === undefined) return "stop";
+    const events = this.#reader.read(frame);
+    // Half of an event is useless to clients, and what follows would become part of it.
+    if (this.#isOver && events.some(isNoJson)) return "drop";
+    this.meter.add(events);
+    this.streamed?.add(frame.data);
+    if (this.meter.failure !== null) return "stop";
+    if (this.meter.ended) return "hold";
+    return this.#call.hideUsage && events.some(isUsageAlone) ? "drop" : "forward";
   }
 
   get streamed(): StreamedItems | undefined {
     return this.#call.streamed;
   }
 
+  get issued(): readonly string[] {
+    return this.meter.issued;
+  }
+
   get endedIds(): EndedIds | null {
     return this.meter.endedIds;
   }
 
-  #takeTerminal(held: Uint8Array, behind: Uint8Array): void {
-    const end = eventEnd(held, 0);
-    if (end === held.length && behind.length === 0) {
-      this.#terminal = held;
-      return;
-    }
-    const rest = [held.subarray(end), behind].map(withoutContent);
-    this.#terminal = Buffer.concat([held.subarray(0, end), ...rest]);
-  }
-
   get ended(): boolean {
     return this.#terminal !== null;
+  }
+
+  get isComplete(): boolean {
+    return this.meter.isComplete && this.#reader.missingEnd !== null;
   }
 
   /** The provider's bytes stay as they are. */
@@ -174,27 +169,31 @@ export class PassthroughRelayer extends MeteredRelayer<StreamScanner> implements
   }
 
   failure(error: GatewayError, charged: Usage | null): string {
-    const { sequenceNumber, responseId, hasBegun } = this.meter.position;
+    const { sequenceNumber, responseId } = this.#reader.position;
     return this.#dialect.inBandError(error, this.#call.requestId, {
       sequenceNumber,
       responseId: responseId ?? "resp_failed",
       model: this.#call.model,
       createdAtSeconds: this.#call.atSeconds,
-      hasBegun,
+      hasBegun: this.meter.hasBegun,
       usage: charged,
     });
   }
 
   heartbeat(): string {
-    return this.#dialect.heartbeat(this.#begun, this.meter.position.sequenceNumber);
+    return this.#dialect.heartbeat(this.#begun, this.#reader.position.sequenceNumber);
   }
+}
 
-  override get usage(): ReportedUsage | null {
-    return this.brokenBy instanceof FailedAnswer ? this.brokenBy.usage : super.usage;
-  }
+/** Mostly one piece, which is not copied. */
+function joined(pieces: readonly Uint8Array[]): Uint8Array {
+  return pieces.length > 1 ? Buffer.concat(pieces) : (pieces[0] ?? nothing);
+}
 
-  override get started(): boolean {
-    // A model may have thought without showing it.
-    return super.started || isBilled(this.brokenBy) || this.meter.reportedOutput > 0;
-  }
+function isNoJson(event: ReadEvent): boolean {
+  return event.type === "unreadable" && event.text !== "";
+}
+
+function isUsageAlone(event: ReadEvent): boolean {
+  return event.type === "usage" && event.isAlone === true;
 }

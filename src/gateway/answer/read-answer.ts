@@ -76,10 +76,10 @@ function writtenAsStream(
   const begin = translator.pushWhole(answer);
   if (shown !== null) translator.showUsage(shown);
   const body = begin + translator.terminal();
-  const produced = translator.takeProduced();
+  const produced = translator.meter.takeProduced();
   return {
     body,
-    usage: translator.usage,
+    usage: translator.meter.usage,
     produced: () => produced,
     issued: nothingIssued,
     extras: providerDialect(form.dialect).readExtras(answer),

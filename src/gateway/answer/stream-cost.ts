@@ -3,7 +3,7 @@ import type { StoredResponse } from "../../store/store.ts";
 import { isAbandoned, settleAbandoned } from "../charge/abandoned.ts";
 import { type Evidence, ProducedOutput } from "../charge/evidence.ts";
 import { type Delivery, recordFacts } from "./answering.ts";
-import type { StreamRelayer } from "./stream-relayer.ts";
+import { factsOf, type StreamRelayer } from "./stream-relayer.ts";
 
 /** How often what was produced is journaled while a stream runs. */
 const progressEveryMs = 500;
@@ -12,8 +12,8 @@ const progressEveryMs = 500;
 const maxProducedChars = 32 * 1024;
 
 /** Whether a disconnect now is charged: something was produced, or the provider has reported its input. */
-export function hasCharge({ started, partialUsage }: StreamRelayer): boolean {
-  return started || hasTokens(partialUsage);
+export function hasCharge({ meter }: StreamRelayer): boolean {
+  return meter.started || hasTokens(meter.partialUsage);
 }
 
 /** The cost of a stream so far. */
@@ -29,19 +29,19 @@ export class StreamCost {
   }
 
   evidence(): Evidence {
-    const { usage, partialUsage: partial } = this.#relayer;
+    const { usage, partialUsage: partial } = this.#relayer.meter;
     const partialUsage = partial?.isUpToDate === true || hasTokens(partial) ? partial : null;
     const produced = () => this.#takeProduced();
     return { usage, partialUsage, produced, requestBytes: this.#answering.generation.request.bytes };
   }
 
   takeProducedIfMuch(): void {
-    if (this.#relayer.producedChars > maxProducedChars) this.#takeProduced();
+    if (this.#relayer.meter.producedChars > maxProducedChars) this.#takeProduced();
   }
 
   #takeProduced(): ProducedOutput {
-    this.#produced.add(this.#relayer.takeProduced());
-    this.#produced.sealedChars = this.#relayer.sealedChars;
+    this.#produced.add(this.#relayer.meter.takeProduced());
+    this.#produced.sealedChars = this.#relayer.meter.sealedChars;
     return this.#produced;
   }
 
@@ -59,7 +59,7 @@ export class StreamCost {
   /** Journals roughly what a disconnect would cost now, so that a crash never charges more. */
   journal(): void {
     const { meter, generation } = this.#answering;
-    meter.noteExtras(this.#relayer.extras);
+    meter.noteExtras(this.#relayer.meter.extras);
     meter.progress(this.evidence(), generation.estimatedInput.tokens);
   }
 
@@ -72,16 +72,16 @@ export class StreamCost {
     const { call, meter, generation } = this.#answering;
     const { gateway, exchange } = call;
     // Of what is stored, they were recorded with its end.
-    if (stored === null) void recordFacts(this.#answering, this.#relayer, "");
+    if (stored === null) void recordFacts(this.#answering, factsOf(this.#relayer), "");
     // What a provider bills in any case may have no tokens, and nothing before its end.
-    const isWhole = exchange.outlivesClient && this.#relayer.usage !== null;
-    const isBegun = outcome === "cancelled" ? hasCharge(this.#relayer) : this.#relayer.started;
+    const isWhole = exchange.outlivesClient && this.#relayer.meter.usage !== null;
+    const isBegun = outcome === "cancelled" ? hasCharge(this.#relayer) : this.#relayer.meter.started;
     const isCharged = isWhole || isBegun;
     if (isCharged) {
       await meter.settle(outcome, this.evidence(), 200, stored, brokenBy);
       return true;
     }
-    exchange.attempts.reported = this.#relayer.usage ?? this.#relayer.partialUsage;
+    exchange.attempts.reported = this.#relayer.meter.usage ?? this.#relayer.meter.partialUsage;
     if (outcome === "cancelled" && isAbandoned(exchange)) {
       const counted = { requestBytes: generation.request.bytes };
       return settleAbandoned(gateway, meter, counted, 200);

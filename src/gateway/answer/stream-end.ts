@@ -4,7 +4,7 @@ import type { OpenedCall } from "../../upstream/upstream.ts";
 import type { Evidence } from "../charge/evidence.ts";
 import { bytesOf, type Piece } from "../exchange/client-call.ts";
 import { type Delivery, inConversation, recordFacts, streamHeaders } from "./answering.ts";
-import type { StreamRelayer } from "./stream-relayer.ts";
+import { factsOf, type StreamRelayer } from "./stream-relayer.ts";
 
 /** Reads what follows the end of a stream. */
 type ReadTrailing = (take: (piece: Piece) => void) => Promise<void>;
@@ -84,6 +84,6 @@ export async function takeEnd(
   if (estimating !== null) relayer.showUsage(await estimating);
   const terminal = await inConversation(answering, relayer.terminal());
   const end = await recording.end(terminal, read);
-  await recordFacts(answering, relayer, terminal);
+  await recordFacts(answering, factsOf(relayer), terminal);
   return end;
 }

@@ -154,7 +154,7 @@ export class StreamPump implements GuardedStream, StreamSource {
     this.#blocked = this.#write(relayer.push(chunk));
     this.#cost.takeProducedIfMuch();
     if (relayer.largeEvent !== null) return false;
-    return this.#blocked === undefined && relayer.brokenBy === null && !relayer.ended;
+    return this.#blocked === undefined && relayer.meter.failure === null && !relayer.ended;
   }
 
   /** False if the stream is over. */
@@ -176,7 +176,7 @@ export class StreamPump implements GuardedStream, StreamSource {
   }
 
   #throwIfBroken(): void {
-    const reason = this.#interruptedBy ?? this.#relayer.brokenBy;
+    const reason = this.#interruptedBy ?? this.#relayer.meter.failure;
     if (reason !== null) throw reason;
   }
 

@@ -1,9 +1,9 @@
 import { assert } from "../../base/assert.ts";
 import { GatewayError } from "../../base/errors.ts";
-import type { ReportedExtras, ReportedUsage, Usage } from "../../base/usage/usage.ts";
-import { FailedAnswer, failedAfter, isBilled } from "../../dialects/errors/failure.ts";
+import type { Usage } from "../../base/usage/usage.ts";
 import { largeEventBytes } from "../../dialects/sse/parse-event.ts";
 import { type ParsedEvent, SseDecoder, type SseFrame } from "../../dialects/sse/sse.ts";
+import type { StreamMeter } from "../../dialects/stream-meter.ts";
 import type { StreamTranslator } from "../../dialects/translation/stream-translator.ts";
 import { largeBodyBytes } from "../body-worker/is-large.ts";
 import type { StreamRelayer } from "./stream-relayer.ts";
@@ -17,13 +17,14 @@ export class TranslatedRelayer implements StreamRelayer {
   #lastFrames: SseFrame[] | null = null;
   #largeFrame: SseFrame | null = null;
   #writtenChars = 0;
-  /** A translated answer has ids of its own. */
-  readonly issued: readonly string[] = [];
-  brokenBy: GatewayError | null = null;
 
   constructor(translator: StreamTranslator, requestId: string) {
     this.#translator = translator;
     this.#requestId = requestId;
+  }
+
+  get meter(): StreamMeter {
+    return this.#translator.meter;
   }
 
   /** Ignores whatever follows the proper end. */
@@ -37,7 +38,7 @@ export class TranslatedRelayer implements StreamRelayer {
     try {
       this.#lastFrames ??= this.#decoder.end();
       text = this.#advance("");
-      if (this.ended || this.#largeFrame !== null || this.brokenBy !== null) return text;
+      if (this.ended || this.#largeFrame !== null || this.meter.failure !== null) return text;
       text += this.#translator.end();
     } catch (error) {
       this.#breakBy(error);
@@ -97,14 +98,14 @@ export class TranslatedRelayer implements StreamRelayer {
 
   #breakBy(error: unknown): void {
     if (!(error instanceof GatewayError)) throw error;
-    this.brokenBy = failedAfter(this.#translator, error);
+    this.meter.fail(error);
   }
 
   get ended(): boolean {
-    return this.#translator.ended;
+    return this.#translator.ended && this.meter.failure === null;
   }
 
-  isComplete(): boolean {
+  get isComplete(): boolean {
     return this.#translator.isComplete;
   }
 
@@ -122,41 +123,5 @@ export class TranslatedRelayer implements StreamRelayer {
 
   heartbeat(): string {
     return this.#translator.heartbeat();
-  }
-
-  get usage(): ReportedUsage | null {
-    if (this.brokenBy instanceof FailedAnswer) return this.brokenBy.usage;
-    return this.#translator.ended ? this.#translator.usage : null;
-  }
-
-  get partialUsage(): ReportedUsage | null {
-    return this.#translator.usage;
-  }
-
-  get extras(): ReportedExtras {
-    const { extras: read } = this.#translator;
-    if (!(this.brokenBy instanceof FailedAnswer)) return read;
-    const { extras } = this.brokenBy;
-    return { ...read, ...extras, tiers: { ...read.tiers, ...extras.tiers } };
-  }
-
-  get started(): boolean {
-    return this.#translator.started || isBilled(this.brokenBy);
-  }
-
-  get sealedChars(): number {
-    return this.#translator.sealedChars;
-  }
-
-  hasEndedText(): boolean {
-    return this.#translator.hasEndedText;
-  }
-
-  takeProduced(): string {
-    return this.#translator.takeProduced();
-  }
-
-  get producedChars(): number {
-    return this.#translator.producedChars;
   }
 }

@@ -1,8 +1,7 @@
 import { releaseBytes, sharedCopy } from "../../base/bytes.ts";
 import type { Usage } from "../../base/usage/usage.ts";
 import { malformedAnswer } from "../../dialects/errors/failure.ts";
-import { providerDialect } from "../../dialects/registry.ts";
-import { largeEventBytes, parseEvent } from "../../dialects/sse/parse-event.ts";
+import { largeEventBytes } from "../../dialects/sse/parse-event.ts";
 import { SseDecoder, type SseFrame } from "../../dialects/sse/sse.ts";
 import { maxWholeBytes, type OpenedCall } from "../../upstream/upstream.ts";
 import type { Attempt } from "../attempt/attempt.ts";
@@ -71,14 +70,10 @@ async function collect(call: RoutedCall, opened: OpenedCall, attempt: Attempt): 
   const { largeBodies } = call.gateway;
   const decoder = new SseDecoder();
   const collector = attempt.reread().collect();
-  const { passthrough } = providerDialect(attempt.dialect);
-  const scanner = passthrough?.createScanner({ hideUsage: false }) ?? null;
   const read = async (frames: readonly SseFrame[]) => {
     for (const frame of frames) {
       const isLarge = frame.data.length >= largeEventBytes;
-      const parsed = isLarge ? await largeBodies.parseEvent(frame.data) : parseEvent(frame.data);
-      scanner?.read(frame.data, parsed.json ?? (parsed.isCut ? undefined : null));
-      collector.push({ ...frame, parsed });
+      collector.push(isLarge ? { ...frame, parsed: await largeBodies.parseEvent(frame.data) } : frame);
     }
   };
   let bytes = 0;
@@ -93,5 +88,5 @@ async function collect(call: RoutedCall, opened: OpenedCall, attempt: Attempt): 
     await read(decoder.push(chunk));
   }
   await read(decoder.end());
-  return translated(collector.end(), scanner?.extras ?? null);
+  return translated(collector.end(), collector.meter.extras);
 }

@@ -1,11 +1,10 @@
 import { assert } from "../../base/assert.ts";
-import { sharedCopy } from "../../base/bytes.ts";
 import { FairQueue } from "../../base/collections/fair-queue.ts";
 import { GatewayError } from "../../base/errors.ts";
 import { IdleThread } from "../../base/threads/idle-thread.ts";
 import { startThread, threadSource } from "../../base/threads/start-thread.ts";
 import { FailedAnswer } from "../../dialects/errors/failure.ts";
-import { parseLargeEvent } from "../../dialects/sse/parse-event.ts";
+import { parseEvent } from "../../dialects/sse/parse-event.ts";
 import type { ParsedEvent } from "../../dialects/sse/sse.ts";
 import type { DoneMessage, ExpectedError, Job, JobMessage, JobOwner } from "./job.ts";
 import { largeBodyPacer } from "./large-body-pacer.ts";
@@ -37,8 +36,8 @@ class JobQueue {
 
 const source = threadSource("gateway/worker.ts");
 
-/** Parses an event of a stream: its data, or its bytes. */
-export const eventJob: Job<string | Uint8Array, ParsedEvent> = { name: "event", run: parseLargeEvent };
+/** Parses the data of an event of a stream. */
+export const eventJob: Job<string, ParsedEvent> = { name: "event", run: parseEvent };
 
 /**
  * Processes large requests and answers on a thread of its own: parsing 31 MB takes up to half a second, and writing or hashing them a
@@ -74,10 +73,10 @@ export class LargeBodies {
     return this.#run(job, input, null);
   }
 
-  /** An event of a stream, or its data. */
-  async parseEvent(event: string | Uint8Array): Promise<ParsedEvent> {
+  /** The data of an event of a stream. */
+  async parseEvent(data: string): Promise<ParsedEvent> {
     await largeBodyPacer.turn();
-    return this.runAnswer(eventJob, typeof event === "string" ? event : sharedCopy(event));
+    return this.runAnswer(eventJob, data);
   }
 
   /** Results come one in a turn, because taking one takes milliseconds too. */

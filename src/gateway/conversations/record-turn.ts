@@ -96,7 +96,7 @@ async function readEnded(
   answer: Piece,
   streamed: StreamedItems | undefined,
 ): Promise<EndedResponse | null> {
-  if (answer.length < largeBodyBytes && (streamed?.bytes ?? 0) < largeEventBytes) {
+  if (answer.length < largeBodyBytes && (streamed?.length ?? 0) < largeEventBytes) {
     const bytes = bytesOf(answer);
     if (!hasManyValues(bytes, null)) return endedResponse(bytes, streamed);
   }

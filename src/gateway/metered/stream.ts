@@ -45,7 +45,7 @@ export async function streamMetered(asking: HeldMeteredCall): Promise<Response> 
     requestId: exchange.id,
     model: model.id,
     atSeconds: Math.floor(exchange.atMs / 1000),
-    scanner: streams.createScanner(call.hidesUsage, asking.askedAt(opened.deployment)),
+    reader: streams.createReader(asking.askedAt(opened.deployment)),
   });
   const generation = { request, estimatedInput };
   return relayStream({ call: routed, meter, opened, generation }, relayer);

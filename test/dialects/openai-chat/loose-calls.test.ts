@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { JsonObject } from "../../../src/base/json.ts";
 import type { IrEvent } from "../../../src/dialects/ir/ir.ts";
+import { answerIn } from "../../../src/dialects/ir/read-event.ts";
 import { type ClientDialectName, clientDialect, providerDialect } from "../../../src/dialects/registry.ts";
 import { validateRequest } from "../../../src/dialects/schema/validate.ts";
 import { translate } from "../../../src/dialects/translation/translate.ts";
@@ -43,15 +44,10 @@ describe("a tool call with Go's zero values", () => {
 
   test("is read from a stream, also where only the id comes first", () => {
     const events: IrEvent[] = [];
-    const reader = providerDialect("chat").createStreamReader(
-      (event) => events.push(event),
-      usualTargets.chat,
-    );
+    const reader = providerDialect("chat").createStreamReader({ target: usualTargets.chat });
+    const read = (data: string) => events.push(...answerIn(reader.read({ event: "", data })));
     const push = (delta: object, finish: string | null = null) =>
-      reader.push({
-        event: "",
-        data: JSON.stringify({ choices: [{ index: 0, delta, finish_reason: finish }] }),
-      });
+      read(JSON.stringify({ choices: [{ index: 0, delta, finish_reason: finish }] }));
     push({
       tool_calls: [{ index: 0, id: "c1", type: "function", function: zeroFunction, custom: zeroCustom }],
     });
@@ -60,7 +56,7 @@ describe("a tool call with Go's zero values", () => {
     });
     push({ tool_calls: [{ index: 0, id: "", function: { name: "", arguments: "{}" }, custom: zeroCustom }] });
     push({}, "tool_calls");
-    reader.push({ event: "", data: "[DONE]" });
+    read("[DONE]");
     expect(JSON.stringify(events)).toContain('"kind":"function"');
     expect(JSON.stringify(events)).toContain('"name":"look"');
     expect(JSON.stringify(events)).not.toContain("custom");

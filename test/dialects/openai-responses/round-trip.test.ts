@@ -11,6 +11,7 @@ import type {
   IrUserBlock,
   ReasoningSignature,
 } from "../../../src/dialects/ir/ir.ts";
+import { answerIn } from "../../../src/dialects/ir/read-event.ts";
 import { openAiResponses } from "../../../src/dialects/openai-responses/index.ts";
 import { clientDialect } from "../../../src/dialects/registry.ts";
 import { DroppedFields } from "../../../src/dialects/translation/field-decisions.ts";
@@ -196,9 +197,11 @@ test("what a provider streams is what it says in a whole response", () => {
     const whole = openAiResponses.client.writeResponse(answer, callOf({}));
     const stream = writeStream(fragmentsOf(answer, random));
     const collector = new EventCollector();
-    const reader = openAiResponses.provider.createStreamReader((event) => collector.push(event), targetOf());
-    for (const data of dataOf(stream)) reader.push({ event: "", data: JSON.stringify(data) });
-    reader.end();
+    const reader = openAiResponses.provider.createStreamReader({ target: targetOf() });
+    for (const data of dataOf(stream)) {
+      const read = reader.read({ event: "", data: JSON.stringify(data) });
+      for (const event of answerIn(read)) collector.push(event);
+    }
     const withoutSignatures = (response: IrResponse): unknown =>
       JSON.parse(JSON.stringify(response, (name, value) => (name === "signature" ? undefined : value)));
     expect(withoutSignatures(collector.response())).toEqual(

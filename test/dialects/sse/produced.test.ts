@@ -1,23 +1,28 @@
 import { describe, expect, test } from "bun:test";
 import type { JsonObject } from "../../../src/base/json.ts";
-import { MessagesScanner } from "../../../src/dialects/anthropic-messages/provider/stream-scanner.ts";
-import { ChatScanner } from "../../../src/dialects/openai-chat/provider/stream-scanner.ts";
-import { ResponsesScanner } from "../../../src/dialects/openai-responses/provider/stream-scanner.ts";
-import type { StreamScanner } from "../../../src/dialects/sse/stream-scanner.ts";
+import { MessagesStreamReader } from "../../../src/dialects/anthropic-messages/provider/stream-in.ts";
+import { ChatStreamReader } from "../../../src/dialects/openai-chat/provider/stream-in.ts";
+import { ResponsesStreamReader } from "../../../src/dialects/openai-responses/provider/stream-in.ts";
+import type { StreamMeter } from "../../../src/dialects/stream-meter.ts";
+import type { StreamReader } from "../../../src/dialects/stream-reader.ts";
 import { seededRandom } from "../../support/random.ts";
+import { meterAfter } from "../../support/read-stream.ts";
 
 /** What is charged for a stream that breaks off after these events. */
-function producedBy(scanner: StreamScanner, events: readonly JsonObject[], isBilled = false): string {
-  const frames = events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join("");
-  scanner.pass(new TextEncoder().encode(frames));
-  const produced = scanner.takeProduced();
-  expect(scanner.started).toBe(produced !== "" || isBilled);
+function producedBy(reader: StreamReader, events: readonly JsonObject[]): string {
+  const meter = meterOf(reader, events);
+  const produced = meter.takeProduced();
+  expect(meter.started).toBe(produced !== "" || meter.extras?.calls !== undefined || meter.failure !== null);
   return produced;
+}
+
+function meterOf(reader: StreamReader, events: readonly JsonObject[]): StreamMeter {
+  return meterAfter(reader, events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(""));
 }
 
 describe("in a chat stream the text counts, wherever it is:", () => {
   const ofDelta = (delta: JsonObject) =>
-    producedBy(new ChatScanner({ hideUsage: false }), [
+    producedBy(new ChatStreamReader(null), [
       { id: "c", object: "chat.completion.chunk", choices: [{ index: 0, delta, finish_reason: null }] },
     ]);
   const fn = { name: "f", arguments: "(a)" };
@@ -52,12 +57,12 @@ describe("in a stream of Messages the text counts, wherever it is:", () => {
     ["a call", block({ type: "tool_use", id: "t", name: "f", input: {} }), "f"],
     ["but not a tool's result", block({ type: "web_search_tool_result", content: [{ title: "t" }] }), ""],
   ])("%s", (_, event, text) => {
-    expect(producedBy(new MessagesScanner({ hideUsage: false }), [event])).toBe(text);
+    expect(producedBy(new MessagesStreamReader(), [event])).toBe(text);
   });
 });
 
 describe("in a stream of Responses", () => {
-  const events = (...all: JsonObject[]) => producedBy(new ResponsesScanner(), all);
+  const events = (...all: JsonObject[]) => producedBy(new ResponsesStreamReader(), all);
   const message = { type: "message", id: "m", content: [{ type: "output_text", text: "Hi" }] };
   const call = { type: "function_call", id: "fc", name: "f", arguments: "(a)" };
   const done = (output_index: number, item: JsonObject) => ({
@@ -108,9 +113,10 @@ describe("in a stream of Responses", () => {
   });
 
   test("what a search has found does not count, but the search does", () => {
-    const scanner = new ResponsesScanner();
     const search = done(0, { type: "file_search_call", results: [{ text: "found" }] });
-    expect(producedBy(scanner, [search], true)).toBe("");
-    expect(scanner.extras?.calls).toEqual({ file_search: 1 });
+    const meter = meterOf(new ResponsesStreamReader(), [search]);
+    expect(meter.takeProduced()).toBe("");
+    expect(meter.started).toBe(true);
+    expect(meter.extras?.calls).toEqual({ file_search: 1 });
   });
 });

@@ -16,11 +16,11 @@ describe("C76 one JSON body where a stream was asked for becomes a stream", () =
       expect(text + stream.end()).toBe(text);
       expect(stream.ended).toBe(true);
       const whole = translationOf(golden, requestOf(golden)).response(answer);
-      expect(stream.usage).toEqual(whole.usage);
-      expect(stream.takeProduced()).toBe(whole.produced);
+      expect(stream.meter.usage).toEqual(whole.usage);
+      expect(stream.meter.takeProduced()).toBe(whole.produced);
       // A provider may bill thoughts that it does not show.
       const isBilled = (whole.usage?.outputTokens ?? 0) > 0;
-      expect(stream.started).toBe(whole.produced !== "" || isBilled);
+      expect(stream.meter.started).toBe(whole.produced !== "" || isBilled);
       expect(stream.terminal()).not.toBe("");
     });
   }
@@ -43,8 +43,8 @@ describe("C76 a stream where one body was asked for becomes a body", () => {
       stream.end();
       expect(body["object"] ?? body["type"]).toMatch(/^(chat\.completion|message|response)$/);
       // Interleaved calls are reported one after the other here, so the order may differ, but nothing else.
-      expect([...produced].sort()).toEqual([...stream.takeProduced()].sort());
-      expect(usage).toEqual(stream.usage);
+      expect([...produced].sort()).toEqual([...stream.meter.takeProduced()].sort());
+      expect(usage).toEqual(stream.meter.usage);
     });
   }
 

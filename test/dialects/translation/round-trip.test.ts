@@ -17,6 +17,7 @@ import { DroppedFields } from "../../../src/dialects/translation/field-decisions
 import { translate } from "../../../src/dialects/translation/translate.ts";
 import { isFast } from "../../support/effort.ts";
 import { seededRandom } from "../../support/random.ts";
+import { answerOf as readAnswer } from "../../support/read-stream.ts";
 import { Generator } from "../generate.ts";
 
 /** Each pair gets this many conversations; one that fails is run again by its number alone. */
@@ -115,12 +116,8 @@ describe("a streamed answer is the same as a whole one, event by event", () => {
         for (const frame of framesOf(streamed(provider, given))) text += stream.push(frame);
         text += stream.end() + stream.terminal();
         const collector = new EventCollector();
-        const reader = providerDialect(client).createStreamReader(
-          (event) => collector.push(event),
-          targetOf(client),
-        );
-        for (const frame of framesOf(text)) reader.push(frame);
-        reader.end();
+        const reader = providerDialect(client).createStreamReader({ target: targetOf(client) });
+        for (const event of readAnswer(reader, [Buffer.from(text)])) collector.push(event);
         const read = collector.response();
         expect(visible(read.blocks), `seed ${seed}`).toEqual(visible(given.blocks));
         expect(read.finish.reason).toBe(given.finish.reason);

@@ -1,9 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import type { JsonObject } from "../../../src/base/json.ts";
 import type { ReportedUsage } from "../../../src/base/usage/usage.ts";
-import { ChatScanner } from "../../../src/dialects/openai-chat/provider/stream-scanner.ts";
+import { ChatStreamReader } from "../../../src/dialects/openai-chat/provider/stream-in.ts";
 import type { Quirk } from "../../../src/dialects/openai-chat/quirks.ts";
 import { providerDialect } from "../../../src/dialects/registry.ts";
+import { PassthroughRelayer } from "../../../src/gateway/answer/passthrough-relayer.ts";
+import { bytesOf } from "../../../src/gateway/exchange/client-call.ts";
+import { meterAfter } from "../../support/read-stream.ts";
 import { chatTarget, passedUsage, readStream, sseOf } from "./reading.ts";
 
 const chunk = (delta: JsonObject, finish: string | null = null, more: JsonObject = {}): JsonObject => ({
@@ -388,9 +391,7 @@ describe("failures in the middle", () => {
 
 describe("Q13: a stream that passes through is complete", () => {
   const isComplete = (...events: JsonObject[]) => {
-    const scanner = new ChatScanner({ hideUsage: false });
-    scanner.pass(new TextEncoder().encode(sseOf(events)));
-    return scanner.isComplete();
+    return meterAfter(new ChatStreamReader(null), sseOf(events)).isComplete;
   };
   const choice = (index: number, finish: string | null) => ({
     ...chunk({}),
@@ -458,11 +459,11 @@ describe("blanks around an event's data", () => {
   });
 
   test.each(["[DONE]", " [DONE]", "[DONE] ", "\t[DONE]"])("the end %j waits for the charge", (end) => {
-    const scanner = new ChatScanner({ hideUsage: false });
-    const text = streamWith(" ", end);
-    const forwarded = new TextDecoder().decode(scanner.pass(new TextEncoder().encode(text)));
-    expect(forwarded).not.toContain("[DONE]");
-    expect(new TextDecoder().decode(scanner.held ?? undefined)).toBe(`data: ${end}\n\n`);
+    const call = { dialect: "chat", hideUsage: false, requestId: "r", model: "m", atSeconds: 1 } as const;
+    const relayer = new PassthroughRelayer(call);
+    const forwarded = bytesOf(relayer.push(Buffer.from(streamWith(" ", end))));
+    expect(new TextDecoder().decode(forwarded)).not.toContain("[DONE]");
+    expect(new TextDecoder().decode(bytesOf(relayer.terminal()))).toBe(`data: ${end}\n\n`);
   });
 
   test("events without data are none", () => {

@@ -2,12 +2,11 @@ import type { JsonObject } from "../../../src/base/json.ts";
 import type { ReportedUsage } from "../../../src/base/usage/usage.ts";
 import { EventCollector } from "../../../src/dialects/ir/events.ts";
 import type { IrResponse } from "../../../src/dialects/ir/ir.ts";
-import { ChatScanner } from "../../../src/dialects/openai-chat/provider/stream-scanner.ts";
+import { ChatStreamReader } from "../../../src/dialects/openai-chat/provider/stream-in.ts";
 import type { Quirk } from "../../../src/dialects/openai-chat/quirks.ts";
 import type { Target } from "../../../src/dialects/provider-dialect.ts";
 import { providerDialect } from "../../../src/dialects/registry.ts";
-import { FrameJoiner } from "../../../src/dialects/sse/frame-joiner.ts";
-import { SseDecoder } from "../../../src/dialects/sse/sse.ts";
+import { answerOf, meterAfter } from "../../support/read-stream.ts";
 
 export function chatTarget(quirks: readonly Quirk[] = [], changes: Partial<Target> = {}): Target {
   return {
@@ -35,26 +34,19 @@ export function sseOf(events: readonly (JsonObject | string)[]): string {
 /** What a translated stream says, read in pieces of this size. */
 export function readStream(text: string, quirks: readonly Quirk[] = [], pieceBytes = 1_000_000): IrResponse {
   const collector = new EventCollector();
-  const reader = providerDialect("chat").createStreamReader(
-    (event) => collector.push(event),
-    chatTarget(quirks),
-  );
-  const decoder = new SseDecoder();
+  const reader = providerDialect("chat").createStreamReader({ target: chatTarget(quirks) });
   const bytes = new TextEncoder().encode(text);
-  for (let at = 0; at < bytes.length; at += pieceBytes) {
-    decoder.feed(bytes.subarray(at, at + pieceBytes));
-    for (let frame = decoder.next(); frame !== null; frame = decoder.next()) reader.push(frame);
-  }
-  for (const frame of decoder.end()) reader.push(frame);
-  reader.end();
+  const pieces = Array.from({ length: Math.ceil(bytes.length / pieceBytes) }, (_, index) =>
+    bytes.subarray(index * pieceBytes, (index + 1) * pieceBytes),
+  );
+  for (const event of answerOf(reader, pieces)) collector.push(event);
   return collector.response();
 }
 
 /** What is charged for a stream that passes through. */
 export function passedUsage(text: string): ReportedUsage | null {
-  const scanner = new ChatScanner({ hideUsage: true });
-  const joiner = new FrameJoiner();
-  const events = joiner.push(new TextEncoder().encode(text));
-  if (events !== null) scanner.pass(events);
-  return scanner.usage;
+  const { usage } = meterAfter(new ChatStreamReader(null), text);
+  if (usage === null) return null;
+  const { isUpToDate: _, ...figures } = usage;
+  return figures;
 }

@@ -1,16 +1,14 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
-import type { ReportedExtras } from "../../../base/usage/usage.ts";
 import { cutShort, malformedAnswer } from "../../errors/failure.ts";
 import { BlockEmitter, functionCall, type OpenBlock, usageEvent } from "../../ir/answer-parts.ts";
-import type { IrBlockHead, IrCitation, IrEvent, IrFinish, ReasoningSignature } from "../../ir/ir.ts";
-import { numberOf, objectOf, stringOf } from "../../json/json-fields.ts";
-import type { StreamReader } from "../../provider-dialect.ts";
-import { isDoneMark } from "../../sse/data-field.ts";
-import { wholeObjectIn } from "../../sse/parse-event.ts";
-import type { SseFrame } from "../../sse/sse.ts";
+import type { IrBlockHead, IrCitation, IrFinish, ReasoningSignature } from "../../ir/ir.ts";
+import { isZero, numberOf, objectOf, stringOf } from "../../json/json-fields.ts";
+import { streamedText, writtenText } from "../../produced.ts";
+import { StreamReader } from "../../stream-reader.ts";
 import { CallCounter } from "../../usage/extra-usage.ts";
 import { readCitations } from "../citations.ts";
 import { readFinish } from "../finish.ts";
+import { issuedIdsOfEvent } from "./issued-ids.ts";
 import { StreamUsage } from "./stream-usage.ts";
 import { countBlock, extrasOf, sealedChars } from "./usage-in.ts";
 
@@ -20,87 +18,82 @@ interface ReadBlock {
   readonly citations: IrCitation[];
 }
 
-/** Reads Messages events. */
-export class MessagesStreamReader implements StreamReader {
-  readonly #emit: (event: IrEvent) => void;
+/** Events that can report usage, calls of hosted tools or ids. */
+const reporting: ReadonlySet<string> = new Set(["message_start", "content_block_start", "message_delta"]);
+
+/** Reads Messages events, of which `message_stop` is the last. */
+export class MessagesStreamReader extends StreamReader {
+  protected override readonly eventName = "a Messages event";
   /** By the provider's index, without blocks of hosted tools. */
   readonly #open = new Map<number, ReadBlock>();
-  readonly #blocks: BlockEmitter;
+  readonly #blocks = new BlockEmitter(this.emit);
+  readonly #isStored: boolean;
   #begun = false;
   readonly #usage = new StreamUsage();
   readonly #calls = new CallCounter();
+  #issued: readonly string[] = [];
   #finish: IrFinish | null = null;
-  sealedChars = 0;
-  ended = false;
 
-  constructor(emit: (event: IrEvent) => void) {
-    this.#emit = emit;
-    this.#blocks = new BlockEmitter(emit);
+  /** `isStored`: the provider was asked to keep the conversation under the message's id. */
+  constructor(isStored = false) {
+    super();
+    this.#isStored = isStored;
   }
 
-  push(frame: SseFrame): void {
-    if (this.ended || isDoneMark(frame.data)) return;
-    const data = wholeObjectIn(frame, "a Messages event that is not a JSON object");
-    const type = stringOf(data["type"]) ?? frame.event;
-    if (type === "error" || isObject(data["error"])) throw this.#usage.failure(data);
-    this.#read(type, data);
-  }
-
-  end(): void {
-    if (this.ended) return;
-    if (this.#finish === null) throw cutShort();
-    for (const [index] of this.#open) this.#stop(index);
-    this.#emit({ type: "finish", finish: this.#finish });
-    this.ended = true;
-  }
-
-  get extras(): ReportedExtras {
-    return extrasOf(this.#usage.figures, this.#calls);
-  }
-
-  get hasEndedText(): boolean {
-    return this.#finish !== null;
-  }
-
-  #read(type: string, data: JsonObject): void {
-    const index = numberOf(data["index"]) ?? 0;
-    switch (type) {
-      case "message_start":
-        this.#start(objectOf(data["message"]) ?? {});
-        break;
-      case "content_block_start":
-        this.#startBlock(index, objectOf(data["content_block"]) ?? {});
-        break;
-      case "content_block_delta":
-        this.#delta(index, objectOf(data["delta"]) ?? {});
-        break;
-      case "content_block_stop":
-        this.#stop(index);
-        break;
-      case "message_delta":
-        this.#messageDelta(data);
-        break;
-      case "message_stop":
-        this.end();
-        break;
+  protected readEvent(event: JsonObject, name: string): void {
+    const type = stringOf(event["type"]) ?? name;
+    if (type === "error" || !isZero(event["error"])) {
+      this.emit({ type: "failure", failure: this.#usage.failure(event) });
+      return;
     }
+    const { content_block: block, delta } = event;
+    this.emitWritten(writtenIn(type, event), sealedChars(block) + sealedChars(delta));
+    if (type === "message_delta") this.#finish = readFinish(objectOf(delta) ?? {}) ?? this.#finish;
+    const isLast = this.#finish !== null;
+    if (isLast || type === "content_block_stop") this.emit({ type: "text_end", isLast });
+    this.translate(() => this.#readAnswer(type, event));
+    if (reporting.has(type)) this.#readReport(type, event);
+    if (type === "message_stop") this.#end();
+  }
+
+  protected readEnd(): void {
+    if (this.#finish === null) throw cutShort();
+    this.#end();
+  }
+
+  #readReport(type: string, event: JsonObject): void {
+    if (type === "message_delta") {
+      const usage = this.#usage.update(event["usage"]);
+      if (usage !== null) this.emit(usageEvent(usage, this.#finish !== null));
+    }
+    if (type === "content_block_start" && isObject(event["content_block"]))
+      countBlock(event["content_block"], this.#calls);
+    this.emit({ type: "extras", extras: extrasOf(this.#usage.figures, this.#calls) });
+    const ids = issuedIdsOfEvent(event, this.#isStored);
+    if (ids.length === 0) return;
+    this.#issued = [...this.#issued, ...ids];
+    this.emit({ type: "issued", ids: this.#issued });
+  }
+
+  #readAnswer(type: string, event: JsonObject): void {
+    const index = numberOf(event["index"]) ?? 0;
+    if (type === "message_start") this.#start(objectOf(event["message"]) ?? {});
+    else if (type === "content_block_start") this.#startBlock(index, objectOf(event["content_block"]) ?? {});
+    else if (type === "content_block_delta") this.#delta(index, objectOf(event["delta"]) ?? {});
+    else if (type === "content_block_stop") this.#stop(index);
   }
 
   #start(message: JsonObject): void {
     if (this.#begun) throw malformedAnswer("a second message_start");
     this.#begun = true;
-    this.#emit({ type: "start", usage: this.#usage.begin(message["usage"]) });
+    this.emit({ type: "start", usage: this.#usage.begin(message["usage"]) });
     const tier = stringOf(this.#usage.figures["service_tier"]);
-    if (tier !== null) this.#emit({ type: "service_tier", tier: tier === "standard" ? "default" : tier });
+    if (tier !== null) this.emit({ type: "service_tier", tier: tier === "standard" ? "default" : tier });
   }
 
   #startBlock(index: number, block: JsonObject): void {
     const head = headOf(block);
-    if (head === null) {
-      countBlock(block, this.#calls);
-      return;
-    }
-    this.sealedChars += sealedChars(block);
+    if (head === null) return;
     const isRedacted = block["type"] === "redacted_thinking";
     const open: ReadBlock = {
       block: this.#blocks.begin(head),
@@ -115,7 +108,6 @@ export class MessagesStreamReader implements StreamReader {
     const open = this.#open.get(index);
     if (open === undefined) return;
     const { signature, citation } = delta;
-    this.sealedChars += sealedChars(delta);
     if (typeof signature === "string") open.signature = { maker: "anthropic", signature };
     if (isObject(citation)) open.citations.push(...readCitations([citation]));
     this.#blocks.append(open.block, textOf(delta));
@@ -128,11 +120,30 @@ export class MessagesStreamReader implements StreamReader {
     this.#blocks.end(open.block, open.signature, open.citations);
   }
 
-  #messageDelta(data: JsonObject): void {
-    this.#finish = readFinish(objectOf(data["delta"]) ?? {}) ?? this.#finish;
-    const usage = this.#usage.update(data["usage"]);
-    if (usage !== null) this.#emit(usageEvent(usage, this.#finish !== null));
+  #end(): void {
+    for (const [index] of this.#open) this.#stop(index);
+    if (this.#finish === null) this.emit({ type: "unreadable", error: cutShort(), text: "" });
+    else this.emit({ type: "finish", finish: this.#finish });
+    this.emit({ type: "end" });
   }
+}
+
+/** What the model has written in an event. Some servers have content in the first one, or all of it. */
+function writtenIn(type: string, event: JsonObject): string {
+  if (type === "content_block_start") return startText(event["content_block"]);
+  if (type === "message_start") return writtenText(objectOf(event["message"])?.["content"]);
+  const delta = event["delta"];
+  if (type !== "content_block_delta" || !isObject(delta)) return streamedText(event);
+  const output = delta["text"] ?? delta["thinking"] ?? delta["partial_json"] ?? delta["content"];
+  return typeof output === "string" ? output : streamedText(event);
+}
+
+/** Anthropic's blocks begin with no more than a name. The results of its tools are not the model's text. */
+function startText(block: Json | undefined): string {
+  if (!isObject(block)) return "";
+  const { type, name, text, thinking, content } = block;
+  const output = name ?? text ?? thinking ?? (type === "compaction" ? content : null);
+  return (stringOf(output) ?? "") + initialInput(block);
 }
 
 function textOf({ text, partial_json: json, thinking }: JsonObject): string {
@@ -155,7 +166,9 @@ function headOf(block: JsonObject): IrBlockHead | null {
 
 /** Anthropic starts blocks empty; some compatible servers send all their content here. */
 function initialText(block: JsonObject): string {
-  const input: Json | undefined = block["input"];
-  if (isObject(input) && Object.keys(input).length > 0) return JSON.stringify(input);
-  return stringOf(block["text"]) ?? stringOf(block["thinking"]) ?? "";
+  return initialInput(block) || (stringOf(block["text"]) ?? stringOf(block["thinking"]) ?? "");
+}
+
+function initialInput({ input }: JsonObject): string {
+  return isObject(input) && Object.keys(input).length > 0 ? JSON.stringify(input) : "";
 }

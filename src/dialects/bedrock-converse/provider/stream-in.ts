@@ -3,11 +3,9 @@ import { isObject, type JsonObject } from "../../../base/json.ts";
 import { nothingReported, type ReportedUsage } from "../../../base/usage/usage.ts";
 import { cutShort, failedAnswer, reportedFailure } from "../../errors/failure.ts";
 import { BlockEmitter, functionCall, type OpenBlock, usageEvent } from "../../ir/answer-parts.ts";
-import type { IrBlockHead, IrEvent, IrFinish, ReasoningSignature } from "../../ir/ir.ts";
+import type { IrBlockHead, IrFinish, ReasoningSignature } from "../../ir/ir.ts";
 import { numberOf, objectOf, stringOf } from "../../json/json-fields.ts";
-import type { StreamReader } from "../../provider-dialect.ts";
-import { wholeObjectIn } from "../../sse/parse-event.ts";
-import type { SseFrame } from "../../sse/sse.ts";
+import { StreamReader } from "../../stream-reader.ts";
 import { figures, readFailure, readFinish, readTier } from "./response-in.ts";
 
 interface ReadBlock {
@@ -20,30 +18,24 @@ interface ReadBlock {
  * Reads ConverseStream's events. Only tool calls have a start; other blocks begin with their first delta. The usage comes last,
  * behind the stop, so the stream has ended when its body has.
  */
-export class ConverseStreamReader implements StreamReader {
-  readonly #emit: (event: IrEvent) => void;
+export class ConverseStreamReader extends StreamReader {
   /** By the provider's index. */
   readonly #open = new Map<number, ReadBlock>();
-  readonly #blocks: BlockEmitter;
+  readonly #blocks = new BlockEmitter(this.emit);
   #hasBegun = false;
   #finish: IrFinish | null = null;
   #failure: GatewayError | null = null;
   #usage: ReportedUsage | null = null;
   #extras = nothingReported;
-  sealedChars = 0;
-  ended = false;
 
-  constructor(emit: (event: IrEvent) => void) {
-    this.#emit = emit;
-    this.#blocks = new BlockEmitter(emit);
-  }
-
-  push(frame: SseFrame): void {
-    const data = wholeObjectIn(frame, "an event that is not a JSON object");
-    if (frame.event === "error" || isObject(data["error"])) throw reportedFailure(data, figures);
+  protected readEvent(data: JsonObject, name: string): void {
+    if (name === "error" || isObject(data["error"])) {
+      this.emit({ type: "failure", failure: reportedFailure(data, figures) });
+      return;
+    }
     this.#begin();
     const index = numberOf(data["contentBlockIndex"]) ?? 0;
-    switch (frame.event) {
+    switch (name) {
       case "contentBlockStart":
         this.#start(index, objectOf(data["start"]) ?? {});
         break;
@@ -52,10 +44,12 @@ export class ConverseStreamReader implements StreamReader {
         break;
       case "contentBlockStop":
         this.#stop(index);
+        this.emit({ type: "text_end", isLast: false });
         break;
       case "messageStop":
         this.#failure = readFailure(data["stopReason"]) ?? this.#failure;
         this.#finish = readFinish(data["stopReason"]) ?? this.#finish;
+        if (this.#finish !== null || this.#failure !== null) this.emit({ type: "text_end", isLast: true });
         break;
       case "metadata":
         this.#metadata(data);
@@ -63,29 +57,26 @@ export class ConverseStreamReader implements StreamReader {
     }
   }
 
-  end(): void {
-    if (this.ended) return;
+  protected readEnd(): void {
     // Not before the end: the billed usage of a failed answer follows its stop.
     if (this.#failure !== null) throw failedAnswer(this.#failure, this.#usage, this.#extras);
     if (this.#finish === null) throw cutShort();
     for (const index of this.#open.keys()) this.#stop(index);
-    this.#emit({ type: "finish", finish: this.#finish });
-    this.ended = true;
-  }
-
-  get hasEndedText(): boolean {
-    return this.#finish !== null || this.#failure !== null;
+    this.emit({ type: "finish", finish: this.#finish });
+    this.emit({ type: "end" });
   }
 
   #begin(): void {
     if (this.#hasBegun) return;
     this.#hasBegun = true;
-    this.#emit({ type: "start", usage: null });
+    this.emit({ type: "start", usage: null });
   }
 
   #start(index: number, start: JsonObject): void {
     const call = objectOf(start["toolUse"]);
-    if (call !== null) this.#openBlock(index, functionCall(call["toolUseId"], call["name"]));
+    if (call === null) return;
+    this.emitWritten(stringOf(call["name"]) ?? "", 0);
+    this.#openBlock(index, functionCall(call["toolUseId"], call["name"]));
   }
 
   #delta(index: number, delta: JsonObject): void {
@@ -100,7 +91,7 @@ export class ConverseStreamReader implements StreamReader {
     const redacted = stringOf(reasoning?.["redactedContent"]) ?? "";
     open.signature += signature;
     open.redacted += redacted;
-    this.sealedChars += signature.length + redacted.length;
+    this.emitWritten(text, signature.length + redacted.length);
     this.#blocks.append(open.block, text);
   }
 
@@ -121,9 +112,10 @@ export class ConverseStreamReader implements StreamReader {
     const usage = figures.usageIn(data);
     this.#usage = usage ?? this.#usage;
     this.#extras = figures.readExtras(data);
-    if (usage !== null) this.#emit(usageEvent(usage, this.#finish !== null));
+    this.emit({ type: "extras", extras: this.#extras });
+    if (usage !== null) this.emit(usageEvent(usage, this.#finish !== null));
     const tier = readTier(data);
-    if (tier !== null) this.#emit({ type: "service_tier", tier });
+    if (tier !== null) this.emit({ type: "service_tier", tier });
   }
 }
 

@@ -2,12 +2,12 @@ import { isObject, type JsonObject } from "../../../base/json.ts";
 import { cutShort, failedAnswer, malformedAnswer, reportedFailure } from "../../errors/failure.ts";
 import { BlockEmitter, functionCall, type OpenBlock, usageEvent } from "../../ir/answer-parts.ts";
 import { EventCollector } from "../../ir/events.ts";
-import type { IrEvent, IrResponse } from "../../ir/ir.ts";
+import type { IrResponse } from "../../ir/ir.ts";
+import { answerIn } from "../../ir/read-event.ts";
 import { objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
-import type { StreamReader, Target } from "../../provider-dialect.ts";
+import type { Target } from "../../provider-dialect.ts";
 import { googleSignature } from "../../reasoning/google-signature.ts";
-import { wholeObjectIn } from "../../sse/parse-event.ts";
-import type { SseFrame } from "../../sse/sse.ts";
+import { StreamReader } from "../../stream-reader.ts";
 import { isTokenCount } from "../../usage/usage-figures.ts";
 import { type GeminiFinish, readBlocked, readGeminiFinish } from "./finish-in.ts";
 import { figures, mergeUsage, readUsage, reportsOutput, tierOf } from "./usage-in.ts";
@@ -16,10 +16,10 @@ import { figures, mergeUsage, readUsage, reportsOutput, tierOf } from "./usage-i
  * Reads generateContent answers, each a chunk of a stream or a whole one. Text and thoughts come in increments, a call
  * comes whole. The stream ends with the body: more may follow the chunk that has the finish reason.
  */
-export class GeminiStreamReader implements StreamReader {
-  readonly #emit: (event: IrEvent) => void;
-  readonly #target: Target;
-  readonly #blocks: BlockEmitter;
+export class GeminiStreamReader extends StreamReader {
+  protected override readonly eventName = "a chunk";
+  readonly #target: Target | null;
+  readonly #blocks = new BlockEmitter(this.emit);
   #open: OpenBlock | null = null;
   #begun = false;
   /** Something other than thoughts has been written. */
@@ -27,59 +27,55 @@ export class GeminiStreamReader implements StreamReader {
   readonly #usage: JsonObject = {};
   #tier: string | null = null;
   #ending: GeminiFinish | null = null;
-  sealedChars = 0;
-  ended = false;
 
-  constructor(emit: (event: IrEvent) => void, target: Target) {
-    this.#emit = emit;
-    this.#blocks = new BlockEmitter(emit);
+  constructor(target: Target | null) {
+    super();
     this.#target = target;
   }
 
-  push(frame: SseFrame): void {
-    this.read(wholeObjectIn(frame, "a chunk that is not a JSON object"));
-  }
-
-  read(answer: JsonObject): void {
-    if (isObject(answer["error"])) this.#fail(answer);
+  protected readEvent(answer: JsonObject): void {
+    if (isObject(answer["error"])) {
+      this.#fail(answer);
+      return;
+    }
     const candidate = objectsOf(answer["candidates"]).find(isFirst);
     const blocked = readBlocked(answer);
     if (candidate === undefined && blocked === null && !isObject(answer["usageMetadata"])) {
       throw malformedAnswer("neither a candidate nor a reason why there is none");
     }
     mergeUsage(this.#usage, answer);
-    if (!this.#begun) this.#emit({ type: "start", usage: readUsage(this.#usage) });
+    if (!this.#begun) this.emit({ type: "start", usage: readUsage(this.#usage) });
     this.#begun = true;
-    for (const part of objectsOf(objectOf(candidate?.["content"])?.["parts"])) this.#readPart(part);
+    const parts = objectsOf(objectOf(candidate?.["content"])?.["parts"]);
+    this.emitWritten(
+      parts.map(writtenIn).join(""),
+      parts.reduce((sum, part) => sum + sealedIn(part), 0),
+    );
+    this.translate(() => {
+      for (const part of parts) this.#readPart(part);
+    });
     if (reportsOutput(answer["usageMetadata"])) this.#emitUsage();
     this.#reportTier();
     this.#ending = blocked ?? (candidate === undefined ? null : readGeminiFinish(candidate)) ?? this.#ending;
+    if (this.#ending !== null) this.emit({ type: "text_end", isLast: true });
   }
 
-  /** A reason for the end has been given. */
-  get hasEndedText(): boolean {
-    return this.#ending !== null;
-  }
-
-  end(): void {
-    if (this.ended) return;
+  protected readEnd(): void {
     if (this.#ending === null) throw cutShort();
     this.#close(null);
     const { finish, failure } = this.#ending;
     const reported = { usageMetadata: this.#usage };
     if (failure !== null)
       throw failedAnswer(failure, figures.usageIn(reported), figures.readExtras(reported));
-    this.#emit({ type: "finish", finish });
-    this.ended = true;
+    this.emit({ type: "finish", finish });
+    this.emit({ type: "end" });
   }
 
   /** Figures reported with the error complete the earlier ones. */
-  #fail(answer: JsonObject): never {
+  #fail(answer: JsonObject): void {
     mergeUsage(this.#usage, answer);
-    throw reportedFailure(
-      isObject(answer["usageMetadata"]) ? { ...answer, usageMetadata: this.#usage } : answer,
-      figures,
-    );
+    const failed = isObject(answer["usageMetadata"]) ? { ...answer, usageMetadata: this.#usage } : answer;
+    this.emit({ type: "failure", failure: reportedFailure(failed, figures) });
   }
 
   /** Chunks before the last may leave the candidates out although they have some, which are then counted here. */
@@ -89,12 +85,11 @@ export class GeminiStreamReader implements StreamReader {
     const reported = this.#hasAnswered ? usage.outputTokens - usage.reasoningTokens : usage.outputTokens;
     const isLeftOut = !isTokenCount(this.#usage["candidatesTokenCount"]) && reported === 0;
     const isDoubtful = isLeftOut && this.#blocks.count > 0;
-    this.#emit(usageEvent(isDoubtful ? { ...usage, isOutputDoubtful: true } : usage, true));
+    this.emit(usageEvent(isDoubtful ? { ...usage, isOutputDoubtful: true } : usage, true));
   }
 
   #readPart(part: JsonObject): void {
     const { text } = part;
-    this.sealedChars += stringOf(part["thoughtSignature"])?.length ?? 0;
     const call = objectOf(part["functionCall"]);
     if (typeof text === "string") this.#text(part["thought"] === true ? "reasoning" : "text", text);
     else if (call !== null) this.#call(call, stringOf(part["thoughtSignature"]));
@@ -131,7 +126,10 @@ export class GeminiStreamReader implements StreamReader {
   #close(signature: string | null): void {
     if (this.#open === null) return;
     const isReasoning = this.#open.head.type === "reasoning";
-    this.#blocks.end(this.#open, isReasoning ? googleSignature(signature, this.#target) : null);
+    this.#blocks.end(
+      this.#open,
+      isReasoning ? this.#target && googleSignature(signature, this.#target) : null,
+    );
     this.#open = null;
   }
 
@@ -139,7 +137,7 @@ export class GeminiStreamReader implements StreamReader {
     const tier = tierOf(this.#usage);
     if (tier === null || tier === this.#tier) return;
     this.#tier = tier;
-    this.#emit({ type: "service_tier", tier });
+    this.emit({ type: "service_tier", tier });
   }
 }
 
@@ -153,12 +151,27 @@ function noteOf(data: JsonObject): string {
   return `[The model returned ${stringOf(data["mimeType"]) ?? "data"}, which cannot be shown here.]`;
 }
 
+/** What the model has written in a part. */
+function writtenIn(part: JsonObject): string {
+  const { text } = part;
+  if (typeof text === "string") return text;
+  const call = objectOf(part["functionCall"]);
+  if (call !== null) return (stringOf(call["name"]) ?? "") + JSON.stringify(objectOf(call["args"]) ?? {});
+  return isObject(part["inlineData"]) ? noteOf(part["inlineData"]) : "";
+}
+
+function sealedIn({ thoughtSignature: signature }: JsonObject): number {
+  return stringOf(signature)?.length ?? 0;
+}
+
 /** A whole answer has the form of a stream's only chunk. */
 export function readResponse(body: JsonObject, target: Target): IrResponse {
   const collector = new EventCollector();
-  const reader = new GeminiStreamReader((event) => collector.push(event), target);
-  reader.read(body);
-  if (!reader.hasEndedText) throw malformedAnswer("an answer without a finishReason");
-  reader.end();
+  const reader = new GeminiStreamReader(target);
+  const read = reader.read({ event: "", data: "", parsed: { json: body, isCut: false } });
+  for (const event of answerIn(read)) collector.push(event);
+  if (!read.some(({ type }) => type === "text_end"))
+    throw malformedAnswer("an answer without a finishReason");
+  for (const event of answerIn(reader.end())) collector.push(event);
   return collector.response();
 }

@@ -3,7 +3,7 @@ import { invalidRequest } from "../../../base/errors.ts";
 import type { JsonObject } from "../../../base/json.ts";
 import { malformedAnswer } from "../../errors/failure.ts";
 import { parseAnswer } from "../../json/outline.ts";
-import { ChatScanner } from "../../openai-chat/provider/stream-scanner.ts";
+import { ChatStreamReader } from "../../openai-chat/provider/stream-in.ts";
 import { usageIn } from "../../openai-chat/provider/usage-in.ts";
 import { choicesOf, rejectOverLimit, shownChoices } from "../../output-limit.ts";
 import { writtenText } from "../../produced.ts";
@@ -110,7 +110,7 @@ const sharedByBothRoutes = {
   prices: ["input", "output"],
   check: rejectUncountable,
   streams: {
-    createScanner: (hideUsage: boolean) => new ChatScanner({ hideUsage }),
+    createReader: () => new ChatStreamReader(null),
     takesUsageOption: true,
   },
   texts: textsOf,

@@ -5,7 +5,7 @@ import { malformedAnswer } from "../../errors/failure.ts";
 import { objectOf } from "../../json/json-fields.ts";
 import { countMembers, readOutline } from "../../json/outline.ts";
 import { inclusiveUsage, isTokenCount, partBesideText, withUnreported } from "../../usage/usage-figures.ts";
-import { DoneScanner } from "../done-scanner.ts";
+import { DoneReader } from "../done-reader.ts";
 import {
   type MeteredAnswer,
   type MeteredDemand,
@@ -130,13 +130,13 @@ const sharedByBothRoutes = {
   demand,
   outlivesClient: true,
   streams: {
-    createScanner(_: boolean, requested: RequestedForm) {
+    createReader(requested: RequestedForm) {
       const results = maxImages(requested.body);
       const heldFor = (images: number) => ({
         input: Math.ceil((requested.held.input * images) / results),
         output: outputHeldFor(images, requested),
       });
-      return new DoneScanner({
+      return new DoneReader({
         done: ["image_generation.completed", "image_edit.completed"],
         results,
         read: (event) => figuresOf(objectOf(event["usage"]), 1, { ...requested, held: heldFor(1) }),

@@ -5,7 +5,7 @@ import { noUsage } from "../../../base/usage/usage.ts";
 import { objectOf } from "../../json/json-fields.ts";
 import { modelName, optional, stringOrObject } from "../../schema/fields.ts";
 import { inclusiveUsage, withUnreported } from "../../usage/usage-figures.ts";
-import { DoneScanner } from "../done-scanner.ts";
+import { DoneReader } from "../done-reader.ts";
 import {
   type MeteredFigures,
   type MeteredRoute,
@@ -70,8 +70,8 @@ export const speech: MeteredRoute = {
   },
   isStreamed: ({ stream_format: format }) => format === "sse",
   streams: {
-    createScanner: (_, requested) =>
-      new DoneScanner({
+    createReader: (requested) =>
+      new DoneReader({
         done: ["speech.audio.done"],
         results: 1,
         read: (event) => figuresOf(objectOf(event["usage"]) ?? {}, requested),

@@ -6,7 +6,7 @@ import { objectOf } from "../../json/json-fields.ts";
 import { parseAnswer } from "../../json/outline.ts";
 import { anyObject, modelName, optional, streamFlag } from "../../schema/fields.ts";
 import { inclusiveUsage, partBesideText, withUnreported } from "../../usage/usage-figures.ts";
-import { DoneScanner } from "../done-scanner.ts";
+import { DoneReader } from "../done-reader.ts";
 import {
   type FormFile,
   type MeteredAnswer,
@@ -141,8 +141,8 @@ const sharedByBothRoutes = {
   filesIn: soundInJson,
   check,
   streams: {
-    createScanner: (_: boolean, requested: RequestedForm) =>
-      new DoneScanner({
+    createReader: (requested: RequestedForm) =>
+      new DoneReader({
         done: ["transcript.text.done"],
         results: 1,
         read: (event) => figuresIn(event, requested),

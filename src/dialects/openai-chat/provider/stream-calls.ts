@@ -19,13 +19,13 @@ interface Call {
  */
 export class CallAssembler {
   readonly #blocks: BlockEmitter;
-  readonly #target: Target;
+  readonly #target: Target | null;
   readonly #calls: Call[] = [];
   /** The latest call of each index and of each id: there may be as many calls as a provider likes. */
   readonly #byKey = new Map<number, Call>();
   readonly #byId = new Map<string, Call>();
 
-  constructor(blocks: BlockEmitter, target: Target) {
+  constructor(blocks: BlockEmitter, target: Target | null) {
     this.#blocks = blocks;
     this.#target = target;
   }
@@ -82,7 +82,7 @@ export class CallAssembler {
   /** Google sends a call whole, so the signature comes with the name. */
   #prove(signature: string): void {
     const reasoning = this.#blocks.begin({ type: "reasoning" });
-    this.#blocks.end(reasoning, googleSignature(signature, this.#target));
+    this.#blocks.end(reasoning, this.#target && googleSignature(signature, this.#target));
   }
 
   #begin({ id, custom }: Call, name: string): OpenBlock {

@@ -1,12 +1,11 @@
-import type { JsonObject } from "../../../base/json.ts";
+import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import { cutShort, failedAnswer, reportedFailure, unexplainedFailure } from "../../errors/failure.ts";
 import { BlockEmitter, type OpenBlock, unsaidFinish, usageEvent } from "../../ir/answer-parts.ts";
-import type { IrCitation, IrEvent, IrFinish, ReasoningSignature } from "../../ir/ir.ts";
-import { firstObjectOf, objectOf, stringOf } from "../../json/json-fields.ts";
-import type { StreamReader, Target } from "../../provider-dialect.ts";
-import { isDoneMark } from "../../sse/data-field.ts";
-import { wholeObjectIn } from "../../sse/parse-event.ts";
-import type { SseFrame } from "../../sse/sse.ts";
+import type { IrCitation, IrFinish, ReasoningSignature } from "../../ir/ir.ts";
+import { firstObjectOf, listOf, objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
+import { streamedText, writtenText } from "../../produced.ts";
+import type { Target } from "../../provider-dialect.ts";
+import { StreamReader } from "../../stream-reader.ts";
 import { isFailedFinish, readFinish } from "../finish.ts";
 import { hasQuirk } from "../quirks.ts";
 import {
@@ -16,25 +15,29 @@ import {
   contentOf,
   detailsIn,
   isFailure,
+  issuedIds,
   reasoningOf,
   sealedChars,
   tierIn,
 } from "./delta-in.ts";
 import { CallAssembler } from "./stream-calls.ts";
 import { type SplitText, ThinkTagSplitter } from "./think-tags.ts";
-import { figures } from "./usage-in.ts";
+import { type ChoiceFigures, figures, readExtras, reportsUsage, usageIn } from "./usage-in.ts";
 
 type TextKind = "reasoning" | "text" | "refusal";
 
 /**
- * Reads chat chunks. At most one of reasoning, text and refusal is open at a time. Calls stay open until the end, because
- * providers interleave their fragments and nothing marks a call as complete.
+ * Reads chunks of chat, and of completions. Streams end with `[DONE]`; usage is in a chunk of its own before it, or in the last one.
+ * The answer is the first choice. At most one of reasoning, text and refusal is open at a time. Calls stay open until the end,
+ * because providers interleave their fragments and nothing marks a call as complete.
  */
-export class ChatStreamReader implements StreamReader {
-  readonly #emit: (event: IrEvent) => void;
+export class ChatStreamReader extends StreamReader {
+  /** Some servers forget it. */
+  override readonly missingEnd = "data: [DONE]\n\n";
+  protected override readonly eventName = "a chat chunk";
   readonly #calls: CallAssembler;
   readonly #thinkTags = new ThinkTagSplitter();
-  readonly #blocks: BlockEmitter;
+  readonly #blocks = new BlockEmitter(this.emit);
   #open: OpenBlock | null = null;
   #begun = false;
   /** Null unless the provider wants its reasoning back in this form. */
@@ -43,62 +46,96 @@ export class ChatStreamReader implements StreamReader {
   readonly #citations = new Map<string, IrCitation>();
   #tier: string | null = null;
   #finish: IrFinish | null = null;
-  sealedChars = 0;
-  ended = false;
+  /** The indexes of the choices, and of those that have finished. */
+  readonly #choices = new Set<Json | undefined>();
+  readonly #finishedChoices = new Set<Json | undefined>();
+  readonly #figuresOfChoices: ChoiceFigures = new Map();
+  #issued: readonly string[] = [];
 
-  constructor(emit: (event: IrEvent) => void, target: Target) {
-    this.#emit = emit;
-    this.#details = hasQuirk(target, "reasoning_details") ? [] : null;
-    this.#blocks = new BlockEmitter(emit);
+  /** `target` is null where nothing is translated. */
+  constructor(target: Target | null) {
+    super();
+    this.#details = target !== null && hasQuirk(target, "reasoning_details") ? [] : null;
     this.#calls = new CallAssembler(this.#blocks, target);
   }
 
-  push(frame: SseFrame): void {
-    if (this.ended) return;
-    if (isDoneMark(frame.data)) {
-      this.#finishStream(true);
+  protected readEvent(chunk: JsonObject, name: string): void {
+    if (isFailure(chunk) || name === "error") {
+      this.emit({ type: "failure", failure: reportedFailure(chunk, figures) });
       return;
     }
-    const chunk = wholeObjectIn(frame, "a chat chunk that is not a JSON object");
-    if (isFailure(chunk) || frame.event === "error") throw reportedFailure(chunk, figures);
-    if (!this.#begun) this.#emit({ type: "start", usage: null });
+    if (!this.#begun) this.emit({ type: "start", usage: null });
     this.#begun = true;
-    this.#read(chunk);
+    this.#recordIds(chunk);
+    for (const choice of objectsOf(chunk["choices"])) this.#noteFinish(choice);
+    this.emitWritten(writtenIn(chunk), sealedIn(chunk));
+    if (this.#hasAllFinished) this.emit({ type: "text_end", isLast: true });
+    this.translate(() => this.#readAnswer(chunk));
+    this.#readFigures(chunk);
+    this.translate(() => this.#readFinish(chunk));
   }
 
-  end(): void {
-    if (!this.ended) this.#finishStream(false);
-  }
-
-  get isComplete(): boolean {
-    return this.#finish !== null;
-  }
-
-  #finishStream(isDone: boolean): void {
+  protected override readDone(): void {
     // Some servers end properly without saying why.
-    if (this.#finish === null && isDone && this.#blocks.count > 0) this.#end(unsaidFinish);
-    if (this.#finish === null) throw cutShort();
-    this.ended = true;
+    if (this.#finish === null && this.#blocks.count > 0) this.translate(() => this.#end(unsaidFinish));
+    if (this.#finish === null) this.emit({ type: "unreadable", error: cutShort(), text: "" });
+    this.emit({ type: "end" });
   }
 
-  #read(chunk: JsonObject): void {
-    const choice = firstObjectOf(chunk["choices"]);
-    const delta = objectOf(choice?.["delta"]);
+  protected readEnd(): void {
+    if (!this.#hasAllFinished) throw cutShort();
+    this.emit({ type: "end" });
+  }
+
+  get #hasAllFinished(): boolean {
+    return this.#choices.size > 0 && this.#choices.size === this.#finishedChoices.size;
+  }
+
+  /** Some servers have an empty reason in every chunk. */
+  #noteFinish({ index = 0, finish_reason: reason }: JsonObject): void {
+    this.#choices.add(index);
+    if (typeof reason === "string" && reason !== "") this.#finishedChoices.add(index);
+  }
+
+  /** A spoken answer has many chunks, and each may contain its id. */
+  #recordIds(chunk: JsonObject): void {
+    const ids = issuedIds(chunk);
+    if (ids.length === 0) return;
+    this.#issued = [...new Set([...this.#issued, ...ids])];
+    this.emit({ type: "issued", ids: this.#issued });
+  }
+
+  #readAnswer(chunk: JsonObject): void {
+    const delta = objectOf(firstObjectOf(chunk["choices"])?.["delta"]);
     if (delta !== null && this.#finish === null) this.#readDelta(delta);
+  }
+
+  #readFigures(chunk: JsonObject): void {
     const tier = tierIn(chunk);
-    if (tier !== null && tier !== this.#tier) this.#emit({ type: "service_tier", tier });
+    if (tier !== null && tier !== this.#tier) this.emit({ type: "service_tier", tier });
     this.#tier = tier ?? this.#tier;
-    const usage = figures.usageIn(chunk);
-    const finish = readFinish(choice?.["finish_reason"]);
-    const hasFinished = this.#finish !== null || finish !== null;
-    if (usage !== null) this.#emit(usageEvent(usage, hasFinished));
-    if (isFailedFinish(choice?.["finish_reason"]))
-      throw failedAnswer(unexplainedFailure(), usage, figures.readExtras(chunk));
+    if (!reportsUsage(chunk)) return;
+    this.emit({ type: "extras", extras: readExtras(chunk) });
+    const usage = usageIn(chunk, this.#figuresOfChoices);
+    if (usage !== null)
+      this.emit({ ...usageEvent(usage, this.#hasAllFinished), isAlone: this.#holdsNothingElse(chunk) });
+  }
+
+  /** OpenAI's chunk of usage has no choice, and LiteLLM's an empty one after all have finished. */
+  #holdsNothingElse({ choices }: JsonObject): boolean {
+    if (!Array.isArray(choices)) return false;
+    return choices.length === 0 || (this.#hasAllFinished && choices.every(isEmptyChoice));
+  }
+
+  #readFinish(chunk: JsonObject): void {
+    const reason = firstObjectOf(chunk["choices"])?.["finish_reason"];
+    if (isFailedFinish(reason))
+      throw failedAnswer(unexplainedFailure(), figures.usageIn(chunk), readExtras(chunk));
+    const finish = readFinish(reason);
     if (finish !== null && this.#finish === null) this.#end(finish);
   }
 
   #readDelta(delta: JsonObject): void {
-    this.sealedChars += sealedChars(delta);
     this.#details?.push(...detailsIn(delta));
     this.#text("reasoning", reasoningOf(delta));
     this.#content(this.#thinkTags.push(contentOf(delta)));
@@ -156,6 +193,32 @@ export class ChatStreamReader implements StreamReader {
     this.#close();
     this.#calls.end();
     this.#finish = finish;
-    this.#emit({ type: "finish", finish });
+    this.emit({ type: "finish", finish });
   }
+}
+
+/** Completions have no deltas, but texts, and some servers send a message whole. Others repeat in it what the deltas had. */
+function writtenIn(chunk: JsonObject): string {
+  if (!Array.isArray(chunk["choices"])) return streamedText(chunk);
+  let text = "";
+  for (const choice of chunk["choices"]) {
+    if (!isObject(choice)) continue;
+    text += writtenText(choice["delta"] ?? choice["message"]) + (stringOf(choice["text"]) ?? "");
+  }
+  return text;
+}
+
+function sealedIn(chunk: JsonObject): number {
+  let chars = 0;
+  for (const choice of listOf(chunk["choices"])) {
+    const delta = isObject(choice) ? choice["delta"] : null;
+    if (isObject(delta)) chars += sealedChars(delta);
+  }
+  return chars;
+}
+
+function isEmptyChoice(choice: Json): boolean {
+  if (!isObject(choice) || !isObject(choice["delta"])) return false;
+  const { finish_reason: reason = null, delta } = choice;
+  return reason === null && Object.values(delta).every((value) => value === null || value === "");
 }

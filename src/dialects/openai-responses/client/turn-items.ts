@@ -13,7 +13,7 @@ import {
 } from "../../json/json-bytes.ts";
 import { brokenJson, type JsonSpans, type Member, scanObject } from "../../json/json-spans.ts";
 import { type Edit, editedPieces, patchMembers, removal } from "../../json/patch.ts";
-import { EventWalk } from "../../sse/raw-events.ts";
+import { SseDecoder } from "../../sse/sse.ts";
 import { eventType } from "../event-type.ts";
 
 /** An item of a conversation in the bytes in which it was sent, and what the gateway has to know of it. */
@@ -246,9 +246,10 @@ export function withContinued(answer: Uint8Array, parentId: string): Uint8Array 
 function responseIn(answer: Uint8Array): Uint8Array | null {
   const start = skipSpace(answer, 0);
   if (answer[start] === openBrace) return answer.subarray(start);
-  for (const walk = new EventWalk().over(answer); walk.next(); ) {
-    if (!keptEnds.has(eventType(walk.data))) continue;
-    const event = encoder.encode(walk.data);
+  const decoder = new SseDecoder();
+  for (const { data } of [...decoder.push(answer), ...decoder.end()]) {
+    if (!keptEnds.has(eventType(data))) continue;
+    const event = encoder.encode(data);
     const response = memberOf(scanObject(event, skipSpace(event, 0), ["response"]), "response");
     if (response !== undefined) return event.subarray(response.valueStart, response.end);
   }

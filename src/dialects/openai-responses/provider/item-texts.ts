@@ -1,6 +1,6 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import { numberOf, objectOf, stringOf } from "../../json/json-fields.ts";
-import { writtenText } from "../../produced.ts";
+import { streamedText, writtenText } from "../../produced.ts";
 
 type TextSource = "added" | "delta" | "whole" | "item" | "response";
 
@@ -12,6 +12,27 @@ export class ItemTexts {
   #open: ItemText | null = null;
   /** The item of events with neither number nor id. */
   #unnamed: ItemText | null = null;
+
+  /** What is new of the text in an event. */
+  writtenIn(type: string, event: JsonObject): string {
+    const { delta } = event;
+    if (type.endsWith(".delta") && typeof delta === "string") return this.of(event).add("delta", delta);
+    if (type === "response.output_item.added") return this.of(event).addItem("added", event["item"]);
+    if (type === "response.output_item.done") return this.of(event).addItem("item", event["item"]);
+    return type.endsWith(".done") ? this.#wholeText(event) : streamedText(event);
+  }
+
+  /** The text in the items of a response that has ended, as far as it has not been streamed. */
+  missingIn(output: readonly Json[]): string {
+    return output.map((item, index) => this.at(index, item).addItem("response", item)).join("");
+  }
+
+  /** Some servers send texts without deltas. */
+  #wholeText(event: JsonObject): string {
+    const { text, refusal, arguments: args, input, code, command, diff, transcript } = event;
+    const whole = text ?? refusal ?? args ?? input ?? code ?? command ?? diff ?? transcript;
+    return typeof whole === "string" ? this.of(event).add("whole", whole) : "";
+  }
 
   /** An event that has neither is about the same item as the one before. */
   of(event: JsonObject): ItemText {

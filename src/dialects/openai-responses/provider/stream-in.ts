@@ -1,17 +1,24 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
-import { nothingReported, type ReportedExtras } from "../../../base/usage/usage.ts";
+import { nothingReported } from "../../../base/usage/usage.ts";
 import { cutShort, eventTooLarge, reportedFailure } from "../../errors/failure.ts";
-import type { IrEvent } from "../../ir/ir.ts";
-import { numberOf, objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
+import { isZero, listOf, numberOf, objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
 import { readCitations } from "../../openai/citations.ts";
-import type { StreamReader } from "../../provider-dialect.ts";
-import { isDoneMark } from "../../sse/data-field.ts";
-import type { SseFrame } from "../../sse/sse.ts";
+import { StreamReader } from "../../stream-reader.ts";
 import { CallCounter, reportedTogether } from "../../usage/extra-usage.ts";
-import { isReadable, type ResponsesEvent, readEvent, SealedItems } from "./event-in.ts";
+import { endedIds } from "../client/turn-items.ts";
+import { isReadable, SealedItems } from "./event-in.ts";
+import { issuedIds } from "./issued-ids.ts";
+import { ItemTexts } from "./item-texts.ts";
 import { readFinish, readTier } from "./items-in.ts";
 import { Blocks, type Channel, IncomingItem } from "./stream-items-in.ts";
 import { countItem, figures, readExtras, readUsage } from "./usage-in.ts";
+
+/** An event, and whether null is in the place of its largest parts. */
+interface ResponsesEvent {
+  readonly type: string;
+  readonly json: JsonObject;
+  readonly isCut: boolean;
+}
 
 interface TextEvent {
   readonly channel: Channel;
@@ -31,52 +38,123 @@ const texts: Readonly<Record<string, TextEvent>> = {
 const fragments = new Map(Object.entries(texts).map(([name, text]) => [`response.${name}.delta`, text]));
 const wholes = new Map(Object.entries(texts).map(([name, text]) => [`response.${name}.done`, text]));
 
-export class ResponsesStreamReader implements StreamReader {
-  readonly #emit: (event: IrEvent) => void;
-  readonly #blocks: Blocks;
+/** Responses streams end with one of three events that contain the whole response, usage included. */
+export class ResponsesStreamReader extends StreamReader {
+  /** A large event mostly repeats what was streamed before, or has the probabilities of all tokens. */
+  protected override readonly needsWhole = false;
+  readonly #blocks = new Blocks(this.emit);
   /** In order of appearance; also by index and by id, if the provider sends them. */
   readonly #items = new Set<IncomingItem>();
   readonly #byIndex = new Map<number, IncomingItem>();
   readonly #byId = new Map<string, IncomingItem>();
-  #begun = false;
+  readonly #texts = new ItemTexts();
   readonly #sealed = new SealedItems();
   readonly #calls = new CallCounter();
-  #final: ReportedExtras = nothingReported;
-  sealedChars = 0;
-  hasEndedText = false;
-  ended = false;
+  /** The indexes of calls that were counted by a partial image, and have not ended. */
+  readonly #drawings = new Set<Json | undefined>();
+  readonly #isStored: boolean;
+  #begun = false;
+  #sequenceNumber = 0;
+  #responseId: string | null = null;
 
-  constructor(emit: (event: IrEvent) => void) {
-    this.#emit = emit;
-    this.#blocks = new Blocks(emit);
+  constructor(isStored = true) {
+    super();
+    this.#isStored = isStored;
   }
 
-  /** The last event has all of them, unless it has no items. */
-  get extras(): ReportedExtras {
-    return reportedTogether(this.#calls.report(), this.#final);
+  /** The SDK's validator requires a failure to continue the stream's numbers and to have the response's id. */
+  override get position() {
+    return { sequenceNumber: this.#sequenceNumber, responseId: this.#responseId };
   }
 
-  push(frame: SseFrame): void {
-    if (this.ended || isDoneMark(frame.data)) return;
-    const event = readEvent(frame);
-    const { type, json } = event;
-    if (type === "error" || (type === "" && json["error"] !== undefined))
-      throw reportedFailure(json, figures);
-    if (!this.#begun) {
-      this.#begun = true;
-      this.#emit({ type: "start", usage: null });
+  protected readEvent(json: JsonObject, name: string, isCut: boolean): void {
+    const event = { type: stringOf(json["type"]) ?? name, json, isCut };
+    const { type } = event;
+    if (type === "error" || (type === "" && !isZero(json["error"]))) {
+      this.emit({ type: "failure", failure: reportedFailure(json, figures) });
+      return;
     }
-    this.#read(event);
+    if (!this.#begun) this.emit({ type: "start", usage: null });
+    this.#begun = true;
+    if (type === "response.failed") {
+      this.#readFailed(responseOf(json));
+      return;
+    }
+    this.#sequenceNumber = (numberOf(json["sequence_number"]) ?? this.#sequenceNumber - 1) + 1;
+    this.emitWritten(this.#texts.writtenIn(type, json), this.#sealed.charsIn(json));
+    if (type.endsWith(".done")) this.emit({ type: "text_end", isLast: false });
+    this.#readReport(type, json);
+    this.translate(() => this.#readAnswer(event));
+    if (type === "response.completed" || type === "response.incomplete") this.emit({ type: "end" });
   }
 
-  end(): void {
-    if (!this.ended) throw cutShort();
+  protected readEnd(): void {
+    throw cutShort();
+  }
+
+  #readReport(type: string, json: JsonObject): void {
+    switch (type) {
+      case "response.created":
+        this.#responseId = stringOf(objectOf(json["response"])?.["id"]) ?? this.#responseId;
+        if (isObject(json["response"])) this.#issue(json["response"]);
+        break;
+      case "response.image_generation_call.partial_image":
+        this.#countDrawing(json);
+        break;
+      case "response.output_item.done":
+        if (!this.#drawings.delete(json["output_index"])) countItem(itemOf(json), this.#calls);
+        this.#reportCalls();
+        break;
+      case "response.completed":
+      case "response.incomplete":
+        this.#readEnded(responseOf(json));
+        break;
+    }
+  }
+
+  /** A partial image differs little from the result, so the call counts from the first of them on. */
+  #countDrawing({ output_index: index }: JsonObject): void {
+    if (this.#drawings.has(index)) return;
+    this.#drawings.add(index);
+    this.#calls.add("image_generation");
+    this.#reportCalls();
+  }
+
+  #reportCalls(): void {
+    if (!this.#calls.isEmpty) this.emit({ type: "extras", extras: this.#calls.report() });
+  }
+
+  #readEnded(response: JsonObject): void {
+    this.#issue(response, true);
+    this.#reportExtras(response);
+    const usage = readUsage(response["usage"]);
+    if (usage !== null) this.emit({ type: "usage", usage });
+    else this.emitWritten(this.#texts.missingIn(listOf(response["output"])), 0);
+    const tier = readTier(response);
+    if (tier !== null) this.emit({ type: "service_tier", tier });
+  }
+
+  #readFailed(response: JsonObject): void {
+    this.#issue(response);
+    this.#reportExtras(response);
+    this.emit({ type: "failure", failure: reportedFailure(response, figures) });
+  }
+
+  /** The last event has all extras, but for the calls if it has no items; before it, only the calls so far are known. */
+  #reportExtras(response: JsonObject): void {
+    const extras = reportedTogether(this.#calls.report(), readExtras(response));
+    if (extras !== nothingReported) this.emit({ type: "extras", extras });
+  }
+
+  /** Without items, a response may lack some that came before it in the stream. */
+  #issue(response: JsonObject, isWhole = false): void {
+    const ended = isWhole && listOf(response["output"]).length > 0 ? endedIds(response) : null;
+    this.emit({ type: "issued", ids: issuedIds(response, this.#isStored), ended });
   }
 
   /** Other events belong to hosted tools or repeat what these contain. */
-  #read(event: ResponsesEvent): void {
+  #readAnswer(event: ResponsesEvent): void {
     const { type, json } = event;
-    this.hasEndedText = type.endsWith(".done") || (this.hasEndedText && !type.endsWith(".delta"));
     const fragment = fragments.get(type);
     if (fragment !== undefined) {
       this.#item(json).push(fragment.channel, partOf(json), stringOf(json["delta"]) ?? "");
@@ -89,23 +167,18 @@ export class ResponsesStreamReader implements StreamReader {
     }
     switch (type) {
       case "response.output_item.added":
-        this.sealedChars += this.#sealed.charsIn(json);
         this.#item(json).announce(wholeItemOf(event));
         break;
       case "response.output_text.annotation.added":
         this.#item(json).cite(partOf(json), readCitations([json["annotation"] ?? null]));
         break;
       case "response.output_item.done":
-        this.sealedChars += this.#sealed.charsIn(json);
-        countItem(itemOf(json), this.#calls);
         this.#item(json).finish(wholeItemOf(event));
         break;
       case "response.completed":
       case "response.incomplete":
         this.#finish(event);
         break;
-      case "response.failed":
-        throw reportedFailure(responseOf(json), figures);
     }
   }
 
@@ -130,14 +203,8 @@ export class ResponsesStreamReader implements StreamReader {
       (this.#find(item, at) ?? this.#item({ item })).finish(item);
     });
     for (const item of this.#items) item.abandon();
-    this.#final = readExtras(response);
-    const usage = readUsage(response["usage"]);
-    if (usage !== null) this.#emit({ type: "usage", usage });
-    const tier = readTier(response);
-    if (tier !== null) this.#emit({ type: "service_tier", tier });
     const status = type === "response.incomplete" ? "incomplete" : "completed";
-    this.#emit({ type: "finish", finish: readFinish({ ...response, status }, this.#blocks) });
-    this.ended = true;
+    this.emit({ type: "finish", finish: readFinish({ ...response, status }, this.#blocks) });
   }
 
   /** Whether each item can be read from the last event, or has been before. */

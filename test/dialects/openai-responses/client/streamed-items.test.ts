@@ -4,10 +4,9 @@ import { StreamedItems } from "../../../../src/dialects/openai-responses/client/
 
 const megabyte = 1024 * 1024;
 
-function event(chars: number): Uint8Array {
+function event(chars: number): string {
   const item = { type: "message", content: "x".repeat(chars) };
-  const data = JSON.stringify({ type: "response.output_item.done", output_index: 0, item });
-  return Buffer.from(`event: response.output_item.done\ndata: ${data}\n\n`);
+  return JSON.stringify({ type: "response.output_item.done", output_index: 0, item });
 }
 
 function memory(): number {

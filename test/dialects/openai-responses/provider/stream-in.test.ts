@@ -4,7 +4,7 @@ import type { JsonObject } from "../../../../src/base/json.ts";
 import { EventCollector } from "../../../../src/dialects/ir/events.ts";
 import type { IrEvent, IrResponse } from "../../../../src/dialects/ir/ir.ts";
 import { openAiResponses } from "../../../../src/dialects/openai-responses/index.ts";
-import { SseDecoder } from "../../../../src/dialects/sse/sse.ts";
+import { answerOf } from "../../../support/read-stream.ts";
 import { targetOf } from "../support.ts";
 
 interface Read {
@@ -12,14 +12,13 @@ interface Read {
   readonly response: IrResponse;
 }
 
+function newReader() {
+  return openAiResponses.provider.createStreamReader({ target: targetOf() });
+}
+
 function readFrames(frames: readonly JsonObject[]): IrEvent[] {
-  const events: IrEvent[] = [];
-  const reader = openAiResponses.provider.createStreamReader((event) => events.push(event), targetOf());
-  for (const frame of frames) reader.push({ event: "", data: JSON.stringify(frame) });
-  reader.push({ event: "", data: "[DONE]" });
-  reader.end();
-  expect(reader.ended).toBe(true);
-  return events;
+  const events = [...frames.map((frame) => JSON.stringify(frame)), "[DONE]"];
+  return answerOf(newReader(), [Buffer.from(events.map((data) => `data: ${data}\n\n`).join(""))]);
 }
 
 function read(...frames: JsonObject[]): Read {
@@ -308,16 +307,7 @@ test("C66 the same events however the bytes are cut", () => {
     .join("");
   const bytes = new TextEncoder().encode(text);
   for (let cut = 0; cut <= bytes.length; cut += 1) {
-    const events: IrEvent[] = [];
-    const reader = openAiResponses.provider.createStreamReader((event) => events.push(event), targetOf());
-    const decoder = new SseDecoder();
-    const pieces = [
-      ...decoder.push(bytes.slice(0, cut)),
-      ...decoder.push(bytes.slice(cut)),
-      ...decoder.end(),
-    ];
-    for (const frame of pieces) reader.push(frame);
-    expect(events).toEqual(whole);
+    expect(answerOf(newReader(), [bytes.slice(0, cut), bytes.slice(cut)])).toEqual(whole);
   }
 });
 

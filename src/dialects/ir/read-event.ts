@@ -1,0 +1,56 @@
+import type { GatewayError } from "../../base/errors.ts";
+import type { ReportedExtras, ReportedUsage } from "../../base/usage/usage.ts";
+import type { EndedIds } from "../openai-responses/client/turn-items.ts";
+import type { IrEvent } from "./ir.ts";
+
+/**
+ * What a reader finds in a provider's stream: the events of the answer, which are translated, and what has to be charged, remembered
+ * or decided, whether or not the stream is translated.
+ */
+export type ReadEvent =
+  | IrEvent
+  /**
+   * Everything that the model has written in one of the provider's events, in a block of the answer or not. `sealedChars`: the
+   * length of reasoning that only the provider can read, and what images count for.
+   */
+  | { readonly type: "written"; readonly text: string; readonly sealedChars: number }
+  /** The last text is complete. `isLast`: so is the answer, and only its usage and its end may follow. */
+  | { readonly type: "text_end"; readonly isLast: boolean }
+  /** Tiers, calls of hosted tools and audio. Each replaces the one before. */
+  | { readonly type: "extras"; readonly extras: ReportedExtras }
+  /** Ids that a later request can refer to: all so far. `ended`: the ids in a response that this event contains whole. */
+  | { readonly type: "issued"; readonly ids: readonly string[]; readonly ended?: EndedIds | null }
+  /** What a stream that is not charged by running totals costs if it breaks off here, or in all. */
+  | {
+      readonly type: "cost";
+      readonly usage: ReportedUsage | null;
+      readonly extras: ReportedExtras;
+      readonly isFinal: boolean;
+    }
+  /** The provider reports that the answer has failed. Nothing after it counts. */
+  | { readonly type: "failure"; readonly failure: GatewayError }
+  /** The answer cannot be translated. A client of the same dialect gets the event as it is. `text`: data that is not JSON. */
+  | { readonly type: "unreadable"; readonly error: GatewayError; readonly text: string }
+  /** The stream has ended properly. */
+  | { readonly type: "end" };
+
+/** The events of the answer. Throws why it has failed, or cannot be translated, once what came before has been taken. */
+export function* answerIn(events: readonly ReadEvent[]): Generator<IrEvent> {
+  for (const event of events) {
+    switch (event.type) {
+      case "failure":
+        throw event.failure;
+      case "unreadable":
+        throw event.error;
+      case "written":
+      case "text_end":
+      case "extras":
+      case "issued":
+      case "cost":
+      case "end":
+        break;
+      default:
+        yield event;
+    }
+  }
+}

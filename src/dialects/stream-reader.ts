@@ -1,0 +1,97 @@
+import { GatewayError } from "../base/errors.ts";
+import type { JsonObject } from "../base/json.ts";
+import { eventTooLarge, malformedAnswer } from "./errors/failure.ts";
+import type { ReadEvent } from "./ir/read-event.ts";
+import { isDoneMark } from "./sse/data-field.ts";
+import { parseEvent } from "./sse/parse-event.ts";
+import type { SseFrame } from "./sse/sse.ts";
+
+const nothing: readonly ReadEvent[] = [];
+
+/**
+ * The one reader of a provider's stream, whether it passes through or is translated: each event is parsed once, and everything else
+ * follows from the `ReadEvent`s that are returned for it. A reader knows what can be ignored: events and fields that it does not know,
+ * parts that are missing or come twice, other dialects' forms. What only a translation needs, and cannot do without, it reports as
+ * `unreadable`, and goes on.
+ */
+export abstract class StreamReader {
+  #events: ReadEvent[] = [];
+  /** By its end, or by a failure. */
+  #hasEnded = false;
+  /** What a stream needs for a proper end if the answer is complete; null if it has to bring that itself. */
+  readonly missingEnd: string | null = null;
+
+  /** Reads the next event. What comes after the end is ignored. */
+  read(frame: SseFrame): readonly ReadEvent[] {
+    return this.#hasEnded ? nothing : this.#collect(() => this.#readFrame(frame));
+  }
+
+  /** Called at the end of the provider's body, unless the stream has ended before. */
+  end(): readonly ReadEvent[] {
+    return this.#hasEnded ? nothing : this.#collect(() => this.readEnd());
+  }
+
+  /** The next number of a stream whose events are numbered, and the response's id. */
+  get position(): { readonly sequenceNumber: number; readonly responseId: string | null } {
+    return { sequenceNumber: 0, responseId: null };
+  }
+
+  /** Reads a JSON object. `isCut`: null is in the place of its largest parts. */
+  protected abstract readEvent(event: JsonObject, name: string, isCut: boolean): void;
+
+  /** What an event is called in an error. */
+  protected readonly eventName: string = "an event";
+  /** No event can be translated without its largest parts. */
+  protected readonly needsWhole: boolean = true;
+
+  /** The body has ended. Throws if the stream is not complete. */
+  protected abstract readEnd(): void;
+
+  /** `[DONE]`, which ends OpenAI's streams; in others it is ignored. */
+  protected readDone(): void {}
+
+  protected readonly emit = (event: ReadEvent): void => {
+    if (event.type === "end" || event.type === "failure") this.#hasEnded = true;
+    this.#events.push(event);
+  };
+
+  protected emitWritten(text: string, sealedChars: number): void {
+    if (text !== "" || sealedChars > 0) this.emit({ type: "written", text, sealedChars });
+  }
+
+  /** Does what only a translation needs. */
+  protected translate(read: () => void): void {
+    try {
+      read();
+    } catch (error) {
+      if (!(error instanceof GatewayError)) throw error;
+      this.emit({ type: "unreadable", error, text: "" });
+    }
+  }
+
+  #collect(read: () => void): readonly ReadEvent[] {
+    this.#events = [];
+    this.translate(read);
+    return this.#events;
+  }
+
+  #readFrame({ event: name, data, parsed }: SseFrame): void {
+    if (isDoneMark(data)) {
+      this.readDone();
+      return;
+    }
+    const { json, isCut } = parsed ?? parseEvent(data);
+    if (json !== null) {
+      if (isCut && this.needsWhole) this.emit({ type: "unreadable", error: eventTooLarge(), text: "" });
+      this.readEvent(json, name, isCut);
+    }
+    // It may end the stream, so it must not leave unread.
+    else if (isCut) this.emit({ type: "failure", failure: eventTooLarge() });
+    else
+      this.emit({
+        type: "unreadable",
+        error: malformedAnswer(`${this.eventName} that is not a JSON object`),
+        text: data,
+      });
+  }
+}

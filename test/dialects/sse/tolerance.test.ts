@@ -1,0 +1,74 @@
+import { expect, test } from "bun:test";
+import type { JsonObject } from "../../../src/base/json.ts";
+import { MessagesStreamReader } from "../../../src/dialects/anthropic-messages/provider/stream-in.ts";
+import { answerIn } from "../../../src/dialects/ir/read-event.ts";
+import { ChatStreamReader } from "../../../src/dialects/openai-chat/provider/stream-in.ts";
+import { ResponsesStreamReader } from "../../../src/dialects/openai-responses/provider/stream-in.ts";
+import type { StreamReader } from "../../../src/dialects/stream-reader.ts";
+import { meterAfter } from "../../support/read-stream.ts";
+
+const readers: readonly [string, () => StreamReader][] = [
+  ["chat", () => new ChatStreamReader(null)],
+  ["messages", () => new MessagesStreamReader()],
+  ["responses", () => new ResponsesStreamReader()],
+];
+
+const events = (...all: (JsonObject | string)[]) =>
+  all.map((event) => `data: ${typeof event === "string" ? event : JSON.stringify(event)}\n\n`).join("");
+
+test.each(readers)("a %s stream counts data that is not JSON, which alone makes no answer", (_, reader) => {
+  const meter = meterAfter(reader(), events("out of order", "[1]"));
+  expect(meter.started).toBe(false);
+  expect(meter.failure).toBeNull();
+  expect(meter.takeProduced()).toBe("out of order[1]");
+  const [read] = reader().read({ event: "", data: "out of order" });
+  expect(() => [...answerIn(read === undefined ? [] : [read])]).toThrow("not a JSON object");
+});
+
+test.each(readers)("a %s stream counts text in other dialects' forms", (_, reader) => {
+  const meter = meterAfter(
+    reader(),
+    events(
+      { choices: [{ index: 0, delta: { content: "chat" } }] },
+      { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: " messages" } },
+      { candidates: [{ content: { parts: [{ text: " gemini" }] } }] },
+    ),
+  );
+  expect(meter.takeProduced()).toBe("chat messages gemini");
+  expect(meter.started).toBe(true);
+});
+
+test.each(readers)("a %s stream fails by an error in any form, and not by an empty one", (_, reader) => {
+  expect(meterAfter(reader(), events({ error: { message: "out of luck" } })).failure?.message).toBe(
+    "out of luck",
+  );
+  expect(meterAfter(reader(), events({ error: { code: "", message: "" } })).failure).toBeNull();
+  expect(meterAfter(reader(), events({ error: null })).failure).toBeNull();
+});
+
+test("a chat stream is not complete while one of its choices goes on", () => {
+  const choice = (index: number, finish: string | null) => ({
+    choices: [{ index, delta: { content: "Hi" }, finish_reason: finish }],
+    usage: { prompt_tokens: 1, completion_tokens: 2 },
+  });
+  const reader = new ChatStreamReader(null);
+  expect(meterAfter(reader, events(choice(0, "stop"))).isComplete).toBe(true);
+  const meter = meterAfter(new ChatStreamReader(null), events(choice(0, "stop"), choice(1, null)));
+  expect(meter.isComplete).toBe(false);
+  expect(meter.usage).toBeNull();
+});
+
+test("a call of Messages that comes whole counts with its input", () => {
+  const block = { type: "tool_use", id: "t", name: "look", input: { q: "a" } };
+  const meter = meterAfter(
+    new MessagesStreamReader(),
+    events({ type: "content_block_start", index: 0, content_block: block }),
+  );
+  expect(meter.takeProduced()).toBe('look{"q":"a"}');
+});
+
+test("a search in a chat stream is found whether or not the stream is translated", () => {
+  const usage = { prompt_tokens: 1, completion_tokens: 2, num_search_queries: 3 };
+  const meter = meterAfter(new ChatStreamReader(null), events({ choices: [], usage }));
+  expect(meter.extras?.calls).toEqual({ web_search: 3 });
+});

@@ -1,0 +1,32 @@
+import type { IrEvent } from "../../src/dialects/ir/ir.ts";
+import { answerIn, type ReadEvent } from "../../src/dialects/ir/read-event.ts";
+import { SseDecoder } from "../../src/dialects/sse/sse.ts";
+import { StreamMeter } from "../../src/dialects/stream-meter.ts";
+import type { StreamReader } from "../../src/dialects/stream-reader.ts";
+
+/** What a reader finds in a stream that comes in these pieces, event by event; at the end of the body, too, if that is reached. */
+export function* readAll(
+  reader: StreamReader,
+  pieces: Iterable<Uint8Array>,
+  isBodyOver = true,
+): Generator<readonly ReadEvent[]> {
+  const decoder = new SseDecoder();
+  for (const piece of pieces) for (const frame of decoder.push(piece)) yield reader.read(frame);
+  if (!isBodyOver) return;
+  for (const frame of decoder.end()) yield reader.read(frame);
+  yield reader.end();
+}
+
+/** What is known of a stream after these events, as if the rest were still to come. */
+export function meterAfter(reader: StreamReader, events: string): StreamMeter {
+  const meter = new StreamMeter();
+  for (const read of readAll(reader, [Buffer.from(events)], false)) meter.add(read);
+  return meter;
+}
+
+/** The answer in a stream that is whole. Throws what is wrong with it. */
+export function answerOf(reader: StreamReader, pieces: Iterable<Uint8Array>): IrEvent[] {
+  const answer: IrEvent[] = [];
+  for (const read of readAll(reader, pieces)) answer.push(...answerIn(read));
+  return answer;
+}
