@@ -8,6 +8,16 @@ import { join } from "node:path";
  * bundler as a process because a macro may not call `Bun.build`: the bundler would wait for itself.
  */
 export function bundlePage(): { script: string; style: string } {
+  const { script, style } = bundled();
+  return { script: compressed(script), style: compressed(style) };
+}
+
+/** As base64, because a macro returns no bytes. */
+function compressed(text: string): string {
+  return Buffer.from(Bun.gzipSync(Buffer.from(text), { level: 9 })).toString("base64");
+}
+
+function bundled(): { script: string; style: string } {
   const folder = mkdtempSync(join(tmpdir(), "sluice-page-"));
   try {
     const entry = join(import.meta.dir, "page", "main.tsx");

@@ -35,7 +35,13 @@ const icon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><g fil
 interface Files {
   /** Changes with the page. It is part of the assets' URLs, so browsers may cache them for ever. */
   readonly version: string;
-  readonly byName: ReadonlyMap<string, Blob>;
+  readonly byName: ReadonlyMap<string, Asset>;
+}
+
+interface Asset {
+  readonly type: string;
+  /** Compressed when the program was built. */
+  readonly gzip: Uint8Array<ArrayBuffer>;
 }
 
 let files: Promise<Files> | undefined;
@@ -45,11 +51,23 @@ async function load(): Promise<Files> {
   return {
     version: Bun.hash(page.script + page.style).toString(36),
     byName: new Map([
-      ["main.js", new Blob([page.script], { type: "text/javascript; charset=utf-8" })],
-      ["main.css", new Blob([page.style], { type: "text/css; charset=utf-8" })],
-      ["icon.svg", new Blob([icon], { type: "image/svg+xml" })],
+      ["main.js", { type: "text/javascript; charset=utf-8", gzip: bytesOf(page.script) }],
+      ["main.css", { type: "text/css; charset=utf-8", gzip: bytesOf(page.style) }],
+      ["icon.svg", { type: "image/svg+xml", gzip: Bun.gzipSync(icon) }],
     ]),
   };
+}
+
+function bytesOf(base64: string): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(Buffer.from(base64, "base64"));
+}
+
+/** As it was built for nearly every client, and unpacked for one that does not accept that. */
+function assetResponse({ type, gzip }: Asset, request: Request, headers: Record<string, string>): Response {
+  const all = { ...headers, "content-type": type, vary: "accept-encoding" };
+  const accepts = /\bgzip\b/.test(request.headers.get("accept-encoding") ?? "");
+  if (!accepts) return new Response(Bun.gunzipSync(gzip), { headers: all });
+  return new Response(gzip, { headers: { ...all, "content-encoding": "gzip" } });
 }
 
 function html(base: PageBase, version: string, theme: "light" | "dark" | null): string {
@@ -88,11 +106,5 @@ export async function pageResponse(request: Request, path: string, base: PageBas
   }
   const file = byName.get(asset[2] ?? "");
   if (!file || asset[1] !== version) return new Response("not found\n", { status: 404, headers });
-  return new Response(file, {
-    headers: {
-      ...headers,
-      "content-type": file.type,
-      "cache-control": "public, max-age=31536000, immutable",
-    },
-  });
+  return assetResponse(file, request, { ...headers, "cache-control": "public, max-age=31536000, immutable" });
 }

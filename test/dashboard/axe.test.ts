@@ -58,6 +58,7 @@ describe.if(browserPath !== null)("axe finds nothing to complain about", () => {
     await page.goto(`${sluice.url}/admin/${path}`);
     await page.getByRole("heading", { level: 1 }).waitFor();
     await page.locator(".skeleton").first().waitFor({ state: "detached" });
+    await page.locator("main:not(.settling)").waitFor();
   }
 
   /** On a desk and on a phone, light and dark. */

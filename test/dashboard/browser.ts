@@ -100,7 +100,7 @@ export async function browse(executablePath: string, { scheme, width, height }: 
     reducedMotion: "reduce",
     viewport: { width, height },
     locale: "en-GB",
-    // Not the server's: every time on the page is UTC, wherever it is read.
+    // Not the server's: days of reports are UTC, wherever they are read.
     timezoneId: "America/Los_Angeles",
     permissions: ["clipboard-read", "clipboard-write"],
   });
@@ -125,4 +125,5 @@ export async function follow(page: Page, url: string): Promise<void> {
   );
   await page.getByRole("heading", { level: 1 }).waitFor();
   await page.locator(".skeleton").first().waitFor({ state: "detached" });
+  await page.locator("main:not(.settling)").waitFor();
 }

@@ -9,16 +9,21 @@ describe("times on the page, read west of Greenwich,", () => {
 
   beforeAll(async () => {
     process.env["TZ"] = west;
+    const { otherZone, zone } = await import("../../src/dashboard/page/zone.ts");
+    expect(zone.value, "without a choice").toBe("local");
+    otherZone();
     // By another name, because it takes its zone when it is loaded, and another file may have loaded it.
     format = await import(`${import.meta.dir}/../../src/dashboard/page/format.ts?west`);
   });
 
-  afterAll(() => {
+  afterAll(async () => {
+    const { otherZone } = await import("../../src/dashboard/page/zone.ts");
+    otherZone();
     if (before === undefined) delete process.env["TZ"];
     else process.env["TZ"] = before;
   });
 
-  test("are those of UTC, like the days that they stand for", () => {
+  test("are in UTC if they choose so, like the days that they stand for", () => {
     expect(new Date(Date.UTC(2026, 10, 15)).getDate()).toBe(14);
     expect(format.axisTime(Date.UTC(2026, 10, 15))).toBe("15 Nov");
     expect(format.axisTime(Date.UTC(2026, 10, 15, 6))).toBe("06:00");
@@ -34,7 +39,7 @@ describe("times on the page, read west of Greenwich,", () => {
     );
   });
 
-  test("are the person's own if they choose so, and days stay those of UTC", async () => {
+  test("are the person's own without a choice, and days stay in UTC", async () => {
     const { otherZone } = await import("../../src/dashboard/page/zone.ts");
     otherZone();
     expect(format.time("2026-11-15T06:07:08Z")).toBe("22:07:08");

@@ -42,6 +42,7 @@ describe.if(browserPath !== null)("a month of a company's traffic in the dashboa
     await on.goto(`${sluice.url}/admin/${path}`);
     await on.getByRole("heading", { level: 1 }).waitFor();
     await on.locator(".skeleton").first().waitFor({ state: "detached" });
+    await on.locator("main:not(.settling)").waitFor();
   }
 
   test("a viewer is offered no change on any page, and an admin is", async () => {

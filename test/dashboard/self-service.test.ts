@@ -108,7 +108,7 @@ describe.if(browserPath !== null)("the self-service page", () => {
   test("why an exchange ended as it did opens in place", async () => {
     await shown();
     await page.locator("section", { hasText: "Newest requests" }).locator("td.lead a").first().click();
-    await page.getByRole("dialog").getByText("It completed.").waitFor();
+    await page.getByRole("dialog").getByRole("heading", { name: "Timeline" }).waitFor();
   });
 
   test("a pasted key only reads, and a reload forgets it", async () => {

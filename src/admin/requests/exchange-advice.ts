@@ -96,6 +96,14 @@ const unreached =
 const noProviderCalled =
   "The request itself was valid. See the failures just before it for the provider's error.";
 
+const otherDeploymentsTried =
+  "The other deployments of the model failed, too. Lower the load, or ask a provider for a higher limit.";
+
+/** Whether failing over, which is the advice for a provider without capacity, has already been tried. */
+function hasFailedOver(attempts: readonly AttemptRecord[]): boolean {
+  return new Set(attempts.map(({ deployment }) => deployment)).size > 1;
+}
+
 /** Null if nothing can or needs to be done. */
 export function adviceFor(
   exchange: ListedExchange,
@@ -109,7 +117,9 @@ export function adviceFor(
   const last = attempts.at(-1);
   if (last !== undefined && outcome === "failed") {
     const byStatus = last.status === null ? unreached : byProviderStatus[last.status];
-    const advice = byFailure[last.failure ?? ""] ?? byStatus;
+    const isFull = last.status === 429 || code === "service_unavailable";
+    const advice =
+      isFull && hasFailedOver(attempts) ? otherDeploymentsTried : (byFailure[last.failure ?? ""] ?? byStatus);
     if (advice !== undefined) return advice;
   }
   if (code === "service_unavailable" && last === undefined) return noProviderCalled;

@@ -118,6 +118,9 @@ export interface LoadState<Value> {
   reload(): void;
 }
 
+/** How many parts of the page wait for their first answer. */
+export const firstLoads = signal(0);
+
 /**
  * Loads when `name` changes and then every `everyMs`, but not while the tab is hidden. A response to an outdated
  * request is dropped.
@@ -125,6 +128,7 @@ export interface LoadState<Value> {
 export function useLoaded<Value>(name: string, load: () => Promise<Value>, everyMs = 0): LoadState<Value> {
   const [state, setState] = useState<Omit<LoadState<Value>, "reload">>({ value: null, error: null });
   const latest = useRef(0);
+  const arrived = useRef(() => {});
   const loader = useRef(load);
   loader.current = load;
 
@@ -137,8 +141,22 @@ export function useLoaded<Value>(name: string, load: () => Promise<Value>, every
     } catch (cause) {
       const error = cause instanceof Error ? cause : new Error(String(cause));
       if (requestNumber === latest.current) setState(({ value }) => ({ value, error }));
+    } finally {
+      arrived.current();
     }
   }, [name]);
+
+  useEffect(() => {
+    if (latest.current > 0) return undefined;
+    firstLoads.value += 1;
+    let isWaiting = true;
+    const arrive = () => {
+      if (isWaiting) firstLoads.value -= 1;
+      isWaiting = false;
+    };
+    arrived.current = arrive;
+    return arrive;
+  }, []);
 
   useEffect(() => {
     void reload();

@@ -5,6 +5,7 @@ import { askWhoIsSignedIn, session, signOut, useAnswer } from "./api.ts";
 import { zoneWord } from "./format.ts";
 import { AccountPage } from "./pages/account.tsx";
 import { Accounts } from "./pages/accounts.tsx";
+import { Alerts } from "./pages/alerts.tsx";
 import { RequestPage } from "./pages/exchange-detail.tsx";
 import { Exchanges } from "./pages/exchanges.tsx";
 import { KeyPage } from "./pages/key.tsx";
@@ -24,6 +25,7 @@ import { Notices } from "./parts/notices.tsx";
 import { PageHead } from "./parts/page-head.tsx";
 import { hrefOf, isSelfServicePage, path } from "./router.ts";
 import { SelfService } from "./self-service/self-service.tsx";
+import { useSettling } from "./settle.ts";
 import { nextTheme, theme } from "./theme.ts";
 import { otherZone } from "./zone.ts";
 
@@ -50,6 +52,7 @@ const places: readonly Place[] = [
 function pageAt(here: string): ComponentChildren {
   const place = places.find((candidate) => candidate.path === here);
   if (place) return place.page();
+  if (here === "alerts") return <Alerts />;
   if (here.startsWith("keys/")) return <KeyPage key={here} id={here.slice("keys/".length)} />;
   if (here.startsWith("models/")) return <ModelPage key={here} id={decoded(here.slice("models/".length))} />;
   if (here.startsWith("requests/")) return <RequestPage key={here} id={here.slice("requests/".length)} />;
@@ -103,7 +106,7 @@ function Navigation() {
       <div class="side-end line">
         <small class="muted who">{session.value?.name}</small>
         <Button kind="quiet" onClick={otherZone}>
-          Times: {zoneWord(Date.now())}
+          Times in {zoneWord(Date.now())}
         </Button>
         <Button kind="quiet" icon={theme.value} label={`Theme: ${theme.value}`} onClick={nextTheme} />
         <Button kind="quiet" icon="leave" label="Sign out" onClick={signOut} />
@@ -126,6 +129,16 @@ function TroubleBanner() {
   );
 }
 
+function Content({ here }: { here: string }) {
+  const isSettling = useSettling(here);
+  return (
+    <main id="content" tabIndex={-1} class={isSettling ? "settling" : undefined}>
+      <TroubleBanner />
+      {pageAt(here)}
+    </main>
+  );
+}
+
 export function App() {
   useEffect(() => {
     void askWhoIsSignedIn();
@@ -145,10 +158,7 @@ export function App() {
         Skip to the content
       </a>
       <Navigation />
-      <main id="content" tabIndex={-1}>
-        <TroubleBanner />
-        {pageAt(here)}
-      </main>
+      <Content here={here} />
       <Notices />
     </>
   );

@@ -1,6 +1,6 @@
 import { signal } from "@preact/signals";
 
-/** Days, budgets and reports are in UTC. Times can be shown in the reader's own time zone. */
+/** Days, budgets and reports are in UTC. Times are in the reader's own time zone, or in UTC if they choose so. */
 export type Zone = "UTC" | "local";
 
 const name = "sluice_zone";
@@ -8,9 +8,9 @@ const name = "sluice_zone";
 /** Reading throws where the browser keeps nothing for a page, and where there is no browser. */
 function savedZone(): Zone {
   try {
-    return localStorage.getItem(name) === "local" ? "local" : "UTC";
+    return localStorage.getItem(name) === "UTC" ? "UTC" : "local";
   } catch {
-    return "UTC";
+    return "local";
   }
 }
 

@@ -1,50 +1,125 @@
 import type { AlertView } from "../../../admin/system/alert-schema.ts";
 import { useAnswer } from "../api.ts";
 import { count, moment } from "../format.ts";
-import { Icon } from "../parts/icon.tsx";
+import { Badge, type Tone } from "../parts/badge.tsx";
+import { Card } from "../parts/card.tsx";
+import { PageHead } from "../parts/page-head.tsx";
+import { LoadedContent } from "../parts/states.tsx";
+import { type Column, Table } from "../parts/table.tsx";
 import { hrefOf } from "../router.ts";
 
 const shownCount = 10;
 
-/** The page where the alert can be handled. */
+/** The page of what the alert is about. */
 function placeOf({ subject: { type, id } }: AlertView): string {
   if (type === "key") return hrefOf(`keys/${id}`);
   if (type === "account") return hrefOf(`accounts/${id}`);
-  return hrefOf(type === "provider" || type === "model" ? "models" : "system");
+  if (type === "model") return hrefOf(`models/${encodeURIComponent(id)}`);
+  return hrefOf(type === "provider" ? `models?vendor=${encodeURIComponent(id)}&listed=all` : "system");
 }
 
-/** Red only for what is wrong now: an old price list is information. */
-function toneOf(alerts: readonly AlertView[]): string {
-  const has = (wanted: AlertView["severity"]) => alerts.some(({ severity }) => severity === wanted);
-  return has("critical") ? "bad" : has("warning") ? "warn" : "info";
+const tones: Readonly<Record<AlertView["severity"], Tone>> = {
+  critical: "bad",
+  warning: "warn",
+  info: "info",
+};
+
+function useAlerts() {
+  return useAnswer<{ data: AlertView[] }>("/alerts", 5000);
 }
 
-/** Active alerts, the most urgent first. Each stays until it is resolved. */
+function Alert({ alert }: { alert: AlertView }) {
+  return (
+    <li class="line">
+      <Badge tone={tones[alert.severity]}>{alert.severity}</Badge>
+      <a href={placeOf(alert)}>{alert.text}</a>
+      {alert.since && <small class="muted">since {moment(alert.since)}</small>}
+      {alert.last_error && <small class="muted">“{alert.last_error}”</small>}
+    </li>
+  );
+}
+
+/** Active alerts, the most urgent first. Each stays until it is resolved or acknowledged. */
 export function ActiveAlerts() {
-  const loaded = useAnswer<{ data: AlertView[] }>("/alerts", 5000);
-  const alerts = loaded.value?.data ?? [];
+  const alerts = (useAlerts().value?.data ?? []).filter(({ acknowledged }) => acknowledged === null);
   if (alerts.length === 0) return null;
   const rest = alerts.length - shownCount;
   return (
-    <section class={`callout ${toneOf(alerts)}`} aria-labelledby="needs-attention">
-      <Icon name="warning" />
-      <div role="alert">
-        <h2 id="needs-attention">Needs attention</h2>
-        <ul>
-          {alerts.slice(0, shownCount).map((alert) => (
-            <li key={`${alert.kind} ${alert.subject.id} ${alert.text}`}>
-              <a href={placeOf(alert)}>{alert.text}</a>
-              {alert.since && <small> since {moment(alert.since)}</small>}
-              {alert.last_error && <small> · “{alert.last_error}”</small>}
-            </li>
-          ))}
-        </ul>
-        {rest > 0 && (
-          <p>
-            and {count(rest)} more: run <code>sluice status</code>
-          </p>
-        )}
-      </div>
+    <section class="card" aria-labelledby="needs-attention">
+      <h2 id="needs-attention">
+        <a href={hrefOf("alerts")}>Needs attention</a>
+      </h2>
+      <ul class="stack alerts" role="alert">
+        {alerts.slice(0, shownCount).map((alert) => (
+          <Alert key={`${alert.kind} ${alert.subject.id} ${alert.text}`} alert={alert} />
+        ))}
+      </ul>
+      {rest > 0 && (
+        <p>
+          <a href={hrefOf("alerts")}>and {count(rest)} more</a>
+        </p>
+      )}
     </section>
+  );
+}
+
+const columns: readonly Column<AlertView>[] = [
+  {
+    name: "Alert",
+    class: "lead",
+    cell: (alert) => <a href={placeOf(alert)}>{alert.text}</a>,
+    note: ({ last_error: error }) => error && `“${error}”`,
+  },
+  { name: "Severity", cell: ({ severity }) => <Badge tone={tones[severity]}>{severity}</Badge> },
+  { name: "Since", cell: ({ since }) => (since === null ? "–" : moment(since)) },
+  { name: "Next", cell: ({ next }) => <code>{next}</code> },
+];
+
+const acknowledgedColumn: Column<AlertView> = {
+  name: "Acknowledged",
+  cell: ({ acknowledged }) => acknowledged?.by,
+  note: ({ acknowledged }) => acknowledged && `until ${moment(acknowledged.until)}`,
+};
+
+export function Alerts() {
+  const alerts = useAlerts();
+  return (
+    <>
+      <PageHead
+        title="Alerts"
+        about="What needs attention now. The webhook and the log have what is resolved."
+      />
+      <LoadedContent loaded={alerts}>
+        {({ data }) => {
+          const [seen, active] = [true, false].map((is) =>
+            data.filter((each) => (each.acknowledged !== null) === is),
+          );
+          return (
+            <>
+              <Card title="Active">
+                <Table
+                  rows={active ?? []}
+                  columns={columns}
+                  keyOf={({ kind, subject, text }) => `${kind} ${subject.id} ${text}`}
+                  empty={<p class="muted pad">Nothing needs attention.</p>}
+                />
+              </Card>
+              <Card title="Acknowledged">
+                <Table
+                  rows={seen ?? []}
+                  columns={[...columns, acknowledgedColumn]}
+                  keyOf={({ kind, subject, text }) => `${kind} ${subject.id} ${text}`}
+                  empty={
+                    <p class="muted pad">
+                      None. <code>sluice alerts ack KIND</code> acknowledges an alert.
+                    </p>
+                  }
+                />
+              </Card>
+            </>
+          );
+        }}
+      </LoadedContent>
+    </>
   );
 }

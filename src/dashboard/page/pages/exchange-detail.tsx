@@ -132,7 +132,7 @@ function Detail({ id }: { id: string }) {
     <LoadedContent loaded={detail}>
       {({ request, explanation, attempts, entries, settle_ms: settleMs }) => (
         <>
-          <p class="well">{explanation}</p>
+          {(request?.outcome !== "completed" || attempts.length > 1) && <p class="well">{explanation}</p>}
           {request && (
             <>
               <h2>Timeline</h2>

@@ -73,10 +73,10 @@ interface TopRowsProps {
 
 export function TopRows({ title, rows, href }: TopRowsProps) {
   const most = Math.max(...rows.map(chargedOrListCost), 0);
+  if (rows.length === 0) return null;
   return (
     <section class="card top">
       <h2>{title}</h2>
-      {rows.length === 0 && <p class="muted">No requests in this time range.</p>}
       <ol class="stack">
         {rows.map((row) => (
           <li key={row.group}>
@@ -114,36 +114,57 @@ function rowNote({ spend, list_cost, recorded_requests: requests }: UsageRowView
   return `${shortPlural(requests, "request")}${listed}`;
 }
 
-const failureColumns: readonly Column<ExchangeView>[] = [
+/** Equal failures, with the newest of them. */
+interface GroupedFailure extends ExchangeView {
+  readonly count: number;
+}
+
+/** Failures with the same model, code and message are one row, the newest first. */
+export function groupFailures(exchanges: readonly ExchangeView[]): readonly GroupedFailure[] {
+  const groups = new Map<string, GroupedFailure>();
+  for (const exchange of exchanges) {
+    const { model, provider, code, message, alike } = exchange;
+    const name = JSON.stringify([model, provider, code, message]);
+    const group = groups.get(name) ?? { ...exchange, count: 0 };
+    groups.set(name, { ...group, count: group.count + 1 + alike });
+  }
+  return [...groups.values()];
+}
+
+const failureColumns: readonly Column<GroupedFailure>[] = [
   {
     name: "Time",
     class: "lead",
+    phone: "side",
     cell: ({ id, ended_at }) => <a href={hrefOf(`requests/${id}`)}>{moment(ended_at)}</a>,
   },
   {
     name: "Model",
+    class: "clip",
+    phone: "title",
     cell: ({ model }) => model || "–",
     note: ({ provider }) => provider || "no provider",
   },
-  { name: "Code", cell: ({ code, outcome }) => <code>{code ?? outcome}</code> },
+  { name: "Code", phone: "about", cell: ({ code, outcome }) => <code>{code ?? outcome}</code> },
+  { name: "Count", class: "number", phone: "value", cell: ({ count: times }) => `×${count(times)}` },
   { name: "Message", class: "muted written", cell: ({ message }) => message ?? "–" },
 ];
 
 /** The newest failures with their reasons, one click away from the whole story. */
-export function LatestFailures({ exchanges }: { exchanges: readonly ExchangeView[] }) {
+export function LatestFailures({ failures }: { failures: readonly GroupedFailure[] }) {
   return (
     <Card title="Latest failures" actions={<a href={hrefOf("requests?outcome=failed")}>all</a>}>
-      <Table rows={exchanges} columns={failureColumns} keyOf={({ id }) => id} unseenHead />
+      <Table rows={failures} columns={failureColumns} keyOf={({ id }) => id} unseenHead />
     </Card>
   );
 }
 
 export function InFlight({ overview }: { overview: OverviewView }) {
   const { oldest_in_flight: oldest, in_flight: open } = overview;
+  if (open === 0) return null;
   return (
     <section class="card top">
       <h2>In flight now</h2>
-      {open === 0 && <p class="muted">No requests in progress.</p>}
       <ol class="stack">
         {oldest.map((exchange) => (
           <li key={exchange.id}>

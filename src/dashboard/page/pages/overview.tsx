@@ -3,7 +3,7 @@ import type { OverviewPointView, OverviewRange, OverviewView } from "../../../ad
 import type { ExchangeView } from "../../../admin/requests/schema.ts";
 import type { Page } from "../../../admin/routes/shapes.ts";
 import { plural } from "../../../base/text/plural.ts";
-import { useAnswer } from "../api.ts";
+import { api, useAnswer, useLoaded } from "../api.ts";
 import { axisDuration, count, credits, duration, rate, shortCount, timeRange } from "../format.ts";
 import { Chart, type Line } from "../parts/chart.tsx";
 import { choicesOf } from "../parts/choose.tsx";
@@ -13,7 +13,7 @@ import { Segmented } from "../parts/segmented.tsx";
 import { Empty, LoadedContent } from "../parts/states.tsx";
 import { hrefOf, query, setQuery } from "../router.ts";
 import { ActiveAlerts } from "./alerts.tsx";
-import { InFlight, LatestFailures, Tiles, TopRows } from "./overview-parts.tsx";
+import { groupFailures, InFlight, LatestFailures, Tiles, TopRows } from "./overview-parts.tsx";
 import { Setup } from "./setup.tsx";
 
 const rangeNames: Readonly<Record<OverviewRange, string>> = {
@@ -37,7 +37,10 @@ function NoTraffic() {
 }
 
 /** Metrics that have a total. */
-type SummedFigure = "spend" | "recorded_requests" | "failed" | "rejected" | "input_tokens" | "output_tokens";
+type SummedFigure = "spend" | "completed" | "failed" | "rejected" | "input_tokens" | "output_tokens";
+
+/** If fewer than one in this many steps had requests, lines would be torn: bars are drawn. */
+const maxSparseShare = 3;
 
 /** A step without requests is drawn as a gap, not as 0. */
 function hadCalls(point: OverviewPointView): boolean {
@@ -49,18 +52,19 @@ function OverviewCharts({ overview }: { overview: OverviewView }) {
   const at = useMemo(() => points.map((point) => point.at), [points]);
   const values = (pick: (point: OverviewPointView) => number | null) => points.map(pick);
   const isRunning = Date.parse(overview.until) / 1000 < (at.at(-1) ?? 0) + overview.step_seconds;
+  const isSparse = points.filter(hadCalls).length <= points.length / maxSparseShare;
   const area = (label: string, figure: SummedFigure, colour: Line["colour"], format = count): Line => ({
     label,
     values: values((point) => (hadCalls(point) ? point[figure] : null)),
     colour,
-    shape: "area",
+    shape: isSparse ? "bars" : "area",
     overall: format(totals[figure]),
   });
   const spend: Line = { ...area("credits", "spend", 1, credits), shape: "bars" };
   const requests = [
-    area("completed", "recorded_requests", 1),
-    area("failed", "failed", 4),
+    area("completed", "completed", 1),
     area("rejected", "rejected", 3),
+    area("failed", "failed", 4),
   ];
   const tokens = [
     area("input", "input_tokens", 1, shortCount),
@@ -70,10 +74,11 @@ function OverviewCharts({ overview }: { overview: OverviewView }) {
     label,
     values: values((point) => point[`${measure}_${label}_ms`]),
     colour: label === "p50" ? 1 : 3,
+    ...(isSparse ? { shape: "bars" as const } : {}),
     overall: duration(totals[`${measure}_${label}_ms`]),
   });
   const latency = (title: string, measure: "first_byte" | "total") => {
-    const lines = [percentile(measure, "p50"), percentile(measure, "p95")];
+    const lines = [percentile(measure, "p95"), percentile(measure, "p50")];
     return <Chart {...{ title, at, isRunning, lines }} format={duration} axis={axisDuration} whole />;
   };
   return (
@@ -88,28 +93,37 @@ function OverviewCharts({ overview }: { overview: OverviewView }) {
 }
 
 const latestCount = 5;
+const failuresRead = 50;
 
 function OverviewBody({ overview }: { overview: OverviewView }) {
   const { totals, since } = overview;
   const failures = useAnswer<Page<ExchangeView>>("/requests", 5000, {
     outcome: "failed",
     since,
-    limit: latestCount,
+    limit: failuresRead,
   });
-  const latest = failures.value?.data ?? [];
-  const isQuiet = totals.recorded_requests + totals.failed + totals.rejected + totals.cancelled === 0;
+  const latest = groupFailures(failures.value?.data ?? []).slice(0, latestCount);
   return (
     <>
       <Tiles overview={overview} />
-      {totals.failed > 0 && latest.length > 0 && <LatestFailures exchanges={latest} />}
-      {isQuiet ? <NoTraffic /> : <OverviewCharts overview={overview} />}
+      {totals.failed > 0 && latest.length > 0 && <LatestFailures failures={latest} />}
+      {isQuiet(overview) ? <NoTraffic /> : <OverviewCharts overview={overview} />}
       <div class="columns">
         <TopRows
           title="Models by spend"
           rows={overview.top_models}
           href={(row) => hrefOf(`requests?model=${encodeURIComponent(row.group ?? "")}`)}
         />
-        <TopRows title="Keys by spend" rows={overview.top_keys} href={(row) => hrefOf(`keys/${row.group}`)} />
+        <TopRows
+          title="Keys by spend"
+          rows={overview.top_keys.filter(({ spend }) => spend > 0)}
+          href={(row) => hrefOf(`keys/${row.group}`)}
+        />
+        <TopRows
+          title="Token budgets at list price"
+          rows={overview.top_keys.filter(({ spend, list_cost: listed }) => spend === 0 && listed > 0)}
+          href={(row) => hrefOf(`keys/${row.group}`)}
+        />
         <InFlight overview={overview} />
       </div>
       <p class="unseen" aria-live="polite">
@@ -121,10 +135,24 @@ function OverviewBody({ overview }: { overview: OverviewView }) {
   );
 }
 
+function isQuiet({ totals }: OverviewView): boolean {
+  return totals.recorded_requests + totals.failed + totals.rejected + totals.cancelled === 0;
+}
+
+/** The chosen range, or else the shortest one from a day on that has requests. */
+async function loadOverview(requested: OverviewRange | undefined): Promise<OverviewView> {
+  if (requested !== undefined) return api.get<OverviewView>("/overview", { range: requested });
+  let shown = await api.get<OverviewView>("/overview", { range: "24h" });
+  for (const range of ["7d", "30d"] as const) {
+    if (!isQuiet(shown)) break;
+    shown = await api.get<OverviewView>("/overview", { range });
+  }
+  return shown;
+}
+
 export function Overview() {
-  const requested = query.value.get("range");
-  const range = overviewRanges.find((each) => each === requested) ?? "24h";
-  const overview = useAnswer<OverviewView>("/overview", 5000, { range });
+  const requested = overviewRanges.find((each) => each === query.value.get("range"));
+  const overview = useLoaded(`overview ${requested}`, () => loadOverview(requested), 5000);
   return (
     <>
       <PageHead
@@ -137,7 +165,7 @@ export function Overview() {
       >
         <Segmented
           label="Range"
-          state={[range, (value) => setQuery({ range: value === "24h" ? null : value })]}
+          state={[requested ?? overview.value?.range ?? "24h", (value) => setQuery({ range: value })]}
           choices={choicesOf(rangeNames)}
         />
       </PageHead>

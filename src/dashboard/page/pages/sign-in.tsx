@@ -19,7 +19,7 @@ interface SignInFormProps {
 export function SignInForm({ title, about, verb, send, children }: SignInFormProps) {
   const { busy, error, onSubmit } = useSubmit(send);
   const form = useRef<HTMLFormElement>(null);
-  useEffect(() => form.current?.querySelector("input")?.focus(), []);
+  useEffect(() => form.current?.querySelector<HTMLElement>("a.primary, input")?.focus(), []);
   const address = `/admin/oidc/login?return=${encodeURIComponent(location.pathname)}`;
   return (
     <main class="sign-in">
@@ -34,7 +34,7 @@ export function SignInForm({ title, about, verb, send, children }: SignInFormPro
         )}
         {children}
         {error && <Failure error={error} />}
-        <Button type="submit" kind="primary" busy={busy}>
+        <Button type="submit" {...(session.value?.oidc ? {} : { kind: "primary" })} busy={busy}>
           {verb}
         </Button>
       </form>

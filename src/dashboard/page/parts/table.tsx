@@ -88,7 +88,7 @@ export function Table<Row>(props: TableProps<Row>) {
 
 /** A cell that may be cut shows its whole text when it is pointed at. */
 function nameWhole(cell: HTMLElement | null): void {
-  if (cell) cell.title = cell.firstChild?.textContent ?? "";
+  if (cell) cell.title = (cell.querySelector("a, code") ?? cell.firstChild)?.textContent ?? "";
 }
 
 function classOf<Row>({ class: kind = "", minor, phone }: Column<Row>): string | undefined {
