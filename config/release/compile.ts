@@ -2,6 +2,7 @@
 const entrypoints = [
   "src/main.ts",
   "src/store/sqlite/log/checkpoint-thread.ts",
+  "src/store/sqlite/reports/thread.ts",
   "src/catalog/tokens/worker.ts",
   "src/gateway/worker.ts",
   "src/admin/reconcile/thread.ts",

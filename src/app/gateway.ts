@@ -101,7 +101,7 @@ function abandonAllowance({ clock, backend }: Services): AbandonAllowance {
     clock,
     chargedSince: async (accountId, sinceMs) => {
       const nowMs = clock.wallMs();
-      const range = { sinceMs, untilMs: nowMs + hourMs, nowMs };
+      const range = { sinceMs, untilMs: nowMs + hourMs };
       const steps = await store.reports.usageInSteps({ accountId, stepMs: hourMs, ...range });
       // An account is charged in credits or in tokens, never both.
       return steps.reduce((sum, { spendNano, spendTokens }) => sum + spendNano + spendTokens, 0);

@@ -13,16 +13,12 @@ export interface AuditReport {
 }
 
 export interface AuditOptions {
-  readonly nowMs?: number;
   /** Also reports what may be harmless, such as a clock that was set during a call. */
   readonly deep?: boolean;
 }
 
 /** Recomputes every charge from its rates, and every total and report sum from the entries alone. Reports the differences. */
-export async function audit(
-  store: Store,
-  { nowMs = Date.now(), deep = false }: AuditOptions = {},
-): Promise<AuditReport> {
+export async function audit(store: Store, { deep = false }: AuditOptions = {}): Promise<AuditReport> {
   const recomputed = await store.recomputeTotals();
   const totals = recomputed.flatMap(({ keyId, where, kept, recomputed }) =>
     Object.keys(kept)
@@ -36,7 +32,7 @@ export async function audit(
       })),
   );
   const { entries, faults } = await auditCharges(store, deep);
-  const all: readonly LedgerFault[] = [...totals, ...faults, ...(await store.auditSums(nowMs))];
+  const all: readonly LedgerFault[] = [...totals, ...faults, ...(await store.auditSums())];
   const differences = all.map((fault) => {
     return { ...fault, kept: readable(fault.kept), recomputed: readable(fault.recomputed) };
   });

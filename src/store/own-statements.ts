@@ -22,8 +22,10 @@ export interface OwnStatements {
   recountHolds(accounts: readonly number[], keys: readonly number[]): Work<void>;
   /** The time that decides about periods: the given one, or the database's own. */
   readonly selectNow: string;
-  /** A condition over charges: those that the totals of their keys include. */
-  readonly isInKeyTotals: string;
+  /** A condition over `exchange_endings`: rows that retention can delete. */
+  readonly mayPrune: string;
+  /** Notes the newest row of `exchange_endings` that was deleted. */
+  pruned(throughId: number): Work<void>;
   entryByReference(accountNo: number, reference: string): Work<Entry | null>;
   /** Also adds the entry to the account's totals. Returns its id. `keyNo` is 0 for entries of the account alone. */
   insertEntry(

@@ -2,7 +2,7 @@ import { assert } from "../base/assert.ts";
 import type { OwnStatements } from "./own-statements.ts";
 import type { Queries } from "./query.ts";
 import type { EntryFinder } from "./reporting/exchange-search.ts";
-import { storedReports } from "./reporting/stored-reports.ts";
+import { type ReportQueries, storedReports } from "./reporting/stored-reports.ts";
 import type { Pruning, StorageStats, StoreSizes } from "./storage.ts";
 import type { PastPeriod, Store } from "./store.ts";
 import { readStandings } from "./tables/account-standings.ts";
@@ -14,7 +14,7 @@ import { findIssuedIds } from "./tables/id-tables.ts";
 import { keySearch } from "./tables/key-search.ts";
 import * as keys from "./tables/key-table.ts";
 import { openingEntry, recordOperatorEntry } from "./tables/operator-entries.ts";
-import { pruneOldest } from "./tables/prune-oldest.ts";
+import { pruneEndings, pruneOldest } from "./tables/prune-oldest.ts";
 import { findStoredResponse, retryBytes } from "./tables/response-table.ts";
 import { type RevisionRow, readRevision, revisionOf, selectRevision } from "./tables/revision.ts";
 import { StoredTurns } from "./tables/turn-table.ts";
@@ -25,16 +25,17 @@ const beforeAll = -1;
 /** The part of a store that is the same for every database, given a few statements of its own. */
 export function queriedStore(
   queries: Queries,
+  reading: ReportQueries,
   own: OwnStatements,
   entriesOf: EntryFinder,
   sizes: () => Promise<StoreSizes>,
 ) {
   const { read, change, readTogether, changeTogether } = queries;
-  const reports = storedReports(queries, entriesOf);
+  const reports = storedReports(reading, entriesOf);
   return {
     reports,
     turns: new StoredTurns(queries),
-    ...keySearch(read),
+    ...keySearch(read, reading.read),
 
     load: () =>
       readTogether(function* () {
@@ -132,7 +133,7 @@ export function queriedStore(
     findIssuedIds: (keyId, idKeys) => findIssuedIds(read, keyId, idKeys),
     pruneIssuedIds: (pruning) => pruneOldest(change, "issued_ids", pruning),
     pruneCallerIds: (pruning) => pruneOldest(change, "caller_ids", pruning),
-    pruneRequestLog: (pruning) => pruneOldest(change, "exchange_endings", pruning),
+    pruneRequestLog: (pruning) => changeTogether(() => pruneEndings(own, pruning)),
 
     async recordPruning({ what, atMs, pruned }) {
       await change(
@@ -143,7 +144,7 @@ export function queriedStore(
     },
 
     async storage() {
-      const [counts] = await read<Counts>(countRecords);
+      const [counts] = await reading.read<Counts>(countRecords);
       assert(counts !== undefined, "a count has a row");
       const { count: loggedRequests } = await reports.requestLogSize();
       const prunings = await read<Pruning>(

@@ -40,19 +40,6 @@ export interface Queries {
   readTogether<Result>(work: () => Work<Result>): Promise<Result>;
   /** Several statements in one transaction. */
   changeTogether<Result>(work: () => Work<Result>): Promise<Result>;
-  readonly pace: ReadPace;
-}
-
-/** How much one statement reads, so that other statements do not wait long. */
-export interface ReadPace {
-  /** Rows that a search examines. */
-  readonly rowsPerPiece: number;
-  /** A search for something rare stops after this and returns a cursor to continue from. */
-  readonly searchMs: number;
-  /** Rows that are summed up; null for all of them. */
-  readonly rowsPerSum: number | null;
-  /** How long it may take to sum up the sums of some keys. */
-  readonly keysMs: number;
 }
 
 /** The parameters of a statement that is put together piece by piece. */

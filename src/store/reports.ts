@@ -8,11 +8,7 @@ import type { UsageTotals } from "./usage-totals.ts";
 
 export type { AccountStatement, StatementLine, StatementQuery } from "./reporting/statement.ts";
 
-/**
- * Read-only queries for operators. They run on the thread that relays streams, so each blocks it for a few
- * milliseconds at most, however long the history is: they read totals where they can, and rows in chunks, yielding in
- * between.
- */
+/** Read-only queries for operators. They may take long, but not on the thread that relays streams. */
 export interface Reports {
   /** Totals per time step, oldest first. Empty steps are omitted. */
   usageInSteps(query: StepQuery): Promise<readonly StepTotals[]>;
@@ -37,7 +33,7 @@ export interface Reports {
   exchangesCalled(callerId: string, limit: number): Promise<readonly string[]>;
   /** The request log's oldest time and its size, which may be off by a few. */
   requestLogSize(): Promise<RequestLogSize>;
-  /** What each account is charged and credited over a time range. Reads all earlier entries, a few at a time. */
+  /** What each account is charged and credited over a time range. Reads all earlier entries. */
   statements(query: StatementQuery): Promise<readonly AccountStatement[]>;
   /** Newest first. */
   entries(query: EntrySearch): Promise<CursorPage<Entry, number>>;
@@ -52,8 +48,6 @@ export interface TimeRange {
   readonly sinceMs: number;
   /** Exclusive. */
   readonly untilMs: number;
-  /** Totals by the minute exist for the last hours only, before this time. If absent, they are not used. */
-  readonly nowMs?: number | undefined;
 }
 
 /** What to count; by default everything. */
@@ -61,7 +55,7 @@ export interface UsageFilter {
   readonly keyId?: string | undefined;
   /** Only requests billed to this account, by any of its keys. */
   readonly accountId?: string | undefined;
-  /** Stops reading when it fires. */
+  /** Nothing is read once it has fired. */
   readonly signal?: AbortSignal | undefined;
 }
 

@@ -145,7 +145,7 @@ export interface Store {
 
   /** Writes outcomes of uncharged requests, and uncharged attempts; not part of the ledger. */
   recordOutcomes(outcomes: readonly OutcomeRecord[], attempts?: readonly AttemptSums[]): Promise<void>;
-  /** Deletes the oldest request-log rows that are too old or too many, except rows that the totals do not include yet. */
+  /** Deletes the oldest request-log rows that are too old or too many. Totals of them stay. */
   pruneRequestLog(pruning: OldestPruning): Promise<number>;
 
   /** Writes clients' own request ids; not part of the ledger. */
@@ -161,7 +161,7 @@ export interface Store {
   /** Oldest first, after the given id: the cursor of an export or an audit. */
   listEntries(query: EntryQuery): Promise<readonly AuditedEntry[]>;
   /** Report totals that differ from the entries, and other inconsistencies of this database. */
-  auditSums(nowMs: number): Promise<readonly LedgerFault[]>;
+  auditSums(): Promise<readonly LedgerFault[]>;
   /** The totals of every account, key and cap, as stored and as recomputed from the entries, in one consistent read. */
   recomputeTotals(): Promise<readonly RecomputedTotals[]>;
 

@@ -1,5 +1,5 @@
 /**
- * How long each route holds the event loop with so many of everything: `bun test/bench/loop-blocks.ts [count] [folder] [part of a path]`. The folder
+ * How long each route holds the event loop with so many of everything: `bun test/bench/loop-blocks.ts [count] [folder] [parts of paths, separated by |]`. The folder
  * is filled if it is empty, and kept. Prints the longest turn of the loop during each request, in milliseconds of CPU time.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -155,7 +155,7 @@ const calls = [
   member("/requests/req_nothing"),
   gateway("/v1/usage"),
   gateway("/v1/models"),
-].filter(({ path }) => path.includes(part));
+].filter(({ path }) => part.split("|").some((each) => path.includes(each)));
 
 type Call = (typeof calls)[number];
 

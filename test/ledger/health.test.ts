@@ -12,11 +12,10 @@ testEachJournal(
   async (database) => {
     let isFull = false;
     const wrap = (inner: BatchWriter): BatchWriter => ({
-      write(items, rollUp) {
+      write(items, isAlone) {
         if (isFull) throw new BatchFailure("full", "database or disk is full");
-        return inner.write(items, rollUp);
+        return inner.write(items, isAlone);
       },
-      close: () => inner.close(),
     });
     await using bench = await openBench(database, wrap);
     const key = await bench.addKey({}, 100);

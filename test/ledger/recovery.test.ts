@@ -174,7 +174,6 @@ describe("after a crash", () => {
         write() {
           if (isFull) throw new BatchFailure("full", "database or disk is full");
         },
-        close() {},
       };
       const store = await database.openGateway(bench.clock, () => full);
       const { openHolds } = await store.load();
@@ -300,11 +299,10 @@ describe("progress", () => {
   testEachJournal("of a stream that ends soon is never written at all", async (database) => {
     const written: string[] = [];
     await using bench = await openBench(database, (inner) => ({
-      write(items, rollUp) {
+      write(items, isAlone) {
         written.push(...items.map(({ kind }) => kind));
-        return inner.write(items, rollUp);
+        return inner.write(items, isAlone);
       },
-      close: () => inner.close(),
     }));
     const key = await bench.addKey({}, 100);
     const hold = holdFor(bench.ledger, key, 10);

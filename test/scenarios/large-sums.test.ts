@@ -48,7 +48,6 @@ function makeHistory(keyId: string): void {
       last_cost_nano = $bought
     WHERE key_no = (SELECT no FROM keys WHERE id = $keyId)`)
     .run(named(values));
-  database.run("UPDATE rollups SET totals_through = (SELECT max(id) FROM entries)");
 }
 
 function named(values: Record<string, string | bigint>): Record<string, string | bigint> {

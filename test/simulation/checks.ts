@@ -47,8 +47,8 @@ function capsAt(model: AccountsModel, key: KeyRecord, atMs: number): object[] {
 }
 
 /** The totals are what the entries add up to, and both are what the model says. */
-export async function checkDatabase(store: Store, model: AccountsModel, nowMs: number): Promise<void> {
-  const report = await audit(store, { nowMs });
+export async function checkDatabase(store: Store, model: AccountsModel): Promise<void> {
+  const report = await audit(store);
   assert.deepEqual(report.differences, []);
   const { accountTotals: kept, keyTotals, capTotals } = await store.load();
   for (const [id, account] of model.accounts) {

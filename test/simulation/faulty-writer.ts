@@ -27,19 +27,15 @@ export class FaultyWriter implements BatchWriter {
     this.#mode = `dies ${moment}`;
   }
 
-  write(items: readonly JournalItem[], rollUp: boolean): void {
+  write(items: readonly JournalItem[]): void {
     if (this.#mode === "locked") throw new BatchFailure("busy", "database is locked");
     if (this.#mode === "works") {
-      void this.#inner.write(items, rollUp);
+      void this.#inner.write(items);
       return;
     }
     const reachesDisk = this.#mode === "dies after";
     this.#mode = "dead";
-    if (reachesDisk) void this.#inner.write(items, rollUp);
+    if (reachesDisk) void this.#inner.write(items);
     throw new Error("the process is dead");
-  }
-
-  close(): Promise<void> | void {
-    if (this.#mode === "works") return this.#inner.close();
   }
 }

@@ -188,7 +188,7 @@ export class Simulation {
     if (!(await this.#life.ledger.returnToPresent())) return;
     await this.#life.watcher.refresh();
     this.#model.return(await this.#operator.load());
-    await checkDatabase(this.#operator, this.#model, this.#clock.wallMs());
+    await checkDatabase(this.#operator, this.#model);
   }
 
   /** Another process has the database locked for a moment: what is settled meanwhile is written after it. */
@@ -211,7 +211,7 @@ export class Simulation {
     this.#waiting = [];
     await this.#life.store.commit([]);
     await this.#life.watcher.refresh();
-    await checkDatabase(this.#operator, this.#model, this.#clock.wallMs());
+    await checkDatabase(this.#operator, this.#model);
   }
 
   async #crash(): Promise<void> {
@@ -237,7 +237,7 @@ export class Simulation {
     const now = await this.#operator.load();
     this.#model.restart(now, charges, openHolds);
     this.#model.return(now);
-    await checkDatabase(this.#operator, this.#model, this.#clock.wallMs());
+    await checkDatabase(this.#operator, this.#model);
   }
 
   async #finish(): Promise<void> {

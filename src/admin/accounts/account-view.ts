@@ -11,7 +11,7 @@ import { iso } from "../moments.ts";
 import { allAccounts } from "./accounts.ts";
 import type { AccountView } from "./schema.ts";
 
-const accountsPerRead = 100;
+const accountsPerRead = 50;
 /**
  * How many keys are read with each account, in one statement. If an account has more, they are read in pages of about 5
  * ms.

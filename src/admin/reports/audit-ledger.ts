@@ -9,7 +9,7 @@ import type { OperationContext } from "../context.ts";
  */
 export async function auditLedger({ store, clock }: OperationContext, deep: boolean): Promise<AuditReport> {
   const nowMs = clock.wallMs();
-  const report = await audit(store, { nowMs, deep });
+  const report = await audit(store, { deep });
   const alerts = JSON.stringify(auditAlerts(report.differences.length, nowMs));
   await store.alerts.publish("audit", alerts, nowMs, Number.MAX_SAFE_INTEGER);
   return report;

@@ -43,7 +43,7 @@ export function overviews(deps: AdminDeps): (range: OverviewRange) => Promise<Ov
     const nowMs = deps.clock.wallMs();
     const chosen = chosenRange(pastMoment(range, nowMs) ?? undefined, undefined, nowMs);
     assert(chosen !== null, "a range of the overview ends now");
-    const query = { ...chosen, stepMs: span.stepMs, nowMs };
+    const query = { ...chosen, stepMs: span.stepMs };
     const [charted, models, topKeys] = await Promise.all([
       chart(deps, query),
       topRows(deps, "model", query),
@@ -64,10 +64,10 @@ export function overviews(deps: AdminDeps): (range: OverviewRange) => Promise<Ov
 }
 
 async function topRows(deps: AdminDeps, by: "model" | "key", range: TimeRange): Promise<UsageRowView[]> {
-  const { sinceMs, untilMs, nowMs } = range;
+  const { sinceMs, untilMs } = range;
   // One more than is shown, because requests rejected before their model was known have no name and are dropped.
   const largest = topCount + 1;
-  const rows = await deps.store.reports.usageBy(by, { sinceMs, untilMs, nowMs, largest });
+  const rows = await deps.store.reports.usageBy(by, { sinceMs, untilMs, largest });
   return rows
     .filter(({ group }) => group !== "")
     .slice(0, topCount)

@@ -1,4 +1,5 @@
 import { Type } from "@sinclair/typebox";
+import { mapInTurns } from "../../base/loop/in-turns.ts";
 import { dimensionNames, type FiledExchange } from "../../store/store.ts";
 import { findAccount } from "../accounts/accounts.ts";
 import { statementOf } from "../accounts/statement.ts";
@@ -26,6 +27,8 @@ import { type ChartStep, chartSteps, overviewRanges, overviewView, usageView } f
 import { dimensionText, namesOfGroups, readDimensions, usageReport } from "./usage-report.ts";
 
 const maxGroups = 1_000;
+/** About 3 ms: an entry has its rates. */
+const rowsPerTurn = 100;
 
 const limit = Type.Integer({ minimum: 1, maximum: 500, default: 50 });
 const cursor = Type.Optional(
@@ -141,7 +144,8 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
         const labels = requestedLabels({ user, session, tag });
         const search = { ...filters, labels, sinceMs, untilMs, keyId: await keyIdOf(deps, key) };
         const { rows, next } = await searchExchanges(deps.store, search);
-        return { data: rows.map((row) => exchangeDocument(row, keyOf)), next_cursor: next };
+        const data = await mapInTurns(rows, (row) => exchangeDocument(row, keyOf), rowsPerTurn);
+        return { data, next_cursor: next };
       },
     ),
     get(
@@ -187,7 +191,7 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
         const accountId = account === undefined ? undefined : (await findAccount(deps, account)).id;
         const search = { ...filters, accountId, keyId: await keyIdOf(deps, key), beforeId: cursor };
         const { rows, next } = await deps.store.reports.entries(search);
-        const data = rows.map((row) => entryDocument(row, keyOf));
+        const data = await mapInTurns(rows, (row) => entryDocument(row, keyOf), rowsPerTurn);
         return { data, next_cursor: next === null ? null : String(next) };
       },
     ),

@@ -46,7 +46,7 @@ export async function usageReport(
 ): Promise<UsageView> {
   const keyId = key === undefined ? undefined : (await findKey(context, key)).id;
   const accountId = account === undefined ? undefined : (await findAccount(context, account)).id;
-  const range = { sinceMs, untilMs, nowMs: context.clock.wallMs() };
+  const range = { sinceMs, untilMs };
   // Times stay in order; everything else is sorted by cost plus list cost.
   const order = timeDimensions.has(by[0] ?? "") ? "name" : "worth";
   const pageQuery = { ...range, keyId, accountId, signal, order, skip, limit } as const;

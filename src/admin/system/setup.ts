@@ -84,7 +84,7 @@ async function hasAnswered({ settings, deploymentHealth, store, clock }: AdminDe
   )
     return true;
   const nowMs = clock.wallMs();
-  const range = { sinceMs: nowMs - recentDays * msPerDay, untilMs: nowMs + msPerHour, nowMs };
+  const range = { sinceMs: nowMs - recentDays * msPerDay, untilMs: nowMs + msPerHour };
   const used = await store.reports.usageBy("provider", range);
   return used.some(({ group }) => real.includes(group));
 }

@@ -34,12 +34,7 @@ export const copiedTables: Readonly<Record<string, readonly string[]>> = {
   sealing_secret: ["id"],
   issued_ids: ["no"],
   caller_ids: ["no"],
-  usage_minutes: ["minute", "key_no", "model", "provider"],
-  usage_key_hours: ["key_no", "hour", "model", "provider"],
-  usage_all_hours: ["hour", "model", "provider"],
-  usage_key_days: ["key_no", "day"],
-  latency_minutes: ["minute", "measure", "up_to_ms"],
-  latency_all_hours: ["hour", "measure", "up_to_ms"],
+  pruned_usage: ["key_no", "hour", "model", "provider", "total_band"],
   attempt_sums: ["provider", "day", "credential", "upstream_model", "ending", "node_no"],
   attempt_days: ["day", "node_no"],
   audit_log: ["id"],
@@ -89,11 +84,9 @@ export interface CopyTarget {
   totals(): Promise<readonly RecomputedTotals[]> | null;
 }
 
-/** The store's revision, and the last entry and request-log row that the report sums include. */
+/** How far the store has got. */
 export interface StoreProgress {
   readonly revision: number;
-  readonly entriesThrough: number;
-  readonly endingsThrough: number;
 }
 
 export interface CopyProgress {
@@ -111,7 +104,7 @@ export interface CopyResult {
 }
 
 /**
- * Copies everything, ids and sums included, so that reports, cursors and stored responses stay the same. Each database's
+ * Copies everything, ids and sums included, so that cursors and stored responses stay the same. Totals of reports are computed again. Each database's
  * entries must add up to its totals: the source's before the copy, the target's before anything can read it.
  */
 export async function copyStore(

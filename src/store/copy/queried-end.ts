@@ -45,10 +45,7 @@ function* countEntries(): Work<number> {
 }
 
 function* readProgress(): Work<StoreProgress> {
-  const [progress] = yield* query<StoreProgress>(
-    `SELECT revision::float8 AS revision, (SELECT entries_through FROM rollups)::float8 AS "entriesThrough",
-      (SELECT endings_through FROM rollups)::float8 AS "endingsThrough" FROM state`,
-  );
+  const [progress] = yield* query<StoreProgress>("SELECT revision::float8 AS revision FROM state");
   assert(progress !== undefined, "the state has one row");
   return progress;
 }

@@ -5,12 +5,8 @@ import type { JournalItem } from "../records.ts";
  * nothing for failures after the batch is durable.
  */
 export interface BatchWriter {
-  /**
-   * With `rollUp`, the usage sums of earlier batches are written in the same transaction. With `isAlone`, nothing
-   * else is about to be written, so the writer may wait for the disk in place.
-   */
-  write(items: readonly JournalItem[], rollUp: boolean, isAlone?: boolean): Promise<void> | void;
-  close(): Promise<void> | void;
+  /** With `isAlone`, nothing else is about to be written, so the writer may wait for the disk in place. */
+  write(items: readonly JournalItem[], isAlone?: boolean): Promise<void> | void;
 }
 
 /**

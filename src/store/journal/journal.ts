@@ -42,7 +42,6 @@ const maxIterations = 4;
 const maxGatheringMs = 2;
 /** A response's ids are a separate commit. */
 const commitsOfOne = 2;
-const rollUpEveryMs = 1_000;
 /** A shorter lock by another process makes commits wait, but does not make the journal unhealthy. */
 const lockTimeoutMs = 1_000;
 const defaultCloseTimeoutMs = 10_000;
@@ -73,8 +72,6 @@ export class Journal {
   #draining: Promise<void> | null = null;
   /** No other commit is expected after the latest one. */
   #isLast = false;
-  #rollUpDue = false;
-  #rollUpTimer: ReturnType<typeof setTimeout> | null = null;
   #failingSinceMs: number | null = null;
   #outOfSpace = false;
   /** The writer has failed or the database is damaged: nothing can be written until the next start. */
@@ -127,13 +124,7 @@ export class Journal {
   /** Accepts no further commits. Resolves once all earlier ones are durable, or have been retried for too long. */
   async close(): Promise<void> {
     this.#closingUntilMs = this.#now() + this.#closeTimeoutMs;
-    if (this.#rollUpTimer !== null) clearTimeout(this.#rollUpTimer);
     await this.#draining;
-    try {
-      await this.#writer.close();
-    } catch {
-      // Only the roll-up can fail here. The next start computes what is missing from the entries.
-    }
   }
 
   #start(): void {
@@ -141,12 +132,10 @@ export class Journal {
   }
 
   async #drain(): Promise<void> {
-    while (this.#waiting.length > 0 || this.#content.length > 0 || this.#rollUpDue) {
+    while (this.#waiting.length > 0 || this.#content.length > 0) {
       await this.#gather();
-      const rollUp = this.#rollUpDue;
-      this.#rollUpDue = false;
       this.#writing = this.#takeBatch();
-      await this.#write(this.#writing, rollUp);
+      await this.#write(this.#writing);
       this.#writing = [];
       if (this.#isLast && this.#waiting.length + this.#content.length > 0) await nextLoopIteration();
     }
@@ -186,7 +175,7 @@ export class Journal {
     return queue;
   }
 
-  async #write(batch: readonly Commit[], rollUp: boolean): Promise<void> {
+  async #write(batch: readonly Commit[]): Promise<void> {
     const items: JournalItem[] = [];
     for (const commit of batch) for (const item of commit.items) items.push(item);
     for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, maxPauseMs)) {
@@ -194,7 +183,7 @@ export class Journal {
       try {
         const othersWait = batch.length > commitsOfOne || this.#waiting.length + this.#content.length > 0;
         const isAlone = this.#isLast && !othersWait;
-        const writing = this.#writer.write(items, rollUp, isAlone);
+        const writing = this.#writer.write(items, isAlone);
         if (writing !== undefined) await writing;
       } catch (error) {
         const reason = reasonOf(error);
@@ -204,7 +193,7 @@ export class Journal {
           continue;
         }
         // Only a rejected batch is certainly not on disk: any other, written again, might be charged twice.
-        if (reason === "rejected" && (batch.length > 1 || rollUp)) return this.#isolate(batch);
+        if (reason === "rejected" && batch.length > 1) return this.#isolate(batch);
         return this.#giveUp(batch, error);
       }
       // Outside the `try`: the batch is durable, and no later error may count as its failure.
@@ -225,17 +214,6 @@ export class Journal {
     this.#stats.lastBatchItems = items;
     this.#stats.lastBatchMs = tookMs;
     this.#stats.pendingItems -= items;
-    if (items > 0 && this.#closingUntilMs === null) this.#rollUpTimer ??= this.#rollUpLater();
-  }
-
-  #rollUpLater(): ReturnType<typeof setTimeout> {
-    const timer = setTimeout(() => {
-      this.#rollUpTimer = null;
-      this.#rollUpDue = true;
-      this.#start();
-    }, rollUpEveryMs);
-    timer.unref();
-    return timer;
   }
 
   #shouldRetry(reason: FailureReason): boolean {
@@ -247,9 +225,9 @@ export class Journal {
     return this.#closingUntilMs === null || this.#now() < this.#closingUntilMs;
   }
 
-  /** Writes the commits of a rejected batch one by one and without sums, so that only the one at fault is rejected. */
+  /** Writes the commits of a rejected batch one by one, so that only the one at fault is rejected. */
   async #isolate(batch: readonly Commit[]): Promise<void> {
-    for (const commit of batch) await this.#write([commit], false);
+    for (const commit of batch) await this.#write([commit]);
   }
 
   #giveUp(batch: readonly Commit[], error: unknown): void {

@@ -18,6 +18,7 @@ import { Database, performed } from "./database.ts";
 import { migrate, migrations, readSchema } from "./migrate.ts";
 import { unmadeCharges } from "./node/unacknowledged.ts";
 import { requireSafeServer } from "./requirements.ts";
+import { addDeleted } from "./rollup.ts";
 
 const copyDeadlineMs = 24 * 3_600_000;
 /** The other side may be checking its files meanwhile, so idle time is generous. */
@@ -174,12 +175,9 @@ class PostgresEnd extends QueriedEnd implements StoreSource, CopyTarget {
     if (isEntries) await this.#query(insertReferences, [rows.map((row) => sendable(row["id"] ?? null))]);
   }
 
-  async finish({ revision, entriesThrough, endingsThrough }: StoreProgress): Promise<void> {
+  async finish({ revision }: StoreProgress): Promise<void> {
     await this.#query("UPDATE state SET revision = $1::int8", [revision]);
-    await this.#query("UPDATE rollups SET entries_through = $1::int8, endings_through = $2::int8", [
-      entriesThrough,
-      endingsThrough,
-    ]);
+    await this.#query(addDeleted);
     const numbered = await this.#query<{ table: string; column: string }>(findNumbered);
     for (const { table, column } of numbered) await this.#query(continueNumbers(table, column));
   }

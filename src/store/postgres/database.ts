@@ -1,4 +1,4 @@
-import type { Queries, ReadPace, Work } from "../query.ts";
+import type { Queries, Work } from "../query.ts";
 import { StoreError } from "../store.ts";
 import type { Parameter, PostgresClient, Query } from "./client.ts";
 import { isRejected, isRolledBack, isTransient, isUnavailable } from "./errors.ts";
@@ -8,15 +8,11 @@ const maxPauseMs = 250;
 /** As long as a charge waits. */
 const outageMs = 30_000;
 
-/** Reads only delay their own caller; each statement takes some tenths of a second at most. */
-const pace: ReadPace = { rowsPerPiece: 50_000, searchMs: 500, rowsPerSum: null, keysMs: 200 };
-
 /**
  * The store's access to PostgreSQL. Reads are retried while the server is briefly unavailable. A change is retried
  * only if the server confirmed a rollback: after a broken connection it may have been committed.
  */
 export class Database implements Queries {
-  readonly pace = pace;
   readonly #client: PostgresClient;
   readonly #timeoutMs: number;
 

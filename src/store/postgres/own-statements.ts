@@ -26,7 +26,9 @@ export const postgresStatements: OwnStatements = {
 
   selectNow: "SELECT sluice_now($1::int8)::float8 AS now",
 
-  isInKeyTotals: "true",
+  /** The totals are in this database, and go on from what they include. */
+  mayPrune: "id <= (SELECT endings_through FROM rollups)",
+  *pruned() {},
 
   *entryByReference(accountNo, reference) {
     const [row] = yield* query<EntryRow>(

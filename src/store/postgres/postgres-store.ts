@@ -55,14 +55,22 @@ export function postgresStore({ client, clock, maintenance }: PostgresStoreParts
     );
     return { databaseBytes: 0, entries: 0, ...row, journalBytes: null, diskFreeBytes: null };
   };
-  const common = queriedStore(database, postgresStatements, (id) => entriesOfExchange(read, id), sizes);
+  // Totals are added to every few seconds; reports read the rows after them.
+  const reading = { read, fold: async () => {} };
+  const common = queriedStore(
+    database,
+    reading,
+    postgresStatements,
+    (id) => entriesOfExchange(read, id),
+    sizes,
+  );
   return {
     ...common,
     files: null,
     nodes: { list: () => listNodes(read), states: () => listNodeStates(read) },
-    admin: storedAdmin(database, storedSessions(database)),
+    admin: storedAdmin(database, read, storedSessions(database)),
     alerts: {
-      ...storedAlerts(database),
+      ...storedAlerts(database, reading),
       /** Uses the database's clock, which all gateways share. */
       async lead(gateway, forMs) {
         const rows = await change(
@@ -89,7 +97,7 @@ export function postgresStore({ client, clock, maintenance }: PostgresStoreParts
     },
 
     listEntries: settledEntries(database),
-    auditSums: (nowMs) => readTogether(() => auditSums(nowMs), auditDeadlineMs),
+    auditSums: () => readTogether(auditSums, auditDeadlineMs),
     recomputeTotals: () => readTogether(recomputeTotals, auditDeadlineMs),
 
     async close() {

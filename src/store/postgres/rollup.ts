@@ -1,5 +1,4 @@
-import { addGroups, groupRows } from "../reporting/add-to-sums.ts";
-import { oldestKeptMinute } from "../reporting/kept-minutes.ts";
+import { addGroups, groupRows, prunedGroups } from "../reporting/add-to-sums.ts";
 import type { Parameter, PostgresClient, Query } from "./client.ts";
 import { settledThrough } from "./settled-ids.ts";
 
@@ -50,19 +49,11 @@ async function addUp(query: Query, from: Bounds, through: Bounds): Promise<void>
   await query("SET LOCAL jit = off");
   const range: Parameter[] = [from.entries, through.entries, from.endings, through.endings];
   await query(addUncounted, range);
-  const [oldest] = await query<{ minute: number | null }>(selectOldestKept);
-  if (oldest?.minute != null) {
-    await query("DELETE FROM usage_minutes WHERE minute < $1::int", [oldest.minute]);
-    await query("DELETE FROM latency_minutes WHERE minute < $1::int", [oldest.minute]);
-  }
   await query("UPDATE rollups SET entries_through = $1::int8, endings_through = $2::int8", [
     through.entries,
     through.endings,
   ]);
 }
-
-/** Uses the database's clock, not a node's. */
-const selectOldestKept = oldestKeptMinute("floor(extract(epoch FROM clock_timestamp()) / 60)::int");
 
 const addUncounted = `
 WITH rows AS (
@@ -71,6 +62,12 @@ WITH rows AS (
   SELECT * FROM ending_figures WHERE id > $3::int8 AND id <= $4::int8
   UNION ALL
   SELECT * FROM attempt_figures WHERE id > $3::int8 AND id <= $4::int8
-), counted AS MATERIALIZED (${groupRows("rows", "(at_ms / 60000)::int")}),
-${addGroups.map((statement, place) => `added_${place} AS (${statement})`).join(",\n")}
-SELECT`;
+), ${addToTotals(groupRows("rows"))}`;
+
+/** Adds what retention has deleted: to the totals of a new copy, before anything else. */
+export const addDeleted = `WITH ${addToTotals(prunedGroups)}`;
+
+function addToTotals(groups: string): string {
+  const added = addGroups.map((statement, place) => `added_${place} AS (${statement})`);
+  return `counted AS MATERIALIZED (${groups}), ${added.join(", ")} SELECT`;
+}

@@ -1,3 +1,4 @@
+import { msPerHour } from "../../base/clock.ts";
 import { bandOfColumn } from "./latency-bands.ts";
 import { totalColumnNames } from "./total-columns.ts";
 
@@ -28,41 +29,60 @@ const bandColumns = {
   total_band: bandOfColumn("total_ms"),
 };
 
-/** The columns of `groupRows`, in order. */
-export const groupColumns: readonly string[] = [
-  ...["minute", "key_no", "model", "provider"],
-  ...Object.keys(bandColumns),
-  ...totalColumnNames,
-];
+const groupKeys = ["hour", "key_no", "model", "provider", ...Object.keys(bandColumns)];
 
-/**
- * Selects the rows of `source` in groups, each with its totals: the input of `addGroups`. `minute` is an expression
- * over a row.
- */
-export function groupRows(source: string, minute: string): string {
+/** The columns of `groupRows`, in order. */
+export const groupColumns: readonly string[] = [...groupKeys, ...totalColumnNames];
+
+/** Selects the rows of `source` in groups, each with its totals: the input of `addGroups`. */
+export function groupRows(source: string): string {
   const bands = Object.entries(bandColumns).map(([name, band]) => `${band} AS ${name}`);
-  return `SELECT ${minute} AS minute, key_no, model, provider, ${bands.join(", ")}, ${sumsOf(totalColumnNames)}
+  return `SELECT (at_ms / ${msPerHour})::int AS hour, key_no, model, provider, ${bands.join(", ")}, ${sumsOf(totalColumnNames)}
     FROM ${source} GROUP BY 1, 2, 3, 4, 5, 6`;
 }
 
-const byModel = { model: "model", provider: "provider" };
+const byHour = { hour: "hour", model: "model", provider: "provider" };
 
-/** Adds the groups in the table `counted` to every table of totals that reports read, one statement per table. */
+/** Adds the groups in the table `counted` to the totals that reports read, one statement per kind. Key 0 is all keys. */
 export const addGroups: readonly string[] = [
-  addToSums("usage_minutes", { minute: "minute", key_no: "key_no", ...byModel }, "counted"),
-  addToSums("usage_key_hours", { key_no: "key_no", hour: "minute / 60", ...byModel }, "counted"),
-  addToSums("usage_all_hours", { hour: "minute / 60", ...byModel }, "counted"),
-  addToSums("usage_key_days", { key_no: "key_no", day: "minute / 1440" }, "counted"),
-  addLatencies("latency_minutes", { minute: "minute" }),
-  addLatencies("latency_all_hours", { hour: "minute / 60" }),
+  addToSums("usage_hours", { key_no: "key_no", ...byHour }, "counted"),
+  addToSums("usage_hours", { key_no: "0", ...byHour }, "counted"),
+  addLatencies(),
 ];
 
-function addLatencies(table: string, time: Readonly<Record<string, string>>): string {
+function addLatencies(): string {
   const bandsOf = (measure: "first_byte" | "total") =>
-    `SELECT minute, '${measure}' AS measure, ${measure}_band AS up_to_ms, ${measure}_count AS requests
+    `SELECT hour, '${measure}' AS measure, ${measure}_band AS up_to_ms, ${measure}_count AS requests
     FROM counted WHERE ${measure}_count > 0`;
-  const keys = { ...time, measure: "measure", up_to_ms: "up_to_ms" };
-  return addToSums(table, keys, `(${bandsOf("first_byte")} UNION ALL ${bandsOf("total")}) AS bands`, [
-    "requests",
-  ]);
+  const keys = { hour: "hour", measure: "measure", up_to_ms: "up_to_ms" };
+  const bands = `(${bandsOf("first_byte")} UNION ALL ${bandsOf("total")}) AS bands`;
+  return addToSums("latency_hours", keys, bands, ["requests"]);
 }
+
+/** Totals of deleted endings. Nothing else of them is counted. */
+const prunedColumns = [
+  ...["failed", "rejected", "cancelled", "interrupted", "total_ms", "total_count", "covered_attempts"],
+];
+
+/** Adds the endings with these ids, a parameter, to what retention has deleted. */
+export const addPruned: string = addToSums(
+  "pruned_usage",
+  {
+    key_no: "key_no",
+    hour: `(at_ms / ${msPerHour})::int`,
+    model: "model",
+    provider: "provider",
+    total_band: bandColumns.total_band,
+  },
+  `(SELECT * FROM ending_figures WHERE id = ANY ($1::int8[])
+    UNION ALL SELECT * FROM attempt_figures WHERE id = ANY ($1::int8[])) AS pruned`,
+  prunedColumns,
+);
+
+/** Selects what retention has deleted, as `groupRows` does. */
+export const prunedGroups: string = `SELECT ${groupColumns
+  .map((column) => {
+    const isKept = ["hour", "key_no", "model", "provider", "total_band", ...prunedColumns].includes(column);
+    return isKept ? column : `0 AS ${column}`;
+  })
+  .join(", ")} FROM pruned_usage`;

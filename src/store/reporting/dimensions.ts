@@ -8,8 +8,8 @@ export interface TimeColumn {
   readonly unitMs: number;
 }
 
-/** The detail that a report needs. It reads the coarsest totals that have it; only rows have everything. */
-export type Detail = "key" | "model" | "hour" | "minute" | "row";
+/** The detail that a report needs: only rows have minutes and everything else, and totals are read over all keys where possible. */
+export type Detail = "key" | "minute" | "row";
 
 /** A dimension that usage can be grouped by. */
 export interface Dimension {
@@ -27,7 +27,7 @@ export interface Dimension {
 /** Steps of a whole number of minutes. */
 export function timeSteps(stepMs: number, text: (startMs: number) => string): Dimension {
   return {
-    needs: stepMs < msPerHour ? ["minute"] : stepMs < msPerDay ? ["hour"] : [],
+    needs: stepMs < msPerHour ? ["minute"] : [],
     of: ({ column, unitMs }) => `${column} / ${stepMs / unitMs}`,
     shown: (value) => `${value}::float8`,
     text: (value) => text(Number(value) * stepMs),
@@ -54,8 +54,8 @@ const dimensions = {
     of: () => "account_no",
     shown: (value) => `(SELECT id FROM accounts WHERE no = ${value})`,
   },
-  model: { needs: ["model"], of: () => "model" },
-  provider: { needs: ["model"], of: () => "provider" },
+  model: { needs: [], of: () => "model" },
+  provider: { needs: [], of: () => "provider" },
   route: { needs: ["row"], of: () => "route" },
   user: { needs: ["row"], of: () => countedLabel("user") },
   session: { needs: ["row"], of: () => countedLabel("session") },

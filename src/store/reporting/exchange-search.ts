@@ -3,7 +3,7 @@ import { unitsOf } from "../../base/money/rates.ts";
 import type { AttemptRecord } from "../../base/requests/attempt.ts";
 import { readLabels } from "../../base/requests/labels.ts";
 import type { Usage } from "../../base/usage/usage.ts";
-import { Parameters, type Queries } from "../query.ts";
+import { Parameters, type Query } from "../query.ts";
 import type { Entry } from "../records.ts";
 import type { CursorPage, ExchangeQuery, FiledExchange, ListedExchange } from "../reports.ts";
 import { quantitiesOf } from "../stored-columns.ts";
@@ -52,17 +52,16 @@ export type EntryFinder = (exchangeId: string, near: number | null) => Promise<r
  * by side and merged by their end times.
  */
 export async function listExchanges(
-  queries: Queries,
+  read: Query,
   filter: ExchangeQuery,
 ): Promise<CursorPage<ListedExchange, string>> {
   const { cursor, limit, outcome } = filter;
   const page = await mergePages(cursor, limit, {
-    completed: (beforeId) =>
-      canBeCompleted(filter) ? searchTable(queries, filter, "entries", beforeId) : null,
+    completed: (beforeId) => (canBeCompleted(filter) ? searchTable(read, filter, "entries", beforeId) : null),
     ended: (beforeId) =>
-      outcome === "completed" ? null : searchTable(queries, filter, "exchange_endings", beforeId),
-    completedTimeAt: (id) => timeAt(queries.read, "entries", id),
-    endedTimeAt: (id) => timeAt(queries.read, "exchange_endings", id),
+      outcome === "completed" ? null : searchTable(read, filter, "exchange_endings", beforeId),
+    completedTimeAt: (id) => timeAt(read, "entries", id),
+    endedTimeAt: (id) => timeAt(read, "exchange_endings", id),
   });
   return { rows: page.rows.map(listedExchange), next: page.next };
 }
@@ -73,7 +72,7 @@ function canBeCompleted({ outcome, code }: ExchangeQuery): boolean {
 }
 
 export async function findExchange(
-  { read }: Queries,
+  read: Query,
   entriesOf: EntryFinder,
   exchangeId: string,
   entryId: number | null,
@@ -96,7 +95,7 @@ export async function findExchange(
 }
 
 function searchTable(
-  queries: Queries,
+  read: Query,
   filter: ExchangeQuery,
   table: SearchedTable,
   beforeId: number | undefined,
@@ -105,7 +104,7 @@ function searchTable(
   const parameters = new Parameters();
   const isEntries = table === "entries";
   return searchRows<ExchangeRow>(
-    queries,
+    read,
     {
       select: isEntries ? selectRecord : selectOutcome,
       conditions: [...conditionsOf(filter, table, parameters), outcomeOf(filter, table, parameters)],

@@ -1,6 +1,6 @@
 import { msPerMinute } from "../../base/clock.ts";
 import { type EntryRow, entryOf, selectEntries } from "../entry-row.ts";
-import { Parameters, type Queries, type Query } from "../query.ts";
+import { Parameters, type Query } from "../query.ts";
 import type { Entry } from "../records.ts";
 import type { CursorPage, EntrySearch } from "../reports.ts";
 
@@ -22,14 +22,15 @@ export interface RowSearch {
 const disorderMs = msPerMinute;
 /** Trust the order after this many consecutive rows; a single row may have been written with a wrong clock. */
 const rowsThatTell = 32;
+/** Rows that one statement examines. */
+export const rowsPerPiece = 50_000;
+/** A search for something rare stops after this and returns a cursor to continue from. */
+const searchMs = 500;
 /** The first range before a time that is searched for rows. Each further one is eight times as long. */
 const firstLookBackMs = msPerMinute;
 
 /** Entries, newest first. */
-export async function searchEntries(
-  queries: Queries,
-  search: EntrySearch,
-): Promise<CursorPage<Entry, number>> {
+export async function searchEntries(read: Query, search: EntrySearch): Promise<CursorPage<Entry, number>> {
   const { beforeId, limit, keyId, accountId, kind } = search;
   const parameters = new Parameters();
   const conditions: string[] = [];
@@ -37,7 +38,7 @@ export async function searchEntries(
   if (accountId !== undefined) conditions.push(ofAccount(accountId, parameters));
   if (kind !== undefined) conditions.push(`entries.kind = ${parameters.add(kind)}`);
   const { rows, next } = await searchRows<EntryRow>(
-    queries,
+    read,
     { select: selectEntries, table: "entries", conditions, parameters, beforeId, limit },
     (row) => row.id,
   );
@@ -49,7 +50,7 @@ export async function searchEntries(
  * index on models or providers, because each would make every charge more expensive for the sake of rare searches.
  */
 export async function searchRows<Row>(
-  { read, pace }: Queries,
+  read: Query,
   search: RowSearch,
   idOf: (row: Row) => number,
 ): Promise<CursorPage<Row, number>> {
@@ -58,16 +59,15 @@ export async function searchRows<Row>(
   const bounds = `${table}.id BETWEEN $${own + 1}::int8 AND $${own + 2}::int8`;
   const text = `${select} WHERE ${[bounds, ...conditions].join(" AND ")}
     ORDER BY ${table}.id DESC LIMIT $${own + 3}::int8`;
-  const stopAtMs = performance.now() + pace.searchMs;
+  const stopAtMs = performance.now() + searchMs;
   const rows: Row[] = [];
-  for (let to = await newestOf(read, search); to > 0; to -= pace.rowsPerPiece) {
-    const from = to - pace.rowsPerPiece + 1;
+  for (let to = await newestOf(read, search); to > 0; to -= rowsPerPiece) {
+    const from = to - rowsPerPiece + 1;
     rows.push(...(await read<Row>(text, [...parameters.all, from, to, limit - rows.length])));
     const last = rows.at(-1);
     if (rows.length >= limit && last !== undefined) return { rows, next: idOf(last) };
     if (sinceMs !== undefined && (await timeBefore(read, table, from)) < sinceMs - disorderMs) break;
     if (performance.now() > stopAtMs) return { rows, next: from > 1 ? from : null };
-    await Bun.sleep(0);
   }
   return { rows, next: null };
 }

@@ -1,23 +1,39 @@
 import { assert } from "../../base/assert.ts";
-import { msPerDay } from "../../base/clock.ts";
+import { msPerDay, msPerHour } from "../../base/clock.ts";
 import type { Queries, Query } from "../query.ts";
 import type { AttemptSums } from "../records.ts";
 import type { KeyDay, Reports, RequestLogSize } from "../reports.ts";
 import { findCalled } from "../tables/id-tables.ts";
 import { type AttemptPlace, selectAttemptSums, selectPageEnd } from "./attempt-columns.ts";
-import { type Dimension, dimensionOf } from "./dimensions.ts";
-import { ExactUsage } from "./exact-usage.ts";
+import { type Dimension, dimensionOf, timeSteps } from "./dimensions.ts";
 import { type EntryFinder, findExchange, listExchanges } from "./exchange-search.ts";
 import { searchEntries } from "./row-search.ts";
 import { readStatements } from "./statement.ts";
+import { groupedUsage, latencyBands } from "./usage-sums.ts";
+
+const hoursPerDay = msPerDay / msPerHour;
+
+/** How reports read a database. */
+export interface ReportQueries extends Pick<Queries, "read"> {
+  /** Adds new rows to the totals, so that the next report has few to add itself. */
+  fold(): Promise<void>;
+}
 
 /** Reports for operators, from totals and single rows. */
-export function storedReports(queries: Queries, entriesOf: EntryFinder): Reports {
-  const { read } = queries;
-  const usage = new ExactUsage(queries);
-  const usageByAll: Reports["usageByAll"] = (names, query) => usage.by(dimensionsOf(names), query);
+export function storedReports({ read, fold }: ReportQueries, entriesOf: EntryFinder): Reports {
+  const usageByAll: Reports["usageByAll"] = async (names, { largest, ...query }) => {
+    await fold();
+    const order = largest === undefined ? "name" : "spend";
+    const page = { order, skip: 0, limit: largest ?? Number.POSITIVE_INFINITY } as const;
+    return (await groupedUsage(read, dimensionsOf(names), { ...query, ...page })).groups;
+  };
   return {
-    usageInSteps: (query) => usage.inSteps(query),
+    async usageInSteps({ stepMs, ...query }) {
+      await fold();
+      const page = { order: "name", skip: 0, limit: Number.POSITIVE_INFINITY } as const;
+      const { groups } = await groupedUsage(read, [timeSteps(stepMs, String)], { ...query, ...page });
+      return groups.map(({ groups: [startMs], ...totals }) => ({ startMs: Number(startMs), ...totals }));
+    },
 
     async usageBy(dimension, query) {
       const rows = await usageByAll([dimension], query);
@@ -25,16 +41,25 @@ export function storedReports(queries: Queries, entriesOf: EntryFinder): Reports
     },
 
     usageByAll,
-    usagePage: (names, query) => usage.page(dimensionsOf(names), query),
 
-    latencyInSteps: (query) => usage.latencies(query),
+    async usagePage(names, query) {
+      await fold();
+      return groupedUsage(read, dimensionsOf(names), query);
+    },
 
-    keyDays: (keyIds, fromDay, throughDay) =>
-      read<KeyDay>(
+    async latencyInSteps(query) {
+      await fold();
+      return latencyBands(read, query);
+    },
+
+    async keyDays(keyIds, fromDay, throughDay) {
+      await fold();
+      return read<KeyDay>(
         `SELECT "keyId", day::float8 AS day, sum(spend_nano)::float8 AS "spendNano", sum(spend_tokens)::float8 AS "spendTokens"
         FROM (
-          SELECT keys.id AS "keyId", days.day, days.spend_nano, days.spend_tokens
-          FROM keys JOIN usage_key_days days ON days.key_no = keys.no AND days.day BETWEEN $2::int8 AND $3::int8
+          SELECT keys.id AS "keyId", hours.hour / ${hoursPerDay} AS day, hours.spend_nano, hours.spend_tokens
+          FROM keys JOIN usage_hours hours ON hours.key_no = keys.no
+            AND hours.hour BETWEEN $2::int8 * ${hoursPerDay} AND $3::int8 * ${hoursPerDay} + ${hoursPerDay - 1}
           WHERE keys.id = ANY ($1::text[])
           UNION ALL
           SELECT keys.id, uncounted.at_ms / ${msPerDay}, uncounted.spend_nano, uncounted.spend_tokens
@@ -42,12 +67,14 @@ export function storedReports(queries: Queries, entriesOf: EntryFinder): Reports
           WHERE keys.id = ANY ($1::text[]) AND uncounted.at_ms / ${msPerDay} BETWEEN $2::int8 AND $3::int8
         ) days GROUP BY "keyId", day`,
         [keyIds, fromDay, throughDay],
-      ),
+      );
+    },
 
     async keyLastDays(keyIds) {
+      await fold();
       const rows = await read<{ keyId: string; day: number }>(
         `SELECT "keyId", max(day)::float8 AS day FROM (
-          SELECT keys.id AS "keyId", (SELECT max(days.day) FROM usage_key_days days WHERE days.key_no = keys.no) AS day
+          SELECT keys.id AS "keyId", (SELECT max(hours.hour) FROM usage_hours hours WHERE hours.key_no = keys.no) / ${hoursPerDay} AS day
           FROM keys WHERE keys.id = ANY ($1::text[])
           UNION ALL
           SELECT keys.id, uncounted.at_ms / ${msPerDay} FROM uncounted_usage uncounted JOIN keys ON keys.no = uncounted.key_no
@@ -58,8 +85,8 @@ export function storedReports(queries: Queries, entriesOf: EntryFinder): Reports
       return new Map(rows.map(({ keyId, day }) => [keyId, day]));
     },
 
-    exchanges: (query) => listExchanges(queries, query),
-    exchange: (exchangeId, entryId) => findExchange(queries, entriesOf, exchangeId, entryId),
+    exchanges: (query) => listExchanges(read, query),
+    exchange: (exchangeId, entryId) => findExchange(read, entriesOf, exchangeId, entryId),
     exchangesCalled: (callerId, limit) => findCalled(read, callerId, limit),
 
     /** Rows are deleted in id order, so all ids between the first and the last exist. */
@@ -71,8 +98,8 @@ export function storedReports(queries: Queries, entriesOf: EntryFinder): Reports
       return kept ?? { firstId: 0, oldestAtMs: null, count: 0 };
     },
 
-    statements: (query) => readStatements(queries, query),
-    entries: (query) => searchEntries(queries, query),
+    statements: (query) => readStatements(read, query),
+    entries: (query) => searchEntries(read, query),
 
     attemptPages: (provider, fromDay, throughDay) => attemptPages(read, provider, fromDay, throughDay),
     attemptSums: async (...days) => (await Array.fromAsync(attemptPages(read, ...days))).flat(),
@@ -109,7 +136,6 @@ async function* attemptPages(
     if (page.length > 0) yield page;
     if (last === undefined) return;
     after = through;
-    await Bun.sleep(0);
   }
 }
 

@@ -1,4 +1,4 @@
-import { msPerDay, msPerHour, msPerMinute } from "../../base/clock.ts";
+import { msPerDay, msPerHour } from "../../base/clock.ts";
 import type { LedgerFault } from "../store.ts";
 import { attemptTotalColumns } from "./attempt-columns.ts";
 import { totalColumnNames } from "./total-columns.ts";
@@ -18,8 +18,6 @@ const ofEntries = [
   ],
 ];
 
-/** A little less than totals by the minute are kept for. */
-const minutesChecked = 170;
 /** More faults would not help to find the cause. */
 const maxFaults = 100;
 
@@ -34,45 +32,28 @@ export interface SumCheck {
 /** A row of totals that differs. Both values of each column are text, because they may exceed a double. */
 export type SumRow = Readonly<Record<string, string | number | null>>;
 
-export function sumChecks(nowMs: number): readonly SumCheck[] {
-  const firstMinute = Math.floor(nowMs / msPerMinute) - minutesChecked;
-  const entries = (unitMs: number, condition = "true") =>
-    `SELECT key_no, at_ms / ${unitMs} AS unit, model, provider, COLUMNS FROM entry_figures
-    WHERE id <= (SELECT entries_through FROM rollups) AND ${condition}`;
-  return [
-    check({
-      unitMs: msPerHour,
-      columns: ofEntries,
-      kept: "SELECT key_no, hour AS unit, model, provider, COLUMNS FROM usage_key_hours",
-      counted: entries(msPerHour),
-    }),
-    check({
-      unitMs: msPerMinute,
-      columns: ofEntries,
-      kept: `SELECT key_no, minute AS unit, model, provider, COLUMNS FROM usage_minutes WHERE minute >= ${firstMinute}`,
-      counted: entries(msPerMinute, `at_ms >= ${firstMinute * msPerMinute}`),
-    }),
-    check({
-      unitMs: msPerHour,
-      columns: totalColumnNames,
-      kept: "SELECT 0 AS key_no, hour AS unit, model, provider, COLUMNS FROM usage_all_hours",
-      counted: "SELECT 0 AS key_no, hour AS unit, model, provider, COLUMNS FROM usage_key_hours",
-    }),
-    check({
-      unitMs: msPerDay,
-      columns: totalColumnNames,
-      kept: "SELECT key_no, day AS unit, '' AS model, '' AS provider, COLUMNS FROM usage_key_days",
-      counted: "SELECT key_no, hour / 24 AS unit, '' AS model, '' AS provider, COLUMNS FROM usage_key_hours",
-    }),
-    check({
-      unitMs: msPerDay,
-      columns: attemptTotalColumns,
-      kept: "SELECT 0 AS key_no, day AS unit, 'attempts' AS model, '' AS provider, COLUMNS FROM attempt_sums AS kept",
-      counted:
-        "SELECT 0 AS key_no, day AS unit, 'attempts' AS model, '' AS provider, COLUMNS FROM attempt_days",
-    }),
-  ];
-}
+export const sumChecks: readonly SumCheck[] = [
+  check({
+    unitMs: msPerHour,
+    columns: ofEntries,
+    kept: "SELECT key_no, hour AS unit, model, provider, COLUMNS FROM usage_hours WHERE key_no > 0",
+    counted: `SELECT key_no, at_ms / ${msPerHour} AS unit, model, provider, COLUMNS FROM entry_figures
+        WHERE id <= (SELECT entries_through FROM rollups)`,
+  }),
+  check({
+    unitMs: msPerHour,
+    columns: totalColumnNames,
+    kept: "SELECT 0 AS key_no, hour AS unit, model, provider, COLUMNS FROM usage_hours WHERE key_no = 0",
+    counted: "SELECT 0 AS key_no, hour AS unit, model, provider, COLUMNS FROM usage_hours WHERE key_no > 0",
+  }),
+  check({
+    unitMs: msPerDay,
+    columns: attemptTotalColumns,
+    kept: "SELECT 0 AS key_no, day AS unit, 'attempts' AS model, '' AS provider, COLUMNS FROM attempt_sums AS kept",
+    counted:
+      "SELECT 0 AS key_no, day AS unit, 'attempts' AS model, '' AS provider, COLUMNS FROM attempt_days",
+  }),
+];
 
 interface Comparison {
   readonly unitMs: number;
@@ -105,7 +86,7 @@ ORDER BY unit LIMIT ${maxFaults}`;
 
 export function sumFaults({ unitMs, columns }: SumCheck, row: SumRow): readonly LedgerFault[] {
   const at = new Date(Number(row["unit"]) * unitMs).toISOString();
-  const names = { [msPerDay]: "day", [msPerHour]: "hour", [msPerMinute]: "minute" };
+  const names = { [msPerDay]: "day", [msPerHour]: "hour" };
   const groupName = [row["model"], row["provider"]].filter((part) => part !== "").join(" at ");
   const where = `${names[unitMs]} ${at.slice(0, unitMs === msPerDay ? 10 : 16)}${groupName === "" ? "" : ` ${groupName}`}`;
   return columns

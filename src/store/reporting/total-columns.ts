@@ -15,6 +15,12 @@ export const summedTotals = totalNames
   .map((name) => `sum(${columnOf(name)})::float8 AS "${name}"`)
   .join(", ");
 
+/** Sums of all totals, under the names of the columns. */
+export const summedColumns = totalColumnNames.map((column) => `sum(${column}) AS ${column}`).join(", ");
+
+/** Columns of all totals, under the names that the program uses. */
+export const namedTotals = totalNames.map((name) => `${columnOf(name)}::float8 AS "${name}"`).join(", ");
+
 /** Adds totals to the row with this primary key, or creates it. */
 export function upsertTotals(
   table: string,

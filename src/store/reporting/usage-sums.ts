@@ -1,229 +1,177 @@
-import { nextLoopIteration } from "../../base/loop/next-iteration.ts";
-import { Parameters, type Queries } from "../query.ts";
-import type { LatencyBand, UsageFilter } from "../reports.ts";
-import type { Detail, Dimension } from "./dimensions.ts";
-import type { GroupedRow } from "./group-sums.ts";
+import { msPerDay, msPerHour } from "../../base/clock.ts";
+import { mapInTurns } from "../../base/loop/in-turns.ts";
+import { Parameters, type Query } from "../query.ts";
+import type { GroupPage, GroupPageQuery, LatencyBand, StepQuery } from "../reports.ts";
+import { totalNames, type UsageTotals } from "../usage-totals.ts";
+import { type Detail, type Dimension, type TimeColumn, timeSteps } from "./dimensions.ts";
 import { bandOfColumn } from "./latency-bands.ts";
-import { bySums, byTime } from "./pieces-of-time.ts";
 import { ofKey } from "./row-search.ts";
-import { summedTotals, totalColumns } from "./total-columns.ts";
-import { latencyTableOf, type SourceRange, type SumTable, sumTableOf } from "./usage-source.ts";
+import { namedTotals, summedColumns, summedTotals, totalColumns } from "./total-columns.ts";
+import { partsOf, type SourceRange } from "./usage-source.ts";
 
-/** Keys in the first piece. Later pieces grow or shrink with the time they take. */
-const firstKeys = 100;
-const minKeys = 20;
-const maxGrowth = 4;
-/** Groups added up per iteration of the event loop: 2 ms. */
-const rowsPerTurn = 500;
+/** The order of groups: by name, by spend plus list cost, or by spend and, without any, list cost. */
+type GroupOrder = GroupPageQuery["order"] | "spend";
 
-/** A query over one part of a range. */
-export interface SummedQuery extends UsageFilter {
-  readonly dimensions: readonly Dimension[];
-  readonly details: ReadonlySet<Detail>;
-}
+export type SummedQuery = Omit<GroupPageQuery, "order"> & { readonly order: GroupOrder };
 
-/** A range of key numbers, both ends included. */
-type KeyRange = readonly [first: number, last: number];
+/** The first row has the totals of all groups. */
+type GroupRow = UsageTotals &
+  Readonly<Record<`group${number}`, string | number | null>> & { readonly groups: number };
+
+/** About 2 ms. */
+const groupsPerTurn = 200;
+
+const rows: TimeColumn = { column: "at_ms", unitMs: 1 };
+const hours: TimeColumn = { column: "hour", unitMs: msPerHour };
 
 /**
- * The one place that reads totals for reports, over ranges that one source covers. A result combines two parts, read
- * in one statement: written totals, from the coarsest table that covers the range, and the rows that they do not
- * include yet. Or it consists of rows alone. Long ranges are read piece by piece, and a group may appear in several
- * pieces.
+ * A page of the groups of a range, and the total of all of them, in one statement. Rows that the totals by the hour do
+ * not include yet are added, so the result is exact at any moment.
  */
-export class UsageSums {
-  readonly #queries: Queries;
+export async function groupedUsage(
+  read: Query,
+  dimensions: readonly Dimension[],
+  query: SummedQuery,
+): Promise<GroupPage> {
+  const { order, skip, limit, signal } = query;
+  signal?.throwIfAborted();
+  const parameters = new Parameters();
+  const names = dimensions.map((_, place) => `group${place}`);
+  const columnsOf = (time: TimeColumn) => {
+    const values = dimensions.map((dimension, place) => `${groupValue(dimension, time)} AS ${names[place]}`);
+    return [[...values, totalColumns].join(", ")];
+  };
+  const shown = dimensions.map(
+    ({ shown }, place) => `${shown?.(`group${place}`) ?? `group${place}`} AS group${place}`,
+  );
+  const counted = countedRows(query, detailsOf(dimensions, query), parameters, "usage_hours", columnsOf);
+  const through = Number.isFinite(limit) ? ` AND place <= ${parameters.add(skip + limit)}` : "";
+  const [total, ...page] = await read<GroupRow>(
+    `WITH summed AS MATERIALIZED (SELECT ${[...names, summedColumns].join(", ")} FROM (${counted}) counted GROUP BY ${names.join(", ")}),
+    shown AS (SELECT ${[...shown, totalColumns].join(", ")} FROM summed),
+    placed AS (SELECT shown.*, row_number() OVER (ORDER BY ${placeOf(order, dimensions)}) AS place FROM shown)
+    SELECT 0::int8 AS place, count(*)::float8 AS groups, ${names.map((name) => `NULL AS ${name}, `).join("")}${summedTotals} FROM summed
+    UNION ALL
+    SELECT place, 0, ${[...names, namedTotals].join(", ")} FROM placed WHERE place > ${parameters.add(skip)}${through} ORDER BY place`,
+    parameters.all,
+  );
+  const shownOf = (row: GroupRow) => ({
+    ...totalsOf(row),
+    groups: dimensions.map((dimension, place) => textOf(dimension, row[`group${place}`])),
+  });
+  const groups = await mapInTurns(page, shownOf, groupsPerTurn);
+  return { groups, count: total?.groups ?? 0, total: totalsOf(total) };
+}
 
-  constructor(queries: Queries) {
-    this.#queries = queries;
-  }
-
-  /** Calls back with the groups of each piece. */
-  async read(
-    query: SummedQuery,
-    part: SourceRange,
-    take: (rows: readonly GroupedRow[]) => void,
-  ): Promise<void> {
-    const sums = sumTableOf(part.source, query.details);
-    const { keyId, signal } = query;
-    const group = async (piece: SourceRange, keys?: KeyRange) => {
-      signal?.throwIfAborted();
-      const rows = await this.#group(query, piece, sums, keys);
-      for (let first = 0; first < rows.length; first += rowsPerTurn) {
-        if (first > 0) await nextLoopIteration();
-        take(rows.slice(first, first + rowsPerTurn));
-      }
-    };
-    if (sums === null) await this.#byTime(part, group);
-    else if (sums.isByKey && keyId === undefined) {
-      await this.#byKeys((keys) => this.#ofKeys(part, sums, keys, group));
-    } else {
-      const ofThatKey = (parameters: Parameters) =>
-        keyId === undefined ? "" : ` AND ${ofKey(keyId, parameters)}`;
-      await bySums(this.#queries, part, sums, ofThatKey, (piece) => group({ ...part, ...piece }));
-    }
-  }
-
-  async readLatencies(
-    stepMs: number,
-    part: SourceRange,
-    take: (rows: readonly LatencyBand[]) => void,
-  ): Promise<void> {
-    const sums = latencyTableOf(part.source);
-    const read = async (piece: SourceRange) => take(await this.#latencies(stepMs, piece));
-    if (sums === null) await this.#byTime(part, read);
-    else
-      await bySums(
-        this.#queries,
-        part,
-        sums,
-        () => "",
-        (piece) => read({ ...part, ...piece }),
-      );
-  }
-
-  #latencies(stepMs: number, part: SourceRange): Promise<readonly LatencyBand[]> {
-    const parameters = new Parameters();
-    const counted = countedRows(
-      { ...part, parameters },
-      latencyTableOf(part.source),
-      ({ column, unitMs }) => {
-        const step = `${column} / ${parameters.add(stepMs / unitMs)} AS step`;
-        if (unitMs > 1) return [`${step}, measure, up_to_ms, requests`];
-        return ["first_byte", "total"].map(
+/** How many requests of each step fell into each latency band. */
+export function latencyBands(read: Query, { stepMs, ...range }: StepQuery): Promise<readonly LatencyBand[]> {
+  const parameters = new Parameters();
+  const step = ({ column, unitMs }: TimeColumn) => `${column} / ${stepMs / unitMs} AS step`;
+  const columnsOf = (time: TimeColumn) =>
+    time === hours
+      ? [`${step(time)}, measure, up_to_ms, requests`]
+      : (["first_byte", "total"] as const).map(
           (measure) =>
-            `${step}, '${measure}' AS measure, ${bandOfColumn(`${measure}_ms`)} AS up_to_ms, ${measure}_count AS requests`,
+            `${step(time)}, '${measure}' AS measure, ${bandOfColumn(`${measure}_ms`)} AS up_to_ms, ${measure}_count AS requests`,
         );
-      },
-    );
-    const startMs = `(step * ${parameters.add(stepMs)})::float8`;
-    return this.#queries.read<LatencyBand>(
-      `SELECT ${startMs} AS "startMs", measure, up_to_ms::float8 AS "upToMs", sum(requests)::float8 AS requests
-      FROM (${counted}) counted WHERE requests > 0 GROUP BY step, measure, up_to_ms`,
-      parameters.all,
-    );
-  }
-
-  #group(
-    { dimensions, keyId, accountId }: SummedQuery,
-    part: SourceRange,
-    sums: SumTable | null,
-    keys?: KeyRange,
-  ): Promise<readonly GroupedRow[]> {
-    const parameters = new Parameters();
-    const isInPieces = this.#queries.pace.rowsPerSum !== null;
-    const names = dimensions.map((_, place) => `group${place}`);
-    const counted = countedRows({ ...part, keyId, accountId, keys, parameters, isInPieces }, sums, (time) => [
-      [
-        ...dimensions.map((dimension, place) => `${dimension.of(time)} AS ${names[place]}`),
-        totalColumns,
-      ].join(", "),
-    ]);
-    const shown = dimensions.map(({ shown }, place) => {
-      const name = names[place] ?? "";
-      return `${shown?.(name) ?? name} AS ${name}`;
-    });
-    return this.#queries.read<GroupedRow>(
-      `SELECT ${[...shown, summedTotals].join(", ")} FROM (${counted}) counted GROUP BY ${names.map((name) => `counted.${name}`).join(", ")}`,
-      parameters.all,
-    );
-  }
-
-  #byTime(part: SourceRange, read: (piece: SourceRange) => Promise<void>): Promise<void> {
-    const tables = ["entries", "exchange_endings"] as const;
-    return byTime(this.#queries, part, tables, (piece) => read({ ...part, ...piece }));
-  }
-
-  /** One key may have as many totals as all others together, so it is read alone, in pieces of time. */
-  async #ofKeys(
-    part: SourceRange,
-    sums: SumTable,
-    [first, last]: KeyRange,
-    read: (piece: SourceRange, keys: KeyRange) => Promise<void>,
-  ): Promise<void> {
-    const { rowsPerSum } = this.#queries.pace;
-    if (rowsPerSum === null || !(await this.#areMany(part, sums, [first, last], rowsPerSum))) {
-      return read(part, [first, last]);
-    }
-    if (first < last) {
-      const middle = (first + last) >> 1;
-      await this.#ofKeys(part, sums, [first, middle], read);
-      return this.#ofKeys(part, sums, [middle + 1, last], read);
-    }
-    const ofThatKey = (parameters: Parameters) => ` AND key_no = ${parameters.add(first)}`;
-    await bySums(this.#queries, part, sums, ofThatKey, (piece) => read({ ...part, ...piece }, [first, last]));
-  }
-
-  async #areMany(part: SourceRange, sums: SumTable, keys: KeyRange, rows: number): Promise<boolean> {
-    const { table, column, unitMs } = sums;
-    const [row] = await this.#queries.read<{ count: number }>(
-      `SELECT count(*) AS count FROM (SELECT 1 FROM keys CROSS JOIN ${table} WHERE keys.no BETWEEN $1 AND $2 AND ${table}.key_no = keys.no
-        AND ${table}.${column} >= $3 AND ${table}.${column} < $4 LIMIT $5) some`,
-      [...keys, part.sinceMs / unitMs, part.untilMs / unitMs, rows + 1],
-    );
-    return (row?.count ?? 0) > rows;
-  }
-
-  /** Reads as many keys at once as fit the time limit. */
-  async #byKeys(read: (keys: KeyRange) => Promise<void>): Promise<void> {
-    const [newest] = await this.#queries.read<{ no: number | null }>("SELECT max(no) AS no FROM keys");
-    let size = firstKeys;
-    for (let first = 1; first <= (newest?.no ?? 0); ) {
-      const startedAtMs = performance.now();
-      await read([first, first + size - 1]);
-      first += size;
-      const tookMs = Math.max(performance.now() - startedAtMs, 0.01);
-      size = Math.max(minKeys, Math.floor(size * Math.min(maxGrowth, this.#queries.pace.keysMs / tookMs)));
-      await Bun.sleep(0);
-    }
-  }
+  const details = new Set(timeSteps(stepMs, String).needs);
+  const counted = countedRows(range, details, parameters, "latency_hours", columnsOf);
+  return read<LatencyBand>(
+    `SELECT (step * ${parameters.add(stepMs)})::float8 AS "startMs", measure, up_to_ms::float8 AS "upToMs", sum(requests)::float8 AS requests
+    FROM (${counted}) counted WHERE requests > 0 GROUP BY step, measure, up_to_ms ORDER BY step, measure, up_to_ms`,
+    parameters.all,
+  );
 }
 
-interface CountedRange extends SourceRange, UsageFilter {
-  readonly keys?: KeyRange | undefined;
-  readonly parameters: Parameters;
-  /** Whether the range has so few rows that an index on time finds them best. */
-  readonly isInPieces?: boolean;
+function detailsOf(
+  dimensions: readonly Dimension[],
+  { keyId, accountId }: Pick<SummedQuery, "keyId" | "accountId">,
+): ReadonlySet<Detail> {
+  const details = new Set<Detail>(dimensions.flatMap(({ needs }) => needs));
+  if (keyId !== undefined) details.add("key");
+  if (accountId !== undefined) details.add("row");
+  return details;
 }
 
-/** Selects the rows that a report adds up. `columns` returns the select list for a table, given its time column. */
+type CountedQuery = Pick<SummedQuery, "sinceMs" | "untilMs" | "keyId" | "accountId">;
+
+/**
+ * Selects the rows that a report adds up, from the totals by the hour where these have the details. `columnsOf` returns
+ * the select lists for a table, given its time column.
+ */
 function countedRows(
-  { source, sinceMs, untilMs, keyId, accountId, keys, parameters, isInPieces = false }: CountedRange,
-  sums: SumTable | null,
-  columns: (time: { column: string; unitMs: number }) => readonly string[],
+  query: CountedQuery,
+  details: ReadonlySet<Detail>,
+  parameters: Parameters,
+  totals: "usage_hours" | "latency_hours",
+  columnsOf: (time: TimeColumn) => readonly string[],
 ): string {
-  const key = keyId === undefined ? "" : ` AND ${ofKey(keyId, parameters)}`;
-  const account =
+  const { keyId, accountId } = query;
+  const ofThatKey = keyId === undefined ? "" : ` AND ${ofKey(keyId, parameters)}`;
+  const ofThatAccount =
     accountId === undefined
       ? ""
       : ` AND account_no = (SELECT no FROM accounts WHERE id = ${parameters.add(accountId)})`;
-  const among = keys && `BETWEEN ${parameters.add(keys[0])} AND ${parameters.add(keys[1])}`;
-  const within = (tables: string, column: string, unitMs: number, also: string) => {
-    const [from, to] = [parameters.add(sinceMs / unitMs), parameters.add(untilMs / unitMs)];
-    return columns({ column, unitMs }).map(
-      (selected) =>
-        `SELECT ${selected} FROM ${tables} WHERE ${column} >= ${from} AND ${column} < ${to}${also}`,
+  const select = (
+    table: string,
+    time: TimeColumn,
+    { sinceMs, untilMs }: SourceRange,
+    also: string,
+    column = time.column,
+  ) => {
+    const [from, to] = [sinceMs, untilMs].map((ms) => parameters.add(ms / time.unitMs));
+    return columnsOf(time).map(
+      (columns) => `SELECT ${columns} FROM ${table} WHERE ${column} >= ${from} AND ${column} < ${to}${also}`,
     );
   };
-  // Filters by time alone: the pieces are short, and SQLite would go through all rows of the key for each of them.
-  if (source === "rows")
-    return within(
-      "usage_rows",
-      "at_ms",
-      1,
-      (isInPieces ? key.replace("key_no", "+key_no") : key) + account,
-    ).join(" UNION ALL ");
-  // Key by key, so that the index on key and time is used. Of a key only its number is there, so that no other column is ambiguous.
-  const [tables, ofKeys] =
-    among === undefined
-      ? ["", ""]
-      : [
-          `(SELECT no AS picked_no FROM keys WHERE no ${among}) AS picked CROSS JOIN `,
-          " AND key_no = picked.picked_no",
-        ];
-  const summed = sums === null ? [] : within(tables + sums.table, sums.column, sums.unitMs, key + ofKeys);
-  // The plus signs keep SQLite from using the indexes on time or key: few rows are uncounted.
-  const ofPiece = among === undefined ? "" : ` AND +key_no ${among}`;
-  const uncounted = within("uncounted_usage", "+at_ms", 1, key + ofPiece);
-  return [...summed, ...uncounted].join(" UNION ALL ");
+  const fromTotals = (part: SourceRange) => {
+    if (totals === "latency_hours") return select(totals, hours, part, "");
+    if (keyId !== undefined) return select(totals, hours, part, ofThatKey);
+    if (!details.has("key")) return select(totals, hours, part, " AND key_no = 0");
+    // Key by key, because the table is ordered by key and then by time. No other column of keys is visible, so none is ambiguous.
+    const eachKey = `(SELECT no AS picked_no FROM keys WHERE no > 0) AS picked CROSS JOIN ${totals}`;
+    return select(eachKey, hours, part, " AND key_no = picked.picked_no");
+  };
+  const counted = partsOf(query, details).flatMap((part) => {
+    if (part.source === "hours") {
+      // The plus sign keeps SQLite from using the index on time: few rows are uncounted.
+      return [...fromTotals(part), ...select("uncounted_usage", rows, part, ofThatKey, "+at_ms")];
+    }
+    // In a short range the index on time finds fewer rows than the one on keys.
+    const isShort = part.untilMs - part.sinceMs <= msPerDay;
+    const key = isShort ? ofThatKey.replace("key_no", "+key_no") : ofThatKey;
+    return select("usage_rows", rows, part, key + ofThatAccount);
+  });
+  if (counted.length > 0) return counted.join(" UNION ALL ");
+  return columnsOf(rows)
+    .map((columns) => `SELECT ${columns} FROM usage_rows WHERE false`)
+    .join(" UNION ALL ");
+}
+
+/** An empty text becomes null, so that both are one group. Numbers have another way to be shown. */
+function groupValue({ of, shown }: Dimension, time: TimeColumn): string {
+  return shown === undefined ? `nullif(${of(time)}, '')` : of(time);
+}
+
+/** Ties are ordered by name, so that pages fit together. Groups without a name come first. */
+function placeOf(order: GroupOrder, dimensions: readonly Dimension[]): string {
+  const byName = dimensions.map(({ text }, place) =>
+    text === undefined ? `group${place} COLLATE "C" NULLS FIRST` : `group${place} NULLS FIRST`,
+  );
+  if (order === "name") return byName.join(", ");
+  const worth =
+    order === "worth"
+      ? "spend_nano + list_cost_nano"
+      : "CASE WHEN spend_nano = 0 THEN list_cost_nano ELSE spend_nano END";
+  return [`${worth} DESC, requests DESC`, ...byName].join(", ");
+}
+
+function textOf({ text }: Dimension, value: string | number | null | undefined): string | null {
+  if (value === null || value === undefined) return null;
+  return text === undefined ? String(value) : text(value);
+}
+
+function totalsOf(row: UsageTotals | undefined): UsageTotals {
+  // Safe cast: the keys are exactly the listed names. A sum of no rows is null.
+  return Object.fromEntries(totalNames.map((name) => [name, row?.[name] ?? 0])) as UsageTotals;
 }

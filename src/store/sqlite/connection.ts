@@ -1,4 +1,5 @@
-import { Database, SQLiteError } from "bun:sqlite";
+import { Database } from "bun:sqlite";
+import { systemCode } from "../../base/system/system-code.ts";
 import { StoreError } from "../store.ts";
 
 /** Marks a file as Sluice's own: the letters SLU1. */
@@ -57,7 +58,8 @@ const replacedCode = "SQLITE_READONLY_DBMOVED";
 
 /** The SQLite result code of an error, such as `SQLITE_BUSY`; empty if it is not SQLite's. */
 export function codeOf(error: unknown): string {
-  return error instanceof SQLiteError ? (error.code ?? "") : "";
+  const code = systemCode(error) ?? "";
+  return code.startsWith("SQLITE") ? code : "";
 }
 
 export function isBusy(code: string): boolean {

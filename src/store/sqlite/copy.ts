@@ -13,6 +13,7 @@ import type {
 import { hasHolds, isEmpty, QueriedEnd } from "../copy/queried-end.ts";
 import { rejectMoved } from "../moved.ts";
 import type { Work } from "../query.ts";
+import { attemptKeyColumns, attemptTotalColumns } from "../reporting/attempt-columns.ts";
 import { StoreError } from "../store.ts";
 import { openConnection } from "./connection.ts";
 import { createFolder, type DataFolder, dataFolder } from "./files/folder.ts";
@@ -21,7 +22,6 @@ import { rejectMissingLedger } from "./files/missing-ledger.ts";
 import { migrate } from "./migrate.ts";
 import { perform } from "./queries.ts";
 import { findRepeatedCharges } from "./tables/audit.ts";
-import { catchUpRollup } from "./writers/rollup.ts";
 
 const busyTimeoutMs = 10_000;
 
@@ -39,8 +39,7 @@ export function withSqliteSource<Result>(
     perform(database, rejectMoved(dir));
     rejectRepeatedCharges(database, dir);
     if (!perform(database, hasHolds())) {
-      // The other side does not add entries to the totals of keys and attempts.
-      catchUpRollup(database);
+      database.run(collectAttempts);
       return work(new SqliteEnd(dir, database));
     }
     throw new StoreError(
@@ -149,17 +148,11 @@ class SqliteEnd extends QueriedEnd implements StoreSource, CopyTarget {
     for (const row of rows) statement.run(row);
   }
 
-  async finish({ revision, entriesThrough, endingsThrough }: StoreProgress): Promise<void> {
+  async finish({ revision }: StoreProgress): Promise<void> {
     this.#database.query("UPDATE state SET revision = ?").run(revision);
     this.#database.run(
       "INSERT INTO turn_sums (key_no, bytes) SELECT key_no, sum(bytes) FROM turns GROUP BY key_no",
     );
-    this.#database
-      .query(
-        `UPDATE rollups SET entries_through = ?, endings_through = ?,
-          totals_through = coalesce((SELECT max(id) FROM entries), 0)`,
-      )
-      .run(entriesThrough, endingsThrough);
   }
 
   async perform<Result>(work: Work<Result>): Promise<Result> {
@@ -175,8 +168,19 @@ const ownColumns: Readonly<Record<string, readonly string[]>> = {
   responses: ["id"],
 };
 
-/** Omits the row for "no key", which every SQLite database has. */
-const rowsOf: Readonly<Record<string, string>> = { keys: "(SELECT * FROM keys WHERE no > 0) AS keys" };
+const attemptTotals = attemptTotalColumns.map((column) => `sum(${column}) AS ${column}`).join(", ");
+const attemptKeys = attemptKeyColumns.join(", ");
+
+/** The other side does not know which attempts the rows of charges describe. */
+const collectAttempts = `
+CREATE TEMP TABLE copied_attempts AS SELECT ${attemptKeys}, ${attemptTotals} FROM attempt_totals GROUP BY ${attemptKeys}`;
+
+/** Rows that are not copied as they are. The row for "no key" is omitted, which every SQLite database has. */
+const rowsOf: Readonly<Record<string, string>> = {
+  keys: "(SELECT * FROM keys WHERE no > 0) AS keys",
+  attempt_sums: "copied_attempts AS attempt_sums",
+  attempt_days: `(SELECT day, node_no, ${attemptTotals} FROM copied_attempts GROUP BY 1, 2) AS attempt_days`,
+};
 
 type ColumnValues = Readonly<Record<string, Readonly<Record<string, string>>>>;
 

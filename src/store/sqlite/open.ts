@@ -20,9 +20,10 @@ import { noteFailedSync, recoverLog } from "./log/failed-sync.ts";
 import { LogSync } from "./log/log-sync.ts";
 import { type MigrationOptions, migrate, migrations, schemaVersion } from "./migrate.ts";
 import { perform } from "./queries.ts";
+import { commandReader } from "./reports/report-reader.ts";
+import { ReportThread } from "./reports/report-thread.ts";
 import { type SqliteStore, sqliteStore } from "./sqlite-store.ts";
 import { sqliteTroubles } from "./troubles.ts";
-import { catchUpRollup } from "./writers/rollup.ts";
 import { SqliteWriter } from "./writers/sqlite-writer.ts";
 
 /** SQLite blocks the thread while it waits for a lock; longer waits are asynchronous. */
@@ -63,7 +64,16 @@ export async function openUnlocked(
     const common = { database, dir: folder.dir, stats, timeoutMs: operatorTimeoutMs };
     if (options.role === "operator") {
       const log = new LogSync(folder.databaseFile);
-      return sqliteStore({ ...common, log, journal: null, checkpoints: null, watched: null, onClose });
+      const reports = commandReader(folder.dir);
+      return sqliteStore({
+        ...common,
+        log,
+        reports,
+        journal: null,
+        checkpoints: null,
+        watched: null,
+        onClose,
+      });
     }
     await recoverLog(database, folder);
     await tidyUp(database);
@@ -79,7 +89,8 @@ export async function openUnlocked(
       reserve.close();
       onClose();
     };
-    return sqliteStore({ ...common, log, journal, checkpoints, watched: files, onClose: closeAll });
+    const reports = new ReportThread(folder.dir);
+    return sqliteStore({ ...common, log, reports, journal, checkpoints, watched: files, onClose: closeAll });
   } catch (error) {
     database.close();
     throw error;
@@ -137,7 +148,7 @@ function olderGateway(dir: string, version: number, wanted: number): StoreError 
   );
 }
 
-/** Cleans up after a crash: orphaned parts of responses, and usage that is not in the sums yet. */
+/** Cleans up after a crash: orphaned parts of responses. */
 function tidyUp(database: Database): Promise<void> {
   const tidy = database.transaction(() => {
     // Parts without a response: the process ended before it.
@@ -146,7 +157,6 @@ function tidyUp(database: Database): Promise<void> {
         (SELECT recording_id FROM responses WHERE recording_id IS NOT NULL
         UNION ALL SELECT recording_id FROM turns WHERE recording_id IS NOT NULL)`,
     );
-    catchUpRollup(database);
   });
   return patiently(operatorTimeoutMs, () => tidy.immediate());
 }

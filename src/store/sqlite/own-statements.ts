@@ -34,8 +34,12 @@ export const sqliteStatements: OwnStatements = {
 
   selectNow: "SELECT $1 AS now",
 
-  /** The roll-up adds the others. */
-  isInKeyTotals: "id <= (SELECT totals_through FROM rollups)",
+  mayPrune: "true",
+
+  /** Totals that do not include this row yet have to be computed again. */
+  *pruned(throughId) {
+    yield* query("UPDATE state SET endings_pruned_through = max(endings_pruned_through, $1)", [throughId]);
+  },
 
   *entryByReference(accountNo, reference) {
     const where = "WHERE coalesce(entries.account_no, entries.key_no) = $1 AND entries.reference = $2";

@@ -1,10 +1,6 @@
 import type { Database, SQLQueryBindings } from "bun:sqlite";
 import type { Parameter, Queries, Query, Work } from "../query.ts";
 import { patiently } from "./connection.ts";
-import { ReadTurns } from "./read-turns.ts";
-
-/** Every statement runs on the thread that relays streams, so each reads for about 5 ms at most. */
-const pace = { rowsPerPiece: 20_000, searchMs: 60, rowsPerSum: 750, keysMs: 5 };
 
 /** Makes what was committed durable. */
 export interface Durability {
@@ -17,7 +13,6 @@ export interface Durability {
 export const notDurable: Durability = { check: () => {}, sync: async () => {} };
 
 export function sqliteQueries(database: Database, timeoutMs: number, durability: Durability): Queries {
-  const turns = new ReadTurns();
   const whole = <Result>(work: () => Work<Result>) => database.transaction(() => perform(database, work()));
   // Each statement is a transaction of its own, whether it reads or writes.
   const query: Query = <Row>(text: string, parameters: readonly Parameter[] = []) =>
@@ -29,27 +24,25 @@ export function sqliteQueries(database: Database, timeoutMs: number, durability:
     await durability.sync();
     return result;
   };
-  const inTurn = async <Result>(run: () => Promise<Result>): Promise<Result> => {
-    const waiting = turns.wait();
-    if (waiting !== null) await waiting;
-    const startedMs = performance.now();
-    const running = run();
-    turns.add(performance.now() - startedMs);
-    return running;
-  };
   return {
-    read: (text, parameters) => inTurn(() => query(text, parameters)),
+    read: query,
     change: (text, parameters) => durably(() => query(text, parameters)),
-    readTogether: (work) => inTurn(() => patiently(timeoutMs, whole(work).deferred)),
+    readTogether: (work) => patiently(timeoutMs, whole(work).deferred),
     changeTogether: (work) => durably(() => patiently(timeoutMs, whole(work).immediate)),
-    pace,
   };
 }
 
 /** Runs the work inside the caller's transaction. */
 export function perform<Result>(database: Database, work: Work<Result>): Result {
+  return performWith((text, parameters) => rowsOf(database, text, parameters), work);
+}
+
+export function performWith<Result>(
+  run: (text: string, parameters: readonly Parameter[]) => unknown[],
+  work: Work<Result>,
+): Result {
   let next = work.next([]);
-  while (next.done !== true) next = work.next(rowsOf(database, next.value.text, next.value.parameters));
+  while (next.done !== true) next = work.next(run(next.value.text, next.value.parameters));
   return next.value;
 }
 
@@ -67,6 +60,7 @@ const differences: readonly (readonly [RegExp, string])[] = [
   [/\bjson_array_elements\(/g, "json_each("],
   [/\bjson_build_object\(/g, "json_object("],
   [/ ILIKE /g, " LIKE "],
+  [/ COLLATE "C"/g, ""],
   [/\bleast\(/g, "min("],
   [/ FOR (?:NO KEY )?UPDATE(?: SKIP LOCKED)?/g, ""],
   [/ OVERRIDING SYSTEM VALUE/g, ""],
@@ -94,7 +88,7 @@ export function sqliteText(text: string): string {
   return translated;
 }
 
-function bindable(parameter: Parameter): SQLQueryBindings {
+export function bindable(parameter: Parameter): SQLQueryBindings {
   if (parameter instanceof Uint8Array) return parameter;
   return typeof parameter === "object" && parameter !== null ? JSON.stringify(parameter) : parameter;
 }

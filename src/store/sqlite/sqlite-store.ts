@@ -16,6 +16,7 @@ import type { Checkpointer } from "./log/checkpointer.ts";
 import type { LogSync } from "./log/log-sync.ts";
 import { sqliteStatements } from "./own-statements.ts";
 import { perform, sqliteQueries, sqliteText } from "./queries.ts";
+import type { ReportReader } from "./reports/report-reader.ts";
 import { auditSums } from "./tables/audit.ts";
 import { entryFinder } from "./tables/exchange-entries.ts";
 import { failedSyncTrouble } from "./troubles.ts";
@@ -24,6 +25,8 @@ export interface StoreParts extends FilesParts {
   /** Null for operators: only the gateway charges. */
   readonly journal: Journal | null;
   readonly log: LogSync;
+  /** Runs statements that may take long. */
+  readonly reports: ReportReader;
   /** Null for operators. */
   readonly checkpoints: Checkpointer | null;
   readonly stats: StoreStats;
@@ -37,9 +40,9 @@ const maxPrunedParts = 16;
 export type SqliteStore = JournaledStore & { readonly files: SqliteFiles };
 
 export function sqliteStore(parts: StoreParts): SqliteStore {
-  const { database, timeoutMs, journal, log, checkpoints, watched, stats } = parts;
+  const { database, timeoutMs, journal, log, checkpoints, reports, watched, stats } = parts;
   const queries = sqliteQueries(database, timeoutMs, log);
-  const { read, readTogether, changeTogether } = queries;
+  const { read, changeTogether } = queries;
   const files = sqliteFiles(parts);
   const unwritten = () => journal?.unwritten ?? [];
   const commit: JournaledStore["commit"] = (items, othersFollow) =>
@@ -51,14 +54,14 @@ export function sqliteStore(parts: StoreParts): SqliteStore {
     const [newest] = await read<{ id: number | null }>("SELECT max(id) AS id FROM entries");
     return { ...folderSizes(parts.dir), entries: newest?.id ?? 0 };
   };
-  const queried = queriedStore(queries, sqliteStatements, entryFinder(queries), sizes);
+  const queried = queriedStore(queries, reports, sqliteStatements, entryFinder(reports.read), sizes);
   return {
     ...queried,
     stats,
     files,
     nodes: null,
-    admin: storedAdmin(queries, null),
-    alerts: storedAlerts(queries),
+    admin: storedAdmin(queries, reports.read, null),
+    alerts: storedAlerts(queries, reports),
 
     get healthy() {
       return journal === null || (journal.healthy && log.failure === null && watched?.trouble == null);
@@ -126,16 +129,26 @@ export function sqliteStore(parts: StoreParts): SqliteStore {
 
     /** An exporter continues after the last entry, so no entry may be lost and its number reused. */
     async listEntries(page) {
-      const entries = await listEntries(read, page);
+      const entries = await listEntries(reports.read, page);
       await log.sync();
       return entries;
     },
-    auditSums: (nowMs) => readTogether(() => auditSums(nowMs)),
-    recomputeTotals: () => readTogether(recomputeTotals),
+    async auditSums() {
+      await reports.fold();
+      return reports.readTogether(auditSums);
+    },
+    recomputeTotals: () => reports.readTogether(recomputeTotals),
+
+    /** Totals that include the deleted rows need not be computed again. */
+    async pruneRequestLog(pruning) {
+      await reports.fold();
+      return queried.pruneRequestLog(pruning);
+    },
 
     async close() {
       try {
         await journal?.close();
+        await reports.close();
         await checkpoints?.close();
         files.rescue();
       } finally {

@@ -6,7 +6,7 @@ import type {
   SessionRecords,
 } from "../admin-records.ts";
 import type { BoundKey, DeviceGrant, DeviceRecords, SignedInKey } from "../device-records.ts";
-import { Parameters, type Queries, query } from "../query.ts";
+import { Parameters, type Queries, type Query, query } from "../query.ts";
 import { StoreError } from "../store-error.ts";
 import { partPattern } from "./key-search.ts";
 import { lockRevision } from "./revision.ts";
@@ -15,8 +15,9 @@ const columns = `device_hash AS "deviceHash", user_code AS "userCode", address, 
   created_at_ms::float8 AS "createdAtMs", ends_at_ms::float8 AS "endsAtMs", state,
   polled_at_ms::float8 AS "polledAtMs", interval_ms::float8 AS "intervalMs"`;
 
-export function storedAdmin(queries: Queries, sessions: SessionRecords | null): AdminRecords {
-  const { read, change, changeTogether, pace } = queries;
+/** `scan` runs statements that go through many rows. */
+export function storedAdmin(queries: Queries, scan: Query, sessions: SessionRecords | null): AdminRecords {
+  const { read, change, changeTogether } = queries;
   const readAdminToken = async () => {
     const [row] = await read<{ hash: string; isTrial: number }>(
       'SELECT hash, is_trial AS "isTrial" FROM admin_token',
@@ -35,28 +36,19 @@ export function storedAdmin(queries: Queries, sessions: SessionRecords | null): 
       );
     },
 
-    /** Searches a limited range of ids per statement, because a rare text is searched for in all records. */
-    async listAudit({ beforeId, sinceMs, untilMs, search, limit }) {
-      const records: AuditRecord[] = [];
-      const [newest] = await read<{ id: number | null }>("SELECT max(id)::float8 AS id FROM audit_log");
-      let before = Math.min(beforeId ?? Number.MAX_SAFE_INTEGER, (newest?.id ?? 0) + 1);
-      for (; before > 1 && records.length < limit; before -= pace.rowsPerPiece) {
-        const parameters = new Parameters();
-        const after = before - pace.rowsPerPiece;
-        const conditions = [`id < ${parameters.add(before)}`, `id >= ${parameters.add(after)}`];
-        if (sinceMs !== undefined) conditions.push(`at_ms >= ${parameters.add(sinceMs)}`);
-        if (untilMs !== undefined) conditions.push(`at_ms < ${parameters.add(untilMs)}`);
-        if (search !== undefined) {
-          conditions.push(`${searched} ILIKE ${parameters.add(partPattern(search))} ESCAPE '\\'`);
-        }
-        const found = await read<AuditRecord>(
-          `SELECT id::float8 AS id, at_ms::float8 AS "atMs", actor, address, action, target, detail
-          FROM audit_log WHERE ${conditions.join(" AND ")} ORDER BY id DESC LIMIT ${parameters.add(limit - records.length)}`,
-          parameters.all,
-        );
-        records.push(...found);
+    listAudit({ beforeId, sinceMs, untilMs, search, limit }) {
+      const parameters = new Parameters();
+      const conditions = [`id < ${parameters.add(beforeId ?? Number.MAX_SAFE_INTEGER)}`];
+      if (sinceMs !== undefined) conditions.push(`at_ms >= ${parameters.add(sinceMs)}`);
+      if (untilMs !== undefined) conditions.push(`at_ms < ${parameters.add(untilMs)}`);
+      if (search !== undefined) {
+        conditions.push(`${searched} ILIKE ${parameters.add(partPattern(search))} ESCAPE '\\'`);
       }
-      return records;
+      return scan<AuditRecord>(
+        `SELECT id::float8 AS id, at_ms::float8 AS "atMs", actor, address, action, target, detail
+        FROM audit_log WHERE ${conditions.join(" AND ")} ORDER BY id DESC LIMIT ${parameters.add(limit)}`,
+        parameters.all,
+      );
     },
 
     readAdminToken,

@@ -11,6 +11,7 @@ import type {
   PartialList,
 } from "../alert-records.ts";
 import { type Queries, type Query, query } from "../query.ts";
+import type { ReportQueries } from "../reporting/stored-reports.ts";
 
 /** Maximum per kind. Longer lists are not readable, and each item is an alert. */
 export const maxListed = 1_000;
@@ -18,14 +19,20 @@ export const maxListed = 1_000;
 /** From the totals of all keys and the rows they do not include yet: few rows each. */
 const selectOverrun = `
 SELECT coalesce(sum(overrun_nano), 0)::float8 AS nano, coalesce(sum(overrun_tokens), 0)::float8 AS tokens FROM (
-  SELECT overrun_nano, overrun_tokens FROM usage_all_hours WHERE hour >= $1
+  SELECT overrun_nano, overrun_tokens FROM usage_hours WHERE key_no = 0 AND hour >= $1
   UNION ALL SELECT overrun_nano, overrun_tokens FROM uncounted_usage WHERE +at_ms >= $2
 ) sums`;
 
 /** For a store with one gateway, which always sends the alerts. */
-export function storedAlerts({ read, change, changeTogether }: Queries): AlertRecords {
+export function storedAlerts(
+  { read, change, changeTogether }: Queries,
+  { read: scan, fold }: ReportQueries,
+): AlertRecords {
   return {
-    drawnBounds: (nowMs) => readDrawnBounds(read, nowMs, maxListed),
+    async drawnBounds(nowMs) {
+      await fold();
+      return readDrawnBounds(scan, nowMs, maxListed);
+    },
 
     async expiringKeys(afterMs, throughMs) {
       const range = [afterMs, throughMs];
@@ -42,7 +49,8 @@ export function storedAlerts({ read, change, changeTogether }: Queries): AlertRe
 
     async overrunSince(sinceMs) {
       const hour = Math.floor(sinceMs / msPerHour);
-      const [sum] = await read<Overrun>(selectOverrun, [hour, hour * msPerHour]);
+      await fold();
+      const [sum] = await scan<Overrun>(selectOverrun, [hour, hour * msPerHour]);
       return sum ?? { nano: 0, tokens: 0 };
     },
 
@@ -57,8 +65,9 @@ export function storedAlerts({ read, change, changeTogether }: Queries): AlertRe
 
     async modelsRequestedSince(sinceMs) {
       const hour = Math.floor(sinceMs / msPerHour);
-      const rows = await read<{ model: string }>(
-        `SELECT model FROM usage_all_hours WHERE hour >= $1
+      await fold();
+      const rows = await scan<{ model: string }>(
+        `SELECT model FROM usage_hours WHERE key_no = 0 AND hour >= $1
         UNION SELECT model FROM uncounted_usage WHERE +at_ms >= $2`,
         [hour, hour * msPerHour],
       );
@@ -137,6 +146,7 @@ export function storedAlerts({ read, change, changeTogether }: Queries): AlertRe
   };
 }
 
+const hoursPerDay = msPerDay / msPerHour;
 /** How many accounts or caps one statement examines. */
 const perPiece = 5_000;
 
@@ -162,7 +172,6 @@ async function readDrawnBounds(read: Query, nowMs: number, limit: number): Promi
       const [piece] = await read<{ count: number }>(countBoundsSql, parameters);
       more += piece?.count ?? 0;
     }
-    await Bun.sleep(0);
   }
   return { listed, more };
 }
@@ -171,11 +180,11 @@ async function readDrawnBounds(read: Query, nowMs: number, limit: number): Promi
 function drawnBoundsParameters(nowMs: number): [number, number, number, number, number] {
   const starts = (["day", "week", "month"] as const).map((period) => periodStart(period, nowMs));
   const [day = 0, week = 0, month = 0] = starts;
-  return [nowMs, day, week, month, utcDay(nowMs) - 6];
+  return [nowMs, day, week, month, (utcDay(nowMs) - 6) * hoursPerDay];
 }
 
 /**
- * Reads only accounts and caps where possible. Days of usage are read only for accounts that may run out within a
+ * Reads only accounts and caps where possible. Hours of usage are read only for accounts that may run out within a
  * week: nearly half used, or younger than a week.
  */
 const drawnBoundsSql = writeDrawnBounds();
@@ -198,8 +207,8 @@ SELECT CASE accounts.mode WHEN 'credit' THEN 'balance' ELSE 'budget' END AS boun
   (CASE accounts.mode WHEN 'credit' THEN accounts.purchased ELSE accounts.budget_tokens END)::float8 AS "limit",
   (CASE accounts.mode WHEN 'credit' THEN accounts.used ELSE accounts.period_used END)::float8 AS used,
   accounts.period AS period, NULL AS models, NULL AS "capNo", accounts.created_at_ms::float8 AS "createdAtMs",
-  (SELECT coalesce(sum(CASE accounts.mode WHEN 'credit' THEN days.spend_nano ELSE days.spend_tokens END), 0) FROM keys AS drawing
-    JOIN usage_key_days AS days ON days.key_no = drawing.no AND days.day >= ${since} WHERE drawing.account_no = accounts.no)::float8 AS "recentlyUsed"
+  (SELECT coalesce(sum(CASE accounts.mode WHEN 'credit' THEN hours.spend_nano ELSE hours.spend_tokens END), 0) FROM keys AS drawing
+    JOIN usage_hours AS hours ON hours.key_no = drawing.no AND hours.hour >= ${since} WHERE drawing.account_no = accounts.no)::float8 AS "recentlyUsed"
 FROM accounts LEFT JOIN keys ON keys.no = accounts.no AND keys.account_no = accounts.no
   AND (SELECT count(*) FROM keys AS drawing WHERE drawing.account_no = accounts.no) = 1
 WHERE ${isInPiece("accounts")} AND ${isUsable} AND (

@@ -21,7 +21,7 @@ export function* returnToPresent(own: OwnStatements, nowMs: number): Work<ClockR
   yield* query(returnHolds, [nowMs]);
   yield* query(returnAccounts, [accounts, nowMs]);
   yield* query(returnCaps, [accounts, keys, nowMs]);
-  yield* query(returnKeys(own), [keys, utcDay(nowMs)]);
+  yield* query(returnKeys, [keys, utcDay(nowMs)]);
   yield* own.recountHolds(accounts, keys);
   // The extra amounts of caps have changed, too.
   const revision = yield* raiseRevision();
@@ -122,12 +122,12 @@ FROM (
 ) AS present WHERE present.no = caps.no`;
 
 /** A day's spend is the sum of its own charges, as in reports. */
-const returnKeys = ({ isInKeyTotals }: OwnStatements) => `
+const returnKeys = `
 UPDATE key_sums SET day = $2::int, day_spend = present.spend, later_spend = present.later
 FROM (
   SELECT a.no, coalesce(sum(c.used) FILTER (WHERE c.at = $2::int8), 0) AS spend, CAST(${laterThan("$2::int8")} AS text) AS later
   FROM (SELECT key_no AS no FROM key_sums WHERE key_no = ANY ($1::int8[]) AND day > $2::int) AS a LEFT JOIN (
-    SELECT key_no, day AS at, sum(amount) AS used FROM counted_charges WHERE key_no = ANY ($1::int8[]) AND day >= $2::int8 AND ${isInKeyTotals}
+    SELECT key_no, day AS at, sum(amount) AS used FROM counted_charges WHERE key_no = ANY ($1::int8[]) AND day >= $2::int8
     GROUP BY key_no, day
   ) AS c ON c.key_no = a.no
   GROUP BY a.no

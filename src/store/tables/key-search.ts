@@ -3,7 +3,8 @@ import { Parameters, type Query } from "../query.ts";
 import type { Store } from "../store.ts";
 import { type AccountRow, accountFromRow, selectAccounts } from "./account-table.ts";
 
-export function keySearch(read: Query) {
+/** `scan` runs statements that go through many rows. */
+export function keySearch(read: Query, scan: Query) {
   return {
     async findKey(idOrPrefix) {
       const rows = await read<KeyRow>(`${selectKeys} WHERE keys.no IN (${numbersNamed}) LIMIT 2`, [
@@ -17,7 +18,7 @@ export function keySearch(read: Query) {
       const parameters = new Parameters();
       const isAfter = `keys.no > ${parameters.add(Number(cursor))}`;
       const isFound = search === "" ? "" : ` AND ${keyMatches(search, parameters)}`;
-      const rows = await read<KeyRow>(
+      const rows = await scan<KeyRow>(
         `${selectKeys} WHERE ${isAfter}${isFound} ORDER BY keys.no LIMIT ${parameters.add(limit + 1)}`,
         parameters.all,
       );
@@ -30,23 +31,15 @@ export function keySearch(read: Query) {
     },
 
     async keysNamed(name, limit) {
-      const found: KeyRow[] = [];
-      const [newest] = await read<{ no: number | null }>("SELECT max(no) AS no FROM keys");
-      for (let first = 1; first <= (newest?.no ?? 0) && found.length < limit; first += namesPerPiece) {
-        const parameters = [name, first, first + namesPerPiece - 1, limit - found.length];
-        found.push(
-          ...(await read<KeyRow>(
-            `${selectKeys} WHERE ${isNamed} ORDER BY keys.no LIMIT $4::int8`,
-            parameters,
-          )),
-        );
-        await Bun.sleep(0);
-      }
-      return found.map((row) => keyFromRow(row).key);
+      const rows = await scan<KeyRow>(`${selectKeys} WHERE ${isNamed} ORDER BY keys.no LIMIT $2::int8`, [
+        name,
+        limit,
+      ]);
+      return rows.map((row) => keyFromRow(row).key);
     },
 
     async accountsLabelled(label) {
-      const rows = await read<AccountRow>(
+      const rows = await scan<AccountRow>(
         `${selectAccounts} WHERE account_label = $1::text ORDER BY accounts.no LIMIT 2`,
         [label],
       );
@@ -58,36 +51,24 @@ export function keySearch(read: Query) {
       return row === undefined ? null : accountFromRow(row).account;
     },
 
-    /** Lists shared accounts. Nearly all accounts may belong to a single key, so they are examined piece by piece. */
+    /** Lists shared accounts. */
     async listAccounts({ limit, after = "" }) {
-      const found: AccountRow[] = [];
-      const [place] = await read<{ after: number | null; last: number | null }>(
-        "SELECT (SELECT no FROM accounts WHERE id = $1::text) AS after, (SELECT max(no) FROM accounts) AS last",
-        [after],
+      const rows = await scan<AccountRow>(
+        `${selectAccounts} WHERE accounts.no > coalesce((SELECT no FROM accounts WHERE id = $1::text), 0) AND ${isShared}
+        ORDER BY accounts.no LIMIT $2::int8`,
+        [after, limit],
       );
-      const last = place?.last ?? 0;
-      for (let from = place?.after ?? 0; from < last && found.length < limit; from += accountsPerPiece) {
-        const rows = await read<AccountRow>(
-          `${selectAccounts} WHERE accounts.no > $1::int AND accounts.no <= $2::int AND ${isShared}
-          ORDER BY accounts.no LIMIT $3::int8`,
-          [from, from + accountsPerPiece, limit - found.length],
-        );
-        found.push(...rows);
-      }
-      return found.map((row) => accountFromRow(row).account);
+      return rows.map((row) => accountFromRow(row).account);
     },
   } satisfies Partial<Store>;
 }
 
-const accountsPerPiece = 5_000;
 const isShared = `(NOT EXISTS (SELECT 1 FROM keys WHERE keys.no = accounts.no)
   OR (SELECT count(*) FROM keys WHERE keys.account_no = accounts.no) <> 1)`;
 
-/** About 5 ms on SQLite. */
-const namesPerPiece = 20_000;
 /** A shorter text is the beginning of too many ids. */
 const shortestBeginning = 8;
-const isNamed = `keys.no BETWEEN $2::int8 AND $3::int8 AND (keys.label = $1::text OR (length($1::text) >= ${shortestBeginning}
+const isNamed = `keys.id <> '' AND (keys.label = $1::text OR (length($1::text) >= ${shortestBeginning}
   AND (substr(keys.id, 1, length($1::text)) = $1::text OR substr(keys.prefix, 1, length($1::text)) = $1::text)))`;
 
 /** Uses one index per table. One condition over both tables would read all of them: 35 ms with 100,000 keys. */

@@ -67,7 +67,7 @@ WITH charges AS NOT MATERIALIZED (SELECT * FROM counted_charges), credits AS (
     sum(c.amount) FILTER (WHERE c.day > sums.day) AS later_spend,
     count(c.cost_nano) AS requests, sum(c.input_tokens) FILTER (WHERE c.cost_nano IS NOT NULL) AS input_tokens,
     sum(c.output_tokens) FILTER (WHERE c.cost_nano IS NOT NULL) AS output_tokens, max(c.id) FILTER (WHERE c.cost_nano IS NOT NULL) AS last_id
-  FROM charges c LEFT JOIN key_totals AS sums ON sums.key_no = c.key_no GROUP BY c.key_no
+  FROM charges c LEFT JOIN key_sums AS sums ON sums.key_no = c.key_no GROUP BY c.key_no
 ), of_cap AS (
   SELECT no, sum(amount) AS used, sum(amount) FILTER (WHERE is_later) AS later_used
   FROM (${countedBy("key_no")} UNION ALL ${countedBy("account_no")}) AS counted GROUP BY no
@@ -96,7 +96,7 @@ SELECT * FROM (
       lastCostNano: "(SELECT entries.cost_nano FROM entries WHERE entries.id = s.last_id)",
       rows: "1",
     })}
-  FROM keys LEFT JOIN key_totals AS sums ON sums.key_no = keys.no LEFT JOIN of_key s ON s.key_no = keys.no WHERE keys.id <> ''
+  FROM keys LEFT JOIN key_sums AS sums ON sums.key_no = keys.no LEFT JOIN of_key s ON s.key_no = keys.no WHERE keys.id <> ''
   UNION ALL
   SELECT 3, caps.no, keys.id, 'cap ' || caps.no, ${sums({ used: "caps.used", laterUsed: keptLater("caps.later_used", "caps.period_start_ms") })},
     ${sums({ used: "s.used", laterUsed: "s.later_used" })}

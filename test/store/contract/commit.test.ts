@@ -7,11 +7,10 @@ describe("a batch", () => {
   testEachJournal("is one transaction for all that wait in a turn of the event loop", async (database) => {
     const sizes: number[] = [];
     const store = await database.openGateway(systemClock, (inner) => ({
-      write(items, rollUp) {
+      write(items, isAlone) {
         if (items.length > 0) sizes.push(items.length);
-        return inner.write(items, rollUp);
+        return inner.write(items, isAlone);
       },
-      close: () => inner.close(),
     }));
     const key = keyRecord();
     await store.insertKey(key, 1_000);

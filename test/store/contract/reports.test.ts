@@ -144,7 +144,7 @@ describe("what is asked about one key and one range", () => {
           await reports.usageBy("model", asked),
           await reports.usageBy("provider", asked),
           await reports.usageBy("key", asked),
-          await reports.usageBy("model", { ...asked, nowMs: noonMs, sinceMs: noonMs - hourMs }),
+          await reports.usageBy("model", { ...asked, sinceMs: noonMs - hourMs }),
         ];
         return groups.map((rows) => rows.map(({ spendNano }) => spendNano));
       };
@@ -157,8 +157,7 @@ describe("what is asked about one key and one range", () => {
 
 describe("one call under a clock that is five hours ahead", () => {
   const minuteMs = 60_000;
-  const lastHour = (nowMs: number) =>
-    ({ sinceMs: nowMs - hourMs, untilMs: nowMs + minuteMs, nowMs }) as const;
+  const lastHour = (nowMs: number) => ({ sinceMs: nowMs - hourMs, untilMs: nowMs + minuteMs }) as const;
 
   testEachStore("takes nothing from the last hour of the others", async (database) => {
     const nowMs = Date.now();
@@ -201,26 +200,6 @@ describe("one call under a clock that is five hours ahead", () => {
       expect(rows).toHaveLength((wrong + 1) * 11);
     }
     await store.close();
-  });
-
-  testEachStore("is no reason to keep minutes for ever", async (database) => {
-    const nowMs = Date.now();
-    const store = await database.openGateway(systemClock);
-    const key = keyRecord();
-    await store.insertKey(key, 1_000_000);
-    const minutes = Array.from({ length: 185 }, (_, index) => index).toReversed();
-    await store.charge(minutes.map((ago) => spent(key.id, { atMs: nowMs - ago * minuteMs, costNano: 1 })));
-    await store.close();
-    const later = await database.openGateway(systemClock);
-    // As if it were an hour earlier: then the sums by the minute are asked for all of it.
-    const range = {
-      sinceMs: nowMs - 3.5 * hourMs,
-      untilMs: nowMs + minuteMs,
-      nowMs: nowMs - hourMs,
-    } as const;
-    expect(await later.reports.usageInSteps({ ...range, stepMs: minuteMs })).toHaveLength(180);
-    expect(await later.reports.latencyInSteps({ ...range, stepMs: minuteMs })).not.toHaveLength(0);
-    await later.close();
   });
 });
 

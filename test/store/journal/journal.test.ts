@@ -18,7 +18,6 @@ function notingWriter(): BatchWriter & { readonly batches: string[][] } {
       const ids = items.flatMap((item) => (item.kind === "release" ? [item.holdId] : []));
       if (ids.length > 0) batches.push(ids);
     },
-    close() {},
   };
 }
 
@@ -52,7 +51,6 @@ describe("a batch", () => {
         const parts = items.flatMap((item) => (item.kind === "part" ? [item.part.body.length] : []));
         if (parts.length > 0) sizes.push(parts.reduce((sum, bytes) => sum + bytes));
       },
-      close() {},
     };
     const journal = newJournal(writer);
     const isOver = { now: false };
@@ -81,7 +79,6 @@ describe("a batch", () => {
         await gate.promise;
         if (items.length > 0) batches.push(items.map(({ kind }) => kind));
       },
-      close() {},
     };
     const journal = newJournal(writer);
     const body = new Uint8Array(256 * 1024);
@@ -102,11 +99,10 @@ describe("a batch", () => {
     const writer = notingWriter();
     const gate = Promise.withResolvers<void>();
     const slow: BatchWriter = {
-      async write(items, rollUp) {
+      async write(items) {
         await gate.promise;
-        await writer.write(items, rollUp);
+        await writer.write(items);
       },
-      close() {},
     };
     const journal = newJournal(slow);
     const early = Array.from({ length: 700 }, (_, index) => journal.commit(releases(`early ${index}`)));
@@ -223,7 +219,6 @@ describe("closing", () => {
       write() {
         throw new BatchFailure("full", "database or disk is full");
       },
-      close() {},
     };
     const journal = newJournal(writer, { closeTimeoutMs: 20 });
     const waiting = journal.commit([]);
@@ -234,9 +229,6 @@ describe("closing", () => {
 test("a file that turns out to be damaged makes the store unhealthy for good", async () => {
   const writer: BatchWriter = {
     write() {
-      throw new BatchFailure("damaged", "database disk image is malformed");
-    },
-    close() {
       throw new BatchFailure("damaged", "database disk image is malformed");
     },
   };
@@ -251,8 +243,8 @@ describe("a batch that failed", () => {
   function failingWriter(failure: Error): ReturnType<typeof notingWriter> {
     const writer = notingWriter();
     const { write } = writer;
-    writer.write = (items, rollUp) => {
-      write(items, rollUp);
+    writer.write = (items) => {
+      write(items);
       throw failure;
     };
     return writer;
@@ -284,29 +276,6 @@ describe("a batch that failed", () => {
     expect(journal.healthy).toBe(true);
     await journal.close();
   });
-
-  test("by the sums that were to be written with it is written without them", async () => {
-    const writer = notingWriter();
-    const { write } = writer;
-    let refusals = 0;
-    writer.write = async (items, rollUp) => {
-      if (rollUp && items.length > 0) {
-        refusals += 1;
-        throw new BatchFailure("rejected", "constraint failed");
-      }
-      await write(items, rollUp);
-      // Long enough for the sums to be due by the time that the next batch is taken.
-      if (writer.batches.at(-1)?.[0] === "slow") await Bun.sleep(1_100);
-    };
-    const journal = newJournal(writer);
-    await journal.commit(releases("first"));
-    const slow = journal.commit(releases("slow"));
-    await waitFor(() => writer.batches.length === 2, "the slow batch to be under way");
-    await Promise.all([slow, journal.commit(releases("along"))]);
-    expect(refusals).toBe(1);
-    expect(writer.batches).toEqual([["first"], ["slow"], ["along"]]);
-    await journal.close();
-  });
 });
 
 describe("a lock", () => {
@@ -316,7 +285,6 @@ describe("a lock", () => {
       write() {
         if (isLocked) throw new BatchFailure("busy", "database is locked");
       },
-      close() {},
     };
     const stats = newStats();
     const journal = newJournal(writer, { stats });

@@ -46,7 +46,7 @@ else
       const client = clientOf(database.url, { max: 1 });
       const counted = async () => {
         const [row] = await client.query<{ requests: number }>(
-          "SELECT coalesce(sum(requests), 0)::int AS requests FROM usage_all_hours",
+          "SELECT coalesce(sum(requests), 0)::int AS requests FROM usage_hours WHERE key_no = 0",
         );
         return row?.requests;
       };

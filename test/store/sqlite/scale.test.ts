@@ -28,7 +28,7 @@ function deleteHistory(dir: string): void {
   database.run("DROP TRIGGER entries_are_never_deleted");
   const tables = database.query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'table'");
   for (const { name } of tables.all()) {
-    if (/^(entries|usage_|latency_|attempt_sums)/.test(name)) database.run(`DELETE FROM ${name}`);
+    if (/^(entries|attempt_sums)/.test(name)) database.run(`DELETE FROM ${name}`);
   }
 }
 

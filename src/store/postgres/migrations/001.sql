@@ -670,7 +670,7 @@ CREATE TABLE alert_sender (
 ) WITH (fillfactor = 20);
 INSERT INTO alert_sender (id, gateway, until) VALUES (1, '', '-infinity');
 
--- One row: entries and endings up to these ids are counted in the sums below.
+-- One row: entries and endings up to these ids are counted in the totals below.
 CREATE TABLE rollups (
   id int PRIMARY KEY CHECK (id = 1),
   entries_through int8 NOT NULL,
@@ -678,90 +678,65 @@ CREATE TABLE rollups (
 ) WITH (fillfactor = 20);
 INSERT INTO rollups (id, entries_through, endings_through) VALUES (1, 0, 0);
 
--- What is summed up.
-CREATE TABLE usage_figures (
-  requests int8 NOT NULL DEFAULT 0,
-  completed int8 NOT NULL DEFAULT 0,
-  failed int8 NOT NULL DEFAULT 0,
-  rejected int8 NOT NULL DEFAULT 0,
-  cancelled int8 NOT NULL DEFAULT 0,
-  interrupted int8 NOT NULL DEFAULT 0,
-  input_tokens int8 NOT NULL DEFAULT 0,
-  cached_input_tokens int8 NOT NULL DEFAULT 0,
-  output_tokens int8 NOT NULL DEFAULT 0,
-  spend_nano int8 NOT NULL DEFAULT 0,
-  cancelled_spend_nano int8 NOT NULL DEFAULT 0,
-  interrupted_spend_nano int8 NOT NULL DEFAULT 0,
-  spend_tokens int8 NOT NULL DEFAULT 0,
-  cancelled_spend_tokens int8 NOT NULL DEFAULT 0,
-  interrupted_spend_tokens int8 NOT NULL DEFAULT 0,
-  list_cost_nano int8 NOT NULL DEFAULT 0,
-  cache_savings_nano int8 NOT NULL DEFAULT 0,
-  overrun_nano int8 NOT NULL DEFAULT 0,
-  overrun_tokens int8 NOT NULL DEFAULT 0,
-  first_byte_ms int8 NOT NULL DEFAULT 0,
-  first_byte_count int8 NOT NULL DEFAULT 0,
-  total_ms int8 NOT NULL DEFAULT 0,
-  total_count int8 NOT NULL DEFAULT 0,
-  covered_attempts int8 NOT NULL DEFAULT 0
-);
-
--- The sums, in four sizes, so that no report reads more rows than it shows many times over. Days are UTC days since 1970.
-
--- Kept for some hours only.
-CREATE TABLE usage_minutes (
-  minute int NOT NULL,
-  key_no int NOT NULL,
-  model text NOT NULL,
-  provider text NOT NULL,
-  LIKE usage_figures INCLUDING DEFAULTS,
-  PRIMARY KEY (minute, key_no, model, provider)
-) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
-
-CREATE TABLE usage_key_hours (
+-- Totals for reports by the hour (UTC, since 1970). Totals of key 0 are over all keys, so that no report reads many more rows than it shows.
+CREATE TABLE usage_hours (
   key_no int NOT NULL,
   hour int NOT NULL,
   model text NOT NULL,
   provider text NOT NULL,
-  LIKE usage_figures INCLUDING DEFAULTS,
+  requests int8 NOT NULL,
+  completed int8 NOT NULL,
+  failed int8 NOT NULL,
+  rejected int8 NOT NULL,
+  cancelled int8 NOT NULL,
+  interrupted int8 NOT NULL,
+  input_tokens int8 NOT NULL,
+  cached_input_tokens int8 NOT NULL,
+  output_tokens int8 NOT NULL,
+  spend_nano int8 NOT NULL,
+  cancelled_spend_nano int8 NOT NULL,
+  interrupted_spend_nano int8 NOT NULL,
+  spend_tokens int8 NOT NULL,
+  cancelled_spend_tokens int8 NOT NULL,
+  interrupted_spend_tokens int8 NOT NULL,
+  list_cost_nano int8 NOT NULL,
+  cache_savings_nano int8 NOT NULL,
+  overrun_nano int8 NOT NULL,
+  overrun_tokens int8 NOT NULL,
+  first_byte_ms int8 NOT NULL,
+  first_byte_count int8 NOT NULL,
+  total_ms int8 NOT NULL,
+  total_count int8 NOT NULL,
+  covered_attempts int8 NOT NULL,
   PRIMARY KEY (key_no, hour, model, provider)
 ) WITH (fillfactor = 70);
 
--- Over all keys.
-CREATE TABLE usage_all_hours (
-  hour int NOT NULL,
-  model text NOT NULL,
-  provider text NOT NULL,
-  LIKE usage_figures INCLUDING DEFAULTS,
-  PRIMARY KEY (hour, model, provider)
-) WITH (fillfactor = 70);
-
--- Over all models.
-CREATE TABLE usage_key_days (
-  key_no int NOT NULL,
-  day int NOT NULL,
-  LIKE usage_figures INCLUDING DEFAULTS,
-  PRIMARY KEY (key_no, day)
-) WITH (fillfactor = 70);
-DROP TABLE usage_figures;
-
 -- How many exchanges fell into which band of time, everything together. The last band has no upper bound and says
 -- 9007199254740991.
-CREATE TABLE latency_minutes (
-  minute int NOT NULL,
-  measure text NOT NULL CHECK (measure IN ('first_byte', 'total')),
-  up_to_ms int8 NOT NULL,
-  requests int8 NOT NULL,
-  PRIMARY KEY (minute, measure, up_to_ms)
-) WITH (fillfactor = 70);
-
-CREATE TABLE latency_all_hours (
+CREATE TABLE latency_hours (
   hour int NOT NULL,
   measure text NOT NULL CHECK (measure IN ('first_byte', 'total')),
   up_to_ms int8 NOT NULL,
   requests int8 NOT NULL,
   PRIMARY KEY (hour, measure, up_to_ms)
 ) WITH (fillfactor = 70);
+
+-- What retention has deleted from exchange_endings, so that the totals can be computed again, for instance by the target of a copy.
+CREATE TABLE pruned_usage (
+  key_no int NOT NULL,
+  hour int NOT NULL,
+  model text NOT NULL,
+  provider text NOT NULL,
+  total_band int8 NOT NULL,
+  failed int8 NOT NULL,
+  rejected int8 NOT NULL,
+  cancelled int8 NOT NULL,
+  interrupted int8 NOT NULL,
+  total_ms int8 NOT NULL,
+  total_count int8 NOT NULL,
+  covered_attempts int8 NOT NULL,
+  PRIMARY KEY (key_no, hour, model, provider, total_band)
+);
 
 -- The figures of one charge. What a takeover has charged of an exchange that was charged late is no longer an interrupted call.
 CREATE VIEW entry_figures AS
@@ -835,14 +810,14 @@ SELECT exchange_endings.id, exchange_endings.at_ms, exchange_endings.key_no, (SE
 FROM exchange_endings CROSS JOIN LATERAL json_array_elements(exchange_endings.attempt_details::json) AS attempt
 WHERE exchange_endings.outcome = 'completed' AND exchange_endings.attempt_details IS NOT NULL AND attempt ->> 'failure' IS NOT NULL;
 
--- All of them, for the minutes at both ends of a range that sums by the minute are not kept for any more.
+-- All of them, for the parts of an hour at both ends of a range, and for details that totals by the hour lack.
 CREATE VIEW usage_rows AS
 SELECT * FROM entry_figures UNION ALL SELECT * FROM ending_figures UNION ALL SELECT * FROM attempt_figures;
 -- Rows are nearly in the order of their times, so an index over blocks of them finds these at next to no cost.
 CREATE INDEX entries_by_time ON entries USING brin (at_ms) WITH (pages_per_range = 32, autosummarize = on);
 CREATE INDEX exchange_endings_by_time ON exchange_endings USING brin (at_ms) WITH (pages_per_range = 32, autosummarize = on);
 
--- What the sums do not count yet; every report adds it, so that it is right at once. The planner cannot guess how little that
+-- What the totals do not count yet; every report adds it, so that it is right at once. The planner cannot guess how little that
 -- is while the bound is the result of a subquery: it takes it for a third of the ledger, and may read all of it. So the bound
 -- is a literal here. Stable, so that it sees what the calling query sees. Compiling the statement would take many times as long as running it.
 CREATE FUNCTION sluice_uncounted_usage() RETURNS SETOF entry_figures LANGUAGE plpgsql STABLE ROWS 1000 SET jit = off AS $$
@@ -857,9 +832,8 @@ BEGIN
 END $$;
 CREATE VIEW uncounted_usage AS SELECT * FROM sluice_uncounted_usage();
 
--- On SQLite, where charges are counted in batches, these add what is not counted yet.
-CREATE VIEW key_totals AS SELECT * FROM key_sums;
-CREATE VIEW attempt_totals AS SELECT * FROM attempt_sums;
+-- On SQLite this adds attempts that the row of a charge describes.
+CREATE VIEW attempt_totals AS SELECT *, day * 86400000::int8 AS at_ms FROM attempt_sums;
 
 -- Money: what decides holds and charges, for all nodes. The arithmetic is the same as in `src/ledger/account.ts`; a test
 -- compares the two, operation by operation.

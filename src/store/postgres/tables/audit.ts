@@ -4,9 +4,9 @@ import { misplacedEntries } from "../../tables/entry-audit.ts";
 import { sumsThatDiffer } from "../../tables/entry-table.ts";
 
 /** Totals that differ from the entries or the holds, entries in a wrong month, and holds that will never end. */
-export function* auditSums(nowMs: number): Work<readonly LedgerFault[]> {
+export function* auditSums(): Work<readonly LedgerFault[]> {
   return [
-    ...(yield* sumsThatDiffer(nowMs)),
+    ...(yield* sumsThatDiffer()),
     ...(yield* misplacedEntries()),
     ...(yield* query<LedgerFault>(wrongHolds)),
     ...(yield* query<LedgerFault>(wrongMonths)),

@@ -6,6 +6,8 @@ import { syncFile } from "./backup.ts";
 export interface DataFolder {
   readonly dir: string;
   readonly databaseFile: string;
+  /** Totals for reports, derived from the database. */
+  readonly reportsFile: string;
   readonly reserveFile: string;
   readonly lockFile: string;
   /** A complete, durable copy that a restore is about to rename to the database. */
@@ -20,6 +22,7 @@ export function dataFolder(dir: string): DataFolder {
   return {
     dir,
     databaseFile,
+    reportsFile: join(dir, "reports.db"),
     reserveFile: join(dir, "sluice.reserve"),
     lockFile: join(dir, "sluice.lock"),
     incomingFile: `${databaseFile}.incoming`,

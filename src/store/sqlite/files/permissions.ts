@@ -7,7 +7,7 @@ import { type DataFolder, namesIn } from "./folder.ts";
 
 /** The permissions of group and others. */
 const others = 0o077;
-const ownFiles = /^(?:sluice\.(db|lock$|restore)|content\.db)/;
+const ownFiles = /^(?:sluice\.(db|lock$|restore)|(content|reports)\.db)/;
 
 /**
  * Removes other users' permissions on the ledger, its WAL and its copies, which a manual copy or a loose umask may

@@ -7,6 +7,7 @@ import { codeOf, isBusy, patiently } from "../connection.ts";
 import { syncFile } from "./backup.ts";
 import { createBackupFolder } from "./backup-folder.ts";
 import type { DataFolder } from "./folder.ts";
+import { removeReports } from "./remove-reports.ts";
 
 const timeoutMs = 10_000;
 
@@ -26,6 +27,7 @@ export async function replaceDatabase(folder: DataFolder, kept: string): Promise
     if (existsSync(databaseFile)) keep(databaseFile, kept);
     // A leftover WAL would be applied to the new database, so its deletion must be durable before the rename.
     for (const suffix of [...logSuffixes, "-shm"]) rmSync(databaseFile + suffix, { force: true });
+    removeReports(folder);
     syncFile(dir);
     renameSync(incomingFile, databaseFile);
     syncFile(dir);

@@ -6,6 +6,8 @@ CREATE TABLE state (
   id INTEGER PRIMARY KEY CHECK (id = 1),
   -- Raised by every change of a key and by every operator's entry, so that a running gateway sees them.
   revision INTEGER NOT NULL,
+  -- The newest row of exchange_endings that retention has deleted.
+  endings_pruned_through INTEGER NOT NULL DEFAULT 0,
   -- Where `sluice store copy` has copied the data, and when; NULL while it is used here.
   moved_to TEXT,
   moved_at_ms INTEGER
@@ -114,7 +116,7 @@ CREATE TABLE caps (
 CREATE INDEX caps_by_account ON caps (account_no) WHERE account_no IS NOT NULL;
 CREATE INDEX caps_by_key ON caps (key_no) WHERE key_no IS NOT NULL;
 
--- What a key has used itself, whichever account it was billed to. Entries after `rollups.totals_through` are not counted yet.
+-- What a key has used itself, whichever account it was billed to.
 CREATE TABLE key_sums (
   key_no INTEGER PRIMARY KEY REFERENCES keys (no),
   day INTEGER NOT NULL DEFAULT 0,
@@ -398,7 +400,8 @@ CREATE INDEX exchange_endings_by_outcome ON exchange_endings (outcome, id);
 CREATE INDEX exchange_endings_by_code ON exchange_endings (code, id) WHERE code IS NOT NULL;
 CREATE INDEX exchange_endings_by_time ON exchange_endings (at_ms);
 
--- Calls to providers by day, to be compared with their invoices, including calls that were not charged.
+-- Calls to providers by day, to be compared with their invoices, including calls that were not charged. The view `attempt_totals` adds those
+-- that the row of a charge describes.
 CREATE TABLE attempt_sums (
   provider TEXT NOT NULL,
   day INTEGER NOT NULL,
@@ -442,157 +445,22 @@ CREATE TABLE attempt_days (
   PRIMARY KEY (day, node_no)
 ) STRICT, WITHOUT ROWID;
 
--- Totals that reports read. Rows up to these ids are counted in them; later ones are added when a report is read, and counted every second
--- or so.
-CREATE TABLE rollups (
-  id INTEGER PRIMARY KEY CHECK (id = 1),
-  entries_through INTEGER NOT NULL DEFAULT 0,
-  endings_through INTEGER NOT NULL DEFAULT 0,
-  -- For `key_sums` and `attempt_sums`, which a copy from PostgreSQL brings up to date.
-  totals_through INTEGER NOT NULL DEFAULT 0
-) STRICT;
-INSERT INTO rollups (id) VALUES (1);
-
--- In four sizes, so that no report reads many more rows than it shows. The first is kept for some hours only.
-CREATE TABLE usage_minutes (
-  minute INTEGER NOT NULL,
-  key_no INTEGER NOT NULL REFERENCES keys (no),
-  model TEXT NOT NULL,
-  provider TEXT NOT NULL,
-  requests INTEGER NOT NULL DEFAULT 0,
-  completed INTEGER NOT NULL DEFAULT 0,
-  failed INTEGER NOT NULL DEFAULT 0,
-  rejected INTEGER NOT NULL DEFAULT 0,
-  cancelled INTEGER NOT NULL DEFAULT 0,
-  interrupted INTEGER NOT NULL DEFAULT 0,
-  input_tokens INTEGER NOT NULL DEFAULT 0,
-  cached_input_tokens INTEGER NOT NULL DEFAULT 0,
-  output_tokens INTEGER NOT NULL DEFAULT 0,
-  spend_nano INTEGER NOT NULL DEFAULT 0,
-  cancelled_spend_nano INTEGER NOT NULL DEFAULT 0,
-  interrupted_spend_nano INTEGER NOT NULL DEFAULT 0,
-  spend_tokens INTEGER NOT NULL DEFAULT 0,
-  cancelled_spend_tokens INTEGER NOT NULL DEFAULT 0,
-  interrupted_spend_tokens INTEGER NOT NULL DEFAULT 0,
-  list_cost_nano INTEGER NOT NULL DEFAULT 0,
-  cache_savings_nano INTEGER NOT NULL DEFAULT 0,
-  overrun_nano INTEGER NOT NULL DEFAULT 0,
-  overrun_tokens INTEGER NOT NULL DEFAULT 0,
-  first_byte_ms INTEGER NOT NULL DEFAULT 0,
-  first_byte_count INTEGER NOT NULL DEFAULT 0,
-  total_ms INTEGER NOT NULL DEFAULT 0,
-  total_count INTEGER NOT NULL DEFAULT 0,
-  covered_attempts INTEGER NOT NULL DEFAULT 0,
-  PRIMARY KEY (minute, key_no, model, provider)
-) STRICT, WITHOUT ROWID;
-CREATE TABLE usage_key_hours (
-  key_no INTEGER NOT NULL REFERENCES keys (no),
+-- What retention has deleted from exchange_endings, so that totals by the hour can still be computed (see `reports/schema.sql`). A band is
+-- named by its upper bound in milliseconds.
+CREATE TABLE pruned_usage (
+  key_no INTEGER NOT NULL,
   hour INTEGER NOT NULL,
   model TEXT NOT NULL,
   provider TEXT NOT NULL,
-  requests INTEGER NOT NULL DEFAULT 0,
-  completed INTEGER NOT NULL DEFAULT 0,
-  failed INTEGER NOT NULL DEFAULT 0,
-  rejected INTEGER NOT NULL DEFAULT 0,
-  cancelled INTEGER NOT NULL DEFAULT 0,
-  interrupted INTEGER NOT NULL DEFAULT 0,
-  input_tokens INTEGER NOT NULL DEFAULT 0,
-  cached_input_tokens INTEGER NOT NULL DEFAULT 0,
-  output_tokens INTEGER NOT NULL DEFAULT 0,
-  spend_nano INTEGER NOT NULL DEFAULT 0,
-  cancelled_spend_nano INTEGER NOT NULL DEFAULT 0,
-  interrupted_spend_nano INTEGER NOT NULL DEFAULT 0,
-  spend_tokens INTEGER NOT NULL DEFAULT 0,
-  cancelled_spend_tokens INTEGER NOT NULL DEFAULT 0,
-  interrupted_spend_tokens INTEGER NOT NULL DEFAULT 0,
-  list_cost_nano INTEGER NOT NULL DEFAULT 0,
-  cache_savings_nano INTEGER NOT NULL DEFAULT 0,
-  overrun_nano INTEGER NOT NULL DEFAULT 0,
-  overrun_tokens INTEGER NOT NULL DEFAULT 0,
-  first_byte_ms INTEGER NOT NULL DEFAULT 0,
-  first_byte_count INTEGER NOT NULL DEFAULT 0,
-  total_ms INTEGER NOT NULL DEFAULT 0,
-  total_count INTEGER NOT NULL DEFAULT 0,
-  covered_attempts INTEGER NOT NULL DEFAULT 0,
-  PRIMARY KEY (key_no, hour, model, provider)
-) STRICT, WITHOUT ROWID;
--- Over all keys.
-CREATE TABLE usage_all_hours (
-  hour INTEGER NOT NULL,
-  model TEXT NOT NULL,
-  provider TEXT NOT NULL,
-  requests INTEGER NOT NULL DEFAULT 0,
-  completed INTEGER NOT NULL DEFAULT 0,
-  failed INTEGER NOT NULL DEFAULT 0,
-  rejected INTEGER NOT NULL DEFAULT 0,
-  cancelled INTEGER NOT NULL DEFAULT 0,
-  interrupted INTEGER NOT NULL DEFAULT 0,
-  input_tokens INTEGER NOT NULL DEFAULT 0,
-  cached_input_tokens INTEGER NOT NULL DEFAULT 0,
-  output_tokens INTEGER NOT NULL DEFAULT 0,
-  spend_nano INTEGER NOT NULL DEFAULT 0,
-  cancelled_spend_nano INTEGER NOT NULL DEFAULT 0,
-  interrupted_spend_nano INTEGER NOT NULL DEFAULT 0,
-  spend_tokens INTEGER NOT NULL DEFAULT 0,
-  cancelled_spend_tokens INTEGER NOT NULL DEFAULT 0,
-  interrupted_spend_tokens INTEGER NOT NULL DEFAULT 0,
-  list_cost_nano INTEGER NOT NULL DEFAULT 0,
-  cache_savings_nano INTEGER NOT NULL DEFAULT 0,
-  overrun_nano INTEGER NOT NULL DEFAULT 0,
-  overrun_tokens INTEGER NOT NULL DEFAULT 0,
-  first_byte_ms INTEGER NOT NULL DEFAULT 0,
-  first_byte_count INTEGER NOT NULL DEFAULT 0,
-  total_ms INTEGER NOT NULL DEFAULT 0,
-  total_count INTEGER NOT NULL DEFAULT 0,
-  covered_attempts INTEGER NOT NULL DEFAULT 0,
-  PRIMARY KEY (hour, model, provider)
-) STRICT, WITHOUT ROWID;
--- Over all models.
-CREATE TABLE usage_key_days (
-  key_no INTEGER NOT NULL REFERENCES keys (no),
-  day INTEGER NOT NULL,
-  requests INTEGER NOT NULL DEFAULT 0,
-  completed INTEGER NOT NULL DEFAULT 0,
-  failed INTEGER NOT NULL DEFAULT 0,
-  rejected INTEGER NOT NULL DEFAULT 0,
-  cancelled INTEGER NOT NULL DEFAULT 0,
-  interrupted INTEGER NOT NULL DEFAULT 0,
-  input_tokens INTEGER NOT NULL DEFAULT 0,
-  cached_input_tokens INTEGER NOT NULL DEFAULT 0,
-  output_tokens INTEGER NOT NULL DEFAULT 0,
-  spend_nano INTEGER NOT NULL DEFAULT 0,
-  cancelled_spend_nano INTEGER NOT NULL DEFAULT 0,
-  interrupted_spend_nano INTEGER NOT NULL DEFAULT 0,
-  spend_tokens INTEGER NOT NULL DEFAULT 0,
-  cancelled_spend_tokens INTEGER NOT NULL DEFAULT 0,
-  interrupted_spend_tokens INTEGER NOT NULL DEFAULT 0,
-  list_cost_nano INTEGER NOT NULL DEFAULT 0,
-  cache_savings_nano INTEGER NOT NULL DEFAULT 0,
-  overrun_nano INTEGER NOT NULL DEFAULT 0,
-  overrun_tokens INTEGER NOT NULL DEFAULT 0,
-  first_byte_ms INTEGER NOT NULL DEFAULT 0,
-  first_byte_count INTEGER NOT NULL DEFAULT 0,
-  total_ms INTEGER NOT NULL DEFAULT 0,
-  total_count INTEGER NOT NULL DEFAULT 0,
-  covered_attempts INTEGER NOT NULL DEFAULT 0,
-  PRIMARY KEY (key_no, day)
-) STRICT, WITHOUT ROWID;
-
--- How many requests fell into which band of time, over all keys and models; percentiles are read from it. A band is named by its upper bound;
--- the last one has none and says 9007199254740991.
-CREATE TABLE latency_minutes (
-  minute INTEGER NOT NULL,
-  measure TEXT NOT NULL CHECK (measure IN ('first_byte', 'total')),
-  up_to_ms INTEGER NOT NULL,
-  requests INTEGER NOT NULL,
-  PRIMARY KEY (minute, measure, up_to_ms)
-) STRICT, WITHOUT ROWID;
-CREATE TABLE latency_all_hours (
-  hour INTEGER NOT NULL,
-  measure TEXT NOT NULL CHECK (measure IN ('first_byte', 'total')),
-  up_to_ms INTEGER NOT NULL,
-  requests INTEGER NOT NULL,
-  PRIMARY KEY (hour, measure, up_to_ms)
+  total_band INTEGER NOT NULL,
+  failed INTEGER NOT NULL,
+  rejected INTEGER NOT NULL,
+  cancelled INTEGER NOT NULL,
+  interrupted INTEGER NOT NULL,
+  total_ms INTEGER NOT NULL,
+  total_count INTEGER NOT NULL,
+  covered_attempts INTEGER NOT NULL,
+  PRIMARY KEY (key_no, hour, model, provider, total_band)
 ) STRICT, WITHOUT ROWID;
 
 -- What each total counts, row by row.
@@ -661,14 +529,7 @@ SELECT exchange_endings.id, exchange_endings.at_ms, exchange_endings.key_no, (SE
 FROM exchange_endings CROSS JOIN json_each(exchange_endings.attempt_details) AS attempt
 WHERE exchange_endings.outcome = 'completed' AND attempt.value ->> 'failure' IS NOT NULL;
 
-CREATE VIEW uncounted_usage AS
-SELECT * FROM entry_figures WHERE id > (SELECT entries_through FROM rollups)
-UNION ALL
-SELECT * FROM ending_figures WHERE id > (SELECT endings_through FROM rollups)
-UNION ALL
-SELECT * FROM attempt_figures WHERE id > (SELECT endings_through FROM rollups);
-
--- All of them, for the minutes at both ends of a range that totals by the minute are not kept for any more, and for what only rows tell.
+-- All of them, for the parts of an hour at both ends of a range, and for details that totals by the hour lack.
 CREATE VIEW usage_rows AS
 SELECT * FROM entry_figures
 UNION ALL
@@ -676,39 +537,13 @@ SELECT * FROM ending_figures
 UNION ALL
 SELECT * FROM attempt_figures;
 
--- With the columns of `key_sums`.
-CREATE VIEW key_totals AS
-WITH by_day AS (
-  SELECT key_no, at_ms / 86400000 AS day, -sum(amount) AS spent, count(recorded_at_ms) AS requests,
-    coalesce(sum(input_tokens + cached_input_tokens + cache_write_tokens), 0) AS input_tokens,
-    coalesce(sum(output_tokens), 0) AS output_tokens
-  FROM entries WHERE id > (SELECT totals_through FROM rollups) AND kind IN ('charge', 'overrun') AND amount <= 0 GROUP BY 1, 2
-), uncounted AS (
-  -- With max(), SQLite takes a plain column from the row that has the highest value.
-  SELECT key_no, max(day) AS day, spent AS day_spend, sum(spent) AS spent, sum(requests) AS requests,
-    sum(input_tokens) AS input_tokens, sum(output_tokens) AS output_tokens
-  FROM by_day GROUP BY key_no
-)
-SELECT sums.key_no, max(sums.day, coalesce(new.day, 0)) AS day,
-  iif(new.day > sums.day, coalesce((SELECT sum(value ->> 'used') FROM json_each(sums.later_spend) WHERE value ->> 'at' = new.day), 0), sums.day_spend)
-    + iif(new.day >= sums.day, new.day_spend, 0) AS day_spend,
-  sums.spent + coalesce(new.spent, 0) AS spent, sums.requests + coalesce(new.requests, 0) AS requests,
-  sums.input_tokens + coalesce(new.input_tokens, 0) AS input_tokens,
-  sums.output_tokens + coalesce(new.output_tokens, 0) AS output_tokens,
-  coalesce((
-    SELECT entries.cost_nano FROM entries WHERE entries.key_no = sums.key_no AND entries.id > (SELECT rollups.totals_through FROM rollups)
-      AND entries.cost_nano IS NOT NULL ORDER BY entries.id DESC LIMIT 1
-  ), sums.last_cost_nano) AS last_cost_nano, sums.later_spend
-FROM key_sums AS sums LEFT JOIN uncounted AS new ON new.key_no = sums.key_no;
-
--- With the columns of `attempt_sums`.
-CREATE VIEW uncounted_attempts AS
-SELECT provider, at_ms / 86400000 AS day, credential, upstream_model, outcome AS ending, 0 AS node_no, 1 AS attempts, 0 AS estimated,
-  input_tokens, cached_input_tokens, cache_write_tokens, output_tokens, 0 AS counted_input_tokens, 0 AS counted_output_tokens,
-  coalesce(owed_nano_usd, list_cost_nano, cost_nano) AS owed_nano_usd
-FROM entries WHERE id > (SELECT totals_through FROM rollups) AND credential IS NOT NULL;
-
-CREATE VIEW attempt_totals AS SELECT * FROM attempt_sums UNION ALL SELECT * FROM uncounted_attempts;
+-- Attempts with the columns of `attempt_sums`, and a time that an index finds.
+CREATE VIEW attempt_totals AS
+SELECT *, day * 86400000 AS at_ms FROM attempt_sums
+UNION ALL
+SELECT provider, at_ms / 86400000, credential, upstream_model, outcome, 0, 1, 0, input_tokens, cached_input_tokens, cache_write_tokens,
+  output_tokens, 0, 0, coalesce(owed_nano_usd, list_cost_nano, cost_nano), at_ms
+FROM entries WHERE credential IS NOT NULL;
 
 -- Operators.
 

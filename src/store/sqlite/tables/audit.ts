@@ -4,12 +4,8 @@ import { misplacedEntries } from "../../tables/entry-audit.ts";
 import { sumsThatDiffer } from "../../tables/entry-table.ts";
 
 /** Totals that differ from the entries, misplaced entries, and requests that were charged more than once. */
-export function* auditSums(nowMs: number): Work<readonly LedgerFault[]> {
-  return [
-    ...(yield* sumsThatDiffer(nowMs)),
-    ...(yield* misplacedEntries()),
-    ...(yield* findRepeatedCharges()),
-  ];
+export function* auditSums(): Work<readonly LedgerFault[]> {
+  return [...(yield* sumsThatDiffer()), ...(yield* misplacedEntries()), ...(yield* findRepeatedCharges())];
 }
 
 export function findRepeatedCharges(): Work<readonly LedgerFault[]> {

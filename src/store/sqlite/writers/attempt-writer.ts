@@ -39,7 +39,7 @@ export class AttemptWriter {
 
 /**
  * The attempt of a charge whose row already contains all of it except the credential and what is owed. Null if there were other
- * attempts, or it used something else. Such an attempt needs no row in `attempt_sums` before the roll-up: without this, a
+ * attempts, or it used something else. Such an attempt needs no row in `attempt_sums`: with one, a
  * request by itself writes two more pages and takes 15% more CPU.
  */
 export function rowAttempt({

@@ -4,7 +4,6 @@ import type { KeptRates } from "../../../base/money/rates.ts";
 import type { AttemptCount } from "../../attempt-sums.ts";
 import type { ChargeEntry, UsageRecord } from "../../records.ts";
 import { msColumn, quantitiesColumn, savingsColumn } from "../../stored-columns.ts";
-import type { UncountedEntries } from "./uncounted-entries.ts";
 
 /** The bound columns of an entry, in order. */
 const columns = `kind, key_no, account_no, amount, at_ms, period_start_ms, counted_at_ms, exchange_id, basis, outcome,
@@ -27,7 +26,6 @@ const maxRowsPerStatement = 32;
 export class EntryWriter {
   readonly #database: Database;
   readonly #rates: RatesWriter;
-  readonly #uncounted: UncountedEntries;
   /** By the number of rows they insert, prepared when first needed. */
   readonly #inserts: Statement[] = [];
   /** The values of the waiting rows, one after the other. Reused, because growing a new array costs what this saves. */
@@ -35,10 +33,9 @@ export class EntryWriter {
   #waitingRows = 0;
   #lastId = 0;
 
-  constructor(database: Database, rates: RatesWriter, uncounted: UncountedEntries) {
+  constructor(database: Database, rates: RatesWriter) {
     this.#database = database;
     this.#rates = rates;
-    this.#uncounted = uncounted;
   }
 
   /**
@@ -119,8 +116,6 @@ export class EntryWriter {
     attempt: AttemptCount | null,
   ): void {
     const values = this.#values;
-    const savingsNano = record && savingsColumn(charge.rates, charge.quantities);
-    this.#uncounted.add({ kind, amount, key, charge, record, savingsNano });
     let next = this.#waitingRows * valuesPerRow;
     values[next++] = kind;
     values[next++] = key.no;
@@ -138,7 +133,7 @@ export class EntryWriter {
     values[next++] = this.#rates.idOf(charge.rates);
     values[next++] = quantitiesColumn(charge.quantities, record?.usage ?? null);
     values[next++] = charge.labels;
-    values[next++] = savingsNano;
+    values[next++] = record && savingsColumn(charge.rates, charge.quantities);
     values[next++] = attempt?.credential ?? null;
     values[next++] = owedColumn(attempt, charge, record);
     this.#waitingRows += 1;

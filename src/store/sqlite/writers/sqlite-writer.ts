@@ -1,7 +1,7 @@
 import type { Database, Statement } from "bun:sqlite";
 import { assert, unreachable } from "../../../base/assert.ts";
 import { utcDay } from "../../../base/clock.ts";
-import { BatchFailure, type BatchWriter, reasonOf } from "../../journal/batch-writer.ts";
+import { BatchFailure, type BatchWriter } from "../../journal/batch-writer.ts";
 import type { ChargeEntry, HoldProgress, IssuedIds, JournalItem, StoredResponse } from "../../records.ts";
 import { returnToPresent } from "../../tables/clock-return.ts";
 import { responseRow } from "../../written-rows.ts";
@@ -15,12 +15,9 @@ import { failureReason } from "../troubles.ts";
 import { AccountDeltas, CapWriter } from "./account-deltas.ts";
 import { AttemptWriter, rowAttempt } from "./attempt-writer.ts";
 import { EntryWriter, otherAccount, RatesWriter, type WrittenKey } from "./entry-writer.ts";
+import { KeySums } from "./key-sums.ts";
 import { OutcomeWriter } from "./outcome-writer.ts";
-import { UsageRollup } from "./rollup.ts";
 import { TurnWriter } from "./turn-writer.ts";
-
-/** Limits a roll-up by rows, and what reports add themselves, to a few milliseconds. */
-const maxUncountedRows = 1000;
 
 /** Makes batches durable and keeps the log short. */
 export interface WriterLog {
@@ -36,11 +33,11 @@ export interface WriterLog {
 export class SqliteWriter implements BatchWriter {
   readonly #database: Database;
   readonly #log: WriterLog;
-  readonly #rollup: UsageRollup;
   readonly #rates: RatesWriter;
   readonly #entries: EntryWriter;
   readonly #deltas: AccountDeltas;
   readonly #outcomes: OutcomeWriter;
+  readonly #keySums: KeySums;
   readonly #caps: CapWriter;
   readonly #attempts: AttemptWriter;
   readonly #turns: TurnWriter;
@@ -56,19 +53,17 @@ export class SqliteWriter implements BatchWriter {
   readonly #insertCaller: Statement;
   readonly #insertPart: Statement;
   readonly #deleteParts: Statement;
-  readonly #transaction: (items: readonly JournalItem[], rollUp: boolean) => void;
-  /** The approximate number of rows that the totals do not include yet. */
-  #uncountedRows = 0;
+  readonly #transaction: (items: readonly JournalItem[]) => void;
   #committedId = 0;
   #acknowledgedId = 0;
 
   constructor(database: Database, log: WriterLog) {
     this.#database = database;
     this.#log = log;
-    this.#rollup = new UsageRollup(database);
     this.#rates = new RatesWriter(database);
-    this.#entries = new EntryWriter(database, this.#rates, this.#rollup.uncounted);
+    this.#entries = new EntryWriter(database, this.#rates);
     this.#deltas = new AccountDeltas(database);
+    this.#keySums = new KeySums(database);
     this.#outcomes = new OutcomeWriter(database);
     this.#caps = new CapWriter(database);
     this.#attempts = new AttemptWriter(database);
@@ -85,11 +80,9 @@ export class SqliteWriter implements BatchWriter {
       "INSERT INTO response_parts (recording_id, sequence, body) VALUES (?, ?, ?)",
     );
     this.#deleteParts = database.query("DELETE FROM response_parts WHERE recording_id = ?");
-    const transaction = database.transaction((items: readonly JournalItem[], rollUp: boolean) =>
-      this.#apply(items, rollUp),
-    );
+    const transaction = database.transaction((items: readonly JournalItem[]) => this.#apply(items));
     // Immediate: a deferred transaction fails at its first write if another process has written meanwhile.
-    this.#transaction = (items, rollUp) => transaction.immediate(items, rollUp);
+    this.#transaction = (items) => transaction.immediate(items);
   }
 
   /** The newest entry that was acknowledged. Batches are written one at a time. */
@@ -97,50 +90,29 @@ export class SqliteWriter implements BatchWriter {
     return this.#acknowledgedId;
   }
 
-  write(items: readonly JournalItem[], rollUpDue: boolean, isAlone = false): Promise<void> | void {
+  write(items: readonly JournalItem[], isAlone = false): Promise<void> | void {
     const { sync, checkpoints, files } = this.#log;
     const { restarting } = checkpoints;
-    if (restarting !== null) return restarting.then(() => this.write(items, rollUpDue, isAlone));
+    if (restarting !== null) return restarting.then(() => this.write(items, isAlone));
     sync.check();
     files?.lookBeforeBatch();
     this.#acknowledgedId = this.#committedId;
-    this.#commit(items, rollUpDue);
-    checkpoints.onCommit();
-    // Totals alone need not be durable: they can be recomputed from the rows.
-    if (items.length > 0) return isAlone ? sync.syncAlone() : sync.sync();
-  }
-
-  close(): void {
-    this.#log.sync.check();
-    if (this.#uncountedRows > 0) this.#commit([], true);
-  }
-
-  #commit(items: readonly JournalItem[], rollUpDue: boolean): void {
-    const isLarge = this.#uncountedRows >= maxUncountedRows;
-    let rollUp = rollUpDue || isLarge || items.some(({ kind }) => kind === "clock");
-    try {
-      this.#run(items, rollUp);
-    } catch (error) {
-      // Totals that cannot be written must not prevent a charge. The journal does the same when a roll-up is due.
-      if (rollUpDue || !rollUp || reasonOf(error) !== "rejected") throw error;
-      rollUp = false;
-      this.#run(items, rollUp);
-    }
+    this.#run(items);
     this.#committedId = Math.max(this.#committedId, this.#entries.lastId);
-    if (rollUp) this.#uncountedRows = 0;
-    for (const item of items) this.#uncountedRows += countedRows(item);
+    checkpoints.onCommit();
+    return isAlone ? sync.syncAlone() : sync.sync();
   }
 
-  #run(items: readonly JournalItem[], rollUp: boolean): void {
+  #run(items: readonly JournalItem[]): void {
     try {
       assert(!this.#database.inTransaction, "a batch must be a transaction of its own");
-      this.#transaction(items, rollUp);
+      this.#transaction(items);
     } catch (error) {
-      this.#rollup.forget();
       this.#entries.forget();
       this.#turns.forget();
       this.#rates.forget();
       this.#deltas.forget();
+      this.#keySums.forget();
       this.#attempts.clear();
       // A transaction that could not be rolled back may still be committed.
       const reason = this.#database.inTransaction ? "damaged" : failureReason(codeOf(error));
@@ -148,9 +120,7 @@ export class SqliteWriter implements BatchWriter {
     }
   }
 
-  #apply(items: readonly JournalItem[], rollUp: boolean): void {
-    if (rollUp && this.#uncountedRows > 0) this.#rollup.write();
-    // The totals of keys now include all entries.
+  #apply(items: readonly JournalItem[]): void {
     for (const item of items) {
       if (item.kind === "clock") perform(this.#database, returnToPresent(sqliteStatements, item.atMs));
     }
@@ -162,6 +132,7 @@ export class SqliteWriter implements BatchWriter {
     this.#entries.flush();
     this.#turns.flush();
     this.#deltas.write();
+    this.#keySums.write();
     this.#attempts.write();
     this.#attempts.clear();
   }
@@ -173,10 +144,9 @@ export class SqliteWriter implements BatchWriter {
     if (outcomeRecord === null) this.#entries.charge(key, charge, record, own);
     else this.#outcomes.insert(key.no, outcomeRecord, this.#entries.chargeNow(key, charge, record, own));
     this.#deltas.add(key, charge);
+    this.#keySums.add(key.no, charge, record);
     this.#caps.add(key, charge);
-    const day = utcDay(charge.atMs);
-    if (own === null) for (const each of attempts) this.#attempts.add(day, each);
-    else this.#rollup.addAttempt(day, own);
+    if (own === null) for (const each of attempts) this.#attempts.add(utcDay(charge.atMs), each);
     if (hasProgress) this.#deleteHold.run(holdId);
     if (response !== null) this.#storeResponse(key.no, response);
     for (const turn of turns) this.#turns.insert(key.no, turn);
@@ -275,12 +245,6 @@ export class SqliteWriter implements BatchWriter {
     this.#accounts.set(accountId, account);
     return account;
   }
-}
-
-/** The number of rows of an item that totals count. */
-function countedRows(item: JournalItem): number {
-  if (item.kind === "settle") return 1;
-  return item.kind === "outcomes" ? item.outcomes.length : 0;
 }
 
 const upsertHold = `

@@ -1,24 +1,22 @@
 import type { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import { msPerDay } from "../../../src/base/clock.ts";
+import { msPerDay, msPerHour } from "../../../src/base/clock.ts";
 import { makeRates } from "../../../src/base/money/rates.ts";
 import { noUsage } from "../../../src/base/usage/usage.ts";
 import type { JournalItem, Outcome } from "../../../src/store/records.ts";
+import { summedColumns } from "../../../src/store/reporting/total-columns.ts";
 import { openConnection } from "../../../src/store/sqlite/connection.ts";
-import { perform } from "../../../src/store/sqlite/queries.ts";
-import { catchUpRollup } from "../../../src/store/sqlite/writers/rollup.ts";
-import type { SqliteWriter } from "../../../src/store/sqlite/writers/sqlite-writer.ts";
+import { dataFolder } from "../../../src/store/sqlite/files/folder.ts";
+import { removeReports } from "../../../src/store/sqlite/files/remove-reports.ts";
+import { perform, sqliteText } from "../../../src/store/sqlite/queries.ts";
+import { ReportsFile } from "../../../src/store/sqlite/reports/reports-file.ts";
 import { recomputeTotals } from "../../../src/store/tables/recompute.ts";
 import { FakeClock } from "../../support/clock.ts";
 import { seededRandom } from "../../support/random.ts";
 import { keyRecord, outcomeRecordOf, settleItem, temporaryFolder, usageRecord } from "../fixtures.ts";
 import { openGatewayStore, sqliteWriter } from "./fixtures.ts";
 
-const tables = [
-  ...["usage_minutes", "usage_key_hours", "usage_all_hours", "usage_key_days", "latency_minutes"],
-  ...["latency_all_hours", "attempt_sums", "attempt_days", "key_sums", "rollups"],
-];
 const outcomes: readonly Outcome[] = ["completed", "failed", "cancelled", "interrupted"];
 const startMs = Date.UTC(2026, 10, 15, 23, 58);
 const cachingRates = makeRates({
@@ -96,10 +94,6 @@ function randomItem(below: Below, keyIds: readonly string[], batch: number): Jou
   };
 }
 
-function totalsIn(database: Database): Readonly<Record<string, readonly unknown[]>> {
-  return Object.fromEntries(tables.map((table) => [table, database.query(`SELECT * FROM ${table}`).all()]));
-}
-
 /** A database with some keys of both kinds. */
 async function preparedDatabase(dir: string, keyIds: readonly string[]): Promise<Database> {
   const store = await openGatewayStore(dir, new FakeClock());
@@ -111,44 +105,54 @@ async function preparedDatabase(dir: string, keyIds: readonly string[]): Promise
   return openConnection(join(dir, "sluice.db"), { busyTimeoutMs: 100 });
 }
 
-async function writeBatches(
-  database: Database,
-  items: readonly (readonly JournalItem[])[],
-  beforeBatch: (batch: number, writer: SqliteWriter) => SqliteWriter,
-): Promise<void> {
-  let writer = sqliteWriter(database);
-  for (const [batch, each] of items.entries()) {
-    writer = beforeBatch(batch, writer);
-    await writer.write(each, batch % 7 === 6);
+/** All tables of the totals, and the sum of the rows behind them. */
+function totalsIn(dir: string) {
+  const reports = new ReportsFile(dir);
+  try {
+    reports.fold();
+    const rowsOf = (sql: string) => reports.rows(sqliteText(sql), []);
+    return {
+      hours: rowsOf("SELECT * FROM usage_hours"),
+      latencies: rowsOf("SELECT * FROM latency_hours"),
+      uncounted: rowsOf("SELECT * FROM uncounted_usage"),
+    };
+  } finally {
+    reports.close();
   }
-  writer.close();
 }
 
-test("requests added up in memory make the same totals as their rows", async () => {
-  using inMemory = temporaryFolder();
-  using byRows = temporaryFolder();
-  const keyIds = ["key_a", "key_b", "key_c", "key_d"];
-  using one = await preparedDatabase(inMemory.dir, keyIds);
-  using other = await preparedDatabase(byRows.dir, keyIds);
+/** The same from the rows of the ledger alone. */
+function totalsOfRows(dir: string): readonly unknown[] {
+  using database = openConnection(join(dir, "sluice.db"), { busyTimeoutMs: 100 });
+  const sums = (keyNo: string) =>
+    `SELECT ${keyNo} AS key_no, at_ms / ${msPerHour} AS hour, model, provider, ${summedColumns} FROM usage_rows GROUP BY 1, 2, 3, 4`;
+  return database.query(`${sums("key_no")} UNION ALL ${sums("0")} ORDER BY 1, 2, 3, 4`).all();
+}
+
+const keyIds = ["key_a", "key_b", "key_c", "key_d"];
+
+test("totals that are folded in many steps, or at once, are those of the rows, and keys have spent what their entries say", async () => {
+  using folder = temporaryFolder();
+  using database = await preparedDatabase(folder.dir, keyIds);
   const { below } = seededRandom(45);
   const items = Array.from({ length: batches }, (_, batch) =>
     Array.from({ length: 1 + below(12) }, () => randomItem(below, keyIds, batch)),
   );
-  const unknownKey = settleItem("key_unknown", 1);
-
-  await writeBatches(one, items, (batch, writer) => {
-    // Another process counts the rows first.
-    if (batch % 37 === 36) one.transaction(() => catchUpRollup(one)).immediate();
-    // A transaction fails, after some of its rows were added up.
-    if (batch % 43 === 42)
-      expect(() => writer.write([...(items[0] ?? []), unknownKey], batch % 2 === 0)).toThrow();
-    return writer;
-  });
-  // A new writer has nothing in memory.
-  await writeBatches(other, items, () => sqliteWriter(other));
-
-  expect(totalsIn(one)).toEqual(totalsIn(other));
-  expect(one.query("SELECT sum(requests) > 200 AS many FROM usage_key_days").get()).toEqual({ many: 1 });
+  const writer = sqliteWriter(database);
+  for (const [batch, each] of items.entries()) {
+    await writer.write(each);
+    if (batch % 7 === 6) totalsIn(folder.dir);
+    // A transaction fails, after some of its rows were written.
+    if (batch % 43 === 42) expect(() => writer.write([...each, settleItem("key_unknown", 1)])).toThrow();
+  }
+  const inSteps = totalsIn(folder.dir);
+  expect(inSteps.hours.length).toBeGreaterThan(20);
+  expect(inSteps.hours).toEqual([...totalsOfRows(folder.dir)]);
+  expect(inSteps.uncounted).toEqual([]);
+  removeReports(dataFolder(folder.dir));
+  expect(totalsIn(folder.dir)).toEqual(inSteps);
+  const keys = perform(database, recomputeTotals()).filter(({ where }) => where === "key");
+  expect(keys.map(({ kept }) => kept)).toEqual(keys.map(({ recomputed }) => recomputed));
 });
 
 test("a clock that another process finds set back does not make the last charges of the day count twice", async () => {
@@ -160,11 +164,10 @@ test("a clock that another process finds set back does not make the last charges
   await operator.insertKey(keyRecord({ id: "key_a" }), 1000);
   using database = openConnection(join(folder.dir, "sluice.db"), { busyTimeoutMs: 100 });
   const writer = sqliteWriter(database);
-  await writer.write([settleItem("key_a", 100, { atMs: tomorrowMs, countedAtMs: tomorrowMs })], false);
-  await writer.write([settleItem("key_a", 7, { atMs: nowMs, countedAtMs: nowMs })], true);
+  await writer.write([settleItem("key_a", 100, { atMs: tomorrowMs, countedAtMs: tomorrowMs })]);
+  await writer.write([settleItem("key_a", 7, { atMs: nowMs, countedAtMs: nowMs })]);
 
   await operator.returnToPresent(nowMs);
-  await writer.write([], true);
 
   const ofKey = perform(database, recomputeTotals()).find(({ where }) => where === "key");
   expect(ofKey?.kept).toMatchObject({ daySpend: 7n, laterSpend: 100n });

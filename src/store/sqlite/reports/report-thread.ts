@@ -1,0 +1,114 @@
+import type { SQLQueryBindings } from "bun:sqlite";
+import { nextLoopIteration } from "../../../base/loop/next-iteration.ts";
+import { IdleThread } from "../../../base/threads/idle-thread.ts";
+import { startThread, threadSource } from "../../../base/threads/start-thread.ts";
+import type { Parameter, Work } from "../../query.ts";
+import { bindable, sqliteText } from "../queries.ts";
+import type { ReportReader } from "./report-reader.ts";
+import type { FromReportThread, ToReportThread } from "./thread-messages.ts";
+
+const source = threadSource("store/sqlite/reports/thread.ts");
+
+const closeTimeoutMs = 5_000;
+
+/** An error of SQLite on the thread, with its code. */
+class ThreadError extends Error {
+  readonly code: string;
+
+  constructor(code: string, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** A gateway's reports: they run on a thread, one statement or transaction after the other. */
+export class ReportThread implements ReportReader {
+  readonly #dir: string;
+  readonly #thread: IdleThread;
+  #waiting: PromiseWithResolvers<FromReportThread> | null = null;
+  #last: Promise<unknown> = Promise.resolve();
+  #isClosed = false;
+
+  constructor(dir: string, start = () => startThread(source, { smol: true })) {
+    this.#dir = dir;
+    this.#thread = new IdleThread({
+      start,
+      onMessage: ({ data }: MessageEvent<FromReportThread>) => this.#waiting?.resolve(data),
+      onStop: () => this.#waiting?.reject(new Error("The thread of reports has ended. Try again.")),
+      isBusy: () => this.#waiting !== null,
+    });
+  }
+
+  readonly read = <Row>(text: string, parameters: readonly Parameter[] = []) =>
+    this.#inTurn(() => this.#rows<Row>(text, parameters));
+
+  readonly readTogether = <Result>(work: () => Work<Result>) =>
+    this.#inTurn(async () => {
+      await this.#ask({ kind: "begin" });
+      try {
+        const running = work();
+        let next = running.next([]);
+        while (next.done !== true)
+          next = running.next(await this.#rows(next.value.text, next.value.parameters));
+        return next.value;
+      } finally {
+        await this.#ask({ kind: "end" });
+      }
+    });
+
+  readonly fold = async () => {
+    await this.#inTurn(() => this.#ask({ kind: "fold" }));
+  };
+
+  /** Lets the running report end for a while, so that nothing reads the ledger when it is closed. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    const closed = this.#last.then(async () => {
+      if (this.#thread.isRunning) await this.#post({ kind: "close" }).catch(() => {});
+    });
+    await Promise.race([closed, Bun.sleep(closeTimeoutMs)]);
+    this.#thread.stop();
+  }
+
+  #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+    const turn = async () => {
+      if (this.#isClosed) throw new Error("The store is closed.");
+      return work();
+    };
+    const result = this.#last.then(turn, turn);
+    this.#last = result.catch(() => {});
+    return result;
+  }
+
+  async #rows<Row>(text: string, parameters: readonly Parameter[]): Promise<Row[]> {
+    const bound: SQLQueryBindings[] = parameters.map(bindable);
+    const rows: unknown[] = [];
+    let part = await this.#ask({ kind: "rows", text: sqliteText(text), parameters: bound });
+    for (;;) {
+      for (const row of part.rows) rows.push(row);
+      // What the rows look like is the statement's promise.
+      if (part.isComplete) return rows as Row[];
+      await nextLoopIteration();
+      part = await this.#ask({ kind: "more" });
+    }
+  }
+
+  async #ask(message: ToReportThread): Promise<FromReportThread & { kind: "done" }> {
+    if (!this.#thread.isRunning) await this.#post({ kind: "open", dir: this.#dir });
+    return this.#post(message);
+  }
+
+  async #post(message: ToReportThread): Promise<FromReportThread & { kind: "done" }> {
+    const worker = this.#thread.get();
+    if (worker === null) throw new Error("The thread of reports could not be started.");
+    this.#waiting = Promise.withResolvers<FromReportThread>();
+    worker.postMessage(message);
+    try {
+      const answer = await this.#waiting.promise;
+      if (answer.kind === "failed") throw new ThreadError(answer.code, answer.message);
+      return answer;
+    } finally {
+      this.#waiting = null;
+    }
+  }
+}

@@ -1,0 +1,13 @@
+import type { SQLQueryBindings } from "bun:sqlite";
+
+/** The thread answers each message before it gets the next. */
+export type ToReportThread =
+  | { readonly kind: "open"; readonly dir: string }
+  | { readonly kind: "rows"; readonly text: string; readonly parameters: readonly SQLQueryBindings[] }
+  /** The next rows of the same result. */
+  | { readonly kind: "more" }
+  | { readonly kind: "begin" | "end" | "fold" | "close" };
+
+export type FromReportThread =
+  | { readonly kind: "done"; readonly rows: readonly unknown[]; readonly isComplete: boolean }
+  | { readonly kind: "failed"; readonly code: string; readonly message: string };
