@@ -4,8 +4,9 @@ const fewDeletions = 8;
 /**
  * A map for what comes and goes with every request. In a `Map` each of them could stay in memory until the next full garbage
  * collection: an outgrown table refers to the one that has replaced it, so that once one table has become old, every later one is
- * kept, and what was in it. That took a sixth of a request's CPU time. A copy has no earlier tables. (For the same reason a map that
- * is emptied again and again is replaced, and not cleared.) A loop over it may meet entries that were deleted after it began.
+ * kept, and what was in it. Next to the same gateway with maps of this kind, one with `Map` took 3% more CPU time, and grew by 49 MB
+ * in 64,000 requests where this one stayed level. A copy has no earlier tables. (For the same reason a map that is emptied again and
+ * again is replaced, and not cleared.) A loop over it may meet entries that were deleted after it began.
  */
 export class ChurnMap<Key, Value> {
   #entries = new Map<Key, Value>();

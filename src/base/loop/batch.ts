@@ -20,9 +20,9 @@ export function whenBatchesAreHandled(callback: () => void): void {
 
 /**
  * Batches requests that arrive in the same event-loop turn. The code that handles one is then still in the processor's
- * caches for the next, instead of being displaced by socket reads and writes in between: with 32 requests at once this
- * saves a sixth of a request's CPU time. Without a crowd nothing is batched, because the extra turn would delay each item
- * by some 20 µs.
+ * caches for the next, instead of being displaced by socket reads and writes in between: without it, each of 32 requests
+ * at once takes 14% more CPU time. Without a crowd nothing is batched, because the extra turn would delay each item by
+ * some 20 µs.
  */
 export class LoopBatch<Item> {
   readonly #handle: (item: Item, handledTogether: number) => void;
