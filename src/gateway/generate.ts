@@ -7,11 +7,6 @@ import { type ClientDialectName, clientDialect } from "../dialects/registry.ts";
 import type { RequestKind } from "../dialects/schema/validate.ts";
 import type { OpenedCall } from "../upstream/upstream.ts";
 import { admit } from "./admission/admit.ts";
-import { chargeFailure } from "./answer/charge-failure.ts";
-import { watchSilence } from "./answer/early-stream.ts";
-import { replay } from "./answer/replay.ts";
-import { streamResponse } from "./answer/stream-response.ts";
-import { answerWhole } from "./answer/whole-response.ts";
 import { Generation } from "./attempt/generation.ts";
 import { GenerationCall } from "./attempt/provider-call.ts";
 import type { CostMeter } from "./charge/cost-meter.ts";
@@ -27,6 +22,11 @@ import { claimIdempotency } from "./request/idempotent.ts";
 import { withoutValues } from "./request/read-request.ts";
 import { findModel, idempotencyKeyOf, rejectIncapable, rejectUnpriced } from "./request/request.ts";
 import { noteRequest, permitted, route } from "./request/route.ts";
+import { chargeFailure } from "./response/charge-failure.ts";
+import { answerWhole } from "./response/client-response.ts";
+import { watchSilence } from "./response/early-stream.ts";
+import { replay } from "./response/replay.ts";
+import { streamResponse } from "./response/stream-response.ts";
 
 /** Requests that arrive in one event-loop iteration start together. */
 const arrivals = new LoopBatch<() => void>((resume) => resume());
@@ -99,8 +99,8 @@ async function answer(generation: Generation, meter: CostMeter): Promise<Respons
   assert(attempt !== null, "a provider has answered without an attempt");
   exchange.dropped = attempt.dropped;
   meter.noteExtras(null);
-  const answering = { call, generation, asking, attempt, opened, meter };
-  return generation.stream && opened.streaming ? streamResponse(answering) : await answerWhole(answering);
+  const pending = { call, generation, asking, attempt, opened, meter };
+  return generation.stream && opened.streaming ? streamResponse(pending) : await answerWhole(pending);
 }
 
 /** Tokenizers differ by this much; what is closer to the window is left to the provider. */

@@ -1,6 +1,5 @@
 import { GatewayError } from "../base/errors.ts";
 import { FailedAnswer } from "../dialects/errors/failure.ts";
-import { answerJob } from "./answer/whole-answer-job.ts";
 import { patchJob } from "./attempt/pass-body.ts";
 import { translateJob } from "./attempt/translate-body.ts";
 import { eventJob } from "./body-worker/body-worker.ts";
@@ -8,6 +7,7 @@ import type { DoneMessage, Job, JobMessage } from "./body-worker/job.ts";
 import { continuedJob, endedJob, shownJob, summaryJob } from "./conversations/item-jobs.ts";
 import { meteredJob } from "./metered/metered-job.ts";
 import { readJob } from "./request/checked-body.ts";
+import { answerJob } from "./response/provider-response-job.ts";
 import { frameJob } from "./socket/create-frame.ts";
 
 /** Everything that is done with large bodies on the worker thread (body-worker/body-worker.ts). */

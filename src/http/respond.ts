@@ -2,7 +2,6 @@ import type { Server } from "bun";
 import { GatewayError } from "../base/errors.ts";
 import { internalError } from "../base/requests/gateway-endings.ts";
 import { renderError } from "../dialects/errors/envelope.ts";
-import { commonHeaders } from "../gateway/answer/headers.ts";
 import { namedAsSent } from "../gateway/conversations/sent-paths.ts";
 import type { ClientCall, Route } from "../gateway/exchange/client-call.ts";
 import { recordContentError } from "../gateway/exchange/content.ts";
@@ -11,6 +10,7 @@ import { endExchange, giveBackClaims, unlockConversation } from "../gateway/exch
 import { clientClosedRequest, Exchange } from "../gateway/exchange/exchange.ts";
 import type { Gateway } from "../gateway/exchange/gateway.ts";
 import type { ServedOperation } from "../gateway/exchange/served-operation.ts";
+import { commonHeaders } from "../gateway/response/headers.ts";
 import { clientAddress, type TrustedProxies } from "../limits/address.ts";
 
 /** Bun takes no longer timeout. */

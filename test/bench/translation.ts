@@ -2,7 +2,7 @@ import type { JsonObject } from "../../src/base/json.ts";
 import type { Target } from "../../src/dialects/provider-dialect.ts";
 import { clientDialect, type ProviderDialectName, providerDialect } from "../../src/dialects/registry.ts";
 import { translate } from "../../src/dialects/translation/translate.ts";
-import { TranslatedRelayer } from "../../src/gateway/answer/translated-relayer.ts";
+import { TranslatedRelayer } from "../../src/gateway/response/translated-relayer.ts";
 import { readBytes, timeOf } from "./cpu-time.ts";
 
 /**

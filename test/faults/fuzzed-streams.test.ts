@@ -10,9 +10,9 @@ import {
   providerDialectNames,
 } from "../../src/dialects/registry.ts";
 import { translate } from "../../src/dialects/translation/translate.ts";
-import { PassthroughRelayer } from "../../src/gateway/answer/passthrough-relayer.ts";
-import type { StreamRelayer } from "../../src/gateway/answer/stream-relayer.ts";
-import { TranslatedRelayer } from "../../src/gateway/answer/translated-relayer.ts";
+import { PassthroughRelayer } from "../../src/gateway/response/passthrough-relayer.ts";
+import type { StreamRelayer } from "../../src/gateway/response/stream-relayer.ts";
+import { TranslatedRelayer } from "../../src/gateway/response/translated-relayer.ts";
 import { isFast, isSoak } from "../support/effort.ts";
 import { fixture, streamsWithUsage } from "../support/fixtures.ts";
 import { type SeededRandom, seededRandom } from "../support/random.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import { AbandonedStream } from "../../src/gateway/answer/abandoned-stream.ts";
-import { PassthroughRelayer } from "../../src/gateway/answer/passthrough-relayer.ts";
+import { AbandonedStream } from "../../src/gateway/response/abandoned-stream.ts";
+import { PassthroughRelayer } from "../../src/gateway/response/passthrough-relayer.ts";
 import { AnswerQueue } from "../../src/upstream/call/answer-queue.ts";
 import type { OpenedCall } from "../../src/upstream/upstream.ts";
 import { waitFor } from "../support/wait.ts";

@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, spyOn, test } from "bun:test";
 import { connect, type Socket } from "node:net";
-import { bodyResponse } from "../../src/gateway/answer/body-response.ts";
 import { AdmittedCall } from "../../src/gateway/exchange/admitted-call.ts";
 import { Exchange } from "../../src/gateway/exchange/exchange.ts";
 import type { ServedRoute } from "../../src/gateway/exchange/served-operation.ts";
 import { routes } from "../../src/gateway/operations.ts";
+import { bodyResponse } from "../../src/gateway/response/body-response.ts";
 import { json } from "../support/answers.ts";
 import { waitFor } from "../support/wait.ts";
 import { hello, paths } from "./wire-answers.ts";

@@ -1,14 +1,14 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { GatewayError } from "../../src/base/errors.ts";
 import type { ReportedUsage } from "../../src/base/usage/usage.ts";
-import type { Answering } from "../../src/gateway/answer/answering.ts";
-import { rejectUnreadable } from "../../src/gateway/answer/whole-response.ts";
 import type { CostMeter } from "../../src/gateway/charge/cost-meter.ts";
 import { ProducedOutput } from "../../src/gateway/charge/evidence.ts";
 import { endExchange } from "../../src/gateway/exchange/end-exchange.ts";
 import { Exchange } from "../../src/gateway/exchange/exchange.ts";
 import type { GuardedStream } from "../../src/gateway/exchange/watchdog.ts";
 import { routes } from "../../src/gateway/operations.ts";
+import { rejectUnreadable } from "../../src/gateway/response/client-response.ts";
+import type { PendingResponse } from "../../src/gateway/response/pending-response.ts";
 import type { Deployment } from "../../src/upstream/upstream.ts";
 import { charged } from "./charged.ts";
 import { type Caller, World } from "./world.ts";
@@ -247,13 +247,13 @@ test("what a crash would be charged for is reported, or counted low if that is m
 });
 
 test("a client that has left is given nothing, unless it can come back for it", () => {
-  const answering = (isGone: boolean, claim: object | null) =>
+  const pending = (isGone: boolean, claim: object | null) =>
     ({
       call: { exchange: { taken: { claim }, call: { request: { signal: { aborted: isGone } } } } },
-    }) as unknown as Answering;
-  expect(() => rejectUnreadable(answering(true, null))).toThrow("disconnected before the response");
-  expect(() => rejectUnreadable(answering(true, {}))).not.toThrow();
-  expect(() => rejectUnreadable(answering(false, null))).not.toThrow();
+    }) as unknown as PendingResponse;
+  expect(() => rejectUnreadable(pending(true, null))).toThrow("disconnected before the response");
+  expect(() => rejectUnreadable(pending(true, {}))).not.toThrow();
+  expect(() => rejectUnreadable(pending(false, null))).not.toThrow();
 });
 
 /** As much of a deployment as a bill looks at. */

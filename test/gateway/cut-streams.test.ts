@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { clientDialect, clientDialectNames, providerDialect } from "../../src/dialects/registry.ts";
 import { translate } from "../../src/dialects/translation/translate.ts";
-import { TranslatedRelayer } from "../../src/gateway/answer/translated-relayer.ts";
+import { TranslatedRelayer } from "../../src/gateway/response/translated-relayer.ts";
 import { fixture, streamsWithUsage } from "../support/fixtures.ts";
 
 type Client = (typeof clientDialectNames)[number];

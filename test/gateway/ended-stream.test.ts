@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import type { JsonObject } from "../../src/base/json.ts";
 import { StreamedItems } from "../../src/dialects/openai-responses/client/streamed-items.ts";
-import { PassthroughRelayer } from "../../src/gateway/answer/passthrough-relayer.ts";
+import { PassthroughRelayer } from "../../src/gateway/response/passthrough-relayer.ts";
 
 /** What a stored response keeps of the stream that it came in. */
 

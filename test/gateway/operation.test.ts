@@ -2,7 +2,6 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { Type } from "@sinclair/typebox";
 import type { ReportedUsage } from "../../src/base/usage/usage.ts";
 import { admit } from "../../src/gateway/admission/admit.ts";
-import { addCostHeaders, commonHeaders } from "../../src/gateway/answer/headers.ts";
 import { ProducedOutput } from "../../src/gateway/charge/evidence.ts";
 import {
   chargedCodes,
@@ -11,6 +10,7 @@ import {
 } from "../../src/gateway/exchange/served-operation.ts";
 import { operations } from "../../src/gateway/operations.ts";
 import { findModel, rejectForbidden, rejectUnpriced } from "../../src/gateway/request/request.ts";
+import { addCostHeaders, commonHeaders } from "../../src/gateway/response/headers.ts";
 import { respond } from "../../src/http/respond.ts";
 import { charged } from "./charged.ts";
 import { type Caller, World } from "./world.ts";

@@ -3,7 +3,7 @@ import { GatewayError } from "../../src/base/errors.ts";
 import { noUsage } from "../../src/base/usage/usage.ts";
 import type { ClientDialectName } from "../../src/dialects/registry.ts";
 import { largeEventBytes, parseEvent } from "../../src/dialects/sse/parse-event.ts";
-import { PassthroughRelayer } from "../../src/gateway/answer/passthrough-relayer.ts";
+import { PassthroughRelayer } from "../../src/gateway/response/passthrough-relayer.ts";
 import { placeStep } from "../support/effort.ts";
 import { type FixtureName, fixture } from "../support/fixtures.ts";
 

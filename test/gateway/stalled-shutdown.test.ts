@@ -1,7 +1,7 @@
 import { afterAll, afterEach, expect, spyOn, test } from "bun:test";
 import { connect, type Socket } from "node:net";
 import { GatewayError } from "../../src/base/errors.ts";
-import { ClientStream } from "../../src/gateway/answer/client-stream.ts";
+import { ClientStream } from "../../src/gateway/response/client-stream.ts";
 import { type Answer, sse } from "../support/answers.ts";
 import { waitFor } from "../support/wait.ts";
 import { hello, paths } from "./wire-answers.ts";

@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
 import { StreamMeter } from "../../src/dialects/stream-meter.ts";
-import type { Answering } from "../../src/gateway/answer/answering.ts";
-import { StreamCost } from "../../src/gateway/answer/stream-cost.ts";
-import type { StreamRelayer } from "../../src/gateway/answer/stream-relayer.ts";
 import type { Evidence } from "../../src/gateway/charge/evidence.ts";
+import type { PendingResponse } from "../../src/gateway/response/pending-response.ts";
+import { StreamCost } from "../../src/gateway/response/stream-cost.ts";
+import type { StreamRelayer } from "../../src/gateway/response/stream-relayer.ts";
 
 const asked = {
   generation: { request: { bytes: new Uint8Array() }, estimatedInput: { tokens: 10, unmeasured: 0 } },
@@ -19,14 +19,14 @@ function readStream() {
 test("progress is journaled at most twice a second, and only once there is something to pay for", () => {
   const journaled: number[] = [];
   const { relayer, write } = readStream();
-  const answering = {
+  const pending = {
     ...asked,
     meter: {
       noteExtras() {},
       progress: ({ produced }: Evidence) => journaled.push(produced().chars),
     },
-  } as unknown as Answering;
-  const meter = new StreamCost(answering, relayer);
+  } as unknown as PendingResponse;
+  const meter = new StreamCost(pending, relayer);
   for (const nowMs of [0, 500, 900]) meter.journalIfDue(nowMs);
   expect(journaled).toEqual([]);
   write("Hello");
@@ -40,13 +40,13 @@ test("progress is journaled at most twice a second, and only once there is somet
 
 test("of streams that began together, not all are journaled in the same tick", () => {
   let journaled = 0;
-  const answering = {
+  const pending = {
     ...asked,
     meter: { noteExtras() {}, progress: () => (journaled += 1) },
-  } as unknown as Answering;
+  } as unknown as PendingResponse;
   const { relayer, write } = readStream();
   write("Hello");
-  const bills = Array.from({ length: 200 }, () => new StreamCost(answering, relayer));
+  const bills = Array.from({ length: 200 }, () => new StreamCost(pending, relayer));
   const ticks = [0, 100, 200, 300, 400, 500].map((nowMs) => {
     const before = journaled;
     for (const meter of bills) meter.journalIfDue(nowMs);

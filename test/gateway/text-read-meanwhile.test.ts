@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { GatewayError } from "../../src/base/errors.ts";
 import type { ClientDialectName } from "../../src/dialects/registry.ts";
-import { PassthroughRelayer } from "../../src/gateway/answer/passthrough-relayer.ts";
+import { PassthroughRelayer } from "../../src/gateway/response/passthrough-relayer.ts";
 import { type SeededRandom, seededRandom } from "../support/random.ts";
 
 /**

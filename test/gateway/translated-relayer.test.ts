@@ -5,7 +5,7 @@ import type { JsonObject } from "../../src/base/json.ts";
 import { isBilled } from "../../src/dialects/errors/failure.ts";
 import { SseDecoder } from "../../src/dialects/sse/sse.ts";
 import type { StreamTranslator } from "../../src/dialects/translation/stream-translator.ts";
-import { TranslatedRelayer } from "../../src/gateway/answer/translated-relayer.ts";
+import { TranslatedRelayer } from "../../src/gateway/response/translated-relayer.ts";
 import { type Golden, parseGolden, readGoldens, translationOf } from "../dialects/golden-file.ts";
 import { bytesOf, requestOf } from "../dialects/golden-run.ts";
 import { isFast, placeStep } from "../support/effort.ts";

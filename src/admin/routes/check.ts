@@ -1,4 +1,3 @@
-import { readBody } from "../../gateway/request/read-request.ts";
 import { FormatRegistry, KindGuard, type TObject, type TSchema } from "@sinclair/typebox";
 import { type TypeCheck, TypeCompiler } from "@sinclair/typebox/compiler";
 import { type ValueError, ValueErrorType } from "@sinclair/typebox/errors";
@@ -8,6 +7,7 @@ import { type DescribedSchema, expectation } from "../../base/text/schema-text.t
 import { sentence } from "../../base/text/sentence.ts";
 import { wholeFromDigits } from "../../base/text/typed-number.ts";
 import { didYouMean } from "../../config/suggest.ts";
+import { readBody } from "../../gateway/request/read-request.ts";
 import { isoMs } from "../moments.ts";
 import { AdminError } from "./refusal.ts";
 

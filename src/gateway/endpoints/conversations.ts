@@ -12,10 +12,10 @@ import {
 import { sizeOf, type TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
 import { anyObject } from "../../dialects/schema/fields.ts";
 import { admit } from "../admission/admit.ts";
-import { jsonHeaders } from "../answer/answering.ts";
-import { commonHeaders } from "../answer/headers.ts";
 import { lockConversation, noSuchConversation } from "../conversations/conversation-lock.ts";
 import { keptOperations, type ServedOperation } from "../exchange/served-operation.ts";
+import { commonHeaders } from "../response/headers.ts";
+import { jsonHeaders } from "../response/pending-response.ts";
 import { planConversation } from "../turns/conversation-body.ts";
 import { identified } from "../turns/item-ids.ts";
 import { conversationBytes, keepsConversations } from "../turns/storage-settings.ts";

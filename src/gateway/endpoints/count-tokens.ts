@@ -12,7 +12,6 @@ import { adaptBytes, bodyVendorOf } from "../../vendors/adapt-body.ts";
 import type { PreparedRequest } from "../../vendors/provider.ts";
 import { vendorOf } from "../../vendors/registry.ts";
 import { admit } from "../admission/admit.ts";
-import { commonHeaders } from "../answer/headers.ts";
 import { targetOf } from "../attempt/target.ts";
 import { readWithConversation } from "../conversations/continue.ts";
 import type { AdmittedCall } from "../exchange/admitted-call.ts";
@@ -26,6 +25,7 @@ import {
 } from "../exchange/served-operation.ts";
 import { type ClientRequest, findModel } from "../request/request.ts";
 import { permitted, type ReadRequest, type RoutedCall, route } from "../request/route.ts";
+import { commonHeaders } from "../response/headers.ts";
 
 /** A count only helps the client decide: better an estimate soon than the exact figure late. */
 const providersCountMs = 5000;

@@ -4,13 +4,13 @@ import type { JsonObject } from "../../base/json.ts";
 import { wholeFromDigits } from "../../base/text/typed-number.ts";
 import { shownItems } from "../../dialects/openai-responses/client/shown-item.ts";
 import { sizeOf, type TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
-import { jsonHeaders } from "../answer/answering.ts";
-import { bodyResponse } from "../answer/body-response.ts";
-import { commonHeaders } from "../answer/headers.ts";
 import { shownJob } from "../conversations/item-jobs.ts";
 import type { AdmittedCall } from "../exchange/admitted-call.ts";
 import { urlOf } from "../exchange/client-call.ts";
 import type { Exchange } from "../exchange/exchange.ts";
+import { bodyResponse } from "../response/body-response.ts";
+import { commonHeaders } from "../response/headers.ts";
+import { jsonHeaders } from "../response/pending-response.ts";
 
 const defaultLimit = 20;
 const maxListed = 100;

@@ -5,7 +5,6 @@ import type { ModelSettings } from "../../config/settings.ts";
 import { isCharged, routesFor } from "../../dialects/metered/registry.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import { admitOptional } from "../admission/admit.ts";
-import { commonHeaders } from "../answer/headers.ts";
 import { urlOf } from "../exchange/client-call.ts";
 import type { Exchange } from "../exchange/exchange.ts";
 import type { Gateway } from "../exchange/gateway.ts";
@@ -16,6 +15,7 @@ import {
   type ServedOperation,
 } from "../exchange/served-operation.ts";
 import { isPayable } from "../request/request.ts";
+import { commonHeaders } from "../response/headers.ts";
 import { model, modelList } from "./models-schema.ts";
 
 const describing = {

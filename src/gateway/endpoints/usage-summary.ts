@@ -5,7 +5,6 @@ import { effectiveStatus } from "../../keys/keyring.ts";
 import type { AccountSummary, BoundState } from "../../ledger/accounts.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import { admit } from "../admission/admit.ts";
-import { commonHeaders, creditsText } from "../answer/headers.ts";
 import type { Exchange } from "../exchange/exchange.ts";
 import type { Gateway } from "../exchange/gateway.ts";
 import {
@@ -15,6 +14,7 @@ import {
   readingCodes,
   type ServedOperation,
 } from "../exchange/served-operation.ts";
+import { commonHeaders, creditsText } from "../response/headers.ts";
 import { usageSchemas } from "./usage-schema.ts";
 
 export const usageOperation: ServedOperation = {

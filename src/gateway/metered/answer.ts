@@ -4,16 +4,16 @@ import type { JsonObject } from "../../base/json.ts";
 import type { Quantities } from "../../base/money/rates.ts";
 import { noUsage } from "../../base/usage/usage.ts";
 import { isBilled } from "../../dialects/errors/failure.ts";
-import { jsonHeaders } from "../answer/answering.ts";
-import { bodyResponse } from "../answer/body-response.ts";
-import { addCostHeaders, addHeaders, addMissingHeaders, commonHeaders } from "../answer/headers.ts";
-import { recordWhole } from "../answer/record-whole.ts";
-import { streamPacer } from "../answer/stream-pacer.ts";
 import { largeBodyBytes } from "../body-worker/is-large.ts";
 import { largeBodyPacer } from "../body-worker/large-body-pacer.ts";
 import { type Evidence, ProducedOutput } from "../charge/evidence.ts";
 import type { Piece } from "../exchange/client-call.ts";
 import { recordContent, wholeBodyOf } from "../exchange/content.ts";
+import { bodyResponse } from "../response/body-response.ts";
+import { addCostHeaders, addHeaders, addMissingHeaders, commonHeaders } from "../response/headers.ts";
+import { jsonHeaders } from "../response/pending-response.ts";
+import { recordResponse } from "../response/record-response.ts";
+import { streamPacer } from "../response/stream-pacer.ts";
 import {
   type AnsweredParts,
   askForParts,
@@ -161,7 +161,7 @@ async function settle(
   const { gateway, exchange } = call;
   exchange.sawFirstByte();
   const { claim } = exchange.taken;
-  const stored = claim && (await recordWhole(gateway, exchange, claim, body, headers));
+  const stored = claim && (await recordResponse(gateway, exchange, claim, body, headers));
   const isCancelled = exchange.hasClientDisconnected && exchange.outlivesClient;
   await meter.settle(isCancelled ? "cancelled" : "completed", evidence, 200, stored);
 }

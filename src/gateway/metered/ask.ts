@@ -7,10 +7,10 @@ import { malformedAnswer } from "../../dialects/errors/failure.ts";
 import type { MeteredAnswer, MeteredFormat, MeteredReading } from "../../dialects/metered/route.ts";
 import { type Deployment, maxWholeBytes, type OpenedCall } from "../../upstream/upstream.ts";
 import type { ChosenFormat } from "../../vendors/registry.ts";
-import { areWorthWriting } from "../answer/body-response.ts";
 import { isLargeBody, largeBodyBytes } from "../body-worker/is-large.ts";
 import { joinShared } from "../body-worker/join-shared.ts";
 import type { Piece } from "../exchange/client-call.ts";
+import { areWorthWriting } from "../response/body-response.ts";
 import { MeteredCall, type MeteredCallParts, type MeteredPlan } from "./metered-call.ts";
 import { meteredJob } from "./metered-job.ts";
 

@@ -5,7 +5,6 @@ import { isCharged, type MeteredRouteName, meteredRoute } from "../../dialects/m
 import type { FormFields, MeteredRoute } from "../../dialects/metered/route.ts";
 import { pathOf } from "../../dialects/names/name-path.ts";
 import { admit } from "../admission/admit.ts";
-import { replay } from "../answer/replay.ts";
 import { holdFor, settledOrReleased } from "../charge/hold.ts";
 import { reserveTokens } from "../charge/reserve-tokens.ts";
 import type { AdmittedCall } from "../exchange/admitted-call.ts";
@@ -16,6 +15,7 @@ import { claimIdempotency } from "../request/idempotent.ts";
 import { readRequest, rewritten } from "../request/read-request.ts";
 import { type ClientRequest, findModel, idempotencyKeyOf, rejectUnpriced } from "../request/request.ts";
 import { noTurn, noteRequest, permitted, route } from "../request/route.ts";
+import { replay } from "../response/replay.ts";
 import { answerMetered } from "./answer.ts";
 import { boundaryOf } from "./form/form-parser.ts";
 import { bodyOfForm, readForm } from "./form/read-form.ts";

@@ -1,9 +1,9 @@
 import { assert } from "../../base/assert.ts";
 import type { OpenedCall } from "../../upstream/upstream.ts";
-import { BytesRelayer } from "../answer/bytes-relayer.ts";
-import { addCostHeaders } from "../answer/headers.ts";
-import { PassthroughRelayer } from "../answer/passthrough-relayer.ts";
-import { relayStream } from "../answer/stream-response.ts";
+import { BytesRelayer } from "../response/bytes-relayer.ts";
+import { addCostHeaders } from "../response/headers.ts";
+import { PassthroughRelayer } from "../response/passthrough-relayer.ts";
+import { relayStream } from "../response/stream-response.ts";
 import { answerWhole, chargeFailure } from "./answer.ts";
 import { type BegunCall, openCall } from "./ask.ts";
 import type { HeldMeteredCall } from "./metered-call.ts";

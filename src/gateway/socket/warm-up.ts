@@ -2,14 +2,14 @@ import { newId } from "../../base/id.ts";
 import { noUsage } from "../../base/usage/usage.ts";
 import { clientDialect } from "../../dialects/registry.ts";
 import { admitWarmUp } from "../admission/admit.ts";
-import { streamHeaders } from "../answer/answering.ts";
-import { commonHeaders } from "../answer/headers.ts";
 import { readWithConversation } from "../conversations/continue.ts";
 import { recordTurn } from "../conversations/record-turn.ts";
 import type { Exchange } from "../exchange/exchange.ts";
 import type { Gateway } from "../exchange/gateway.ts";
 import { findModel, rejectUnpriced } from "../request/request.ts";
 import { permitted } from "../request/route.ts";
+import { commonHeaders } from "../response/headers.ts";
+import { streamHeaders } from "../response/pending-response.ts";
 
 /**
  * `generate: false`: the request is checked and remembered for the one that continues it. No provider is asked, so there is

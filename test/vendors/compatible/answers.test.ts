@@ -4,7 +4,7 @@ import type { ReportedUsage } from "../../../src/base/usage/usage.ts";
 import { ChatStreamReader } from "../../../src/dialects/openai-chat/provider/stream-in.ts";
 import type { Quirk } from "../../../src/dialects/openai-chat/quirks.ts";
 import { providerDialect } from "../../../src/dialects/registry.ts";
-import { PassthroughRelayer } from "../../../src/gateway/answer/passthrough-relayer.ts";
+import { PassthroughRelayer } from "../../../src/gateway/response/passthrough-relayer.ts";
 import { bytesOf } from "../../../src/gateway/exchange/client-call.ts";
 import { meterAfter } from "../../support/read-stream.ts";
 import { chatTarget, passedUsage, readStream, sseOf } from "./reading.ts";

@@ -2,7 +2,7 @@ import { hasTokens } from "../../base/usage/usage.ts";
 import type { StoredResponse } from "../../store/store.ts";
 import { isAbandoned, settleAbandoned } from "../charge/abandoned.ts";
 import { type Evidence, ProducedOutput } from "../charge/evidence.ts";
-import { type Delivery, recordFacts } from "./answering.ts";
+import { type Delivery, recordFacts } from "./pending-response.ts";
 import { factsOf, type StreamRelayer } from "./stream-relayer.ts";
 
 /** How often what was produced is journaled while a stream runs. */
@@ -18,13 +18,13 @@ export function hasCharge({ meter }: StreamRelayer): boolean {
 
 /** The cost of a stream so far. */
 export class StreamCost {
-  readonly #answering: Delivery;
+  readonly #pending: Delivery;
   readonly #relayer: StreamRelayer;
   readonly #produced = new ProducedOutput();
   #nextProgressMs: number | null = null;
 
-  constructor(answering: Delivery, relayer: StreamRelayer) {
-    this.#answering = answering;
+  constructor(pending: Delivery, relayer: StreamRelayer) {
+    this.#pending = pending;
     this.#relayer = relayer;
   }
 
@@ -32,7 +32,7 @@ export class StreamCost {
     const { usage, partialUsage: partial } = this.#relayer.meter;
     const partialUsage = partial?.isUpToDate === true || hasTokens(partial) ? partial : null;
     const produced = () => this.#takeProduced();
-    return { usage, partialUsage, produced, requestBytes: this.#answering.generation.request.bytes };
+    return { usage, partialUsage, produced, requestBytes: this.#pending.generation.request.bytes };
   }
 
   takeProducedIfMuch(): void {
@@ -58,7 +58,7 @@ export class StreamCost {
 
   /** Journals roughly what a disconnect would cost now, so that a crash never charges more. */
   journal(): void {
-    const { meter, generation } = this.#answering;
+    const { meter, generation } = this.#pending;
     meter.noteExtras(this.#relayer.meter.extras);
     meter.progress(this.evidence(), generation.estimatedInput.tokens);
   }
@@ -69,10 +69,10 @@ export class StreamCost {
     stored: StoredResponse | null,
     brokenBy: unknown,
   ): Promise<boolean> {
-    const { call, meter, generation } = this.#answering;
+    const { call, meter, generation } = this.#pending;
     const { gateway, exchange } = call;
     // Of what is stored, they were recorded with its end.
-    if (stored === null) void recordFacts(this.#answering, factsOf(this.#relayer), "");
+    if (stored === null) void recordFacts(this.#pending, factsOf(this.#relayer), "");
     // What a provider bills in any case may have no tokens, and nothing before its end.
     const isWhole = exchange.outlivesClient && this.#relayer.meter.usage !== null;
     const isBegun = outcome === "cancelled" ? hasCharge(this.#relayer) : this.#relayer.meter.started;

@@ -10,7 +10,7 @@ import type { Gateway } from "../exchange/gateway.ts";
  * What settling stores of a non-streaming response, for a retry with its idempotency key; null if the exchange has ended meanwhile.
  * A large response is recorded one part per event-loop iteration.
  */
-export async function recordWhole(
+export async function recordResponse(
   { claims }: Gateway,
   exchange: Exchange,
   claim: Claim,

@@ -9,7 +9,7 @@ import { type ProviderDialectName, providerDialect } from "../../dialects/regist
 import type { TranslatedResponse, Translation } from "../../dialects/translation/translation.ts";
 
 /** A provider's whole answer, as the client will read it. */
-export interface WholeAnswer {
+export interface ProviderResponse {
   readonly body: Uint8Array | string;
   readonly usage: ReportedUsage | null;
   /** The text produced, for a local count; only used if the provider reported no usage. */
@@ -21,12 +21,12 @@ export interface WholeAnswer {
   /** What the provider reports in addition to tokens. */
   readonly extras: ReportedExtras | null;
   /** Returns this answer with another usage for the client to see. Absent where the provider's bytes pass through. */
-  showing?(usage: Usage): WholeAnswer | Promise<WholeAnswer>;
+  showing?(usage: Usage): ProviderResponse | Promise<ProviderResponse>;
 }
 
 /** An answer that was read on this thread. */
-interface ReadAnswer extends WholeAnswer {
-  showing?(usage: Usage): WholeAnswer;
+interface ReadAnswer extends ProviderResponse {
+  showing?(usage: Usage): ProviderResponse;
 }
 
 /** How a whole answer is to be read. Plain data, because large answers are read on another thread. */

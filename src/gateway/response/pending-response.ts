@@ -27,7 +27,7 @@ export interface Delivery {
 }
 
 /** A generation's delivery. */
-export interface Answering extends Delivery {
+export interface PendingResponse extends Delivery {
   readonly generation: Generation;
   readonly asking: GenerationCall;
   readonly attempt: Attempt;
@@ -49,8 +49,8 @@ export interface AnswerFacts {
  * Stores the ids the client knows now, what is charged in addition to tokens, and what is kept of the response: its whole
  * body, or the end of its stream. Call it before settling, and await the result.
  */
-export async function recordFacts(answering: Delivery, facts: AnswerFacts, answer: Piece): Promise<void> {
-  const { call, opened, meter } = answering;
+export async function recordFacts(pending: Delivery, facts: AnswerFacts, answer: Piece): Promise<void> {
+  const { call, opened, meter } = pending;
   const { gateway, keyId, turn } = call;
   const tokens = facts.usage === null ? meter.held.input : totalTokens(facts.usage);
   const issuer = { provider: opened.deployment.provider.settings.name, credential: opened.credential };

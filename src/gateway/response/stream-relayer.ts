@@ -5,7 +5,7 @@ import type { EndedIds } from "../../dialects/openai-responses/client/turn-items
 import type { ParsedEvent } from "../../dialects/sse/sse.ts";
 import type { StreamMeter } from "../../dialects/stream-meter.ts";
 import type { Piece } from "../exchange/client-call.ts";
-import type { AnswerFacts } from "./answering.ts";
+import type { AnswerFacts } from "./pending-response.ts";
 
 /**
  * Turns a provider's stream into the client's, passed through or translated; the pump (stream-pump.ts) need not know

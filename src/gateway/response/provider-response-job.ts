@@ -5,7 +5,7 @@ import { translate, translationOfAnswer } from "../../dialects/translation/trans
 import type { Translation } from "../../dialects/translation/translation.ts";
 import type { AnswerContext } from "../attempt/attempt.ts";
 import type { Job } from "../body-worker/job.ts";
-import { type AnswerForm, readAnswerBytes } from "./read-answer.ts";
+import { type AnswerForm, readAnswerBytes } from "./read-response.ts";
 
 interface AnswerInput {
   readonly bytes: Uint8Array;
@@ -15,7 +15,7 @@ interface AnswerInput {
   readonly shown: Usage | null;
 }
 
-/** A `WholeAnswer` as data. */
+/** A `ProviderResponse` as data. */
 interface AnswerResult {
   /** Null if the client gets the provider's own bytes. */
   readonly body: Uint8Array | null;

@@ -9,12 +9,17 @@ import type { LargeBodies } from "../body-worker/body-worker.ts";
 import { isLargeBody, largeBodyBytes } from "../body-worker/is-large.ts";
 import { joinShared } from "../body-worker/join-shared.ts";
 import type { RoutedCall } from "../request/route.ts";
-import type { Answering } from "./answering.ts";
-import { type AnswerForm, readAnswerBytes, translated, type WholeAnswer } from "./read-answer.ts";
+import type { PendingResponse } from "./pending-response.ts";
+import { answerJob } from "./provider-response-job.ts";
+import { type AnswerForm, type ProviderResponse, readAnswerBytes, translated } from "./read-response.ts";
 import { streamPacer } from "./stream-pacer.ts";
-import { answerJob } from "./whole-answer-job.ts";
 
-export async function readWhole({ call, opened, attempt, generation }: Answering): Promise<WholeAnswer> {
+export async function readProviderResponse({
+  call,
+  opened,
+  attempt,
+  generation,
+}: PendingResponse): Promise<ProviderResponse> {
   const { gateway } = call;
   if (opened.streaming) return collect(call, opened, attempt);
   const form: AnswerForm = {
@@ -34,7 +39,7 @@ async function readVeryLarge(
   opened: OpenedCall,
   form: AnswerForm,
   attempt: Attempt,
-): Promise<WholeAnswer> {
+): Promise<ProviderResponse> {
   const bytes = await joinShared(opened.whole);
   return readLarge(largeBodies, bytes, form, attempt, null);
 }
@@ -46,7 +51,7 @@ async function readLarge(
   form: AnswerForm,
   attempt: Attempt,
   shown: Usage | null,
-): Promise<WholeAnswer> {
+): Promise<ProviderResponse> {
   const context = attempt.answerContext();
   const input = { bytes, form, context, shown };
   const { body, produced, ...rest } = await largeBodies.runAnswer(answerJob, input);
@@ -66,7 +71,7 @@ function shareBytes(bytes: Uint8Array): Uint8Array {
  * For a provider that streams although it was not asked to. Stops at the stream's proper end: the provider may keep the
  * connection open after it.
  */
-async function collect(call: RoutedCall, opened: OpenedCall, attempt: Attempt): Promise<WholeAnswer> {
+async function collect(call: RoutedCall, opened: OpenedCall, attempt: Attempt): Promise<ProviderResponse> {
   const { largeBodies } = call.gateway;
   const decoder = new SseDecoder();
   const collector = attempt.reread().collect();

@@ -3,7 +3,7 @@ import type { StoredResponse } from "../../store/store.ts";
 import type { OpenedCall } from "../../upstream/upstream.ts";
 import type { Evidence } from "../charge/evidence.ts";
 import { bytesOf, type Piece } from "../exchange/client-call.ts";
-import { type Delivery, inConversation, recordFacts, streamHeaders } from "./answering.ts";
+import { type Delivery, inConversation, recordFacts, streamHeaders } from "./pending-response.ts";
 import { factsOf, type StreamRelayer } from "./stream-relayer.ts";
 
 /** Reads what follows the end of a stream. */
@@ -73,17 +73,17 @@ export async function readTrailing(
  * is ready to be stored.
  */
 export async function takeEnd(
-  answering: Delivery,
+  pending: Delivery,
   relayer: StreamRelayer,
   evidence: Evidence,
   recording: StreamRecording,
   read: ReadTrailing,
 ): Promise<readonly Piece[]> {
   // Clients are shown what they are charged.
-  const estimating = answering.meter.estimated(evidence);
+  const estimating = pending.meter.estimated(evidence);
   if (estimating !== null) relayer.showUsage(await estimating);
-  const terminal = await inConversation(answering, relayer.terminal());
+  const terminal = await inConversation(pending, relayer.terminal());
   const end = await recording.end(terminal, read);
-  await recordFacts(answering, factsOf(relayer), terminal);
+  await recordFacts(pending, factsOf(relayer), terminal);
   return end;
 }

@@ -18,7 +18,7 @@ import type { ParsedEvent } from "../../dialects/sse/sse.ts";
 import type { StreamMeter } from "../../dialects/stream-meter.ts";
 import { bytesOf, type Piece } from "../exchange/client-call.ts";
 import type { Compaction } from "../turns/compacting.ts";
-import type { WholeAnswer } from "./read-answer.ts";
+import type { ProviderResponse } from "./read-response.ts";
 import type { StreamRelayer } from "./stream-relayer.ts";
 
 /** The conversation's summary in an answer, sealed as an item. Throws if there is none. */
@@ -36,10 +36,14 @@ function compactedBy(
 }
 
 /** The answer that a client gets for a whole answer with a summary. */
-export function compactedWhole(compaction: Compaction, whole: WholeAnswer, asStream: boolean): WholeAnswer {
+export function compactedWhole(
+  compaction: Compaction,
+  whole: ProviderResponse,
+  asStream: boolean,
+): ProviderResponse {
   try {
     const { item, usage } = compactedBy(compaction, whole.body);
-    const answer = (shown: Json): WholeAnswer => ({
+    const answer = (shown: Json): ProviderResponse => ({
       body: written(compaction, item, shown, asStream),
       usage: whole.usage,
       issued: [],

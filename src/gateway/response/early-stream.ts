@@ -7,9 +7,9 @@ import type { DirectController, Piece, StreamSource } from "../exchange/client-c
 import { eventsOf } from "../exchange/content.ts";
 import type { EarlyAnswer, Exchange } from "../exchange/exchange.ts";
 import type { WatchedStream } from "../exchange/watchdog.ts";
-import { streamHeaders } from "./answering.ts";
 import { sourceResponse } from "./body-response.ts";
 import { commonHeaders, droppedHeader } from "./headers.ts";
+import { streamHeaders } from "./pending-response.ts";
 
 /**
  * Lets a stream begin if no provider begins to answer soon. To be disposed of when one has: its pump is watched by then, so that the

@@ -9,11 +9,11 @@ import { endExchange, giveBackClaims, unlockConversation } from "../exchange/end
 import type { Exchange } from "../exchange/exchange.ts";
 import type { GuardedStream } from "../exchange/watchdog.ts";
 import { AbandonedStream, silenceMsOf } from "./abandoned-stream.ts";
-import type { Delivery } from "./answering.ts";
 import { ClientStream } from "./client-stream.ts";
 import { cutOff } from "./cut-off.ts";
 import { isEndOverdue } from "./end-overdue.ts";
 import { costComment } from "./headers.ts";
+import type { Delivery } from "./pending-response.ts";
 import { hasCharge, StreamCost } from "./stream-cost.ts";
 import { readTrailing, StreamRecording, takeEnd, trailingMs } from "./stream-end.ts";
 import { streamPacer } from "./stream-pacer.ts";
@@ -28,7 +28,7 @@ const maxBytesPerTurn = 32 * 1024;
  * leaving (upstream stopped, or read to its usage, and settled for what was produced).
  */
 export class StreamPump implements GuardedStream, StreamSource {
-  readonly #answering: Delivery;
+  readonly #pending: Delivery;
   readonly #relayer: StreamRelayer;
   readonly #opened: OpenedCall;
   readonly #exchange: Exchange;
@@ -52,12 +52,12 @@ export class StreamPump implements GuardedStream, StreamSource {
   #isOverdue = false;
   #trailingUntilMs = Number.POSITIVE_INFINITY;
 
-  constructor(answering: Delivery, relayer: StreamRelayer) {
-    const { call, opened } = answering;
+  constructor(pending: Delivery, relayer: StreamRelayer) {
+    const { call, opened } = pending;
     const { gateway, exchange } = call;
-    this.#answering = answering;
+    this.#pending = pending;
     this.#relayer = relayer;
-    this.#cost = new StreamCost(answering, relayer);
+    this.#cost = new StreamCost(pending, relayer);
     this.#opened = opened;
     this.#exchange = exchange;
     this.#recording = new StreamRecording(exchange.taken.recorder);
@@ -116,7 +116,7 @@ export class StreamPump implements GuardedStream, StreamSource {
   /** Large events are parsed on another thread, so that they do not hold up other streams. False if the stream is over. */
   async #relayLarge(): Promise<boolean> {
     const relayer = this.#relayer;
-    const { largeBodies } = this.#answering.call.gateway;
+    const { largeBodies } = this.#pending.call.gateway;
     for (let event = relayer.largeEvent; event !== null; event = relayer.largeEvent) {
       const parsed = await largeBodies.parseEvent(event);
       if (this.#state === "over") return false;
@@ -186,14 +186,14 @@ export class StreamPump implements GuardedStream, StreamSource {
     if (this.#left !== null && !this.#recording.isKept) return;
     if (this.#left === null) this.#state = "ending";
     const evidence = this.#cost.evidence();
-    const end = await takeEnd(this.#answering, this.#relayer, evidence, this.#recording, this.#readTrailing);
+    const end = await takeEnd(this.#pending, this.#relayer, evidence, this.#recording, this.#readTrailing);
     if (this.#left !== null) return;
-    await this.#answering.meter.settle("completed", this.#cost.evidence(), 200, this.#recording.stored);
+    await this.#pending.meter.settle("completed", this.#cost.evidence(), 200, this.#recording.stored);
     if (this.#exchange.taken.conversationClaim !== null)
-      await unlockConversation(this.#answering.call.gateway, this.#exchange);
+      await unlockConversation(this.#pending.call.gateway, this.#exchange);
     try {
       if (this.#relayer.isRaw !== true)
-        await this.#write(costComment(this.#exchange, this.#answering.call.key));
+        await this.#write(costComment(this.#exchange, this.#pending.call.key));
       for (const piece of end) await this.#write(piece);
       if (!this.#recording.isKept) await this.#readTrailing((piece) => this.#write(piece));
     } finally {
@@ -299,7 +299,7 @@ export class StreamPump implements GuardedStream, StreamSource {
     this.#left = new AbandonedStream(this.#opened, this.#relayer, actions, options);
     this.#client.giveUpWaiting();
     // What is kept for a retry changes its conversation, too.
-    if (!isKept) void unlockConversation(this.#answering.call.gateway, this.#exchange);
+    if (!isKept) void unlockConversation(this.#pending.call.gateway, this.#exchange);
     // The exchange is under way until it is charged, and a crash meanwhile costs the same.
     if (hasCharge(this.#relayer)) this.#cost.journal();
     if (this.#isPumping) this.#left.begin();
@@ -331,7 +331,7 @@ export class StreamPump implements GuardedStream, StreamSource {
     } catch (unsettled) {
       error = publicErrorOf(unsettled);
     }
-    await giveBackClaims(this.#answering.call.gateway, this.#exchange);
+    await giveBackClaims(this.#pending.call.gateway, this.#exchange);
     try {
       await this.#write(this.#relayer.failure(error, charged));
     } catch {
@@ -343,6 +343,6 @@ export class StreamPump implements GuardedStream, StreamSource {
 
   #end(outcome: "completed" | "failed" | "cancelled", error: unknown): void {
     this.#state = "over";
-    endExchange(this.#answering.call.gateway, this.#exchange, { status: 200, outcome, error });
+    endExchange(this.#pending.call.gateway, this.#exchange, { status: 200, outcome, error });
   }
 }

@@ -2,32 +2,32 @@ import type { BodyForm } from "../../content/document.ts";
 import { StreamedItems } from "../../dialects/openai-responses/client/streamed-items.ts";
 import { isSpoken } from "../../dialects/registry.ts";
 import { eventsOf } from "../exchange/content.ts";
-import { type Answering, type Delivery, streamHeaders } from "./answering.ts";
 import { sourceResponse } from "./body-response.ts";
-import { CompactionRelayer } from "./compacted-answer.ts";
+import { CompactionRelayer } from "./compacted-response.ts";
 import { commonHeaders } from "./headers.ts";
 import { PassthroughRelayer } from "./passthrough-relayer.ts";
+import { type Delivery, type PendingResponse, streamHeaders } from "./pending-response.ts";
 import { StreamPump } from "./stream-pump.ts";
 import type { StreamRelayer } from "./stream-relayer.ts";
 import { TranslatedRelayer } from "./translated-relayer.ts";
 
 /** Begins a stream. From here on its pump settles the meter and ends the exchange. */
-export function streamResponse(answering: Answering): Response {
-  const relayer = relayerOf(answering);
-  const { exchange, turn } = answering.call;
+export function streamResponse(pending: PendingResponse): Response {
+  const relayer = relayerOf(pending);
+  const { exchange, turn } = pending.call;
   const { compaction } = turn;
   return relayStream(
-    answering,
+    pending,
     compaction === null ? relayer : new CompactionRelayer(compaction, relayer, exchange.id),
   );
 }
 
 export function relayStream(
-  answering: Delivery,
+  pending: Delivery,
   relayer: StreamRelayer,
   ownHeaders: Readonly<Record<string, string>> = streamHeaders,
 ): Response {
-  const { call, opened } = answering;
+  const { call, opened } = pending;
   const { gateway, exchange } = call;
   // The gateway is shutting down, and can still say so with a status.
   if (exchange.endedBy !== null) throw exchange.endedBy;
@@ -40,7 +40,7 @@ export function relayStream(
   const form: BodyForm = relayer.isRaw === true ? { kind: "bytes", type } : eventsOf(exchange);
   exchange.taken.content?.upstreamBegins(opened.streaming);
   exchange.taken.content?.open(form, true);
-  const pump = new StreamPump(answering, relayer);
+  const pump = new StreamPump(pending, relayer);
   const response = sourceResponse(pump, exchange.call, () => ({
     headers: { ...opened.headers, ...commonHeaders(exchange), ...ownHeaders },
   }));
@@ -49,7 +49,7 @@ export function relayStream(
   return response;
 }
 
-function relayerOf({ call: { exchange, turn }, generation, attempt }: Answering): StreamRelayer {
+function relayerOf({ call: { exchange, turn }, generation, attempt }: PendingResponse): StreamRelayer {
   const { clientDialect: dialect } = generation;
   const isKept = turn.keeping !== null || turn.compaction !== null;
   if (attempt.translation !== null || !isSpoken(dialect, [attempt.dialect]))

@@ -2,7 +2,7 @@ import { assert } from "../../base/assert.ts";
 import { noUsage } from "../../base/usage/usage.ts";
 import { type FailedAnswer, isBilled } from "../../dialects/errors/failure.ts";
 import { ProducedOutput } from "../charge/evidence.ts";
-import type { Answering } from "./answering.ts";
+import type { PendingResponse } from "./pending-response.ts";
 
 /**
  * A provider that fails and says what it has used is paid for it, before the client gets the error. Rejects with the
@@ -13,7 +13,7 @@ export async function chargeFailure(failing: FailingCall, error: unknown): Promi
   throw error;
 }
 
-type FailingCall = Pick<Answering, "asking" | "meter">;
+type FailingCall = Pick<PendingResponse, "asking" | "meter">;
 
 function settleFailure({ asking, meter }: FailingCall, error: FailedAnswer): Promise<unknown> {
   const { attempt, generation } = asking;
