@@ -18,17 +18,20 @@ export interface ModelHold extends BilledItem {
 /** What was charged in a period that begins then, and in later ones that a clock had reached. */
 type UsedFrom = (startMs: number) => number;
 
-/** Periods of the simulation begin with a UTC day or month, or never. */
+/** Periods begin with a UTC day, a Monday or a month, or never. */
 function startOf(period: string, atMs: number): number {
   const date = new Date(atMs);
-  if (period === "day") return Math.floor(atMs / msPerDay) * msPerDay;
+  const day = Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), date.getUTCDate());
+  if (period === "day") return day;
+  if (period === "week") return day - ((date.getUTCDay() + 6) % 7) * msPerDay;
   return period === "month" ? Date.UTC(date.getUTCFullYear(), date.getUTCMonth()) : 0;
 }
 
 /** The end of a period; infinite if it never ends. */
 export function endOf(period: string, startMs: number): number {
   if (period === "none") return Number.POSITIVE_INFINITY;
-  return startOf(period, startMs + (period === "day" ? 1 : 31) * msPerDay);
+  const days = period === "day" ? 1 : period === "week" ? 7 : 31;
+  return startOf(period, startMs + days * msPerDay);
 }
 
 /** Of a key or of an account. */

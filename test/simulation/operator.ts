@@ -7,7 +7,7 @@ import type { SeededRandom } from "./random.ts";
 export const models = ["house-model", "other-model"] as const;
 const openingNano = 1_000;
 
-/** Two keys on a prepaid account, one on an open one, and two with budgets of their own. Some have caps. */
+/** Two keys on a prepaid account, one on an open one, and three with budgets of their own. Some have caps. */
 export async function populate(store: Store, model: AccountsModel, nowMs: number): Promise<void> {
   const ids = [];
   for (const isOpen of [false, true]) {
@@ -22,7 +22,12 @@ export async function populate(store: Store, model: AccountsModel, nowMs: number
     }
     await store.setCaps({ accountId }, [{ limit: 800, period: "month", models: "other-*" }], nowMs);
   }
-  for (const terms of [{ budgetTokens: 1_000, period: "day" } as const, { budgetTokens: 3_000 }]) {
+  const budgets = [
+    { budgetTokens: 1_000, period: "day" },
+    { budgetTokens: 2_000, period: "week" },
+    { budgetTokens: 3_000 },
+  ] as const;
+  for (const terms of budgets) {
     const key = keyRecord({ mode: "token_budget", period: "none", ...terms });
     await store.insertKey(key, 0);
     ids.push(key.id);
@@ -34,6 +39,12 @@ export async function populate(store: Store, model: AccountsModel, nowMs: number
   for (const account of model.accounts.values()) {
     if (account.isCredit && !account.record.isOpen) account.posted = openingNano;
   }
+}
+
+/** Mostly within the hold; sometimes above it, by a little or by more than any limit leaves. */
+export function costOf(random: SeededRandom, held: number): number {
+  if (!random.chance(0.25)) return random.between(0, held);
+  return held + random.between(1, random.chance(0.4) ? 3_000 : 300);
 }
 
 /** Lets the model know these keys and their accounts as they are in the database. */
@@ -75,7 +86,7 @@ async function changeTerms(
   assert(account !== undefined);
   const { id: accountId } = account.record;
   if (!account.isCredit) {
-    const period = random.pick(["day", "month", "none"] as const) ?? "day";
+    const period = random.pick(["day", "week", "month", "none"] as const) ?? "day";
     const change = random.chance(0.3) ? { period } : { budgetTokens: random.between(500, 4_000) };
     await store.updateAccount(accountId, change);
     return null;
@@ -84,7 +95,9 @@ async function changeTerms(
   if (random.chance(0.6)) {
     return (await store.recordTopUp({ ...common, amountNano: random.between(1, 800) })).entry;
   }
-  const amountNano = random.between(1, 300) * (random.chance(0.7) ? -1 : 1);
+  // Sometimes less is left than holds have reserved.
+  const most = random.chance(0.4) ? Math.max(1, account.posted) : 300;
+  const amountNano = random.between(1, most) * (random.chance(0.7) ? -1 : 1);
   try {
     return (await store.recordAdjustment({ ...common, amountNano })).entry;
   } catch (error) {
@@ -128,6 +141,7 @@ function pickOwner(random: SeededRandom, model: AccountsModel): CapOwner {
 function someCaps(random: SeededRandom): CapLimit[] {
   const kinds = [
     { period: "day", models: null },
+    { period: "week", models: null },
     { period: "month", models: null },
     { period: "day", models: "other-*" },
   ] as const;

@@ -16,7 +16,7 @@ import { hasPostgres, sharedPostgres, withoutPostgres } from "../support/postgre
 import { summarizeUsage } from "../support/usage.ts";
 import { AccountsModel } from "./accounts-model.ts";
 import { checkRefusal } from "./checks.ts";
-import { learn, models, operate, populate } from "./operator.ts";
+import { costOf, learn, models, operate, populate } from "./operator.ts";
 import { SeededRandom } from "./random.ts";
 
 /** `SEED=n` replays one run; `SLUICE_SOAK=1` runs through the night. */
@@ -106,8 +106,7 @@ class SharedSimulation {
   async #settle(): Promise<void> {
     const hold = this.#takeRunning();
     if (hold === undefined) return;
-    const exceeds = this.#random.chance(0.2);
-    const cost = exceeds ? hold.amount + this.#random.between(1, 300) : this.#random.between(0, hold.amount);
+    const cost = costOf(this.#random, hold.amount);
     const charged = this.#model.settle(hold, cost);
     const atMs = this.#clock.wallMs();
     const settled = await this.#accounts.settle(hold, settlement(hold, cost, {}, { atMs }));

@@ -9,7 +9,7 @@ import { costing } from "../support/rates.ts";
 import { AccountsModel } from "./accounts-model.ts";
 import { checkDatabase, checkExchanges, checkMemory, checkRefusal } from "./checks.ts";
 import { type GatewayLife, startGateway } from "./gateway.ts";
-import { models, operate, populate } from "./operator.ts";
+import { costOf, models, operate, populate } from "./operator.ts";
 import type { SeededRandom } from "./random.ts";
 
 /** What is known of an exchange: whether it still runs, what it was charged, and whether that is on disk for certain. */
@@ -135,8 +135,7 @@ export class Simulation {
     const exchange = this.#takeRunning();
     if (exchange === undefined) return;
     const { hold } = exchange;
-    const exceeds = this.#random.chance(0.2);
-    const cost = exceeds ? hold.amount + this.#random.between(1, 300) : this.#random.between(0, hold.amount);
+    const cost = costOf(this.#random, hold.amount);
     const isCancelled = this.#random.chance(0.3);
     const ending = isCancelled ? ({ outcome: "cancelled", record: null, basis: "estimated" } as const) : {};
     const atMs = this.#clock.wallMs();
