@@ -2,6 +2,7 @@ import type { Clock } from "../base/clock.ts";
 import { Repeating } from "../base/loop/repeating.ts";
 import { SharedClaims } from "../idempotency/shared-claims.ts";
 import { SharedAccounts } from "../ledger/shared-accounts.ts";
+import { moneyRules } from "../ledger/shared-batch.ts";
 import { SharedRateLimits } from "../limits/shared-rate-limits.ts";
 import type { Log } from "../observe/log.ts";
 import { type NodeEvent, type NodeTiming, usualTiming } from "../store/node.ts";
@@ -36,7 +37,7 @@ export async function openPostgresBackend(options: PostgresBackendOptions): Prom
     onBackgroundError: (err) => log.error({ err }, "periodic work on the database failed"),
   });
   try {
-    const { accounts, keys, revision } = await store.load();
+    const { keys, revision } = await store.load();
     const clockChecks = new Repeating();
     let wasBehind = false;
     const checkClock = async () => {
@@ -53,10 +54,18 @@ export async function openPostgresBackend(options: PostgresBackendOptions): Prom
     await checkClock();
     clockChecks.start(clockCheckMs, checkClock);
     const report = (event: NodeEvent) => logNodeEvent(log, event);
-    const node = await joinStore({ location, name, version, dir, timing: nodeTiming(), report });
+    const node = await joinStore({
+      location,
+      name,
+      version,
+      dir,
+      timing: nodeTiming(),
+      rules: moneyRules,
+      report,
+    });
     return {
       store,
-      accounts: new SharedAccounts({ node, clock, accounts, keys, written: () => store.written() }),
+      accounts: new SharedAccounts({ node, clock, keys, written: () => store.written() }),
       rateLimits: new SharedRateLimits(clock, node),
       claims: new SharedClaims({ store, node, clock }),
       keys,

@@ -1,9 +1,16 @@
 import { assertAmount } from "../base/assert.ts";
+import {
+  type BoundState,
+  type Denial,
+  type DeniedBy,
+  firstDenial,
+  type HeldAmount,
+} from "../base/money/bound.ts";
 import { type LaterUse, laterUseOf, usedFrom } from "../base/money/later-use.ts";
 import { maxDebtNano } from "../base/money/money.ts";
 import { nextPeriodStart, periodStart } from "../base/money/period.ts";
+import type { AccountSums } from "../store/shared-batch.ts";
 import type { AccountRecord, AccountTotals, ChargeEntry } from "../store/store.ts";
-import { type BoundState, type Denial, type DeniedBy, firstDenial, type HeldAmount } from "./bound.ts";
 import type { Cap } from "./cap.ts";
 import { limitError } from "./hold-errors.ts";
 
@@ -73,15 +80,34 @@ export class Account {
     return this.#purchased - BigInt(this.#posted);
   }
 
+  /** What a database keeps of the account besides its entries. */
+  get sums(): AccountSums {
+    return {
+      posted: this.#posted,
+      held: this.#held,
+      usedDigits: String(this.used),
+      periodStartMs: this.#periodStartMs,
+      periodUsed: this.#periodUsed,
+      countedAtMs: this.#countedAtMs,
+    };
+  }
+
   /**
    * Reserves the amount under every limit, or throws the error for the client. Nothing may be awaited between the
    * check and the reservation.
    */
   hold(amount: number, nowMs: number, caps: readonly Cap[] = []): HeldAmount {
+    const decided = this.decide(amount, nowMs, caps);
+    if ("denial" in decided) throw limitError(decided, this.terms.mode, amount, nowMs);
+    return decided;
+  }
+
+  /** Like `hold`, but returns the limit that denies it. */
+  decide(amount: number, nowMs: number, caps: readonly Cap[]): HeldAmount | DeniedBy {
     assertAmount(amount, "hold");
     const countedAtMs = this.turn(nowMs, caps);
     const denied = this.#deniedBy(amount, caps);
-    if (denied !== null) throw limitError(denied, this.terms.mode, amount, nowMs);
+    if (denied !== null) return denied;
     const hold = { amount, periodStartMs: this.#periodStartMs, countedAtMs };
     this.#countedAtMs = countedAtMs;
     this.#held += amount;
@@ -119,10 +145,11 @@ export class Account {
     cost: number,
     hold: Pick<HeldAmount, "periodStartMs" | "countedAtMs">,
     caps: readonly Cap[] = [],
+    waived = 0,
   ): SettleParts {
     if (hold.periodStartMs > this.#periodStartMs) this.#startPeriod(hold.periodStartMs);
     for (const cap of caps) cap.turn(hold.countedAtMs);
-    return this.settle({ ...hold, amount: 0, isLost: true }, cost, caps);
+    return this.settle({ ...hold, amount: 0, isLost: true }, cost, caps, waived);
   }
 
   credit(amount: number): void {

@@ -3,8 +3,8 @@ import type { SettleResult } from "./account.ts";
 import type { Hold, HoldRequest, Settlement } from "./hold.ts";
 import type { AccountSummary } from "./summary.ts";
 
+export type { BoundState } from "../base/money/bound.ts";
 export type { SettleResult } from "./account.ts";
-export type { BoundState } from "./bound.ts";
 export type { Hold, HoldRequest, Settlement } from "./hold.ts";
 export type { AccountSummary } from "./summary.ts";
 

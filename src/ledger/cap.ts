@@ -1,8 +1,9 @@
 import { coversModel } from "../base/models/model-pattern.ts";
+import type { BoundState, Denial, HeldAmount } from "../base/money/bound.ts";
 import { type LaterUse, laterUseOf, usedFrom } from "../base/money/later-use.ts";
 import { nextPeriodStart, periodStart } from "../base/money/period.ts";
+import type { CapSums } from "../store/shared-batch.ts";
 import type { CapRecord, CapTotals } from "../store/store.ts";
-import type { BoundState, Denial, HeldAmount } from "./bound.ts";
 
 /** A cap of a key or an account in memory, with what its current period has used and reserved. */
 export class Cap {
@@ -24,6 +25,11 @@ export class Cap {
 
   get periodStartMs(): number {
     return this.#periodStartMs;
+  }
+
+  /** What a database keeps of the cap. */
+  get sums(): CapSums {
+    return { no: this.record.no, periodStartMs: this.#periodStartMs, used: this.#used, held: this.#held };
   }
 
   /** Takes the state from the store; nothing is reserved afterwards. */

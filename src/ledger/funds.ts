@@ -1,5 +1,6 @@
 import { assert } from "../base/assert.ts";
 import { isAhead, msPerDay } from "../base/clock.ts";
+import type { HeldAmount } from "../base/money/bound.ts";
 import { periodStart } from "../base/money/period.ts";
 import {
   type AccountRecord,
@@ -14,7 +15,6 @@ import {
   type Snapshot,
 } from "../store/store.ts";
 import { Account } from "./account.ts";
-import type { HeldAmount } from "./bound.ts";
 import { Cap } from "./cap.ts";
 import { KeyFunds } from "./key-funds.ts";
 

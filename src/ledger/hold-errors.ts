@@ -1,9 +1,9 @@
 import { type ErrorDetails, GatewayError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
+import type { BoundState, DeniedBy } from "../base/money/bound.ts";
 import { creditsFromNano, maxCredits, maxDebtNano, unaffordableNano } from "../base/money/money.ts";
 import { billedUnit, plural } from "../base/text/plural.ts";
 import type { KeyMode } from "../store/store.ts";
-import type { BoundState, DeniedBy } from "./bound.ts";
 
 /** Too little for this request. A smaller request may fit, as long as it costs less than the balance. */
 export class TooLittle extends GatewayError {

@@ -1,6 +1,7 @@
 import { utcDay } from "../base/clock.ts";
 import { type LaterUse, laterUseOf } from "../base/money/later-use.ts";
 import { totalInput } from "../base/usage/usage.ts";
+import type { KeyFundsSums } from "../store/shared-batch.ts";
 import type { KeyRecord, KeyTotals, UsageRecord } from "../store/store.ts";
 import type { Account } from "./account.ts";
 import type { Cap } from "./cap.ts";
@@ -8,9 +9,12 @@ import type { AccountSummary } from "./summary.ts";
 
 const noCaps: readonly Cap[] = [];
 
+/** The part of a key's record that is needed here. */
+type KeyTerms = Pick<KeyRecord, "id" | "accountId" | "maxConcurrent">;
+
 /** A key in memory with its account, its caps and its own totals. */
 export class KeyFunds {
-  key: KeyRecord;
+  key: KeyTerms;
   account: Account;
   caps: readonly Cap[];
   /** The key's open holds. */
@@ -24,7 +28,7 @@ export class KeyFunds {
   #outputTokens: number;
   #lastCostNano: number;
 
-  constructor(key: KeyRecord, account: Account, totals: KeyTotals, caps: readonly Cap[] = noCaps) {
+  constructor(key: KeyTerms, account: Account, totals: KeyTotals, caps: readonly Cap[] = noCaps) {
     this.key = key;
     this.account = account;
     this.caps = caps;
@@ -48,6 +52,19 @@ export class KeyFunds {
   get isFull(): boolean {
     const { maxConcurrent } = this.key;
     return maxConcurrent !== null && this.openHolds >= maxConcurrent;
+  }
+
+  /** What a database keeps of the key. */
+  get sums(): KeyFundsSums {
+    return {
+      day: this.#day,
+      daySpendDigits: String(this.#daySpend),
+      spentDigits: String(this.#spent),
+      requests: this.#requests,
+      inputTokens: this.#inputTokens,
+      outputTokens: this.#outputTokens,
+      lastCostNano: this.#lastCostNano,
+    };
   }
 
   get day(): number {

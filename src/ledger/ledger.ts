@@ -18,6 +18,7 @@ import { Hold, type HoldRequest, type Settlement } from "./hold.ts";
 import { chargeUncertain, journalUnavailable, tooManyInFlight } from "./hold-errors.ts";
 import { ProgressNotes } from "./progress.ts";
 import { recoverHolds } from "./recover.ts";
+import { settleItem } from "./settle-item.ts";
 import type { AccountSummary } from "./summary.ts";
 
 export interface LedgerOptions {
@@ -102,30 +103,11 @@ export class Ledger implements Accounts {
     this.overrun[account.terms.mode === "credit" ? "nano" : "tokens"] += settled.overrun;
     const record = recordOf(settlement, account, settled);
     if (record !== null) funds.count(record);
-    const item: JournalItem = {
-      kind: "settle",
-      holdId: hold.id,
-      hasProgress: hold.journaledAtMs !== null,
-      charge: {
-        ...hold.terms,
-        exchangeId: hold.id,
-        atMs,
-        charged: settled.charged,
-        owed: settled.owed,
-        overrun: settled.overrun,
-        basis: settlement.basis,
-        outcome: settlement.outcome,
-        provider: settlement.provider,
-        rates: settlement.rates,
-        quantities: settlement.quantities,
-        listCostNano: settlement.listCostNano,
-      },
-      record,
-      response: settlement.response,
-      turns: settlement.turns,
-      outcomeRecord: settlement.outcomeRecord && { ...settlement.outcomeRecord, atMs },
-      attempts: settlement.attempts,
-    };
+    const item = settleItem(
+      { holdId: hold.id, hasProgress: hold.journaledAtMs !== null, held: hold.terms, atMs, record },
+      settlement,
+      settled,
+    );
     try {
       await this.#store.commit([item], this.#open.size > 0);
     } catch (error) {

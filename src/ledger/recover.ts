@@ -3,13 +3,16 @@ import { chargedAttempt } from "../store/attempt-sums.ts";
 import {
   type AttemptCount,
   type AttemptTarget,
+  type HeldFor,
   type HoldProgress,
+  type JournaledOutcome,
   type JournaledStore,
   type JournalItem,
   StoreError,
   type Trouble,
 } from "../store/store.ts";
 import type { SettleParts } from "./account.ts";
+import { settleItem } from "./settle-item.ts";
 
 const holdsPerCommit = 500;
 const defaultTimeoutMs = 10_000;
@@ -26,7 +29,7 @@ export async function recoverHolds(
   atMs: number,
   timeoutMs = defaultTimeoutMs,
 ): Promise<void> {
-  const items = holds.map((hold) => interrupt(hold, settle(hold, atMs), atMs));
+  const items = holds.map((hold) => interruptedItem(hold, settle(hold, atMs), atMs));
   const commits: Promise<void>[] = [];
   for (let from = 0; from < items.length; from += holdsPerCommit) {
     commits.push(store.commit(items.slice(from, from + holdsPerCommit)));
@@ -53,23 +56,30 @@ function unwritable({ reason, advice }: Trouble, holds: number): StoreError {
   );
 }
 
-function interrupt(hold: HoldProgress, settled: SettleParts, atMs: number): JournalItem {
-  const { holdId, openedAtMs, chargeSoFar: _, served, ...charge } = hold;
-  const { keyId, model, labels } = charge;
+function interruptedItem(hold: HoldProgress, settled: SettleParts, atMs: number): JournalItem {
+  return settleItem(
+    { holdId: hold.holdId, hasProgress: true, held: heldFor(hold), atMs, record: null },
+    interruption(hold, atMs),
+    settled,
+  );
+}
+
+function heldFor(hold: HoldProgress): HeldFor {
+  const { keyId, accountId, periodStartMs, countedAtMs, model, requestedModel, labels } = hold;
+  return { keyId, accountId, periodStartMs, countedAtMs, model, requestedModel, labels };
+}
+
+/** What a hold is charged whose process died: what it had produced, without a usage record. */
+export function interruption(hold: HoldProgress, atMs: number): JournaledOutcome {
+  const { holdId, keyId, openedAtMs, chargeSoFar, rates, quantities, served, model, labels } = hold;
   return {
-    kind: "settle",
-    holdId,
-    hasProgress: true,
-    charge: {
-      ...charge,
-      ...settled,
-      exchangeId: holdId,
-      atMs,
-      basis: "estimated",
-      outcome: "interrupted",
-      provider: "",
-      listCostNano: null,
-    },
+    cost: chargeSoFar,
+    rates,
+    quantities,
+    basis: "estimated",
+    outcome: "interrupted",
+    provider: "",
+    listCostNano: null,
     record: null,
     response: null,
     outcomeRecord: {
@@ -95,12 +105,15 @@ function interrupt(hold: HoldProgress, settled: SettleParts, atMs: number): Jour
       bound: null,
       needed: null,
     },
-    attempts: served === null ? [] : [interrupted(served, hold)],
+    attempts: served === null ? [] : [interruptedAttempt(served, hold)],
   };
 }
 
 /** Counts the attempt from what was charged for it: the provider's own usage was not journaled. */
-function interrupted(served: AttemptTarget, { quantities, rates }: HoldProgress): AttemptCount {
+export function interruptedAttempt(
+  served: AttemptTarget,
+  { quantities, rates }: Pick<HoldProgress, "quantities" | "rates">,
+): AttemptCount {
   const used = quantities ?? {};
   const outputTokens = outputTokensOf(used);
   const kept = rates === null ? null : readRates(rates.text);

@@ -1,15 +1,15 @@
 import { assert, assertAmount } from "../base/assert.ts";
 import type { Clock } from "../base/clock.ts";
 import type { GatewayError } from "../base/errors.ts";
-import { nextPeriodStart } from "../base/money/period.ts";
 import {
   type AccountState,
   type CapState,
+  type HeldVerdict,
   type HoldVerdict,
   NodeUnavailable,
   type StoreNode,
 } from "../store/node.ts";
-import type { AccountRecord, Changes, KeyRecord, PricedCharge, Store } from "../store/store.ts";
+import type { Changes, KeyRecord, PricedCharge, Store } from "../store/store.ts";
 import { Account } from "./account.ts";
 import type {
   AccountSummary,
@@ -19,7 +19,6 @@ import type {
   Settlement,
   SettleResult,
 } from "./accounts.ts";
-import type { BoundState } from "./bound.ts";
 import { Cap } from "./cap.ts";
 import { Hold } from "./hold.ts";
 import {
@@ -38,7 +37,6 @@ export interface SharedAccountsOptions {
     "trouble" | "clockOffsetMs" | "hold" | "progress" | "settle" | "release" | "readAccounts"
   >;
   readonly clock: Clock;
-  readonly accounts?: readonly AccountRecord[];
   readonly keys: readonly KeyRecord[];
   /** Other queued writes, which must be durable before a charge's response is sent. */
   readonly written?: Store["written"];
@@ -51,10 +49,7 @@ class SharedHold extends Hold {
   readonly accountNo: number;
   readonly remainingThen: number;
 
-  constructor(
-    parts: ConstructorParameters<typeof Hold>[0],
-    { accountNo, remaining }: Pick<HoldVerdict, "accountNo" | "remaining">,
-  ) {
+  constructor(parts: ConstructorParameters<typeof Hold>[0], { accountNo, remaining }: HeldVerdict) {
     super(parts);
     this.accountNo = accountNo;
     this.remainingThen = remaining;
@@ -62,17 +57,13 @@ class SharedHold extends Hold {
 }
 
 /**
- * The accounts of a database that several gateways share. The database decides every hold and every charge; this
+ * The accounts of a database that several gateways share. Every hold and every charge is decided under the database's locks; this
  * process only knows its own open holds.
  */
 export class SharedAccounts implements Accounts {
   readonly #node: SharedAccountsOptions["node"];
   readonly #clock: Clock;
   readonly #keys = new Map<string, KeyRecord>();
-  /** Whether accounts changed since the start are postpaid. The records of their keys still have the old value. */
-  readonly #isOpen = new Map<string, boolean>();
-  /** The models that each cap applies to, by its number. */
-  readonly #capModels = new Map<number, string | null>();
   readonly #progress: ProgressNotes;
   readonly #written: Store["written"];
   readonly #held = { nano: 0, tokens: 0 };
@@ -80,11 +71,11 @@ export class SharedAccounts implements Accounts {
   #openHolds = 0;
 
   constructor(options: SharedAccountsOptions) {
-    const { node, clock, accounts = [], keys, written = () => null, progressTickMs: tickMs } = options;
+    const { node, clock, keys, written = () => null, progressTickMs: tickMs } = options;
     this.#node = node;
     this.#written = written;
     this.#clock = clock;
-    this.#know(accounts, keys);
+    this.#know(keys);
     this.#progress = new ProgressNotes({
       clock,
       tickMs,
@@ -106,11 +97,7 @@ export class SharedAccounts implements Accounts {
     const nowMs = this.#clock.wallMs();
     const order = { holdId: exchangeId, keyId, amount, nowMs, model, requestedModel, labels };
     const verdict = await this.#node.hold(order).catch(asGatewayError);
-    if (verdict.decision !== "held") {
-      const models = this.#capModels.get(verdict.bound.capNo) ?? null;
-      const isOpen = this.#isOpen.get(key.accountId) ?? key.isOpen;
-      throw holdError(verdict, models, { ...key, isOpen }, amount, nowMs);
-    }
+    if (verdict.decision !== "held") throw holdError(verdict, key, amount, nowMs);
     const { periodStartMs, countedAtMs, openedAtMs } = verdict;
     this.#openHolds += 1;
     this.#held[unitOf(key)] += amount;
@@ -180,15 +167,12 @@ export class SharedAccounts implements Accounts {
   }
 
   /** Entries need no action: the database's sums include them already. */
-  apply({ accounts, keys }: Changes): void {
-    for (const { id, isOpen } of accounts) this.#isOpen.set(id, isOpen);
-    this.#know(accounts, keys);
+  apply({ keys }: Pick<Changes, "keys">): void {
+    this.#know(keys);
   }
 
-  #know(accounts: readonly AccountRecord[], keys: readonly KeyRecord[]): void {
+  #know(keys: readonly KeyRecord[]): void {
     for (const key of keys) this.#keys.set(key.id, key);
-    for (const { caps } of [...accounts, ...keys])
-      for (const { no, models } of caps) this.#capModels.set(no, models);
   }
 
   /** Journals the progress that is due. A timer also does so while there is any. */
@@ -220,7 +204,7 @@ function asGatewayError(error: unknown): never {
 }
 
 /** A key and its account, from the database's current state. */
-export function fundsOf(key: KeyRecord, state: AccountState): KeyFunds {
+export function fundsOf(key: KeyFunds["key"], state: AccountState): KeyFunds {
   const { terms, totals, held, keyCaps, accountCaps } = state;
   const capsOf = (caps: readonly CapState[], bound: Cap["bound"]) =>
     caps.map((cap) => new Cap(cap, bound, cap, cap.held));
@@ -229,37 +213,13 @@ export function fundsOf(key: KeyRecord, state: AccountState): KeyFunds {
 }
 
 function holdError(
-  verdict: HoldVerdict,
-  models: string | null,
-  { mode, isOpen, maxConcurrent }: Pick<KeyRecord, "mode" | "isOpen" | "maxConcurrent">,
+  verdict: Exclude<HoldVerdict, HeldVerdict>,
+  { mode, maxConcurrent }: Pick<KeyRecord, "mode" | "maxConcurrent">,
   amount: number,
   nowMs: number,
 ): GatewayError {
-  const { decision } = verdict;
-  assert(decision !== "held", "a hold that was denied");
-  switch (decision) {
-    case "too_little":
-    case "reserved":
-    case "used_up":
-      return limitError({ denial: decision, state: stateOf(verdict, models, isOpen) }, mode, amount, nowMs);
-    case "too_many":
-      return tooManyInFlight(maxConcurrent);
-    default:
-      return unusableKey(decision);
+  if ("state" in verdict) {
+    return limitError({ denial: verdict.decision, state: verdict.state }, mode, amount, nowMs);
   }
-}
-
-function stateOf({ bound, balance }: HoldVerdict, models: string | null, isOpen: boolean): BoundState {
-  const { kind, period, limit, used, periodStartMs } = bound;
-  return {
-    bound: kind,
-    isPostpaid: kind === "balance" && isOpen,
-    period: period === "none" ? null : period,
-    models,
-    limit,
-    used,
-    held: 0,
-    left: balance,
-    resetsAtMs: nextPeriodStart(period, periodStartMs),
-  };
+  return verdict.decision === "too_many" ? tooManyInFlight(maxConcurrent) : unusableKey(verdict.decision);
 }

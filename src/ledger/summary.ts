@@ -1,5 +1,5 @@
+import type { BoundState } from "../base/money/bound.ts";
 import type { KeyMode } from "../store/store.ts";
-import type { BoundState } from "./bound.ts";
 
 /**
  * A key's current numbers. Balance, purchases and holds belong to its account; today's and lifetime spend, the last cost,

@@ -1,7 +1,7 @@
+import type { BoundState, Denial } from "../base/money/bound.ts";
 import type { StoreStats, Trouble } from "./health.ts";
 import type {
   AccountRecord,
-  BudgetPeriod,
   CapRecord,
   CapTotals,
   ChargedOutcome,
@@ -9,20 +9,7 @@ import type {
   PricedCharge,
   Totals,
 } from "./records.ts";
-import type { PostgresLocation } from "./settings.ts";
 import type { ResponseScope } from "./store.ts";
-
-/** How a gateway joins a database that several share. */
-export interface NodeSettings {
-  readonly location: PostgresLocation;
-  /** For display. Several nodes may share a name. */
-  readonly name: string;
-  readonly version: string;
-  /** The data folder: charges that the database has not acknowledged are kept there. */
-  readonly dir: string;
-  readonly timing?: NodeTiming | undefined;
-  readonly report: (event: NodeEvent) => void;
-}
 
 export interface NodeTiming {
   /** How long a node counts as alive after its last heartbeat. */
@@ -52,7 +39,7 @@ export type NodeEvent =
   | { readonly kind: "clock_differs"; readonly by_ms: number };
 
 /**
- * One gateway's connection to a shared database, which decides about money itself. The node has joined under a number
+ * One gateway's connection to a shared database. The node has joined under a number
  * that is never used twice. Without a heartbeat for too long, another node takes over its holds; it is then fenced
  * and joins again.
  */
@@ -130,11 +117,8 @@ export interface HoldOrder {
 /** What a hold would be charged if it produced nothing more. */
 export type ProducedSoFar = Omit<PricedCharge, "listCostNano">;
 
-export type HoldDecision =
-  | "held"
-  | "too_little"
-  | "reserved"
-  | "used_up"
+/** Why a key cannot be used. */
+export type UnusableKey =
   | "disabled"
   | "closed"
   | "suspended"
@@ -143,11 +127,9 @@ export type HoldDecision =
   | "too_many"
   | "unknown_key";
 
-export interface HoldVerdict {
-  readonly decision: HoldDecision;
-  /** What can be spent under the limit that denies the hold, reserved amounts included; infinite without a limit. */
-  readonly balance: number;
-  /** Smallest remaining amount over all limits, after all holds including this one. */
+export interface HeldVerdict {
+  readonly decision: "held";
+  /** Smallest remaining amount over all limits, after all holds including this one; infinite without a limit. */
   readonly remaining: number;
   readonly periodStartMs: number;
   readonly countedAtMs: number;
@@ -155,19 +137,13 @@ export interface HoldVerdict {
   readonly accountNo: number;
   /** By the database's clock. */
   readonly openedAtMs: number;
-  /** The limit that denies the hold; the account's own if none does. */
-  readonly bound: VerdictBound;
 }
 
-export interface VerdictBound {
-  readonly kind: "balance" | "budget" | "key_cap" | "account_cap";
-  /** 0 if it is not a cap. */
-  readonly capNo: number;
-  readonly period: BudgetPeriod;
-  readonly limit: number | null;
-  readonly used: number;
-  readonly periodStartMs: number;
-}
+export type HoldVerdict =
+  | HeldVerdict
+  /** The limit that denies it. */
+  | { readonly decision: Denial; readonly state: BoundState }
+  | { readonly decision: UnusableKey };
 
 export interface ChargeOrder extends ChargedOutcome, Omit<HeldFor, "accountId"> {
   readonly holdId: string;

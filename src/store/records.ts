@@ -207,6 +207,10 @@ export interface ChargedOutcome extends PricedCharge, WrittenWithCharge {
   readonly provider: string;
 }
 
+/** What is written for a charge. Rates and quantities are null if an earlier release journaled what a crash interrupted. */
+export type JournaledOutcome = Omit<ChargedOutcome, "rates" | "quantities"> &
+  Pick<ChargeEntry, "rates" | "quantities">;
+
 /** How an exchange ended that did not simply complete. Contains no secret, prompt or response. */
 export interface OutcomeRecord {
   readonly exchangeId: string;

@@ -1,4 +1,5 @@
 import { SharedAccounts } from "../../src/ledger/shared-accounts.ts";
+import { moneyRules } from "../../src/ledger/shared-batch.ts";
 import { joinStore, openStore } from "../../src/store/open.ts";
 import { temporaryFolder } from "../store/fixtures.ts";
 import { runIn, trustNodeClocks } from "../store/postgres/fixtures.ts";
@@ -28,7 +29,14 @@ export async function openByClock(
   if (isTrusted) await runIn(location, trustNodeClocks);
   const nodes = await Promise.all(
     folders.map(({ dir }, index) =>
-      joinStore({ location, name: `node-${index}`, version: "1.0.0", dir, report: () => {} }),
+      joinStore({
+        location,
+        name: `node-${index}`,
+        version: "1.0.0",
+        dir,
+        rules: moneyRules,
+        report: () => {},
+      }),
     ),
   );
   const gateways = nodes.map((node) => new SharedAccounts({ node, clock, keys: [] }));

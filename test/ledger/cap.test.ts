@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { msPerDay } from "../../src/base/clock.ts";
-import type { HeldAmount } from "../../src/ledger/bound.ts";
+import type { HeldAmount } from "../../src/base/money/bound.ts";
 import { Cap } from "../../src/ledger/cap.ts";
 
 const today = Date.UTC(2026, 10, 18);

@@ -2,6 +2,7 @@ import { systemClock } from "../../src/base/clock.ts";
 import type { Accounts } from "../../src/ledger/accounts.ts";
 import { Ledger } from "../../src/ledger/ledger.ts";
 import { SharedAccounts } from "../../src/ledger/shared-accounts.ts";
+import { moneyRules } from "../../src/ledger/shared-batch.ts";
 import { joinStore, openStore } from "../../src/store/open.ts";
 import type { Store } from "../../src/store/store.ts";
 
@@ -21,11 +22,18 @@ export async function openAccounts(dir: string, where: string): Promise<RealAcco
   }
   const location = { url: where, password: null, prepare: true };
   const store = await openStore({ location, clock, role: "gateway" });
-  const node = await joinStore({ location, name: "killed", version: "1.0.0", dir, report: () => {} });
-  const { accounts, keys } = await store.load();
+  const node = await joinStore({
+    location,
+    name: "killed",
+    version: "1.0.0",
+    dir,
+    rules: moneyRules,
+    report: () => {},
+  });
+  const { keys } = await store.load();
   return {
     store,
-    accounts: new SharedAccounts({ node, clock, accounts, keys }),
+    accounts: new SharedAccounts({ node, clock, keys }),
     close: async () => {
       await node.leave();
       await store.close();

@@ -12,20 +12,25 @@ import { settlement } from "./fixtures.ts";
 
 const held: HoldVerdict = {
   decision: "held",
-  balance: 1_000,
   remaining: 900,
   periodStartMs: 0,
   countedAtMs: 0,
   accountNo: 1,
   openedAtMs: 0,
-  bound: { kind: "balance", capNo: 0, period: "none", limit: null, used: 0, periodStartMs: 0 },
 };
-const usedUp: HoldVerdict = {
-  ...held,
+const usedUp = {
   decision: "used_up",
-  balance: 0,
-  bound: { kind: "budget", capNo: 0, period: "day", limit: 10, used: 10, periodStartMs: 0 },
-};
+  state: {
+    bound: "budget",
+    period: "day",
+    models: null,
+    limit: 10,
+    used: 10,
+    held: 0,
+    left: 0,
+    resetsAtMs: 86_400_000,
+  },
+} as const satisfies HoldVerdict;
 
 /** Accounts over a node with scripted answers. */
 function accountsOver(
@@ -104,7 +109,9 @@ describe("shared accounts", () => {
     ["revoked", "invalid_credentials"],
     ["unknown_key", "invalid_credentials"],
   ] as const)("refuse a hold that the database decides is %s", async (decision, code) => {
-    const { accounts, hold } = accountsOver({ hold: async () => ({ ...held, decision }) });
+    const verdict =
+      decision === "too_little" || decision === "reserved" ? { ...usedUp, decision } : { decision };
+    const { accounts, hold } = accountsOver({ hold: async () => verdict });
     expect(await codeOf(hold())).toBe(code);
     expect(accounts.openHolds).toBe(0);
     expect(accounts.held()).toEqual({ nano: 0, tokens: 0 });
@@ -113,7 +120,7 @@ describe("shared accounts", () => {
   test("say when a used-up budget is fresh again, or that it never is", async () => {
     const daily = accountsOver({ hold: async () => usedUp });
     expect(await codeOf(daily.hold(daily.budget.id))).toBe("limit_reached");
-    const forEver: HoldVerdict = { ...usedUp, bound: { ...usedUp.bound, period: "none" } };
+    const forEver: HoldVerdict = { ...usedUp, state: { ...usedUp.state, period: null, resetsAtMs: null } };
     const once = accountsOver({ hold: async () => forEver });
     expect(await codeOf(once.hold(once.budget.id))).toBe("insufficient_credit");
   });

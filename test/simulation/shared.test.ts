@@ -5,6 +5,7 @@ import { newId } from "../../src/base/id.ts";
 import type { Hold } from "../../src/ledger/accounts.ts";
 import { audit } from "../../src/ledger/audit.ts";
 import { SharedAccounts } from "../../src/ledger/shared-accounts.ts";
+import { moneyRules } from "../../src/ledger/shared-batch.ts";
 import type { StoreNode } from "../../src/store/node.ts";
 import { joinStore, openStore } from "../../src/store/open.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -136,8 +137,7 @@ class SharedSimulation {
   }
 
   #tell(): void {
-    const accounts = Array.from(this.#model.accounts.values(), ({ record }) => record);
-    this.#accounts.apply({ revision: 0, accounts, keys: [...this.#model.keys.values()], entries: [] });
+    this.#accounts.apply({ keys: [...this.#model.keys.values()] });
   }
 
   /** At most an hour behind what it has shown: further back, bounds would return to the present. */
@@ -206,6 +206,7 @@ else
         name: "simulation",
         version: "1.0.0",
         dir: folder.dir,
+        rules: moneyRules,
         report: (event) => events.push(event),
       });
       const seeds =

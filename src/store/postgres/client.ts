@@ -1,4 +1,5 @@
 import { SQL } from "bun";
+import { assert } from "../../base/assert.ts";
 import { startDeadline } from "../../base/loop/deadline.ts";
 import type { Parameter, Query } from "../query.ts";
 import type { PostgresLocation } from "../settings.ts";
@@ -62,6 +63,15 @@ export class PostgresClient {
 
   readonly query: Query = <Row>(text: string, parameters: readonly Parameter[] = []) =>
     this.#within(this.#options.deadlineMs, (sql) => run<Row>(sql, text, parameters), this.#statements);
+
+  /**
+   * Runs several statements without parameters in one round trip, and returns all their rows. They may leave a transaction open, so the
+   * client must have one connection, and one user. The next statement runs elsewhere if that connection is lost.
+   */
+  readonly script = <Row>(text: string): Promise<Row[]> => {
+    assert(this.#options.max === 1, "a transaction in several scripts needs a client with one connection");
+    return this.#within(this.#options.deadlineMs, (sql) => runScript<Row>(sql, text), this.#statements);
+  };
 
   /** Runs a transaction. The deadline covers all of it. */
   transaction<Result>(
@@ -204,6 +214,11 @@ const anyBackend = `SELECT current_setting('application_name') AS name,
 /** Returns a plain array, not the driver's own type. The caller's statement determines the shape of the rows. */
 async function run<Row>(sql: SQL, text: string, parameters: readonly Parameter[]): Promise<Row[]> {
   return [...((await sql.unsafe(text, parameters.map(storable))) as Row[])];
+}
+
+/** The driver returns the rows of one statement, or a list of them for several. */
+async function runScript<Row>(sql: SQL, text: string): Promise<Row[]> {
+  return [...((await sql.unsafe(text).simple()) as (Row | Row[])[])].flat() as Row[];
 }
 
 function storable(parameter: Parameter): Parameter {

@@ -92,14 +92,14 @@ export function* sumsThatDiffer(): Work<LedgerFault[]> {
 }
 
 /** The progress of a hold as a database returns it. */
-interface HoldRow extends Omit<HoldProgress, "rates" | "quantities" | "served"> {
+export interface HoldRow extends Omit<HoldProgress, "rates" | "quantities" | "served"> {
   readonly ratesId: number | null;
   readonly rates: string | null;
   readonly quantities: string | null;
   readonly served: string | null;
 }
 
-function holdOf({ ratesId: id, rates: text, quantities, served, ...hold }: HoldRow): HoldProgress {
+export function holdOf({ ratesId: id, rates: text, quantities, served, ...hold }: HoldRow): HoldProgress {
   const rates = id === null || text === null ? null : { id, text };
   // Safe cast: written by the gateway's own progress.
   const by = served === null ? null : (JSON.parse(served) as AttemptTarget);

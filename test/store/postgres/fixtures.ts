@@ -1,6 +1,8 @@
+import { moneyRules } from "../../../src/ledger/shared-batch.ts";
 import { parseAddress } from "../../../src/store/postgres/address.ts";
 import { PostgresClient } from "../../../src/store/postgres/client.ts";
 import { releaseOf } from "../../../src/store/postgres/lanes/hold-end.ts";
+import type { MoneyConnection } from "../../../src/store/postgres/lanes/money-batch.ts";
 import { migrate } from "../../../src/store/postgres/migrate.ts";
 import { UnacknowledgedCharges } from "../../../src/store/postgres/node/unacknowledged.ts";
 import { rollUp } from "../../../src/store/postgres/rollup.ts";
@@ -31,6 +33,11 @@ export async function emptyDatabase(server = sharedPostgres()): Promise<Postgres
 
 export function clientOf(url: string, { max = 4, prepare = true, deadlineMs = 30_000 } = {}): PostgresClient {
   return new PostgresClient({ address: parseAddress(url, null), max, prepare, deadlineMs });
+}
+
+/** For batches that a test sends itself. */
+export function connectionOf(client: PostgresClient): MoneyConnection {
+  return { client, rules: moneyRules };
 }
 
 /** Runs one statement. */

@@ -1,115 +1,30 @@
 import { asBuffer } from "../../../base/bytes.ts";
-import type { KeptRates } from "../../../base/money/rates.ts";
-import { totalInput } from "../../../base/usage/usage.ts";
-import { type AttemptCount, attemptTotalNames } from "../../attempt-sums.ts";
-import type { ChargeOrder, ChargeResult } from "../../node.ts";
-import type { StoredResponse, TurnRecord, UsageRecord } from "../../records.ts";
-import { msColumn, quantitiesColumn, savingsColumn } from "../../stored-columns.ts";
-import { outcomeRow, responseRow } from "../../written-rows.ts";
-import { numberAt } from "./number-at.ts";
-import { type Field, rowText } from "./row-text.ts";
+import type { ChargeOrder } from "../../node.ts";
+import type { StoredResponse, TurnRecord } from "../../records.ts";
+import type { EndedHold } from "../../shared-batch.ts";
+import { responseRow } from "../../written-rows.ts";
 
-/** The end of a hold, in the form that the database takes. Plain JSON, because it may be kept in a file. */
-export interface HoldEnd {
-  readonly id: string;
-  readonly key: string;
-  /** Null for a release. */
-  readonly charge: HoldCharge | null;
-  readonly outcomeRecord: Readonly<Record<string, Field>> | null;
+type Column = string | number | boolean | null;
+type TurnColumns = Readonly<Record<string, Column | readonly string[]>>;
+
+/** The end of a hold, with what is written for it. Plain JSON, because it may be kept in a file. */
+export interface HoldEnd extends EndedHold {
   readonly response: ReturnType<typeof storedRow> | null;
-  readonly attempts?: readonly AttemptCount[] | undefined;
   readonly turns?: readonly TurnColumns[] | undefined;
 }
 
-interface HoldCharge {
-  readonly at: number;
-  readonly rates: KeptRates;
-  /** In the order of `sluice_hold_end`'s columns. */
-  readonly columns: readonly Field[];
-}
-
-type TurnColumns = Readonly<Record<string, Field | readonly string[]>>;
-
-/** The usage record. Only the waived part of the cost follows it in a row. */
-const noRecord: readonly Field[] = new Array<Field>(15).fill(null);
-/** A release has only its id. */
-const noCharge: readonly Field[] = [...new Array<Field>(16).fill(null), ...noRecord, null];
-
-/** A row of `sluice_hold_end`. */
-export function endRow({ id, charge }: HoldEnd): string {
-  return rowText(charge?.columns ?? [id, ...noCharge]);
-}
-
-/** A row of `sluice_attempt`. */
-export function attemptRow([n, day, attempt]: readonly [number, number, AttemptCount]): string {
-  const { provider, credential, upstreamModel, outcome } = attempt;
-  const fields: Field[] = [n, provider, day, credential, upstreamModel, outcome];
-  for (const name of attemptTotalNames) fields.push(attempt[name]);
-  return rowText(fields);
-}
-
-const numbersPerCharge = 3;
-/** The result for progress and releases, which charge nothing. */
-export const nothingCharged: ChargeResult = { charged: 0, overrun: 0 };
-
-/** The node was taken over, and another request has the claim now: this one is not charged and must not be delivered. */
-export const superseded = { isSuperseded: true } as const;
-export type EndResult = ChargeResult | typeof superseded;
-
-/** In the order of sending. The database returns nothing for a release. */
-export function chargesOf(count: number, numbers: ArrayLike<number> | null): EndResult[] {
-  const charges = new Array<EndResult>(count).fill(nothingCharged);
-  const end = numbers?.length ?? 0;
-  for (let at = 0; numbers !== null && at < end; at += numbersPerCharge) {
-    const place = numberAt(numbers, at) - 1;
-    const charged = numberAt(numbers, at + 1);
-    charges[place] = charged < 0 ? superseded : { charged, overrun: numberAt(numbers, at + 2) };
-  }
-  return charges;
-}
-
 export function releaseOf(holdId: string, keyId: string): HoldEnd {
-  return { id: holdId, key: keyId, charge: null, outcomeRecord: null, response: null };
+  return { id: holdId, key: keyId, charge: null, response: null };
 }
 
-export function endOf(order: ChargeOrder): HoldEnd {
-  const { holdId: id, keyId: key, record, outcomeRecord, response, rates, quantities } = order;
+export function endOf({ holdId: id, keyId: key, response, turns, rates, ...charge }: ChargeOrder): HoldEnd {
   return {
     id,
     key,
-    charge: {
-      at: order.atMs,
-      rates: { id: rates.id, text: rates.text },
-      columns: [
-        ...[id, key, order.accountNo, order.openedAtMs, order.periodStartMs, order.countedAtMs],
-        ...[order.cost, order.atMs],
-        ...[order.basis, order.outcome, order.listCostNano],
-        ...[record?.model ?? order.model, record?.provider ?? order.provider],
-        ...[
-          rates.id,
-          quantitiesColumn(quantities, record?.usage ?? null),
-          order.requestedModel,
-          order.labels,
-        ],
-        ...(record === null ? noRecord : recordColumns(record, savingsColumn(rates, quantities))),
-        order.waived ?? null,
-      ],
-    },
-    outcomeRecord: outcomeRecord && outcomeRow(outcomeRecord),
+    charge: { ...charge, rates: { id: rates.id, text: rates.text } },
     response: response && storedRow(id, response),
-    attempts: order.attempts,
-    turns: order.turns?.map(turnOf),
+    turns: turns?.map(turnOf),
   };
-}
-
-function recordColumns(record: UsageRecord, savedNano: number | null): readonly Field[] {
-  const { usage } = record;
-  return [
-    ...[record.atMs, record.route, record.upstreamModel, record.stream, record.status],
-    ...[usage.inputTokens, usage.cachedInputTokens, usage.cacheWriteTokens, totalInput(usage)],
-    ...[usage.outputTokens, usage.reasoningTokens],
-    ...[msColumn(record.firstByteMs), msColumn(record.totalMs), record.attempts, savedNano],
-  ];
 }
 
 /** Its first columns identify the claim that it ends. */

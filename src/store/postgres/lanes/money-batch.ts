@@ -1,12 +1,11 @@
-import { assert } from "../../../base/assert.ts";
-import { utcDay } from "../../../base/clock.ts";
 import type { KeptRates } from "../../../base/money/rates.ts";
 import type { HoldOrder, HoldVerdict, ProducedSoFar } from "../../node.ts";
-import type { Query } from "../client.ts";
-import { storableJson } from "../text.ts";
-import { attemptRow, chargesOf, type EndResult, endRow, type HoldEnd, nothingCharged } from "./hold-end.ts";
-import { orderRow, verdictsOf } from "./hold-order.ts";
-import { rowsText, rowText } from "./row-text.ts";
+import type { BatchDecision, BatchReply, EndResult, LockedRows, MoneyRules } from "../../shared-batch.ts";
+import type { PostgresClient } from "../client.ts";
+import { storableJson, storableText } from "../text.ts";
+import { attemptRow, endingRows, entryRows, holdRow, progressRow } from "./batch-rows.ts";
+import { RejectedBatch } from "./failure.ts";
+import type { HoldEnd } from "./hold-end.ts";
 
 /** The progress of holds. Can be added to until it is first sent. */
 export interface HoldProgressItem {
@@ -21,23 +20,52 @@ export type MoneyItem =
 
 export type MoneyAnswer = HoldVerdict | EndResult;
 
-interface BatchRow {
-  readonly charges: ArrayLike<number> | null;
-  readonly verdicts: ArrayLike<number> | null;
+/** The number of a batch. A takeover has none: it changes nothing if it is repeated. */
+export type BatchNumber = readonly [node: number, lane: number | null, sequence: number];
+
+export interface MoneyConnection {
+  readonly client: Pick<PostgresClient, "script">;
+  readonly rules: Pick<MoneyRules, "decide">;
 }
 
-const statement = `SELECT charges, verdicts FROM sluice_do_batch($1, $2, $3, $4, $5::sluice_hold_end[], $6::sluice_hold_order[],
-  $7::text::json, $8::text::json, $9::sluice_progress[], $10::sluice_attempt[], $11::text::json)`;
-
+export const nothingCharged: EndResult = { charged: 0, overrun: 0 };
 const defaultLockMs = 500;
 
-/** Ends holds before opening others, so that these can use what was reserved. Waits for locked accounts up to `lockMs`. */
+interface Batch {
+  readonly number: BatchNumber;
+  readonly ends: readonly HoldEnd[];
+  readonly orders: readonly HoldOrder[];
+  readonly notes: readonly (readonly [string, ProducedSoFar])[];
+}
+
+/**
+ * One transaction of two round trips: the first locks and reads what the batch needs, the second writes what was decided. Ends holds
+ * before opening others, so that these can use what was reserved. Waits for locked accounts up to `lockMs`.
+ */
 export async function sendMoney(
-  query: Query,
-  [node, lane, sequence]: readonly [number, number, number],
+  { client, rules }: MoneyConnection,
+  number: BatchNumber,
   items: readonly MoneyItem[],
   lockMs = defaultLockMs,
 ): Promise<readonly MoneyAnswer[]> {
+  const batch = batchOf(number, items);
+  try {
+    const read = await lock(client, batch, lockMs);
+    if ("charges" in read) {
+      await client.script("ROLLBACK");
+      return answersOf(items, read);
+    }
+    const decision = decide(rules, read, batch);
+    await client.script(`${writing(read.transaction, batch, decision)}; COMMIT`);
+    return answersOf(items, decision.reply);
+  } catch (error) {
+    // The transaction may still be open. If its connection is gone, so is the transaction.
+    await client.script("ROLLBACK").catch(() => {});
+    throw error;
+  }
+}
+
+function batchOf(number: BatchNumber, items: readonly MoneyItem[]): Batch {
   const ends: HoldEnd[] = [];
   const orders: HoldOrder[] = [];
   const notes: (readonly [string, ProducedSoFar])[] = [];
@@ -46,61 +74,121 @@ export async function sendMoney(
     else if (item.kind === "end") ends.push(item.end);
     else notes.push(...item.notes);
   }
-  const { attempts, outcomes, responses, turns } = recordsOf(ends);
-  const [row] = await query<BatchRow>(statement, [
-    node,
-    lane,
-    sequence,
-    lockMs,
-    rowsText(ends, endRow),
-    rowsText(orders, orderRow),
-    jsonText(outcomes),
-    jsonText(responses),
-    rowsText(notes, progressRow),
-    rowsText(attempts, attemptRow),
-    jsonText(turns),
-  ]);
-  assert(row !== undefined, "sluice_do_batch returns a row");
-  const charges = chargesOf(ends.length, row.charges);
-  const verdicts = verdictsOf(orders.length, row.verdicts);
+  if (new Set(ends.map(({ id }) => id)).size < ends.length) {
+    throw new RejectedBatch("A hold is ended twice in one batch.");
+  }
+  return { number, ends, orders, notes };
+}
+
+async function lock(
+  client: MoneyConnection["client"],
+  { number: [node, lane, sequence], ends, orders }: Batch,
+  lockMs: number,
+): Promise<LockedRows | BatchReply> {
+  const orderKeys = new Set(orders.map(({ keyId }) => keyId));
+  const responses = ends.flatMap(({ response }) => response ?? []);
+  const claims = responses.map(({ id, key, route, idempotency_key, body_hash }) => ({
+    id,
+    key,
+    route,
+    idempotency_key,
+    body_hash,
+  }));
+  const call = functionCall("sluice_lock_batch", {
+    p_node: node,
+    p_lane: lane,
+    p_seq: sequence,
+    p_lock_ms: lockMs,
+    p_ends: arrayText(ends.map(({ id }) => id)),
+    p_accounts: arrayText(ends.map(({ charge }) => charge?.accountNo ?? null)),
+    p_orders: arrayText([...orderKeys]),
+    p_keys: arrayText([...new Set([...orderKeys, ...ends.map(({ key }) => key)])]),
+    p_claims: jsonText(claims),
+  });
+  const [row] = await client.script<{ reply: string }>(`BEGIN; SELECT ${call} AS reply`);
+  // Safe cast: one of the two forms of the function's reply.
+  const read = JSON.parse(row?.reply ?? "") as LockedRows | BatchReply;
+  return "charges" in read ? revived(read) : read;
+}
+
+function decide(rules: MoneyConnection["rules"], rows: LockedRows, { ends, orders }: Batch): BatchDecision {
+  const locked = new Set(rows.accounts.map(({ no }) => no));
+  const ordered = new Set(orders.map(({ keyId }) => keyId));
+  const moved = rows.keys.find(({ id, accountNo }) => ordered.has(id) && !locked.has(accountNo));
+  if (moved !== undefined) throw new Error(`The key ${moved.id} was moved to another account just now.`);
+  try {
+    return rules.decide(rows, ends, orders);
+  } catch (cause) {
+    throw new RejectedBatch(String(cause), { cause });
+  }
+}
+
+/** The statement that writes a decision. It fails in any other transaction than the one that has the locks. */
+function writing(
+  transaction: string,
+  { number: [node, lane, sequence], ends, notes }: Batch,
+  decision: BatchDecision,
+): string {
+  const call = functionCall("sluice_write_batch", {
+    p_transaction: transaction,
+    p_node: node,
+    p_lane: lane,
+    p_seq: sequence,
+    p_reply: storableJson(decision.reply),
+    p_responses: jsonText(ends.flatMap(({ response }) => response ?? [])),
+    p_turns: jsonText(ends.flatMap(({ turns = [] }) => turns)),
+    p_ended: arrayText(decision.ended),
+    p_accounts: jsonText(decision.accounts),
+    p_keys: jsonText(decision.keys),
+    p_caps: jsonText(decision.caps),
+    p_entries: jsonText(decision.charges.flatMap(entryRows)),
+    p_endings: jsonText(decision.charges.flatMap(endingRows)),
+    p_progress: jsonText(notes.map(progressRow)),
+    p_opened: jsonText(decision.opened.map(holdRow)),
+    p_attempts: jsonText(decision.attempts.map(attemptRow)),
+  });
+  return `SELECT ${call}`;
+}
+
+function answersOf(items: readonly MoneyItem[], { charges, verdicts }: BatchReply): readonly MoneyAnswer[] {
   let [nextCharge, nextVerdict] = [0, 0];
   return items.map(({ kind }) => {
     if (kind === "progress") return nothingCharged;
-    const answer = kind === "hold" ? verdicts[nextVerdict++] : charges[nextCharge++];
-    assert(answer !== undefined, "the database answers every item of a batch");
-    return answer;
+    // Safe casts: there is a result for each end and each order.
+    return kind === "hold" ? (verdicts[nextVerdict++] as HoldVerdict) : (charges[nextCharge++] as EndResult);
   });
 }
 
-/** A row of `sluice_progress`. */
-function progressRow([id, { cost, rates, quantities, served }]: readonly [string, ProducedSoFar]): string {
-  const by = served === undefined ? null : JSON.stringify(served);
-  return rowText([id, cost, rates.id, JSON.stringify(quantities), by]);
-}
-
-/** What the ends of a batch write besides their charges. `n` is an end's index in the batch, from 1. */
-function recordsOf(ends: readonly HoldEnd[]) {
-  const attempts: Parameters<typeof attemptRow>[0][] = [];
-  const outcomes: object[] = [];
-  const responses: object[] = [];
-  const turns: object[] = [];
-  let n = 0;
-  for (const end of ends) {
-    n += 1;
-    if (end.attempts !== undefined) {
-      const day = utcDay(end.charge?.at ?? 0);
-      for (const attempt of end.attempts) attempts.push([n, day, attempt]);
-    }
-    if (end.outcomeRecord !== null) outcomes.push({ ...end.outcomeRecord, n });
-    if (end.response !== null) responses.push(end.response);
-    if (end.turns !== undefined) turns.push(...end.turns);
-  }
-  return { attempts, outcomes, responses, turns };
+/** JSON has no infinity. */
+function revived({ charges, verdicts }: BatchReply): BatchReply {
+  const revive = (verdict: HoldVerdict): HoldVerdict =>
+    verdict.decision === "held"
+      ? { ...verdict, remaining: verdict.remaining ?? Number.POSITIVE_INFINITY }
+      : verdict;
+  return { charges, verdicts: verdicts.map(revive) };
 }
 
 /** Null if there are none, as in nearly all batches. */
-function jsonText(records: readonly object[]): string | null {
-  return records.length === 0 ? null : storableJson(records);
+function jsonText(rows: readonly object[]): string | null {
+  return rows.length === 0 ? null : storableJson(rows);
+}
+
+/** The text of an array. */
+function arrayText(values: readonly (string | number | null)[]): string | null {
+  return values.length === 0 ? null : `{${values.map((value) => JSON.stringify(value)).join(",")}}`;
+}
+
+/** With its arguments in the text: two statements in one round trip take no parameters. */
+function functionCall(name: string, args: Readonly<Record<string, string | number | null>>): string {
+  const given = Object.entries(args).filter(([, value]) => value !== null);
+  return `${name}(${given.map(([argument, value]) => `${argument} => ${literal(value)}`).join(", ")})`;
+}
+
+function literal(value: string | number | null): string {
+  if (typeof value !== "string") return String(value);
+  const quoted = `'${storableText(value).replaceAll("'", "''")}'`;
+  // Right whatever `standard_conforming_strings` is.
+  return quoted.includes("\\") ? `E${quoted.replaceAll("\\", "\\\\")}` : quoted;
 }
 
 /** The rates that a batch refers to. */
@@ -108,7 +196,7 @@ export function ratesIn(items: readonly MoneyItem[]): readonly KeptRates[] {
   const all: KeptRates[] = [];
   for (const item of items) {
     if (item.kind === "progress") for (const { rates } of item.notes.values()) all.push(rates);
-    else if (item.kind === "end" && item.end.charge !== null) all.push(item.end.charge.rates);
+    else if (item.kind === "end" && item.end.charge?.rates != null) all.push(item.end.charge.rates);
   }
   return all;
 }

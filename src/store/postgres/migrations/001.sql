@@ -169,11 +169,12 @@ CREATE TABLE nodes (
   cleared_at timestamptz
 ) WITH (fillfactor = 50);
 
--- The number of the last batch that a node committed on each of its lanes; -1 once it is fenced.
+-- The number of the last batch that a node committed on each of its lanes, and its reply; -1 once it is fenced.
 CREATE TABLE lanes (
   node_no int NOT NULL,
   lane int2 NOT NULL,
   seq int8 NOT NULL,
+  reply text,
   PRIMARY KEY (node_no, lane)
 ) WITH (fillfactor = 20);
 
@@ -279,7 +280,7 @@ ALTER SEQUENCE entries_id_seq OWNED BY entries.id;
 CREATE INDEX entries_by_key ON entries (key_no, id);
 -- A key's own account has the key's number, so that the index above has those.
 CREATE INDEX entries_by_account ON entries (account_no, id) WHERE account_no IS DISTINCT FROM key_no;
--- A late charge (see sluice_charge_late) exists in addition to the charge of the node that took over.
+-- A late charge (see src/ledger/shared-batch.ts) exists in addition to the charge of the node that took over.
 CREATE UNIQUE INDEX entries_by_exchange ON entries (exchange_id, month, (outcome = 'interrupted')) WHERE kind = 'charge';
 CREATE INDEX entries_of_exchange ON entries (exchange_id) WHERE kind <> 'charge' AND exchange_id IS NOT NULL;
 CREATE INDEX entries_by_revision ON entries (revision) WHERE revision IS NOT NULL;
@@ -835,13 +836,13 @@ CREATE VIEW uncounted_usage AS SELECT * FROM sluice_uncounted_usage();
 -- On SQLite this adds attempts that the row of a charge describes.
 CREATE VIEW attempt_totals AS SELECT *, day * 86400000::int8 AS at_ms FROM attempt_sums;
 
--- Money: what decides holds and charges, for all nodes. The arithmetic is the same as in `src/ledger/account.ts`; a test
--- compares the two, operation by operation.
+-- Money: what locks, reads and writes the rows that a gateway decides about (`src/ledger/shared-batch.ts`). No function here computes an
+-- amount. A batch is one transaction of two statements: `sluice_lock_batch` and `sluice_write_batch`.
 --
--- Every function that a lane calls takes the batch's number first, then locks the accounts in the order of their
+-- Every batch takes its number first, then locks the accounts and the sums of the keys, each in the order of their
 -- numbers in a statement of its own, so that the next statement sees what those before it have committed.
 --
--- What writes is PL/pgSQL, which plans a statement once per connection. A function of LANGUAGE sql that cannot be inlined is planned
+-- These are PL/pgSQL, which plans a statement once per connection. A function of LANGUAGE sql that cannot be inlined is planned
 -- again at every call, which costs more than to run it.
 
 -- The database's clock decides about periods, for all nodes alike. Tests put what a node says in its place, to have clocks of their own.
@@ -860,16 +861,6 @@ CREATE FUNCTION sluice_period_start(period text, now_ms int8) RETURNS int8 LANGU
   END
 $$;
 
--- The start of the period after the one that starts at this moment. A limit that never resets sorts after all others.
-CREATE FUNCTION sluice_next_period(period text, start_ms int8) RETURNS int8 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-  SELECT CASE period
-    WHEN 'day' THEN start_ms + 86400000
-    WHEN 'week' THEN start_ms + 7 * 86400000
-    WHEN 'month' THEN sluice_period_start('month', start_ms + 31 * 86400000::int8)
-    ELSE 4611686018427387904
-  END
-$$;
-
 -- Whether a cap covers a model, as `coversModel` in base/models/model-pattern.ts. No pattern has a character that means something here but
 -- the two.
 CREATE FUNCTION sluice_covers(pattern text, model text) RETURNS bool LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
@@ -877,352 +868,160 @@ CREATE FUNCTION sluice_covers(pattern text, model text) RETURNS bool LANGUAGE sq
     OR model LIKE '%/' || replace(replace(pattern, '_', '\_'), '*', '%') OR model LIKE '%.' || replace(replace(pattern, '_', '\_'), '*', '%')
 $$;
 
--- What is left of a cap in its period, including what is held.
-CREATE FUNCTION sluice_cap_limit(c caps) RETURNS int8 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-  SELECT c.amount + CASE WHEN c.extra_period_ms = c.period_start_ms THEN c.extra ELSE 0 END
-$$;
-CREATE FUNCTION sluice_cap_left(c caps) RETURNS int8 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-  SELECT greatest(0, sluice_cap_limit(c) - c.used)
-$$;
-
--- What periods from this moment on, or this one alone, have used already.
-CREATE FUNCTION sluice_later(p_later text, p_from int8, is_alone bool) RETURNS int8 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-  SELECT coalesce(sum((l ->> 'used')::int8), 0)::int8 FROM json_array_elements(p_later::json) AS l
-    WHERE (l ->> 'at')::int8 = p_from OR ((l ->> 'at')::int8 > p_from AND NOT is_alone)
-$$;
-
--- A cap in the period of this moment: as it is, or reset. It only moves forward.
-CREATE FUNCTION sluice_cap_at(c caps, counted_ms int8) RETURNS caps LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
-DECLARE
-  v_start int8 := sluice_period_start(c.period, counted_ms);
-BEGIN
-  IF v_start > c.period_start_ms THEN
-    c.period_start_ms := v_start; c.held := 0;
-    c.used := CASE WHEN c.later_used IS NULL THEN 0 ELSE sluice_later(c.later_used, v_start, false) END;
-  END IF;
-  RETURN c;
-END $$;
-
--- What may be spent, including what is held. A budget without a limit has more than can ever be asked for. a postpaid account may owe up to
--- four million credits.
-CREATE FUNCTION sluice_balance(mode text, is_open int, posted int8, budget int8, period_used int8) RETURNS int8 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-  SELECT CASE WHEN is_open = 1 THEN posted + 4000000000000000 WHEN mode = 'credit' THEN posted WHEN budget IS NULL THEN 4611686018427387904 ELSE greatest(0, budget - period_used) END
-$$;
-
--- The most that ending a hold may charge: its own amount plus what no other hold has reserved. If an operator has
--- lowered the balance below what is held, the balance is the limit. What is left of a past period is no longer known,
--- but the hold itself was covered by it.
-CREATE FUNCTION sluice_affordable(mode text, balance int8, held int8, amount int8, is_past bool) RETURNS int8 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-  SELECT CASE
-    WHEN mode = 'credit' THEN greatest(0, least(balance, amount + greatest(0, balance - held)))
-    WHEN is_past THEN amount
-    ELSE amount + greatest(0, balance - held)
-  END
-$$;
-
--- True: this batch is new. False: it was committed before, and its reply was lost. Raises SL001 for a fenced node, and SL002 while
+-- Locks a lane until the end of the transaction, so that a batch needs no other guard. NULL: this batch is new. Otherwise it was committed
+-- before, and this is the reply that was lost. Raises SL001 for a fenced node, and SL002 while
 -- the same batch is being committed on a connection that this node has lost: none may wait for the other.
-CREATE FUNCTION sluice_take_number(p_node int, p_lane int, p_seq int8) RETURNS bool LANGUAGE plpgsql AS $$
+CREATE FUNCTION sluice_take_number(p_node int, p_lane int, p_seq int8) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
-  last int8;
+  l record;
 BEGIN
-  UPDATE lanes SET seq = p_seq WHERE ctid =
-    (SELECT ctid FROM lanes WHERE node_no = p_node AND lane = p_lane AND seq = p_seq - 1 FOR NO KEY UPDATE SKIP LOCKED);
-  IF FOUND THEN RETURN true; END IF;
-  SELECT seq INTO last FROM lanes WHERE node_no = p_node AND lane = p_lane;
-  IF last = p_seq THEN RETURN false; END IF;
-  IF last = p_seq - 1 THEN RAISE EXCEPTION 'batch % is being committed', p_seq USING ERRCODE = 'SL002'; END IF;
-  RAISE EXCEPTION 'node % was taken over (lane % is at %, and batch % came)', p_node, p_lane, last, p_seq USING ERRCODE = 'SL001';
+  SELECT seq, reply INTO l FROM lanes WHERE node_no = p_node AND lane = p_lane FOR NO KEY UPDATE SKIP LOCKED;
+  IF l.seq = p_seq - 1 THEN RETURN NULL; END IF;
+  IF l.seq = p_seq THEN RETURN l.reply; END IF;
+  IF l.seq IS NULL THEN
+    SELECT seq INTO l FROM lanes WHERE node_no = p_node AND lane = p_lane;
+    IF l.seq = p_seq - 1 THEN RAISE EXCEPTION 'batch % is being committed', p_seq USING ERRCODE = 'SL002'; END IF;
+  END IF;
+  RAISE EXCEPTION 'node % was taken over (lane % is at %, and batch % came)', p_node, p_lane, l.seq, p_seq USING ERRCODE = 'SL001';
 END $$;
 
--- What a gateway sends, as rows of a type: PostgreSQL reads them in a third of the time that JSON takes.
-CREATE TYPE sluice_hold_order AS (id text, key text, amount int8, now int8, model text, asked text, labels text);
-CREATE TYPE sluice_progress AS (id text, so_far int8, rates int8, quantities text, served text);
-CREATE TYPE sluice_hold_end AS (
-  -- The account that the hold was opened on: the key may have moved since.
-  id text, key text, account int, opened int8, period int8, counted int8,
-  -- NULL for a release.
-  cost int8, at int8, basis text, outcome text, list_cost int8, model text, provider text, rates int8, quantities text, asked text, labels text,
-  -- The usage record; NULL where there is none.
-  recorded int8, route text, upstream_model text, stream bool, status int, uncached int8, cached int8, cache_write int8, input int8, output int8,
-  reasoning int8, first_byte int8, total int8, attempts int, saved int8,
-  -- The part of the cost that is not charged in any case; NULL for nothing.
-  waived int8
-);
-
--- Attempts of one exchange, or of several. `n` is the place of its end in the batch.
-CREATE TYPE sluice_attempt AS (n int, provider text, day int, credential text, upstream_model text, ending text, attempts int8, estimated int8, input_tokens int8,
-  cached_input_tokens int8, cache_write_tokens int8, output_tokens int8, counted_input_tokens int8, counted_output_tokens int8, owed_nano_usd int8);
-
--- What the functions below find out about an item, for the statement that writes it.
-CREATE TYPE sluice_held AS (account_no int, key_no int, period int8, counted int8, opened int8, is_in_flight bool);
-CREATE TYPE sluice_ended AS (account_no int, key_no int, period int8, counted int8, month int, charge int8, overrun int8, owed int8, is_credit bool);
-CREATE TYPE sluice_account_sums AS (no int, spent int8, held int8, period_used int8);
-CREATE TYPE sluice_account_holds AS (no int, held int8, period int8, used int8, counted int8);
-
--- Fourteen figures for each order whose key there is: its place from 1 on, the verdict, balance, what is free of all bounds, period, the moment
--- that it counts at, the number of its account, when it was opened; and of the bound that refuses: 0 the account's own, 1 a key's cap, 2 an account's; its limit (-1: none), what is used
--- of it, its period (0 none, 1 day, 2 week, 3 month), when that began, and the cap's number.
--- Verdicts: 1 held, 2 too little, 3 reserved by other holds, 4 used up in this period; the key is 5 disabled,
--- 6 suspended, 7 revoked, 8 expired, 9 its account is closed; 10 it has as many requests in flight as it may. Of a batch that was committed before, the holds are found as they were given.
--- If several limits reject: used up before too little before reserved, and among equals the limit that resets last.
--- The accounts are locked already, by a statement before, and where there are caps the sums of the keys too.
-CREATE FUNCTION sluice_open_holds(p_node int, p_is_new bool, p_orders sluice_hold_order[]) RETURNS float8[] LANGUAGE plpgsql AS $$
+-- Locks and reads, as JSON, what a batch ends (`p_ends`, and where they are charged if their holds are gone) and the keys that it opens holds of
+-- (`p_orders`; `p_keys` are all of them). `p_claims` are the Idempotency-Keys of the ends. A takeover has no lane. What another session keeps locked for longer
+-- than `p_lock_ms` fails the batch with 55P03.
+CREATE FUNCTION sluice_lock_batch(p_node int, p_lock_ms int, p_seq int8, p_lane int DEFAULT NULL, p_ends text[] DEFAULT '{}', p_accounts int[] DEFAULT '{}',
+  p_orders text[] DEFAULT '{}', p_keys text[] DEFAULT '{}', p_claims json DEFAULT '[]') RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
-  r record;
-  v_no int; v_held int8; v_period int8; v_used int8; v_counted int8; v_now int8; v_at int8; v_balance int8; v_free int8; v_verdict int;
-  v_next int8; v_last int8; v_deny int; v_left int8; v_cap int; j int; v_mine int[]; v_in_flight int; v_begun int[] := '{}';
-  v_given_period int8; v_given_counted int8; v_given_account int; v_given_opened int8;
-  c caps[]; c_nos int[]; has_caps bool := false;
-  held sluice_held[] := array_fill(NULL::sluice_held, ARRAY[cardinality(p_orders)]);
-  accounts_held sluice_account_holds[];
-  answers float8[];
+  v_reply text; v_accounts int[]; v_keys int[]; v_found int; v_lost text[];
+  v_holds json; v_entries json; v_superseded json; v_locked_accounts json; v_locked_keys json; v_caps json;
+  has_caps bool;
 BEGIN
-  IF EXISTS (SELECT FROM caps) THEN
-    c := ARRAY(SELECT caps FROM caps WHERE caps.key_no = ANY (ARRAY(SELECT no FROM keys WHERE id = ANY (ARRAY(SELECT key FROM unnest(p_orders)))))
-      OR caps.account_no = ANY (ARRAY(SELECT account_no FROM keys WHERE id = ANY (ARRAY(SELECT key FROM unnest(p_orders))))));
-    c_nos := ARRAY(SELECT no FROM unnest(c));
-    has_caps := c_nos <> '{}';
+  IF p_lane IS NOT NULL THEN
+    v_reply := sluice_take_number(p_node, p_lane, p_seq);
+    IF v_reply IS NOT NULL THEN RETURN v_reply; END IF;
   END IF;
-  FOR r IN
-    SELECT i.n::int AS n, i.id, i.amount, i.now, i.model, k.no AS key_no, k.status, k.expires_at_ms, k.max_concurrent, a.no, a.mode, a.is_open,
-      a.closed_at_ms IS NOT NULL AS is_closed, a.budget_tokens, a.period, a.posted, a.held, a.used, a.period_start_ms, a.period_used, a.later_used, a.counted_at_ms
-    FROM unnest(p_orders) WITH ORDINALITY AS i(id, key, amount, now, model, asked, labels, n),
-      LATERAL (SELECT no, account_no, status, expires_at_ms, max_concurrent FROM keys WHERE id = i.key LIMIT 1) AS k,
-      LATERAL (SELECT * FROM accounts WHERE no = k.account_no LIMIT 1) AS a
-    ORDER BY a.no, i.n
-  LOOP
-    IF v_no IS DISTINCT FROM r.no THEN
-      IF v_no IS NOT NULL THEN accounts_held := accounts_held || ROW(v_no, v_held, v_period, v_used, v_counted)::sluice_account_holds; END IF;
-      v_no := r.no; v_held := r.held; v_period := r.period_start_ms; v_used := r.period_used; v_counted := r.counted_at_ms;
+  -- A node that stops before it has written must not keep the locks: it loses the connection, and sends the batch again.
+  PERFORM set_config('lock_timeout', p_lock_ms::text, true), set_config('idle_in_transaction_session_timeout', '250', true);
+  v_accounts := ARRAY(SELECT no FROM accounts WHERE no = ANY (ARRAY(
+    SELECT coalesce((SELECT account_no FROM holds WHERE holds.id = e.id), e.account) FROM unnest(p_ends, p_accounts) AS e(id, account)
+    UNION ALL SELECT account_no FROM keys WHERE id = ANY (p_orders)))
+    ORDER BY no FOR NO KEY UPDATE);
+  v_keys := ARRAY(SELECT no FROM keys WHERE id = ANY (p_keys));
+  has_caps := EXISTS (SELECT FROM caps);
+  IF p_ends <> '{}' OR has_caps THEN
+    PERFORM 1 FROM key_sums WHERE key_no = ANY (v_keys) ORDER BY key_no FOR NO KEY UPDATE;
+  END IF;
+  IF p_ends <> '{}' THEN
+    SELECT count(*), json_agg(h) INTO v_found, v_holds FROM (
+      SELECT id, account_no AS "accountNo", amount, period_start_ms AS "periodStartMs", counted_at_ms AS "countedAtMs", opened_at_ms AS "openedAtMs",
+        model, is_in_flight AS "isInFlight" FROM holds WHERE id = ANY (p_ends)) AS h;
+    IF v_found < cardinality(p_ends) THEN
+      v_lost := ARRAY(SELECT unnest(p_ends) EXCEPT SELECT id FROM holds WHERE id = ANY (p_ends));
+      -- From here on no other exchange can claim these Idempotency-Keys.
+      INSERT INTO responses AS r (key_no, route, idempotency_key, body_hash, exchange_id)
+        SELECT k.no, x.route, x.idempotency_key, x.body_hash, x.id
+        FROM json_to_recordset(p_claims) AS x(id text, key text, route text, idempotency_key text, body_hash text), LATERAL (SELECT no FROM keys WHERE id = x.key LIMIT 1) AS k
+        WHERE x.id = ANY (v_lost)
+        ON CONFLICT (key_no, route, idempotency_key) DO UPDATE SET exchange_id = r.exchange_id;
+      v_superseded := (SELECT json_agg(x.id)
+        FROM json_to_recordset(p_claims) AS x(id text, key text, route text, idempotency_key text), LATERAL (SELECT no FROM keys WHERE id = x.key LIMIT 1) AS k,
+          LATERAL (SELECT exchange_id FROM responses WHERE key_no = k.no AND route = x.route AND idempotency_key = x.idempotency_key LIMIT 1) AS r
+        WHERE x.id = ANY (v_lost) AND r.exchange_id <> x.id);
+      -- Each by an index of its own.
+      v_entries := (SELECT json_agg(e ORDER BY e.id) FROM (
+        SELECT id, exchange_id AS "exchangeId", kind, amount, outcome, at_ms AS "atMs", quantities, rates_id AS "ratesId",
+          (SELECT rates FROM rates WHERE rates.id = rates_id) AS rates
+        FROM entries WHERE exchange_id = ANY (v_lost) AND kind = 'charge'
+        UNION ALL SELECT id, exchange_id, kind, amount, outcome, at_ms, NULL, NULL, NULL FROM entries WHERE exchange_id = ANY (v_lost) AND kind <> 'charge') AS e);
     END IF;
-    v_now := sluice_now(r.now);
-    v_at := greatest(v_now, v_counted);
-    IF has_caps THEN
-      -- The places of the caps that it falls under.
-      v_mine := ARRAY(SELECT array_position(c_nos, caps.no) FROM caps WHERE (caps.account_no = r.no OR caps.key_no = r.key_no) AND sluice_covers(caps.models, r.model));
-      FOREACH j IN ARRAY v_mine LOOP v_at := greatest(v_at, (c[j]).period_start_ms); END LOOP;
-      FOREACH j IN ARRAY v_mine LOOP c[j] := sluice_cap_at(c[j], v_at); END LOOP;
-    END IF;
-    IF r.mode = 'token_budget' AND sluice_period_start(r.period, v_at) > v_period THEN
-      v_period := sluice_period_start(r.period, v_at); v_held := 0;
-      v_used := CASE WHEN r.later_used IS NULL THEN 0 ELSE sluice_later(r.later_used, v_period, false) END;
-    END IF;
-    v_balance := sluice_balance(r.mode, r.is_open, r.posted, r.budget_tokens, v_used);
-    v_free := v_balance - v_held;
-    -- 1 used up, 2 too little, 3 reserved; 9 if nothing refuses.
-    v_deny := CASE WHEN v_balance < r.amount THEN CASE WHEN r.mode = 'credit' OR v_balance > 0 THEN 2 ELSE 1 END WHEN v_free < r.amount THEN 3 ELSE 9 END;
-    IF r.is_open = 1 THEN v_free := 4611686018427387904; END IF;
-    v_cap := 0; v_last := CASE WHEN r.mode = 'credit' THEN 4611686018427387904 ELSE sluice_next_period(r.period, v_period) END;
-    IF has_caps THEN
-      FOREACH j IN ARRAY v_mine LOOP
-        v_left := sluice_cap_left(c[j]);
-        v_free := least(v_free, v_left - (c[j]).held);
-        v_verdict := CASE WHEN (c[j]).used >= sluice_cap_limit(c[j]) THEN 1 WHEN v_left < r.amount THEN 2 WHEN v_left - (c[j]).held < r.amount THEN 3 ELSE 9 END;
-        CONTINUE WHEN v_verdict = 9;
-        v_next := sluice_next_period((c[j]).period, (c[j]).period_start_ms);
-        IF v_verdict < v_deny OR (v_verdict = v_deny AND v_next > v_last) THEN v_deny := v_verdict; v_cap := j; v_last := v_next; v_balance := v_left; END IF;
-      END LOOP;
-    END IF;
-    IF NOT p_is_new THEN
-      SELECT period_start_ms, counted_at_ms, account_no, opened_at_ms INTO v_given_period, v_given_counted, v_given_account, v_given_opened FROM holds WHERE id = r.id;
-    END IF;
-    v_in_flight := NULL;
-    IF r.max_concurrent IS NOT NULL AND p_is_new THEN
-      v_in_flight := (SELECT count(*) FROM holds WHERE key_no = r.key_no AND is_in_flight) + coalesce(cardinality(array_positions(v_begun, r.key_no)), 0);
-    END IF;
-    v_verdict := CASE
-      WHEN v_given_period IS NOT NULL THEN 1
-      WHEN r.status = 'disabled' THEN 5 WHEN r.status = 'suspended' THEN 6 WHEN r.status = 'revoked' THEN 7 WHEN r.expires_at_ms <= v_now THEN 8 WHEN r.is_closed THEN 9
-      WHEN v_in_flight >= r.max_concurrent THEN 10
-      WHEN v_deny = 1 THEN 4 WHEN v_deny = 2 THEN 2
-      WHEN NOT p_is_new OR v_deny = 3 THEN 3
-      ELSE 1 END;
-    IF v_verdict = 1 AND p_is_new THEN
-      v_held := v_held + r.amount; v_counted := v_at; v_free := v_free - r.amount;
-      IF has_caps THEN FOREACH j IN ARRAY v_mine LOOP c[j].held := (c[j]).held + r.amount; END LOOP; END IF;
-      held[r.n] := ROW(r.no, r.key_no, v_period, v_at, v_now, r.max_concurrent IS NOT NULL)::sluice_held;
-      IF r.max_concurrent IS NOT NULL THEN v_begun := v_begun || r.key_no; END IF;
-    END IF;
-    answers := answers || ARRAY[r.n, v_verdict, v_balance, v_free, coalesce(v_given_period, v_period), coalesce(v_given_counted, v_at),
-      coalesce(v_given_account, r.no), coalesce(v_given_opened, v_now)]::float8[];
-    IF v_cap = 0 THEN
-      answers := answers || ARRAY[0, CASE WHEN r.mode = 'credit' THEN -1 ELSE coalesce(r.budget_tokens, -1) END, CASE WHEN r.mode = 'credit' THEN r.used ELSE v_used END,
-        CASE WHEN r.mode = 'credit' THEN 0 ELSE position(left(r.period, 1) IN 'dwm') END, v_period, 0]::float8[];
-    ELSE
-      answers := answers || ARRAY[CASE WHEN (c[v_cap]).key_no IS NULL THEN 2 ELSE 1 END, sluice_cap_limit(c[v_cap]), (c[v_cap]).used,
-        position(left((c[v_cap]).period, 1) IN 'dwm'), (c[v_cap]).period_start_ms, (c[v_cap]).no]::float8[];
-    END IF;
-  END LOOP;
-  IF v_no IS NULL OR NOT p_is_new THEN RETURN answers; END IF;
-  accounts_held := accounts_held || ROW(v_no, v_held, v_period, v_used, v_counted)::sluice_account_holds;
-  UPDATE accounts a SET held = u.held, period_start_ms = u.period, period_used = u.used, counted_at_ms = u.counted
-    FROM unnest(accounts_held) AS u
-    WHERE a.no = ANY (ARRAY(SELECT no FROM unnest(accounts_held))) AND a.no = u.no AND (a.held <> u.held OR a.period_start_ms <> u.period OR a.counted_at_ms <> u.counted);
-  IF c IS NOT NULL THEN PERFORM sluice_keep_caps(c); END IF;
-  INSERT INTO holds (id, account_no, key_no, node_no, amount, period_start_ms, counted_at_ms, opened_at_ms, model, asked_model, labels, is_in_flight)
-    SELECT i.id, i.account_no, i.key_no, p_node, i.amount, i.period, i.counted, i.opened, i.model, i.asked, i.labels, i.is_in_flight
-    FROM unnest(p_orders, held) AS i(id, key, amount, now, model, asked, labels, account_no, key_no, period, counted, opened, is_in_flight) WHERE i.account_no IS NOT NULL;
-  RETURN answers;
+  END IF;
+  v_locked_accounts := (SELECT json_agg(a) FROM (
+    SELECT no, id, mode, is_open = 1 AS "isOpen", closed_at_ms IS NOT NULL AS "isClosed", budget_tokens AS "budgetTokens", period, posted, held,
+      purchased::text AS "purchasedDigits", used::text AS "usedDigits", period_start_ms AS "periodStartMs", period_used AS "periodUsed", later_used AS "laterUsed",
+      counted_at_ms AS "countedAtMs"
+    FROM accounts WHERE no = ANY (v_accounts)) AS a);
+  v_locked_keys := (SELECT json_agg(k) FROM (
+    SELECT no, id, account_no AS "accountNo", status, expires_at_ms AS "expiresAtMs", max_concurrent AS "maxConcurrent",
+      CASE WHEN max_concurrent IS NULL THEN 0 ELSE (SELECT count(*) FROM holds WHERE holds.key_no = keys.no AND is_in_flight) END AS "inFlight",
+      s.day, s.day_spend::text AS "daySpendDigits", s.later_spend AS "laterSpend", s.spent::text AS "spentDigits", s.requests,
+      s.input_tokens AS "inputTokens", s.output_tokens AS "outputTokens", s.last_cost_nano AS "lastCostNano"
+    FROM keys, LATERAL (SELECT * FROM key_sums WHERE key_no = keys.no LIMIT 1) AS s WHERE no = ANY (v_keys)) AS k);
+  IF has_caps THEN
+    v_caps := (SELECT json_agg(c ORDER BY c.no) FROM (
+      SELECT no, account_no AS "accountNo", key_no AS "keyNo", amount AS "limit", period, models, extra, extra_period_ms AS "extraPeriodMs",
+        period_start_ms AS "periodStartMs", used, later_used AS "laterUsed", held FROM caps WHERE account_no = ANY (v_accounts)
+      UNION ALL SELECT no, account_no, key_no, amount, period, models, extra, extra_period_ms, period_start_ms, used, later_used, held
+        FROM caps WHERE key_no = ANY (v_keys)) AS c);
+  END IF;
+  RETURN json_build_object('transaction', pg_current_xact_id()::text, 'nowMs', sluice_now(NULL), 'accounts', coalesce(v_locked_accounts, '[]'),
+    'keys', coalesce(v_locked_keys, '[]'), 'caps', coalesce(v_caps, '[]'), 'holds', coalesce(v_holds, '[]'), 'entries', coalesce(v_entries, '[]'),
+    'superseded', coalesce(v_superseded, '[]'));
 END $$;
 
--- Writes what was counted against caps that are locked.
-CREATE FUNCTION sluice_keep_caps(c caps[]) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-  UPDATE caps SET period_start_ms = u.period_start_ms, used = u.used, held = u.held FROM unnest(c) AS u
-    WHERE caps.no = ANY (ARRAY(SELECT no FROM unnest(c))) AND caps.no = u.no
-      AND (caps.held <> u.held OR caps.used <> u.used OR caps.period_start_ms <> u.period_start_ms);
-END $$;
-
--- The attempt of a hold whose node died, by what it had produced; with the sign -1 what takes it back. As `interrupted` in `src/ledger/recover.ts`.
-CREATE FUNCTION sluice_interrupted(p_at int8, p_served json, p_quantities text, p_rates int8, p_sign int) RETURNS sluice_attempt LANGUAGE sql STABLE AS $$
-  SELECT ROW(0, coalesce(p_served ->> 'provider', ''), p_at / 86400000, coalesce(p_served ->> 'credential', ''),
-    coalesce(p_served ->> 'upstream_model', p_served ->> 'upstreamModel', ''), 'interrupted', p_sign, p_sign, 0, 0, 0, 0,
-    p_sign * coalesce(sum(q.value::int8) FILTER (WHERE q.key ~ '(^|/)((audio_|image_|cached_)?input|cache_write|cache_write_1h)$'), 0),
-    p_sign * coalesce(sum(q.value::int8) FILTER (WHERE q.key ~ '(^|/)(audio_|image_)?output$'), 0),
-    p_sign * coalesce(least(4000000000000001,
-      ceil(sum(q.value::numeric * (coalesce(r.rates -> 'owed_pico_usd', r.rates -> 'pico_usd') ->> q.key)::numeric) / 1000)), 0))::sluice_attempt
-  FROM json_each_text(coalesce(p_quantities, '{}')::json) AS q LEFT JOIN (SELECT rates.rates::json FROM rates WHERE id = p_rates) AS r ON true
-$$;
-
--- Ends holds, and charges those that have a cost. Three figures for each hold that there was: its place from 1 on, what was
--- charged, and what could not be. The accounts are locked already.
-CREATE FUNCTION sluice_end_holds(p_node int, p_ends sluice_hold_end[], p_endings json) RETURNS float8[] LANGUAGE plpgsql AS $$
+-- Writes what was decided about rows that are locked, and the reply: in the transaction that has locked them, and in no other. A driver, or a pooler,
+-- that has lost the connection meanwhile runs this on another one, where others may have changed the rows since.
+CREATE FUNCTION sluice_write_batch(p_transaction text, p_node int, p_seq int8, p_reply text, p_lane int DEFAULT NULL, p_responses json DEFAULT NULL, p_turns json DEFAULT NULL,
+  p_ended text[] DEFAULT NULL, p_accounts json DEFAULT NULL, p_keys json DEFAULT NULL, p_caps json DEFAULT NULL, p_entries json DEFAULT NULL,
+  p_endings json DEFAULT NULL, p_progress json DEFAULT NULL, p_opened json DEFAULT NULL, p_attempts json DEFAULT NULL) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
-  r record;
-  v_found int := 0; v_gone int;
-  v_no int; v_before int8; v_posted int8; v_held int8; v_period_used int8; v_payable int8; v_covered int8; v_charged int8; j int; v_mine int[];
-  c caps[]; c_nos int[]; has_caps bool := false;
-  is_overrun bool := false;
-  ended sluice_ended[] := array_fill(NULL::sluice_ended, ARRAY[cardinality(p_ends)]);
-  sums sluice_account_sums[];
-  answers float8[];
+  v_gone int;
 BEGIN
-  IF EXISTS (SELECT FROM caps) THEN
-    c := ARRAY(SELECT caps FROM caps WHERE caps.key_no = ANY (ARRAY(SELECT key_no FROM holds WHERE id = ANY (ARRAY(SELECT id FROM unnest(p_ends)))))
-      OR caps.account_no = ANY (ARRAY(SELECT account_no FROM holds WHERE id = ANY (ARRAY(SELECT id FROM unnest(p_ends))))));
-    c_nos := ARRAY(SELECT no FROM unnest(c));
-    has_caps := c_nos <> '{}';
+  IF p_transaction IS DISTINCT FROM pg_current_xact_id_if_assigned()::text THEN
+    RAISE EXCEPTION 'the transaction that has locked the rows of batch % is over', p_seq USING ERRCODE = '40001';
   END IF;
-  FOR r IN
-    SELECT i.n::int AS n, i.cost, coalesce(i.waived, 0) AS waived, h.key_no, h.amount, h.model, h.period_start_ms AS period, h.counted_at_ms AS counted, sluice_month(h.opened_at_ms) AS month,
-      a.no, a.mode, a.is_open, a.budget_tokens, a.posted, a.held, a.period_start_ms, a.period_used
-    FROM unnest(p_ends) WITH ORDINALITY AS i(id, key, account, opened, period, counted, cost, at, basis, outcome, list_cost, model, provider, rates, quantities, asked, labels, recorded, route, upstream_model,
-        stream, status, uncached, cached, cache_write, input, output, reasoning, first_byte, total, attempts, saved, waived, n),
-      LATERAL (SELECT account_no, key_no, amount, model, period_start_ms, counted_at_ms, opened_at_ms FROM holds WHERE id = i.id LIMIT 1) AS h,
-      LATERAL (SELECT * FROM accounts WHERE no = h.account_no LIMIT 1) AS a
-    ORDER BY a.no, i.n
-  LOOP
-    IF v_no IS DISTINCT FROM r.no THEN
-      IF v_no IS NOT NULL THEN sums := sums || ROW(v_no, v_before - v_posted, v_held, v_period_used)::sluice_account_sums; END IF;
-      v_no := r.no; v_before := r.posted; v_posted := r.posted; v_held := r.held; v_period_used := r.period_used;
+  IF p_lane IS NOT NULL THEN UPDATE lanes SET seq = p_seq, reply = p_reply WHERE node_no = p_node AND lane = p_lane; END IF;
+  IF p_responses IS NOT NULL THEN PERFORM sluice_store_responses(p_responses); END IF;
+  IF p_turns IS NOT NULL THEN PERFORM sluice_keep_turns(p_turns); END IF;
+  IF p_ended IS NOT NULL THEN
+    DELETE FROM holds WHERE id = ANY (p_ended);
+    GET DIAGNOSTICS v_gone = ROW_COUNT;
+    IF v_gone <> cardinality(p_ended) THEN
+      RAISE EXCEPTION 'of % holds % could be ended', cardinality(p_ended), v_gone USING ERRCODE = '40001';
     END IF;
-    IF has_caps THEN
-      v_mine := ARRAY(SELECT array_position(c_nos, caps.no) FROM caps WHERE (caps.account_no = r.no OR caps.key_no = r.key_no) AND sluice_covers(caps.models, r.model));
-    END IF;
-    v_found := v_found + 1; v_charged := 0; v_covered := 0;
-    IF r.cost IS NOT NULL THEN
-      v_payable := least(r.cost - r.waived, sluice_affordable(r.mode, sluice_balance(r.mode, r.is_open, v_posted, r.budget_tokens, v_period_used), v_held, r.amount, r.period <> r.period_start_ms));
-      v_covered := v_payable;
-      IF has_caps THEN
-        -- What is left of a past period is no longer known, but the hold itself was covered by it.
-        FOREACH j IN ARRAY v_mine LOOP
-          v_covered := least(v_covered, r.amount + CASE WHEN sluice_period_start((c[j]).period, r.counted) = (c[j]).period_start_ms
-            THEN greatest(0, sluice_cap_left(c[j]) - (c[j]).held) ELSE 0 END);
-        END LOOP;
-      END IF;
-      -- A postpaid account owes what is above its caps, too.
-      v_charged := CASE WHEN r.is_open = 1 THEN v_payable ELSE v_covered END;
-      v_posted := v_posted - v_charged;
-      IF r.cost > v_covered THEN is_overrun := true; END IF;
-      IF r.period = r.period_start_ms THEN v_period_used := v_period_used + v_charged; END IF;
-    END IF;
-    IF r.period = r.period_start_ms THEN v_held := v_held - r.amount; END IF;
-    IF has_caps THEN
-      FOREACH j IN ARRAY v_mine LOOP
-        CONTINUE WHEN sluice_period_start((c[j]).period, r.counted) <> (c[j]).period_start_ms;
-        c[j].used := (c[j]).used + v_charged; c[j].held := (c[j]).held - r.amount;
-      END LOOP;
-    END IF;
-    ended[r.n] := ROW(r.no, r.key_no, r.period, r.counted, r.month, v_charged, r.cost - v_charged, v_charged - v_covered, r.mode = 'credit')::sluice_ended;
-    answers := answers || ARRAY[r.n, v_charged, coalesce(r.cost - v_charged, 0)]::float8[];
-  END LOOP;
-  IF v_found = 0 THEN RETURN answers; END IF;
-  DELETE FROM holds WHERE id = ANY (ARRAY(SELECT id FROM unnest(p_ends)));
-  GET DIAGNOSTICS v_gone = ROW_COUNT;
-  -- Another node has ended a hold meanwhile, after declaring this node dead: retry, and it will not be found. Or a batch has a
-  -- hold twice: then retry one by one, and the second will not be found.
-  IF v_gone <> v_found THEN
-    RAISE EXCEPTION 'of % holds % could be ended', v_found, v_gone USING ERRCODE = CASE WHEN cardinality(p_ends) = 1 THEN '40001' ELSE '23000' END;
   END IF;
-  sums := sums || ROW(v_no, v_before - v_posted, v_held, v_period_used)::sluice_account_sums;
-  UPDATE accounts a SET posted = a.posted - u.spent, used = a.used + u.spent, held = u.held, period_used = u.period_used
-    FROM unnest(sums) AS u WHERE a.no = ANY (ARRAY(SELECT no FROM unnest(sums))) AND a.no = u.no;
-  IF c IS NOT NULL THEN PERFORM sluice_keep_caps(c); END IF;
-  PERFORM sluice_count_keys(p_ends, ended);
-  INSERT INTO entries (month, account_no, key_no, node_no, kind, amount, at_ms, period_start_ms, counted_at_ms, exchange_id, basis, outcome, list_cost_nano,
-      recorded_at_ms, route, model, provider, upstream_model, stream, status, input_tokens, cached_input_tokens, cache_write_tokens,
-      output_tokens, reasoning_tokens, cost_nano, first_byte_ms, total_ms, attempts, rates_id, quantities, asked_model, labels, cache_savings_nano)
-    SELECT i.month, i.account_no, i.key_no, p_node, 'charge', i.owed - i.charge, i.at, i.held_period, i.held_counted, i.id, i.basis, i.outcome, i.list_cost,
-      i.recorded, i.route, i.model, i.provider, i.upstream_model, i.stream, i.status, i.uncached, i.cached, i.cache_write,
-      CASE WHEN i.recorded IS NOT NULL THEN i.output END, i.reasoning,
-      CASE WHEN i.recorded IS NOT NULL THEN CASE WHEN i.is_credit THEN i.charge ELSE 0 END END, i.first_byte, i.total, i.attempts,
-      i.rates, i.quantities, i.asked, i.labels, i.saved
-    FROM unnest(p_ends, ended) AS i(id, key, account, opened, period, counted, cost, at, basis, outcome, list_cost, model, provider, rates, quantities, asked, labels, recorded, route, upstream_model,
-        stream, status, uncached, cached, cache_write, input, output, reasoning, first_byte, total, attempts, saved, waived,
-        account_no, key_no, held_period, held_counted, month, charge, overrun, owed, is_credit)
-    WHERE i.account_no IS NOT NULL AND i.cost IS NOT NULL;
-  IF is_overrun THEN
-    INSERT INTO entries (month, account_no, key_no, node_no, kind, amount, at_ms, period_start_ms, counted_at_ms, exchange_id, basis, outcome, route, model, provider, labels)
-      SELECT i.month, i.account_no, i.key_no, p_node, 'overrun', part.amount, i.at, i.held_period, i.held_counted, i.id, i.basis, i.outcome, i.route, i.model, i.provider, i.labels
-      FROM unnest(p_ends, ended) AS i(id, key, account, opened, period, counted, cost, at, basis, outcome, list_cost, model, provider, rates, quantities, asked, labels, recorded, route, upstream_model,
-          stream, status, uncached, cached, cache_write, input, output, reasoning, first_byte, total, attempts, saved, waived,
-          account_no, key_no, held_period, held_counted, month, charge, overrun, owed, is_credit),
-        LATERAL (VALUES (-i.owed), (i.overrun)) AS part(amount)
-      WHERE part.amount <> 0;
+  IF p_accounts IS NOT NULL THEN
+    UPDATE accounts SET posted = u.posted, held = u.held, used = u."usedDigits", period_start_ms = u."periodStartMs", period_used = u."periodUsed",
+        counted_at_ms = u."countedAtMs"
+      FROM json_to_recordset(p_accounts) AS u(no int, posted int8, held int8, "usedDigits" int8, "periodStartMs" int8, "periodUsed" int8, "countedAtMs" int8),
+        LATERAL (SELECT ctid FROM accounts WHERE accounts.no = u.no LIMIT 1) AS place
+      WHERE accounts.ctid = place.ctid;
+  END IF;
+  IF p_keys IS NOT NULL THEN
+    UPDATE key_sums SET day = u.day, day_spend = u."daySpendDigits", spent = u."spentDigits", requests = u.requests, input_tokens = u."inputTokens",
+        output_tokens = u."outputTokens", last_cost_nano = u."lastCostNano"
+      FROM json_to_recordset(p_keys) AS u(no int, day int, "daySpendDigits" int8, "spentDigits" int8, requests int8, "inputTokens" int8, "outputTokens" int8,
+        "lastCostNano" int8), LATERAL (SELECT ctid FROM key_sums WHERE key_no = u.no LIMIT 1) AS place
+      WHERE key_sums.ctid = place.ctid;
+  END IF;
+  IF p_caps IS NOT NULL THEN
+    UPDATE caps SET period_start_ms = u."periodStartMs", used = u.used, held = u.held
+      FROM json_to_recordset(p_caps) AS u(no int, "periodStartMs" int8, used int8, held int8), LATERAL (SELECT ctid FROM caps WHERE caps.no = u.no LIMIT 1) AS place
+      WHERE caps.ctid = place.ctid;
+  END IF;
+  IF p_entries IS NOT NULL THEN
+    INSERT INTO entries (month, account_no, key_no, node_no, kind, amount, at_ms, period_start_ms, counted_at_ms, exchange_id, basis, outcome, note, completes,
+        list_cost_nano, cache_savings_nano, recorded_at_ms, route, model, provider, upstream_model, stream, status, input_tokens, cached_input_tokens,
+        cache_write_tokens, output_tokens, reasoning_tokens, cost_nano, first_byte_ms, total_ms, attempts, rates_id, quantities, asked_model, labels)
+      SELECT month, account_no, key_no, p_node, kind, amount, at_ms, period_start_ms, counted_at_ms, exchange_id, basis, outcome, note, completes,
+        list_cost_nano, cache_savings_nano, recorded_at_ms, route, model, provider, upstream_model, stream, status, input_tokens, cached_input_tokens,
+        cache_write_tokens, output_tokens, reasoning_tokens, cost_nano, first_byte_ms, total_ms, attempts, rates_id, quantities, asked_model, labels
+      FROM json_populate_recordset(NULL::entries, p_entries);
   END IF;
   IF p_endings IS NOT NULL THEN
-    PERFORM sluice_keep_endings(p_node, p_endings,
-      ARRAY(SELECT CASE WHEN u.account_no IS NULL THEN 0 ELSE 1 END FROM unnest(ended) AS u),
-      ARRAY(SELECT u.key_no FROM unnest(ended) AS u), ARRAY(SELECT u.month FROM unnest(ended) AS u));
+    INSERT INTO exchange_endings (exchange_id, key_no, node_no, at_ms, started_at_ms, route, model, provider, upstream_model, stream, outcome, status,
+        code, message, first_byte_ms, total_ms, attempts, attempt_details, entry_id, entry_month, alike, labels)
+      SELECT x.exchange_id, x.key_no, p_node, x.at_ms, x.started_at_ms, x.route, x.model, x.provider, x.upstream_model, x.stream, x.outcome, x.status,
+        x.code, x.message, x.first_byte_ms, x.total_ms, x.attempts, x.attempt_details, e.id, x.entry_month, x.alike, x.labels
+      FROM json_populate_recordset(NULL::exchange_endings, p_endings) AS x,
+        LATERAL (SELECT id FROM entries WHERE exchange_id = x.exchange_id AND month = x.entry_month AND kind = 'charge' AND outcome = x.outcome LIMIT 1) AS e;
   END IF;
-  RETURN answers;
-END $$;
-
--- Adds to the sums of the keys, whose rows are locked. Of their days only the latest counts.
-CREATE FUNCTION sluice_count_keys(p_ends sluice_hold_end[], p_ended sluice_ended[]) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-  UPDATE key_sums k SET spent = k.spent + u.spent,
-      day_spend = CASE WHEN u.day > k.day AND k.later_spend IS NOT NULL THEN u.day_spend + sluice_later(k.later_spend, u.day, true)
-        WHEN u.day > k.day THEN u.day_spend WHEN u.day = k.day THEN k.day_spend + u.day_spend ELSE k.day_spend END, day = greatest(k.day, u.day),
-      requests = k.requests + u.requests, input_tokens = k.input_tokens + u.input, output_tokens = k.output_tokens + u.output,
-      last_cost_nano = coalesce(u.last_cost, k.last_cost_nano)
-    FROM (
-      SELECT d.key_no, sum(d.charge)::int8 AS spent, max(d.day) AS day, (sum(d.charge) FILTER (WHERE d.day = d.last_day))::int8 AS day_spend,
-        count(d.recorded) AS requests, coalesce(sum(d.input) FILTER (WHERE d.recorded IS NOT NULL), 0)::int8 AS input,
-        coalesce(sum(d.output) FILTER (WHERE d.recorded IS NOT NULL), 0)::int8 AS output,
-        (array_agg(CASE WHEN d.is_credit THEN d.charge ELSE 0 END ORDER BY d.n DESC) FILTER (WHERE d.recorded IS NOT NULL))[1] AS last_cost
-      FROM (
-        SELECT e.key_no, e.charge, e.is_credit, (i.at / 86400000)::int AS day, max((i.at / 86400000)::int) OVER (PARTITION BY e.key_no) AS last_day,
-          i.recorded, i.input, i.output, e.n
-        FROM unnest(p_ended) WITH ORDINALITY AS e(account_no, key_no, period, counted, month, charge, overrun, owed, is_credit, n),
-          LATERAL (SELECT (p_ends[e.n]).*) AS i
-        WHERE e.key_no IS NOT NULL AND i.cost IS NOT NULL
-      ) AS d GROUP BY d.key_no
-    ) AS u WHERE k.key_no = ANY (ARRAY(SELECT key_no FROM unnest(p_ended))) AND k.key_no = u.key_no;
-END $$;
-
--- How charged exchanges ended. `n` is the item's place in its batch.
-CREATE FUNCTION sluice_keep_endings(p_node int, p_endings json, p_states int[], p_keys int[], p_months int[]) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-  INSERT INTO exchange_endings (exchange_id, key_no, node_no, at_ms, started_at_ms, route, model, provider, upstream_model, stream, outcome, status,
-      code, message, first_byte_ms, total_ms, attempts, attempt_details, entry_id, entry_month, alike, labels)
-    SELECT x.exchange_id, p_keys[x.n], p_node, x.at_ms, x.started_at_ms, x.route, x.model, x.provider, x.upstream_model, x.stream, x.outcome, x.status,
-      x.code, x.message, x.first_byte_ms, x.total_ms, x.attempts, x.attempt_details, e.id, e.month, x.alike, x.labels
-    FROM json_to_recordset(p_endings) AS x(n int, exchange_id text, at_ms int8, started_at_ms int8, route text, model text, provider text, upstream_model text,
-        stream bool, outcome text, status int, code text, message text, first_byte_ms int8, total_ms int8, attempts int, attempt_details text, alike int, labels text),
-      LATERAL (SELECT id, month FROM entries WHERE exchange_id = x.exchange_id AND month = p_months[x.n] AND kind = 'charge' AND outcome = x.outcome LIMIT 1) AS e
-    WHERE p_states[x.n] = 1 ORDER BY x.n;
+  IF p_progress IS NOT NULL THEN PERFORM sluice_note_progress(p_progress); END IF;
+  IF p_opened IS NOT NULL THEN
+    INSERT INTO holds (id, account_no, key_no, node_no, amount, period_start_ms, counted_at_ms, opened_at_ms, model, asked_model, labels, is_in_flight)
+      SELECT id, account_no, key_no, p_node, amount, period_start_ms, counted_at_ms, opened_at_ms, model, asked_model, labels, is_in_flight
+      FROM json_populate_recordset(NULL::holds, p_opened);
+  END IF;
+  -- Last: a session that waits for these rows must not hold locks that others wait for.
+  IF p_attempts IS NOT NULL THEN PERFORM sluice_count_attempts(p_node, p_attempts); END IF;
 END $$;
 
 -- The claim becomes the response that it replays. One that is no longer this exchange's stays as it is.
@@ -1279,101 +1078,14 @@ BEGIN
   END LOOP;
 END $$;
 
--- A charge whose hold has ended without it, because the node was taken over before the charge was acknowledged: what is
--- missing of it is charged now, in addition to what the takeover charged. Idempotent. If another exchange has
--- claimed its Idempotency-Key meanwhile, that one's charge stands, and nothing more is charged: -1. `counted` are the attempts that are to be
--- counted now, and what the takeover has counted in their place is taken back.
-CREATE FUNCTION sluice_charge_late(p_node int, i sluice_hold_end, p_is_superseded bool, p_attempts sluice_attempt[], OUT charged int8, OUT overrun int8,
-  OUT counted sluice_attempt[]) LANGUAGE plpgsql AS $$
-DECLARE
-  a record; k record; c caps;
-  v_month int; v_paid int8; v_unpaid int8; v_rest int8; v_now int8; v_owed int8; v_covered int8; v_on int; v_first int8; v_account int; v_period int8; v_counted int8;
-  is_final bool;
-BEGIN
-  SELECT no INTO STRICT k FROM keys WHERE id = i.key;
-  v_month := sluice_month(i.opened);
-  -- Each by an index of its own: a reply that was lost must not read the whole month.
-  SELECT coalesce(sum(-amount), 0), coalesce(bool_or(outcome <> 'interrupted'), false), min(id), min(account_no) INTO v_paid, is_final, v_first, v_account
-    FROM entries WHERE exchange_id = i.id AND month = v_month AND kind = 'charge';
-  SELECT v_paid - coalesce(sum(amount) FILTER (WHERE amount < 0), 0), coalesce(sum(amount) FILTER (WHERE amount > 0), 0) INTO v_paid, v_unpaid FROM entries WHERE exchange_id = i.id AND month = v_month AND kind <> 'charge';
-  charged := v_paid; overrun := v_unpaid;
-  v_rest := i.cost - v_paid - v_unpaid;
-  IF is_final THEN RETURN; END IF;
-  IF p_is_superseded THEN charged := -1; overrun := 0; RETURN; END IF;
-  IF v_rest <= 0 THEN RETURN; END IF;
-  -- Where it began, and the takeover has charged it: the key may have moved since.
-  SELECT * INTO STRICT a FROM accounts WHERE no = coalesce(v_account, i.account) FOR NO KEY UPDATE;
-  PERFORM 1 FROM key_sums WHERE key_no = k.no FOR NO KEY UPDATE;
-  -- The node has not heard that a clock was set back since.
-  v_period := least(i.period, a.period_start_ms);
-  v_counted := least(coalesce(i.counted, i.opened), greatest(a.counted_at_ms, sluice_now(i.at)));
-  -- As for a hold of nothing; but a past period's is taken as it is.
-  v_now := least(greatest(0, v_rest - coalesce(i.waived, 0)), sluice_affordable(a.mode, sluice_balance(a.mode, a.is_open, a.posted, a.budget_tokens, a.period_used), a.held,
-    CASE WHEN a.mode <> 'credit' AND v_period <> a.period_start_ms THEN v_rest ELSE 0 END, v_period <> a.period_start_ms));
-  v_covered := v_now;
-  FOR c IN SELECT * FROM caps WHERE (account_no = a.no OR key_no = k.no) AND sluice_covers(models, i.model) LOOP
-    IF sluice_period_start(c.period, v_counted) = c.period_start_ms THEN v_covered := least(v_covered, greatest(0, sluice_cap_left(c) - c.held)); END IF;
-  END LOOP;
-  IF a.is_open = 0 THEN v_now := v_covered; END IF;
-  v_owed := v_now - v_covered;
-  v_on := i.at / 86400000;
-  UPDATE accounts SET posted = posted - v_now, used = used + v_now, period_used = period_used + CASE WHEN period_start_ms = v_period THEN v_now ELSE 0 END
-    WHERE no = a.no;
-  UPDATE caps SET used = used + v_now WHERE (account_no = a.no OR key_no = k.no) AND sluice_covers(models, i.model)
-    AND sluice_period_start(period, v_counted) = period_start_ms;
-  UPDATE key_sums SET spent = spent + v_now,
-    day_spend = CASE WHEN v_on = day THEN day_spend + v_now WHEN v_on > day THEN v_now + sluice_later(later_spend, v_on, true) ELSE day_spend END, day = greatest(day, v_on),
-    requests = requests + CASE WHEN i.recorded IS NULL THEN 0 ELSE 1 END,
-    input_tokens = input_tokens + CASE WHEN i.recorded IS NULL THEN 0 ELSE i.input END,
-    output_tokens = output_tokens + CASE WHEN i.recorded IS NULL THEN 0 ELSE i.output END,
-    last_cost_nano = CASE WHEN i.recorded IS NULL THEN last_cost_nano WHEN a.mode = 'credit' THEN v_paid + v_now ELSE 0 END
-    WHERE key_no = k.no;
-  INSERT INTO entries (month, account_no, key_no, node_no, kind, amount, at_ms, period_start_ms, counted_at_ms, exchange_id, basis, outcome, note, completes, list_cost_nano,
-      recorded_at_ms, route, model, provider, upstream_model, stream, status, input_tokens, cached_input_tokens, cache_write_tokens,
-      output_tokens, reasoning_tokens, cost_nano, first_byte_ms, total_ms, attempts, rates_id, quantities, asked_model, labels, cache_savings_nano)
-    VALUES (v_month, a.no, k.no, p_node, 'charge', v_owed - v_now, i.at, v_period, v_counted, i.id, i.basis, i.outcome, 'charged late: the node had been taken over', v_first, i.list_cost,
-      i.recorded, i.route, i.model, i.provider, i.upstream_model, i.stream, i.status, i.uncached, i.cached, i.cache_write,
-      CASE WHEN i.recorded IS NOT NULL THEN i.output END, i.reasoning,
-      CASE WHEN i.recorded IS NOT NULL THEN CASE WHEN a.mode = 'credit' THEN v_paid + v_now ELSE 0 END END, i.first_byte, i.total, i.attempts,
-      i.rates, i.quantities, i.asked, i.labels, i.saved);
-  INSERT INTO entries (month, account_no, key_no, node_no, kind, amount, at_ms, period_start_ms, counted_at_ms, exchange_id, basis, outcome, route, model, provider, labels)
-    SELECT v_month, a.no, k.no, p_node, 'overrun', part.amount, i.at, v_period, v_counted, i.id, i.basis, i.outcome, i.route, i.model, i.provider, i.labels
-    FROM (VALUES (-v_owed), (v_rest - v_now)) AS part(amount) WHERE part.amount <> 0;
-  counted := p_attempts || ARRAY(SELECT sluice_interrupted(e.at_ms, row_to_json(t), e.quantities, e.rates_id, -1)
-    FROM (SELECT at_ms, quantities, rates_id FROM entries WHERE id = v_first AND month = v_month) AS e,
-      LATERAL (SELECT * FROM unnest(p_attempts) WHERE ending <> 'uncharged' LIMIT 1) AS t);
-  charged := v_paid + v_now; overrun := v_unpaid + v_rest - v_now;
-END $$;
-
--- The charges whose holds were not there any more; see sluice_charge_late. `p_made` has three figures for each of the others.
-CREATE FUNCTION sluice_charge_lost(p_node int, p_ends sluice_hold_end[], p_made float8[], p_responses json, p_attempts sluice_attempt[], OUT answers float8[],
-  OUT counted sluice_attempt[]) LANGUAGE plpgsql AS $$
-DECLARE
-  r record;
-  v_made int[] := ARRAY(SELECT p_made[i] FROM generate_series(1, cardinality(p_made), 3) AS i);
-  v_superseded text[] := ARRAY(
-    SELECT x.id FROM json_to_recordset(p_responses) AS x(id text, key text, route text, idempotency_key text),
-      LATERAL (SELECT no FROM keys WHERE id = x.key LIMIT 1) AS k,
-      LATERAL (SELECT exchange_id FROM responses WHERE key_no = k.no AND route = x.route AND idempotency_key = x.idempotency_key LIMIT 1) AS i
-    WHERE i.exchange_id <> x.id);
-  v_late record;
-BEGIN
-  FOR r IN SELECT i.n, p_ends[i.n] AS item FROM generate_subscripts(p_ends, 1) AS i(n) WHERE NOT i.n = ANY (v_made) LOOP
-    CONTINUE WHEN (r.item).cost IS NULL;
-    v_late := sluice_charge_late(p_node, r.item, (r.item).id = ANY (v_superseded), ARRAY(SELECT a FROM unnest(p_attempts) AS a WHERE (a).n = r.n));
-    answers := answers || ARRAY[r.n, v_late.charged, v_late.overrun]::float8[];
-    counted := counted || v_late.counted;
-  END LOOP;
-END $$;
-
 -- Adds attempts to the sums, in the order of their key, to avoid deadlocks.
-CREATE FUNCTION sluice_count_attempts(p_node int, p_attempts sluice_attempt[]) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION sluice_count_attempts(p_node int, p_attempts json) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO attempt_sums AS s (provider, day, credential, upstream_model, ending, node_no, attempts, estimated, input_tokens, cached_input_tokens,
       cache_write_tokens, output_tokens, counted_input_tokens, counted_output_tokens, owed_nano_usd)
     SELECT provider, day, credential, upstream_model, ending, p_node, sum(attempts), sum(estimated), sum(input_tokens), sum(cached_input_tokens),
       sum(cache_write_tokens), sum(output_tokens), sum(counted_input_tokens), sum(counted_output_tokens), sum(owed_nano_usd)
-    FROM unnest(p_attempts) GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5
+    FROM json_populate_recordset(NULL::attempt_sums, p_attempts) GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5
   ON CONFLICT (provider, day, credential, upstream_model, ending, node_no) DO UPDATE SET attempts = s.attempts + excluded.attempts,
     estimated = s.estimated + excluded.estimated, input_tokens = s.input_tokens + excluded.input_tokens,
     cached_input_tokens = s.cached_input_tokens + excluded.cached_input_tokens, cache_write_tokens = s.cache_write_tokens + excluded.cache_write_tokens,
@@ -1383,7 +1095,7 @@ BEGIN
       counted_input_tokens, counted_output_tokens, owed_nano_usd)
     SELECT day, p_node, sum(attempts), sum(estimated), sum(input_tokens), sum(cached_input_tokens),
       sum(cache_write_tokens), sum(output_tokens), sum(counted_input_tokens), sum(counted_output_tokens), sum(owed_nano_usd)
-    FROM unnest(p_attempts) GROUP BY 1 ORDER BY 1
+    FROM json_populate_recordset(NULL::attempt_sums, p_attempts) GROUP BY 1 ORDER BY 1
   ON CONFLICT (day, node_no) DO UPDATE SET attempts = s.attempts + excluded.attempts,
     estimated = s.estimated + excluded.estimated, input_tokens = s.input_tokens + excluded.input_tokens,
     cached_input_tokens = s.cached_input_tokens + excluded.cached_input_tokens, cache_write_tokens = s.cache_write_tokens + excluded.cache_write_tokens,
@@ -1394,63 +1106,12 @@ END $$;
 -- Notes what many streams have produced, in as much time as there are of them: their rows are found one by one. A join would compare
 -- each with all others of the batch, a thousand of them for tens of milliseconds, for which the holds of the same batch wait.
 -- A row that has moved meanwhile is left for the next note.
-CREATE FUNCTION sluice_note_progress(p_progress sluice_progress[]) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION sluice_note_progress(p_progress json) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-  UPDATE holds h SET charge_so_far = x.so_far, rates_id = x.rates, quantities = x.quantities, served = x.served
-  FROM (SELECT at.ctid AS place, u.so_far, u.rates, u.quantities, u.served FROM unnest(p_progress) AS u,
+  UPDATE holds h SET charge_so_far = x.charge_so_far, rates_id = x.rates_id, quantities = x.quantities, served = x.served
+  FROM (SELECT at.ctid AS place, u.charge_so_far, u.rates_id, u.quantities, u.served FROM json_populate_recordset(NULL::holds, p_progress) AS u,
     LATERAL (SELECT ctid FROM holds WHERE id = u.id LIMIT 1) AS at) AS x
-  WHERE h.ctid = x.place AND h.charge_so_far < x.so_far;
-END $$;
-
--- One batch of a node: ends holds, notes the progress of others, and opens new ones. The accounts of all of them are locked first,
--- in the order of their numbers, then the sums of the keys. `charges` has three figures for each end that charged something, now or before;
--- `verdicts` fourteen for each order. A batch of one item, as of one request at a time, has one account, which is found and locked without the rest. An account that
--- another session keeps locked for longer than `p_lock_ms` fails the batch with 55P03.
-CREATE FUNCTION sluice_do_batch(p_node int, p_lane int, p_seq int8, p_lock_ms int, p_ends sluice_hold_end[], p_orders sluice_hold_order[], p_endings json, p_responses json,
-  p_progress sluice_progress[], p_attempts sluice_attempt[], p_turns json, OUT charges float8[], OUT verdicts float8[]) LANGUAGE plpgsql AS $$
-DECLARE
-  is_new bool := sluice_take_number(p_node, p_lane, p_seq);
-  v_locked int[]; v_lost record; v_counted sluice_attempt[];
-BEGIN
-  PERFORM set_config('lock_timeout', p_lock_ms::text, true);
-  CASE
-    WHEN p_ends IS NULL AND cardinality(p_orders) = 1 THEN
-      v_locked := ARRAY(SELECT no FROM accounts WHERE no = (SELECT account_no FROM keys WHERE id = (p_orders[1]).key) FOR NO KEY UPDATE);
-    WHEN p_orders IS NULL AND cardinality(p_ends) = 1 THEN
-      PERFORM 1 FROM accounts WHERE no = (SELECT account_no FROM holds WHERE id = (p_ends[1]).id) FOR NO KEY UPDATE;
-    ELSE
-      v_locked := ARRAY(SELECT no FROM accounts WHERE no = ANY (ARRAY(
-        SELECT account_no FROM holds WHERE id = ANY (ARRAY(SELECT id FROM unnest(p_ends)))
-        UNION ALL SELECT account_no FROM keys WHERE id = ANY (ARRAY(SELECT key FROM unnest(p_orders)))))
-        ORDER BY no FOR NO KEY UPDATE);
-  END CASE;
-  -- A key has been moved to another account meanwhile: again.
-  IF p_orders IS NOT NULL AND EXISTS (SELECT FROM keys WHERE id = ANY (ARRAY(SELECT key FROM unnest(p_orders))) AND account_no <> ALL (v_locked)) THEN
-    RAISE EXCEPTION 'a key was moved' USING ERRCODE = '40001';
-  END IF;
-  IF p_ends IS NOT NULL OR EXISTS (SELECT FROM caps) THEN
-    PERFORM 1 FROM key_sums WHERE key_no = ANY (ARRAY(
-      SELECT key_no FROM holds WHERE id = ANY (ARRAY(SELECT id FROM unnest(p_ends)))
-      UNION ALL SELECT no FROM keys WHERE id = ANY (ARRAY(SELECT key FROM unnest(p_orders)))))
-      ORDER BY key_no FOR NO KEY UPDATE;
-  END IF;
-  -- Before anything is charged late: from here on no other exchange can claim these Idempotency-Keys.
-  IF is_new AND p_responses IS NOT NULL THEN PERFORM sluice_store_responses(p_responses); END IF;
-  IF is_new AND p_turns IS NOT NULL THEN PERFORM sluice_keep_turns(p_turns); END IF;
-  IF p_ends IS NOT NULL THEN
-    IF is_new THEN charges := sluice_end_holds(p_node, p_ends, p_endings); END IF;
-    IF coalesce(cardinality(charges), 0) = 3 * cardinality(p_ends) THEN
-      v_counted := p_attempts;
-    ELSE
-      v_lost := sluice_charge_lost(p_node, p_ends, charges, p_responses, p_attempts);
-      v_counted := v_lost.counted || ARRAY(SELECT a FROM unnest(p_attempts) AS a WHERE (a).n = ANY (ARRAY(SELECT charges[i] FROM generate_series(1, cardinality(charges), 3) AS i)));
-      charges := charges || v_lost.answers;
-    END IF;
-  END IF;
-  IF is_new AND p_progress IS NOT NULL THEN PERFORM sluice_note_progress(p_progress); END IF;
-  IF p_orders IS NOT NULL THEN verdicts := sluice_open_holds(p_node, is_new, p_orders); END IF;
-  -- Last: a session that waits for these rows must not hold locks that others wait for.
-  IF cardinality(v_counted) > 0 THEN PERFORM sluice_count_attempts(p_node, v_counted); END IF;
+  WHERE h.ctid = x.place AND h.charge_so_far < x.charge_so_far;
 END $$;
 
 -- Gives claims back that came to nothing, then claims others. Verdicts: 1 run it, 2 it is running, 3 it was used with
@@ -1462,6 +1123,7 @@ DECLARE
   v_verdict int;
 BEGIN
   PERFORM sluice_take_number(p_node, p_lane, p_seq);
+  UPDATE lanes SET seq = p_seq WHERE node_no = p_node AND lane = p_lane;
   FOR r IN SELECT k.no AS key_no, i.route, i.name, i.exchange
     FROM json_to_recordset(p_ends) AS i(key text, route text, name text, exchange text),
       LATERAL (SELECT no FROM keys WHERE id = i.key LIMIT 1) AS k
@@ -1599,62 +1261,53 @@ BEGIN
   SELECT count(*) INTO uncleared FROM nodes WHERE dead_at IS NOT NULL AND cleared_at IS NULL;
 END $$;
 
--- Ends some of the holds of dead nodes: each is charged for what it had produced, or released. When none is left, their claims
--- go too. Two nodes may call it at the same time. A locked account is skipped until the next call.
-CREATE FUNCTION sluice_clear_dead_nodes(p_node int, p_most int, OUT ended int, OUT charged int, OUT amount float8) LANGUAGE plpgsql AS $$
+-- Some of the holds of dead nodes, oldest first, as JSON. Those whose account is locked just now wait for the next call. If there are none at
+-- all, the claims of these nodes go, too.
+CREATE FUNCTION sluice_dead_holds(p_most int) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
-  now_ms int8 := extract(epoch FROM clock_timestamp()) * 1000;
   v_dead int[] := ARRAY(SELECT no FROM nodes WHERE dead_at IS NOT NULL AND cleared_at IS NULL);
   v_accounts int[] := ARRAY(SELECT DISTINCT account_no FROM holds WHERE node_no = ANY (v_dead));
-  v_ends sluice_hold_end[]; v_endings json; v_charges float8[]; v_attempts sluice_attempt[];
 BEGIN
-  ended := 0; charged := 0; amount := 0;
-  IF cardinality(v_accounts) = 0 THEN
+  IF v_accounts = '{}' THEN
     DELETE FROM responses WHERE node_no = ANY (v_dead) AND stored_at_ms IS NULL;
     UPDATE nodes SET cleared_at = clock_timestamp() WHERE no = ANY (v_dead);
-    RETURN;
+    RETURN '[]';
   END IF;
   v_accounts := ARRAY(SELECT no FROM accounts WHERE no = ANY (v_accounts) ORDER BY no LIMIT p_most FOR NO KEY UPDATE SKIP LOCKED);
-  SELECT array_agg(json_populate_record(NULL::sluice_hold_end, json_build_object('id', h.id, 'cost', nullif(h.charge_so_far, 0), 'at', now_ms,
-      'basis', 'estimated', 'outcome', 'interrupted', 'model', h.model, 'provider', '', 'rates', h.rates_id, 'quantities', h.quantities,
-      'asked', h.asked_model, 'labels', h.labels)) ORDER BY h.n),
-    json_agg(json_build_object('n', h.n, 'exchange_id', h.id, 'at_ms', now_ms, 'started_at_ms', h.opened_at_ms, 'route', '', 'model', h.model, 'provider', '', 'upstream_model', '',
-      'stream', true, 'outcome', 'interrupted', 'attempts', 1, 'alike', 0, 'labels', h.labels) ORDER BY h.n) FILTER (WHERE h.charge_so_far > 0),
-    array_agg(sluice_interrupted(now_ms, h.served::json, h.quantities, h.rates_id, 1)) FILTER (WHERE h.charge_so_far > 0)
-    INTO v_ends, v_endings, v_attempts
-    FROM (SELECT *, row_number() OVER (ORDER BY id)::int AS n FROM holds
-      WHERE node_no = ANY (v_dead) AND account_no = ANY (v_accounts) ORDER BY id LIMIT p_most) AS h;
-  IF v_ends IS NULL THEN RETURN; END IF;
-  PERFORM 1 FROM key_sums WHERE key_no = ANY (ARRAY(SELECT key_no FROM holds WHERE id = ANY (ARRAY(SELECT id FROM unnest(v_ends))))) ORDER BY key_no FOR NO KEY UPDATE;
-  v_charges := sluice_end_holds(p_node, v_ends, v_endings);
-  IF v_attempts IS NOT NULL THEN PERFORM sluice_count_attempts(p_node, v_attempts); END IF;
-  SELECT cardinality(v_ends), count(*) FILTER (WHERE v_charges[i] > 0), coalesce(sum(v_charges[i]), 0) INTO ended, charged, amount
-    FROM generate_series(2, cardinality(v_charges), 3) AS i;
+  RETURN coalesce((SELECT json_agg(h) FROM (
+    SELECT holds.id AS "holdId", holds.account_no AS "accountNo", accounts.id AS "accountId", keys.id AS "keyId", holds.opened_at_ms AS "openedAtMs", holds.period_start_ms AS "periodStartMs",
+      holds.counted_at_ms AS "countedAtMs", holds.charge_so_far AS "chargeSoFar", holds.model, holds.asked_model AS "requestedModel", holds.labels,
+      holds.rates_id AS "ratesId", rates.rates, holds.quantities, holds.served, (extract(epoch FROM clock_timestamp()) * 1000)::int8 AS "atMs"
+    FROM holds JOIN accounts ON accounts.no = holds.account_no JOIN keys ON keys.no = holds.key_no LEFT JOIN rates ON rates.id = holds.rates_id
+    WHERE holds.node_no = ANY (v_dead) AND holds.account_no = ANY (v_accounts) ORDER BY holds.id LIMIT p_most) AS h), '[]');
 END $$;
 
--- A clean stop: nothing is left behind, not even the node; unless an account is locked just now, and another node ends the rest.
-CREATE FUNCTION sluice_leave(p_node int) RETURNS void LANGUAGE plpgsql AS $$
+-- A clean stop: nothing is left behind, not even the node. False while it has holds: these end like a dead node's.
+CREATE FUNCTION sluice_leave(p_node int) RETURNS bool LANGUAGE plpgsql AS $$
 BEGIN
-  IF NOT sluice_fence(p_node, p_node) THEN RETURN; END IF;
-  WHILE (SELECT c.ended FROM sluice_clear_dead_nodes(p_node, 500) AS c) > 0 LOOP END LOOP;
-  DELETE FROM lanes WHERE node_no = p_node AND NOT EXISTS (SELECT FROM holds WHERE node_no = p_node);
-  IF FOUND THEN DELETE FROM nodes WHERE no = p_node; END IF;
+  IF NOT sluice_fence(p_node, p_node) AND NOT EXISTS (SELECT FROM nodes WHERE no = p_node AND taken_by = p_node) THEN RETURN true; END IF;
+  IF EXISTS (SELECT FROM holds WHERE node_no = p_node) THEN RETURN false; END IF;
+  DELETE FROM responses WHERE node_no = p_node AND stored_at_ms IS NULL;
+  DELETE FROM lanes WHERE node_no = p_node;
+  DELETE FROM nodes WHERE no = p_node;
+  RETURN true;
 END $$;
 
 -- A table that empties all the time has no honest statistics: a plan that was made while it was small would scan it for
 -- ever. So these functions leave it no choice: a row is looked up for each item (LATERAL with LIMIT), or named in an array;
--- nothing is joined, and nothing that is sorted by an index has to be read in its order. And lock waits are short: behind a
+-- nothing is joined, and nothing that is sorted by an index has to be read in its order. With a plan that was forced upon it PostgreSQL takes every
+-- scan for so dear that it compiles for a second, unless it must not. And lock waits are short: behind a
 -- session that waits for a lock that is never released, others would queue, each on its own connection.
 DO $$
 DECLARE
   f regprocedure;
 BEGIN
   FOR f IN SELECT oid::regprocedure FROM pg_proc WHERE pronamespace = current_schema()::regnamespace
-    AND proname IN ('sluice_do_batch', 'sluice_claim', 'sluice_take_tokens') LOOP
-    EXECUTE format('ALTER FUNCTION %s SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET plan_cache_mode = force_generic_plan', f);
+    AND proname IN ('sluice_lock_batch', 'sluice_write_batch', 'sluice_claim', 'sluice_take_tokens') LOOP
+    EXECUTE format('ALTER FUNCTION %s SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET plan_cache_mode = force_generic_plan SET jit = off', f);
   END LOOP;
   FOR f IN SELECT oid::regprocedure FROM pg_proc WHERE pronamespace = current_schema()::regnamespace
-    AND proname IN ('sluice_claim', 'sluice_take_tokens', 'sluice_beat', 'sluice_fence', 'sluice_look_after_nodes', 'sluice_clear_dead_nodes', 'sluice_leave') LOOP
+    AND proname IN ('sluice_claim', 'sluice_take_tokens', 'sluice_beat', 'sluice_fence', 'sluice_look_after_nodes', 'sluice_dead_holds', 'sluice_leave') LOOP
     EXECUTE format('ALTER FUNCTION %s SET lock_timeout = %L', f, '500ms');
   END LOOP;
 END $$;

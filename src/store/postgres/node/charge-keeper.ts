@@ -1,4 +1,4 @@
-import type { NodeSettings } from "../../node.ts";
+import type { NodeSettings } from "../../node-settings.ts";
 import type { HoldEnd } from "../lanes/hold-end.ts";
 import type { MoneyItem } from "../lanes/money-batch.ts";
 import { UnacknowledgedCharges } from "./unacknowledged.ts";

@@ -67,7 +67,7 @@ export class MoneyLanes {
     this.#clients = [money, claims, apart];
     this.#keptRates = new RatesKeeper(money.query);
     const shared = { unavailable: () => new NodeUnavailable(), onFenced };
-    const moneyLane = (source: "money" | "apart", { query }: PostgresClient, lockMs: number) => ({
+    const moneyLane = (source: "money" | "apart", client: PostgresClient, lockMs: number) => ({
       ...shared,
       groupOf,
       timeoutMs: ({ kind }: MoneyItem) => (kind === "hold" ? admissionTimeoutMs : chargeTimeoutMs),
@@ -76,8 +76,9 @@ export class MoneyLanes {
         // A batch must not change between retries, so later progress goes into the next one.
         if (items.some((item) => item.kind === "progress" && item.notes === this.#notes)) this.#notes = null;
         await this.#keptRates.keep(ratesIn(items));
+        const connection = { client, rules: settings.rules };
         const answers = await this.#timed(items.length, () =>
-          sendMoney(query, [nodeNo(), laneNo[source], sequence], items, Math.floor(lockMs)),
+          sendMoney(connection, [nodeNo(), laneNo[source], sequence], items, Math.floor(lockMs)),
         );
         keeper.acknowledged(items);
         return answers;

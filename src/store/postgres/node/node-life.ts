@@ -1,4 +1,6 @@
 import { PostgresClient, type Query } from "../client.ts";
+import { sendMoney } from "../lanes/money-batch.ts";
+import { deadEnds } from "./dead-ends.ts";
 import { laneCount } from "./money-lanes.ts";
 import type { NodeContext } from "./settings.ts";
 
@@ -66,16 +68,18 @@ export class NodeLife {
     if ((row?.uncleared ?? 0) > 0) await this.clearDeadNodes(no);
   }
 
+  /** Ends the holds of dead nodes: each is charged for what it had produced, or released. Two nodes may do so at the same time. */
   async clearDeadNodes(no: number): Promise<void> {
+    const { rules } = this.#settings;
+    const connection = { client: this.#client, rules };
     const sums = { ended: 0, charged: 0 };
     for (;;) {
-      const [row] = await this.#client.query<{ ended: number; charged: number }>(
-        "SELECT ended, charged FROM sluice_clear_dead_nodes($1, $2)",
-        [no, clearedAtOnce],
-      );
-      if (row === undefined || row.ended === 0) break;
-      sums.ended += row.ended;
-      sums.charged += row.charged;
+      const ends = await deadEnds(this.#client.query, rules, clearedAtOnce);
+      if (ends.length === 0) break;
+      const items = ends.map((end) => ({ kind: "end", end }) as const);
+      const answers = await sendMoney(connection, [no, null, 0], items);
+      sums.ended += ends.length;
+      sums.charged += answers.filter((answer) => "charged" in answer && answer.charged > 0).length;
     }
     if (sums.ended > 0) this.#settings.report({ kind: "cleared", ...sums });
   }
@@ -102,8 +106,16 @@ export class NodeLife {
     );
   }
 
+  /** What is locked just now is left to another node. */
   async leave(no: number): Promise<void> {
-    await this.#client.query("SELECT sluice_leave($1)", [no]);
+    if (await this.#isGone(no)) return;
+    await this.clearDeadNodes(no);
+    await this.#isGone(no);
+  }
+
+  async #isGone(no: number): Promise<boolean> {
+    const [row] = await this.#client.query<{ isGone: boolean }>('SELECT sluice_leave($1) AS "isGone"', [no]);
+    return row?.isGone ?? false;
   }
 
   async close(): Promise<void> {

@@ -10,13 +10,13 @@ import {
   type ClaimVerdict,
   type HoldOrder,
   type HoldVerdict,
-  type NodeSettings,
   NodeUnavailable,
   type ProducedSoFar,
   type StoreNode,
   type TokenBucket,
   type TokenVerdict,
 } from "../../node.ts";
+import type { NodeSettings } from "../../node-settings.ts";
 import { PostgresClient } from "../client.ts";
 import { isTransient } from "../errors.ts";
 import { endOf } from "../lanes/hold-end.ts";

@@ -1,4 +1,5 @@
-import { type NodeSettings, type NodeTiming, usualTiming } from "../../node.ts";
+import { type NodeTiming, usualTiming } from "../../node.ts";
+import type { NodeSettings } from "../../node-settings.ts";
 import { parseAddress } from "../address.ts";
 import type { ClientOptions } from "../client.ts";
 

@@ -2,8 +2,7 @@ import { assert } from "../../../base/assert.ts";
 import type { AttemptSums, OutcomeRecord } from "../../records.ts";
 import { outcomeColumns, outcomeRow } from "../../written-rows.ts";
 import type { Query } from "../client.ts";
-import { attemptRow } from "../lanes/hold-end.ts";
-import { rowsText } from "../lanes/row-text.ts";
+import { attemptRow } from "../lanes/batch-rows.ts";
 import { storableJson } from "../text.ts";
 
 /** Writes the outcomes of uncharged exchanges. */
@@ -12,10 +11,9 @@ export async function insertOutcomes(
   records: readonly OutcomeRecord[],
   attempts: readonly AttemptSums[],
 ): Promise<void> {
-  const counts = attempts.map((sums) => [0, sums.day, sums] as const);
   const [row] = await query<{ written: number }>(insertAll, [
     storableJson(records.map((record) => ({ key: record.keyId, ...outcomeRow(record) }))),
-    rowsText(counts, attemptRow),
+    storableJson(attempts.map(attemptRow)),
   ]);
   assert(row?.written === records.length, "every record is of a key that exists");
 }
@@ -29,4 +27,4 @@ WITH written AS (
   ORDER BY j.place
   RETURNING id
 )
-SELECT (SELECT count(*)::int FROM written) AS written, sluice_count_attempts(0, $2::sluice_attempt[])`;
+SELECT (SELECT count(*)::int FROM written) AS written, sluice_count_attempts(0, $2::text::json)`;

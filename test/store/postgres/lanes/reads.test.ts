@@ -1,9 +1,14 @@
 import { expect, test } from "bun:test";
+import { moneyRules } from "../../../../src/ledger/shared-batch.ts";
 import type { HoldOrder } from "../../../../src/store/node.ts";
 import type { Query } from "../../../../src/store/postgres/client.ts";
 import { sendClaims } from "../../../../src/store/postgres/lanes/claim-batch.ts";
 import { endOf } from "../../../../src/store/postgres/lanes/hold-end.ts";
-import { type MoneyItem, sendMoney } from "../../../../src/store/postgres/lanes/money-batch.ts";
+import {
+  type MoneyConnection,
+  type MoneyItem,
+  sendMoney,
+} from "../../../../src/store/postgres/lanes/money-batch.ts";
 import { hasPostgres, withoutPostgres } from "../../../support/postgres.ts";
 import { chargeOrder, holdOrder, NodeWorld } from "../node/world.ts";
 
@@ -37,17 +42,19 @@ else
     // Plans are made while the tables are known to be empty, and kept.
     await client.query("VACUUM ANALYZE");
     await client.transaction(async (query) => {
+      const connection = within(query);
       const first = holdOrder(keyId, 10);
-      await sendMoney(query, [node, 1, 1], [asHold(first)]);
+      await sendMoney(connection, [node, 1, 1], [asHold(first)]);
       for (let time = 0; time < 2; time += 1)
-        await sendMoney(query, [node, 1, 2], [asEnd(first, 5), asHold(holdOrder(keyId, 10))]);
+        await sendMoney(connection, [node, 1, 2], [asEnd(first, 5), asHold(holdOrder(keyId, 10))]);
       await sendClaims(query, [node, 3, 1], []);
       await query(fill, [rows, node]);
       for (const [name, work] of [
-        ["hold", () => sendMoney(query, [node, 1, 3], holds)],
-        ["hold again", () => sendMoney(query, [node, 1, 3], holds)],
-        ["settle and hold", () => sendMoney(query, [node, 1, 4], [...ends, ...others])],
-        ["settle and hold again", () => sendMoney(query, [node, 1, 4], [...ends, ...others])],
+        ["hold", () => sendMoney(connection, [node, 1, 3], holds)],
+        ["hold again", () => sendMoney(connection, [node, 1, 3], holds)],
+        ["settle and hold", () => sendMoney(connection, [node, 1, 4], [...ends, ...others])],
+        ["settle and hold again", () => sendMoney(connection, [node, 1, 4], [...ends, ...others])],
+        ["settle late", () => sendMoney(connection, [node, 1, 5], ends)],
         ["claim", () => sendClaims(query, [node, 3, 2], claims)],
         ["claim again", () => sendClaims(query, [node, 3, 2], claims)],
       ] as const) {
@@ -61,6 +68,23 @@ else
       }
     });
   }, 120_000);
+
+if (hasPostgres)
+  test("no plan that is forced on the database is compiled: with costs that are made up, that takes a second", async () => {
+    await using world = await NodeWorld.create();
+    const forced = await world.client.query<{ name: string; compiles: boolean }>(
+      `SELECT proname AS name, NOT proconfig @> '{jit=off}' AS compiles FROM pg_proc WHERE proconfig @> '{enable_seqscan=off}'`,
+    );
+    expect(forced.map(({ name }) => name)).toContain("sluice_lock_batch");
+    expect(forced.filter(({ compiles }) => compiles)).toEqual([]);
+  });
+
+/** All batches in one transaction, which counts what it reads. */
+function within(query: Query): MoneyConnection {
+  const script = <Row>(text: string) =>
+    query<Row>(text.replace(/^BEGIN; |; COMMIT$|ROLLBACK/, "") || "SELECT");
+  return { client: { script }, rules: moneyRules };
+}
 
 function asHold(order: HoldOrder): MoneyItem {
   return { kind: "hold", order };

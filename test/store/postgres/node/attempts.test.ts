@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { costNano, makeRates } from "../../../../src/base/money/rates.ts";
 import type { AttemptCount } from "../../../../src/store/attempt-sums.ts";
 import { attemptTotalColumns } from "../../../../src/store/reporting/attempt-columns.ts";
 import { hasPostgres, withoutPostgres } from "../../../support/postgres.ts";
@@ -85,5 +86,36 @@ else
       ];
       for (const charge of [...late, ...late]) await node.settle(charge);
       expect(await counted(world)).toEqual([figuresOf(times(2, attempt()))]);
+    }, 120_000);
+
+    test("of a node that was cut off are owed what the one function of money says, to the nano", async () => {
+      await using world = await NodeWorld.create();
+      const keyId = await world.addKey(1_000_000);
+      await world.join();
+      const { node, proxy } = await world.join();
+      const order = holdOrder(keyId, 800_000);
+      await node.hold(order);
+      const rates = makeRates({
+        microUsdPerCredit: 1_000_000,
+        picoUsd: { audio_minutes: 6_000_000_000 },
+        tiers: [],
+        inputAbove: null,
+      });
+      // Seven seconds: a double cannot hold that part of a minute.
+      const quantities = { audio_minutes: 7 / 60 };
+      const cost = costNano(rates, quantities);
+      node.progress(order.holdId, { cost, rates, quantities, served });
+      const isNoted = async () =>
+        (await world.client.query("SELECT FROM holds WHERE charge_so_far > 0")).length === 1;
+      await waitFor(isNoted, "the progress");
+      proxy.mode = "silent";
+      await waitFor(async () => (await world.leftovers())["holds"] === 0, "the takeover", waitMs);
+      const owed = await world.client.query("SELECT owed_nano_usd::float8 AS owed FROM attempt_sums");
+      const posted = await world.client.query("SELECT posted::float8 FROM accounts");
+      expect({ cost, owed, posted }).toEqual({
+        cost: 700_000,
+        owed: [{ owed: 700_000 }],
+        posted: [{ posted: 300_000 }],
+      });
     }, 120_000);
   });

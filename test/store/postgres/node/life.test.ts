@@ -324,12 +324,14 @@ function nodeFiles(dir: string): string[] {
 
 /** A process of its own that joins, holds, and is killed. Returns its node's number. */
 async function killedWith(world: NodeWorld, dir: string, keyId: string): Promise<number> {
-  const source = new URL("../../../../src/store/postgres/node/postgres-node.ts", import.meta.url).pathname;
+  const pathOf = (file: string) =>
+    JSON.stringify(new URL(`../../../../src/${file}`, import.meta.url).pathname);
   const program = `
-    const { PostgresNode } = await import(${JSON.stringify(source)});
+    const { PostgresNode } = await import(${pathOf("store/postgres/node/postgres-node.ts")});
+    const { moneyRules: rules } = await import(${pathOf("ledger/shared-batch.ts")});
     const node = await PostgresNode.join({
       location: { url: ${JSON.stringify(world.database.url)}, password: null, prepare: true },
-      name: "killed", version: "1", dir: ${JSON.stringify(dir)}, report: () => {},
+      name: "killed", version: "1", dir: ${JSON.stringify(dir)}, rules, report: () => {},
     });
     await node.hold(${JSON.stringify(holdOrder(keyId, 100))});
     console.log(node.no);`;

@@ -1,10 +1,13 @@
 import { describe, expect, test } from "bun:test";
 import { newId } from "../../../../src/base/id.ts";
+import { moneyRules } from "../../../../src/ledger/shared-batch.ts";
 import { NodeUnavailable } from "../../../../src/store/node.ts";
 import type { PostgresClient, Query } from "../../../../src/store/postgres/client.ts";
+import { sendMoney } from "../../../../src/store/postgres/lanes/money-batch.ts";
+import { deadEnds } from "../../../../src/store/postgres/node/dead-ends.ts";
 import { hasPostgres, withoutPostgres } from "../../../support/postgres.ts";
 import { waitFor } from "../../../support/wait.ts";
-import { clientOf } from "../fixtures.ts";
+import { clientOf, connectionOf } from "../fixtures.ts";
 import { unbalanced } from "./node-load.ts";
 import { chargeOrder, claimOrder, holdOrder, type JoinedNode, NodeWorld, storedResponse } from "./world.ts";
 
@@ -114,12 +117,13 @@ else
       const locker = clientOf(world.database.url, { max: 1 });
       const unlock = await lockAccount(locker, stuck);
       await query("SELECT sluice_fence($1, $1)", [dead?.no ?? 0]);
-      const clear = async () =>
-        (
-          await query<{ ended: number }>("SELECT ended FROM sluice_clear_dead_nodes($1, 200)", [
-            dead?.no ?? 0,
-          ])
-        )[0]?.ended;
+      const taker = clientOf(world.database.url, { max: 1 });
+      const clear = async () => {
+        const ends = await deadEnds(query, moneyRules, 200);
+        const items = ends.map((end) => ({ kind: "end", end }) as const);
+        if (ends.length > 0) await sendMoney(connectionOf(taker), [dead?.no ?? 0, null, 0], items);
+        return ends.length;
+      };
       const left = async () => (await query<{ id: string }>("SELECT id FROM holds")).map(({ id }) => id);
       expect(await clear()).toBe(1);
       expect(await clear()).toBe(0);
@@ -131,7 +135,7 @@ else
       expect(await left()).toEqual([]);
       expect(await uncleared()).toEqual([]);
       expect(await unbalanced(world.client)).toEqual([]);
-      await locker.close();
+      await Promise.all([locker.close(), taker.close()]);
     });
 
     test("leaves what a node that stops had held of it to the others", async () => {

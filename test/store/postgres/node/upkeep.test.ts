@@ -63,13 +63,15 @@ else
       const { query } = world.client;
       await query("CREATE TABLE looks (beat_at timestamptz)");
       await query(
-        `CREATE OR REPLACE FUNCTION sluice_clear_dead_nodes(p_node int, p_most int, OUT ended int, OUT charged int, OUT amount float8) LANGUAGE plpgsql AS $$
+        `CREATE OR REPLACE FUNCTION sluice_dead_holds(p_most int) RETURNS json LANGUAGE plpgsql AS $$
         BEGIN
           PERFORM pg_sleep(0.3);
-          INSERT INTO looks SELECT beat_at FROM nodes WHERE no = p_node;
-          ended := CASE WHEN (SELECT count(*) FROM looks) < 10 THEN 1 ELSE 0 END;
-          charged := 0;
-          IF ended = 0 THEN UPDATE nodes SET cleared_at = clock_timestamp() WHERE dead_at IS NOT NULL; END IF;
+          INSERT INTO looks SELECT beat_at FROM nodes WHERE dead_at IS NULL;
+          IF (SELECT count(*) FROM looks) < 10 THEN
+            RETURN (SELECT json_agg(json_build_object('holdId', 'req_' || n, 'keyId', 'key_1', 'chargeSoFar', 0, 'quantities', NULL, 'served', NULL)) FROM (SELECT count(*) AS n FROM looks) AS held);
+          END IF;
+          UPDATE nodes SET cleared_at = clock_timestamp() WHERE dead_at IS NOT NULL;
+          RETURN '[]';
         END $$`,
       );
       await query(

@@ -1,4 +1,5 @@
 import { newId } from "../../../../src/base/id.ts";
+import { moneyRules } from "../../../../src/ledger/shared-batch.ts";
 import type {
   ChargeOrder,
   ClaimOrder,
@@ -72,6 +73,7 @@ export class NodeWorld implements AsyncDisposable {
       version: "1.0.0",
       dir: options.dir ?? folder.dir,
       timing: { ...shortTiming, ...options.timing },
+      rules: moneyRules,
       report: (event) => events.push(event),
     });
     this.#nodes.push(node);

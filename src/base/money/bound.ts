@@ -1,4 +1,4 @@
-import type { BudgetPeriod } from "../store/store.ts";
+import type { BudgetPeriod } from "../key-attributes.ts";
 
 /** The kinds of limit: the account's balance or budget, and every cap that applies to a request. */
 export type BoundKind = "balance" | "budget" | "key_cap" | "account_cap";

@@ -1,0 +1,222 @@
+import { utcDay } from "../base/clock.ts";
+import {
+  type AttemptCount,
+  AttemptTally,
+  type AttemptTotals,
+  attemptTotalNames,
+} from "../store/attempt-sums.ts";
+import type { HoldOrder, HoldVerdict, UnusableKey } from "../store/node.ts";
+import {
+  type BatchDecision,
+  type BookedCharge,
+  type EarlierEntry,
+  type EndCharge,
+  type EndedHold,
+  type EndResult,
+  type LockedHold,
+  type LockedKey,
+  type LockedRows,
+  type MoneyRules,
+  type OpenedHold,
+  superseded,
+} from "../store/shared-batch.ts";
+import { quantitiesOf } from "../store/stored-columns.ts";
+import type { Account, SettleParts } from "./account.ts";
+import { BatchFunds } from "./batch-funds.ts";
+import { interruptedAttempt, interruption } from "./recover.ts";
+import { settleItem } from "./settle-item.ts";
+
+/** Decides about holds and charges of a database that several gateways share, with the classes of the ledger in memory. */
+export const moneyRules: MoneyRules = {
+  decide: (rows, ends, orders) => new Batch(rows).decide(ends, orders),
+  interrupt: interruption,
+};
+
+const nothingCharged: EndResult = { charged: 0, overrun: 0 };
+
+/** Where a hold is charged. Its row is right if it has one: the node may not know of a clock that was set back. */
+type Place = Pick<LockedHold, "accountNo" | "openedAtMs" | "periodStartMs" | "countedAtMs">;
+
+interface ChargedEnd {
+  readonly id: string;
+  readonly keyId: string;
+  readonly charge: EndCharge;
+  readonly place: Place;
+}
+
+interface LateCharge {
+  /** The entry of the takeover's charge; null if it made none. */
+  readonly completes: number | null;
+  /** What that has charged. */
+  readonly paid: number;
+}
+
+class Batch {
+  readonly #rows: LockedRows;
+  readonly #funds: BatchFunds;
+  /** The open holds among those that end. */
+  readonly #holds: Map<string, LockedHold>;
+  readonly #ended: string[] = [];
+  readonly #opened: OpenedHold[] = [];
+  readonly #charges: BookedCharge[] = [];
+  readonly #attempts = new AttemptTally();
+
+  constructor(rows: LockedRows) {
+    this.#rows = rows;
+    this.#funds = new BatchFunds(rows);
+    this.#holds = new Map(rows.holds.map((hold) => [hold.id, hold]));
+  }
+
+  decide(ends: readonly EndedHold[], orders: readonly HoldOrder[]): BatchDecision {
+    const charges = ends.map((end) => this.#end(end));
+    const verdicts = orders.map((order) => this.#open(order));
+    return {
+      reply: { charges, verdicts },
+      ...this.#funds.changes(),
+      ended: this.#ended,
+      opened: this.#opened,
+      charges: this.#charges,
+      attempts: this.#attempts.take(),
+    };
+  }
+
+  #end({ id, key: keyId, charge }: EndedHold): EndResult {
+    const hold = this.#holds.get(id);
+    if (hold === undefined) return charge === null ? nothingCharged : this.#chargeLate(id, keyId, charge);
+    this.#holds.delete(id);
+    this.#ended.push(id);
+    const account = this.#funds.account(hold.accountNo);
+    const funds = this.#funds.key(keyId, account);
+    if (hold.isInFlight) funds.openHolds -= 1;
+    const caps = funds.capsFor(hold.model, account);
+    if (charge === null) {
+      account.release(hold, caps);
+      return nothingCharged;
+    }
+    const settled = account.settle(hold, charge.cost, caps, charge.waived);
+    this.#book({ id, keyId, charge, place: hold }, settled);
+    this.#count(charge);
+    return { charged: settled.charged, overrun: settled.overrun };
+  }
+
+  /**
+   * The hold has ended without this charge, because the node was taken over before the charge was acknowledged: what is missing
+   * of it is charged now, in addition to what the takeover charged. If another exchange has claimed the Idempotency-Key meanwhile, its
+   * charge stands, and nothing more is charged.
+   */
+  #chargeLate(id: string, keyId: string, charge: EndCharge): EndResult {
+    const entries = this.#rows.entries.filter(({ exchangeId }) => exchangeId === id);
+    const { paid, unpaid, first, isFinal } = sumsOf(entries);
+    const rest = charge.cost - paid - unpaid;
+    if (!isFinal && this.#rows.superseded.includes(id)) return superseded;
+    if (isFinal || rest <= 0) return { charged: paid, overrun: unpaid };
+    const account = this.#funds.account(charge.accountNo);
+    const place = this.#presentOf(charge, account);
+    const caps = this.#funds.key(keyId, account).capsFor(charge.model, account);
+    const settled = account.settleInterrupted(rest, place, caps, Math.min(rest, charge.waived ?? 0));
+    const late = { completes: first?.id ?? null, paid };
+    this.#book({ id, keyId, charge, place }, settled, late);
+    this.#count(charge);
+    if (first !== undefined) this.#takeBack(first, charge);
+    return { charged: paid + settled.charged, overrun: unpaid + settled.overrun };
+  }
+
+  /** The node does not know of a clock that was set back since. */
+  #presentOf(
+    { accountNo, openedAtMs, periodStartMs, countedAtMs, atMs }: EndCharge,
+    account: Account,
+  ): Place {
+    const nowMs = this.#rows.nowMs ?? atMs;
+    return {
+      accountNo,
+      openedAtMs,
+      periodStartMs: Math.min(periodStartMs, account.sums.periodStartMs),
+      countedAtMs: Math.min(countedAtMs, Math.max(account.sums.countedAtMs, nowMs)),
+    };
+  }
+
+  #book({ id, keyId, charge, place }: ChargedEnd, settled: SettleParts, late?: LateCharge): void {
+    const { accountNo, openedAtMs, periodStartMs, countedAtMs } = place;
+    const { atMs, model, requestedModel, labels } = charge;
+    const { id: accountId } = this.#funds.accountRow(accountNo);
+    const account = this.#funds.account(accountNo);
+    const funds = this.#funds.key(keyId, account);
+    funds.charge(settled.charged, atMs);
+    const costNano = account.terms.mode === "credit" ? (late?.paid ?? 0) + settled.charged : 0;
+    const record = charge.record && { ...charge.record, costNano };
+    if (record !== null) funds.count(record);
+    const held = { keyId, accountId, periodStartMs, countedAtMs, model, requestedModel, labels };
+    const item = settleItem({ holdId: id, hasProgress: true, held, atMs, record }, charge, settled);
+    this.#charges.push({ item, keyNo: this.#funds.keyRow(keyId).no, accountNo, openedAtMs, late });
+  }
+
+  #count({ attempts = [], atMs }: EndCharge): void {
+    for (const attempt of attempts) this.#attempts.add(utcDay(atMs), attempt);
+  }
+
+  /** What the takeover counted in place of these attempts. */
+  #takeBack({ atMs, quantities, ratesId, rates }: EarlierEntry, { attempts = [] }: EndCharge): void {
+    const served = attempts.find(({ outcome }) => outcome !== "uncharged");
+    if (served === undefined) return;
+    const counted = interruptedAttempt(served, {
+      quantities: quantitiesOf(quantities, null),
+      rates: ratesId === null || rates === null ? null : { id: ratesId, text: rates },
+    });
+    this.#attempts.add(utcDay(atMs), negated(counted));
+  }
+
+  #open(order: HoldOrder): HoldVerdict {
+    const { holdId: id, keyId, amount, model, requestedModel, labels } = order;
+    const row = this.#funds.findKey(keyId);
+    if (row === undefined) return { decision: "unknown_key" };
+    const { no: keyNo, accountNo, maxConcurrent } = row;
+    const openedAtMs = this.#rows.nowMs ?? order.nowMs;
+    const account = this.#funds.account(accountNo);
+    const funds = this.#funds.key(keyId, account);
+    const unusable = unusableFor(row, this.#funds.accountRow(accountNo).isClosed, openedAtMs);
+    if (unusable !== null) return { decision: unusable };
+    if (funds.isFull) return { decision: "too_many" };
+    const caps = funds.capsFor(model, account);
+    const decided = account.decide(amount, openedAtMs, caps);
+    if ("denial" in decided) return { decision: decided.denial, state: decided.state };
+    const { periodStartMs, countedAtMs } = decided;
+    const isInFlight = maxConcurrent !== null;
+    if (isInFlight) funds.openHolds += 1;
+    const place = { accountNo, periodStartMs, countedAtMs, openedAtMs };
+    this.#opened.push({ id, keyNo, amount, model, requestedModel, labels, isInFlight, ...place });
+    const remaining = Math.min(account.remaining(), ...caps.map((cap) => cap.remaining()));
+    return { decision: "held", remaining, ...place };
+  }
+}
+
+function unusableFor(
+  { status, expiresAtMs }: LockedKey,
+  isClosed: boolean,
+  nowMs: number,
+): UnusableKey | null {
+  if (status !== "active") return status;
+  if (expiresAtMs !== null && expiresAtMs <= nowMs) return "expired";
+  return isClosed ? "closed" : null;
+}
+
+/** What an exchange was charged before, and whether its own charge is among that. */
+function sumsOf(entries: readonly EarlierEntry[]) {
+  let [paid, unpaid, isFinal] = [0, 0, false];
+  let first: EarlierEntry | undefined;
+  for (const entry of entries) {
+    const isCharge = entry.kind === "charge";
+    if (isCharge) first ??= entry;
+    if (isCharge && entry.outcome !== "interrupted") isFinal = true;
+    if (isCharge || entry.amount < 0) paid -= entry.amount;
+    else unpaid += entry.amount;
+  }
+  return { paid, unpaid, isFinal, first };
+}
+
+function negated(count: AttemptCount): AttemptCount {
+  // Safe cast: the keys are exactly the listed names.
+  const totals = Object.fromEntries(
+    attemptTotalNames.map((name) => [name, 0 - count[name]]),
+  ) as AttemptTotals;
+  return { ...count, ...totals };
+}
