@@ -1,10 +1,10 @@
 import { anthropicMessages } from "./anthropic-messages/index.ts";
 import { bedrockConverse } from "./bedrock-converse/index.ts";
-import type { ClientDialect } from "./client-dialect.ts";
+import type { ClientDialect } from "./contract/client-dialect.ts";
+import type { ProviderDialect } from "./contract/provider-dialect.ts";
 import { gemini } from "./gemini/index.ts";
 import { openAiChat } from "./openai-chat/index.ts";
 import { openAiResponses } from "./openai-responses/index.ts";
-import type { ProviderDialect } from "./provider-dialect.ts";
 
 /** A wire format has a side for each role that the gateway can have in it. */
 interface Dialect {

@@ -4,7 +4,7 @@ import { LoopBatch } from "../base/loop/batch.ts";
 import type { KeyCounts } from "../catalog/tokens/counter.ts";
 import type { ModelSettings } from "../config/settings.ts";
 import { type ClientDialectName, clientDialect } from "../dialects/registry.ts";
-import type { RequestKind } from "../dialects/schema/validate.ts";
+import type { RequestKind } from "../dialects/request-kinds.ts";
 import type { OpenedCall } from "../upstream/upstream.ts";
 import { admit } from "./admission/admit.ts";
 import { Generation } from "./attempt/generation.ts";

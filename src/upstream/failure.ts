@@ -4,7 +4,6 @@ import { tookTooLong } from "../base/requests/gateway-endings.ts";
 import type { Usage } from "../base/usage/usage.ts";
 import { isUnknownModel, isUnpaid } from "../dialects/errors/account-error.ts";
 import { readErrorObject } from "../dialects/errors/error-body.ts";
-import { explainProviderError } from "../dialects/errors/explain-error.ts";
 import { FailedAnswer, failedAnswer, isBilled, reportedFailure } from "../dialects/errors/failure.ts";
 import { parseObject } from "../dialects/json/json-fields.ts";
 import {
@@ -13,6 +12,7 @@ import {
   type ProviderDialectName,
   providerDialect,
 } from "../dialects/registry.ts";
+import { explainProviderError } from "../dialects/translation/explain-error.ts";
 import type { CredentialUnavailable } from "../vendors/credentials/credential.ts";
 import type { ProviderError, ProviderErrorSubject } from "../vendors/provider.ts";
 import { certificateProblem } from "../wire/certificate-problem.ts";
@@ -230,7 +230,11 @@ function failureForStatus(
 ): Failure {
   const labels = { kind: `status_${status}`, providerMessage: providerError.message };
   const errorFor = (code: ErrorCode) => {
-    const { message, details } = explainProviderError(providerError, dialect, upstreamDialect);
+    const { message, details } = explainProviderError(
+      providerError,
+      clientDialect(dialect),
+      dialect === upstreamDialect,
+    );
     return new GatewayError(code, message, details);
   };
   if (status === 404 && isAboutRequest(providerError))

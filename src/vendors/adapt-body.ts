@@ -1,8 +1,8 @@
 import type { JsonObject } from "../base/json.ts";
 import type { ForwardedHeaders } from "../dialects/headers.ts";
+import { parseWhole } from "../dialects/json/parse-body.ts";
 import { type MemberChanges, patchMembers } from "../dialects/json/patch.ts";
 import type { ProviderDialectName } from "../dialects/registry.ts";
-import { parseWhole } from "../dialects/schema/validate.ts";
 import { publicOptions } from "./options.ts";
 import type { ProviderSettings } from "./provider.ts";
 import { vendorOf } from "./registry.ts";

@@ -1,5 +1,5 @@
 import { type Static, type TSchema, type TUnsafe, Type } from "@sinclair/typebox";
-import { type Quirk, quirkNames } from "../dialects/openai-chat/quirks.ts";
+import { type Quirk, quirkNames } from "../dialects/contract/quirks.ts";
 
 /** A setting that only some vendors have. */
 interface VendorOption {

@@ -1,7 +1,7 @@
+import type { DialectPaths } from "../dialects/contract/provider-dialect.ts";
+import type { Quirk } from "../dialects/contract/quirks.ts";
 import type { ProviderErrorBody } from "../dialects/errors/error-body.ts";
 import type { ForwardedHeaders } from "../dialects/headers.ts";
-import type { Quirk } from "../dialects/openai-chat/quirks.ts";
-import type { DialectPaths } from "../dialects/provider-dialect.ts";
 import type { ProviderDialectName } from "../dialects/registry.ts";
 import type { Head, Receiver, Transfer } from "../wire/transfer.ts";
 import type { Credential, CredentialUse } from "./credentials/credential.ts";

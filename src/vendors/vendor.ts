@@ -1,8 +1,8 @@
 import type { JsonObject } from "../base/json.ts";
+import type { Quirk } from "../dialects/contract/quirks.ts";
 import type { ForwardedHeaders } from "../dialects/headers.ts";
 import type { MemberChanges } from "../dialects/json/patch.ts";
 import type { FieldVendor } from "../dialects/names/billed-fields.ts";
-import type { Quirk } from "../dialects/openai-chat/quirks.ts";
 import type { ProviderDialectName } from "../dialects/registry.ts";
 import type { Dial } from "../wire/http-client.ts";
 import type { TokenSources } from "./credentials/token-sources.ts";

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../src/base/json.ts";
-import type { Target } from "../../src/dialects/provider-dialect.ts";
+import type { Target } from "../../src/dialects/contract/provider-dialect.ts";
 import { clientDialect, type ProviderDialectName, providerDialect } from "../../src/dialects/registry.ts";
 import { translate } from "../../src/dialects/translation/translate.ts";
 import { TranslatedRelayer } from "../../src/gateway/response/translated-relayer.ts";

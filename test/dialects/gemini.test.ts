@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { Json, JsonObject } from "../../src/base/json.ts";
+import type { Target, TargetedRequest } from "../../src/dialects/contract/provider-dialect.ts";
 import {
   openApiParameters,
   openApiSchema,
@@ -7,7 +8,6 @@ import {
 } from "../../src/dialects/gemini/provider/openapi-schema.ts";
 import { mergeUsage, readUsage } from "../../src/dialects/gemini/provider/usage-in.ts";
 import type { IrTool } from "../../src/dialects/ir/ir.ts";
-import type { Target, TargetedRequest } from "../../src/dialects/provider-dialect.ts";
 import { providerDialect } from "../../src/dialects/registry.ts";
 import { ToolNames } from "../../src/dialects/tools/names.ts";
 

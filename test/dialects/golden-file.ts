@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Json, JsonObject } from "../../src/base/json.ts";
-import type { Source } from "../../src/dialects/client-dialect.ts";
-import type { Target } from "../../src/dialects/provider-dialect.ts";
+import type { Source } from "../../src/dialects/contract/client-dialect.ts";
+import type { Target } from "../../src/dialects/contract/provider-dialect.ts";
 import {
   type ClientDialectName,
   clientDialect,

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { noUsage } from "../../src/base/usage/usage.ts";
-import { StreamMeter } from "../../src/dialects/stream-meter.ts";
+import { StreamMeter } from "../../src/dialects/provider-response/stream-meter.ts";
 import { isEndOverdue } from "../../src/gateway/response/end-overdue.ts";
 
 /** A provider that has written everything. */

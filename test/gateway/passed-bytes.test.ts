@@ -1,6 +1,6 @@
 import { expect, spyOn, test } from "bun:test";
 import type { JsonObject } from "../../src/base/json.ts";
-import { StreamReader } from "../../src/dialects/stream-reader.ts";
+import { StreamReader } from "../../src/dialects/provider-response/stream-reader.ts";
 import { bytesOf } from "../../src/gateway/exchange/client-call.ts";
 import { PassthroughRelayer } from "../../src/gateway/response/passthrough-relayer.ts";
 import { seededRandom } from "../support/random.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { StreamMeter } from "../../src/dialects/stream-meter.ts";
+import { StreamMeter } from "../../src/dialects/provider-response/stream-meter.ts";
 import type { Evidence } from "../../src/gateway/charge/evidence.ts";
 import type { PendingResponse } from "../../src/gateway/response/pending-response.ts";
 import { StreamCost } from "../../src/gateway/response/stream-cost.ts";

@@ -1,10 +1,10 @@
-import type { ClientDialect } from "../client-dialect.ts";
+import type { ClientDialect } from "../contract/client-dialect.ts";
+import type { ProviderDialect } from "../contract/provider-dialect.ts";
 import { type ForwardedHeaders, isSendable } from "../headers.ts";
 import { countOf, objectOf } from "../json/json-fields.ts";
-import type { ProviderDialect } from "../provider-dialect.ts";
 import { openingTest } from "../sse/opening-events.ts";
+import { takesOutputFormat } from "../target/model-traits.ts";
 import { legalCallId, wordCallIds } from "../tools/call-id.ts";
-import { takesOutputFormat } from "../translation/model-traits.ts";
 import { requestFields } from "./client/fields.ts";
 import { defaultMaxTokens, limitOutput } from "./client/output-limit.ts";
 import { readRequest, readUser } from "./client/request-in.ts";

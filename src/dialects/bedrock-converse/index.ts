@@ -1,7 +1,7 @@
-import type { ProviderDialect } from "../provider-dialect.ts";
+import type { ProviderDialect } from "../contract/provider-dialect.ts";
 import { openingTest } from "../sse/opening-events.ts";
+import { modelName, takesOutputFormat } from "../target/model-traits.ts";
 import { legalCallId, mistralId, wordCallIds } from "../tools/call-id.ts";
-import { modelName, takesOutputFormat } from "../translation/model-traits.ts";
 import { canBeForced, familyOf } from "./provider/model-family.ts";
 import { writeRequest } from "./provider/request-out.ts";
 import { figures, readResponse } from "./provider/response-in.ts";

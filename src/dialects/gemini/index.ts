@@ -1,4 +1,4 @@
-import type { ProviderDialect } from "../provider-dialect.ts";
+import type { ProviderDialect } from "../contract/provider-dialect.ts";
 import { failedStart } from "./provider/finish-in.ts";
 import { takesFormatWithTools } from "./provider/model.ts";
 import { writeRequest } from "./provider/request-out.ts";

@@ -2,9 +2,9 @@ import type { JsonObject } from "../../base/json.ts";
 import { noUsage, type ReportedExtras } from "../../base/usage/usage.ts";
 import { cutShort, reportedFailure } from "../errors/failure.ts";
 import { figures as chatFigures } from "../openai-chat/provider/usage-in.ts";
-import { streamedText } from "../produced.ts";
+import { streamedText } from "../provider-response/produced.ts";
+import { StreamReader } from "../provider-response/stream-reader.ts";
 import type { SseFrame } from "../sse/sse.ts";
-import { StreamReader } from "../stream-reader.ts";
 import { addReported } from "../usage/usage-figures.ts";
 import type { MeteredFigures } from "./route.ts";
 

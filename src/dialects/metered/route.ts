@@ -4,12 +4,12 @@ import type { ModelUse } from "../../base/models/model-uses.ts";
 import type { Quantities } from "../../base/money/rates.ts";
 import type { RouteSwitch } from "../../base/requests/route-switches.ts";
 import type { ReportedExtras, ReportedUsage, Usage } from "../../base/usage/usage.ts";
-import type { ClientOperation } from "../client-dialect.ts";
+import type { ClientOperation } from "../contract/client-dialect.ts";
+import type { PublishedLimits } from "../contract/output-limit.ts";
+import type { Quirk } from "../contract/quirks.ts";
 import type { MemberChanges } from "../json/patch.ts";
-import type { Quirk } from "../openai-chat/quirks.ts";
-import type { PublishedLimits } from "../output-limit.ts";
+import type { StreamReader } from "../provider-response/stream-reader.ts";
 import type { ProviderDialectName } from "../registry.ts";
-import type { StreamReader } from "../stream-reader.ts";
 
 /**
  * A route whose answer is metered. One frame (gateway/metered) admits, holds, asks, charges and answers for all of them; what is

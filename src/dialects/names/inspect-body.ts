@@ -1,8 +1,8 @@
 import { type GatewayError, invalidRequest } from "../../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { type ParsedBody, parseWhole } from "../json/parse-body.ts";
 import type { ValuePath } from "../json/remove-values.ts";
 import { cutText } from "../json/truncate-strings.ts";
-import { type ParsedBody, parseWhole } from "../schema/validate.ts";
 import { type BilledField, type FieldVendor, isRequested } from "./billed-fields.ts";
 import { findDuplicate } from "./duplicate-names.ts";
 import {

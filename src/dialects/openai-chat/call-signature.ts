@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../base/json.ts";
-import type { WriterContext } from "../client-dialect.ts";
+import type { WriterContext } from "../contract/client-dialect.ts";
 import type { IrReasoning, ReasoningSignature } from "../ir/ir.ts";
 import { objectOf, stringOf } from "../json/json-fields.ts";
 import { isReasoningEnvelope, unwrapReasoning, wrapSignature } from "../reasoning/reasoning-envelope.ts";

@@ -1,8 +1,9 @@
-import type { ClientDialect } from "../client-dialect.ts";
+import type { ClientDialect } from "../contract/client-dialect.ts";
+import { asIs, choicesOf, rejectOverLimit } from "../contract/output-limit.ts";
+import type { ProviderDialect } from "../contract/provider-dialect.ts";
+import { hasQuirk } from "../contract/quirks.ts";
 import { objectOf } from "../json/json-fields.ts";
 import { forwardHeaders, readUser, requestHeaders } from "../openai/request-fields.ts";
-import { asIs, choicesOf, rejectOverLimit } from "../output-limit.ts";
-import type { ProviderDialect } from "../provider-dialect.ts";
 import { keepaliveComment } from "../sse/sse.ts";
 import { legalCallId, mistralId, shortCallIds } from "../tools/call-id.ts";
 import { requestFields } from "./client/fields.ts";
@@ -16,7 +17,6 @@ import { writeRequest } from "./provider/request-out.ts";
 import { failedStart, failureIn, readResponse } from "./provider/response-in.ts";
 import { ChatStreamReader } from "./provider/stream-in.ts";
 import { figures, wantsUsage } from "./provider/usage-in.ts";
-import { hasQuirk } from "./quirks.ts";
 
 /** OpenAI's Chat Completions and its compatible variants. https://platform.openai.com/docs/api-reference/chat */
 const client: ClientDialect = {

@@ -1,10 +1,10 @@
 import type { JsonObject } from "../../base/json.ts";
-import type { ClientDialect } from "../client-dialect.ts";
+import type { ClientDialect } from "../contract/client-dialect.ts";
+import { asIs, choicesOf, rejectOverLimit } from "../contract/output-limit.ts";
+import type { ProviderDialect } from "../contract/provider-dialect.ts";
 import { listOf } from "../json/json-fields.ts";
 import type { BodyChanges } from "../json/patch.ts";
 import { forwardHeaders, readUser, requestHeaders } from "../openai/request-fields.ts";
-import { asIs, choicesOf, rejectOverLimit } from "../output-limit.ts";
-import type { ProviderDialect } from "../provider-dialect.ts";
 import { openingTest } from "../sse/opening-events.ts";
 import { legalCallId, wordCallIds } from "../tools/call-id.ts";
 import { requestFields } from "./client/fields.ts";

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../base/json.ts";
+import { reject } from "../contract/field-decisions.ts";
 import type { IrFormat } from "../ir/ir.ts";
 import { booleanOf, objectOf, stringOf } from "../json/json-fields.ts";
-import { reject } from "../translation/field-decisions.ts";
 
 /** The requested format. Chat has the schema in an object of its own, Responses next to the type. */
 export function readFormat(

@@ -1,11 +1,11 @@
 import type { Json, JsonObject } from "../../base/json.ts";
+import type { DroppedFields } from "../contract/field-decisions.ts";
+import type { Target } from "../contract/provider-dialect.ts";
 import { type ForwardedHeaders, noHeaders, pickHeaders } from "../headers.ts";
 import type { Effort, IrIdentity, IrRequest } from "../ir/ir.ts";
 import { parseObject, stringOf } from "../json/json-fields.ts";
-import type { Target } from "../provider-dialect.ts";
-import type { DroppedFields } from "../translation/field-decisions.ts";
-import { countMarks, limitMarks } from "../translation/mark-cache.ts";
-import { openAiTakesSampling } from "../translation/model-traits.ts";
+import { countMarks, limitMarks } from "../target/mark-cache.ts";
+import { openAiTakesSampling } from "../target/model-traits.ts";
 
 /** Forwarded to providers of OpenAI's dialects. */
 const names = ["openai-beta", "x-codex-beta-features", "x-openai-internal-codex-responses-lite"] as const;
@@ -77,11 +77,6 @@ export function openAiSampling(
   if (temperature !== null) dropped.add("temperature");
   if (topP !== null) dropped.add("top_p");
   return {};
-}
-
-/** A client's cache marks are dropped where the provider caches by itself and takes none. */
-export function dropCacheMarks(request: IrRequest, dropped: DroppedFields): void {
-  if (countMarks(request) > 0) dropped.add(dropped.names.cacheMark);
 }
 
 /** OpenAI's form of a mark, for models that take one. The lifetime is the request's. */

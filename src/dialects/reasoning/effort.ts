@@ -1,8 +1,8 @@
 import type { Json } from "../../base/json.ts";
+import { reject } from "../contract/field-decisions.ts";
+import type { Target } from "../contract/provider-dialect.ts";
 import { type Effort, efforts, type IrReasoningSettings } from "../ir/ir.ts";
-import type { Target } from "../provider-dialect.ts";
-import { reject } from "../translation/field-decisions.ts";
-import { takesEffortNone } from "../translation/model-traits.ts";
+import { takesEffortNone } from "../target/model-traits.ts";
 
 /** Null if the client did not set it. Throws for an unknown effort. */
 export function readEffort(value: Json | undefined, field: string): Effort | null {

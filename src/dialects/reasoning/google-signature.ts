@@ -1,5 +1,5 @@
+import type { Target } from "../contract/provider-dialect.ts";
 import type { GoogleSignature, IrAssistantBlock, IrReasoning, IrToolCall } from "../ir/ir.ts";
-import type { Target } from "../provider-dialect.ts";
 
 /**
  * Shared by Gemini's own dialect and Google's chat endpoint. A signature is valid for one model of one account. The hash

@@ -1,3 +1,5 @@
+import { type DroppedFields, reject } from "../contract/field-decisions.ts";
+import type { Target } from "../contract/provider-dialect.ts";
 import type {
   IrAssistantBlock,
   IrHostedTool,
@@ -8,8 +10,6 @@ import type {
   IrUserBlock,
   ToolRef,
 } from "../ir/ir.ts";
-import type { Target } from "../provider-dialect.ts";
-import { type DroppedFields, reject } from "../translation/field-decisions.ts";
 import { originalCallId } from "./call-id.ts";
 import { asFunction, wrapInput } from "./custom-input.ts";
 import type { ToolNames } from "./names.ts";

@@ -1,8 +1,4 @@
-/** The ids of calls that a dialect takes. Providers of other dialects invent freely (`functions.Bash:0`). */
-export interface CallIdForm {
-  readonly legal: RegExp;
-  readonly maxLength: number;
-}
+import type { CallIdForm } from "../contract/client-dialect.ts";
 
 /** Anthropic's; Bedrock and OpenAI's Responses take no more than 64 characters. */
 export const wordCallIds: CallIdForm = { legal: /^[\w-]+$/, maxLength: 64 };

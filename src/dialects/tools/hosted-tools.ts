@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from "../../base/json.ts";
 import type { HostedToolName } from "../../base/usage/hosted-tools.ts";
-import type { ClientDialect } from "../client-dialect.ts";
+import type { ClientDialect } from "../contract/client-dialect.ts";
 import { countOf, objectOf, stringOf } from "../json/json-fields.ts";
 import type { ValuePath } from "../json/remove-values.ts";
 import type { Mentions } from "../names/inspect-body.ts";

@@ -1,5 +1,5 @@
+import type { ToolRules } from "../contract/provider-dialect.ts";
 import type { IrRequest, ToolKind, ToolRef } from "../ir/ir.ts";
-import type { ToolRules } from "../provider-dialect.ts";
 
 const legal = /^[a-zA-Z0-9_-]{1,64}$/;
 const legalFromLetter = /^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$/;

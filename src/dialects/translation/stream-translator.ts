@@ -1,16 +1,16 @@
 import type { GatewayError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { Usage } from "../../base/usage/usage.ts";
-import type { StreamWriter, WriterContext } from "../client-dialect.ts";
+import type { StreamWriter, WriterContext } from "../contract/client-dialect.ts";
+import type { Target } from "../contract/provider-dialect.ts";
 import { BlockOrder } from "../ir/block-order.ts";
 import { eventsOf } from "../ir/events.ts";
 import type { IrEvent } from "../ir/ir.ts";
-import type { ReadEvent } from "../ir/read-event.ts";
-import { producedBy } from "../produced.ts";
-import type { Target } from "../provider-dialect.ts";
+import { producedBy } from "../provider-response/produced.ts";
+import type { ReadEvent } from "../provider-response/read-event.ts";
+import { StreamMeter } from "../provider-response/stream-meter.ts";
+import type { StreamReader } from "../provider-response/stream-reader.ts";
 import type { SseFrame } from "../sse/sse.ts";
-import { StreamMeter } from "../stream-meter.ts";
-import type { StreamReader } from "../stream-reader.ts";
 import { StreamRestorer, type ToolMapping } from "./restore-answer.ts";
 
 /** What is needed to translate an answer from the provider's dialect to the client's. */

@@ -1,15 +1,15 @@
 import { systemClock } from "../../base/clock.ts";
 import { newId } from "../../base/id.ts";
-import type { ClientDialect, Source, WallClock, WriterContext } from "../client-dialect.ts";
+import type { ClientDialect, Source, WallClock, WriterContext } from "../contract/client-dialect.ts";
+import { DroppedFields } from "../contract/field-decisions.ts";
+import type { Target } from "../contract/provider-dialect.ts";
 import type { IrAssistantBlock, IrMessage, IrRequest } from "../ir/ir.ts";
-import type { Target } from "../provider-dialect.ts";
+import { markCache } from "../target/mark-cache.ts";
 import { adaptTools } from "../tools/adapt-tools.ts";
 import { legalCallId } from "../tools/call-id.ts";
 import { ToolNames } from "../tools/names.ts";
 import { pairCallsWithResults } from "../tools/pairing.ts";
 import { functionTool } from "../tools/schema.ts";
-import { DroppedFields } from "./field-decisions.ts";
-import { markCache } from "./mark-cache.ts";
 import { type SerializedToolMapping, Translation } from "./translation.ts";
 
 /**

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../base/json.ts";
-import type { Source } from "../../dialects/client-dialect.ts";
+import type { Source } from "../../dialects/contract/client-dialect.ts";
+import type { Target } from "../../dialects/contract/provider-dialect.ts";
 import type { BodyChanges } from "../../dialects/json/patch.ts";
-import type { Target } from "../../dialects/provider-dialect.ts";
 import {
   type ClientDialectName,
   clientDialect,

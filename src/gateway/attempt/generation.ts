@@ -1,8 +1,8 @@
 import { traceHeaders } from "../../base/requests/trace-context.ts";
 import { type InputEstimate, maxInputTokens } from "../../catalog/estimate.ts";
 import type { ModelSettings } from "../../config/settings.ts";
+import type { OutputLimit } from "../../dialects/contract/output-limit.ts";
 import type { ForwardedHeaders } from "../../dialects/headers.ts";
-import type { OutputLimit } from "../../dialects/output-limit.ts";
 import { type ClientDialectName, clientDialect } from "../../dialects/registry.ts";
 import type { RequestedExtras } from "../charge/extras.ts";
 import type { WantedHold } from "../charge/hold.ts";

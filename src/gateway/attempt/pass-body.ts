@@ -1,10 +1,10 @@
 import { shared } from "../../base/bytes.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { type JsonSpans, scanTopLevel } from "../../dialects/json/json-spans.ts";
+import { parseWhole } from "../../dialects/json/parse-body.ts";
 import { type BodyChanges, patchBody } from "../../dialects/json/patch.ts";
 import { mayBeForeign } from "../../dialects/reasoning/foreign-reasoning.ts";
 import { clientDialect, type SharedDialectName } from "../../dialects/registry.ts";
-import { parseWhole } from "../../dialects/schema/validate.ts";
 import { type AdaptedBody, adaptBytes, type BodyVendor } from "../../vendors/adapt-body.ts";
 import type { Job } from "../body-worker/job.ts";
 import { boundUses, type ToolBound } from "./bound-tools.ts";

@@ -1,6 +1,6 @@
 import { assert } from "../../base/assert.ts";
 import type { JsonObject } from "../../base/json.ts";
-import type { Target } from "../../dialects/provider-dialect.ts";
+import type { Target } from "../../dialects/contract/provider-dialect.ts";
 import {
   type ClientDialectName,
   clientDialect,

@@ -1,15 +1,15 @@
 import { shared } from "../../base/bytes.ts";
 import type { JsonObject } from "../../base/json.ts";
-import type { Source } from "../../dialects/client-dialect.ts";
+import type { Source } from "../../dialects/contract/client-dialect.ts";
+import type { Target } from "../../dialects/contract/provider-dialect.ts";
+import { parseWhole } from "../../dialects/json/parse-body.ts";
 import type { BodyChanges } from "../../dialects/json/patch.ts";
-import type { Target } from "../../dialects/provider-dialect.ts";
 import {
   type ClientDialectName,
   clientDialect,
   type ProviderDialectName,
   providerDialect,
 } from "../../dialects/registry.ts";
-import { parseWhole } from "../../dialects/schema/validate.ts";
 import { translate } from "../../dialects/translation/translate.ts";
 import type { SerializedToolMapping, Translation } from "../../dialects/translation/translation.ts";
 import { adaptObject, type BodyVendor } from "../../vendors/adapt-body.ts";

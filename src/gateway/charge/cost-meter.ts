@@ -15,7 +15,7 @@ import type { HoldTokens } from "../../catalog/price.ts";
 import { priced } from "../../catalog/priced-usage.ts";
 import { lowRequestCount } from "../../catalog/tokens/low-count.ts";
 import { isSpoken } from "../../dialects/registry.ts";
-import { isClaude } from "../../dialects/translation/model-traits.ts";
+import { isClaude } from "../../dialects/target/model-traits.ts";
 import type { Accounts, Hold, Settlement } from "../../ledger/accounts.ts";
 import type {
   KeyRecord,

@@ -2,7 +2,7 @@ import { answerOf, maxTokens, type ReportedUsage, totalInput, type Usage } from 
 import { estimateText } from "../../catalog/estimate.ts";
 import type { HoldTokens } from "../../catalog/price.ts";
 import { countPieces, isWordCut, shareOfPieces } from "../../catalog/tokens/low-count.ts";
-import { sealedCharsPerToken } from "../../dialects/produced.ts";
+import { sealedCharsPerToken } from "../../dialects/provider-response/produced.ts";
 
 /** The evidence of the call's tokens when it ends. */
 export interface Evidence {

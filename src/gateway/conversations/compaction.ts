@@ -3,6 +3,7 @@ import { newId } from "../../base/id.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
 import { type Seal, sealText, unsealText } from "../../base/secrets/seal.ts";
 import type { Settings } from "../../config/settings.ts";
+import { asIs, type OutputLimit, type PublishedLimits } from "../../dialects/contract/output-limit.ts";
 import {
   compactionTrigger,
   isCompaction,
@@ -12,7 +13,6 @@ import {
   summaryRequest,
 } from "../../dialects/openai-responses/client/compaction.ts";
 import { sizeOf, type TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
-import { asIs, type OutputLimit, type PublishedLimits } from "../../dialects/output-limit.ts";
 import { clientDialect } from "../../dialects/registry.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import { vendorOf } from "../../vendors/registry.ts";

@@ -3,7 +3,7 @@ import { isObject, type Json } from "../../base/json.ts";
 import type { Settings } from "../../config/settings.ts";
 import { keptMessages, mayHaveSeal } from "../../dialects/openai-responses/client/compaction.ts";
 import { type TurnItem, withInput } from "../../dialects/openai-responses/client/turn-items.ts";
-import { itemsFieldOf, type RequestKind } from "../../dialects/schema/validate.ts";
+import { itemsFieldOf, type RequestKind } from "../../dialects/request-kinds.ts";
 import type { AdmittedCall } from "../exchange/admitted-call.ts";
 import type { Exchange } from "../exchange/exchange.ts";
 import { isItem, noSuchItem, noSuchResponse } from "../references/provider-id-owners.ts";

@@ -4,11 +4,11 @@ import { isConversationId } from "../../base/id.ts";
 import { isCompaction } from "../../dialects/openai-responses/client/compaction.ts";
 import type { StreamedItems } from "../../dialects/openai-responses/client/streamed-items.ts";
 import {
-  type EndedIds,
   type EndedResponse,
   endedResponse,
   itemsAt,
 } from "../../dialects/openai-responses/client/turn-items.ts";
+import type { EndedIds } from "../../dialects/provider-response/read-event.ts";
 import { largeEventBytes } from "../../dialects/sse/parse-event.ts";
 import type { TurnRecord } from "../../store/store.ts";
 import type { LargeBodies } from "../body-worker/body-worker.ts";

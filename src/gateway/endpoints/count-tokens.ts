@@ -4,8 +4,8 @@ import { countTokensRequest, countTokensResponse } from "../../dialects/anthropi
 import { patchBody } from "../../dialects/json/patch.ts";
 import { inputTokensRequest, inputTokensResponse } from "../../dialects/openai-responses/client/schema.ts";
 import { clientDialect, type ProviderDialectName, providerDialect } from "../../dialects/registry.ts";
-import type { RequestKind } from "../../dialects/schema/validate.ts";
-import { isClaude } from "../../dialects/translation/model-traits.ts";
+import type { RequestKind } from "../../dialects/request-kinds.ts";
+import { isClaude } from "../../dialects/target/model-traits.ts";
 import { translate } from "../../dialects/translation/translate.ts";
 import type { CountingPlan, Deployment, TokenCount } from "../../upstream/upstream.ts";
 import { adaptBytes, bodyVendorOf } from "../../vendors/adapt-body.ts";

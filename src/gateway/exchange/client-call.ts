@@ -1,7 +1,7 @@
 import type { ErrorCode } from "../../base/errors.ts";
 import type { ModelUse } from "../../base/models/model-uses.ts";
 import type { RouteSwitch } from "../../base/requests/route-switches.ts";
-import type { ClientOperation, ClientRoute } from "../../dialects/client-dialect.ts";
+import type { ClientOperation, ClientRoute } from "../../dialects/contract/client-dialect.ts";
 import type { ErrorFormat } from "../../dialects/errors/envelope.ts";
 import type { ClientDialectName } from "../../dialects/registry.ts";
 import type { BodyReservation } from "../../limits/body-budget.ts";

@@ -2,8 +2,9 @@ import { assert } from "../../base/assert.ts";
 import { shared } from "../../base/bytes.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { estimateInput, estimateTruncatedInput, type InputEstimate } from "../../catalog/estimate.ts";
-import type { ValidationOptions } from "../../dialects/client-dialect.ts";
+import type { ValidationOptions } from "../../dialects/contract/client-dialect.ts";
 import type { JsonSpans } from "../../dialects/json/json-spans.ts";
+import { parseBody, parseWhole, truncateBody } from "../../dialects/json/parse-body.ts";
 import { removeValues, type ValuePath } from "../../dialects/json/remove-values.ts";
 import type { FormFile } from "../../dialects/metered/route.ts";
 import { inspectBody, type Mentions } from "../../dialects/names/inspect-body.ts";
@@ -20,15 +21,12 @@ import {
   dialectOf,
   filesOf,
   itemsFieldOf,
-  parseBody,
-  parseWhole,
   type RequestKind,
   rejectLongLists,
   rejectTooManyMembers,
   type StructureLimits,
-  truncateBody,
   validateRequest,
-} from "../../dialects/schema/validate.ts";
+} from "../../dialects/request-kinds.ts";
 import { type OfferedTools, offeredTools } from "../../dialects/tools/hosted-tools.ts";
 import type { Job } from "../body-worker/job.ts";
 import { truncateStringsAndNames } from "./truncate-strings-and-names.ts";

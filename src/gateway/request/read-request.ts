@@ -1,8 +1,9 @@
 import { lengthOf, releaseBytes } from "../../base/bytes.ts";
 import { GatewayError, invalidRequest } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
+import { truncateBody } from "../../dialects/json/parse-body.ts";
 import { removeValues, type ValuePath } from "../../dialects/json/remove-values.ts";
-import { type RequestKind, truncateBody } from "../../dialects/schema/validate.ts";
+import type { RequestKind } from "../../dialects/request-kinds.ts";
 import type { BodyReservation } from "../../limits/body-budget.ts";
 import { hasManyValues, largeBodyBytes } from "../body-worker/is-large.ts";
 import { joinPieces, joinShared } from "../body-worker/join-shared.ts";

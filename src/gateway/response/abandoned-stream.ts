@@ -1,4 +1,4 @@
-import { reasons } from "../../dialects/translation/model-traits.ts";
+import { reasons } from "../../dialects/target/model-traits.ts";
 import type { OpenedCall } from "../../upstream/upstream.ts";
 import { targetOf } from "../attempt/target.ts";
 import { hasCharge } from "./stream-cost.ts";

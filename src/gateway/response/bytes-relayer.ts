@@ -1,5 +1,5 @@
 import { noUsage } from "../../base/usage/usage.ts";
-import { StreamMeter } from "../../dialects/stream-meter.ts";
+import { StreamMeter } from "../../dialects/provider-response/stream-meter.ts";
 import type { Piece } from "../exchange/client-call.ts";
 import type { StreamRelayer } from "./stream-relayer.ts";
 

@@ -13,9 +13,9 @@ import {
 import { writeUsage } from "../../dialects/openai-responses/client/envelope-out.ts";
 import type { StreamedItems } from "../../dialects/openai-responses/client/streamed-items.ts";
 import { endedResponse, type TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
+import type { StreamMeter } from "../../dialects/provider-response/stream-meter.ts";
 import { clientDialect } from "../../dialects/registry.ts";
 import type { ParsedEvent } from "../../dialects/sse/sse.ts";
-import type { StreamMeter } from "../../dialects/stream-meter.ts";
 import { bytesOf, type Piece } from "../exchange/client-call.ts";
 import type { Compaction } from "../turns/compacting.ts";
 import type { ProviderResponse } from "./read-response.ts";

@@ -1,17 +1,16 @@
 import { assert } from "../../base/assert.ts";
 import type { GatewayError } from "../../base/errors.ts";
 import type { Usage } from "../../base/usage/usage.ts";
-import type { ClientDialect } from "../../dialects/client-dialect.ts";
+import type { ClientDialect } from "../../dialects/contract/client-dialect.ts";
 import { cutShort } from "../../dialects/errors/failure.ts";
-import type { ReadEvent } from "../../dialects/ir/read-event.ts";
 import type { StreamedItems } from "../../dialects/openai-responses/client/streamed-items.ts";
-import type { EndedIds } from "../../dialects/openai-responses/client/turn-items.ts";
+import type { EndedIds, ReadEvent } from "../../dialects/provider-response/read-event.ts";
+import { StreamMeter } from "../../dialects/provider-response/stream-meter.ts";
+import type { StreamReader } from "../../dialects/provider-response/stream-reader.ts";
 import { clientDialect, providerDialect, type SharedDialectName } from "../../dialects/registry.ts";
 import { isDoneMark } from "../../dialects/sse/data-field.ts";
 import { largeEventBytes } from "../../dialects/sse/parse-event.ts";
 import { type ParsedEvent, SseDecoder, type SseFrame } from "../../dialects/sse/sse.ts";
-import { StreamMeter } from "../../dialects/stream-meter.ts";
-import type { StreamReader } from "../../dialects/stream-reader.ts";
 import type { Piece } from "../exchange/client-call.ts";
 import type { StreamRelayer } from "./stream-relayer.ts";
 

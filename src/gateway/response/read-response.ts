@@ -1,10 +1,10 @@
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import type { ReportedExtras, ReportedUsage, Usage } from "../../base/usage/usage.ts";
+import type { Passthrough } from "../../dialects/contract/provider-dialect.ts";
 import { malformedAnswer } from "../../dialects/errors/failure.ts";
-import { parseAnswer } from "../../dialects/json/outline.ts";
-import type { EndedIds } from "../../dialects/openai-responses/client/turn-items.ts";
-import { producedText } from "../../dialects/produced.ts";
-import type { Passthrough } from "../../dialects/provider-dialect.ts";
+import { parseAnswer } from "../../dialects/provider-response/outline.ts";
+import { producedText } from "../../dialects/provider-response/produced.ts";
+import type { EndedIds } from "../../dialects/provider-response/read-event.ts";
 import { type ProviderDialectName, providerDialect } from "../../dialects/registry.ts";
 import type { TranslatedResponse, Translation } from "../../dialects/translation/translation.ts";
 

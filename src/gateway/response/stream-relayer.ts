@@ -1,9 +1,9 @@
 import type { GatewayError } from "../../base/errors.ts";
 import type { Usage } from "../../base/usage/usage.ts";
 import type { StreamedItems } from "../../dialects/openai-responses/client/streamed-items.ts";
-import type { EndedIds } from "../../dialects/openai-responses/client/turn-items.ts";
+import type { EndedIds } from "../../dialects/provider-response/read-event.ts";
+import type { StreamMeter } from "../../dialects/provider-response/stream-meter.ts";
 import type { ParsedEvent } from "../../dialects/sse/sse.ts";
-import type { StreamMeter } from "../../dialects/stream-meter.ts";
 import type { Piece } from "../exchange/client-call.ts";
 import type { AnswerFacts } from "./pending-response.ts";
 

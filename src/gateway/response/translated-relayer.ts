@@ -1,9 +1,9 @@
 import { assert } from "../../base/assert.ts";
 import { GatewayError } from "../../base/errors.ts";
 import type { Usage } from "../../base/usage/usage.ts";
+import type { StreamMeter } from "../../dialects/provider-response/stream-meter.ts";
 import { largeEventBytes } from "../../dialects/sse/parse-event.ts";
 import { type ParsedEvent, SseDecoder, type SseFrame } from "../../dialects/sse/sse.ts";
-import type { StreamMeter } from "../../dialects/stream-meter.ts";
 import type { StreamTranslator } from "../../dialects/translation/stream-translator.ts";
 import { largeBodyBytes } from "../body-worker/is-large.ts";
 import type { StreamRelayer } from "./stream-relayer.ts";

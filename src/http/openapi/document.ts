@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from "../../base/json.ts";
 import type { SwitchedRoutes } from "../../base/requests/route-switches.ts";
-import type { ClientOperation } from "../../dialects/client-dialect.ts";
+import type { ClientOperation } from "../../dialects/contract/client-dialect.ts";
 import { type ErrorFormat, requestIdHeaders } from "../../dialects/errors/envelope.ts";
 import type { Operation } from "../../gateway/exchange/client-call.ts";
 import { operations } from "../../gateway/operations.ts";

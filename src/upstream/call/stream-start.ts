@@ -1,10 +1,10 @@
 import type { GatewayError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { Usage } from "../../base/usage/usage.ts";
+import type { ProviderDialect } from "../../dialects/contract/provider-dialect.ts";
 import { errorIn as bareError } from "../../dialects/errors/bare-error.ts";
 import { openBrace } from "../../dialects/json/json-bytes.ts";
 import { parseObject } from "../../dialects/json/json-fields.ts";
-import type { ProviderDialect } from "../../dialects/provider-dialect.ts";
 import { dataOf } from "../../dialects/sse/data-field.ts";
 import { joined } from "./answer-queue.ts";
 import { errorIn, hasErrorMark, maxInspectedBytes } from "./inspect.ts";

@@ -1,10 +1,10 @@
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { requestFields } from "../../dialects/anthropic-messages/client/fields.ts";
+import { type FieldDecisions, reject } from "../../dialects/contract/field-decisions.ts";
 import type { ForwardedHeaders } from "../../dialects/headers.ts";
 import { listOf, objectOf } from "../../dialects/json/json-fields.ts";
 import type { MemberChanges } from "../../dialects/json/patch.ts";
-import { type FieldDecisions, reject } from "../../dialects/translation/field-decisions.ts";
-import { claudeGeneration } from "../../dialects/translation/model-traits.ts";
+import { claudeGeneration } from "../../dialects/target/model-traits.ts";
 import { atAnthropicOnly, withoutFields } from "../claude/cloud-fields.ts";
 import { conversationChanges } from "../claude/conversation.ts";
 import { anthropicVersion, type SortedBetas, sortBetas } from "../claude/headers.ts";

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../base/json.ts";
 import { requestFields } from "../../dialects/anthropic-messages/client/fields.ts";
+import { decideFields, type FieldDecisions } from "../../dialects/contract/field-decisions.ts";
 import type { MemberChanges } from "../../dialects/json/patch.ts";
-import { decideFields, type FieldDecisions } from "../../dialects/translation/field-decisions.ts";
 
 /**
  * What Anthropic's own API stores or runs for a client, and no cloud does. Without it the answer would differ, so it is rejected

@@ -1,4 +1,4 @@
-import type { Quirk } from "../../dialects/openai-chat/quirks.ts";
+import type { Quirk } from "../../dialects/contract/quirks.ts";
 
 interface KnownServer {
   readonly name: string;

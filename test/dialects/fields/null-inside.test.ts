@@ -1,10 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import type { JsonObject } from "../../../src/base/json.ts";
 import * as messages from "../../../src/dialects/anthropic-messages/client/fields.ts";
+import type { FieldDecisions } from "../../../src/dialects/contract/field-decisions.ts";
 import * as chat from "../../../src/dialects/openai-chat/client/fields.ts";
 import * as responses from "../../../src/dialects/openai-responses/client/fields.ts";
 import { type ClientDialectName, providerDialectNames } from "../../../src/dialects/registry.ts";
-import type { FieldDecisions } from "../../../src/dialects/translation/field-decisions.ts";
 import { translated } from "./examples.ts";
 
 describe("null inside of a request is as good as nothing", () => {

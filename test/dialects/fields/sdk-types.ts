@@ -36,9 +36,9 @@ import type {
 } from "openai/resources/responses/responses";
 import type { FunctionDefinition, Reasoning } from "openai/resources/shared";
 import * as messages from "../../../src/dialects/anthropic-messages/client/fields.ts";
+import type { FieldDecision } from "../../../src/dialects/contract/field-decisions.ts";
 import * as chat from "../../../src/dialects/openai-chat/client/fields.ts";
 import * as responses from "../../../src/dialects/openai-responses/client/fields.ts";
-import type { FieldDecision } from "../../../src/dialects/translation/field-decisions.ts";
 
 /**
  * The compiler holds the tables against the types of the vendors' SDKs: a field that a new version brings is an error

@@ -1,7 +1,7 @@
 import { describe, expect, spyOn, test } from "bun:test";
 import { GatewayError } from "../../../src/base/errors.ts";
+import { parseBody } from "../../../src/dialects/json/parse-body.ts";
 import { inspectBody, misreadError } from "../../../src/dialects/names/inspect-body.ts";
-import { parseBody } from "../../../src/dialects/schema/validate.ts";
 
 function check(text: string): void {
   const bytes = new TextEncoder().encode(text);

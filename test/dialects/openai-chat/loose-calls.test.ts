@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import type { JsonObject } from "../../../src/base/json.ts";
 import type { IrEvent } from "../../../src/dialects/ir/ir.ts";
-import { answerIn } from "../../../src/dialects/ir/read-event.ts";
+import { answerIn } from "../../../src/dialects/provider-response/read-event.ts";
 import { type ClientDialectName, clientDialect, providerDialect } from "../../../src/dialects/registry.ts";
-import { validateRequest } from "../../../src/dialects/schema/validate.ts";
+import { validateRequest } from "../../../src/dialects/request-kinds.ts";
 import { translate } from "../../../src/dialects/translation/translate.ts";
 import { usualTargets } from "../golden-file.ts";
 

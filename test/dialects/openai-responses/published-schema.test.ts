@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { GatewayError } from "../../../src/base/errors.ts";
 import type { JsonObject } from "../../../src/base/json.ts";
-import type { Source } from "../../../src/dialects/client-dialect.ts";
+import type { Source } from "../../../src/dialects/contract/client-dialect.ts";
 import { openAiResponses } from "../../../src/dialects/openai-responses/index.ts";
 import {
   clientDialect,

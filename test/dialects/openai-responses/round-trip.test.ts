@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import type { JsonObject } from "../../../src/base/json.ts";
+import { DroppedFields } from "../../../src/dialects/contract/field-decisions.ts";
 import { EventCollector, eventsOf } from "../../../src/dialects/ir/events.ts";
 import type {
   IrAssistantBlock,
@@ -11,10 +12,9 @@ import type {
   IrUserBlock,
   ReasoningSignature,
 } from "../../../src/dialects/ir/ir.ts";
-import { answerIn } from "../../../src/dialects/ir/read-event.ts";
 import { openAiResponses } from "../../../src/dialects/openai-responses/index.ts";
+import { answerIn } from "../../../src/dialects/provider-response/read-event.ts";
 import { clientDialect } from "../../../src/dialects/registry.ts";
-import { DroppedFields } from "../../../src/dialects/translation/field-decisions.ts";
 import { type SeededRandom, seededRandom } from "../../support/random.ts";
 import { callOf, dataOf, hearWithSdk, plainRequest, requestOf, targetOf, writeStream } from "./support.ts";
 

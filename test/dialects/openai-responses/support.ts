@@ -1,12 +1,12 @@
 import OpenAI from "openai";
 import type { Response as ModelResponse, ResponseStreamEvent } from "openai/resources/responses/responses";
 import type { JsonObject } from "../../../src/base/json.ts";
-import type { Source, WriterContext } from "../../../src/dialects/client-dialect.ts";
+import type { Source, WriterContext } from "../../../src/dialects/contract/client-dialect.ts";
+import { DroppedFields } from "../../../src/dialects/contract/field-decisions.ts";
+import type { Target } from "../../../src/dialects/contract/provider-dialect.ts";
 import { BlockOrder } from "../../../src/dialects/ir/block-order.ts";
 import type { IrEvent, IrFinish, IrRequest } from "../../../src/dialects/ir/ir.ts";
 import { openAiResponses } from "../../../src/dialects/openai-responses/index.ts";
-import type { Target } from "../../../src/dialects/provider-dialect.ts";
-import { DroppedFields } from "../../../src/dialects/translation/field-decisions.ts";
 
 /** Ids that count up, so that what a test expects is stable. */
 export function countingMint(): (prefix: string) => string {

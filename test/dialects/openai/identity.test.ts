@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
+import type { Target } from "../../../src/dialects/contract/provider-dialect.ts";
 import { openAiIdentity } from "../../../src/dialects/openai/request-fields.ts";
-import type { Target } from "../../../src/dialects/provider-dialect.ts";
 import { providerDialect } from "../../../src/dialects/registry.ts";
 
 const target: Target = {

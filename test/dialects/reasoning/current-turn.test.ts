@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { Json, JsonObject } from "../../../src/base/json.ts";
-import type { Target } from "../../../src/dialects/provider-dialect.ts";
+import type { Target } from "../../../src/dialects/contract/provider-dialect.ts";
 import { anySignature } from "../../../src/dialects/reasoning/google-signature.ts";
 import { wrapReasoning } from "../../../src/dialects/reasoning/reasoning-envelope.ts";
 import { type ClientDialectName, clientDialect } from "../../../src/dialects/registry.ts";

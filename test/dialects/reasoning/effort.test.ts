@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
+import type { Target } from "../../../src/dialects/contract/provider-dialect.ts";
 import type { IrReasoningSettings } from "../../../src/dialects/ir/ir.ts";
-import type { Target } from "../../../src/dialects/provider-dialect.ts";
 import { effortOf, openAiEffort } from "../../../src/dialects/reasoning/effort.ts";
 import { providerDialect } from "../../../src/dialects/registry.ts";
 

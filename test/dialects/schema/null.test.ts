@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { KindGuard, OptionalKind, type TSchema } from "@sinclair/typebox";
 import type { JsonObject } from "../../../src/base/json.ts";
 import type { MeteredRouteName } from "../../../src/dialects/metered/registry.ts";
-import { type RequestKind, requestSchemaOf, validateRequest } from "../../../src/dialects/schema/validate.ts";
+import { type RequestKind, requestSchemaOf, validateRequest } from "../../../src/dialects/request-kinds.ts";
 
 const options = { anthropicBeta: false };
 

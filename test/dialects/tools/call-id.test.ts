@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import type { JsonObject } from "../../../src/base/json.ts";
-import type { Target } from "../../../src/dialects/provider-dialect.ts";
+import type { CallIdForm } from "../../../src/dialects/contract/client-dialect.ts";
+import type { Target } from "../../../src/dialects/contract/provider-dialect.ts";
 import { type ClientDialectName, clientDialect } from "../../../src/dialects/registry.ts";
 import {
-  type CallIdForm,
   legalCallId,
   originalCallId,
   shortCallIds,

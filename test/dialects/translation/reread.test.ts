@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import type { JsonObject } from "../../../src/base/json.ts";
-import type { Target } from "../../../src/dialects/provider-dialect.ts";
+import type { Target } from "../../../src/dialects/contract/provider-dialect.ts";
 import { clientDialect, providerDialect } from "../../../src/dialects/registry.ts";
 import { translate } from "../../../src/dialects/translation/translate.ts";
 

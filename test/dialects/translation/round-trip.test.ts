@@ -1,19 +1,18 @@
 import { describe, expect, test } from "bun:test";
 import { systemClock } from "../../../src/base/clock.ts";
 import type { Json, JsonObject } from "../../../src/base/json.ts";
-import type { Source } from "../../../src/dialects/client-dialect.ts";
+import type { Source } from "../../../src/dialects/contract/client-dialect.ts";
+import { DroppedFields } from "../../../src/dialects/contract/field-decisions.ts";
+import type { Target } from "../../../src/dialects/contract/provider-dialect.ts";
 import { EventCollector, eventsOf } from "../../../src/dialects/ir/events.ts";
 import type { IrAssistantBlock, IrResponse } from "../../../src/dialects/ir/ir.ts";
-import type { Target } from "../../../src/dialects/provider-dialect.ts";
 import {
   type ClientDialectName,
   clientDialect,
   clientDialectNames,
   providerDialect,
 } from "../../../src/dialects/registry.ts";
-
 import { SseDecoder } from "../../../src/dialects/sse/sse.ts";
-import { DroppedFields } from "../../../src/dialects/translation/field-decisions.ts";
 import { translate } from "../../../src/dialects/translation/translate.ts";
 import { isFast } from "../../support/effort.ts";
 import { seededRandom } from "../../support/random.ts";

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "bun:test";
 import type { JsonObject } from "../../../src/base/json.ts";
 import type { ReportedUsage } from "../../../src/base/usage/usage.ts";
+import type { Quirk } from "../../../src/dialects/contract/quirks.ts";
 import { ChatStreamReader } from "../../../src/dialects/openai-chat/provider/stream-in.ts";
-import type { Quirk } from "../../../src/dialects/openai-chat/quirks.ts";
 import { providerDialect } from "../../../src/dialects/registry.ts";
-import { PassthroughRelayer } from "../../../src/gateway/response/passthrough-relayer.ts";
 import { bytesOf } from "../../../src/gateway/exchange/client-call.ts";
+import { PassthroughRelayer } from "../../../src/gateway/response/passthrough-relayer.ts";
 import { meterAfter } from "../../support/read-stream.ts";
 import { chatTarget, passedUsage, readStream, sseOf } from "./reading.ts";
 

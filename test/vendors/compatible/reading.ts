@@ -1,10 +1,10 @@
 import type { JsonObject } from "../../../src/base/json.ts";
 import type { ReportedUsage } from "../../../src/base/usage/usage.ts";
+import type { Target } from "../../../src/dialects/contract/provider-dialect.ts";
+import type { Quirk } from "../../../src/dialects/contract/quirks.ts";
 import { EventCollector } from "../../../src/dialects/ir/events.ts";
 import type { IrResponse } from "../../../src/dialects/ir/ir.ts";
 import { ChatStreamReader } from "../../../src/dialects/openai-chat/provider/stream-in.ts";
-import type { Quirk } from "../../../src/dialects/openai-chat/quirks.ts";
-import type { Target } from "../../../src/dialects/provider-dialect.ts";
 import { providerDialect } from "../../../src/dialects/registry.ts";
 import { answerOf, meterAfter } from "../../support/read-stream.ts";
 

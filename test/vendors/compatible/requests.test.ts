@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { JsonObject } from "../../../src/base/json.ts";
-import { type Quirk, quirkNames, quirks } from "../../../src/dialects/openai-chat/quirks.ts";
+import { type Quirk, quirkNames, quirks } from "../../../src/dialects/contract/quirks.ts";
 import { clientDialect } from "../../../src/dialects/registry.ts";
 import { translate } from "../../../src/dialects/translation/translate.ts";
 import { knownServers, quirksOf } from "../../../src/vendors/compatible/known-servers.ts";

@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from "../../../base/json.ts";
+import { reject } from "../../contract/field-decisions.ts";
 import type { CacheControl, IrContent, IrDocument, IrImage, IrSearchResult, IrText } from "../../ir/ir.ts";
 import { objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
-import { reject } from "../../translation/field-decisions.ts";
 
 /** Reads each block with `read`, skipping nulls. A string becomes one text, an empty one no block. */
 export function readBlocks<Block>(

@@ -1,4 +1,4 @@
-import type { FieldDecisions, PartDecisions } from "../../translation/field-decisions.ts";
+import type { FieldDecisions, PartDecisions } from "../../contract/field-decisions.ts";
 
 /**
  * The fields of a Messages request, stable and beta, as of @anthropic-ai/sdk 1.8, and those that only the version

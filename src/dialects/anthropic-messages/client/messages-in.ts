@@ -1,4 +1,5 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
+import { type DroppedFields, reject } from "../../contract/field-decisions.ts";
 import type {
   IrAssistantBlock,
   IrMessage,
@@ -10,7 +11,6 @@ import type {
 } from "../../ir/ir.ts";
 import { listOf, objectOf, stringOf } from "../../json/json-fields.ts";
 import { isReasoningEnvelope, unwrapReasoning } from "../../reasoning/reasoning-envelope.ts";
-import { type DroppedFields, reject } from "../../translation/field-decisions.ts";
 import { readBlock, readBlocks, readContent, readText, readTexts, withMark } from "./content-in.ts";
 
 /**

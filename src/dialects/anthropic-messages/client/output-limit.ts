@@ -1,12 +1,12 @@
 import type { JsonObject } from "../../../base/json.ts";
-import { numberOf, objectOf } from "../../json/json-fields.ts";
 import {
   asIs,
   maxOutput,
   type OutputLimit,
   type PassthroughLimit,
   type PublishedLimits,
-} from "../../output-limit.ts";
+} from "../../contract/output-limit.ts";
+import { numberOf, objectOf } from "../../json/json-fields.ts";
 
 /** The gateway's default; Anthropic itself requires the field. */
 export const defaultMaxTokens = 1024;

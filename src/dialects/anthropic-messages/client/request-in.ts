@@ -1,8 +1,8 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
+import { type DroppedFields, decideFields, decideParts, reject } from "../../contract/field-decisions.ts";
 import type { IrFormat, IrReasoningSettings, IrRequest } from "../../ir/ir.ts";
 import { listOf, numberOf, objectOf, objectsOf, stringOf, stringsOf } from "../../json/json-fields.ts";
 import { readEffort } from "../../reasoning/effort.ts";
-import { type DroppedFields, decideFields, decideParts, reject } from "../../translation/field-decisions.ts";
 import {
   blockFields,
   messageFields,

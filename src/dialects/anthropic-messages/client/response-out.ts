@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../../base/json.ts";
 import { noUsage, type Usage } from "../../../base/usage/usage.ts";
-import type { WriterContext } from "../../client-dialect.ts";
+import type { WriterContext } from "../../contract/client-dialect.ts";
 import type { IrAssistantBlock, IrReasoning, IrResponse, IrText, ReasoningSignature } from "../../ir/ir.ts";
 import { partSeparator, wrapSignature } from "../../reasoning/reasoning-envelope.ts";
 import { callInput } from "../../tools/call-input.ts";

@@ -1,5 +1,5 @@
 import { type TSchema, Type } from "@sinclair/typebox";
-import type { ValidationOptions } from "../../client-dialect.ts";
+import type { ValidationOptions } from "../../contract/client-dialect.ts";
 import {
   anyInteger,
   anyObject,

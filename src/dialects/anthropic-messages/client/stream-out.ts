@@ -2,7 +2,7 @@ import { assert } from "../../../base/assert.ts";
 import type { GatewayError } from "../../../base/errors.ts";
 import type { JsonObject } from "../../../base/json.ts";
 import { noUsage, type Usage } from "../../../base/usage/usage.ts";
-import type { StreamPosition, StreamWriter, WriterContext } from "../../client-dialect.ts";
+import type { StreamPosition, StreamWriter, WriterContext } from "../../contract/client-dialect.ts";
 import { errorBody } from "../../errors/envelope.ts";
 import type { IrBlockHead, IrCitation, IrEvent, IrFinish, ReasoningSignature } from "../../ir/ir.ts";
 import { partSeparator } from "../../reasoning/reasoning-envelope.ts";

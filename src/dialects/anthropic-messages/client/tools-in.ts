@@ -1,9 +1,9 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
+import { type DroppedFields, reject } from "../../contract/field-decisions.ts";
 import type { IrFunctionTool, IrTool, IrToolChoice } from "../../ir/ir.ts";
 import { booleanOf, listOf, objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
 import { functionTool } from "../../tools/schema.ts";
 import { readHosted } from "../../tools/web-search.ts";
-import { type DroppedFields, reject } from "../../translation/field-decisions.ts";
 import { withMark } from "./content-in.ts";
 import { knownTool } from "./known-tools.ts";
 

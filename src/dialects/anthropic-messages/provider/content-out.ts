@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../../base/json.ts";
+import { reject } from "../../contract/field-decisions.ts";
 import type { CacheControl, IrContent, IrDocument, IrImage } from "../../ir/ir.ts";
-import { reject } from "../../translation/field-decisions.ts";
 
 const imageTypes: ReadonlySet<string> = new Set(["image/jpeg", "image/png", "image/gif", "image/webp"]);
 

@@ -1,10 +1,10 @@
 import type { JsonObject } from "../../../base/json.ts";
+import type { DroppedFields } from "../../contract/field-decisions.ts";
+import type { Target } from "../../contract/provider-dialect.ts";
 import type { IrMessage, IrReasoning, IrRequest, IrToolResult } from "../../ir/ir.ts";
-import type { Target } from "../../provider-dialect.ts";
+import { takesSystemMessages } from "../../target/model-traits.ts";
+import { assistantBegins } from "../../target/prompt-text.ts";
 import { callInput } from "../../tools/call-input.ts";
-import type { DroppedFields } from "../../translation/field-decisions.ts";
-import { takesSystemMessages } from "../../translation/model-traits.ts";
-import { assistantBegins } from "../../translation/prompt-text.ts";
 import { withCache, writeContent } from "./content-out.ts";
 
 interface WireMessage extends JsonObject {

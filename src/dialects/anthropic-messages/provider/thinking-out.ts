@@ -1,15 +1,10 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
+import type { DroppedFields } from "../../contract/field-decisions.ts";
+import type { Target } from "../../contract/provider-dialect.ts";
 import { currentTurnStart, turnPartOf } from "../../ir/current-turn.ts";
 import type { Effort, IrMessage, IrReasoningSettings, IrRequest } from "../../ir/ir.ts";
-import type { Target } from "../../provider-dialect.ts";
 import { type ClaudeStep, mustNotThink } from "../../reasoning/claude-steps.ts";
-import type { DroppedFields } from "../../translation/field-decisions.ts";
-import {
-  claudeThinking,
-  mayDisableThinking,
-  modelName,
-  takesSampling,
-} from "../../translation/model-traits.ts";
+import { claudeThinking, mayDisableThinking, modelName, takesSampling } from "../../target/model-traits.ts";
 
 export interface ThinkingFields {
   /** Absent if that is left to the model. */

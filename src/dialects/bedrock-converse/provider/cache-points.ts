@@ -1,6 +1,6 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import type { CacheControl } from "../../ir/ir.ts";
-import { innerLists, surplusMarks } from "../../translation/mark-cache.ts";
+import { innerLists, surplusMarks } from "../../target/mark-cache.ts";
 
 export function cachePoint(cache: CacheControl): JsonObject {
   const { ttl } = cache;

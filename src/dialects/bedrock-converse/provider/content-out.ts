@@ -1,8 +1,8 @@
 import { tableOf } from "../../../base/collections/table.ts";
 import type { JsonObject } from "../../../base/json.ts";
+import { reject } from "../../contract/field-decisions.ts";
 import type { IrContent, IrImage } from "../../ir/ir.ts";
-import { reject } from "../../translation/field-decisions.ts";
-import { flattenContent, type IrFile } from "../../translation/flatten-content.ts";
+import { flattenContent, type IrFile } from "../../target/flatten-content.ts";
 import { cachePoint } from "./cache-points.ts";
 
 const imageFormats = tableOf<string>({

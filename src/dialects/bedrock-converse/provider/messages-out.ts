@@ -1,9 +1,9 @@
 import type { JsonObject } from "../../../base/json.ts";
 import { trimPrefill } from "../../anthropic-messages/provider/messages-out.ts";
+import type { DroppedFields } from "../../contract/field-decisions.ts";
 import type { IrMessage, IrReasoning, IrToolResult, IrUserBlock } from "../../ir/ir.ts";
+import { assistantBegins } from "../../target/prompt-text.ts";
 import { callInput } from "../../tools/call-input.ts";
-import type { DroppedFields } from "../../translation/field-decisions.ts";
-import { assistantBegins } from "../../translation/prompt-text.ts";
 import { type ConverseContentWriter, withText } from "./content-out.ts";
 
 export interface WireMessage extends JsonObject {

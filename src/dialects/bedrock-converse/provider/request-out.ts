@@ -7,14 +7,14 @@ import {
   takenSampling,
   writeThinking,
 } from "../../anthropic-messages/provider/thinking-out.ts";
+import { type DroppedFields, takenStops } from "../../contract/field-decisions.ts";
+import type { Target } from "../../contract/provider-dialect.ts";
 import type { IrFormat, IrRequest, IrTool } from "../../ir/ir.ts";
-import { dropCacheMarks } from "../../openai/request-fields.ts";
-import type { Target } from "../../provider-dialect.ts";
 import { effortOf } from "../../reasoning/effort.ts";
+import { dropCacheMarks } from "../../target/mark-cache.ts";
+import { modelName, takesOutputFormat } from "../../target/model-traits.ts";
+import { jsonOnly } from "../../target/prompt-text.ts";
 import { functionSchema } from "../../tools/schema.ts";
-import { type DroppedFields, takenStops } from "../../translation/field-decisions.ts";
-import { modelName, takesOutputFormat } from "../../translation/model-traits.ts";
-import { jsonOnly } from "../../translation/prompt-text.ts";
 import { limitCachePoints } from "./cache-points.ts";
 import { ConverseContentWriter } from "./content-out.ts";
 import { writeMessages } from "./messages-out.ts";

@@ -5,7 +5,7 @@ import { cutShort, failedAnswer, reportedFailure } from "../../errors/failure.ts
 import { BlockEmitter, functionCall, type OpenBlock, usageEvent } from "../../ir/answer-parts.ts";
 import type { IrBlockHead, IrFinish, ReasoningSignature } from "../../ir/ir.ts";
 import { numberOf, objectOf, stringOf } from "../../json/json-fields.ts";
-import { StreamReader } from "../../stream-reader.ts";
+import { StreamReader } from "../../provider-response/stream-reader.ts";
 import { figures, readFailure, readFinish, readTier } from "./response-in.ts";
 
 interface ReadBlock {

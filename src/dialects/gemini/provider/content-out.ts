@@ -1,9 +1,9 @@
 import { tableOf } from "../../../base/collections/table.ts";
 import type { JsonObject } from "../../../base/json.ts";
+import { reject } from "../../contract/field-decisions.ts";
+import type { Target } from "../../contract/provider-dialect.ts";
 import type { IrContent, IrDocument, IrImage, IrUrl } from "../../ir/ir.ts";
-import type { Target } from "../../provider-dialect.ts";
-import { reject } from "../../translation/field-decisions.ts";
-import { flattenContent, type PlainContent } from "../../translation/flatten-content.ts";
+import { flattenContent, type PlainContent } from "../../target/flatten-content.ts";
 import { takesAddresses } from "./model.ts";
 
 const imageTypes: ReadonlySet<string> = new Set([

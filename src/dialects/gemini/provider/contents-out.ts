@@ -1,11 +1,11 @@
 import type { JsonObject } from "../../../base/json.ts";
+import type { DroppedFields } from "../../contract/field-decisions.ts";
+import type { Target } from "../../contract/provider-dialect.ts";
 import { currentTurnStart, turnPartOf } from "../../ir/current-turn.ts";
 import type { IrMessage, IrToolCall, IrToolResult } from "../../ir/ir.ts";
-import type { Target } from "../../provider-dialect.ts";
 import { anySignature, signaturesOf } from "../../reasoning/google-signature.ts";
 import { callInput } from "../../tools/call-input.ts";
 import { missingResult } from "../../tools/pairing.ts";
-import type { DroppedFields } from "../../translation/field-decisions.ts";
 import { writeContent } from "./content-out.ts";
 import { takesCallIds, takesMediaInResults, wantsSignatures } from "./model.ts";
 

@@ -1,11 +1,11 @@
 import { tableOf } from "../../../base/collections/table.ts";
 import { GatewayError } from "../../../base/errors.ts";
 import type { JsonObject } from "../../../base/json.ts";
+import type { FailedStart } from "../../contract/provider-dialect.ts";
 import { failedAnswer } from "../../errors/failure.ts";
 import { unknownFinish } from "../../ir/answer-parts.ts";
 import type { FinishReason, IrFinish } from "../../ir/ir.ts";
 import { objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
-import type { FailedStart } from "../../provider-dialect.ts";
 import { figures } from "./usage-in.ts";
 
 const reasons = tableOf<FinishReason>({

@@ -1,5 +1,5 @@
-import type { Target } from "../../provider-dialect.ts";
-import { declared, modelName } from "../../translation/model-traits.ts";
+import type { Target } from "../../contract/provider-dialect.ts";
+import { declared, modelName } from "../../target/model-traits.ts";
 
 /**
  * What Gemini's models accept, inferred from their names. `capabilities` in the config takes precedence. A name without a

@@ -1,11 +1,11 @@
 import { tableOf } from "../../../base/collections/table.ts";
 import type { Json, JsonObject } from "../../../base/json.ts";
+import { type DroppedFields, reject, takenStops } from "../../contract/field-decisions.ts";
+import type { Target } from "../../contract/provider-dialect.ts";
 import { requestsImageDetail } from "../../ir/image-detail.ts";
 import type { IrFunctionTool, IrRequest, IrToolChoice } from "../../ir/ir.ts";
 import { objectOf } from "../../json/json-fields.ts";
-import type { Target } from "../../provider-dialect.ts";
-import { type DroppedFields, reject, takenStops } from "../../translation/field-decisions.ts";
-import { jsonOnly } from "../../translation/prompt-text.ts";
+import { jsonOnly } from "../../target/prompt-text.ts";
 import { type Content, writeContents } from "./contents-out.ts";
 import { isGemma, takesFormatWithTools, takesJsonSchema, takesLabels, takesServiceTier } from "./model.ts";
 import { openApiParameters, openApiSchema, ReferenceRoom } from "./openapi-schema.ts";

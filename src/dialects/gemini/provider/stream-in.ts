@@ -1,13 +1,13 @@
 import { isObject, type JsonObject } from "../../../base/json.ts";
+import type { Target } from "../../contract/provider-dialect.ts";
 import { cutShort, failedAnswer, malformedAnswer, reportedFailure } from "../../errors/failure.ts";
 import { BlockEmitter, functionCall, type OpenBlock, usageEvent } from "../../ir/answer-parts.ts";
 import { EventCollector } from "../../ir/events.ts";
 import type { IrResponse } from "../../ir/ir.ts";
-import { answerIn } from "../../ir/read-event.ts";
 import { objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
-import type { Target } from "../../provider-dialect.ts";
+import { answerIn } from "../../provider-response/read-event.ts";
+import { StreamReader } from "../../provider-response/stream-reader.ts";
 import { googleSignature } from "../../reasoning/google-signature.ts";
-import { StreamReader } from "../../stream-reader.ts";
 import { isTokenCount } from "../../usage/usage-figures.ts";
 import { type GeminiFinish, readBlocked, readGeminiFinish } from "./finish-in.ts";
 import { figures, mergeUsage, readUsage, reportsOutput, tierOf } from "./usage-in.ts";

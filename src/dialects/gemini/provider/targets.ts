@@ -1,4 +1,4 @@
-import type { DialectPaths, TargetedRequest } from "../../provider-dialect.ts";
+import type { DialectPaths, TargetedRequest } from "../../contract/provider-dialect.ts";
 
 /** The method is a suffix of the model's path. Without `alt=sse` a stream would be one JSON list, sent in pieces. */
 export const paths: DialectPaths = {

@@ -1,8 +1,8 @@
 import type { JsonObject } from "../../../base/json.ts";
+import type { DroppedFields } from "../../contract/field-decisions.ts";
+import type { Target } from "../../contract/provider-dialect.ts";
 import type { Effort, IrReasoningSettings } from "../../ir/ir.ts";
-import type { Target } from "../../provider-dialect.ts";
 import { effortOf } from "../../reasoning/effort.ts";
-import type { DroppedFields } from "../../translation/field-decisions.ts";
 import { type Thinking, type ThinkingLevel, thinkingLevels, thinkingOf } from "./model.ts";
 
 /** Null if that is left to the model. */

@@ -1,12 +1,12 @@
 import { Type } from "@sinclair/typebox";
 import { invalidRequest } from "../../../base/errors.ts";
 import type { JsonObject } from "../../../base/json.ts";
+import { choicesOf, rejectOverLimit, shownChoices } from "../../contract/output-limit.ts";
 import { malformedAnswer } from "../../errors/failure.ts";
-import { parseAnswer } from "../../json/outline.ts";
 import { ChatStreamReader } from "../../openai-chat/provider/stream-in.ts";
 import { usageIn } from "../../openai-chat/provider/usage-in.ts";
-import { choicesOf, rejectOverLimit, shownChoices } from "../../output-limit.ts";
-import { writtenText } from "../../produced.ts";
+import { parseAnswer } from "../../provider-response/outline.ts";
+import { writtenText } from "../../provider-response/produced.ts";
 import { anyObject, modelName, optional, positiveInteger, streamFlag } from "../../schema/fields.ts";
 import {
   type MeteredAnswer,

@@ -2,7 +2,7 @@ import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import { totalInput, type Usage } from "../../../base/usage/usage.ts";
 import { malformedAnswer } from "../../errors/failure.ts";
 import { objectOf } from "../../json/json-fields.ts";
-import { parseAnswer } from "../../json/outline.ts";
+import { parseAnswer } from "../../provider-response/outline.ts";
 import { inputUsage } from "../../usage/usage-figures.ts";
 import type { MeteredAnswer, MeteredFormat, MeteredReading, RequestedForm } from "../route.ts";
 

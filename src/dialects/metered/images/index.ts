@@ -3,7 +3,7 @@ import type { JsonObject } from "../../../base/json.ts";
 import { noUsage } from "../../../base/usage/usage.ts";
 import { malformedAnswer } from "../../errors/failure.ts";
 import { objectOf } from "../../json/json-fields.ts";
-import { countMembers, readOutline } from "../../json/outline.ts";
+import { countMembers, readOutline } from "../../provider-response/outline.ts";
 import { inclusiveUsage, isTokenCount, partBesideText, withUnreported } from "../../usage/usage-figures.ts";
 import { DoneReader } from "../done-reader.ts";
 import {

@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { noUsage } from "../../../base/usage/usage.ts";
 import { malformedAnswer } from "../../errors/failure.ts";
-import { readOutline } from "../../json/outline.ts";
+import { readOutline } from "../../provider-response/outline.ts";
 import { anyObject, arrayOfObjects, modelName, optional } from "../../schema/fields.ts";
 import { freeOfUnits, type MeteredRoute, openAiFormat } from "../route.ts";
 

@@ -2,7 +2,7 @@ import type { Json, JsonObject } from "../../../base/json.ts";
 import { noUsage, type ReportedUsage } from "../../../base/usage/usage.ts";
 import { malformedAnswer } from "../../errors/failure.ts";
 import { objectOf } from "../../json/json-fields.ts";
-import { parseAnswer, readOutline } from "../../json/outline.ts";
+import { parseAnswer, readOutline } from "../../provider-response/outline.ts";
 import { inputUsage, isTokenCount } from "../../usage/usage-figures.ts";
 import {
   type MeteredAnswer,

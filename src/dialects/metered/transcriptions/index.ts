@@ -3,7 +3,7 @@ import { invalidRequest } from "../../../base/errors.ts";
 import type { Json, JsonObject } from "../../../base/json.ts";
 import { noUsage, type ReportedUsage } from "../../../base/usage/usage.ts";
 import { objectOf } from "../../json/json-fields.ts";
-import { parseAnswer } from "../../json/outline.ts";
+import { parseAnswer } from "../../provider-response/outline.ts";
 import { anyObject, modelName, optional, streamFlag } from "../../schema/fields.ts";
 import { inclusiveUsage, partBesideText, withUnreported } from "../../usage/usage-figures.ts";
 import { DoneReader } from "../done-reader.ts";

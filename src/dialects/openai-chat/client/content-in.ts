@@ -1,8 +1,8 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
+import { reject } from "../../contract/field-decisions.ts";
 import { parseDataUrl } from "../../ir/data-url.ts";
 import type { CacheControl, IrContent, IrDocument, IrImage, IrText } from "../../ir/ir.ts";
 import { listOf, objectOf, stringOf } from "../../json/json-fields.ts";
-import { reject } from "../../translation/field-decisions.ts";
 
 /** A message's content: a string or a list of parts. Empty content gives no block. */
 export function readContent(content: Json | undefined, path: string): IrContent[] {

@@ -1,4 +1,4 @@
-import type { FieldDecisions, PartDecisions } from "../../translation/field-decisions.ts";
+import type { FieldDecisions, PartDecisions } from "../../contract/field-decisions.ts";
 
 /** The fields of a chat request, as of openai-node 7.53, and `top_k`, which compatible servers have. */
 export const requestFields = {

@@ -1,4 +1,5 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
+import { type DroppedFields, decideFields, decideParts, reject } from "../../contract/field-decisions.ts";
 import type {
   IrAssistantBlock,
   IrMessage,
@@ -10,7 +11,6 @@ import type {
   ToolKind,
 } from "../../ir/ir.ts";
 import { isZero, listOf, objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
-import { type DroppedFields, decideFields, decideParts, reject } from "../../translation/field-decisions.ts";
 import { readCallSignature } from "../call-signature.ts";
 import { customPart } from "../custom-part.ts";
 import { cacheOf, readContent, readTexts } from "./content-in.ts";

@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from "../../../base/json.ts";
+import { type DroppedFields, decideFields, reject } from "../../contract/field-decisions.ts";
 import type {
   IrFunctionTool,
   IrReasoningSettings,
@@ -22,7 +23,6 @@ import { readIdentity } from "../../openai/request-fields.ts";
 import { readEffort } from "../../reasoning/effort.ts";
 import { functionTool } from "../../tools/schema.ts";
 import { readHosted, readSearch, searchName } from "../../tools/web-search.ts";
-import { type DroppedFields, decideFields, reject } from "../../translation/field-decisions.ts";
 import { customPart } from "../custom-part.ts";
 import { cacheOf } from "./content-in.ts";
 import { functionFields, requestFields } from "./fields.ts";

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../../base/json.ts";
 import { noUsage, totalInput, totalTokens, type Usage } from "../../../base/usage/usage.ts";
-import type { WriterContext } from "../../client-dialect.ts";
+import type { WriterContext } from "../../contract/client-dialect.ts";
 import type { IrResponse, IrToolCall } from "../../ir/ir.ts";
 import { chatAnnotations } from "../../openai/citations.ts";
 import { partSeparator } from "../../reasoning/reasoning-envelope.ts";

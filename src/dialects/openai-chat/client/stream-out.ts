@@ -1,7 +1,7 @@
 import type { GatewayError } from "../../../base/errors.ts";
 import type { Json, JsonObject } from "../../../base/json.ts";
 import type { Usage } from "../../../base/usage/usage.ts";
-import type { StreamWriter, WriterContext } from "../../client-dialect.ts";
+import type { StreamWriter, WriterContext } from "../../contract/client-dialect.ts";
 import { errorBody } from "../../errors/envelope.ts";
 import type { IrBlockHead, IrCitation, IrEvent, IrFinish } from "../../ir/ir.ts";
 import { chatAnnotations } from "../../openai/citations.ts";

@@ -1,11 +1,11 @@
 import type { Json, JsonObject } from "../../../base/json.ts";
+import { reject } from "../../contract/field-decisions.ts";
+import type { Target } from "../../contract/provider-dialect.ts";
 import { dataUrl } from "../../ir/data-url.ts";
 import type { IrContent, IrDocument, IrImage } from "../../ir/ir.ts";
 import { cacheBreakpoint } from "../../openai/request-fields.ts";
-import type { Target } from "../../provider-dialect.ts";
-import { reject } from "../../translation/field-decisions.ts";
-import { flattenContent } from "../../translation/flatten-content.ts";
-import { takesCacheBreakpoints, takesCacheControl } from "../../translation/model-traits.ts";
+import { flattenContent } from "../../target/flatten-content.ts";
+import { takesCacheBreakpoints, takesCacheControl } from "../../target/model-traits.ts";
 
 /**
  * Writes a single text as a string, and anything else as parts, so that their boundaries are kept. A compatible server gets several

@@ -11,9 +11,9 @@ import {
   stringOf,
 } from "../../json/json-fields.ts";
 import { readCitations } from "../../openai/citations.ts";
-import { sealedCharsPerImage } from "../../produced.ts";
+import { IdCollector } from "../../provider-response/id-collector.ts";
+import { sealedCharsPerImage } from "../../provider-response/produced.ts";
 import { dataOf } from "../../sse/data-field.ts";
-import { IdCollector } from "../../usage/id-collector.ts";
 import { signatureIn } from "../call-signature.ts";
 import { customPart } from "../custom-part.ts";
 

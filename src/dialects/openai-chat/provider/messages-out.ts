@@ -1,4 +1,7 @@
 import type { Json, JsonObject } from "../../../base/json.ts";
+import type { DroppedFields } from "../../contract/field-decisions.ts";
+import type { Target } from "../../contract/provider-dialect.ts";
+import { hasQuirk, type Quirk } from "../../contract/quirks.ts";
 import { currentTurnStart, turnPartOf } from "../../ir/current-turn.ts";
 import type {
   IrContent,
@@ -9,14 +12,11 @@ import type {
   IrToolCall,
   IrToolResult,
 } from "../../ir/ir.ts";
-import type { Target } from "../../provider-dialect.ts";
 import { anySignature, isOwnSignature, signaturesOf } from "../../reasoning/google-signature.ts";
 import { partSeparator } from "../../reasoning/reasoning-envelope.ts";
-import type { DroppedFields } from "../../translation/field-decisions.ts";
-import { flattenContent, markError } from "../../translation/flatten-content.ts";
-import { modelName, wantsCallSignatures } from "../../translation/model-traits.ts";
+import { flattenContent, markError } from "../../target/flatten-content.ts";
+import { modelName, wantsCallSignatures } from "../../target/model-traits.ts";
 import { addSignature } from "../call-signature.ts";
-import { hasQuirk, type Quirk } from "../quirks.ts";
 import { writeContent } from "./content-out.ts";
 
 type AssistantMessage = IrMessage & { readonly role: "assistant" };

@@ -1,24 +1,14 @@
 import type { JsonObject } from "../../../base/json.ts";
+import { type DroppedFields, reject } from "../../contract/field-decisions.ts";
+import type { Target } from "../../contract/provider-dialect.ts";
+import { hasQuirk } from "../../contract/quirks.ts";
 import type { Effort, IrFormat, IrRequest, IrTool, IrToolChoice } from "../../ir/ir.ts";
 import { writeSchema } from "../../openai/format.ts";
-import {
-  dropCacheMarks,
-  limitBreakpoints,
-  openAiIdentity,
-  openAiSampling,
-  shortened,
-} from "../../openai/request-fields.ts";
-import type { Target } from "../../provider-dialect.ts";
+import { limitBreakpoints, openAiIdentity, openAiSampling, shortened } from "../../openai/request-fields.ts";
 import { effortOf, openAiEffort } from "../../reasoning/effort.ts";
+import { dropCacheMarks } from "../../target/mark-cache.ts";
+import { declared, reasons, takesCacheBreakpoints, takesCacheControl } from "../../target/model-traits.ts";
 import { functionSchema } from "../../tools/schema.ts";
-import { type DroppedFields, reject } from "../../translation/field-decisions.ts";
-import {
-  declared,
-  reasons,
-  takesCacheBreakpoints,
-  takesCacheControl,
-} from "../../translation/model-traits.ts";
-import { hasQuirk } from "../quirks.ts";
 import { writeMessages } from "./messages-out.ts";
 
 const maxStops = 4;

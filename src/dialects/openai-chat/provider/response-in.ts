@@ -1,13 +1,13 @@
 import type { GatewayError } from "../../../base/errors.ts";
 import { isObject, type JsonObject } from "../../../base/json.ts";
+import type { FailedStart, Target } from "../../contract/provider-dialect.ts";
+import { hasQuirk } from "../../contract/quirks.ts";
 import { failedAnswer, malformedAnswer, reportedFailure, unexplainedFailure } from "../../errors/failure.ts";
 import { citing, unsaidFinish } from "../../ir/answer-parts.ts";
 import type { IrAssistantBlock, IrFinish, IrResponse } from "../../ir/ir.ts";
 import { firstObjectOf, objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
-import type { FailedStart, Target } from "../../provider-dialect.ts";
 import { googleSignature } from "../../reasoning/google-signature.ts";
 import { failureMarks, isFailedFinish, readFinish } from "../finish.ts";
-import { hasQuirk } from "../quirks.ts";
 import {
   callsOf,
   chatSignature,

@@ -1,13 +1,13 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
+import type { Target } from "../../contract/provider-dialect.ts";
+import { hasQuirk } from "../../contract/quirks.ts";
 import { cutShort, failedAnswer, reportedFailure, unexplainedFailure } from "../../errors/failure.ts";
 import { BlockEmitter, type OpenBlock, unsaidFinish, usageEvent } from "../../ir/answer-parts.ts";
 import type { IrCitation, IrFinish, ReasoningSignature } from "../../ir/ir.ts";
 import { firstObjectOf, listOf, objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
-import { streamedText, writtenText } from "../../produced.ts";
-import type { Target } from "../../provider-dialect.ts";
-import { StreamReader } from "../../stream-reader.ts";
+import { streamedText, writtenText } from "../../provider-response/produced.ts";
+import { StreamReader } from "../../provider-response/stream-reader.ts";
 import { isFailedFinish, readFinish } from "../finish.ts";
-import { hasQuirk } from "../quirks.ts";
 import {
   callsOf,
   chatSignature,

@@ -1,6 +1,6 @@
 import { asBuffer } from "../../../base/bytes.ts";
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
-import type { Source } from "../../client-dialect.ts";
+import type { Source } from "../../contract/client-dialect.ts";
 import { listOf, stringOf } from "../../json/json-fields.ts";
 import { patchMembers } from "../../json/patch.ts";
 import { completedAt, requestEcho, responseHead } from "./envelope-out.ts";

@@ -1,7 +1,7 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
+import { reject, Untranslatable } from "../../contract/field-decisions.ts";
 import { parseDataUrl } from "../../ir/data-url.ts";
 import type { CacheControl, IrBytes, IrContent, IrRefusal, IrText } from "../../ir/ir.ts";
-import { reject, Untranslatable } from "../../translation/field-decisions.ts";
 
 /** The content of a user, a developer or a tool: a string or a list of parts. */
 export function readContent(content: Json | undefined, path: string): IrContent[] {

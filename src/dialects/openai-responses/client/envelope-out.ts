@@ -1,6 +1,6 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import { noUsage, totalInput, totalTokens, type Usage } from "../../../base/usage/usage.ts";
-import type { Source, WriterContext } from "../../client-dialect.ts";
+import type { Source, WriterContext } from "../../contract/client-dialect.ts";
 import { booleanOf, listOf, numberOf, objectOf } from "../../json/json-fields.ts";
 import { continuedFields } from "./turn-items.ts";
 

@@ -1,4 +1,4 @@
-import type { FieldDecisions, PartDecisions } from "../../translation/field-decisions.ts";
+import type { FieldDecisions, PartDecisions } from "../../contract/field-decisions.ts";
 
 const keepsNothing = "this model's provider keeps no responses; send the whole conversation in input";
 

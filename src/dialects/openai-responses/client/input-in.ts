@@ -1,7 +1,7 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
+import { type DroppedFields, reject, Untranslatable } from "../../contract/field-decisions.ts";
 import type { IrAssistantBlock, IrMessage, IrText, IrUserBlock, ToolKind } from "../../ir/ir.ts";
 import { listOf, nonEmpty } from "../../json/json-fields.ts";
-import { type DroppedFields, reject, Untranslatable } from "../../translation/field-decisions.ts";
 import { readReplayedReasoning } from "../reasoning.ts";
 import { readAnswer, readContent } from "./content-in.ts";
 import { type LateTools, toolSearchName } from "./tools-in.ts";

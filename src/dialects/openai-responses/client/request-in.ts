@@ -1,10 +1,10 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
+import { type DroppedFields, decideFields, decideParts, reject } from "../../contract/field-decisions.ts";
 import type { IrReasoningSettings, IrRequest } from "../../ir/ir.ts";
 import { booleanOf, listOf, numberOf, objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
 import { readFormat } from "../../openai/format.ts";
 import { readIdentity } from "../../openai/request-fields.ts";
 import { readEffort } from "../../reasoning/effort.ts";
-import { type DroppedFields, decideFields, decideParts, reject } from "../../translation/field-decisions.ts";
 import { itemFields, partFields, reasoningFields, requestFields, textFields } from "./fields.ts";
 import { readInput } from "./input-in.ts";
 import { readToolChoice, readTools } from "./tools-in.ts";

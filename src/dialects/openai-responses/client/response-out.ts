@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../../base/json.ts";
-import type { WriterContext } from "../../client-dialect.ts";
+import type { WriterContext } from "../../contract/client-dialect.ts";
 import type { IrAssistantBlock, IrFinish, IrResponse } from "../../ir/ir.ts";
 import { completedAt, requestEcho, responseHead } from "./envelope-out.ts";
 import {

@@ -2,7 +2,7 @@ import { assert } from "../../../base/assert.ts";
 import { type ErrorCode, errorKinds, type GatewayError } from "../../../base/errors.ts";
 import type { JsonObject } from "../../../base/json.ts";
 import type { Usage } from "../../../base/usage/usage.ts";
-import type { StreamPosition, StreamWriter, WriterContext } from "../../client-dialect.ts";
+import type { StreamPosition, StreamWriter, WriterContext } from "../../contract/client-dialect.ts";
 import type { IrBlockHead, IrCitation, IrEvent, IrFinish, ReasoningSignature } from "../../ir/ir.ts";
 import { dataFrame, keepaliveComment } from "../../sse/sse.ts";
 import { completedAt, type ResponseProgress, requestEcho, responseHead } from "./envelope-out.ts";

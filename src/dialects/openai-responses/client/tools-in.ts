@@ -1,9 +1,9 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
+import { type DroppedFields, decideFields, reject } from "../../contract/field-decisions.ts";
 import type { IrTool, IrToolChoice, ToolRef } from "../../ir/ir.ts";
 import { booleanOf, nonEmpty, objectOf, stringOf } from "../../json/json-fields.ts";
 import { functionTool } from "../../tools/schema.ts";
 import { readHosted } from "../../tools/web-search.ts";
-import { type DroppedFields, decideFields, reject } from "../../translation/field-decisions.ts";
 import { customToolFields, functionFields } from "./fields.ts";
 
 /** Codex' tool search has no name on the wire. */

@@ -13,6 +13,7 @@ import {
 } from "../../json/json-bytes.ts";
 import { brokenJson, type JsonSpans, type Member, scanObject } from "../../json/json-spans.ts";
 import { type Edit, editedPieces, patchMembers, removal } from "../../json/patch.ts";
+import type { EndedIds } from "../../provider-response/read-event.ts";
 import { SseDecoder } from "../../sse/sse.ts";
 import { eventType } from "../event-type.ts";
 
@@ -162,13 +163,6 @@ export interface EndedResponse {
   /** The JSON of all other fields, as the provider has written them. */
   readonly head: Uint8Array;
   readonly output: readonly TurnItem[];
-}
-
-/** The ids in an ended response. */
-export interface EndedIds {
-  readonly id: string;
-  /** The ids of its items, as far as they have one. */
-  readonly items: readonly string[];
 }
 
 /** The ids in a non-streaming response that is already parsed; null if it has not ended. */

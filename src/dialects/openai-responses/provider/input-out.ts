@@ -1,4 +1,6 @@
 import type { JsonObject } from "../../../base/json.ts";
+import type { DroppedFields } from "../../contract/field-decisions.ts";
+import type { Target } from "../../contract/provider-dialect.ts";
 import { dataUrl } from "../../ir/data-url.ts";
 import type {
   IrAssistantBlock,
@@ -11,15 +13,8 @@ import type {
   IrUserBlock,
 } from "../../ir/ir.ts";
 import { cacheBreakpoint } from "../../openai/request-fields.ts";
-import type { Target } from "../../provider-dialect.ts";
-import type { DroppedFields } from "../../translation/field-decisions.ts";
-import {
-  flattenContent,
-  type IrFile,
-  markError,
-  type PlainContent,
-} from "../../translation/flatten-content.ts";
-import { takesCacheBreakpoints } from "../../translation/model-traits.ts";
+import { flattenContent, type IrFile, markError, type PlainContent } from "../../target/flatten-content.ts";
+import { takesCacheBreakpoints } from "../../target/model-traits.ts";
 import { summaryPart } from "../reasoning.ts";
 
 /** Writes the conversation as a flat list of items, in order. */

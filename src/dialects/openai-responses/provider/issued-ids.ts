@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../../base/json.ts";
 import { objectsOf } from "../../json/json-fields.ts";
 import { lacksContent } from "../../names/stored-items.ts";
-import { IdCollector } from "../../usage/id-collector.ts";
+import { IdCollector } from "../../provider-response/id-collector.ts";
 
 /**
  * A response that the provider does not store cannot be referred to, nor can its items: neither where the provider was asked not to store

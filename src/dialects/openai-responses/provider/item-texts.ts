@@ -1,6 +1,6 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import { numberOf, objectOf, stringOf } from "../../json/json-fields.ts";
-import { streamedText, writtenText } from "../../produced.ts";
+import { streamedText, writtenText } from "../../provider-response/produced.ts";
 
 type TextSource = "added" | "delta" | "whole" | "item" | "response";
 

@@ -1,4 +1,6 @@
 import type { JsonObject } from "../../../base/json.ts";
+import type { DroppedFields } from "../../contract/field-decisions.ts";
+import type { Target } from "../../contract/provider-dialect.ts";
 import type {
   Effort,
   IrFormat,
@@ -10,18 +12,12 @@ import type {
 } from "../../ir/ir.ts";
 import type { IrWebSearch } from "../../ir/web-search.ts";
 import { writeSchema } from "../../openai/format.ts";
-import {
-  dropCacheMarks,
-  limitBreakpoints,
-  openAiIdentity,
-  openAiSampling,
-} from "../../openai/request-fields.ts";
-import type { Target } from "../../provider-dialect.ts";
+import { limitBreakpoints, openAiIdentity, openAiSampling } from "../../openai/request-fields.ts";
 import { effortOf, openAiEffort } from "../../reasoning/effort.ts";
+import { dropCacheMarks } from "../../target/mark-cache.ts";
+import { declared, reasons, takesCacheBreakpoints } from "../../target/model-traits.ts";
 import { functionSchema } from "../../tools/schema.ts";
 import { searchName, searchOf } from "../../tools/web-search.ts";
-import type { DroppedFields } from "../../translation/field-decisions.ts";
-import { declared, reasons, takesCacheBreakpoints } from "../../translation/model-traits.ts";
 import { developerItem, writeInput } from "./input-out.ts";
 
 /** OpenAI answers 400 to a lower limit, so lower limits are raised. */

@@ -3,7 +3,7 @@ import { nothingReported } from "../../../base/usage/usage.ts";
 import { cutShort, eventTooLarge, reportedFailure } from "../../errors/failure.ts";
 import { isZero, listOf, numberOf, objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
 import { readCitations } from "../../openai/citations.ts";
-import { StreamReader } from "../../stream-reader.ts";
+import { StreamReader } from "../../provider-response/stream-reader.ts";
 import { CallCounter, reportedTogether } from "../../usage/extra-usage.ts";
 import { endedIds } from "../client/turn-items.ts";
 import { isReadable, SealedItems } from "./event-in.ts";

@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
+import type { Target } from "../../../../src/dialects/contract/provider-dialect.ts";
 import { BlockEmitter } from "../../../../src/dialects/ir/answer-parts.ts";
 import type { IrEvent } from "../../../../src/dialects/ir/ir.ts";
 import type { CallFragment } from "../../../../src/dialects/openai-chat/provider/delta-in.ts";
 import { CallAssembler } from "../../../../src/dialects/openai-chat/provider/stream-calls.ts";
-import type { Target } from "../../../../src/dialects/provider-dialect.ts";
 
 const target = { model: "local" } as unknown as Target;
 

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import { GatewayError } from "../../../../src/base/errors.ts";
 import type { Json, JsonObject } from "../../../../src/base/json.ts";
+import { DroppedFields } from "../../../../src/dialects/contract/field-decisions.ts";
 import type { IrMessage, IrRequest } from "../../../../src/dialects/ir/ir.ts";
 import { openAiResponses } from "../../../../src/dialects/openai-responses/index.ts";
 import { clientDialect } from "../../../../src/dialects/registry.ts";
-import { DroppedFields } from "../../../../src/dialects/translation/field-decisions.ts";
 
 interface ReadRequest {
   readonly request: IrRequest;

@@ -1,5 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { JsonObject } from "../../../../src/base/json.ts";
+import { DroppedFields } from "../../../../src/dialects/contract/field-decisions.ts";
+import type { Target } from "../../../../src/dialects/contract/provider-dialect.ts";
 import type {
   IrAssistantBlock,
   IrContent,
@@ -8,9 +10,7 @@ import type {
   IrUserBlock,
 } from "../../../../src/dialects/ir/ir.ts";
 import { openAiResponses } from "../../../../src/dialects/openai-responses/index.ts";
-import type { Target } from "../../../../src/dialects/provider-dialect.ts";
 import { clientDialect } from "../../../../src/dialects/registry.ts";
-import { DroppedFields } from "../../../../src/dialects/translation/field-decisions.ts";
 import { plainRequest, targetOf } from "../support.ts";
 
 interface Written {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { Json, JsonObject } from "../../../src/base/json.ts";
-import type { Target } from "../../../src/dialects/provider-dialect.ts";
+import type { Target } from "../../../src/dialects/contract/provider-dialect.ts";
 import { type ClientDialectName, clientDialect } from "../../../src/dialects/registry.ts";
 import { translate } from "../../../src/dialects/translation/translate.ts";
 import { usualTargets } from "../golden-file.ts";

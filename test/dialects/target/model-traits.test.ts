@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { capabilitiesSchema } from "../../../src/config/schema/model.ts";
-import type { Target } from "../../../src/dialects/provider-dialect.ts";
+import type { Target } from "../../../src/dialects/contract/provider-dialect.ts";
 import { providerDialect } from "../../../src/dialects/registry.ts";
-import { reasons, takesOutputFormat } from "../../../src/dialects/translation/model-traits.ts";
+import { reasons, takesOutputFormat } from "../../../src/dialects/target/model-traits.ts";
 
 function target(upstreamModel: string, capabilities: Target["capabilities"] = {}): Target {
   return {

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { flattenContent, markError } from "../../../src/dialects/translation/flatten-content.ts";
+import { flattenContent, markError } from "../../../src/dialects/target/flatten-content.ts";
 
 test("a document given as text keeps its title, its context and its cache mark", () => {
   const cache = { type: "ephemeral" };

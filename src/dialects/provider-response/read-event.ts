@@ -1,7 +1,7 @@
 import type { GatewayError } from "../../base/errors.ts";
 import type { ReportedExtras, ReportedUsage } from "../../base/usage/usage.ts";
-import type { EndedIds } from "../openai-responses/client/turn-items.ts";
-import type { IrEvent } from "./ir.ts";
+
+import type { IrEvent } from "../ir/ir.ts";
 
 /**
  * What a reader finds in a provider's stream: the events of the answer, which are translated, and what has to be charged, remembered
@@ -33,6 +33,13 @@ export type ReadEvent =
   | { readonly type: "unreadable"; readonly error: GatewayError; readonly text: string }
   /** The stream has ended properly. */
   | { readonly type: "end" };
+
+/** The ids in an ended response. */
+export interface EndedIds {
+  readonly id: string;
+  /** The ids of its items, as far as they have one. */
+  readonly items: readonly string[];
+}
 
 /** The events of the answer. Throws why it has failed, or cannot be translated, once what came before has been taken. */
 export function* answerIn(events: readonly ReadEvent[]): Generator<IrEvent> {

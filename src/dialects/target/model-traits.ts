@@ -1,4 +1,4 @@
-import type { Target } from "../provider-dialect.ts";
+import type { Target } from "../contract/provider-dialect.ts";
 
 /**
  * What the vendors' models accept, inferred from their names. `capabilities` in the config takes precedence; an unknown

@@ -3,8 +3,8 @@ import type { JsonObject } from "../../../src/base/json.ts";
 import { MessagesStreamReader } from "../../../src/dialects/anthropic-messages/provider/stream-in.ts";
 import { ChatStreamReader } from "../../../src/dialects/openai-chat/provider/stream-in.ts";
 import { ResponsesStreamReader } from "../../../src/dialects/openai-responses/provider/stream-in.ts";
-import type { StreamMeter } from "../../../src/dialects/stream-meter.ts";
-import type { StreamReader } from "../../../src/dialects/stream-reader.ts";
+import type { StreamMeter } from "../../../src/dialects/provider-response/stream-meter.ts";
+import type { StreamReader } from "../../../src/dialects/provider-response/stream-reader.ts";
 import { seededRandom } from "../../support/random.ts";
 import { meterAfter } from "../../support/read-stream.ts";
 

@@ -2,7 +2,7 @@ import { asBuffer } from "../../base/bytes.ts";
 import { GatewayError } from "../../base/errors.ts";
 import { isObject, type JsonObject, nestsTooDeeply, tryParse } from "../../base/json.ts";
 import { malformedAnswer } from "../errors/failure.ts";
-import { closeBracket, openBracket } from "./json-bytes.ts";
+import { closeBracket, openBracket } from "../json/json-bytes.ts";
 
 /** Shorter texts are parsed whole. */
 const maxParsedBytes = 16 * 1024;

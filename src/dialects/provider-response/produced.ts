@@ -1,6 +1,6 @@
-import { isObject, type Json, type JsonObject } from "../base/json.ts";
-import type { IrResponse } from "./ir/ir.ts";
-import { objectOf, stringOf } from "./json/json-fields.ts";
+import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import type { IrResponse } from "../ir/ir.ts";
+import { objectOf, stringOf } from "../json/json-fields.ts";
 
 /** Fields whose values the model wrote, unlike ids and types. */
 const written = new Set([

@@ -1,20 +1,20 @@
-import type { GatewayError } from "../base/errors.ts";
-import type { JsonObject } from "../base/json.ts";
-import type { Usage } from "../base/usage/usage.ts";
-import type { ForwardedHeaders } from "./headers.ts";
-import type { IrRequest, IrResponse } from "./ir/ir.ts";
-import type { BodyChanges } from "./json/patch.ts";
-import type { Quirk } from "./openai-chat/quirks.ts";
-import type { EndedIds } from "./openai-responses/client/turn-items.ts";
-import type { StreamReader } from "./stream-reader.ts";
-import type { DroppedFields } from "./translation/field-decisions.ts";
-import type { AnswerFigures } from "./usage/usage-figures.ts";
+import type { GatewayError } from "../../base/errors.ts";
+import type { JsonObject } from "../../base/json.ts";
+import type { Usage } from "../../base/usage/usage.ts";
+import type { ForwardedHeaders } from "../headers.ts";
+import type { IrRequest, IrResponse } from "../ir/ir.ts";
+import type { BodyChanges } from "../json/patch.ts";
+import type { EndedIds } from "../provider-response/read-event.ts";
+import type { StreamReader } from "../provider-response/stream-reader.ts";
+import type { AnswerFigures } from "../usage/usage-figures.ts";
+import type { DroppedFields } from "./field-decisions.ts";
+import type { Quirk } from "./quirks.ts";
 
 /**
  * The gateway as a client of a wire format. Writers throw an `invalid_request` GatewayError for what their dialect
  * cannot express, unless the request works without it: then it is dropped and reported.
  *
- * Before `writeRequest` the request has been adapted to the target (see adapt-request.ts): tool names and ids
+ * Before `writeRequest` the request has been adapted to the target (see tools/adapt-tools.ts): tool names and ids
  * are legal there, tools are ones that the target can have, calls and results are paired.
  */
 export interface ProviderDialect extends AnswerFigures {

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import { GatewayError } from "../../../src/base/errors.ts";
-import type { JsonObject } from "../../../src/base/json.ts";
-import { parseBody, type RequestKind, validateRequest } from "../../../src/dialects/schema/validate.ts";
+import { GatewayError } from "../../src/base/errors.ts";
+import type { JsonObject } from "../../src/base/json.ts";
+import { parseBody } from "../../src/dialects/json/parse-body.ts";
+import { type RequestKind, validateRequest } from "../../src/dialects/request-kinds.ts";
 
 const message = { role: "user", content: "hello" };
 const chat = { model: "m", messages: [message] };

@@ -1,10 +1,10 @@
-import { GatewayError } from "../base/errors.ts";
-import type { JsonObject } from "../base/json.ts";
-import { eventTooLarge, malformedAnswer } from "./errors/failure.ts";
-import type { ReadEvent } from "./ir/read-event.ts";
-import { isDoneMark } from "./sse/data-field.ts";
-import { parseEvent } from "./sse/parse-event.ts";
-import type { SseFrame } from "./sse/sse.ts";
+import { GatewayError } from "../../base/errors.ts";
+import type { JsonObject } from "../../base/json.ts";
+import { eventTooLarge, malformedAnswer } from "../errors/failure.ts";
+import { isDoneMark } from "../sse/data-field.ts";
+import { parseEvent } from "../sse/parse-event.ts";
+import type { SseFrame } from "../sse/sse.ts";
+import type { ReadEvent } from "./read-event.ts";
 
 const nothing: readonly ReadEvent[] = [];
 

@@ -1,24 +1,23 @@
 import type { TSchema } from "@sinclair/typebox";
-import { assert } from "../../base/assert.ts";
-import { invalidRequest } from "../../base/errors.ts";
-import type { JsonObject } from "../../base/json.ts";
-import { countTokensSchema } from "../anthropic-messages/client/schema.ts";
-import type { ValidationOptions } from "../client-dialect.ts";
-import { hasMoreValues } from "../json/json-bytes.ts";
-import { brokenJson, type JsonSpans, maxDepth, scanTopLevel } from "../json/json-spans.ts";
-import { type TruncatedJson, truncateStrings } from "../json/truncate-strings.ts";
-import { type MeteredRouteName, meteredRoute, meteredRouteNames } from "../metered/registry.ts";
-import type { FormFile, MeteredRoute, RouteBody } from "../metered/route.ts";
+import { assert } from "../base/assert.ts";
+import { invalidRequest } from "../base/errors.ts";
+import type { JsonObject } from "../base/json.ts";
+import { countTokensSchema } from "./anthropic-messages/client/schema.ts";
+import type { ValidationOptions } from "./contract/client-dialect.ts";
+import { hasMoreValues } from "./json/json-bytes.ts";
+import type { TruncatedJson } from "./json/truncate-strings.ts";
+import { type MeteredRouteName, meteredRoute, meteredRouteNames } from "./metered/registry.ts";
+import type { FormFile, MeteredRoute, RouteBody } from "./metered/route.ts";
 import {
   conversationItemsRequest,
   conversationRequest,
   conversationUpdateRequest,
-} from "../openai-responses/client/conversation-schema.ts";
-import { checkItems } from "../openai-responses/client/input-in.ts";
-import { compactRequest, inputTokensRequest } from "../openai-responses/client/schema.ts";
-import type { ItemsField } from "../openai-responses/client/turn-items.ts";
-import { type ClientDialectName, clientDialect, clientDialectNames } from "../registry.ts";
-import { compiled, explain } from "./explain.ts";
+} from "./openai-responses/client/conversation-schema.ts";
+import { checkItems } from "./openai-responses/client/input-in.ts";
+import { compactRequest, inputTokensRequest } from "./openai-responses/client/schema.ts";
+import type { ItemsField } from "./openai-responses/client/turn-items.ts";
+import { type ClientDialectName, clientDialect, clientDialectNames } from "./registry.ts";
+import { compiled, explain } from "./schema/explain.ts";
 
 /** Requests other than generations, each with the dialect that it is written in. */
 const otherRequests = {
@@ -94,43 +93,6 @@ export interface StructureLimits {
   readonly maxListItems: number;
 }
 
-/** A parsed body: values to read, and the positions in its bytes that can be patched (patch.ts). */
-export interface ParsedBody {
-  /** The body; its long strings may be truncated (truncate-strings.ts). */
-  readonly truncated: JsonObject;
-  /** How many bytes of text were cut; 0 if nothing was truncated. */
-  readonly cutBytes: number;
-  readonly spans: JsonSpans;
-  /** Members of all objects, at every level. A duplicate name counts twice. */
-  readonly memberCount: number;
-}
-
-/** A byte-order mark is kept, so that it is rejected as invalid JSON: a provider that gets these bytes may reject it too. */
-const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-
-/**
- * Throws `invalid_request` if the body is not a JSON object, not UTF-8, nested too deeply, or has a governed name
- * twice. The bytes are scanned before they are parsed, because parsing millions of open brackets takes
- * seconds. Names like `__proto__` become plain fields.
- */
-export function parseBody(bytes: Uint8Array, truncated = truncateBody(bytes)): ParsedBody {
-  if (bytes.length === 0) throw invalidRequest("The request body is empty; send a JSON object.");
-  if (truncated === null) {
-    const tally = { members: 0 };
-    const spans = scanTopLevel(bytes, undefined, tally);
-    const memberCount = spans.memberCount + tally.members;
-    return { truncated: parseWhole(bytes), cutBytes: 0, spans, memberCount };
-  }
-  const { cutBytes, nested, memberCount } = truncated;
-  const spans = scanTopLevel(bytes, nested);
-  return { truncated: parseWhole(truncated.bytes), cutBytes, spans, memberCount };
-}
-
-/** The first step of parsing, for callers that check the body's structure first. */
-export function truncateBody(bytes: Uint8Array): TruncatedJson | null {
-  return truncateStrings(bytes, maxDepth);
-}
-
 /** Throws `invalid_request` for a body with more structure than allowed, before it is parsed. */
 export function rejectTooManyMembers(
   bytes: Uint8Array,
@@ -151,24 +113,6 @@ export function rejectLongLists(body: JsonObject, { maxListItems }: StructureLim
     // Numbers are the ids of one text's tokens.
     if (!Array.isArray(list) || list.length <= maxListItems || typeof list[0] === "number") continue;
     throw invalidRequest(`\`${name}\` has ${list.length} items; send ${maxListItems} at most.`, name);
-  }
-}
-
-/** Nothing truncated. `scanTopLevel` has seen an opening brace, so a successful parse gives an object. */
-export function parseWhole(bytes: Uint8Array): JsonObject {
-  const text = decodeUtf8(bytes);
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw brokenJson();
-  }
-}
-
-function decodeUtf8(bytes: Uint8Array): string {
-  try {
-    return decoder.decode(bytes);
-  } catch {
-    throw invalidRequest("The request body is not valid UTF-8.");
   }
 }
 

@@ -1,15 +1,14 @@
 import type { TSchema } from "@sinclair/typebox";
-import type { Clock } from "../base/clock.ts";
-import type { GatewayError } from "../base/errors.ts";
-import type { JsonObject } from "../base/json.ts";
-import type { Usage } from "../base/usage/usage.ts";
-import type { ErrorFormat } from "./errors/envelope.ts";
-import type { ForwardedHeaders } from "./headers.ts";
-import type { IrEvent, IrRequest, IrResponse } from "./ir/ir.ts";
-import type { BodyChanges } from "./json/patch.ts";
+import type { Clock } from "../../base/clock.ts";
+import type { GatewayError } from "../../base/errors.ts";
+import type { JsonObject } from "../../base/json.ts";
+import type { Usage } from "../../base/usage/usage.ts";
+import type { ErrorFormat } from "../errors/envelope.ts";
+import type { ForwardedHeaders } from "../headers.ts";
+import type { IrEvent, IrRequest, IrResponse } from "../ir/ir.ts";
+import type { BodyChanges } from "../json/patch.ts";
+import type { DroppedFields, FieldDecisions, FieldNames } from "./field-decisions.ts";
 import type { OutputLimit, PublishedLimits } from "./output-limit.ts";
-import type { CallIdForm } from "./tools/call-id.ts";
-import type { DroppedFields, FieldDecisions, FieldNames } from "./translation/field-decisions.ts";
 
 /**
  * The gateway as a server of a wire format. Readers throw an `invalid_request` GatewayError with the field's path for
@@ -64,6 +63,12 @@ export interface ClientDialect {
    * reset a client's idle timer.
    */
   heartbeat(hasBegun: boolean, sequenceNumber: number): string;
+}
+
+/** The ids of calls that a dialect takes. Providers of other dialects invent freely (`functions.Bash:0`). */
+export interface CallIdForm {
+  readonly legal: RegExp;
+  readonly maxLength: number;
 }
 
 /** The route for requests of a dialect, on both origins. */

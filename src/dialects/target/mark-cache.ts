@@ -1,7 +1,8 @@
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
-import type { Source } from "../client-dialect.ts";
+import type { Source } from "../contract/client-dialect.ts";
+import type { DroppedFields } from "../contract/field-decisions.ts";
+import type { Target } from "../contract/provider-dialect.ts";
 import type { IrMessage, IrRequest, IrText, IrTool } from "../ir/ir.ts";
-import type { Target } from "../provider-dialect.ts";
 import { claudeGeneration, modelName } from "./model-traits.ts";
 
 type Markable = IrText | IrTool | IrMessage["blocks"][number];
@@ -97,4 +98,9 @@ function marksIn(parts: readonly Markable[]): number {
   let marks = 0;
   for (const part of parts) if ("cache" in part && part.cache !== undefined) marks += 1;
   return marks;
+}
+
+/** A client's cache marks are dropped where the provider caches by itself and takes none. */
+export function dropCacheMarks(request: IrRequest, dropped: DroppedFields): void {
+  if (countMarks(request) > 0) dropped.add(dropped.names.cacheMark);
 }

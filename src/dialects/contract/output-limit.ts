@@ -1,7 +1,7 @@
-import { invalidRequest } from "../base/errors.ts";
-import type { Json, JsonObject } from "../base/json.ts";
-import { numberOf } from "./json/json-fields.ts";
-import type { BodyChanges } from "./json/patch.ts";
+import { invalidRequest } from "../../base/errors.ts";
+import type { Json, JsonObject } from "../../base/json.ts";
+import { numberOf } from "../json/json-fields.ts";
+import type { BodyChanges } from "../json/patch.ts";
 
 /** What a model publishes about the length of its answers. */
 export interface PublishedLimits {

@@ -1,11 +1,10 @@
-import type { GatewayError } from "../base/errors.ts";
-import type { ReportedExtras, ReportedUsage, Tiers } from "../base/usage/usage.ts";
-import { FailedAnswer, failedAfter, isBilled } from "./errors/failure.ts";
-import type { IrEvent } from "./ir/ir.ts";
-import { answerIn, type ReadEvent } from "./ir/read-event.ts";
-import type { EndedIds } from "./openai-responses/client/turn-items.ts";
-import { ProducedText } from "./sse/produced-text.ts";
-import { runningTotal } from "./usage/usage-figures.ts";
+import type { GatewayError } from "../../base/errors.ts";
+import type { ReportedExtras, ReportedUsage, Tiers } from "../../base/usage/usage.ts";
+import { FailedAnswer, failedAfter, isBilled } from "../errors/failure.ts";
+import type { IrEvent } from "../ir/ir.ts";
+import { runningTotal } from "../usage/usage-figures.ts";
+import { ProducedText } from "./produced-text.ts";
+import { answerIn, type EndedIds, type ReadEvent } from "./read-event.ts";
 
 const noIds: readonly string[] = [];
 

@@ -1,6 +1,6 @@
-import { type ClientDialectName, clientDialect, type ProviderDialectName } from "../registry.ts";
-import type { ProviderErrorBody } from "./error-body.ts";
-import { type ClientErrorDetails, codeOf, vendorErrorOf, vendorPart } from "./vendor-error.ts";
+import type { ClientDialect } from "../contract/client-dialect.ts";
+import type { ProviderErrorBody } from "../errors/error-body.ts";
+import { type ClientErrorDetails, codeOf, vendorErrorOf, vendorPart } from "../errors/vendor-error.ts";
 
 /**
  * What a client learns of a provider's refusal of its request: all that its SDK acts on. If the provider speaks the
@@ -8,11 +8,11 @@ import { type ClientErrorDetails, codeOf, vendorErrorOf, vendorPart } from "./ve
  */
 export function explainProviderError(
   error: ProviderErrorBody,
-  client: ClientDialectName,
-  provider: ProviderDialectName,
+  client: ClientDialect,
+  isPassthrough: boolean,
 ): { readonly message: string; readonly details: ClientErrorDetails } {
-  if (provider === client) return { message: error.message, details: vendorErrorOf(error) };
-  const isOpenAi = clientDialect(client).errorFormat === "openai";
+  if (isPassthrough) return { message: error.message, details: vendorErrorOf(error) };
+  const isOpenAi = client.errorFormat === "openai";
   const code = error.rejectsSignatures === true ? "invalid_encrypted_content" : codeOf(error);
   const isUnsigned = error.rejectsSignatures === true && !isOpenAi && !error.message.includes("signature");
   return {
@@ -36,9 +36,8 @@ const synonyms: readonly (readonly string[])[] = [
 ];
 
 /** Translates only the field: positions inside the conversation or the tools may differ. Undefined if the client's dialect lacks it. */
-function translateParam(param: string | undefined, client: ClientDialectName): string | undefined {
+function translateParam(param: string | undefined, { requestFields }: ClientDialect): string | undefined {
   const [field = ""] = param?.split(/[.[]/) ?? [];
-  const { requestFields } = clientDialect(client);
   const names = [field, ...(synonyms.find((group) => group.includes(field)) ?? [])];
   return names.find((name) => Object.hasOwn(requestFields, name));
 }
