@@ -4,10 +4,11 @@
  */
 import { readFileSync } from "node:fs";
 
-const steps = [
+/** `known` is how many migrations this release has. */
+const stepsAfter = (known: number) => [
   "ALTER TABLE keys ADD COLUMN of_the_next_release text; CREATE TABLE of_the_next_release (id int PRIMARY KEY)",
   ...(process.env["SLUICE_TEST_RELEASE"] === "breaking"
-    ? ["-- needs: 3\nDROP TABLE of_the_next_release"]
+    ? [`-- needs: ${known + 2}\nDROP TABLE of_the_next_release`]
     : []),
 ];
 
@@ -17,8 +18,11 @@ Bun.plugin({
     build.onLoad({ filter: /src\/store\/(?:sqlite|postgres)\/migrate\.ts$/ }, ({ path }) => {
       const text = readFileSync(path, "utf8");
       const contents = text.replace(
-        /(const migrations: readonly string\[\] = \[[^\]]*?),?\s*\];/,
-        (_, known: string) => `${known}, ${steps.map((step) => JSON.stringify(step)).join(", ")}];`,
+        /(const migrations: readonly string\[\] = \[)([^\]]*?),?\s*\];/,
+        (_, list: string, known: string) => {
+          const steps = stepsAfter(known.split(",").length).map((step) => JSON.stringify(step));
+          return `${list}${known}, ${steps.join(", ")}];`;
+        },
       );
       if (contents === text) throw new Error("the list of migrations was not found");
       return { contents, loader: "ts" };

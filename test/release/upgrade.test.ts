@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { chmodSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { knownSchemas } from "../../src/store/open.ts";
 import { withPostgres } from "../cluster/nodes.ts";
 import { newFolder } from "../support/new-folder.ts";
 import { sharedPostgres } from "../support/postgres.ts";
@@ -81,6 +82,8 @@ test("a folder is upgraded under load, the older program refuses it, and the cop
   await load.isAnsweredBy(sluice);
   expect(await sluice.stop()).toBe(0);
   const before = await showKey(sluice, key);
+  const exported = join(sluice.folder, "ledger.jsonl");
+  expect((await sluice.run("store", "export", exported, "--keep")).code).toBe(0);
   await asNextRelease(() => sluice.restart({ env: next }));
   await load.isAnsweredBy(sluice);
   await load.stop();
@@ -88,8 +91,15 @@ test("a folder is upgraded under load, the older program refuses it, and the cop
   const env = { PATH: process.env["PATH"] ?? "", HOME: sluice.folder, SLUICE_DATA: data, ...next };
   const where = { cwd: sluice.folder, env };
   expect((await asNextRelease(() => run(["ledger", "audit"], where))).code).toBe(0);
-  const { stdout } = await asNextRelease(() => run(["keys", "show", key.id, "--json"], where));
+  const show = ["keys", "show", key.id, "--json"];
+  const { stdout } = await asNextRelease(() => run(show, where));
   expect(JSON.parse(stdout)).toMatchObject({ recorded_requests: load.answered });
+
+  const imported = join(sluice.folder, "imported");
+  const importing = await asNextRelease(() => run(["store", "import", exported, "--data", imported], where));
+  expect(importing).toMatchObject({ code: 0, stderr: "" });
+  const found = await asNextRelease(() => run([...show, "--data", imported], where));
+  expect(JSON.parse(found.stdout)).toEqual(before);
 
   await expect(sluice.restart()).rejects.toThrow("was written by a newer Sluice");
   const [copy = ""] = readdirSync(join(data, "backups")).filter((name) => name.includes("before-schema-"));
@@ -102,6 +112,7 @@ test("a folder is upgraded under load, the older program refuses it, and the cop
 
 withPostgres(() => {
   test("two gateways are upgraded one after the other under load, and a dump from before leads back", async () => {
+    const { postgres: schema } = await knownSchemas();
     const postgres = sharedPostgres();
     const database = await postgres.createDatabase();
     const url = postgres.url(database);
@@ -123,7 +134,7 @@ withPostgres(() => {
     await asNextRelease(() => one.restart({ env: next }));
     // The older release runs alongside the newer one, on the newer one's schema.
     await load.isAnsweredBy(one, other);
-    expect(await schemaOf(one)).toBe(2);
+    expect(await schemaOf(one)).toBe(schema + 1);
     expect((await other.run("ledger", "audit")).code).toBe(0);
     expect(await other.stop()).toBe(0);
     await load.isAnsweredBy(one);
@@ -139,6 +150,13 @@ withPostgres(() => {
     });
 
     for (const node of [one, other]) expect(await node.stop()).toBe(0);
+    const data = join(one.folder, "copied");
+    const where = { cwd: one.folder, env: { PATH: process.env["PATH"] ?? "", HOME: one.folder, ...next } };
+    for (const command of [
+      ["store", "copy", "--from", url, "--to", data, "--keep"],
+      ["ledger", "audit", "--data", data],
+    ])
+      expect(await asNextRelease(() => run(command, where))).toMatchObject({ code: 0 });
     await asNextRelease(() => one.restart({ env: breaking }));
     expect(await ask(one, key)).toBe(true);
     await expect(other.restart()).rejects.toThrow("was changed by a newer Sluice");
@@ -152,7 +170,7 @@ withPostgres(() => {
     for (const node of [one, other]) await node.restart();
     expect(await showKey(one, key)).toEqual(before);
     for (const node of [one, other]) expect(await ask(node, key)).toBe(true);
-    expect(await schemaOf(one)).toBe(1);
+    expect(await schemaOf(one)).toBe(schema);
     expect((await one.run("ledger", "audit")).code).toBe(0);
     rmSync(folder, { recursive: true });
   }, 240_000);

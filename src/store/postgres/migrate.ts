@@ -9,8 +9,8 @@ import first from "./migrations/001.sql" with { type: "text" };
  * that older releases cannot live with begins with the line `-- needs: N`, where N is the oldest schema a program
  * must know to use the database from then on.
  *
- * A migration that was released is never changed. Until the first release 001.sql is, so a database keeps the fingerprint
- * of each migration that made it, and is rejected if this program has another one.
+ * They are never changed: a database keeps the fingerprint of each one that made it, and is rejected if this program has
+ * another one.
  */
 export const migrations: readonly string[] = [first];
 

@@ -11,9 +11,8 @@ import { dataFolder } from "./files/folder.ts";
 import first from "./migrations/001.sql" with { type: "text" };
 
 /**
- * The schema's version is the number of migrations that have run, kept in `user_version`. From 0.1.0 on, migrations
- * are never changed or joined. Until then 001.sql is, so a database keeps the fingerprint of each migration that made
- * it, and is rejected if this program has another one.
+ * The schema's version is the number of migrations that have run, kept in `user_version`. They are never changed or
+ * joined: a database keeps the fingerprint of each one that made it, and is rejected if this program has another one.
  */
 export const migrations: readonly string[] = [first];
 

@@ -54,9 +54,11 @@ else
     test("refuse a database that was made by another text of the same migration, but not for a comment", async () => {
       await using database = await emptyDatabase();
       const client = clientOf(database.url);
-      const [first = ""] = migrations;
-      await migrate(client, [`-- Another comment.\n${first}\n`]);
-      expect(await migrate(client)).toEqual({ version: 1, needs: 0 });
+      await migrate(
+        client,
+        migrations.map((text) => `-- Another comment.\n${text}\n`),
+      );
+      expect(await migrate(client)).toEqual({ version: migrations.length, needs: 0 });
       await client.query("UPDATE schema_steps SET fingerprint = 'of another text'");
       await expectOtherSchema(database, client);
       await client.close();

@@ -1,3 +1,4 @@
+-- Never changed: the next file has what comes later (CONTRIBUTING.md).
 -- Amounts are whole nano-credits for credit accounts and whole tokens for token-budget accounts; times are milliseconds
 -- since 1970 in UTC, except where a node's life depends on the database's own clock (timestamptz).
 -- Tables that are written for every request have no foreign keys: each would lock a row of the other table.

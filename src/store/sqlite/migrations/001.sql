@@ -1,5 +1,5 @@
--- The schema of 0.1.0. Amounts are whole nano-credits for credit accounts and whole tokens for token budgets; times are milliseconds since
--- 1970 in UTC; days are UTC days since 1970. From 0.1.0 on a change of the schema is a step of its own, and no step changes afterwards.
+-- Never changed: the next file has what comes later (CONTRIBUTING.md). Amounts are whole nano-credits for credit accounts and whole tokens for token budgets; times are milliseconds since
+-- 1970 in UTC; days are UTC days since 1970.
 
 -- What the database remembers about itself, in one row.
 CREATE TABLE state (

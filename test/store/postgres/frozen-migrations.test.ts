@@ -1,0 +1,23 @@
+import { expect, test } from "bun:test";
+import { fingerprintOf } from "../../../src/store/fingerprint.ts";
+import { migrations as postgres } from "../../../src/store/postgres/migrate.ts";
+import { migrations as sqlite } from "../../../src/store/sqlite/migrate.ts";
+
+/**
+ * Databases exist that were made by these. If this test fails, put the change into the next file instead (CONTRIBUTING.md).
+ * A release adds the fingerprints of its own migrations here.
+ */
+const frozen = {
+  sqlite: ["6435a8f260f12f938f1b9a0c84df13648a5602d4b1fbb6eacef6e2bfa906737f"],
+  postgres: ["76ae1e2808107db8729bf8235398b0d7d8fd1cda18bd8018ee6604ef7c731493"],
+};
+
+for (const [store, migrations] of Object.entries({ sqlite, postgres }))
+  test(`no migration of ${store} that made a database is ever changed`, () => {
+    const known = frozen[store as keyof typeof frozen];
+    expect(migrations.slice(0, known.length).map(fingerprintOf)).toEqual(known);
+  });
+
+test("a change of the schema is a migration of both stores", () => {
+  expect(sqlite).toHaveLength(postgres.length);
+});
