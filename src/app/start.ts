@@ -37,7 +37,7 @@ export interface RunningGateway {
   reload(settings: Settings, consent: ReloadConsent): Promise<ReloadedSettings>;
   /** Logs that a new configuration could not be loaded, as an alarm. */
   reportRefusedReload(reason: string): void;
-  /** Resolves once the alerts in the store are those of this moment. */
+  /** Resolves once the stored alerts are up to date. */
   checkAlerts(): Promise<void>;
   /**
    * Waits for requests in flight, within the grace time. Ends the rest with in-band errors (settled) or 503, then closes.

@@ -19,6 +19,7 @@ const onlyCommands: Readonly<Record<string, string>> = {
   "models import": onThisMachine,
   "models update": "reads a file of this machine, or an address that no web page may choose",
   backup: onThisMachine,
+  doctor: onThisMachine,
   restore: onThisMachine,
   "store check": onThisMachine,
   "store copy": onThisMachine,
@@ -50,6 +51,7 @@ const onlyOperations: Readonly<Record<string, string>> = {
   "GET /tail": ofTheProcess,
   "GET /setup": ofTheProcess,
   "GET /routes": nothingToDo,
+  "GET /models/brief": "is what `GET /models` says, shortened for a page",
   "GET /openapi.json": nothingToDo,
 };
 

@@ -142,7 +142,8 @@ test("a clock that is far off the provider's is a problem", async () => {
     Response.json({ object: "list", data: [] }, { headers: { date: tenMinutesAgo } }),
   );
   const report = await doctor(placeWith(provider.url));
+  // Another test of the same process may use the unit's name as a secret, and it would be masked.
   expect(problemsOf(report)).toEqual([
-    ["clock", expect.stringMatching(/^the clock is 60\d seconds ahead of 127\.0\.0\.1:/), expect.any(String)],
+    ["clock", expect.stringMatching(/^the clock is 60\d \S+ ahead of 127\.0\.0\.1:/), expect.any(String)],
   ]);
 });

@@ -1,5 +1,4 @@
 import { closeSync, openSync } from "node:fs";
-import { devNull } from "node:os";
 
 /** A worker opens four or five; meanwhile the other threads may accept or open connections. */
 const spareDescriptors = 32;
@@ -14,12 +13,12 @@ export function threadSource(path: string): string {
 
 /**
  * Starts a worker, or throws if file descriptors are nearly used up: Bun 1.4 ends the whole process if a worker finds
- * none to start with.
+ * none to start with. The root folder is opened for the count, because a container without devices has that too.
  */
 export function startThread(source: string, options?: WorkerOptions): Worker {
   const opened: number[] = [];
   try {
-    while (opened.length < spareDescriptors) opened.push(openSync(devNull, "r"));
+    while (opened.length < spareDescriptors) opened.push(openSync("/", "r"));
   } finally {
     for (const descriptor of opened) closeSync(descriptor);
   }

@@ -41,7 +41,7 @@ export class RequestRejected extends CommandError {}
 
 export interface AskedGateway extends Pick<ConfigOnDisk, "reload"> {
   models(): readonly ModelSettings[];
-  /** Resolves once the alerts in the store are those of this moment. */
+  /** Resolves once the stored alerts are up to date. */
   checkAlerts(): Promise<void>;
   sessions(): Pick<Sessions, "list" | "endWhere"> | null;
 }
