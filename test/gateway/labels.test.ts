@@ -47,12 +47,61 @@ describe("spend is told apart by", () => {
     const headers = { "x-session-id": "s1", "x-sluice-tags": "project=atlas, env=prod:1@a.b-c_d" };
     world.provider.reset();
     expect(await labelsOf(await asked("chat", {}, headers))).toEqual({
+      owner: null,
       user: null,
       session: "s1",
       tags: { project: "atlas", env: "prod:1@a.b-c_d" },
       affinity: "conversation",
     });
     expect(JSON.stringify(world.provider.requests[0]?.headers)).not.toContain("atlas");
+  });
+
+  test("the key's owner as they are then, addresses without regard to case", async () => {
+    const ada = await world.creditCaller(10, { owner: "Ada@Example.com" });
+    const response = await world.ask(ada, { path: paths.chat, body: hello("chat", "gpt-test", {}) });
+    await world.settled();
+    expect(await labelsOf(response)).toMatchObject({ owner: "ada@example.com", user: null });
+  });
+
+  const device = "d".repeat(64);
+  const uuid = "1f6ad2ee-5c1b-4a58-9a6a-0e1f2d3c4b5a";
+  const claudeCode: readonly [string, string, string][] = [
+    ["its account", JSON.stringify({ device_id: device, account_uuid: uuid, session_id: "s" }), uuid],
+    [
+      "its device without one",
+      JSON.stringify({ device_id: device, account_uuid: "", session_id: "s" }),
+      device,
+    ],
+    ["its account, of older versions", `user_${device}_account_${uuid}_session_s`, uuid],
+    ["its device without one, of older versions", `user_${device}_account__session_s`, `user_${device}`],
+  ];
+  for (const [what, name, user] of claudeCode) {
+    test(`the end user of Claude Code: ${what}, not its session`, async () => {
+      const answer = await asked("messages", { metadata: { user_id: name } });
+      expect(await labelsOf(answer)).toMatchObject({ user });
+    });
+  }
+
+  test("an end user that only looks like Claude Code's, as it is", async () => {
+    for (const user of [
+      '{"session_id":1}',
+      "{",
+      '{"session_id":"s"}',
+      "user_x_account_y",
+      "{".repeat(2000),
+    ]) {
+      const answer = await asked("messages", { metadata: { user_id: user } });
+      expect(await labelsOf(answer)).toMatchObject({ user: user.slice(0, 256) });
+    }
+  });
+
+  test("the end user in a header, if the body names none, which goes to no provider", async () => {
+    world.provider.reset();
+    const headers = { "x-sluice-user": " bob@example.com " };
+    expect(await labelsOf(await asked("chat", {}, headers))).toMatchObject({ user: "bob@example.com" });
+    expect(await labelsOf(await asked("chat", { user: "ada" }, headers))).toMatchObject({ user: "ada" });
+    for (const request of world.provider.requests)
+      expect(JSON.stringify(request.headers)).not.toContain("bob@example.com");
   });
 
   test("the header of a program with many users, which beats the body, from a key that is marked for it alone", async () => {

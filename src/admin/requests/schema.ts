@@ -56,6 +56,7 @@ export const exchangeView = Type.Object({
   first_byte_ms: nullable(durationMs),
   total_ms: nullable(durationMs),
   attempts: count,
+  owner: nullable(text("Who the key belonged to. Addresses are in lower case.")),
   user: nullable(text("The end user that the client sent.")),
   session: nullable(text("The conversation id that the client sent.")),
   tags: Type.Record(Type.String(), Type.String(), { description: "From the header `x-sluice-tags`." }),

@@ -1,17 +1,17 @@
 import { maskSecrets } from "../secrets/secrets.ts";
-import { type CallerLabels, type LabelColumn, tagPrefix, uncounted } from "./labels.ts";
+import { type CallerLabels, type LabelColumn, ownerLabel, tagPrefix, uncounted } from "./labels.ts";
 
 /** More of a label is not kept. */
 const maxChars = 256;
 /** Secrets are masked in more than is kept, so that no part of one remains at the end. */
 const maxReadChars = 16_384;
 
-/** `isCounted`: reports list the value by itself; otherwise it is grouped under `other`. */
+/** `isCounted`: reports list the value by itself; otherwise it is grouped under `other`. Owners always are. */
 export function keptLabels(
-  { user, session, tags }: CallerLabels,
+  { owner, user, session, tags }: CallerLabels,
   isCounted: (name: string, value: string) => boolean,
 ): LabelColumn {
-  const kept: Record<string, string> = {};
+  const kept: Record<string, string> = { owner: ownerLabel(owner) };
   const keep = (name: string, text: string) => {
     const value = labelText(text);
     kept[isCounted(name, value) ? name : uncounted + name] = value;

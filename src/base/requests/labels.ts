@@ -1,5 +1,7 @@
-/** What a caller reports about a request; spending is broken down by it. */
+/** What spending is broken down by in addition to keys: who a request came from, and what its caller says about it. */
 export interface CallerLabels {
+  /** Who the key belongs to. */
+  readonly owner: string | null;
   readonly user: string | null;
   /** The caller's name for the conversation. */
   readonly session: string | null;
@@ -38,8 +40,9 @@ export function tagsText(tags: Tags): string {
 }
 
 /**
- * Labels as they are kept, in a JSON object: by the names that reports are grouped by (`user`, `session`, `tag:project`).
- * A value that reports count among the `other` ones has a plus before its name.
+ * Labels as they are kept, in a JSON object: by the names that reports are grouped by (`owner`, `user`, `session`, `tag:project`).
+ * A value that reports count among the `other` ones has a plus before its name. `owner` is empty for a key without one, and
+ * missing only where labels were stored before owners were.
  */
 export type LabelColumn = Readonly<Record<string, string>>;
 
@@ -49,10 +52,11 @@ export const uncounted = "+";
 
 export function readLabels(text: string | null): KeptLabels {
   const kept: LabelColumn = text === null ? {} : JSON.parse(text);
-  const { user, session, affinity, ...tags } = Object.fromEntries(
+  const { owner, user, session, affinity, ...tags } = Object.fromEntries(
     Object.entries(kept).map(([name, value]) => [name.replace(uncounted, ""), value]),
   );
   return {
+    owner: owner || null,
     user: user ?? null,
     session: session ?? null,
     tags: Object.fromEntries(
@@ -60,6 +64,12 @@ export function readLabels(text: string | null): KeptLabels {
     ),
     affinity: affinity === "none" ? "none" : "conversation",
   };
+}
+
+/** Owners are stored and compared like this: addresses without regard to case. */
+export function ownerLabel(owner: string | null): string {
+  if (owner === null) return "";
+  return owner.includes("@") ? owner.toLowerCase() : owner;
 }
 
 const labelName = /^(?:user|session|tag:[\w.:@-]{1,64})$/;

@@ -2,11 +2,14 @@ import { invalidRequest } from "../../base/errors.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
 import { keptLabels } from "../../base/requests/kept-labels.ts";
 import { maxTags, type Tags, tagPrefix, tagsFromTexts } from "../../base/requests/labels.ts";
+import { parseObject, stringOf } from "../../dialects/json/json-fields.ts";
 import { type ClientDialectName, clientDialect } from "../../dialects/registry.ts";
 import type { AdmittedCall } from "../exchange/admitted-call.ts";
 import type { ClientRequest } from "./request.ts";
 
 const header = "x-sluice-tags";
+/** For clients whose requests have no field for it. */
+const userHeader = "x-sluice-user";
 const noTags: Tags = {};
 
 /**
@@ -20,17 +23,18 @@ export function labelExchange(
 ): string | null {
   const { headers } = exchange.call.request;
   const { userHeaders } = gateway.configured.settings.server;
+  const named = clientDialect(dialect).readUser(body);
   const user =
-    (key.userHeaders ? userIn(headers, userHeaders) : null) ?? clientDialect(dialect).readUser(body);
+    (key.userHeaders ? userIn(headers, userHeaders) : null) ??
+    (named === null ? userIn(headers, [userHeader]) : withoutSession(named));
   const session = sessionOf(headers, body);
   const sent = tagsOf(headers);
   const defaults = key.tags || key.accountTags ? { ...key.accountTags, ...key.tags } : noTags;
   const tags = defaults === noTags ? sent : { ...defaults, ...sent };
-  if (user === null && session === null && tags === noTags) return session;
   // A client's many values must not put an operator's tag among the `other` ones.
   const isDefault = (tag: string) => Object.hasOwn(defaults, tag) && !Object.hasOwn(sent, tag);
   exchange.callerLabels = keptLabels(
-    { user, session, tags },
+    { owner: key.owner, user, session, tags },
     (name, value) =>
       (name.startsWith(tagPrefix) && isDefault(name.slice(tagPrefix.length))) ||
       gateway.labelValues.isCounted(key.id, name, value, exchange.atMs),
@@ -45,6 +49,24 @@ function userIn(headers: Headers, names: readonly string[]): string | null {
     if (user !== "") return user;
   }
   return null;
+}
+
+/** Longer ones are not Claude Code's. */
+const maxIdentityChars = 1024;
+
+/** Claude Code's `user_DEVICE_account_UUID_session_UUID`, of its older versions. */
+const claudeCodeUser = /^(user_[0-9a-f]+)_account_([\w-]*)_session_/;
+
+/**
+ * Claude Code names the device, the account and the session in one value, which would be another end user in every session: only
+ * the account counts, or the device without one.
+ */
+function withoutSession(user: string): string {
+  const [, device, account] = claudeCodeUser.exec(user) ?? [];
+  if (device !== undefined) return account || device;
+  if (!user.startsWith("{") || user.length > maxIdentityChars) return user;
+  const { session_id: session, account_uuid: uuid, device_id: id } = parseObject(user) ?? {};
+  return (typeof session === "string" && (stringOf(uuid) || stringOf(id))) || user;
 }
 
 /** `x-sluice-tags: project=atlas,env=prod` */

@@ -48,7 +48,11 @@ const dimensions = {
     of: () => "key_no",
     shown: (value) => `(SELECT id FROM keys WHERE no = ${value})`,
   },
-  owner: { needs: ["key"], of: () => "(SELECT owner FROM keys WHERE no = key_no)" },
+  // What was stored before owners were counts for whom the key belongs to now.
+  owner: {
+    needs: ["row"],
+    of: () => `coalesce(${countedLabel("owner")}, (SELECT owner FROM keys WHERE no = key_no))`,
+  },
   account: {
     needs: ["row"],
     of: () => "account_no",

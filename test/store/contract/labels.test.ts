@@ -9,8 +9,13 @@ import { summarizeUsage } from "../../support/usage.ts";
 import { testEachStore } from "../each-store.ts";
 import { keyRecord, outcomeRecordOf, settleItem } from "../fixtures.ts";
 
-const ada = { user: "ada", session: 's \u{1f600} "1"', tags: { project: "atlas", "a.b::c": "c:d@e" } };
-const bob = { user: "bob", session: null, tags: {} };
+const ada = {
+  owner: "ada@example.com",
+  user: "ada",
+  session: 's \u{1f600} "1"',
+  tags: { project: "atlas", "a.b::c": "c:d@e" },
+};
+const bob = { owner: null, user: "bob", session: null, tags: {} };
 const affinity = "conversation";
 
 /** As the gateway writes them; of these values reports tell `uncounted` not apart. */
@@ -59,6 +64,7 @@ describe("what a caller says about a request", () => {
     const key = keyRecord();
     await store.insertKey(key, 10_000);
     const odd = {
+      owner: null,
       user: "a\0b\ud800",
       session: "\u{1f600}".repeat(200),
       tags: {},
@@ -123,6 +129,35 @@ testEachStore(
     await reopened.close();
   },
 );
+
+testEachStore("what an owner has spent stays theirs when the key gets another one", async (database) => {
+  const store = await database.openGateway(new FakeClock());
+  const [key, other] = [keyRecord({ owner: "ada@example.com" }), keyRecord()];
+  for (const each of [key, other]) await store.insertKey(each, 10_000);
+  const spend = (keyId: string, nano: number, owner: string | null) =>
+    settleItem(keyId, nano, { labels: textOf({ ...bob, owner }) });
+  await store.charge([
+    spend(key.id, 1, "Ada@Example.com"),
+    spend(other.id, 2, null),
+    // As it was stored before owners were.
+    settleItem(key.id, 4, { labels: null }),
+  ]);
+  const byOwner = async () => {
+    const rows = await store.reports.usageByAll(["owner"], { sinceMs: 0, untilMs: Date.UTC(2027, 0) });
+    return rows.map(({ groups, spendNano }) => [...groups, spendNano]);
+  };
+  expect(await byOwner()).toEqual([
+    [null, 2],
+    ["ada@example.com", 5],
+  ]);
+  for (const { id } of [key, other]) await store.updateKey(id, { owner: "ben" });
+  expect(await byOwner()).toEqual([
+    [null, 2],
+    ["ada@example.com", 1],
+    ["ben", 4],
+  ]);
+  await store.close();
+});
 
 test("usage is grouped by no tag whose name could mean something to a database", () => {
   for (const name of ["tag", "tag:", "tag:a'b", "tag:a b", `tag:${"x".repeat(65)}`, "user:ada", "affinity"]) {

@@ -140,6 +140,7 @@ function requestFacts(request: ExchangeView, { style }: Terminal): (readonly [st
     ["charged", `${request.charged} ${request.unit}${basis === null ? "" : `  ${style.dim(basis)}`}`],
   ];
   if (request.list_cost !== null) list.push(["list cost", `${request.list_cost} credits`]);
+  if (request.owner !== null) list.push(["owner", printable(request.owner)]);
   if (request.user !== null) list.push(["user", printable(request.user)]);
   if (request.session !== null) list.push(["session", printable(request.session)]);
   const tags = Object.entries(request.tags).map((tag) => tag.join("="));
