@@ -60,16 +60,32 @@ type CatalogOf = (name: string) => readonly ModelConfig[];
  */
 const clouds: Readonly<Record<string, (of: CatalogOf) => readonly ModelConfig[]>> = {
   // Current models have inference profiles only, and Bedrock runs none of Anthropic's own tools.
-  bedrock: (catalogOf) =>
-    catalogOf("anthropic").map((model) => ({
+  bedrock: (catalogOf) => [
+    ...catalogOf("anthropic").map((model) => ({
       ...without(model, "web_search", "web_fetch", "tool_search"),
       upstream_model: `global.anthropic.${model.id}`,
     })),
+    ...claudeProfiles(),
+  ],
   vertex: (catalogOf) => [
     ...catalogOf("anthropic").map((model) => without(model, "web_fetch")),
     ...catalogOf("gemini").filter(({ serves }) => serves === undefined),
   ],
 };
+
+/** Anthropic's own ids of the Claude models that Bedrock lists for the whole world, at Bedrock's price. */
+function claudeProfiles(): readonly ModelConfig[] {
+  const profiles = listedModels("bedrock").filter(({ id }) => id.startsWith("global.anthropic."));
+  return listedModels("anthropic").flatMap(({ id, listed = true }) => {
+    const profile = profiles.find((each) => claudeName(each.id) === claudeName(id));
+    return profile === undefined ? [] : [{ ...modelIn(profile), id, upstream_model: profile.id, listed }];
+  });
+}
+
+/** `claude-sonnet-4-5`, without the region before it and the date and version after it; null for the oldest models. */
+function claudeName(id: string): string | null {
+  return /claude-[a-z]+(?:-\d{1,2}(?!\d))+/.exec(id)?.[0] ?? null;
+}
 
 function without(model: ModelConfig, ...tools: readonly string[]): ModelConfig {
   if (model.price === undefined) return model;

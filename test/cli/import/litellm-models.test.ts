@@ -169,7 +169,9 @@ describe("the price of a deployment", () => {
     const told = "a: no price in the file; using the list prices of the built-in catalog";
     for (const half of [{}, { input_cost_per_token: 1e-6 }, { output_cost_per_token: 1e-6 }]) {
       const { line, check } = priceOf(half, {}, "openai/gpt-5.6");
-      expect(line).toStartWith("{ input = 5.0, output = 30.0, cached_input = 0.5, long_context = ");
+      expect(line).toStartWith(
+        "{ input = 5.0, output = 30.0, cached_input = 0.5, cache_write = 6.25, long_context = ",
+      );
       expect(check).toEqual([told]);
     }
     const azure = { api_base: "https://r.azure.com", base_model: "azure/gpt-5.6" };
