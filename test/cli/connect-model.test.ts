@@ -108,11 +108,19 @@ describe("the model in a client's settings", () => {
 describe("connect --write", () => {
   const write = ["connect", "codex", "--write", "--key"];
 
-  test("writes a served model where the client's default is not served, and checks it with the key", async () => {
+  test("leaves the default of the client's releases of today if the key can use it, and says that it is used", async () => {
     const place = newHome();
     const written = await sluiceJson<Written>(place, ...write, key.key);
-    expect(written).toMatchObject({ model: "gpt-6.1-sol", uses: ["gpt-6.1-sol"], checked: true });
-    expect(readFileSync(place.file, "utf8")).toContain('model = "gpt-6.1-sol"');
+    expect(written).toMatchObject({ model: null, uses: ["gpt-6.1-sol"], checked: true });
+    expect(readFileSync(place.file, "utf8")).not.toContain("gpt-6.1-sol");
+  });
+
+  test("writes a served model where the client's default is not served, and checks it with the key", async () => {
+    const place = newHome();
+    const small = await gateway.createKey({ models: ["demo-one", "gpt-6-luna"] });
+    const written = await sluiceJson<Written>(place, ...write, small.key);
+    expect(written).toMatchObject({ model: "gpt-6-luna", uses: ["gpt-6-luna"], checked: true });
+    expect(readFileSync(place.file, "utf8")).toContain('model = "gpt-6-luna"');
   });
 
   test("leaves the user's own model if it is served, and says that it is used", async () => {

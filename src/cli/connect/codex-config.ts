@@ -16,7 +16,8 @@ import {
 /** Codex's `config.toml`: a provider, and the line that makes it the default. */
 export const codexConfig: ClientFileFormat = {
   path: (env) => join(env["CODEX_HOME"] || join(env["HOME"] || homedir(), ".codex"), "config.toml"),
-  defaultModels: ["gpt-5.5", "gpt-5.6-sol"],
+  // From 0.160 to 0.169.
+  defaultModels: ["gpt-6.1-sol"],
   modelIn: (text) => {
     const { model } = parse(text);
     return typeof model === "string" ? model : null;
