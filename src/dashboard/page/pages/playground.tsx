@@ -4,7 +4,8 @@ import type { ModelBriefView } from "../../../admin/models/schema.ts";
 import type { Page } from "../../../admin/routes/shapes.ts";
 import type { RouteView } from "../../../admin/system/schema.ts";
 import { useAnswer } from "../api.ts";
-import { exampleModel, modelChoices, useModels } from "../model-list.ts";
+import { preferredFor } from "../example-model.ts";
+import { modelChoices, useModels } from "../model-list.ts";
 import { Button } from "../parts/button.tsx";
 import { ComboField } from "../parts/combo-box.tsx";
 import { SelectField } from "../parts/field.tsx";
@@ -93,7 +94,7 @@ export function Playground() {
     places[0];
   const serving = models.value?.data.filter((candidate) => serves(candidate, place?.use)) ?? [];
   const names = serving.map(({ id }) => id);
-  const model = names.includes(chosenModel) ? chosenModel : (exampleModel("curl", serving) ?? "");
+  const model = names.includes(chosenModel) ? chosenModel : (preferredFor("curl", serving) ?? "");
   const second = names.includes(other) && other !== model ? other : "";
 
   const send = (event: Event) => {

@@ -1,13 +1,14 @@
 import type { KeyView } from "../../../admin/keys/schema.ts";
 import { addressFor, snippetOf } from "../../../base/models/client-snippets.ts";
-import { exampleModel, useModels } from "../model-list.ts";
+import { exampleModel } from "../example-model.ts";
+import { useModels } from "../model-list.ts";
 import { hrefOf } from "../router.ts";
 import { CopyButton } from "./copy.tsx";
 
 /** How to send the first request: a command to paste, and links to create and use a key. */
 export function FirstRequest({ by: key }: { by?: KeyView }) {
   const models = useModels();
-  const model = exampleModel("curl", models.value?.data ?? []) ?? "MODEL";
+  const model = exampleModel("curl", models.value?.data ?? [], key) ?? "MODEL";
   const address = addressFor(location.origin, key?.mode ?? "credit");
   const curl = snippetOf("curl").text({ address, key: "YOUR_KEY", model });
   return (

@@ -1,0 +1,38 @@
+import type { KeyView } from "../../admin/keys/schema.ts";
+import type { ModelBriefView } from "../../admin/models/schema.ts";
+import type { ClientId } from "../../base/models/client-snippets.ts";
+import { preferredModel } from "../../base/models/preferred-model.ts";
+
+/** What decides which models a key can use. */
+export type KeyScope = Pick<KeyView, "mode" | "models" | "provider_scope">;
+
+const newKey: KeyScope = { mode: "credit", models: null, provider_scope: "all" };
+
+/** The LLM to show in an example of this client, of those that the key can use. */
+export function exampleModel(
+  client: ClientId,
+  models: readonly ModelBriefView[],
+  key: KeyScope = newKey,
+): string | undefined {
+  return preferredFor(
+    client,
+    models.filter((model) => model.serves.includes("generation") && canUse(key, model)),
+  );
+}
+
+/** The one to begin with, of these. Lists do not show the dated and old ids of a catalog. */
+export function preferredFor(client: ClientId, models: readonly ModelBriefView[]): string | undefined {
+  const listed = models.filter((model) => model.listed);
+  const named = (listed.length > 0 ? listed : models).map(({ id, providers }) => ({
+    id,
+    provider: providers[0],
+  }));
+  return preferredModel(client, named)?.id;
+}
+
+function canUse(key: KeyScope, { id, aliases, providers, price, free }: ModelBriefView): boolean {
+  const isPaid = key.mode === "token_budget" || free || price !== null;
+  const isInScope = key.provider_scope === "all" || providers.includes(key.provider_scope);
+  const isNamed = key.models === null || [id, ...aliases].some((name) => key.models?.includes(name));
+  return isPaid && isInScope && isNamed;
+}
