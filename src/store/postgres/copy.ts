@@ -15,7 +15,7 @@ import type { PostgresLocation } from "../settings.ts";
 import { StoreError } from "../store.ts";
 import { type PostgresClient, type Query, withClient } from "./client.ts";
 import { Database, performed } from "./database.ts";
-import { migrate, migrations, readSchema } from "./migrate.ts";
+import { migrate, readSchema } from "./migrate.ts";
 import { unmadeCharges } from "./node/unacknowledged.ts";
 import { requireSafeServer } from "./requirements.ts";
 import { addDeleted } from "./rollup.ts";
@@ -36,7 +36,7 @@ export function withPostgresSource<Result>(
   return connected(location, async (client) => {
     const { name } = client.address;
     const schema = await readSchema(client.query, name);
-    if (schema.version < migrations.length) {
+    if (!schema.isCurrent) {
       throw new StoreError(
         "schema_missing",
         `The database ${name} is not up to date. Nothing was copied. Run \`sluice store check --migrate\` first.`,

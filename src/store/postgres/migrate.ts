@@ -1,6 +1,7 @@
 import { fingerprintOf } from "../fingerprint.ts";
 import { StoreError } from "../store.ts";
 import type { PostgresClient, Query } from "./client.ts";
+import { formerFingerprint, upgradeFormer } from "./former/upgrade.ts";
 import first from "./migrations/001.sql" with { type: "text" };
 
 /**
@@ -19,6 +20,8 @@ export interface SchemaState {
   readonly version: number;
   /** A program that knows fewer migrations than this must not use it. */
   readonly needs: number;
+  /** Whether no migration is missing. */
+  readonly isCurrent: boolean;
 }
 
 /** An arbitrary number that no other program uses for its locks. */
@@ -34,11 +37,15 @@ export async function migrate(
 ): Promise<SchemaState> {
   const { name } = client.address;
   const before = await readSchema(client.query, name, steps);
-  if (before.version >= steps.length) return before;
+  if (before.isCurrent) return before;
   const work = async (query: Query) => {
     await query("SELECT pg_advisory_xact_lock($1::int8)", [migrationLock]);
     const { version } = await readSchema(query, name, steps);
     if (version === 0) await prepareEmpty(query, name);
+    if (isFormer(await readApplied(query, name))) {
+      await upgradeFormer(query, name);
+      await query("UPDATE schema_steps SET fingerprint = $1", [fingerprintOf(first)]);
+    }
     for (let step = version; step < steps.length; step += 1)
       await runStep(query, steps[step] ?? "", step + 1);
     return readSchema(query, name, steps);
@@ -59,14 +66,22 @@ export async function readSchema(
   steps: readonly string[] = migrations,
 ): Promise<SchemaState> {
   const applied = await readApplied(query, name);
-  const state = { version: applied.length, needs: Math.max(0, ...applied.map(({ needs }) => needs)) };
+  const state = {
+    version: applied.length,
+    needs: Math.max(0, ...applied.map(({ needs }) => needs)),
+    isCurrent: applied.length >= steps.length && !isFormer(applied),
+  };
   if (state.needs > steps.length) throw newerSchema(state, steps.length, name);
   const isOther = applied.some(({ version, fingerprint }) => {
     const known = steps[version - 1];
     return known !== undefined && fingerprintOf(known) !== fingerprint;
   });
-  if (isOther) throw otherSchema(name);
+  if (isOther && !isFormer(applied)) throw otherSchema(name);
   return state;
+}
+
+function isFormer(applied: readonly AppliedStep[]): boolean {
+  return applied[0]?.fingerprint === formerFingerprint;
 }
 
 /** Not `to_regclass`: inside a transaction it may miss tables that others have created since it began. */
@@ -80,7 +95,11 @@ async function readApplied(query: Query, name: string): Promise<readonly Applied
   return query<AppliedStep>("SELECT version, needs, fingerprint FROM schema_steps ORDER BY version");
 }
 
-function newerSchema({ version, needs }: SchemaState, known: number, name: string): StoreError {
+function newerSchema(
+  { version, needs }: Omit<SchemaState, "isCurrent">,
+  known: number,
+  name: string,
+): StoreError {
   return new StoreError(
     "newer_schema",
     `The database ${name} was changed by a newer Sluice (schema ${version}, which needs a program that knows ` +

@@ -5,7 +5,7 @@ import { parseAddress } from "./address.ts";
 import { PostgresClient } from "./client.ts";
 import { Database, performed } from "./database.ts";
 import { Maintenance } from "./maintenance.ts";
-import { migrate, migrations, readSchema } from "./migrate.ts";
+import { migrate, readSchema } from "./migrate.ts";
 import { postgresStore } from "./postgres-store.ts";
 import { requireSafeServer } from "./requirements.ts";
 
@@ -43,7 +43,7 @@ export async function openPostgresStore(settings: PostgresStoreSettings): Promis
 
 async function rejectUnusable(client: PostgresClient): Promise<void> {
   const schema = await readSchema(client.query, client.address.name);
-  if (schema.version >= migrations.length) return;
+  if (schema.isCurrent) return;
   const what = schema.version === 0 ? "has no data yet" : `has an older schema (${schema.version})`;
   throw new StoreError(
     "schema_missing",

@@ -19,7 +19,7 @@ export function addToSums(
     ON CONFLICT (${names.join(", ")}) DO UPDATE SET ${added.join(", ")}`;
 }
 
-function sumsOf(columns: readonly string[]): string {
+export function sumsOf(columns: readonly string[]): string {
   return columns.map((column) => `sum(${column})::int8 AS ${column}`).join(", ");
 }
 
@@ -60,7 +60,7 @@ function addLatencies(): string {
 }
 
 /** Totals of deleted endings. Nothing else of them is counted. */
-const prunedColumns = [
+export const prunedColumns: readonly string[] = [
   ...["failed", "rejected", "cancelled", "interrupted", "total_ms", "total_count", "covered_attempts"],
 ];
 

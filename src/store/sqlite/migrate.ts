@@ -8,6 +8,7 @@ import { applicationId, readPragma } from "./connection.ts";
 import { copyDatabase } from "./files/backup.ts";
 import { backupFile, createBackupFolder } from "./files/backup-folder.ts";
 import { dataFolder } from "./files/folder.ts";
+import { formerFingerprint, upgradeFormer } from "./former/upgrade.ts";
 import first from "./migrations/001.sql" with { type: "text" };
 
 /**
@@ -27,15 +28,25 @@ export interface MigrationOptions {
 /** Upgrades the schema, each step completely or not at all. A database with data is backed up first. */
 export function migrate(database: Database, options: MigrationOptions): void {
   const steps = options.migrations ?? migrations;
-  const version = schemaVersion(database);
   rejectOtherSchema(database, options.file, steps);
-  if (version === steps.length) return;
+  if (isCurrent(database, steps)) return;
+  const version = schemaVersion(database);
   if (version > 0) backUpBefore(database, { from: version, to: steps.length }, options);
+  if (isFormer(database)) upgradeFormerSchema(database);
   for (let step = version; step < steps.length; step += 1) runStep(database, steps[step] ?? "", step);
 }
 
 export function schemaVersion(database: Database): number {
   return Number(readPragma(database, "user_version"));
+}
+
+/** Whether no migration is missing. */
+export function isCurrent(database: Database, steps: readonly string[] = migrations): boolean {
+  return schemaVersion(database) === steps.length && !isFormer(database);
+}
+
+function isFormer(database: Database): boolean {
+  return readFingerprints(database)[0] === formerFingerprint;
 }
 
 /** Throws for the schema of a different build, so that no statement fails on it later. An empty database passes. */
@@ -48,7 +59,8 @@ export function rejectOtherSchema(
   if (version === 0) return;
   const applied = readFingerprints(database);
   const known = steps.slice(0, version).map(fingerprintOf);
-  if (known.some((fingerprint, step) => fingerprint !== applied[step])) {
+  const isOther = known.some((fingerprint, step) => fingerprint !== applied[step]);
+  if (isOther && !isFormer(database)) {
     throw new StoreError(
       "other_schema",
       `The database ${file} has the schema of a different build. Nothing was changed. Run \`sluice store export FILE\` ` +
@@ -71,6 +83,16 @@ function readFingerprints(database: Database): readonly string[] {
     "SELECT fingerprint FROM schema_steps ORDER BY version",
   );
   return applied.all().map(({ fingerprint }) => fingerprint);
+}
+
+function upgradeFormerSchema(database: Database): void {
+  database
+    .transaction(() => {
+      if (!isFormer(database)) return;
+      upgradeFormer(database);
+      database.query("UPDATE schema_steps SET fingerprint = ?").run(fingerprintOf(first));
+    })
+    .immediate();
 }
 
 /** Checks the version again inside the transaction, because another process may have been faster. */

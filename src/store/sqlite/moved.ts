@@ -4,16 +4,14 @@ import { type MovedStore, markMoved, readMoved } from "../moved.ts";
 import { StoreError } from "../store.ts";
 import { openConnection } from "./connection.ts";
 import { dataFolder } from "./files/folder.ts";
-import { migrations, rejectOtherSchema, schemaVersion } from "./migrate.ts";
+import { isCurrent, rejectOtherSchema } from "./migrate.ts";
 import { perform } from "./queries.ts";
 
 const busyTimeoutMs = 10_000;
 
 /** Null if the data is in use here, or its release could not move data yet. */
 export function readMovedFrom(dir: string): MovedStore | null {
-  return withDatabase(dir, (database) =>
-    schemaVersion(database) < migrations.length ? null : perform(database, readMoved()),
-  );
+  return withDatabase(dir, (database) => (isCurrent(database) ? perform(database, readMoved()) : null));
 }
 
 export function reopen(dir: string): void {

@@ -18,7 +18,7 @@ import { DiskReserve } from "./files/reserve.ts";
 import { Checkpointer } from "./log/checkpointer.ts";
 import { noteFailedSync, recoverLog } from "./log/failed-sync.ts";
 import { LogSync } from "./log/log-sync.ts";
-import { type MigrationOptions, migrate, migrations, schemaVersion } from "./migrate.ts";
+import { isCurrent, type MigrationOptions, migrate, migrations, schemaVersion } from "./migrate.ts";
 import { perform } from "./queries.ts";
 import { commandReader } from "./reports/report-reader.ts";
 import { ReportThread } from "./reports/report-thread.ts";
@@ -130,7 +130,7 @@ async function openChecked(
 export function migrateUnlessServed(database: Database, folder: DataFolder, options: MigrationOptions): void {
   const version = schemaVersion(database);
   const knownVersion = (options.migrations ?? migrations).length;
-  const isOlder = version > 0 && version < knownVersion;
+  const isOlder = version > 0 && version <= knownVersion && !isCurrent(database, options.migrations);
   const lock = isOlder ? tryLock(folder) : null;
   if (isOlder && lock === null) throw olderGateway(folder.dir, version, knownVersion);
   try {

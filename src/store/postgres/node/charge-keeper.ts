@@ -89,6 +89,13 @@ export class ChargeKeeper {
   #takeOver(file: UnacknowledgedCharges): LeftCharges {
     const { nodeNo, isOriginal: isDead } = file;
     const ends = file.all();
+    if (ends.some(isFormer)) {
+      file.close();
+      this.#report(
+        new Error(`only the build that wrote ${file.file} can make its charges; its holds are ended`),
+      );
+      return { nodeNo, isDead, ends: [] };
+    }
     const isCopied = this.#file !== null && this.#try(() => this.#keep(ends));
     if (isCopied) file.remove();
     else file.close();
@@ -106,9 +113,18 @@ export class ChargeKeeper {
       work();
       return true;
     } catch (err) {
-      if (!this.#isReported) this.#settings.report({ kind: "unkept", err });
-      this.#isReported = true;
+      this.#report(err);
       return false;
     }
   }
+
+  #report(err: unknown): void {
+    if (!this.#isReported) this.#settings.report({ kind: "unkept", err });
+    this.#isReported = true;
+  }
+}
+
+/** Written before 001.sql was frozen. */
+function isFormer({ charge }: HoldEnd): boolean {
+  return charge !== null && "columns" in charge;
 }

@@ -36,6 +36,21 @@ test("charges that cannot be copied stay in the file that has them", () => {
   expect(events.map(({ kind }) => kind)).toEqual(["unkept"]);
 });
 
+test("charges in the form of a build before the freeze stay in their file, and are reported", () => {
+  using folder = folderWithCharge();
+  const [file] = UnacknowledgedCharges.leftIn(folder.dir, databaseId);
+  // Safe cast: a stand-in for what is in such a file.
+  const former = { ...charge, charge: { at: 1, rates: {}, columns: [] } } as unknown as HoldEnd;
+  file?.keep([former]);
+  file?.close();
+  const { keeper, events } = keeperOf(folder.dir);
+  keeper.begin(2, databaseId);
+  expect(keeper.adopt(databaseId)).toEqual([{ nodeNo: 1, isDead: true, ends: [] }]);
+  keeper.end();
+  expect(chargesLeftIn(folder.dir)).toEqual([former]);
+  expect(events.map(({ kind }) => kind)).toEqual(["unkept"]);
+});
+
 test("what a node has kept goes along when it joins under another number", () => {
   using folder = temporaryFolder();
   const { keeper, events } = keeperOf(folder.dir);
