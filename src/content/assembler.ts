@@ -1,8 +1,8 @@
 import type { ContentRow } from "../store/content-store.ts";
 import { type BodyCollector, collectorOf, JsonCollector } from "./body-collector.ts";
 import type { RecordingStart } from "./document.ts";
-import { EndReader } from "./end-frame.ts";
-import { type Frame, frameKinds, type Part, readFrames, type SentLog, textOf } from "./frame-log.ts";
+import { readEnd } from "./end-frame.ts";
+import { type Frame, frameKinds, readFrames, type SentLog } from "./frame-log.ts";
 import { cleanBody, makeDocument } from "./make-document.ts";
 import { pack } from "./pack.ts";
 import { Redactor } from "./redactor.ts";
@@ -36,17 +36,10 @@ const wholeJson = { kind: "json", isValid: false } as const;
 export class Assembler {
   readonly #key: Uint8Array | null;
   readonly #open = new Map<number, OpenRecording>();
-  #lastStart: { readonly text: string; readonly start: RecordingStart } | null = null;
-  #redactor = new Redactor([]);
-  #ends = new EndReader(this.#redactor);
+  redactor = new Redactor([]);
 
   constructor(key: Uint8Array | null) {
     this.#key = key;
-  }
-
-  set redactor(redactor: Redactor) {
-    this.#redactor = redactor;
-    this.#ends = new EndReader(redactor);
   }
 
   /** Approximate memory of open recordings. */
@@ -77,7 +70,7 @@ export class Assembler {
 
   #takeFrame({ kind, recording, part }: Frame): MadeContent | null {
     if (kind === frameKinds.start) {
-      this.#open.set(recording, begun(this.#startOf(textOf(part))));
+      this.#open.set(recording, begun(JSON.parse(part.toString()) as RecordingStart));
       return null;
     }
     const open = this.#open.get(recording);
@@ -87,23 +80,17 @@ export class Assembler {
     else if (kind === frameKinds.upstreamRequest) open.upstreamRequest?.add(part);
     else if (kind === frameKinds.upstreamResponse) open.upstreamResponse?.add(part);
     else this.#open.delete(recording);
-    return kind === frameKinds.end ? this.#made(open, textOf(part)) : null;
+    return kind === frameKinds.end ? this.#made(open, part.toString()) : null;
   }
 
   /** A request arrives in one piece. A large one is cut at once: its response can take minutes, and several would fill the queue. */
-  #addRequest({ request, start: { maxRequestBytes: max } }: OpenRecording, part: Part): void {
+  #addRequest({ request, start: { maxRequestBytes: max } }: OpenRecording, part: Buffer): void {
     request.add(part);
-    if (part.end - part.start > max) request.finish((body) => cleanBody(body, max, this.#redactor));
-  }
-
-  /** Most recordings start like the previous one. */
-  #startOf(text: string): RecordingStart {
-    if (this.#lastStart?.text !== text) this.#lastStart = { text, start: JSON.parse(text) as RecordingStart };
-    return this.#lastStart.start;
+    if (part.length > max) request.finish((body) => cleanBody(body, max, this.redactor));
   }
 
   #made(open: OpenRecording, written: string): MadeContent {
-    const end = this.#ends.read(written);
+    const end = readEnd(written, this.redactor);
     const { start, request, response, upstreamRequest, upstreamResponse } = open;
     const content = {
       end,
@@ -119,7 +106,7 @@ export class Assembler {
     const { id, atMs, facts } = end;
     const { model, outcome, row } = facts;
     const { keyId, owner, isKept, isTraced } = row;
-    const document = makeDocument(content, this.#redactor);
+    const document = makeDocument(content, this.redactor);
     // Before packing, which can encrypt the document in place.
     const traced = isTraced ? tracedContent(id, document) : null;
     if (!isKept) return { row: null, traced };
@@ -129,20 +116,11 @@ export class Assembler {
 }
 
 function begun(start: RecordingStart): OpenRecording {
-  const { maxRequestBytes, maxResponseBytes } = start;
+  const { maxRequestBytes, maxResponseBytes, upstream } = start;
   const request = new JsonCollector(start.isRequestValid);
   const response = collectorOf(start.response, maxResponseBytes);
-  if (start.upstream === null)
-    return {
-      start,
-      request,
-      response,
-      upstreamRequest: null,
-      upstreamResponse: null,
-      all: [request, response],
-    };
-  const upstreamRequest = collectorOf(wholeJson, maxRequestBytes);
-  const upstreamResponse = collectorOf(start.upstream.response, maxResponseBytes);
-  const all = [request, response, upstreamRequest, upstreamResponse];
+  const upstreamRequest = upstream && collectorOf(wholeJson, maxRequestBytes);
+  const upstreamResponse = upstream && collectorOf(upstream.response, maxResponseBytes);
+  const all = [request, response, upstreamRequest, upstreamResponse].filter((each) => each !== null);
   return { start, request, response, upstreamRequest, upstreamResponse, all };
 }

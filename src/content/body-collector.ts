@@ -2,7 +2,6 @@ import { isObject, type Json, tryParse } from "../base/json.ts";
 import { maxEventBytes, wholeEventsEnd } from "../dialects/sse/frame-joiner.ts";
 import { SseDecoder, type SseFrame } from "../dialects/sse/sse.ts";
 import type { BodyForm } from "./document.ts";
-import type { Part } from "./frame-log.ts";
 import { joinerOf, type StreamJoiner } from "./join/stream-joiner.ts";
 
 /** Events are decoded in batches of this size. */
@@ -14,18 +13,18 @@ const minJoinedBytes = 4_000_000;
 
 /** A body as it was collected. */
 export type CollectedBody =
-  | { readonly kind: "json"; readonly part: Part; readonly isValid: boolean }
+  | { readonly kind: "json"; readonly part: Buffer; readonly isValid: boolean }
   | { readonly kind: "value"; readonly value: Json; readonly skippedBytes: number }
   | ({ readonly kind: "written" } & WrittenBody);
 
 /** JSON text, or the part of the log that has it as it came, and how many bytes were cut. */
 export interface WrittenBody {
-  readonly json: string | Part;
+  readonly json: string | Buffer;
   readonly cut: number;
 }
 
 export interface BodyCollector {
-  add(part: Part): void;
+  add(part: Buffer): void;
   /** Null if the body is empty. */
   end(): CollectedBody | null;
   /** Copies what is still needed of the log, whose memory is about to be reused. */
@@ -41,7 +40,7 @@ export function collectorOf(form: BodyForm, max: number): BodyCollector {
 }
 
 export class JsonCollector implements BodyCollector {
-  #parts: Part[] = [];
+  #parts: Buffer[] = [];
   /** How many of the parts are copies or in shared memory. */
   #retained = 0;
   #written: WrittenBody | null = null;
@@ -52,9 +51,9 @@ export class JsonCollector implements BodyCollector {
     this.#isValid = isValid;
   }
 
-  add(part: Part): void {
+  add(part: Buffer): void {
     this.#parts.push(part);
-    this.heldBytes += part.end - part.start;
+    this.heldBytes += part.length;
   }
 
   /** The body is complete. Writes it now, so that a large one is not held until the request ends. */
@@ -64,47 +63,24 @@ export class JsonCollector implements BodyCollector {
     this.#written = write(body);
     this.#parts = [];
     this.#retained = 0;
-    const { json } = this.#written;
-    this.heldBytes = typeof json === "string" ? json.length : json.end - json.start;
+    this.heldBytes = this.#written.json.length;
   }
 
   end(): CollectedBody | null {
     if (this.#written !== null) return { kind: "written", ...this.#written };
     const [first, ...others] = this.#parts;
     if (first === undefined) return null;
-    const part = others.length === 0 ? first : joined(this.#parts);
+    const part = others.length === 0 ? first : Buffer.concat(this.#parts);
     return { kind: "json", part, isValid: this.#isValid };
   }
 
   retain(): void {
     if (this.#retained === this.#parts.length) return;
     this.#parts = this.#parts.map((part, place) =>
-      place < this.#retained || part.source.buffer instanceof SharedArrayBuffer ? part : joined([part]),
+      place < this.#retained || part.buffer instanceof SharedArrayBuffer ? part : Buffer.from(part),
     );
     this.#retained = this.#parts.length;
   }
-}
-
-function joined(parts: readonly Part[]): Part {
-  let length = 0;
-  for (const { start, end } of parts) length += end - start;
-  const source = Buffer.allocUnsafeSlow(length);
-  copyParts(parts, source, 0);
-  return { source, start: 0, end: length };
-}
-
-/** Copies part by part. Creating a view of each first takes longer. */
-function copyParts(parts: readonly Part[], target: Buffer, from: number): void {
-  let at = from;
-  for (const part of parts) at += part.source.copy(target, at, part.start, part.end);
-}
-
-/** Events being decoded. One stream at a time, so all streams share this memory. */
-let scratch = Buffer.allocUnsafeSlow(0);
-
-function scratchOf(length: number): Buffer {
-  if (scratch.length < length) scratch = Buffer.allocUnsafeSlow(Math.max(length, maxWaitingBytes * 2));
-  return scratch.subarray(0, length);
 }
 
 const nothing = Buffer.alloc(0);
@@ -116,7 +92,7 @@ class EventCollector implements BodyCollector {
   readonly #maxTextBytes: number;
   #isBroken = false;
   #skippedBytes = 0;
-  #waiting: Part[] = [];
+  #waiting: Buffer[] = [];
   #waitingBytes = 0;
   /** The start of an incomplete event. */
   #rest = nothing;
@@ -132,17 +108,15 @@ class EventCollector implements BodyCollector {
   }
 
   /** Pieces of one log are decoded together. */
-  add(part: Part): void {
+  add(part: Buffer): void {
     this.#waiting.push(part);
-    this.#waitingBytes += part.end - part.start;
+    this.#waitingBytes += part.length;
     if (this.#waitingBytes >= maxWaitingBytes) this.retain();
   }
 
   retain(): void {
     if (this.#waitingBytes === 0) return;
-    const bytes = scratchOf(this.#rest.length + this.#waitingBytes);
-    bytes.set(this.#rest);
-    copyParts(this.#waiting, bytes, this.#rest.length);
+    const bytes = Buffer.concat([this.#rest, ...this.#waiting]);
     this.#waiting = [];
     this.#waitingBytes = 0;
     if (this.#textBytes > this.#maxTextBytes) {
@@ -188,9 +162,9 @@ class DigestCollector implements BodyCollector {
     this.#type = type;
   }
 
-  add({ source, start, end }: Part): void {
-    this.#hasher.update(source.subarray(start, end));
-    this.#bytes += end - start;
+  add(part: Buffer): void {
+    this.#hasher.update(part);
+    this.#bytes += part.length;
   }
 
   retain(): void {}

@@ -1,6 +1,5 @@
 import { type ContentLevel, strictestContent } from "../base/requests/content-level.ts";
 import type { BodyForm, RecordingEnd, RecordingStart } from "./document.ts";
-import { writeEnd } from "./end-frame.ts";
 import { type FrameKind, frameKinds } from "./frame-log.ts";
 
 /** Where the frames of recordings go. `add` returns false if there is no room; the recording is then dropped. */
@@ -20,23 +19,6 @@ export interface ContentLevels {
 
 /** Bytes that pass through, or text that was written here. */
 type Piece = Uint8Array | string;
-
-let lastStart: { readonly start: RecordingStart; readonly text: string } | null = null;
-
-/** Most recordings start like the previous one, and comparing is cheaper than writing. */
-function writtenStart(start: RecordingStart): string {
-  const last = lastStart?.start;
-  const isSame =
-    last !== undefined &&
-    last.response === start.response &&
-    last.upstream === null &&
-    start.upstream === null &&
-    last.isRequestValid === start.isRequestValid &&
-    last.maxRequestBytes === start.maxRequestBytes &&
-    last.maxResponseBytes === start.maxResponseBytes;
-  if (!isSame || lastStart === null) lastStart = { start, text: JSON.stringify(start) };
-  return lastStart.text;
-}
 
 /** What an attempt sent to a provider, and what the provider returned before the client's response began. */
 interface UpstreamContent {
@@ -107,7 +89,7 @@ export class ContentRecording {
     const upstream = this.#upstream && { response: upstreamForm(this.#upstream) };
     const start: RecordingStart = { isRequestValid, response, upstream, ...this.#limits };
     this.#state = "open";
-    this.#add(frameKinds.start, writtenStart(start));
+    this.#add(frameKinds.start, JSON.stringify(start));
     if (this.#request !== null) this.#add(frameKinds.request, this.#request);
     if (this.#upstream !== null) this.#add(frameKinds.upstreamRequest, this.#upstream.request);
     for (const piece of this.#upstream?.response ?? []) this.#add(frameKinds.upstreamResponse, piece);
@@ -159,7 +141,7 @@ export class ContentRecording {
   }
 
   end(end: RecordingEnd): void {
-    this.#add(frameKinds.end, writeEnd(end));
+    this.#add(frameKinds.end, JSON.stringify(end));
     if (this.#state === "open" && end.facts.row.isTraced) this.#sink.expectTrace(end.id);
     this.#state = "over";
   }

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { EndReader, writeEnd } from "../../src/content/end-frame.ts";
+import { readEnd } from "../../src/content/end-frame.ts";
 import { hasLongBase64 as hasLongBase64From, isPlain as isPlainFrom } from "../../src/content/plain-json.ts";
 import { Redactor } from "../../src/content/redactor.ts";
 
@@ -58,7 +58,6 @@ test("a secret with line feeds and quotes is found in JSON, and in JSON inside o
 });
 
 test("a secret in a model's name or a label is in neither the document nor its row", () => {
-  const ends = new EndReader(redactor);
   const facts = {
     model: `model ${secret}`,
     key: "slu_12345678",
@@ -70,7 +69,7 @@ test("a secret in a model's name or a label is in neither the document nor its r
     row: { keyId: "key_a", owner: null, isKept: true, isTraced: false },
   };
   for (const usage of [null, { total_tokens: 3 }]) {
-    const end = ends.read(writeEnd({ id: "req_a", atMs: 0, usage, facts }));
+    const end = readEnd(JSON.stringify({ id: "req_a", atMs: 0, usage, facts }), redactor);
     expect(end).toMatchObject({ id: "req_a", atMs: 0, usage, facts: { model: "model [secret]" } });
     expect(JSON.parse(`{${end.members}}`)).toEqual({
       id: "req_a",
