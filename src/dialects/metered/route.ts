@@ -188,9 +188,6 @@ export function openAiFormat(method: string, pass: NonNullable<MeteredFormat["pa
 
 /** A provider's answer to one call. */
 export interface MeteredAnswer {
-  /** The pieces as they arrived, or the whole body once `bytes` was read. */
-  readonly pieces: readonly Uint8Array[];
-  /** May have to join the pieces, and then takes their place. */
   readonly bytes: Uint8Array;
   /** The tokens of input that some vendors report in a header; null without one. */
   readonly countedInput: number | null;

@@ -2,8 +2,7 @@ import { isAscii } from "node:buffer";
 import { asBuffer } from "../../base/bytes.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { errorIn } from "../errors/bare-error.ts";
-import { addDataLine, dataOfBytes, eventNameOf, fieldValue, maxCutChars } from "./data-field.ts";
-import { eventEnd } from "./event-end.ts";
+import { addDataLine, fieldValue, linesOf } from "./data-field.ts";
 import { FrameJoiner } from "./frame-joiner.ts";
 
 /** One server-sent event. `event` is "" if the frame has no `event` line; `data` has its lines joined. */
@@ -28,14 +27,14 @@ export const keepaliveComment = ": keepalive\n\n";
 const noBytes = Buffer.alloc(0);
 const lf = 10;
 const dataPrefix = "data: ";
-const lineEnd = /\r\n|\n|\r/;
+/** Each of the two line ends may be of its own kind. */
+const blankLine = /(?:\r\n|\n|\r(?!\n))(?:\r\n|\n|\r(?!\n))/g;
 /** What a byte order mark is in text of one character a byte. */
 const byteOrderMark = "\u00ef\u00bb\u00bf";
 
 /** The first letter of `data` and `event`, or the start of bare JSON. A comment may have them too, and is then read. */
 const fieldStart = /[de[{]/g;
 const bareStart = /^\s*[[{]/;
-const bareLine = /^\s*[[{]/m;
 const maxBareChars = 64 * 1024;
 
 /**
@@ -103,7 +102,10 @@ export class SseDecoder {
     return this.#end;
   }
 
-  /** Null when more bytes are needed. By the standard, an event without data is none. Comments and other fields are ignored. */
+  /**
+   * Null when more bytes are needed. By the standard, an event without data is none. Comments and other fields are ignored. Throws
+   * `upstream_error` for an event of too many lines.
+   */
   next(): SseFrame | null {
     while (this.#end < this.#bytes.length) {
       this.#start = this.#end;
@@ -136,40 +138,30 @@ export class SseDecoder {
     const start =
       this.#start + (this.#text.startsWith(byteOrderMark, this.#start) ? byteOrderMark.length : 0);
     this.#end = this.#endOfEvent();
-    const frame = this.#end - start > maxCutChars ? this.#largeFrame(start) : this.#framedLines(start);
+    const frame = this.#framedLines(start);
     if (frame === null && this.#bare === "") this.#skipToField();
     return frame;
   }
 
   #endOfEvent(): number {
-    if (this.#hasReturns) return eventEnd(this.#bytes, this.#start);
-    const blank = this.#text.indexOf("\n\n", this.#start);
-    return blank === -1 ? this.#text.length : blank + 2;
+    if (!this.#hasReturns) {
+      const blank = this.#text.indexOf("\n\n", this.#start);
+      return blank === -1 ? this.#text.length : blank + 2;
+    }
+    blankLine.lastIndex = this.#start;
+    return blankLine.test(this.#text) ? blankLine.lastIndex : this.#text.length;
   }
 
   #framedLines(start: number): SseFrame | null {
     let event = "";
     let data: string | null = null;
-    for (const line of this.#textOf(start, this.#end).split(lineEnd)) {
+    for (const line of linesOf(this.#textOf(start, this.#end))) {
       const more = addDataLine(data, line);
       if (more !== data) data = more;
       else if (line.startsWith("event:")) event = fieldValue(line, "event:".length);
       else if (line !== "" && (this.#bare !== "" || bareStart.test(line))) this.#takeBare(line);
     }
     return data === null || data === "" ? null : { event, data };
-  }
-
-  /** A large event is not cut into its lines: see `maxCutChars`. */
-  #largeFrame(start: number): SseFrame | null {
-    // A copy, because its lines are joined in place.
-    const bytes = Buffer.from(this.#bytes.subarray(start, this.#end));
-    const event = eventNameOf(bytes);
-    const data = dataOfBytes(bytes);
-    if (data !== null && data !== "") return { event, data };
-    const lines = this.#textOf(start, this.#end);
-    if (this.#bare !== "" || bareLine.test(lines))
-      for (const line of lines.split(lineEnd)) this.#takeBare(line);
-    return null;
   }
 
   /** Skips megabytes of blank lines and comments by a native search. */

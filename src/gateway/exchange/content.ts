@@ -71,13 +71,13 @@ export function wholeBodyOf(exchange: Exchange, type: string): BodyForm {
 }
 
 /** Records a non-streaming response before its bytes are released, if completed requests are recorded too. */
-export function recordContent(exchange: Exchange, body: readonly Piece[], form: BodyForm): void {
+export function recordContent(exchange: Exchange, body: Piece, form: BodyForm): void {
   const { content } = exchange.taken;
   if (content === null) return;
   const { isKept, isTraced } = content.wants(true);
   if (!isKept && !isTraced) return;
   content.open(form, exchange.model !== null);
-  for (const piece of body) content.response(piece);
+  content.response(body);
 }
 
 /** What a provider returned, copied because its bytes are soon released. */

@@ -1,4 +1,4 @@
-import { lengthOf, releaseBytes } from "../../base/bytes.ts";
+import { releaseBytes } from "../../base/bytes.ts";
 import { GatewayError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { Quantities } from "../../base/money/rates.ts";
@@ -54,7 +54,7 @@ async function deliver(asking: HeldMeteredCall, answered: AnsweredParts): Promis
   const estimated = await asking.meter.estimated(evidence);
   const body = found.bodyWith(estimated ?? found.usage ?? noUsage);
   await settle(asking, evidence, body, contentHeaders(asking, answered));
-  if (lengthOf(body) >= largeBodyBytes) await largeBodyPacer.turn();
+  if (body.length >= largeBodyBytes) await largeBodyPacer.turn();
   // It is charged, and kept for a retry with the same idempotency key.
   if (exchange.hasClientDisconnected && exchange.outlivesClient) throw clientDisconnected();
   return respond(asking, answered, body);
@@ -154,7 +154,7 @@ function evidenceOf(
 async function settle(
   asking: HeldMeteredCall,
   evidence: Evidence,
-  body: readonly Piece[],
+  body: Piece,
   headers: Readonly<Record<string, string>>,
 ): Promise<void> {
   const { call, meter } = asking;
@@ -175,7 +175,7 @@ function contentHeaders(
   return type === null ? jsonHeaders : { "content-type": type };
 }
 
-function respond(asking: HeldMeteredCall, answered: AnsweredParts, body: readonly Piece[]): Response {
+function respond(asking: HeldMeteredCall, answered: AnsweredParts, body: Piece): Response {
   const { call, request, meter } = asking;
   const { exchange } = call;
   const headers = commonHeaders(exchange);
@@ -184,5 +184,5 @@ function respond(asking: HeldMeteredCall, answered: AnsweredParts, body: readonl
   addCostHeaders(headers, meter, meter.shown);
   recordContent(exchange, body, wholeBodyOf(exchange, headers["content-type"] ?? ""));
   releaseBytes(request.bytes);
-  return bodyResponse(exchange, body, { headers });
+  return bodyResponse(exchange, [body], { headers });
 }

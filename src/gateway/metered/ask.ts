@@ -10,7 +10,6 @@ import type { ChosenFormat } from "../../vendors/registry.ts";
 import { isLargeBody, largeBodyBytes } from "../body-worker/is-large.ts";
 import { joinShared } from "../body-worker/join-shared.ts";
 import type { Piece } from "../exchange/client-call.ts";
-import { areWorthWriting } from "../response/body-response.ts";
 import { MeteredCall, type MeteredCallParts, type MeteredPlan } from "./metered-call.ts";
 import { meteredJob } from "./metered-job.ts";
 
@@ -114,7 +113,7 @@ async function readBytes(opened: OpenedCall): Promise<MeteredAnswer> {
   while ((await opened.read()) !== null);
   opened.finished("completed");
   const bytes = new Uint8Array();
-  return { ...responseHeaders, pieces: [bytes], bytes, inputs: null };
+  return { ...responseHeaders, bytes, inputs: null };
 }
 
 /** A part is put where another thread can read it, because all of them together may be large. */
@@ -130,20 +129,9 @@ async function readAnswer(
   const responseHeaders = headersOf(opened);
   const { whole } = opened;
   const isShared = isPart || whole.bytes >= largeBodyBytes;
-  if (isShared || !areWorthWriting(whole.pieces)) {
-    const bytes = isShared ? await joinShared(whole) : opened.bytes();
-    opened.finished("completed");
-    return { ...responseHeaders, pieces: [bytes], bytes, inputs };
-  }
+  const bytes = isShared ? await joinShared(whole) : opened.bytes();
   opened.finished("completed");
-  return {
-    ...responseHeaders,
-    pieces: whole.pieces,
-    get bytes() {
-      return opened.bytes();
-    },
-    inputs,
-  };
+  return { ...responseHeaders, bytes, inputs };
 }
 
 function headersOf({ head }: OpenedCall): Pick<MeteredAnswer, "contentType" | "countedInput"> {
@@ -162,7 +150,7 @@ function countedInput(head: OpenedCall["head"]): number | null {
 
 /** What was used, and the answer once its usage is known. */
 export interface FoundAnswer extends Omit<MeteredReading, "written"> {
-  bodyWith(usage: Usage): readonly Piece[];
+  bodyWith(usage: Usage): Piece;
 }
 
 /** Large responses are read on another thread, and so are many small ones that have to be rewritten. */
@@ -175,32 +163,32 @@ export async function readAnswers(
   const { format } = chosen;
   assert(answer !== undefined, "a provider has answered");
   const passed = answers.length === 1 && passesQuickly(answer, format) ? format.pass?.(answer, asked) : null;
-  if (passed != null) return { ...passed, bodyWith: () => answer.pieces };
+  if (passed != null) return { ...passed, bodyWith: () => answer.bytes };
   const end = (usage: Usage) => route.writeEnd?.(usage) ?? "";
   if (!areLarge(answers)) {
     const read = format.read?.(answers, asked);
     assert(read !== undefined, "an answer passes, or is read");
-    return { ...read, bodyWith: (usage) => [(read.written ?? "") + end(usage)] };
+    return { ...read, bodyWith: (usage) => (read.written ?? "") + end(usage) };
   }
   const input = {
     route: name,
     format: chosen.name,
-    answers: answers.map(({ pieces: _, ...each }) => ({ ...each, bytes: shared(each.bytes) })),
+    answers: answers.map((each) => ({ ...each, bytes: shared(each.bytes) })),
     asked,
   };
   const { written, ...read } = await call.gateway.largeBodies.runAnswer(meteredJob, input);
-  if (written === null) return { ...read, bodyWith: () => answer.pieces };
-  return { ...read, bodyWith: (usage) => [endedBy(written, Buffer.from(end(usage)))] };
+  if (written === null) return { ...read, bodyWith: () => answer.bytes };
+  return { ...read, bodyWith: (usage) => endedBy(written, Buffer.from(end(usage))) };
 }
 
 function passesQuickly(answer: MeteredAnswer, { parsesWhole }: MeteredFormat): boolean {
-  return parsesWhole === true ? !isLargeBody(answer.bytes) : lengthOf(answer.pieces) < largeBodyBytes;
+  return parsesWhole === true ? !isLargeBody(answer.bytes) : answer.bytes.length < largeBodyBytes;
 }
 
 /** Many small ones take as long as a large one. */
 function areLarge(answers: readonly MeteredAnswer[]): boolean {
-  const bytes = answers.reduce((sum, answer) => sum + lengthOf(answer.pieces), 0);
-  return bytes >= largeBodyBytes || answers.some((answer) => isLargeBody(answer.bytes));
+  const total = lengthOf(answers.map(({ bytes }) => bytes));
+  return total >= largeBodyBytes || answers.some((answer) => isLargeBody(answer.bytes));
 }
 
 /** There is room behind it (metered-job.ts). */

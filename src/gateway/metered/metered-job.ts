@@ -8,7 +8,7 @@ interface MeteredInput {
   readonly route: MeteredRouteName;
   /** The format's name. */
   readonly format: string;
-  readonly answers: readonly Omit<MeteredAnswer, "pieces">[];
+  readonly answers: readonly MeteredAnswer[];
   readonly asked: RequestedForm;
 }
 
@@ -20,9 +20,8 @@ interface MeteredResult extends Omit<MeteredReading, "written"> {
 /** Reads the answers of a metered route, and writes the client's. */
 export const meteredJob: Job<MeteredInput, MeteredResult> = { name: "metered", run: readMetered };
 
-function readMetered({ route, format, answers: sent, asked }: MeteredInput): MeteredResult {
+function readMetered({ route, format, answers, asked }: MeteredInput): MeteredResult {
   const { pass, read: readAll } = meteredRoute(route).formats[format] ?? {};
-  const answers = sent.map((each) => ({ ...each, pieces: [each.bytes] }));
   const [answer] = answers;
   const passed = answers.length === 1 && answer !== undefined ? pass?.(answer, asked) : null;
   const read = passed ?? readAll?.(answers, asked);

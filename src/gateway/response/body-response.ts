@@ -1,6 +1,5 @@
 import { assert } from "../../base/assert.ts";
-import { lengthOf, releaseBytes } from "../../base/bytes.ts";
-import { eventEnd } from "../../dialects/sse/event-end.ts";
+import { asBuffer, lengthOf, releaseBytes } from "../../base/bytes.ts";
 import { largeEventBytes } from "../../dialects/sse/parse-event.ts";
 import { inParts } from "../body-worker/in-parts.ts";
 import { largeBodyBytes } from "../body-worker/is-large.ts";
@@ -14,18 +13,8 @@ import {
 } from "../exchange/client-call.ts";
 import type { Exchange } from "../exchange/exchange.ts";
 
-/**
- * Shorter bodies are sent by the runtime in one call with the head. For several pieces, their average length counts.
- */
-const worthWritingBytes = 15 * 1024;
-
 /** How much is written per event-loop iteration. */
 const maxWrittenBytes = 1024 * 1024;
-
-/** Whether a body of these pieces is written piece by piece. */
-export function areWorthWriting(pieces: readonly Piece[]): boolean {
-  return lengthOf(pieces) >= pieces.length * worthWritingBytes;
-}
 
 /** The head of a response with a body. */
 interface ResponseHead {
@@ -36,9 +25,6 @@ interface ResponseHead {
 /** Builds the response. The caller must not use `body` afterwards. */
 export function bodyResponse(exchange: Exchange, body: readonly Piece[], head: ResponseHead): Response {
   if (lengthOf(body) >= largeBodyBytes) return largeResponse(exchange, body.map(bytesOf), head);
-  if (exchange.call.takeStream === undefined && areWorthWriting(body)) {
-    return writtenResponse(exchange, body, head);
-  }
   const [first = ""] = body;
   const whole = body.length <= 1 ? first : Buffer.concat(body.map(bytesOf));
   const { status = 200 } = head;
@@ -49,29 +35,6 @@ export function bodyResponse(exchange: Exchange, body: readonly Piece[], head: R
   // The response has a copy.
   release(body);
   return response;
-}
-
-/**
- * Writes a body of middling size, which takes half of the time that a `Response` of it would: for that the pieces would have to be
- * joined, the runtime would copy the whole, and send each part of a header by a call of its own, some thirty in all.
- */
-function writtenResponse(
-  { call, configured }: Exchange,
-  body: readonly Piece[],
-  head: ResponseHead,
-): Response {
-  const pull = async (controller: DirectController) => {
-    const written = body.map((piece) => controller.write(piece));
-    // The runtime has a copy of what a full socket did not take.
-    release(body);
-    // It keeps that for as long as the connection lasts. After the end, a server that stops would drop it.
-    if (written.some((bytes) => bytes instanceof Promise)) {
-      call.disconnect(configured.settings.server.clientIdleTimeoutMs);
-      await Promise.all(written);
-    }
-    controller.end();
-  };
-  return sourceResponse({ pull, cancel() {} }, call, () => head);
 }
 
 function release(body: readonly Piece[]): void {
@@ -117,11 +80,19 @@ function onlyOf([body, ...others]: readonly Uint8Array[]): Uint8Array {
 /** Cuts the body after events, which become frames. A single event may be longer. */
 function* eventParts(body: Uint8Array): Generator<Uint8Array, Uint8Array> {
   let at = 0;
-  for (let end = 0; ; at = end) {
-    end = eventEnd(body, at + largeEventBytes);
+  for (;;) {
+    const end = Math.min(...blankLines.map((blank) => endOf(body, blank, at + largeEventBytes)));
     if (end >= body.length) return body.subarray(at);
     yield body.subarray(at, end);
+    at = end;
   }
+}
+
+const blankLines = ["\n\n", "\r\n\r\n"];
+
+function endOf(body: Uint8Array, mark: string, from: number): number {
+  const at = asBuffer(body).indexOf(mark, from);
+  return at === -1 ? body.length : at + mark.length;
 }
 
 /** A response written by `source`. A WebSocket takes the source directly and has no use for headers. */

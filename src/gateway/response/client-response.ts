@@ -36,7 +36,7 @@ export async function answerWhole(pending: PendingResponse): Promise<Response> {
   const stored =
     claim === null
       ? null
-      : await recordResponse(call.gateway, call.exchange, claim, [whole.body], contentHeaders(pending));
+      : await recordResponse(call.gateway, call.exchange, claim, whole.body, contentHeaders(pending));
   await recordFacts(pending, whole, whole.body);
   await meter.settle("completed", evidenceOf(pending, whole), 200, stored);
   if (whole.body.length >= largeBodyBytes) await largeBodyPacer.turn();
@@ -90,7 +90,7 @@ function wholeResponse(pending: PendingResponse, whole: ProviderResponse): Respo
   addMissingHeaders(headers, opened.headers);
   addHeaders(headers, contentHeaders(pending));
   addCostHeaders(headers, meter, meter.shown);
-  recordContent(exchange, [whole.body], wholeBodyOf(exchange, contentHeaders(pending)["content-type"] ?? ""));
+  recordContent(exchange, whole.body, wholeBodyOf(exchange, contentHeaders(pending)["content-type"] ?? ""));
   releaseBytes(generation.request.bytes);
   return bodyResponse(exchange, [whole.body], { headers });
 }

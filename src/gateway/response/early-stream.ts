@@ -83,11 +83,8 @@ export class EarlyStream implements WatchedStream, StreamSource, EarlyAnswer {
     const { call, configured } = this.#exchange;
     this.#follow({
       async pull(controller) {
-        const written = controller.write(body);
-        if (written instanceof Promise) {
-          call.disconnect(configured.settings.server.clientIdleTimeoutMs);
-          await written;
-        }
+        call.disconnect(configured.settings.server.clientIdleTimeoutMs);
+        await controller.write(body);
         controller.end();
       },
       cancel() {},
@@ -131,8 +128,7 @@ export class EarlyStream implements WatchedStream, StreamSource, EarlyAnswer {
   /** Not awaited: if the client has disconnected, its request says so. */
   #write(piece: Piece): void {
     if (this.#isCancelled) return;
-    const written = this.#controller?.write(piece);
-    if (written instanceof Promise) written.catch(() => this.cancel());
+    Promise.resolve(this.#controller?.write(piece)).catch(() => this.cancel());
   }
 
   get #exchange(): Exchange {

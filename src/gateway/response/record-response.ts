@@ -14,17 +14,15 @@ export async function recordResponse(
   { claims }: Gateway,
   exchange: Exchange,
   claim: Claim,
-  answer: readonly Piece[],
+  answer: Piece,
   headers: Readonly<Record<string, string>>,
 ): Promise<StoredResponse | null> {
   const recorder = claims.record(claim, exchange.configured.settings.retention.responseBytesPerKey);
   exchange.taken.recorder = recorder;
-  for (const piece of answer) {
-    const bytes = bytesOf(piece);
-    for (let at = 0; at < bytes.length; at += largeBodyBytes) {
-      if (at > 0) await largeBodyPacer.turn();
-      recorder.append(bytes.subarray(at, at + largeBodyBytes));
-    }
+  const bytes = bytesOf(answer);
+  for (let at = 0; at < bytes.length; at += largeBodyBytes) {
+    if (at > 0) await largeBodyPacer.turn();
+    recorder.append(bytes.subarray(at, at + largeBodyBytes));
   }
   return recorder.finish({ status: 200, headers });
 }

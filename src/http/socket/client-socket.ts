@@ -278,7 +278,8 @@ export class ClientSocket implements OpenSocket, Carrier {
 
   /** Replies to a frame that started no request. */
   #reply(frame: string): void {
-    if (this.send([frame]) instanceof Promise) this.#countReply(frame.length);
+    void this.send([frame]);
+    if ((this.#connection?.getBufferedAmount() ?? 0) > pauseBytes) this.#countReply(frame.length);
   }
 
   /** A client that does not read its replies must not fill the memory. */

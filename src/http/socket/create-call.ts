@@ -12,7 +12,7 @@ import type {
 } from "../../gateway/exchange/client-call.ts";
 import type { CreateFrame } from "../../gateway/socket/create-frame.ts";
 import type { RememberedTurns, Turn } from "../../gateway/turns/turn-body.ts";
-import { eachEvent, errorFrame, onStream, textOf } from "./event-frames.ts";
+import { errorFrame, eventsIn, onStream, textOf } from "./event-frames.ts";
 
 /** The socket, as a request on it sees it. */
 export interface Carrier {
@@ -130,12 +130,10 @@ export class CreateCall implements ClientCall, DirectController {
   end(): void {}
 
   #framesOf(piece: Piece): readonly string[] {
-    const frames: string[] = [];
-    eachEvent(textOf(piece), (event, isOutput) => {
-      frames.push(onStream(event, this.#streamId));
-      if (!isOutput && ends.includes(eventType(event))) this.answered = this.#conversation;
+    return eventsIn(textOf(piece)).map((event) => {
+      if (ends.includes(eventType(event))) this.answered = this.#conversation;
+      return onStream(event, this.#streamId);
     });
-    return frames;
   }
 }
 

@@ -52,7 +52,7 @@ const quotedError = Buffer.from('"error"');
 /** Texts in error bodies that have no `error` field. */
 const errorMarkers = [Buffer.from('"base_resp"'), Buffer.from('"msg"')];
 
-export function hasErrorMark(bytes: Buffer): boolean {
+function hasErrorMark(bytes: Buffer): boolean {
   if (bytes.indexOf(quotedError) !== -1) return true;
   for (const mark of errorMarkers) if (bytes.indexOf(mark) !== -1) return true;
   return false;

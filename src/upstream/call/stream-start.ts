@@ -3,11 +3,10 @@ import type { JsonObject } from "../../base/json.ts";
 import type { Usage } from "../../base/usage/usage.ts";
 import type { ProviderDialect } from "../../dialects/contract/provider-dialect.ts";
 import { errorIn as bareError } from "../../dialects/errors/bare-error.ts";
-import { openBrace } from "../../dialects/json/json-bytes.ts";
 import { parseObject } from "../../dialects/json/json-fields.ts";
 import { dataOf } from "../../dialects/sse/data-field.ts";
 import { joined } from "./answer-queue.ts";
-import { errorIn, hasErrorMark, maxInspectedBytes } from "./inspect.ts";
+import { errorIn, maxInspectedBytes } from "./inspect.ts";
 
 /** How long the opening events of a stream wait for content. Until then another deployment can be tried. */
 export const openingMs = 2000;
@@ -18,11 +17,7 @@ const maxOpeningBytes = 256 * 1024;
 /** What decides whether an event is an opening one is at its beginning. A chat chunk with a role has 300 to 500 characters. */
 const maxHeadChars = 1024;
 
-const lf = 10;
-const cr = 13;
 const blankLine = Buffer.from("\n\n");
-const dataField = Buffer.from("data:");
-const failedType = Buffer.from('response.failed"');
 
 /** How a dialect's streams begin. */
 export type StartRules = Pick<ProviderDialect, "failedStart" | "isOpening">;
@@ -42,7 +37,6 @@ export function inspectStart(
   const all = joined(chunks);
   const opened = skipOpening(all, rules);
   const bytes = opened === 0 ? all : all.subarray(opened);
-  if (beginsWell(bytes, rules)) return "fine";
   const text = bytes.toString("utf8", 0, Math.min(bytes.length, maxInspectedBytes)).replace(/\r\n?/g, "\n");
   let isOpening = opened > 0;
   for (let from = 0; from < text.length; ) {
@@ -95,19 +89,6 @@ function headOf(bytes: Buffer, start: number, end: number): string {
 
 function isOpeningFrame(frame: string, { isOpening }: StartRules): boolean {
   return isOpening?.(frame.slice(0, maxHeadChars)) === true;
-}
-
-/** True for nearly all streams: a first frame with data, and without the marks of an error. Decodes nothing. */
-function beginsWell(bytes: Buffer, { failedStart, isOpening }: StartRules): boolean {
-  const end = bytes.indexOf(blankLine);
-  if (end === -1) return false;
-  const frame = bytes.subarray(0, end);
-  const data = frame.indexOf(dataField);
-  if (data === -1 || (data > 0 && frame[data - 1] !== lf) || frame.indexOf(openBrace, data) === -1)
-    return false;
-  for (const mark of failedStart?.marks ?? []) if (frame.indexOf(mark) !== -1) return false;
-  if (isOpening?.(headOf(frame, 0, end)) === true) return false;
-  return !hasErrorMark(frame) && frame.indexOf(failedType) === -1 && frame.indexOf(cr) === -1;
 }
 
 function failureIn(data: string, { failedStart }: StartRules): GatewayError | null {

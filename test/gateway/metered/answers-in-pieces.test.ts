@@ -53,8 +53,9 @@ test("a client that reads slowly gets all of a long answer", async () => {
     setImmediate(() => socket.resume());
   });
   socket.resume();
-  await waitFor(() => received.endsWith("\r\n0\r\n\r\n"), "the end of the answer");
-  expect(withoutChunks(received.slice(received.indexOf("\r\n\r\n") + 4))).toBe(answered);
+  const bodyOf = (response: string) => response.slice(response.indexOf("\r\n\r\n") + 4);
+  await waitFor(() => bodyOf(received).length >= answered.length, "the end of the answer");
+  expect(bodyOf(received)).toBe(answered);
 });
 
 test("a client that leaves in the middle of a long answer harms nobody", async () => {
@@ -79,15 +80,4 @@ async function begun() {
   await waitFor(() => first.length > 0, "the answer to begin");
   socket.unshift(first);
   return socket;
-}
-
-function withoutChunks(text: string): string {
-  let whole = "";
-  for (let at = 0; ; ) {
-    const start = text.indexOf("\r\n", at) + 2;
-    const length = Number.parseInt(text.slice(at, start), 16);
-    if (length === 0) return whole;
-    whole += text.slice(start, start + length);
-    at = start + length + 2;
-  }
 }

@@ -1,12 +1,6 @@
 import { expect, test } from "bun:test";
 import { keepaliveComment } from "../../../src/dialects/sse/sse.ts";
-import { eachEvent, onStream, textOf } from "../../../src/http/socket/event-frames.ts";
-
-function eventsIn(text: string): string[] {
-  const events: string[] = [];
-  eachEvent(text, (event) => void events.push(event));
-  return events;
-}
+import { eventsIn, onStream, textOf } from "../../../src/http/socket/event-frames.ts";
 
 const event = '{"type":"response.output_text.delta","delta":"a\\n"}';
 
@@ -48,18 +42,4 @@ test("a byte order mark hides no event", () => {
 test("a heartbeat before the first event is a keepalive, and a stream's name stands in every event", () => {
   expect(eventsIn(keepaliveComment)).toEqual(['{"type":"keepalive","sequence_number":0}']);
   expect(JSON.parse(onStream(event, "a"))).toEqual({ stream_id: "a", ...JSON.parse(event) });
-});
-
-test("only events that may end a response are looked at more closely", () => {
-  const ended = '{"type":"response.completed"}';
-  const seen: [string, boolean][] = [];
-  for (const lineEnd of ["\n", "\r\n"]) {
-    eachEvent(`data: ${event}\n\ndata: ${ended}${lineEnd}${lineEnd}`, (...each) => void seen.push(each));
-  }
-  expect(seen).toEqual([
-    [event, true],
-    [ended, false],
-    [event, false],
-    [ended, false],
-  ]);
 });

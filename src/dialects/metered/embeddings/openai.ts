@@ -40,8 +40,8 @@ const equals = 0x3d;
  * Passes the provider's bytes through, if its vectors have the requested form and its usage has the fields that clients
  * require.
  */
-function passOpenAi({ pieces, inputs }: MeteredAnswer, requested: RequestedForm): MeteredReading | null {
-  const outline = readLengths(pieces, wantsBase64(requested));
+function passOpenAi({ bytes, inputs }: MeteredAnswer, requested: RequestedForm): MeteredReading | null {
+  const outline = readLengths(asBuffer(bytes), wantsBase64(requested));
   if (outline === null || !isWholeUsage(outline["usage"])) return null;
   if (inputs !== null && !hasIndexes(listOf(outline["data"]), inputs)) return null;
   return { written: null, usage: inputUsage(tokensIn(outline["usage"])), extras: {} };
@@ -64,46 +64,26 @@ function readOpenAi(answers: readonly MeteredAnswer[], requested: RequestedForm)
  * The response with each vector replaced by its length. Null unless all vectors have this form and the same length; the caller
  * then parses them, which takes twenty times as long.
  */
-function readLengths(pieces: readonly Uint8Array[], isBase64: boolean): JsonObject | null {
+function readLengths(text: Buffer, isBase64: boolean): JsonObject | null {
   let outline = "";
-  let [found, length] = [0, 0];
-  for (const text of cutBeforeVectors(pieces)) {
-    let read = 0;
-    for (let at = text.indexOf(embeddingMember); at !== -1; at = text.indexOf(embeddingMember, read)) {
-      let start = at + embeddingMember.length;
-      while (text[start] === space) start += 1;
-      const end = text.indexOf(isBase64 ? quote : closeBracket, start + 1);
-      const one = isBase64 ? base64Length(text, start, end) : floatsLength(text, start, end);
-      if (!isLength(one) || (found > 0 && one !== length)) return null;
-      outline += text.toString("latin1", read, start) + one;
-      [read, length] = [end + 1, one];
-      found += 1;
-    }
-    outline += text.toString("latin1", read);
+  let [read, found, length] = [0, 0, 0];
+  for (let at = text.indexOf(embeddingMember); at !== -1; at = text.indexOf(embeddingMember, read)) {
+    let start = at + embeddingMember.length;
+    while (text[start] === space) start += 1;
+    const end = text.indexOf(isBase64 ? quote : closeBracket, start + 1);
+    const one = isBase64 ? base64Length(text, start, end) : floatsLength(text, start, end);
+    if (!isLength(one) || (found > 0 && one !== length)) return null;
+    outline += text.toString("latin1", read, start) + one;
+    [read, length] = [end + 1, one];
+    found += 1;
   }
+  outline += text.toString("latin1", read);
   if (found === 0) return null;
   const answer = objectOf(tryParse(outline));
   const items = listOf(answer?.["data"]);
   const areVectors =
     items.length === found && items.every((item) => objectOf(item)?.["embedding"] === length);
   return areVectors ? answer : null;
-}
-
-/** Cuts the text before every vector, so that all parts but the first begin with one. Only text that spans two pieces is copied. */
-function* cutBeforeVectors(pieces: readonly Uint8Array[]): Iterable<Buffer> {
-  let open: Buffer = Buffer.alloc(0);
-  for (const piece of pieces.map(asBuffer)) {
-    const first = piece.indexOf(embeddingMember);
-    if (first === -1) {
-      open = Buffer.concat([open, piece]);
-      continue;
-    }
-    const last = piece.lastIndexOf(embeddingMember);
-    yield Buffer.concat([open, piece.subarray(0, first)]);
-    yield piece.subarray(first, last);
-    open = piece.subarray(last);
-  }
-  yield open;
 }
 
 /** How many numbers a base64 string encodes; 0 if there is no string here. */
