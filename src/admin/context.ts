@@ -31,6 +31,7 @@ type OperationErrorReason =
   | "unknown_account"
   | "unknown_token"
   | "unknown_code"
+  | "unknown_sign_in"
   | "invalid_input"
   | "not_allowed"
   | "wrong_status"

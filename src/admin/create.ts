@@ -79,6 +79,7 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
     memberChanges: new RateLimiter(clock),
     deviceGuesses: new Lockout(clock),
     deviceRequests: new RateLimiter(clock),
+    refreshes: new RateLimiter(clock),
     reads: readLimits(clock),
     proxySignIns: new ProxySignIns(
       () => deps,

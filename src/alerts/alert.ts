@@ -48,6 +48,7 @@ export type AlertKind =
   | "clock_differs"
   | "overrun"
   | "sign_in_lost"
+  | "sign_in_reused"
   | "balance_threshold"
   | "budget_threshold"
   | "cap_threshold"
@@ -152,6 +153,13 @@ export const alertKinds: Readonly<Record<AlertKind, AlertKindFacts>> = {
     about: "Keys were suspended in the last 24 hours, because their owners can no longer sign in.",
     resolvedText: () =>
       "No key that was suspended for a lost sign-in in the last 24 hours is still suspended.",
+  },
+  sign_in_reused: {
+    severity: "warning",
+    next: () => "sluice audit-log --search sign_in.reuse",
+    about:
+      "A refresh token was used again in the last 24 hours, so somebody may have copied it. Its sign-in has ended.",
+    resolvedText: () => "No refresh token was used again in the last 24 hours.",
   },
   balance_threshold: { ...limited, about: "80, 95 or 100% of a balance is used.", resolvedText: below80 },
   budget_threshold: { ...limited, about: "80, 95 or 100% of a token budget is used.", resolvedText: below80 },

@@ -33,6 +33,7 @@ export async function readAlerts(
     ...bounds.listed.flatMap((bound) => limitAlerts(bound, nowMs)),
     ...overrunAlerts(overrun),
     ...signInAlerts(lostSignIns),
+    ...reuseAlerts(await alerts.reusedSignInsSince(nowMs - msPerDay)),
     ...keys.listed.map(({ id, prefix, label, expiresAtMs }): Alert => {
       const name = label ?? prefix;
       const expires_at = new Date(expiresAtMs).toISOString();
@@ -102,6 +103,14 @@ function signInAlerts(keys: number): Alert[] {
   const text = `${suspended} suspended in the last 24 hours, because their owners can no longer sign in. If that is a mistake, correct \`[admin]\` in the configuration and reload it.`;
   const subject = { type: "configuration", id: "sign-in", label: "sign-in" } as const;
   return [{ ...unsetAlertFields, kind: "sign_in_lost", subject, text, details: { keys } }];
+}
+
+function reuseAlerts(signIns: number): Alert[] {
+  if (signIns === 0) return [];
+  const ended = plural(signIns, "sign-in has", "sign-ins have");
+  const text = `${ended} ended in the last 24 hours, because a refresh token was used again. Somebody may have copied it from a person's machine.`;
+  const subject = { type: "configuration", id: "sign-in-reuse", label: "sign-in" } as const;
+  return [{ ...unsetAlertFields, kind: "sign_in_reused", subject, text, details: { sign_ins: signIns } }];
 }
 
 /** A killed node counts as missing until a node of the same name starts, or for a day. */

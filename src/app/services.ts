@@ -104,7 +104,7 @@ export async function openServices(
   opened: AsyncDisposableStack,
 ) {
   const { store } = backend;
-  const keys = new KeyRing(clock, backend.keys);
+  const keys = new KeyRing(clock, backend.keys, backend.signIns);
   const idOwners = new ProviderIdOwners({ store, clock });
   const turns = new Turns({ store, clock, retryBytes: (keyId) => backend.claims.keptBytes(keyId) });
   const live = new Live(clock);

@@ -2,7 +2,7 @@ import type { Claims } from "../idempotency/claims.ts";
 import type { Accounts } from "../ledger/accounts.ts";
 import type { RateLimits } from "../limits/verdict.ts";
 import type { AttachedGateway } from "../store/node.ts";
-import type { KeyRecord, Store, StoreStats, Trouble } from "../store/store.ts";
+import type { KeyRecord, SignIn, Store, StoreStats, Trouble } from "../store/store.ts";
 
 /** What a gateway keeps beyond a request, opened as one. Which database it is shows nowhere else. */
 export interface Backend {
@@ -12,6 +12,7 @@ export interface Backend {
   readonly claims: Claims;
   /** All keys, as of this revision of the store. */
   readonly keys: readonly KeyRecord[];
+  readonly signIns: readonly SignIn[];
   readonly revision: number;
   /** How often to look for changes of other processes. */
   readonly changesEveryMs: number;

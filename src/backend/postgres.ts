@@ -37,7 +37,7 @@ export async function openPostgresBackend(options: PostgresBackendOptions): Prom
     onBackgroundError: (err) => log.error({ err }, "periodic work on the database failed"),
   });
   try {
-    const { keys, revision } = await store.load();
+    const { keys, signIns, revision } = await store.load();
     const clockChecks = new Repeating();
     let wasBehind = false;
     const checkClock = async () => {
@@ -69,6 +69,7 @@ export async function openPostgresBackend(options: PostgresBackendOptions): Prom
       rateLimits: new SharedRateLimits(clock, node),
       claims: new SharedClaims({ store, node, clock }),
       keys,
+      signIns,
       revision,
       // Each look is a round trip, and many gateways may look.
       changesEveryMs: 250,

@@ -61,6 +61,7 @@ async function backendOn(
     rateLimits: new RateLimiter(clock),
     claims: new Idempotency({ store, clock }),
     keys: snapshot.keys,
+    signIns: snapshot.signIns,
     revision: snapshot.revision,
     changesEveryMs: 100,
     get trouble() {

@@ -1,9 +1,10 @@
+import type { JsonObject } from "../base/json.ts";
 import { decode } from "./decode.ts";
 import { isHeaderName } from "./header-name.ts";
 import { type LoadContext, validFields } from "./problems.ts";
 import { type ConfigFile, configSchema, type SectionSettings } from "./schema.ts";
 import { isHost } from "./server.ts";
-import type { AdminSettings, OidcSettings } from "./settings.ts";
+import type { AdminSettings, ManagedSettings, MemberKeyTerms, OidcSettings } from "./settings.ts";
 
 /** Overrides the file. */
 const tokenVariable = "SLUICE_ADMIN_TOKEN";
@@ -29,11 +30,51 @@ export function adminSettings(config: ConfigFile, context: LoadContext): AdminSe
     token: longEnough(admin.token, isInEnvironment ? tokenVariable : "admin.token", context),
     admins: admin.admins.map(asCompared),
     viewers: admin.viewers.map(asCompared),
+    memberKeys: memberKeyTerms(admin.memberKeys),
+    signIns: admin.signIns ?? decode(signInsSchema, {}, "admin.sign_ins", context),
+    managedSettings: managedSettings(admin.managedSettings, context),
     members: members === "everyone" ? members : (members ?? []).map(asCompared),
     userHeader: proxyHeader(admin.userHeader, "admin.user_header", config, context),
     groupsHeader: proxyHeader(admin.groupsHeader, "admin.groups_header", config, context),
     oidc: admin.oidc && checkedOidc(admin.oidc, context),
   };
+}
+
+const { sign_ins: signInsSchema } = configSchema.properties.admin.properties;
+
+type AdminSection = SectionSettings<"admin">;
+
+function memberKeyTerms(written: AdminSection["memberKeys"]): readonly MemberKeyTerms[] {
+  const all = written === null ? [] : Array.isArray(written) ? written : [written];
+  return all.map(({ for: whom, account, cap = null, models = null }) => ({
+    for: forWhom(whom),
+    account,
+    cap,
+    models,
+  }));
+}
+
+function managedSettings(
+  written: AdminSection["managedSettings"],
+  { problems }: LoadContext,
+): readonly ManagedSettings[] {
+  return written.map(({ for: whom, claude_code: claudeCode }, index) => {
+    if (!isJson(claudeCode))
+      problems.add(
+        `admin.managed_settings[${index}].claude_code`,
+        "has a date or a number that JSON cannot have",
+      );
+    return { for: forWhom(whom), claudeCode: claudeCode as JsonObject };
+  });
+}
+
+function forWhom(names: readonly string[] | undefined): readonly string[] | null {
+  return names?.map(asCompared) ?? null;
+}
+
+/** TOML has dates, and numbers that are none. */
+function isJson(value: unknown): boolean {
+  return Bun.deepEquals(JSON.parse(JSON.stringify(value)), value);
 }
 
 /** Addresses and groups compare without case, except the kelvin, ångström and ohm signs, which would become `k`, `å`, `ω`. */

@@ -1,7 +1,7 @@
-import type { TSchema } from "@sinclair/typebox";
+import type { TSchema, TUnion } from "@sinclair/typebox";
 import { Errors, type ValueError, ValueErrorType } from "@sinclair/typebox/errors";
 import { Check } from "@sinclair/typebox/value";
-import type { JsonObject } from "../base/json.ts";
+import { isObject, type JsonObject } from "../base/json.ts";
 import { renamedSetting } from "../base/text/renamed.ts";
 import { type DescribedSchema, expectation, expectedText } from "../base/text/schema-text.ts";
 import { type ProblemList, pathFromPointer } from "./problems.ts";
@@ -15,10 +15,22 @@ import { didYouMean } from "./suggest.ts";
 export function checkShape(document: JsonObject, problems: ProblemList): void {
   if (Check(configSchema, document)) return;
   const seen = new Set<string>();
-  for (const error of Errors(configSchema, document)) {
+  for (const error of detailed(Errors(configSchema, document))) {
     if (seen.has(error.path)) continue;
     seen.add(error.path);
     problems.add(pathFromPointer(error.path), messageOf(error));
+  }
+}
+
+/** For a union of a table and a list, the errors of the one that was written. */
+function* detailed(errors: Iterable<ValueError>): Iterable<ValueError> {
+  for (const error of errors) {
+    const written = Array.isArray(error.value) ? "array" : isObject(error.value) ? "object" : null;
+    const variants = error.type === ValueErrorType.Union ? ((error.schema as TUnion).anyOf ?? []) : [];
+    const index = variants.findIndex(({ type }) => type === written);
+    const found = index === -1 ? undefined : error.errors[index];
+    if (found === undefined) yield error;
+    else yield* detailed(found);
   }
 }
 

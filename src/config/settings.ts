@@ -69,9 +69,32 @@ export interface WebSocketSettings extends SectionSettings<"websocket"> {
 }
 
 /** Names of people and `group:…` are in lower case, and so are headers. */
-export interface AdminSettings extends Omit<SectionSettings<"admin">, "members" | "oidc"> {
+export interface AdminSettings
+  extends Omit<SectionSettings<"admin">, "members" | "memberKeys" | "signIns" | "managedSettings" | "oidc"> {
   readonly members: readonly string[] | "everyone";
+  /** On which terms members can have keys; empty if they cannot. The first that is for a person applies. */
+  readonly memberKeys: readonly MemberKeyTerms[];
+  readonly signIns: SignInSettings;
+  readonly managedSettings: readonly ManagedSettings[];
   readonly oidc: OidcSettings | null;
+}
+
+/** Null for everyone. */
+type ForWhom = readonly string[] | null;
+
+export interface MemberKeyTerms {
+  readonly for: ForWhom;
+  readonly account: string;
+  readonly cap: string | null;
+  /** Null for all. */
+  readonly models: readonly string[] | null;
+}
+
+export type SignInSettings = NonNullable<SectionSettings<"admin">["signIns"]>;
+
+export interface ManagedSettings {
+  readonly for: ForWhom;
+  readonly claudeCode: JsonObject;
 }
 
 export interface OidcSettings extends NonNullable<SectionSettings<"admin">["oidc"]> {

@@ -6,6 +6,8 @@ import type { CapLimit, KeyMode, KeyRecord, Store } from "../store/store.ts";
 import { hashSecret, newSecret, prefixLength } from "./secret.ts";
 
 export interface KeySpec extends KeyUpdate {
+  /** Absent: a new one. */
+  readonly id?: string | undefined;
   readonly mode: KeyMode;
   /** Opening credit of a credit key. */
   readonly creditNano?: number | undefined;
@@ -26,7 +28,7 @@ export interface IssuedKey {
 
 export async function issueKey(store: Store, clock: Clock, spec: KeySpec): Promise<IssuedKey> {
   const secret = newSecret();
-  const id = newId("key_");
+  const id = spec.id ?? newId("key_");
   const key: KeyRecord = {
     ...unsetAttributes,
     period: spec.mode === "token_budget" ? "month" : "none",

@@ -1,20 +1,24 @@
 import type { Clock } from "../base/clock.ts";
-import type { AccountRecord, Changes, KeyRecord, StoredKeyStatus } from "../store/store.ts";
+import type { AccountRecord, Changes, KeyRecord, SignIn, StoredKeyStatus } from "../store/store.ts";
 import { hashSecret, looksLikeKey } from "./secret.ts";
+import { SignInTokens } from "./sign-in-tokens.ts";
 
-/** All keys in memory, found by the hash of the presented secret without a query to the store. */
+/** All keys and access tokens in memory, found by the hash of the presented secret without a query to the store. */
 export class KeyRing {
   readonly #clock: Clock;
   readonly #byHash = new Map<string, KeyRecord>();
   readonly #byId = new Map<string, KeyRecord>();
+  readonly signIns: SignInTokens;
   /**
    * Accounts changed since the start. Their keys take over the new terms when they are looked up: an account may have
    * thousands of keys.
    */
   readonly #changedAccounts = new Map<string, AccountRecord>();
 
-  constructor(clock: Clock, keys: readonly KeyRecord[]) {
+  constructor(clock: Clock, keys: readonly KeyRecord[], signIns: readonly SignIn[] = []) {
     this.#clock = clock;
+    this.signIns = new SignInTokens(clock);
+    this.signIns.apply(signIns);
     for (const key of keys) this.#put(key);
   }
 
@@ -28,10 +32,15 @@ export class KeyRing {
     if (!looksLikeKey(presented)) return null;
     const hash = hashSecret(presented);
     const key = this.#byHash.get(hash);
-    if (key === undefined) return null;
+    if (key === undefined) return this.#ofSignIn(hash);
     if (key.hash === hash) return this.#current(key);
     const graceIsOver = key.previousUntilMs === null || key.previousUntilMs <= this.#clock.wallMs();
     return graceIsOver ? null : this.#current(key);
+  }
+
+  #ofSignIn(hash: string): KeyRecord | null {
+    const found = this.signIns.find(hash);
+    return found === null || found.problem !== null ? null : this.byId(found.signIn.keyId);
   }
 
   byId(keyId: string): KeyRecord | null {
@@ -43,7 +52,8 @@ export class KeyRing {
     for (const key of this.#byId.values()) yield this.#current(key);
   }
 
-  apply(changes: Pick<Changes, "keys" | "accounts">): void {
+  apply(changes: Pick<Changes, "keys" | "accounts"> & Partial<Pick<Changes, "signIns">>): void {
+    this.signIns.apply(changes.signIns ?? []);
     for (const account of changes.accounts) this.#changedAccounts.set(account.id, account);
     for (const key of changes.keys) {
       const before = this.#byId.get(key.id);

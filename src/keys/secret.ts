@@ -25,6 +25,23 @@ export function newSecret(): string {
   return body + checksumOf(body);
 }
 
+/** All refresh tokens of a sign-in have the same family, so that a former one is recognized. */
+const familyLength = 30;
+const refreshForm = /^slr_[0-9A-Za-z]{60}$/;
+
+export function newFamily(): string {
+  return `slr_${mintSecret(familyLength)}`;
+}
+
+export function newRefreshToken(family: string): string {
+  return family + mintSecret(randomLength);
+}
+
+/** Null for what is not a refresh token. */
+export function familyOf(refreshToken: string): string | null {
+  return refreshForm.test(refreshToken) ? refreshToken.slice(0, keyStart.length + familyLength) : null;
+}
+
 /** Checks only length and prefix: enough to decide whether a lookup is worthwhile. */
 export function looksLikeKey(text: string): boolean {
   return text.length === keyLength && text.startsWith(keyStart);

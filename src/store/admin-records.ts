@@ -1,4 +1,5 @@
 import type { DeviceRecords } from "./device-records.ts";
+import type { SignInRecords } from "./sign-in-records.ts";
 
 /** One change that an operator made, through the admin API or at the command line. */
 export interface AuditRecord {
@@ -77,6 +78,7 @@ export interface AdminRecords {
   /** Null for a store with one gateway, which keeps its sessions in memory. */
   readonly sessions: SessionRecords | null;
   readonly devices: DeviceRecords;
+  readonly signIns: SignInRecords;
 }
 
 export interface SessionRecord {

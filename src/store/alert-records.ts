@@ -10,6 +10,8 @@ export interface AlertRecords {
   overrunSince(sinceMs: number): Promise<Overrun>;
   /** Keys that are suspended because their owner could no longer sign in at or after `sinceMs`. */
   lostSignInsSince(sinceMs: number): Promise<number>;
+  /** How many sign-ins have ended because a refresh token was used again. */
+  reusedSignInsSince(sinceMs: number): Promise<number>;
 
   /** The models of requests since the beginning of the hour of `sinceMs`. */
   modelsRequestedSince(sinceMs: number): Promise<ReadonlySet<string>>;

@@ -1,12 +1,17 @@
-import type { StoredKeyStatus } from "./records.ts";
+import type { KeyMode, StoredKeyStatus } from "./records.ts";
 
-/** A terminal that requests a key for a person, until that person decides on a page. */
+/** A terminal that requests a key or a sign-in, until a person decides on a page. */
 export interface DeviceGrant {
   /** The SHA-256 of the device code, in hex. */
   readonly deviceHash: string;
   readonly userCode: string;
   /** The terminal's address. */
   readonly address: string;
+  readonly purpose: "key" | "sign_in";
+  /** What requests a sign-in, as it calls itself; not verified. */
+  readonly client: string | null;
+  /** Of the origin that was asked. */
+  readonly mode: KeyMode;
   /** The name it gave itself, unverified. */
   readonly device: string | null;
   readonly createdAtMs: number;
@@ -25,6 +30,8 @@ export interface SignedInKey {
   readonly identity: string;
   /** The status that the key had when its owner could no longer sign in; null while they can. */
   readonly statusBefore: StoredKeyStatus | null;
+  /** Whether all sign-ins of that person use it. */
+  readonly isForSignIns: boolean;
 }
 
 /** With the state of the key itself. */
@@ -33,8 +40,7 @@ export interface BoundKey extends SignedInKey {
   readonly status: StoredKeyStatus;
 }
 
-export interface NewDeviceGrant
-  extends Pick<DeviceGrant, "deviceHash" | "userCode" | "address" | "device" | "createdAtMs" | "endsAtMs"> {
+export interface NewDeviceGrant extends Omit<DeviceGrant, "state" | "polledAtMs" | "intervalMs"> {
   /** The block of addresses that is limited together. */
   readonly addressBlock: string;
 }

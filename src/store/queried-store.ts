@@ -17,6 +17,7 @@ import { openingEntry, recordOperatorEntry } from "./tables/operator-entries.ts"
 import { pruneEndings, pruneOldest } from "./tables/prune-oldest.ts";
 import { findStoredResponse, retryBytes } from "./tables/response-table.ts";
 import { type RevisionRow, readRevision, revisionOf, selectRevision } from "./tables/revision.ts";
+import { signInsChangedSince } from "./tables/sign-in-table.ts";
 import { StoredTurns } from "./tables/turn-table.ts";
 
 /** Revisions begin with 0. */
@@ -43,6 +44,7 @@ export function queriedStore(
           revision: yield* readRevision(),
           accounts: yield* accounts.accountsChangedSince(beforeAll),
           keys: yield* keys.keysChangedSince(beforeAll),
+          signIns: yield* signInsChangedSince(beforeAll),
           accountTotals: yield* entries.allAccountTotals(),
           keyTotals: yield* entries.allKeyTotals(),
           capTotals: yield* allCapTotals(),
@@ -59,6 +61,7 @@ export function queriedStore(
           revision: yield* readRevision(),
           accounts: yield* accounts.accountsChangedSince(revision),
           keys: yield* keys.keysChangedSince(revision),
+          signIns: yield* signInsChangedSince(revision),
           entries: yield* entries.entriesChangedSince(revision),
         };
       }),

@@ -7,6 +7,7 @@ import type { Tags } from "../base/requests/labels.ts";
 import type { Usage, UsageBasis } from "../base/usage/usage.ts";
 import type { AccountRecord, AccountTotals, CapRecord, CapTotals } from "./account-records.ts";
 import type { AttemptCount, AttemptSums, AttemptTarget } from "./attempt-sums.ts";
+import type { SignIn } from "./sign-in-records.ts";
 import type { Recording, TurnRecord } from "./turn-records.ts";
 
 /** The store's records: plain data without behavior. */
@@ -321,6 +322,7 @@ export interface Changes {
   readonly revision: number;
   readonly accounts: readonly AccountRecord[];
   readonly keys: readonly KeyRecord[];
+  readonly signIns: readonly SignIn[];
   /** Top-ups and adjustments written since, by any process; each is reported once. */
   readonly entries: readonly Entry[];
 }

@@ -32,6 +32,7 @@ import type {
   Totals,
 } from "./records.ts";
 import type { Reports } from "./reports.ts";
+import type { SignIn } from "./sign-in-records.ts";
 import type { Pruning, StorageStats } from "./storage.ts";
 import type { ReserveMemory, TurnRecord, TurnRecords } from "./turn-records.ts";
 
@@ -44,6 +45,7 @@ export type * from "./records.ts";
 export { emptyAccount, emptyKey } from "./records.ts";
 export { dimensionNames, dimensionOf } from "./reporting/dimensions.ts";
 export type * from "./reports.ts";
+export type * from "./sign-in-records.ts";
 export type * from "./storage.ts";
 export { StoreError, type StoreErrorReason } from "./store-error.ts";
 export type * from "./usage-totals.ts";
@@ -224,6 +226,7 @@ export interface Snapshot {
   readonly revision: number;
   readonly accounts: readonly AccountRecord[];
   readonly keys: readonly KeyRecord[];
+  readonly signIns: readonly SignIn[];
   readonly accountTotals: readonly AccountTotals[];
   readonly keyTotals: readonly KeyTotals[];
   readonly capTotals: readonly CapTotals[];

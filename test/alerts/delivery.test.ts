@@ -108,6 +108,7 @@ test("a node is missed unless it is live, or one of its name has started since",
     expiringKeys: none,
     overrunSince: async () => ({ nano: 0, tokens: 0 }),
     lostSignInsSince: async () => 0,
+    reusedSignInsSince: async () => 0,
     acknowledged: async () => [],
     modelsRequestedSince: async () => new Set<string>(),
   } as unknown as Store["alerts"];

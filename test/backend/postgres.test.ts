@@ -48,7 +48,7 @@ else
       const backend = await open(server.url(database), folder.dir);
       const key = keyRecord();
       await backend.store.insertKey(key, 1_000_000);
-      backend.accounts.apply({ revision: 1, accounts: [], keys: [key], entries: [] });
+      backend.accounts.apply({ revision: 1, accounts: [], keys: [key], signIns: [], entries: [] });
       const hold = () =>
         backend.accounts.hold({
           keyId: key.id,

@@ -15,7 +15,7 @@ test("all who ask while a look is under way share the next one, which sees what 
         await look.promise;
         return seen;
       },
-      changesSince: async () => ({ revision, accounts: [], keys: [], entries: [] }),
+      changesSince: async () => ({ revision, accounts: [], keys: [], signIns: [], entries: [] }),
     },
     revision,
     apply: (changes) => applied.push(changes.revision),

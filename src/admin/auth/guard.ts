@@ -37,6 +37,8 @@ export interface Guard {
   readonly deviceGuesses: Lockout;
   /** Requests for device codes, by address. */
   readonly deviceRequests: RateLimiter;
+  /** Refreshes, by sign-in. */
+  readonly refreshes: RateLimiter;
   readonly reads: Readonly<Record<LimitedRead, ReadGuard>>;
   readonly proxySignIns: ProxySignInGuard;
   settings(): AdminSettings;

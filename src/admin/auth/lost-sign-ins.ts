@@ -7,6 +7,7 @@ import { isIssuerRequested, issuerName } from "./guard.ts";
 import type { PersonIdentity } from "./identity.ts";
 import { rolesOf } from "./person.ts";
 import { mayHaveKeys } from "./roles.ts";
+import { endSignInsOf } from "./sign-ins/end.ts";
 
 /** The name that a person's keys are bound to. */
 export function personName({ issuer, user }: PersonIdentity): string {
@@ -30,14 +31,20 @@ export async function followSignIns(
   settings: AdminSettings,
   person?: string,
 ): Promise<number> {
+  let ended = 0;
   let suspended = 0;
   let restored = 0;
   for (const bound of await deps.store.admin.devices.listBoundKeys(person)) {
-    if (bound.status === "revoked") await deps.store.admin.devices.unbindKey(bound.keyId);
-    else if (!mayHoldKeys(ownerOf(bound), settings)) suspended += await suspend(deps, bound);
-    else if (bound.statusBefore !== null) restored += await restore(deps, bound);
+    // A revoked key of sign-ins stays, so that the next sign-in creates no other one.
+    if (bound.status === "revoked" && !bound.isForSignIns)
+      await deps.store.admin.devices.unbindKey(bound.keyId);
+    else if (bound.status === "revoked") continue;
+    else if (!mayHoldKeys(ownerOf(bound), settings)) {
+      if (bound.isForSignIns) ended += await endSignInsOf(deps, personName(ownerOf(bound)), "no_role");
+      suspended += await suspend(deps, bound);
+    } else if (bound.statusBefore !== null) restored += await restore(deps, bound);
   }
-  if (suspended + restored > 0) await deps.applyChanges();
+  if (ended + suspended + restored > 0) await deps.applyChanges();
   return suspended;
 }
 

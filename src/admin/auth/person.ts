@@ -1,5 +1,5 @@
 import { asCompared } from "../../config/admin.ts";
-import type { AdminSettings } from "../../config/settings.ts";
+import type { AdminSettings, MemberKeyTerms } from "../../config/settings.ts";
 import type { Role } from "./roles.ts";
 
 export interface Person {
@@ -7,7 +7,7 @@ export interface Person {
   readonly groups: readonly string[];
 }
 
-const groupMark = "group:";
+const [groupMark, roleMark] = ["group:", "role:"];
 
 /**
  * The person's roles; empty if no list has them. Evaluated on every call, so that removing someone from a list takes
@@ -17,14 +17,33 @@ export function rolesOf(
   { user, groups }: Person,
   { admins, viewers, members }: AdminSettings,
 ): ReadonlySet<Role> {
-  const name = asCompared(user);
-  // People can choose their name, and must not become a group by that.
-  if (name.startsWith(groupMark)) return new Set();
-  const names = new Set([name, ...groups.map((group) => `${groupMark}${asCompared(group)}`)]);
+  const names = namesOf({ user, groups });
+  if (names === null) return new Set();
   const isListed = (list: readonly string[]) => list.some((each) => names.has(each));
   const held = new Set<Role>();
   if (isListed(admins)) held.add("admin");
   if (isListed(viewers)) held.add("viewer");
   if (members === "everyone" || isListed(members)) held.add("member");
   return held;
+}
+
+/** As lists in the configuration have them. Null for people who chose a name that reads like a group or a role. */
+function namesOf({ user, groups }: Person): ReadonlySet<string> | null {
+  const name = asCompared(user);
+  if (name.startsWith(groupMark) || name.startsWith(roleMark)) return null;
+  return new Set([name, ...groups.map((group) => `${groupMark}${asCompared(group)}`)]);
+}
+
+/** Whether a part of the configuration is for this person; null is everyone. */
+export function isFor(whom: readonly string[] | null, person: Person, settings: AdminSettings): boolean {
+  if (whom === null) return true;
+  const names = namesOf(person);
+  if (names === null) return false;
+  const held = rolesOf(person, settings);
+  return whom.some((each) => names.has(each) || [...held].some((role) => each === `${roleMark}${role}`));
+}
+
+/** On which terms this person can have keys; null if they cannot. */
+export function memberKeyTerms(person: Person, settings: AdminSettings): MemberKeyTerms | null {
+  return settings.memberKeys.find((terms) => isFor(terms.for, person, settings)) ?? null;
 }

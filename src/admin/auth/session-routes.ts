@@ -17,6 +17,7 @@ import {
 } from "./guard.ts";
 import type { Caller } from "./identity.ts";
 import { foreignOrigin, isOverTls, isOwnOrigin } from "./origin.ts";
+import { memberKeyTerms } from "./person.ts";
 import { tokenSessionMs } from "./sessions.ts";
 
 /** Room for a token and its field name. This is the only body read from unauthenticated callers. */
@@ -47,18 +48,16 @@ function mountShownSession(app: Elysia, path: string, deps: AdminDeps, find: Fin
 
 function sessionView(deps: AdminDeps, verdict: Awaited<ReturnType<FindCaller>>): SessionView {
   const caller = verdict.kind === "admitted" ? verdict.caller : null;
-  const { oidc, memberKeys } = deps.settings().admin;
+  const { admin } = deps.settings();
+  const terms = caller?.person == null ? null : memberKeyTerms(caller.person, admin);
   return {
     signed_in: caller !== null,
     name: caller?.name ?? null,
     role: caller?.role ?? null,
-    may_create_keys: caller?.role === "admin" || (caller?.owner != null && memberKeys !== null),
-    new_key:
-      caller?.owner == null || memberKeys === null
-        ? null
-        : { account: memberKeys.account, cap: memberKeys.cap ?? null },
+    may_create_keys: caller?.role === "admin" || (caller?.owner != null && terms !== null),
+    new_key: caller?.owner == null || terms === null ? null : { account: terms.account, cap: terms.cap },
     reads_content: readsContent(deps, caller),
-    oidc: oidc !== null,
+    oidc: admin.oidc !== null,
   };
 }
 

@@ -90,6 +90,16 @@ async function rejectLostSignIn({ store }: OperationContext, { id, prefix }: Key
   throw new OperationError("wrong_status", why);
 }
 
+/** Its secret would be valid without a sign-in. */
+async function rejectSignInKey({ store }: OperationContext, { id, prefix }: KeyRecord): Promise<void> {
+  const [bound] = await store.admin.devices.findBoundKeys([id]);
+  if (bound?.isForSignIns !== true) return;
+  throw new OperationError(
+    "not_allowed",
+    `${prefix} is used by sign-ins and has no secret to rotate; end them with sluice sign-ins revoke`,
+  );
+}
+
 /** Issues a new secret for a key. The old one stays valid for the grace period. */
 export async function rotateKey(
   context: OperationContext,
@@ -98,6 +108,7 @@ export async function rotateKey(
 ): Promise<IssuedKey & UpdatedKey> {
   const key = await findKey(context, idOrPrefix);
   if (key.status === "revoked") throw revoked(key);
+  await rejectSignInKey(context, key);
   const issued = await issueNewSecret(context.store, context.clock, key, graceMs);
   // `keyFormerlyNamed` finds the old prefix by this text.
   return { ...issued, detail: rotationDetail(key.prefix, graceMs) };

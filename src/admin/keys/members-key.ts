@@ -1,8 +1,10 @@
+import type { MemberKeyTerms } from "../../config/settings.ts";
 import type { IssuedKey } from "../../keys/issue.ts";
 import { effectiveStatus } from "../../keys/keyring.ts";
 import { StoreError } from "../../store/store.ts";
 import type { Caller, PersonIdentity } from "../auth/identity.ts";
 import { personName } from "../auth/lost-sign-ins.ts";
+import { memberKeyTerms } from "../auth/person.ts";
 import { invalidInput, OperationError } from "../context.ts";
 import type { AdminDeps } from "../deps.ts";
 import { capFromText } from "./cap-text.ts";
@@ -18,7 +20,7 @@ let last: Promise<unknown> = Promise.resolve();
  * Creates members' keys one after the other, because parallel calls would not count each other's keys. If another
  * gateway changes anything after `make` has counted, it counts again.
  */
-function oneAtATime<Result>(make: () => Promise<Result>): Promise<Result> {
+export function oneAtATime<Result>(make: () => Promise<Result>): Promise<Result> {
   const creating = last.then(() => unchanged(make));
   last = creating.catch(() => undefined);
   return creating;
@@ -43,7 +45,7 @@ export async function createMembersKey(
   const { issued, person } = await oneAtATime(async () => {
     const sinceRevision = await deps.store.currentRevision();
     await deps.applyChanges();
-    const { person, ...spec } = membersKey(deps, caller, body);
+    const { person, ...spec } = await membersKey(deps, caller, body);
     return { person, issued: await createKeyOn(deps, { ...spec, sinceRevision }, deps.settings().named) };
   });
   const bound = { keyId: issued.key.id, person: personName(person), identity: JSON.stringify(person) };
@@ -52,14 +54,14 @@ export async function createMembersKey(
   return issued;
 }
 
-/** The key that a member can create, and the person whose sign-in it ends with: their own, on the account and with the cap that the operator configured. */
-export function membersKey(
-  { keys, clock, settings }: Pick<AdminDeps, "keys" | "clock" | "settings">,
+/** The key that a member can create now, and the person whose sign-in it ends with: their own, on the account and with the cap that the operator configured. */
+export async function membersKey(
+  { keys, clock, settings, store }: Pick<AdminDeps, "keys" | "clock" | "settings" | "store">,
   { owner, owns, person }: Caller,
   { label, ...others }: NewKeyBody,
-): PaidKeySpec & { readonly person: PersonIdentity } {
-  const allowed = settings().admin.memberKeys;
-  if (allowed === null || owner === null || person === null) {
+): Promise<PaidKeySpec & { readonly person: PersonIdentity }> {
+  const terms = person === null ? null : memberKeyTerms(person, settings().admin);
+  if (terms === null || owner === null || person === null) {
     throw new OperationError("not_allowed", "you may not make keys here; ask an operator for one");
   }
   const [other] = Object.keys(others);
@@ -68,10 +70,16 @@ export function membersKey(
   }
   const nowMs = clock.wallMs();
   const active = [...keys.all()].filter((key) => owns(key) && effectiveStatus(key, nowMs) === "active");
-  if (active.length >= maxKeys) {
+  const bound = await store.admin.devices.findBoundKeys(active.map(({ id }) => id));
+  if (active.length - bound.filter(({ isForSignIns }) => isForSignIns).length >= maxKeys) {
     throw new OperationError("not_allowed", `you have ${maxKeys} keys; rotate one of them instead`);
   }
-  const cap = allowed.cap === undefined ? null : capFromText(allowed.cap);
+  return { person, label: label ?? null, owner, ...specFor(terms) };
+}
+
+/** What the configuration says of a member's key. */
+export function specFor({ account, cap: capText, models }: MemberKeyTerms): PaidKeySpec {
+  const cap = capText === null ? null : capFromText(capText);
   const caps = cap === null ? {} : { caps: [cap] };
-  return { person, label: label ?? null, owner, account: allowed.account, ...caps };
+  return { account, ...caps, ...(models === null ? {} : { models }) };
 }

@@ -13,6 +13,8 @@ import { mountBackchannelLogout } from "../auth/oidc/backchannel-logout.ts";
 import { mountOidc } from "../auth/oidc/routes.ts";
 import { sessionRoutes } from "../auth/session-list.ts";
 import { mountMemberSession, mountSession } from "../auth/session-routes.ts";
+import { mountAgentRoutes } from "../auth/sign-ins/agent-routes.ts";
+import { signInRoutes } from "../auth/sign-ins/routes.ts";
 import { configRoutes } from "../config/routes.ts";
 import { contentRoutes } from "../content/routes.ts";
 import type { AdminDeps, Connections, UnmountedDeps } from "../deps.ts";
@@ -46,6 +48,7 @@ export function memberRoutes(unmounted: UnmountedDeps): AdminMount {
     mountMemberSession(app, memberBase, deps);
     mountOidc(app, deps);
     mountDeviceFlow(app, deps);
+    mountAgentRoutes(app, deps);
     app.all(
       `${memberBase}/*`,
       ({ request }) =>
@@ -116,6 +119,7 @@ function routesOf(deps: AdminDeps): readonly AdminRoute[] {
     ...adminTokenRoutes,
     ...sessionRoutes,
     ...deviceRoutes,
+    ...signInRoutes,
   ];
 }
 

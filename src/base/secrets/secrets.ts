@@ -1,7 +1,7 @@
 import { base64Forms } from "./base64-forms.ts";
 
-/** Sluice's own keys, admin tokens, sessions and device codes, of which only hashes are known. */
-export const ownSecrets = /slu[ads]?_[0-9A-Za-z]{30,}/g;
+/** Sluice's own keys, admin tokens, sessions, device codes and refresh tokens, of which only hashes are known. */
+export const ownSecrets = /(?:slu[ads]?|slr)_[0-9A-Za-z]{30,}/g;
 
 /**
  * Every secret that was read from the environment or from a file. Providers' messages are quoted to clients and in the

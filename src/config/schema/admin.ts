@@ -20,6 +20,46 @@ const oidc = section({
   trust_email: flag("Accepts addresses that the identity provider does not mark as verified.", false),
 });
 
+const forWhom = list(
+  name,
+  'Whom it is for: addresses, "group:NAME", "role:admin" or "role:member". Without it: everyone.',
+);
+
+const memberKeys = Type.Object(
+  {
+    for: forWhom,
+    account: Type.String({ minLength: 1, description: "The account to bill." }),
+    cap: text("The cap of each key, such as 5/day.", {
+      pattern: "^\\d+(\\.\\d{1,9})?/(day|week|month)(:.+)?$",
+      [expectedText]: 'a cap such as "5/day" or "20/week:claude-opus-*"',
+    }),
+    models: list(name, "The models that the keys can use. Without it: all."),
+  },
+  {
+    ...closed,
+    description:
+      "Lets members create keys for themselves, and sign in. A list of such tables has one for each group; the first that matches applies.",
+  },
+);
+
+const managedSettings = Type.Object(
+  {
+    for: forWhom,
+    claude_code: Type.Record(Type.String(), Type.Unknown(), {
+      description: "Settings for Claude Code, as in its settings.json.",
+    }),
+  },
+  closed,
+);
+
+const year = 366 * 86_400;
+
+const signIns = section({
+  access_token: time("How long an access token is valid.", "60m", { minimum: 5, maximum: 86_400 }),
+  idle: time("A sign-in that was not refreshed for this long ends.", "30d", { minimum: 5, maximum: year }),
+  max_age: time("Every sign-in ends after this time.", "30d", { minimum: 5, maximum: year }),
+});
+
 export const adminSchema = section({
   token: marked(Type.Optional(secret), { [ifUnset]: "admin.token is not used" }),
   listen: afterRestart(
@@ -40,16 +80,12 @@ export const adminSchema = section({
     ),
   ),
   member_keys: Type.Optional(
-    Type.Object(
-      {
-        account: Type.String({ minLength: 1, description: "The account to bill." }),
-        cap: text("The cap of each key, such as 5/day.", {
-          pattern: "^\\d+(\\.\\d{1,9})?/(day|week|month)(:.+)?$",
-          [expectedText]: 'a cap such as "5/day" or "20/week:claude-opus-*"',
-        }),
-      },
-      { ...closed, description: "Lets members create keys for themselves." },
-    ),
+    Type.Union([memberKeys, Type.Array(memberKeys)], { description: memberKeys.description as string }),
+  ),
+  sign_ins: signIns,
+  managed_settings: list(
+    managedSettings,
+    "What coding agents get as managed settings: the first table that matches the person, laid over the one without `for`.",
   ),
   user_header: named("Header in which a trusted proxy sends the signed-in user, such as x-forwarded-email."),
   groups_header: named("Header with the user's groups, separated by commas."),

@@ -70,11 +70,15 @@ function takeAddressToken(gateway: Gateway, address: string): void {
 export async function authenticate(gateway: Gateway, exchange: Exchange): Promise<KeyRecord | null> {
   const { call, configured } = exchange;
   try {
-    const presented = readCredential(call, configured.settings.server.sameKeyInBothHeaders === "accept");
+    const presented = readCredential(call);
     if (presented === null) return null;
-    const key = gateway.keys.find(presented) ?? (await findAfresh(gateway, call, presented));
+    const { secret, isTwice } = presented;
+    const key = gateway.keys.find(secret) ?? (await findAfresh(gateway, call, secret));
     exchange.key = key;
-    checkKey(key, call, exchange.atMs);
+    exchange.isSignIn = gateway.keys.signIns.use(key.id);
+    if (isTwice && !exchange.isSignIn && configured.settings.server.sameKeyInBothHeaders !== "accept")
+      throw sentTwice();
+    checkKey(key, call, exchange);
     return key;
   } catch (error) {
     throw slowedDown(gateway, call, error);
@@ -92,8 +96,22 @@ async function findAfresh(
 ): Promise<KeyRecord> {
   if (hasKeyForm(presented) && addressLimiter.wouldAllow(call.address)) await catchUp();
   const key = keys.find(presented);
-  if (key === null) throw rejected("The API key is not valid.");
-  return key;
+  if (key !== null) return key;
+  const token = keys.signIns.ofToken(presented);
+  throw token === null ? rejected("The API key is not valid.") : signInOver(token.problem ?? "ended");
+}
+
+/** Claude Code shows this after "Please run /login". */
+export function signInOver(problem: "ended" | "expired" | "revoked" | "suspended"): GatewayError {
+  const what = {
+    ended: "Your sign-in has ended.",
+    expired: "Your sign-in's access token has expired.",
+    revoked: "The key of your sign-in has been revoked.",
+    suspended: "The key of your sign-in is suspended.",
+  };
+  return rejected(
+    `${what[problem]} Sign in again: \`/login\` in Claude Code, elsewhere \`sluice login URL --sign-in\`.`,
+  );
 }
 
 /** Failed credentials are rate-limited by address. A valid key never is, even at a rate-limited address. */
@@ -110,17 +128,23 @@ function slowedDown(gateway: Gateway, call: ClientCall, error: unknown): unknown
   );
 }
 
-function readCredential({ request, route }: ClientCall, acceptsKeyTwice: boolean): string | null {
+interface Presented {
+  readonly secret: string;
+  /** In both headers. */
+  readonly isTwice: boolean;
+}
+
+function readCredential({ request, route }: ClientCall): Presented | null {
   const authorization = request.headers.get("authorization");
   const apiKey = request.headers.get("x-api-key");
   if (authorization !== null && apiKey !== null) {
-    return onlyCredential(authorization, apiKey, route, acceptsKeyTwice);
+    return { secret: onlyCredential(authorization, apiKey, route), isTwice: true };
   }
   if (apiKey !== null) {
-    if (route.acceptsApiKeyHeader) return apiKey;
+    if (route.acceptsApiKeyHeader) return { secret: apiKey, isTwice: false };
     throw rejected("This route does not accept `x-api-key`; send `Authorization: Bearer <key>`.");
   }
-  if (authorization !== null) return bearerToken(authorization);
+  if (authorization !== null) return { secret: bearerToken(authorization), isTwice: false };
   if (!route.needsKey) return null;
   throw rejected(
     route.acceptsApiKeyHeader
@@ -129,22 +153,15 @@ function readCredential({ request, route }: ClientCall, acceptsKeyTwice: boolean
   );
 }
 
+const choice = "Send only one of `Authorization: Bearer` and `x-api-key`";
+
 /** The interface wants exactly one. Claude Code with `apiKeyHelper` sends the same key in both headers. */
-function onlyCredential(
-  authorization: string,
-  apiKey: string,
-  route: Route,
-  acceptsKeyTwice: boolean,
-): string {
+function onlyCredential(authorization: string, apiKey: string, route: Route): string {
   if (!route.acceptsApiKeyHeader) {
     throw rejected("Two credentials were sent. Send only `Authorization: Bearer <key>`.");
   }
-  const choice = "Send only one of `Authorization: Bearer` and `x-api-key`";
   if (bearerToken(authorization) !== apiKey) throw rejected(`Two credentials were sent. ${choice}.`);
-  if (acceptsKeyTwice) return apiKey;
-  throw rejected(
-    `The same key was sent twice. ${choice}; the gateway accepts both if its operator sets server.same_key_in_both_headers = "accept".`,
-  );
+  return apiKey;
 }
 
 function bearerToken(authorization: string): string {
@@ -155,8 +172,9 @@ function bearerToken(authorization: string): string {
   return authorization.slice(7).trim();
 }
 
-function checkKey(key: KeyRecord, { request, route }: ClientCall, atMs: number): void {
+function checkKey(key: KeyRecord, { request, route }: ClientCall, { atMs, isSignIn }: Exchange): void {
   const status = effectiveStatus(key, atMs);
+  if (isSignIn && (status === "revoked" || status === "suspended")) throw signInOver(status);
   if (status === "revoked") throw rejected("The API key has been revoked.");
   if (status === "suspended") throw rejected("The API key is suspended.");
   if (key.mode !== route.mode) throw rejected(wrongOrigin(key, originReachedAt(request)));
@@ -178,3 +196,8 @@ function unusable(route: Route, code: "key_expired" | "key_disabled", message: s
 function rejected(message: string): GatewayError {
   return new GatewayError("invalid_credentials", message);
 }
+
+const sentTwice = () =>
+  rejected(
+    `The same key was sent twice. ${choice}; the gateway accepts both if its operator sets server.same_key_in_both_headers = "accept".`,
+  );

@@ -89,7 +89,7 @@ function creditStanding(summary: AccountSummary): CreditStanding {
 }
 
 /** The cap with the least left. */
-function tightestCap({ caps }: AccountSummary): BoundState | null {
+export function tightestCap({ caps }: Pick<AccountSummary, "caps">): BoundState | null {
   const [tightest] = caps.toSorted((one, other) => one.left - one.held - (other.left - other.held));
   return tightest ?? null;
 }

@@ -75,6 +75,8 @@ export class Exchange {
   readonly atMs: number;
   readonly startedMs: number;
   key: KeyRecord | null = null;
+  /** Whether the client has presented a sign-in's access token, not a key. */
+  isSignIn = false;
   /** The key's rate limit, which the headers show. */
   rate: RateVerdict | null = null;
   /** The counted input of a request whose client disconnected before any output. Its limits of tokens keep it, charged or not. */

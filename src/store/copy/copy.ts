@@ -43,6 +43,7 @@ export const copiedTables: Readonly<Record<string, readonly string[]>> = {
   stored_prices: ["id"],
   acknowledged_alerts: ["kind"],
   signed_in_keys: ["key_id"],
+  sign_ins: ["id"],
   trial_keys: ["key_id"],
   findings: ["source"],
   alerts: ["id"],

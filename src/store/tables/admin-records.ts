@@ -10,8 +10,9 @@ import { Parameters, type Queries, type Query, query } from "../query.ts";
 import { StoreError } from "../store-error.ts";
 import { partPattern } from "./key-search.ts";
 import { lockRevision } from "./revision.ts";
+import { storedSignIns } from "./sign-in-table.ts";
 
-const columns = `device_hash AS "deviceHash", user_code AS "userCode", address, device,
+const columns = `device_hash AS "deviceHash", user_code AS "userCode", address, purpose, client, mode, device,
   created_at_ms::float8 AS "createdAtMs", ends_at_ms::float8 AS "endsAtMs", state,
   polled_at_ms::float8 AS "polledAtMs", interval_ms::float8 AS "intervalMs"`;
 
@@ -27,6 +28,7 @@ export function storedAdmin(queries: Queries, scan: Query, sessions: SessionReco
   return {
     sessions,
     devices: storedDevices(queries),
+    signIns: storedSignIns(queries),
 
     async appendAudit({ atMs, actor, address, action, target, detail }) {
       await change(
@@ -127,6 +129,14 @@ export function storedAdmin(queries: Queries, scan: Query, sessions: SessionReco
 const searched =
   "actor || ' ' || address || ' ' || action || ' ' || coalesce(target, '') || ' ' || coalesce(detail, '')";
 
+/** Flags are 0 and 1 in the row. */
+type StoredFlag<Of extends SignedInKey> = Omit<Of, "isForSignIns"> & { readonly isForSignIns: number };
+
+function withFlag<Of extends SignedInKey>(row: StoredFlag<Of>): Of {
+  // The other columns are selected as they are.
+  return { ...row, isForSignIns: row.isForSignIns === 1 } as unknown as Of;
+}
+
 function storedDevices({ read, change, changeTogether }: Queries): DeviceRecords {
   const findOne = async (condition: string, parameters: readonly (string | number)[]) => {
     const [found] = await read<DeviceGrant>(
@@ -136,8 +146,9 @@ function storedDevices({ read, change, changeTogether }: Queries): DeviceRecords
     return found ?? null;
   };
   return {
-    begin: ({ deviceHash, userCode, address, addressBlock, device, createdAtMs, endsAtMs }, terms) =>
+    begin: (grant, terms) =>
       changeTogether(function* () {
+        const { deviceHash, userCode, address, addressBlock, createdAtMs, endsAtMs } = grant;
         yield* lockRevision();
         yield* query("DELETE FROM device_grants WHERE ends_at_ms < $1::int8", [terms.forgetBeforeMs]);
         const [open] = yield* query<{ count: number; ofBlock: number }>(
@@ -150,10 +161,14 @@ function storedDevices({ read, change, changeTogether }: Queries): DeviceRecords
           return false;
         const inserted = yield* query(
           `INSERT INTO device_grants (device_hash, user_code, address, address_block, device, created_at_ms, ends_at_ms, state,
-            interval_ms)
-          VALUES ($1, $2, $3, $4, $5, $6::int8, $7::int8, 'pending', $8::int8)
+            interval_ms, purpose, client, mode)
+          VALUES ($1, $2, $3, $4, $5, $6::int8, $7::int8, 'pending', $8::int8, $9, $10, $11)
           ON CONFLICT (user_code) DO NOTHING RETURNING device_hash`,
-          [deviceHash, userCode, address, addressBlock, device, createdAtMs, endsAtMs, terms.intervalMs],
+          [
+            ...[deviceHash, userCode, address, addressBlock, grant.device],
+            ...[createdAtMs, endsAtMs, terms.intervalMs],
+            ...[grant.purpose, grant.client, grant.mode],
+          ],
         );
         return inserted.length > 0;
       }),
@@ -200,13 +215,16 @@ function storedDevices({ read, change, changeTogether }: Queries): DeviceRecords
       await change("UPDATE signed_in_keys SET identity = $1 WHERE person = $2", [identity, person]);
     },
 
-    listBoundKeys: (person) =>
-      read<BoundKey>(
-        `SELECT bound.key_id AS "keyId", bound.identity, bound.status_before AS "statusBefore", keys.prefix, keys.status
+    async listBoundKeys(person) {
+      const rows = await read<StoredFlag<BoundKey>>(
+        `SELECT bound.key_id AS "keyId", bound.identity, bound.status_before AS "statusBefore",
+          bound.is_for_sign_ins AS "isForSignIns", keys.prefix, keys.status
         FROM signed_in_keys bound JOIN keys ON keys.id = bound.key_id
         ${person === undefined ? "" : "WHERE bound.person = $1"} ORDER BY bound.key_id`,
         person === undefined ? [] : [person],
-      ),
+      );
+      return rows.map(withFlag);
+    },
 
     async recordLostSignIn(keyId, statusBefore, atMs) {
       await change(
@@ -231,12 +249,14 @@ function storedDevices({ read, change, changeTogether }: Queries): DeviceRecords
       ]);
     },
 
-    findBoundKeys: (keyIds) =>
-      read<SignedInKey>(
-        `SELECT key_id AS "keyId", identity, status_before AS "statusBefore"
+    async findBoundKeys(keyIds) {
+      const rows = await read<StoredFlag<SignedInKey>>(
+        `SELECT key_id AS "keyId", identity, status_before AS "statusBefore", is_for_sign_ins AS "isForSignIns"
         FROM signed_in_keys WHERE key_id = ANY ($1::text[])`,
         [keyIds],
-      ),
+      );
+      return rows.map(withFlag);
+    },
 
     async unbindKey(keyId) {
       await change("DELETE FROM signed_in_keys WHERE key_id = $1", [keyId]);

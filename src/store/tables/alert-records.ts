@@ -63,6 +63,14 @@ export function storedAlerts(
       return found?.count ?? 0;
     },
 
+    async reusedSignInsSince(sinceMs) {
+      const [found] = await read<{ count: number }>(
+        "SELECT count(*)::float8 AS count FROM sign_ins WHERE end_reason = 'reused' AND ended_at_ms >= $1::int8",
+        [sinceMs],
+      );
+      return found?.count ?? 0;
+    },
+
     async modelsRequestedSince(sinceMs) {
       const hour = Math.floor(sinceMs / msPerHour);
       await fold();

@@ -98,7 +98,7 @@ async function makeDeps(
   adminSettings: string,
 ): Promise<UnmountedDeps> {
   const snapshot = await store.load();
-  const keys = new KeyRing(clock, snapshot.keys);
+  const keys = new KeyRing(clock, snapshot.keys, snapshot.signIns);
   const ledger = await Ledger.open({ store, clock, snapshot });
   let { revision } = snapshot;
   const file = join(dir, "sluice.toml");
@@ -124,6 +124,7 @@ async function makeDeps(
       memberChanges: new RateLimiter(clock),
       deviceGuesses: new Lockout(clock),
       deviceRequests: new RateLimiter(clock),
+      refreshes: new RateLimiter(clock),
       reads: readLimits(clock),
       proxySignIns: new ProxySignIns(
         () => deps,

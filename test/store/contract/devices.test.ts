@@ -10,9 +10,12 @@ const grant = {
   address: "192.0.2.1",
   addressBlock: "192.0.2.1",
   device: "laptop",
+  purpose: "sign_in",
+  client: "agent",
+  mode: "token_budget",
   createdAtMs: 1_000,
   endsAtMs: 901_000,
-};
+} as const;
 const terms = { intervalMs: 5_000, max: 3, maxPerBlock: 3, forgetBeforeMs: 0 };
 const approved = { state: "approved", identity: `{"user":"ada"}`, nowMs: 2_000 } as const;
 
@@ -98,7 +101,7 @@ describe("a store's device grants", () => {
     await devices.bindKey({ keyId: one.id, person: "proxy ada", identity: "1" });
     await devices.bindKey({ keyId: other.id, person: "proxy bob", identity: "2" });
     await devices.updateIdentity("proxy ada", "3");
-    const bound = { statusBefore: null, status: "active" } as const;
+    const bound = { statusBefore: null, status: "active", isForSignIns: false } as const;
     const ofAda = { ...bound, keyId: one.id, identity: "3", prefix: one.prefix };
     const ofBob = { ...bound, keyId: other.id, identity: "2", prefix: other.prefix };
     expect((await devices.listBoundKeys()).toSorted((a, b) => (a.identity < b.identity ? 1 : -1))).toEqual([
@@ -111,7 +114,7 @@ describe("a store's device grants", () => {
     expect(await store.alerts.lostSignInsSince(0)).toBe(0);
     await store.updateKey(other.id, { status: "suspended" });
     expect(await devices.findBoundKeys([other.id])).toEqual([
-      { keyId: other.id, identity: "2", statusBefore: "active" },
+      { keyId: other.id, identity: "2", statusBefore: "active", isForSignIns: false },
     ]);
     expect([await store.alerts.lostSignInsSince(5_000), await store.alerts.lostSignInsSince(5_001)]).toEqual([
       1, 0,

@@ -97,6 +97,7 @@ describe("a key", () => {
         revision: before + 1,
         accounts: [],
         keys: [changed],
+        signIns: [],
         entries: [],
       });
     }),

@@ -1,69 +1,86 @@
 import type { Elysia } from "elysia";
+import { keyModes, modeOrigins } from "../../../base/key-attributes.ts";
 import { addressBlock } from "../../../limits/address.ts";
+import type { KeyMode } from "../../../store/store.ts";
 import type { AdminDeps } from "../../deps.ts";
-import { bodyBytes } from "../../routes/check.ts";
 import { answeringErrors } from "../../routes/mount.ts";
 import { json, notFound, refusalResponse } from "../../routes/refusal.ts";
 import { originInBrowser } from "../origin.ts";
+import { refreshTokens } from "../sign-ins/refresh.ts";
+import { revokeToken } from "../sign-ins/revoke.ts";
+import type { TokenPair } from "../sign-ins/tokens.ts";
 import { beginGrant, codeSeconds, isSignInConfigured, pollSeconds } from "./device-grants.ts";
 import { pollGrant } from "./device-keys.ts";
+import { type Form, formOf, invalidForm, oauthError, rejectGuess, shownName, tooMany } from "./oauth-form.ts";
 
-const grantType = "urn:ietf:params:oauth:grant-type:device_code";
-const clientId = "sluice-cli";
-const maxFormBytes = 4096;
-const maxDeviceLength = 60;
+const deviceGrant = "urn:ietf:params:oauth:grant-type:device_code";
+const refreshGrant = "refresh_token";
+/** It gets a key; every other client signs in. */
+const keyClientId = "sluice-cli";
 /** How many codes one block of addresses can request per minute. */
 const maxRequests = 10;
 
 const metadataPath = "/.well-known/oauth-authorization-server";
 const authorizationPath = "/oauth/device_authorization";
 const tokenPath = "/oauth/token";
+const revocationPath = "/oauth/revoke";
 const verificationPath = "/usage/device";
 
-type Form = ReadonlyMap<string, string>;
-type Work = (request: Request, deps: AdminDeps) => Promise<Response> | Response;
+interface Received {
+  readonly request: Request;
+  readonly mode: KeyMode;
+}
+type Work = (received: Received, deps: AdminDeps) => Promise<Response> | Response;
 
 /**
- * Mounts RFC 8628 (device authorization) and RFC 8414 (metadata), without authentication. They return 404 unless
- * sign-in is configured.
+ * Mounts RFC 8628 (device authorization), RFC 7009 (revocation) and RFC 8414 (metadata) on both origins, without
+ * authentication. They return 404 unless sign-in and `member_keys` are configured.
  */
 export function mountDeviceFlow(app: Elysia, deps: AdminDeps): void {
-  const guarded =
-    (work: Work) =>
-    ({ request }: { readonly request: Request }) => {
-      if (!isSignInConfigured(deps.settings().admin))
-        return refusalResponse(notFound("sign-in configured here"));
-      return answeringErrors(deps, () => work(request, deps));
-    };
-  app.get(metadataPath, guarded(metadata));
-  app.post(authorizationPath, guarded(authorize), { parse: "none" });
-  app.post(tokenPath, guarded(issueToken), { parse: "none" });
+  for (const mode of keyModes) {
+    const guarded =
+      (work: Work) =>
+      ({ request }: { readonly request: Request }) => {
+        if (!isSignInConfigured(deps.settings().admin))
+          return refusalResponse(notFound("sign-in configured here"));
+        return answeringErrors(deps, () => work({ request, mode }, deps));
+      };
+    const base = modeOrigins[mode];
+    app.get(base + metadataPath, guarded(metadata));
+    app.post(base + authorizationPath, guarded(authorize), { parse: "none" });
+    app.post(base + tokenPath, guarded(issueToken), { parse: "none" });
+    app.post(base + revocationPath, guarded(revoke), { parse: "none" });
+  }
 }
 
-function metadata(request: Request, deps: AdminDeps): Response {
-  const issuer = ownOrigin(request, deps);
+function metadata(received: Received, deps: AdminDeps): Response {
+  const issuer = ownOrigin(received, deps) + modeOrigins[received.mode];
   return json({
     issuer,
     device_authorization_endpoint: `${issuer}${authorizationPath}`,
     token_endpoint: `${issuer}${tokenPath}`,
-    grant_types_supported: [grantType],
+    revocation_endpoint: `${issuer}${revocationPath}`,
+    grant_types_supported: [deviceGrant, refreshGrant],
     response_types_supported: [],
     token_endpoint_auth_methods_supported: ["none"],
+    revocation_endpoint_auth_methods_supported: ["none"],
   });
 }
 
-async function authorize(request: Request, deps: AdminDeps): Promise<Response> {
-  const { address } = deps.originOf(request);
+async function authorize(received: Received, deps: AdminDeps): Promise<Response> {
+  const { address } = deps.originOf(received.request);
   const { allowed, retryAfterSeconds } = deps.guard.deviceRequests.take(addressBlock(address), maxRequests);
   if (!allowed)
     return tooMany("Too many codes were requested from this address. Try again later.", retryAfterSeconds);
-  const form = await formOf(request);
+  const form = await formOf(received.request);
   if (form === null) return invalidForm();
-  if (form.get("client_id") !== clientId) return unknownClient();
-  const grant = await beginGrant(deps, { address, device: deviceName(form.get("device_name")) });
+  const purpose = purposeOf(form);
+  const client = purpose === "key" ? null : clientName(form);
+  const device = shownName(form.get("device_name"));
+  const grant = await beginGrant(deps, { address, purpose, client, device, mode: received.mode });
   if (grant === null)
-    return tooMany("Too many terminals are waiting for approval. Try again later.", pollSeconds);
-  const uri = `${ownOrigin(request, deps)}${verificationPath}`;
+    return tooMany("Too many codes are waiting for approval. Try again later.", pollSeconds);
+  const uri = `${ownOrigin(received, deps)}${verificationPath}`;
   return json({
     device_code: grant.deviceCode,
     user_code: grant.userCode,
@@ -74,66 +91,69 @@ async function authorize(request: Request, deps: AdminDeps): Promise<Response> {
   });
 }
 
-async function issueToken(request: Request, deps: AdminDeps): Promise<Response> {
+function purposeOf(form: Form): "key" | "sign_in" {
+  return form.get("client_id") === keyClientId ? "key" : "sign_in";
+}
+
+/** Claude Code sends no client id, but a surface. */
+function clientName(form: Form): string | null {
+  const surface = form.get("surface");
+  return shownName(form.get("client_id") ?? (surface === "claude_code" ? "Claude Code" : surface));
+}
+
+async function issueToken({ request }: Received, deps: AdminDeps): Promise<Response> {
   const { address } = deps.originOf(request);
   const form = await formOf(request);
   if (form === null) return invalidForm();
-  if (form.get("grant_type") !== grantType) {
-    return oauthError("unsupported_grant_type", `The grant_type must be ${grantType}.`);
+  const grantType = form.get("grant_type");
+  if (grantType === refreshGrant) return refresh(form, address, deps);
+  if (grantType !== deviceGrant) {
+    return oauthError("unsupported_grant_type", `The grant_type must be ${deviceGrant} or ${refreshGrant}.`);
   }
-  if (form.get("client_id") !== clientId) return unknownClient();
   const deviceCode = form.get("device_code");
   if (deviceCode === undefined) return oauthError("invalid_request", "`device_code` is missing.");
-  const polled = await pollGrant(deps, deviceCode, address);
+  const polled = await pollGrant(deps, deviceCode, purposeOf(form), address);
   if ("secret" in polled) return json({ access_token: polled.secret, token_type: "Bearer" });
-  return rejectGuess(deps, address, polled.isUnknown) ?? oauthError(polled.error, polled.description);
+  if ("access" in polled) return tokensResponse(polled, deps);
+  const guess = polled.isUnknown ? rejectGuess(deps, address) : null;
+  return guess ?? oauthError(polled.error, polled.description);
 }
 
-/** A correct code is always accepted: other people may share the address, and a device code is too long to guess. */
-function rejectGuess(deps: AdminDeps, address: string, isUnknown: boolean): Response | null {
-  if (!isUnknown) return null;
-  const { deviceGuesses } = deps.guard;
-  const guesser = `device ${address}`;
-  const waitSeconds = deviceGuesses.waitSeconds(guesser);
-  if (waitSeconds > 0) return tooMany("Too many unknown device codes from this address.", waitSeconds);
-  deviceGuesses.failed(guesser);
-  return null;
+async function refresh(form: Form, address: string, deps: AdminDeps): Promise<Response> {
+  const presented = form.get("refresh_token");
+  if (presented === undefined) return oauthError("invalid_request", "`refresh_token` is missing.");
+  const result = await refreshTokens(deps, presented, address);
+  switch (result.kind) {
+    case "refreshed":
+      return tokensResponse(result.pair, deps);
+    case "unknown":
+      return (
+        rejectGuess(deps, address) ?? oauthError("invalid_grant", "Unknown refresh token. Sign in again.")
+      );
+    case "over":
+      return oauthError("invalid_grant", result.text);
+    case "too_many":
+      return tooMany("This sign-in refreshes its tokens too often.", result.waitSeconds);
+  }
 }
 
-function ownOrigin(request: Request, deps: AdminDeps): string {
+/** Without an `email`: Claude Code would ask whether it is the right one, with "no" as the default. */
+function tokensResponse({ access, accessEndsAtMs, refresh }: TokenPair, { clock }: AdminDeps): Response {
+  return json({
+    access_token: access,
+    token_type: "Bearer",
+    expires_in: Math.max(0, Math.floor((accessEndsAtMs - clock.wallMs()) / 1000)),
+    refresh_token: refresh,
+  });
+}
+
+async function revoke({ request }: Received, deps: AdminDeps): Promise<Response> {
+  const form = await formOf(request);
+  if (form === null) return invalidForm();
+  await revokeToken(deps, form.get("token") ?? "", deps.originOf(request).address);
+  return json({});
+}
+
+function ownOrigin({ request }: Received, deps: AdminDeps): string {
   return originInBrowser(request, deps.originOf(request).isFromProxy, deps.settings().admin);
-}
-
-/** Null if a parameter occurs twice, which RFC 6749 forbids. */
-async function formOf(request: Request): Promise<Form | null> {
-  const pairs = [...new URLSearchParams(new TextDecoder().decode(await bodyBytes(request, maxFormBytes)))];
-  const form = new Map(pairs);
-  return form.size === pairs.length ? form : null;
-}
-
-/** Cleans the device's name. It is shown to the person who approves, so it must not look like anything but a name. */
-function deviceName(text: string | undefined): string | null {
-  const name =
-    text
-      ?.replaceAll(/[^\p{L}\p{N}._ -]/gu, "")
-      .trim()
-      .slice(0, maxDeviceLength) ?? "";
-  return name === "" ? null : name;
-}
-
-function invalidForm(): Response {
-  return oauthError("invalid_request", "Send each parameter once, as application/x-www-form-urlencoded.");
-}
-
-function unknownClient(): Response {
-  return oauthError("invalid_client", `The client_id must be ${clientId}.`, 401);
-}
-
-function tooMany(description: string, waitSeconds: number): Response {
-  const headers = { "retry-after": String(waitSeconds) };
-  return json({ error: "slow_down", error_description: description }, 429, headers);
-}
-
-function oauthError(error: string, description: string, status = 400): Response {
-  return json({ error, error_description: description }, status);
 }

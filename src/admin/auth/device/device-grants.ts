@@ -1,28 +1,34 @@
+import { modeOrigins } from "../../../base/key-attributes.ts";
 import { mintSecret } from "../../../base/secrets/mint-secret.ts";
 import type { AdminSettings } from "../../../config/settings.ts";
 import { hashSecret } from "../../../keys/secret.ts";
 import { addressBlock } from "../../../limits/address.ts";
 import type { DeviceGrant } from "../../../store/device-records.ts";
+import type { KeyMode } from "../../../store/store.ts";
 import { OperationError } from "../../context.ts";
 import type { AdminDeps } from "../../deps.ts";
 import { membersKey } from "../../keys/members-key.ts";
 import type { Caller } from "../identity.ts";
+import { checkSignIn } from "../sign-ins/sign-in-key.ts";
 import { ownCaller } from "./device-keys.ts";
 
-/** RFC 8628: a terminal shows a code, a signed-in person approves it on a page, and the terminal receives a key. */
+/**
+ * RFC 8628: a terminal shows a code, a signed-in person approves it on a page, and the terminal receives a key, or is
+ * signed in.
+ */
 
 export const codeSeconds = 900;
 export const pollSeconds = 5;
 /** How many codes can wait for a decision at once, and how many of one block of addresses, so that no block uses up all. */
-const maxGrants = 10_000;
+const maxGrants = 1_000;
 const maxGrantsPerBlock = 50;
 /** No vowels, so that no code spells a word, and no letters that look alike. */
 const letters = "BCDFGHJKLMNPQRSTVWXZ";
 const codeLength = 8;
 const codeAttempts = 3;
 
-export function isSignInConfigured({ oidc, userHeader }: AdminSettings): boolean {
-  return oidc !== null || userHeader !== null;
+export function isSignInConfigured({ oidc, userHeader, memberKeys }: AdminSettings): boolean {
+  return (oidc !== null || userHeader !== null) && memberKeys.length > 0;
 }
 
 type Deps = Pick<AdminDeps, "store" | "clock" | "settings" | "keys">;
@@ -35,7 +41,7 @@ interface StartedGrant {
 /** Issues a code. Null if too many are open. */
 export async function beginGrant(
   { store, clock }: Deps,
-  requester: Pick<DeviceGrant, "address" | "device">,
+  requester: Pick<DeviceGrant, "address" | "purpose" | "client" | "device" | "mode">,
 ): Promise<StartedGrant | null> {
   const createdAtMs = clock.wallMs();
   const times = { createdAtMs, endsAtMs: createdAtMs + codeSeconds * 1000 };
@@ -88,7 +94,17 @@ export async function findGrant(deps: AdminDeps, caller: Caller, typed: string):
   deviceGuesses.failed(caller.name);
   throw new OperationError(
     "unknown_code",
-    "no terminal is waiting for this code: it is mistyped, used or older than 15 minutes; run sluice login again",
+    "no program is waiting for this code: it is mistyped, used or older than 15 minutes; begin again there",
+  );
+}
+
+/** A token is valid on the origin of the account's mode only. */
+function rejectOtherMode(mode: KeyMode, grant: DeviceGrant, ownOrigin: string): void {
+  if (mode === grant.mode) return;
+  const what = mode === "credit" ? "credits" : "tokens";
+  throw new OperationError(
+    "not_allowed",
+    `you are billed in ${what}, so sign in at ${ownOrigin}${modeOrigins[mode]}, not at ${ownOrigin}${modeOrigins[grant.mode]}`,
   );
 }
 
@@ -98,18 +114,22 @@ export async function decideGrant(
   caller: Caller,
   typed: string,
   state: "approved" | "denied",
+  ownOrigin: string,
 ): Promise<DeviceGrant> {
   const { person } = caller;
   if (person === null) {
     throw new OperationError("not_allowed", "an admin token cannot approve this; sign in as yourself");
   }
   const grant = await findGrant(deps, caller, typed);
-  if (state === "approved") membersKey(deps, ownCaller(person), {});
+  if (state === "approved") {
+    if (grant.purpose === "key") await membersKey(deps, ownCaller(person), {});
+    else rejectOtherMode(await checkSignIn(deps, person), grant, ownOrigin);
+  }
   const decision = { state, identity: JSON.stringify(person), nowMs: deps.clock.wallMs() };
   if (!(await deps.store.admin.devices.decide(grant.userCode, decision))) {
     throw new OperationError(
       "unknown_code",
-      "this code was just used or has expired; run sluice login again",
+      "this code was just used or has expired; begin again in your terminal",
     );
   }
   deps.guard.deviceGuesses.succeeded(caller.name);

@@ -1,5 +1,6 @@
 import type { IssuedKey } from "../../../keys/issue.ts";
 import { hashSecret } from "../../../keys/secret.ts";
+import type { DeviceGrant } from "../../../store/device-records.ts";
 import { OperationError } from "../../context.ts";
 import type { AdminDeps } from "../../deps.ts";
 import { creationDetail } from "../../keys/change-detail.ts";
@@ -7,6 +8,8 @@ import { createMembersKey } from "../../keys/members-key.ts";
 import { memberOf } from "../guard.ts";
 import type { Caller, PersonIdentity } from "../identity.ts";
 import { mayHoldKeys } from "../lost-sign-ins.ts";
+import { beginSignIn } from "../sign-ins/begin.ts";
+import type { TokenPair } from "../sign-ins/tokens.ts";
 
 /** The caller as a plain member: whatever their role, this flow creates a key of their own. */
 export function ownCaller(person: PersonIdentity): Caller {
@@ -28,19 +31,26 @@ interface RejectedPoll {
   readonly isUnknown: boolean;
 }
 
-export type PollResult = IssuedKey | RejectedPoll;
+export type PollResult = IssuedKey | TokenPair | RejectedPoll;
 
-/** Handles a terminal's poll: returns the key once, or the reason why there is none. */
-export async function pollGrant(deps: AdminDeps, deviceCode: string, address: string): Promise<PollResult> {
+/** Handles a terminal's poll: returns the key or the tokens once, or the reason why there are none. */
+export async function pollGrant(
+  deps: AdminDeps,
+  deviceCode: string,
+  purpose: DeviceGrant["purpose"],
+  address: string,
+): Promise<PollResult> {
   const { devices } = deps.store.admin;
   const deviceHash = hashSecret(deviceCode);
   const nowMs = deps.clock.wallMs();
   const grant = await devices.findByDevice(deviceHash);
-  if (grant === null)
-    return refusedPoll("invalid_grant", "Unknown device code. Run `sluice login` again.", true);
+  if (grant === null) return refusedPoll("invalid_grant", "Unknown device code. Sign in again.", true);
+  // Otherwise the access of an hour could become a lasting key.
+  if (grant.purpose !== purpose)
+    return refusedPoll("invalid_grant", "This device code was requested by another kind of client.");
   if (grant.state === "used") return refusedPoll("invalid_grant", "This device code was used already.");
   if (grant.endsAtMs <= nowMs) {
-    return refusedPoll("expired_token", "The code has expired. Run sluice login again.");
+    return refusedPoll("expired_token", "The code has expired. Sign in again.");
   }
   if (grant.state === "denied") return refusedPoll("access_denied", "The request was denied on the page.");
   if (grant.state === "pending") {
@@ -55,6 +65,7 @@ export async function pollGrant(deps: AdminDeps, deviceCode: string, address: st
   // Written when it was approved.
   const person = JSON.parse(identity) as PersonIdentity;
   try {
+    if (grant.purpose === "sign_in") return await beginSignIn(deps, person, { ...grant, address });
     return await issueTo(deps, person, { label: grant.device, address });
   } catch (error) {
     if (!(error instanceof OperationError)) throw error;

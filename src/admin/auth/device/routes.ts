@@ -1,10 +1,11 @@
 import type { DeviceGrant } from "../../../store/device-records.ts";
 import { AdminError, notFound } from "../../routes/refusal.ts";
 import { type AdminCall, type AdminRoute, get, post } from "../../routes/route.ts";
+import { originInBrowser } from "../origin.ts";
 import { decideGrant, findGrant, isSignInConfigured } from "./device-grants.ts";
 import { type DeviceView, deviceBody, deviceQuery, deviceView } from "./schema.ts";
 
-/** Routes with which a signed-in person reviews and approves a terminal's request for a key. */
+/** Routes with which a signed-in person reviews and approves a terminal's request for a key or a sign-in. */
 export const deviceRoutes: readonly AdminRoute[] = [
   get(
     "/device",
@@ -15,8 +16,8 @@ export const deviceRoutes: readonly AdminRoute[] = [
       return view(call, await findGrant(call.deps, call.caller, call.query.user_code));
     },
   ),
-  decision("approve", "approved", "Let a terminal have a key of your own"),
-  decision("deny", "denied", "Deny a terminal a key"),
+  decision("approve", "approved", "Let a terminal have a key of your own, or a program work in your name"),
+  decision("deny", "denied", "Deny a terminal a key or a sign-in"),
 ];
 
 function decision(verb: "approve" | "deny", state: "approved" | "denied", summary: string): AdminRoute {
@@ -26,8 +27,9 @@ function decision(verb: "approve" | "deny", state: "approved" | "denied", summar
     { role: "member", body: deviceBody, answers: deviceView },
     async (call) => {
       expectAllowed(call);
-      const grant = await decideGrant(call.deps, call.caller, call.body.user_code, state);
-      const detail = `for ${grant.address}${grant.device === null ? "" : `, ${grant.device}`}`;
+      const grant = await decideGrant(call.deps, call.caller, call.body.user_code, state, ownOrigin(call));
+      const names = [grant.client, grant.device].filter((name) => name !== null);
+      const detail = [`for ${grant.address}`, ...names].join(", ");
       return {
         answer: view(call, { ...grant, state }),
         change: { action: `device.${verb}`, target: null, detail },
@@ -45,12 +47,18 @@ function expectAllowed({ deps, caller }: AdminCall): void {
   throw new AdminError(429, "too_many_guesses", message, { headers: { "retry-after": String(waitSeconds) } });
 }
 
+function ownOrigin({ deps, request }: AdminCall): string {
+  return originInBrowser(request, deps.originOf(request).isFromProxy, deps.settings().admin);
+}
+
 function view({ address }: AdminCall, grant: DeviceGrant): DeviceView {
   return {
     user_code: grant.userCode,
     state: grant.state === "used" ? "approved" : grant.state,
     address: grant.address,
     is_own_address: grant.address === address,
+    purpose: grant.purpose,
+    client: grant.client,
     device: grant.device,
     requested_at: new Date(grant.createdAtMs).toISOString(),
     expires_at: new Date(grant.endsAtMs).toISOString(),

@@ -11,6 +11,8 @@ export const deviceView = Type.Object({
   state: oneOf(["pending", "approved", "denied"]),
   address: text("The address of the terminal."),
   is_own_address: flag("Whether this call comes from the same address."),
+  purpose: oneOf(["key", "sign_in"]),
+  client: nullable(text("What requests a sign-in, as it calls itself. This is not verified.")),
   device: nullable(text("What the terminal calls itself. This is not verified.")),
   requested_at: moment,
   expires_at: moment,

@@ -75,19 +75,25 @@ async function memberAccountWarning(
   options: ConfigOptions,
   terminal: Terminal,
 ): Promise<readonly string[]> {
-  const account = checked.settings?.admin.memberKeys?.account;
-  if (account === undefined || checked.file === null) return [];
+  const terms = checked.settings?.admin.memberKeys ?? [];
+  if (terms.length === 0 || checked.file === null) return [];
   const { withStore } = await import("../../open-store.ts");
   const { findAccount } = await import("../../../admin/accounts/accounts.ts");
-  try {
-    await withStore(terminal, { ...options, config: checked.file }, {}, (store) =>
-      findAccount(store, account),
-    );
-    return [];
-  } catch (error) {
-    if (!(error instanceof OperationError)) return [];
-    return [`admin.member_keys.account: ${error.message}; create it, or members cannot create keys`];
-  }
+  const warnings: string[] = [];
+  await withStore(terminal, { ...options, config: checked.file }, {}, async (store) => {
+    for (const { account } of terms) {
+      const problem = await findAccount(store, account).then(() => null, operationMessage);
+      if (problem === null) continue;
+      warnings.push(`admin.member_keys.account: ${problem}; create it, or members cannot create keys`);
+    }
+  }).catch(operationMessage);
+  return warnings;
+}
+
+/** Throws any other error. */
+function operationMessage(error: unknown): string {
+  if (error instanceof OperationError) return error.message;
+  throw error;
 }
 
 function missingSecretsText(reasons: readonly string[]): string {

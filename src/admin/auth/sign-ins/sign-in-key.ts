@@ -1,0 +1,83 @@
+import { newId } from "../../../base/id.ts";
+import { effectiveStatus } from "../../../keys/keyring.ts";
+import { type KeyMode, type KeyRecord, StoreError } from "../../../store/store.ts";
+import { findAccount } from "../../accounts/accounts.ts";
+import { OperationError } from "../../context.ts";
+import type { AdminDeps } from "../../deps.ts";
+import { creationDetail } from "../../keys/change-detail.ts";
+import { createKeyOn } from "../../keys/create-key.ts";
+import { specFor } from "../../keys/members-key.ts";
+import type { PersonIdentity } from "../identity.ts";
+import { mayHoldKeys, personName, refreshSignIn } from "../lost-sign-ins.ts";
+import { memberKeyTerms } from "../person.ts";
+
+/**
+ * All sign-ins of a person use one key, created at the first: with a key for each, signing in again would reset the
+ * caps. Nobody knows its secret, so that only access tokens give it.
+ */
+
+const label = "sign-in";
+
+type Deps = Pick<AdminDeps, "store" | "clock" | "keys" | "settings" | "applyChanges">;
+
+/** Throws if the person cannot sign a program in. Returns the mode of what they are billed by. */
+export async function checkSignIn(deps: Deps, person: PersonIdentity): Promise<KeyMode> {
+  const { admin } = deps.settings();
+  const terms = memberKeyTerms(person, admin);
+  if (terms === null || !mayHoldKeys(person, admin)) {
+    throw new OperationError("not_allowed", `${person.user} may not sign programs in here; ask an operator`);
+  }
+  // Restores the key of someone who had lost their role, and has it again.
+  await refreshSignIn(deps, person, admin);
+  const key = await knownKey(deps, person);
+  if (key === null) return (await findAccount(deps, terms.account)).mode;
+  const status = effectiveStatus(key, deps.clock.wallMs());
+  if (status === "revoked") {
+    throw new OperationError(
+      "not_allowed",
+      `an operator revoked the key of your sign-ins (${key.prefix}); an admin can run \`sluice sign-ins allow ${person.user}\``,
+    );
+  }
+  if (status !== "active") {
+    throw new OperationError(
+      "not_allowed",
+      `the key of your sign-ins (${key.prefix}) is ${status}; ask an operator`,
+    );
+  }
+  return key.mode;
+}
+
+async function knownKey(
+  { store, keys, applyChanges }: Deps,
+  person: PersonIdentity,
+): Promise<KeyRecord | null> {
+  const id = await store.admin.signIns.findKeyId(personName(person));
+  if (id === null) return null;
+  await applyChanges();
+  return keys.byId(id);
+}
+
+/** The person's key, which is created if they have none. Several gateways may try at once. */
+export async function signInKey(deps: Deps, person: PersonIdentity, address: string): Promise<KeyRecord> {
+  const { store, clock, keys, settings } = deps;
+  const identity = JSON.stringify(person);
+  const bound = { keyId: newId("key_"), person: personName(person), identity };
+  const id = await store.admin.signIns.bindKey(bound);
+  for (;;) {
+    const sinceRevision = await store.currentRevision();
+    await deps.applyChanges();
+    const known = keys.byId(id);
+    if (known !== null) return known;
+    const terms = memberKeyTerms(person, settings().admin);
+    if (terms === null) throw new OperationError("not_allowed", `${person.user} may not have a key here`);
+    try {
+      const spec = { ...specFor(terms), id, label, owner: person.user, sinceRevision };
+      const { key } = await createKeyOn(deps, spec, settings().named);
+      const detail = [creationDetail(key, 0), "for sign-ins"].filter(Boolean).join(", ");
+      const change = { action: "key.create", target: key.prefix, detail };
+      await store.admin.appendAudit({ atMs: clock.wallMs(), actor: person.user, address, ...change });
+    } catch (error) {
+      if (!(error instanceof StoreError) || error.reason !== "changed") throw error;
+    }
+  }
+}
