@@ -158,7 +158,7 @@ export const alertKinds: Readonly<Record<AlertKind, AlertKindFacts>> = {
     severity: "warning",
     next: () => "sluice audit-log --search sign_in.reuse",
     about:
-      "A refresh token was used again in the last 24 hours, so somebody may have copied it. Its sign-in has ended.",
+      "A refresh token was used again in the last 24 hours, so it may have been copied. Its sign-in has ended.",
     resolvedText: () => "No refresh token was used again in the last 24 hours.",
   },
   balance_threshold: { ...limited, about: "80, 95 or 100% of a balance is used.", resolvedText: below80 },

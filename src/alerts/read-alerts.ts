@@ -108,7 +108,7 @@ function signInAlerts(keys: number): Alert[] {
 function reuseAlerts(signIns: number): Alert[] {
   if (signIns === 0) return [];
   const ended = plural(signIns, "sign-in has", "sign-ins have");
-  const text = `${ended} ended in the last 24 hours, because a refresh token was used again. Somebody may have copied it from a person's machine.`;
+  const text = `${ended} ended in the last 24 hours, because a refresh token was used again. It may have been copied from a person's machine.`;
   const subject = { type: "configuration", id: "sign-in-reuse", label: "sign-in" } as const;
   return [{ ...unsetAlertFields, kind: "sign_in_reused", subject, text, details: { sign_ins: signIns } }];
 }

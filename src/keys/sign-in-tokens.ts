@@ -19,7 +19,7 @@ export class SignInTokens {
     this.#clock = clock;
   }
 
-  /** Whether sign-ins use this key. Its own secret was never issued, so whoever presents it presents an access token. */
+  /** Whether sign-ins use this key. Its own secret was never issued, so clients only have access tokens for it. */
   use(keyId: string): boolean {
     return this.#keyIds.has(keyId);
   }

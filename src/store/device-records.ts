@@ -10,7 +10,7 @@ export interface DeviceGrant {
   readonly purpose: "key" | "sign_in";
   /** What requests a sign-in, as it calls itself; not verified. */
   readonly client: string | null;
-  /** Of the origin that was asked. */
+  /** What the requested origin bills: it has one for each mode. */
   readonly mode: KeyMode;
   /** The name it gave itself, unverified. */
   readonly device: string | null;

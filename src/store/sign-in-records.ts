@@ -49,7 +49,7 @@ export interface RefreshState {
 export interface RefreshableSignIn extends SignIn, RefreshState {}
 
 export interface NewSignIn extends Omit<SignIn, "endedAtMs" | "endReason"> {
-  /** Of what all refresh tokens of this sign-in have in common. */
+  /** The hash of what all refresh tokens of this sign-in have in common. */
   readonly familyHash: string;
   readonly refreshHash: string;
 }

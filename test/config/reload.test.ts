@@ -56,6 +56,8 @@ const special: Readonly<Record<string, string>> = {
   "admin.public_url": '[admin]\npublic_url = "https://a.example"',
   "admin.members": '[admin]\nmembers = "everyone"',
   "admin.member_keys": '[admin]\nmember_keys = { account = "a" }',
+  "admin.sign_ins": '[admin.sign_ins]\nidle = "1h"',
+  "admin.managed_settings": '[[admin.managed_settings]]\nclaude_code = { model = "m" }',
   "admin.user_header": '[server]\ntrusted_proxies = ["10.0.0.1"]\n[admin]\nuser_header = "x"',
   "admin.groups_header": '[server]\ntrusted_proxies = ["10.0.0.1"]\n[admin]\ngroups_header = "x"',
   "admin.oidc": '[admin.oidc]\nissuer = "https://a.example"\nclient_id = "a"\nclient_secret = "env:ADMIN"',

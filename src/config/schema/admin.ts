@@ -38,7 +38,7 @@ const memberKeys = Type.Object(
   {
     ...closed,
     description:
-      "Lets members create keys for themselves, and sign in. A list of such tables has one for each group; the first that matches applies.",
+      "Lets members create keys for themselves, and sign in. The first table that matches the person applies. A single one can be written as `member_keys = { … }`.",
   },
 );
 

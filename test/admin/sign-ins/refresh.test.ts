@@ -75,7 +75,7 @@ describe("a refresh token", () => {
       guesses.push((await world.refresh(`slr_${"x".repeat(59)}${guess}`)).status);
     expect(guesses).toEqual([400, 400, 400, 400, 400, 429, 429, 429]);
     expect((await world.refresh(token)).status).toBe(200);
-    // With a part of a real token nobody can end a sign-in.
+    // A part of a real token does not end a sign-in.
     expect((await world.refresh(`${token.slice(0, 33)}x${"y".repeat(30)}`, "192.0.2.9")).status).toBe(400);
     expect(await world.open()).toHaveLength(1);
   });

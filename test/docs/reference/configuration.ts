@@ -67,7 +67,8 @@ function tableOf(setting: Schema): Table | null {
   if (setting.properties !== undefined) return { schema: setting, name: "", brackets: ["[", "]"] };
   const [named] = Object.values(setting.patternProperties ?? {});
   if (named?.properties !== undefined) return { schema: named, name: "NAME", brackets: ["[", "]"] };
-  const { items } = setting;
+  const list = setting.anyOf?.find(({ items }) => items?.properties !== undefined);
+  const { items } = list ?? setting;
   return items?.properties === undefined ? null : { schema: items, name: "", brackets: ["[[", "]]"] };
 }
 

@@ -18,7 +18,11 @@ const nowMs = Date.UTC(2026, 10, 15, 12);
 /** What a build with another 001.sql left: the current version, and its fingerprints, if it kept any. */
 const otherBuilds: Readonly<Record<string, (database: Database, file: string) => void>> = {
   "with another fingerprint": (database, file) =>
-    migrate(database, { file, nowMs, migrations: ["CREATE TABLE notes (text TEXT)"] }),
+    migrate(database, {
+      file,
+      nowMs,
+      migrations: ["CREATE TABLE notes (text TEXT)", ...migrations.slice(1).map(() => "SELECT 1")],
+    }),
   "without a fingerprint": (database) => {
     database.run("CREATE TABLE notes (text TEXT)");
     database.run(`PRAGMA application_id = ${applicationId}`);

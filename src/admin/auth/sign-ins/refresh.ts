@@ -18,7 +18,7 @@ export type RefreshResult =
 
 /**
  * Each refresh replaces the refresh token. The former one gets the same answer for a minute. Anything older, or later,
- * was copied by somebody: it ends the sign-in.
+ * was copied: it ends the sign-in.
  */
 export async function refreshTokens(
   deps: AdminDeps,

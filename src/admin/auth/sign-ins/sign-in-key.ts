@@ -13,7 +13,7 @@ import { memberKeyTerms } from "../person.ts";
 
 /**
  * All sign-ins of a person use one key, created at the first: with a key for each, signing in again would reset the
- * caps. Nobody knows its secret, so that only access tokens give it.
+ * caps. Its secret is never issued: only access tokens give it.
  */
 
 const label = "sign-in";

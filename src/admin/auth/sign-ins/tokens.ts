@@ -57,7 +57,7 @@ export function stateAfter(
   };
 }
 
-/** The answer to the former refresh token; only whoever presents that token can read it. */
+/** The answer to the former refresh token; only that token opens it. */
 export function formerPair({ formerAnswer }: RefreshableSignIn, presented: string): TokenPair | null {
   const opened = formerAnswer === null ? null : unsealText(formerAnswer, sealBy(presented));
   // Written by `stateAfter`.
