@@ -62,7 +62,13 @@ test("a new cap counts what is charged and held of its models, by its own keys, 
 test("a cap that is changed keeps what it has counted", () => {
   const funds = fundsOf([{ charged: 5, model: "gpt-5" }], []);
   funds.apply({ revision: 2, accounts: [], keys: [{ ...key, caps: [cap] }], signIns: [], entries: [] });
-  funds.apply({ revision: 3, accounts: [], keys: [{ ...key, caps: [{ ...cap, limit: 50 }] }], signIns: [], entries: [] });
+  funds.apply({
+    revision: 3,
+    accounts: [],
+    keys: [{ ...key, caps: [{ ...cap, limit: 50 }] }],
+    signIns: [],
+    entries: [],
+  });
   expect(funds.of(key.id).caps[0]?.state(today)).toMatchObject({ limit: 50, used: 5, left: 45 });
 });
 
