@@ -328,7 +328,7 @@ describe.if(browserPath !== null)("the dashboard in a browser", () => {
     await ofNewKeys.getByLabel("Credits").fill("5");
     await dialog.getByRole("button", { name: "Create account" }).click();
     const row = page.getByRole("row", { name: /Atlas/ });
-    await row.getByText("credits owed").waitFor();
+    await row.getByText("0.00 owed").waitFor();
 
     await choose(row, "New key…");
     await dialog.getByLabel("Owner").fill("ada@example.com");
@@ -340,18 +340,18 @@ describe.if(browserPath !== null)("the dashboard in a browser", () => {
     await row.getByRole("link", { name: "Atlas" }).click();
     await page.getByRole("link", { name: "Ada's laptop" }).click();
     await page.getByText("credit key of ada@example.com, paid by").waitFor();
-    await page.getByText("0.00 of 5.00 credits per day").waitFor();
+    await page.getByText("0.00 used of 5.00 credits per day").waitFor();
     await choose(page.locator(".page-head"), "Raise a cap once…");
     await dialog.getByLabel("Credits more").fill("2.5");
     await dialog.getByLabel("Reason").fill("release week");
     await dialog.getByRole("button", { name: "Raise" }).click();
-    await page.getByText("0.00 of 7.50 credits per day").waitFor();
+    await page.getByText("0.00 used of 7.50 credits per day").waitFor();
     await page.getByText("raised by 2.50 until then, resets").waitFor();
     // Saving the form again does not make that the cap for good.
     await choose(page.locator(".page-head"), "Edit…");
     expect(await dialog.getByLabel("Credits").inputValue()).toBe("5");
     await dialog.getByRole("button", { name: "Save" }).click();
-    await page.getByText("0.00 of 7.50 credits per day").waitFor();
+    await page.getByText("0.00 used of 7.50 credits per day").waitFor();
 
     await sluice.createKey({ label: "Wanderer" });
     await openPage("Keys");

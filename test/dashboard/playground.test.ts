@@ -151,6 +151,7 @@ describe.if(browserPath !== null)("the playground", () => {
     await row.getByText("$0.04 per image").waitFor();
     await row.getByRole("link", { name: "studio" }).click();
     const prices = page.locator("section", { has: page.getByRole("heading", { name: "Prices" }) });
+    await prices.getByRole("row").nth(3).waitFor();
     expect(await prices.getByRole("row").allInnerTexts()).toEqual([
       "Price of\tUSD",
       "Images\t$0.04\nper image",

@@ -87,13 +87,13 @@ export function startSample(
   config = sampleConfig,
   env: Readonly<Record<string, string>> = {},
 ): Promise<Sluice> {
-  return Sluice.start({ config, env: { SLUICE_ADMIN_TOKEN: token, ...env }, fill });
+  return Sluice.start({ config, env: { SLUICE_ADMIN_TOKEN: token, ...env }, fill: (dir) => fillSample(dir) });
 }
 
-async function fill(dir: string): Promise<void> {
-  const store = await openStore({ dir, clock: systemClock, role: "gateway" });
+export async function fillSample(dir: string, clock = systemClock): Promise<void> {
+  const store = await openStore({ dir, clock, role: "gateway" });
   try {
-    const context = { store, clock: systemClock };
+    const context = { store, clock };
     const { account } = await createAccount(context, {
       mode: "credit",
       label: "Product teams",
@@ -118,18 +118,22 @@ async function fill(dir: string): Promise<void> {
           : place === 3 || place === 4
             ? { mode: "credit", accountId: account.id, caps: account.keyCaps, owner: owners[place - 3] }
             : { mode: "credit", creditNano: 500 * nanoPerCredit, rpmLimit: place === 0 ? 600 : null };
-      issued.push(await issueKey(store, systemClock, { label, ...(payer as Omit<KeySpec, "label">) }));
+      issued.push(await issueKey(store, clock, { label, ...(payer as Omit<KeySpec, "label">) }));
     }
     await store.updateKey(issued[5]?.key.id ?? "", { status: "suspended" });
-    await store.commit(history(issued.map(({ key }) => key)));
+    await store.commit(
+      history(
+        issued.map(({ key }) => key),
+        clock.wallMs(),
+      ),
+    );
   } finally {
     await store.close();
   }
 }
 
-function history(keys: readonly KeyRecord[]): JournalItem[] {
+function history(keys: readonly KeyRecord[], nowMs: number): JournalItem[] {
   const random = seededRandom(7);
-  const nowMs = systemClock.wallMs();
   const items: JournalItem[] = [];
   for (let atMs = nowMs - days * 86_400_000; atMs < nowMs; atMs += minutesBetween * 60_000) {
     const hour = new Date(atMs).getUTCHours();
@@ -150,7 +154,7 @@ function ratesOf(nanoPerToken: number): Rates {
   });
 }
 
-function exchange(keys: readonly KeyRecord[], random: SeededRandom, atMs: number): JournalItem {
+export function exchange(keys: readonly KeyRecord[], random: SeededRandom, atMs: number): JournalItem {
   const key = keys[Math.floor(random.next() ** 1.7 * keys.length)] ?? (keys[0] as KeyRecord);
   const { nanoPerToken, ...where } = models[Math.floor(random.next() ** 1.4 * models.length)] ?? models[0];
   const usage = {

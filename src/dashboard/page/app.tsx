@@ -105,11 +105,15 @@ function Navigation() {
       </ul>
       <div class="side-end line">
         <small class="muted who">{session.value?.name}</small>
-        <Button kind="quiet" onClick={otherZone}>
+        <Button kind="quiet" icon="clock" onClick={otherZone}>
           Times in {zoneWord(Date.now())}
         </Button>
-        <Button kind="quiet" icon={theme.value} label={`Theme: ${theme.value}`} onClick={nextTheme} />
-        <Button kind="quiet" icon="leave" label="Sign out" onClick={signOut} />
+        <Button kind="quiet" icon={theme.value} onClick={nextTheme}>
+          Theme: {theme.value}
+        </Button>
+        <Button kind="quiet" icon="leave" onClick={signOut}>
+          Sign out
+        </Button>
       </div>
     </nav>
   );

@@ -31,6 +31,11 @@ export function hrefOf(target: string): string {
   return target === "" ? base : `${base}/${target}`;
 }
 
+/** The page of a model. Slashes stay, because a server may reject encoded ones. */
+export function modelHref(id: string): string {
+  return hrefOf(`models/${id.split("/").map(encodeURIComponent).join("/")}`);
+}
+
 export function goTo(href: string): void {
   history.pushState(null, "", href);
   here.value = new URL(location.href);

@@ -4,7 +4,7 @@ import type { KeyView } from "../../../admin/keys/schema.ts";
 import { api } from "../api.ts";
 import { count } from "../format.ts";
 import { Ask } from "../parts/ask.tsx";
-import { accountBalance } from "../parts/balance.tsx";
+import { accountBalance, balanceText } from "../parts/balance.tsx";
 import type { DialogProps } from "../parts/dialogs.tsx";
 import { TextField } from "../parts/field.tsx";
 import {
@@ -20,9 +20,12 @@ import { creditsOf } from "./key-form.ts";
 type AccountDialogProps = DialogProps<AccountView>;
 
 function describe(account: AccountView) {
-  const { main, side } = accountBalance(account);
   const name = account.label ?? account.id;
-  return { path: `/accounts/${account.id}`, name, about: `${name} · ${main} ${side}` };
+  return {
+    path: `/accounts/${account.id}`,
+    name,
+    about: `${name} · ${balanceText(accountBalance(account))}`,
+  };
 }
 
 export function CreateAccount(dialog: Omit<AccountDialogProps, "subject">) {

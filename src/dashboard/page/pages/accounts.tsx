@@ -87,7 +87,7 @@ function columnsOf(onChange: () => void): readonly Column<AccountView>[] {
     },
     { name: "Status", phone: "about", cell: ({ status }) => <KeyStatus status={status} /> },
     {
-      name: "Balance",
+      name: "Left or owed",
       class: "number two",
       phone: "value",
       cell: (account) => <Balance summary={accountBalance(account)} name={account.label ?? account.id} />,

@@ -6,7 +6,7 @@ import { Card } from "../parts/card.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { LoadedContent } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";
-import { hrefOf } from "../router.ts";
+import { hrefOf, modelHref } from "../router.ts";
 
 const shownCount = 10;
 
@@ -14,7 +14,7 @@ const shownCount = 10;
 function placeOf({ subject: { type, id } }: AlertView): string {
   if (type === "key") return hrefOf(`keys/${id}`);
   if (type === "account") return hrefOf(`accounts/${id}`);
-  if (type === "model") return hrefOf(`models/${encodeURIComponent(id)}`);
+  if (type === "model") return modelHref(id);
   return hrefOf(type === "provider" ? `models?vendor=${encodeURIComponent(id)}&listed=all` : "system");
 }
 

@@ -13,19 +13,20 @@ function EntryReason({ entry }: { entry: EntryView }) {
   );
 }
 
-const columns: readonly Column<EntryView>[] = [
+const columnsOf = (unit: string): readonly Column<EntryView>[] => [
   { name: "Time", cell: ({ at }) => moment(at) },
   { name: "Entry", cell: ({ kind }) => kind },
   { name: "Reason", class: "muted", cell: (entry) => <EntryReason entry={entry} /> },
   {
-    name: "Amount",
+    name: `Amount in ${unit}`,
     class: "number",
-    cell: ({ unit, amount }) => (unit === "credits" ? <Money amount={amount} /> : count(amount)),
-    note: ({ unit }) => unit,
+    cell: ({ amount }) => (unit === "credits" ? <Money amount={amount} exact /> : count(amount)),
   },
 ];
 
 export function EntryTable({ entries, isFiltered }: { entries: readonly EntryView[]; isFiltered?: boolean }) {
   const none = <p class="muted pad">{isFiltered ? "No entries of this kind." : "No entries yet."}</p>;
+  // The entries of a key, an account or a request have the same unit.
+  const columns = columnsOf(entries[0]?.unit ?? "credits");
   return <Table rows={entries} columns={columns} keyOf={({ id }) => id} empty={none} />;
 }

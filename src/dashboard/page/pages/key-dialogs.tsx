@@ -4,7 +4,7 @@ import type { AccountList, AccountView } from "../../../admin/accounts/schema.ts
 import type { IssuedKeyView, KeyView } from "../../../admin/keys/schema.ts";
 import { api, useAnswer } from "../api.ts";
 import { Ask } from "../parts/ask.tsx";
-import { keyBalance } from "../parts/balance.tsx";
+import { balanceText, keyBalance } from "../parts/balance.tsx";
 import type { DialogProps } from "../parts/dialogs.tsx";
 import { SelectField, TextField } from "../parts/field.tsx";
 import { Secret } from "../parts/secret.tsx";
@@ -19,10 +19,9 @@ import { creditsOf, emptyKeyForm, formOf, hoursOf, isShared, requestOf } from ".
 export type KeyDialogProps = DialogProps<KeyView>;
 
 export function aboutKey(key: KeyView): ComponentChildren {
-  const { main, side } = keyBalance(key);
   return (
     <>
-      {key.label ?? "No label"} · <code>{key.prefix}…</code> · {main} {side}
+      {key.label ?? "No label"} · <code>{key.prefix}…</code> · {balanceText(keyBalance(key))}
     </>
   );
 }

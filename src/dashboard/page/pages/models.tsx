@@ -17,16 +17,12 @@ import { Sparkline } from "../parts/sparkline.tsx";
 import { LoadedContent } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { Warnings } from "../parts/warnings.tsx";
-import { hrefOf, parameters, query } from "../router.ts";
+import { modelHref, parameters, query } from "../router.ts";
 
 /** A model with the calls of the last day; without any it has no usage. */
 interface ModelRow extends ModelBriefView {
   readonly usage: UsageRowView | undefined;
   readonly hours: readonly number[];
-}
-
-export function modelHref(id: string): string {
-  return hrefOf(`models/${encodeURIComponent(id)}`);
 }
 
 function callsOf({ usage }: ModelRow): number {

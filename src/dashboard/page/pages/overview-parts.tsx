@@ -80,7 +80,9 @@ export function TopRows({ title, rows, href }: TopRowsProps) {
       <ol class="stack">
         {rows.map((row) => (
           <li key={row.group}>
-            <a href={href(row)}>{row.name}</a>
+            <a href={href(row)} title={row.name}>
+              {row.name}
+            </a>
             <span class="number">
               {row.spend === 0 && row.list_cost > 0 ? (
                 <>

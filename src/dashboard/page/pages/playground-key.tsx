@@ -1,6 +1,6 @@
 import type { KeyList, KeyView } from "../../../admin/keys/schema.ts";
 import { api, useLoaded } from "../api.ts";
-import { keyBalance } from "../parts/balance.tsx";
+import { balanceText, keyBalance } from "../parts/balance.tsx";
 import { fieldOf, SelectField, TextField } from "../parts/field.tsx";
 import { knownSecrets } from "../secrets.ts";
 
@@ -38,9 +38,8 @@ function hintFor(secret: string, key: KeyView | null): string {
       ? "Stays in this tab. Keys created here are listed by name."
       : "No key has this prefix.";
   }
-  const { main, side } = keyBalance(key);
   const status = key.status === "active" ? "" : `, ${key.status}`;
-  return `${key.label ?? key.prefix}${status}: ${main} ${side}`;
+  return `${key.label ?? key.prefix}${status}: ${balanceText(keyBalance(key))}`;
 }
 
 interface KeyChoiceProps {

@@ -82,10 +82,11 @@ const columns: readonly Column<AuditView>[] = [
   { name: "Action", cell: ({ action }) => action },
   {
     name: "Target",
+    class: "clip",
     cell: ({ target, target_label: label }) => label ?? (target ? <code>{target}</code> : "–"),
     note: ({ target, target_label: label }) => label !== null && <code>{target}</code>,
   },
-  { name: "Detail", class: "muted", cell: ({ detail }) => detail ?? "–" },
+  { name: "Detail", class: "muted message", cell: ({ detail }) => detail ?? "–" },
   { name: "By", cell: ({ actor }) => actor, note: ({ address }) => address },
 ];
 

@@ -1,85 +1,107 @@
 import type { AccountView } from "../../../admin/accounts/schema.ts";
 import type { KeyView } from "../../../admin/keys/schema.ts";
 import { leftOfCap, tightestCap } from "../../../base/money/tightest-cap.ts";
+import { ownAccountId } from "../../../base/own-account.ts";
 import { credits, exactCredits, shortCount } from "../format.ts";
 import { capText } from "./cap-bars.tsx";
 import { Money } from "./money.tsx";
+import { UsedMeter } from "./used-meter.tsx";
 
-/** The remaining amount of a key or an account, or what it owes. */
+/** What a key or an account has left, or what it owes. */
 export interface BalanceSummary {
   readonly name: string;
   readonly main: string;
   /** All digits, if `main` is rounded. */
   readonly exact?: string;
+  /** What the amount is: `left`, `owed`; empty where there is no limit. */
+  readonly word: "left" | "owed" | "paid ahead" | "";
   readonly side: string;
-  /** The remaining amount and the limit; null without a limit. */
-  readonly left: { readonly rest: number; readonly limit: number } | null;
+  /** Null without a limit. */
+  readonly used: { readonly amount: number; readonly limit: number } | null;
 }
 
-function prepaid({ credit, budget }: Pick<KeyView, "credit" | "budget">, reserved: number): BalanceSummary {
+function prepaid({ credit, budget }: Pick<KeyView, "credit" | "budget">, whose = ""): BalanceSummary {
   if (credit) {
     const { balance, purchased } = credit;
-    const holding = reserved > 0 ? ` · ${credits(reserved)} reserved` : "";
     return {
-      name: "Balance",
+      name: "Credit left",
       main: credits(balance),
       exact: exactCredits(balance),
-      side: `of ${credits(purchased)} credits${holding}`,
-      left: { rest: balance, limit: purchased },
+      word: "left",
+      side: `of ${whose}${credits(purchased)} credits`,
+      used: { amount: purchased - balance, limit: purchased },
     };
   }
-  const { remaining = null, tokens = null, period = "none" } = budget ?? {};
+  const { remaining = null, tokens = null, period = "none", used = 0 } = budget ?? {};
   if (remaining === null || tokens === null) {
-    return { name: "Tokens left", main: "no limit", side: "tokens", left: null };
+    return { name: "Tokens left", main: "no limit", word: "", side: "of tokens", used: null };
   }
   const per = period === "none" ? "in total" : `per ${period}`;
   return {
     name: "Tokens left",
     main: shortCount(remaining),
-    side: `of ${shortCount(tokens)} tokens ${per}`,
-    left: { rest: remaining, limit: tokens },
+    word: "left",
+    side: `of ${whose}${shortCount(tokens)} tokens ${per}`,
+    used: { amount: used, limit: tokens },
   };
 }
 
+const ofAccount = "the account's ";
+
 /** A postpaid key has no balance: its caps are all that limits it. */
 export function keyBalance(key: KeyView): BalanceSummary {
-  return key.postpaid ? capStanding(key) : prepaid(key, key.reserved);
+  if (key.postpaid) return capStanding(key);
+  const balance = prepaid(key, key.account === ownAccountId(key.id) ? "" : ofAccount);
+  if (key.credit === null || key.reserved === 0) return balance;
+  return { ...balance, side: `${balance.side} · ${credits(key.reserved)} reserved` };
 }
+
+const rest = ({ used }: BalanceSummary) =>
+  used === null ? Number.POSITIVE_INFINITY : used.limit - used.amount;
 
 /** The limit that a key reaches first: a daily cap may be nearly used up while its account is full of credit. */
 export function tightestBalance(key: KeyView): BalanceSummary {
   const balance = keyBalance(key);
   if (key.postpaid) return balance;
   const capBalance = capStanding(key);
-  const isCapTighter =
-    capBalance.left !== null && (balance.left === null || capBalance.left.rest < balance.left.rest);
-  return isCapTighter ? capBalance : balance;
+  return rest(capBalance) < rest(balance) ? capBalance : balance;
 }
 
 function capStanding({ caps, account_caps, mode }: KeyView): BalanceSummary {
   const cap = tightestCap([...caps, ...account_caps]);
   const name = "Left of cap";
-  if (cap === null) return { name, main: "no cap", side: "postpaid", left: null };
-  const rest = leftOfCap(cap);
-  const main = mode === "credit" ? credits(rest) : shortCount(rest);
-  const exact = mode === "credit" ? { exact: exactCredits(rest) } : {};
-  return { name, main, ...exact, side: `of ${capText(cap, mode)}`, left: { rest, limit: cap.limit } };
+  if (cap === null) return { name, main: "no cap", word: "", side: "postpaid", used: null };
+  const left = leftOfCap(cap);
+  const whose = account_caps.some((each) => each === cap) ? ofAccount : "";
+  return {
+    name,
+    main: mode === "credit" ? credits(left) : shortCount(left),
+    ...(mode === "credit" ? { exact: exactCredits(left) } : {}),
+    word: "left",
+    side: `of ${whose}${capText(cap, mode)}`,
+    used: { amount: cap.used, limit: cap.limit },
+  };
 }
 
 /** A postpaid account owes what it has spent. */
 export function accountBalance(account: AccountView): BalanceSummary {
   const { credit, postpaid } = account;
-  if (credit === null || !postpaid) return prepaid(account, 0);
+  if (credit === null || !postpaid) return prepaid(account);
   const isAhead = credit.balance > 0;
-  const side = isAhead ? "credits paid ahead" : "credits owed (postpaid)";
   const amount = Math.abs(credit.balance);
   return {
     name: isAhead ? "Paid ahead" : "Owed",
     main: credits(amount),
     exact: exactCredits(amount),
-    side,
-    left: null,
+    word: isAhead ? "paid ahead" : "owed",
+    side: "credits, postpaid",
+    used: null,
   };
+}
+
+/** `4.50 left of 5.00 credits` */
+export function balanceText({ main, word, side }: BalanceSummary): string {
+  return [main, word, side].filter((part) => part !== "").join(" ");
 }
 
 /** A key's own spending: total credits, or tokens of the current period. */
@@ -88,14 +110,14 @@ export function Spent({ apiKey: { credit, budget, lifetime_spend } }: { apiKey: 
 }
 
 export function Balance({ summary, name }: { summary: BalanceSummary; name: string }) {
-  const { main, exact, side, left } = summary;
+  const { main, exact, word, side, used } = summary;
   return (
     <span class="left">
-      <span title={exact}>{main}</span>
+      <span title={exact}>
+        {main} {word}
+      </span>
       <small class="muted">{side}</small>
-      {left !== null && left.limit > 0 && (
-        <meter min={0} max={left.limit} value={Math.max(0, left.rest)} aria-label={`Left of ${name}`} />
-      )}
+      {used !== null && <UsedMeter {...used} label={`Used of ${name}`} />}
     </span>
   );
 }

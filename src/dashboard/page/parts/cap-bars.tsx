@@ -1,6 +1,7 @@
 import type { CapView, KeyView } from "../../../admin/keys/schema.ts";
 import { billedUnit } from "../../../base/text/plural.ts";
 import { credits, shortCount, zonedMinute } from "../format.ts";
+import { UsedMeter } from "./used-meter.tsx";
 
 type Unit = KeyView["mode"];
 
@@ -13,12 +14,6 @@ export function capText({ limit, period, models }: Pick<CapView, "limit" | "peri
   const unit = billedUnit(mode, limit);
   const modelsText = models === null ? "" : ` for ${models}`;
   return `${amountOf(limit, mode)} ${unit} per ${period}${modelsText}`;
-}
-
-/** The color shows that a cap is nearly used up, in addition to the numbers. */
-function toneOf({ used, limit }: CapView): string {
-  if (used >= limit) return "bad";
-  return used >= limit * 0.8 ? "warn" : "info";
 }
 
 /** The reset time, and the increase until then. */
@@ -36,15 +31,9 @@ export function CapBars({ caps, mode }: { caps: readonly CapView[]; mode: Unit }
       {caps.map((cap) => (
         <li key={`${cap.period} ${cap.models}`}>
           <span>
-            {amountOf(cap.used, mode)} of {capText(cap, mode)}
+            {amountOf(cap.used, mode)} used of {capText(cap, mode)}
           </span>
-          <meter
-            class={toneOf(cap)}
-            min={0}
-            max={cap.limit || 1}
-            value={cap.limit === 0 ? 1 : cap.used}
-            aria-label={`Used of ${capText(cap, mode)}`}
-          />
+          <UsedMeter amount={cap.used} limit={cap.limit} label={`Used of ${capText(cap, mode)}`} />
           <small class="muted">{resetText(cap, mode)}</small>
         </li>
       ))}
@@ -54,20 +43,20 @@ export function CapBars({ caps, mode }: { caps: readonly CapView[]; mode: Unit }
 
 /** The caps of a key and of its account. */
 export function KeyCapCards({ apiKey: { caps, account_caps, mode } }: { apiKey: KeyView }) {
-  const cards = [
-    { title: "Caps", bars: caps },
-    { title: "The account's caps, shared by all its keys", bars: account_caps },
-  ];
+  const parts = [
+    { title: "Of this key", bars: caps },
+    { title: "Of the account, shared by all its keys", bars: account_caps },
+  ].filter(({ bars }) => bars.length > 0);
+  if (parts.length === 0) return null;
   return (
-    <>
-      {cards
-        .filter(({ bars }) => bars.length > 0)
-        .map(({ title, bars }) => (
-          <section key={title} class="card">
-            <h2>{title}</h2>
-            <CapBars caps={bars} mode={mode} />
-          </section>
-        ))}
-    </>
+    <section class="card stack">
+      <h2>Caps</h2>
+      {parts.map(({ title, bars }) => (
+        <div key={title} class="stack">
+          <h3 class="muted">{title}</h3>
+          <CapBars caps={bars} mode={mode} />
+        </div>
+      ))}
+    </section>
   );
 }

@@ -11,7 +11,7 @@ export function Menu({ label, children }: { label: string; children: ComponentCh
   };
   return (
     <details ref={menu} class="menu" onFocusOut={leave}>
-      <summary aria-label={label}>
+      <summary aria-label={label} title={label}>
         <Icon name="more" />
       </summary>
       <div role="menu" tabIndex={-1}>

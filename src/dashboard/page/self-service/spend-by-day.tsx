@@ -14,11 +14,21 @@ export function spendSince(): string {
   return new Date((today - spendDays + 1) * daySeconds * 1000).toISOString();
 }
 
+/** The days shown where all calls are newer. */
+const leastDays = 7;
+
+/** The first day to show: the first one with a call, but at least a week of days. */
+function firstDay({ data, until }: UsageView, since: number): number {
+  const called = data.map(({ group }) => Date.parse(group ?? "") / 1000);
+  const week = Math.floor(Date.parse(until) / 1000 / daySeconds - leastDays + 1) * daySeconds;
+  return Math.max(since, Math.min(week, ...called));
+}
+
 /** A bar for each day (UTC); a day without a call has none. */
 export function SpendByDay(props: { usage: UsageView; mode: KeyView["mode"]; since: string }) {
   const { usage, mode, since } = props;
   const at = useMemo(() => {
-    const first = Date.parse(since) / 1000;
+    const first = firstDay(usage, Date.parse(since) / 1000);
     const count = Math.floor((Date.parse(usage.until) / 1000 - first) / daySeconds) + 1;
     return Array.from({ length: count }, (_, day) => first + day * daySeconds);
   }, [since, usage]);

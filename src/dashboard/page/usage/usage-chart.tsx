@@ -38,13 +38,15 @@ export function UsageChart({ chart, pointed, onPoint, only, limit }: UsageChartP
   return (
     <section class="card usage-chart">
       <header class="line">
-        <h2>
-          {measure.text} by {chart.step}
-        </h2>
-        <small class="muted">
-          {measure.unit} · UTC
-          {before.some((value) => value > 0) && " · dashed: the period before"}
-        </small>
+        <div>
+          <h2>
+            {measure.text} by {chart.step}
+          </h2>
+          <small class="muted">
+            {measure.unit} · UTC
+            {before.some((value) => value > 0) && " · dashed: the period before"}
+          </small>
+        </div>
         <Segmented
           label="Measure"
           state={[measure.name, setMeasure]}

@@ -33,11 +33,13 @@ function DimensionChoice(props: { label: string; state: State; other: string; no
         choices={[...(none === undefined ? [] : [{ value: "", text: none }]), ...choices]}
       />
       {value.startsWith("tag:") && (
-        <SearchBox
-          label="Tag name"
-          state={[value.slice("tag:".length), (name) => onValue(`tag:${name || "project"}`)]}
-          placeholder="project"
-        />
+        <div class="field">
+          <SearchBox
+            label="Tag name"
+            state={[value.slice("tag:".length), (name) => onValue(`tag:${name || "project"}`)]}
+            placeholder="project"
+          />
+        </div>
       )}
     </>
   );

@@ -1,0 +1,71 @@
+import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import pixelmatch from "pixelmatch";
+import type { Page } from "playwright-core";
+import { PNG } from "pngjs";
+import { encodeIndexed, roundColors } from "./indexed-png.ts";
+
+const stored = join(import.meta.dir, "pictures");
+/** Pictures that differ are put here, each with the difference. */
+const found = join(import.meta.dir, "../../../dist/pictures");
+const isUpdating = process.env["UPDATE_GOLDEN"] === "1";
+
+/** Other systems draw letters in another way. */
+export const hasPictures = process.platform === "linux";
+
+/** The share of pixels that another version of the browser may draw in another way. */
+const tolerance = 0.002;
+
+/** What is another one in each run: ids, secrets, codes and the port. */
+const veil = `{
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const masked = (text) => text
+    .replaceAll(/\\b(slu_|acc_|own_|key_|req_|session )(\\w+)/g, (_, kind, id) => kind + "0".repeat(id.length))
+    .replaceAll(/127\\.0\\.0\\.1:\\d+/g, "127.0.0.1:40000")
+    .replaceAll(/\\b[A-Z]{4}-[A-Z]{4}\\b/g, "BCDF-GHJK");
+  while (walker.nextNode()) {
+    const text = masked(walker.currentNode.data);
+    if (text !== walker.currentNode.data) walker.currentNode.data = text;
+  }
+  for (const field of document.querySelectorAll("input")) field.value = masked(field.value);
+}`;
+
+export function fileNameOf(state: string, width: number, colorScheme: string): string {
+  return `${state.replaceAll(/[^a-z0-9]+/gi, "-").toLowerCase()}-${width}-${colorScheme}.png`;
+}
+
+/** What is different from the stored picture, in a sentence; null if nothing is, or if it was just stored. */
+export async function comparePicture(page: Page, name: string): Promise<string | null> {
+  await page.evaluate(veil);
+  const picture = PNG.sync.read(await page.screenshot({ animations: "disabled" }));
+  roundColors(picture);
+  const path = join(stored, name);
+  if (isUpdating) {
+    await Bun.write(path, encodeIndexed(picture) ?? PNG.sync.write(picture, { colorType: 2 }));
+    return null;
+  }
+  if (!existsSync(path)) return `There is no ${name}. ${advice}`;
+  return difference(picture, PNG.sync.read(readFileSync(path)), name);
+}
+
+const advice = "UPDATE_GOLDEN=1 bun test test/dashboard/looks stores what the pages look like now.";
+
+async function difference(picture: PNG, before: PNG, name: string): Promise<string | null> {
+  const { width, height, data } = picture;
+  if (before.width !== width || before.height !== height) return `${name} has another size. ${advice}`;
+  const changes = new PNG({ width, height });
+  const count = pixelmatch(before.data, data, changes.data, width, height, { threshold: 0.15 });
+  const share = count / (width * height);
+  if (share <= tolerance) return null;
+  await Bun.write(join(found, name), PNG.sync.write(picture));
+  await Bun.write(join(found, name.replace(".png", ".changes.png")), PNG.sync.write(changes));
+  return `${name} differs in ${(100 * share).toFixed(2)}% of its pixels: see dist/pictures. ${advice}`;
+}
+
+/** Stored pictures that nothing looks like any more. An update removes them. */
+export function unusedPictures(names: ReadonlySet<string>): readonly string[] {
+  const unused = existsSync(stored) ? readdirSync(stored).filter((name) => !names.has(name)) : [];
+  if (!isUpdating) return unused;
+  for (const name of unused) rmSync(join(stored, name));
+  return [];
+}
