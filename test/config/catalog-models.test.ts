@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import type { StoredPrices } from "../../src/config/catalog/stored-prices.ts";
 import { load, problemsOf, warningsOf } from "./fixtures.ts";
 
 const env = { KEY: "a-key" };
@@ -101,6 +102,28 @@ describe("models by the built-in catalog", () => {
       "openai/gpt-oss-120b": "openai gpt-oss-120b 350000",
       "together/openai/gpt-oss-120b": "together openai/gpt-oss-120b 150000",
     });
+  });
+
+  test("a model that Bedrock runs in the provider's own region costs what it costs there", () => {
+    const priceIn = (
+      region: string,
+      id: string,
+      prices: StoredPrices = { version: "none", catalogs: {} },
+    ) => {
+      const toml = `[providers.b]\nkind = "bedrock"\nregion = "${region}"\napi_key = "env:KEY"\nmodels = "catalog"\n`;
+      const { price } = load(toml, { env, prices }).settings.models.find((model) => model.id === id) ?? {};
+      return [price?.input, price?.output];
+    };
+    const model = "minimax.minimax-m2.1";
+    expect(priceIn("us-east-1", model)).toEqual([300_000, 1_200_000]);
+    expect(priceIn("eu-central-1", model)).toEqual([360_000, 1_440_000]);
+    expect(priceIn("eu-west-2", model)).toEqual([470_000, 1_860_000]);
+    expect(priceIn("sa-east-1", "meta.llama3-70b-instruct-v1:0")).toEqual([4_450_000, 5_880_000]);
+    // An operator's price list has none of one region.
+    const stored = { id: model, price: { input: 0.2, output: 0.8 } };
+    const prices = { version: "v", catalogs: { bedrock: [stored] } };
+    expect(priceIn("us-east-1", model, prices)).toEqual([200_000, 800_000]);
+    expect(priceIn("eu-west-2", model, prices)).toEqual([470_000, 1_860_000]);
   });
 
   test("fallbacks may name a model of the catalog", () => {

@@ -4,14 +4,14 @@ import exampleModels from "../../config/models.toml" with { type: "text" };
 import { claudeSettings } from "../../src/cli/connect/claude-settings.ts";
 import { codexConfig } from "../../src/cli/connect/codex-config.ts";
 import { KnownModels } from "../../src/config/catalog/known-model.ts";
-import { listedModels, listedVendors } from "../../src/config/catalog/price-lists.ts";
+import { listedLines, listedModels, listedVendors } from "../../src/config/catalog/price-lists.ts";
 import { allShippedModels, catalogNames, shippedCatalog } from "../../src/config/catalog/shipped.ts";
 import { catalogVendors } from "../../src/config/catalog/vendors.ts";
 import { modelSchema } from "../../src/config/schema/model.ts";
 import type { PriceConfig, TokenPriceConfig } from "../../src/config/schema.ts";
 import { load } from "./fixtures.ts";
 
-const lines = listedVendors.flatMap((vendor) => listedModels(vendor).map((line) => ({ vendor, line })));
+const lines = listedVendors.flatMap((vendor) => listedLines(vendor).map((line) => ({ vendor, line })));
 const nameOf = ({ vendor, line }: (typeof lines)[number]) => `${vendor} ${line.id}`;
 const tokenPrices = ({ tiers = {}, ...price }: PriceConfig): TokenPriceConfig[] =>
   // A generating model has both token prices, which the schema check below proves.
@@ -26,7 +26,7 @@ describe("the price lists", () => {
   });
 
   test("have settings of models, a day and a source in each line", () => {
-    const broken = lines.filter(({ line: { source, note, ...model } }) => {
+    const broken = lines.filter(({ line: { source, note, regions: _, ...model } }) => {
       const isKnown = ["models.dev", "LiteLLM", "models.dev, LiteLLM"].includes(source);
       const isNoted = note === undefined || note !== "";
       return !isKnown || !isNoted || model.price_checked === undefined || !Value.Check(modelSchema, model);
@@ -64,6 +64,21 @@ describe("the price lists", () => {
       // None of Anthropic's own tools is there.
       expect(price?.web_search).toBeUndefined();
     }
+  });
+
+  test("have a cloud's price of one region once, beside the usual one and not far from it", () => {
+    const regional = lines.flatMap(({ vendor, line }) =>
+      (line.regions ?? []).map((region) => ({ vendor, region, line })),
+    );
+    expect(regional.length).toBeGreaterThan(40);
+    const names = regional.map(({ vendor, region, line }) => `${vendor} ${region} ${line.id}`);
+    expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
+    const far = regional.filter(({ vendor, line }) => {
+      const usual = listedModels(vendor).find(({ id }) => id === line.id)?.price?.input ?? 0;
+      const factor = (line.price?.input ?? 0) / usual;
+      return factor < 0.8 || factor > 2 || factor === 1;
+    });
+    expect(far.map(({ region, line }) => `${region} ${line.id}`)).toEqual([]);
   });
 
   test("name no model of a vendor twice", () => {

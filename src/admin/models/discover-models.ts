@@ -75,7 +75,7 @@ function compare(
   const { name } = provider;
   const deployments = models.flatMap((model) => model.deployments.filter((each) => each.provider === name));
   const configured = new Set(deployments.map(({ upstreamModel }) => upstreamModel));
-  const known = new KnownModels(catalogName, provider.options.location ?? null);
+  const known = new KnownModels(catalogName, provider.options.location ?? provider.options.region ?? null);
   const taken = new Set(models.flatMap(({ id, aliases }) => [id, ...aliases]));
   const found: DiscoveredModel[] = [];
   const entries: ModelConfig[] = [];

@@ -73,7 +73,7 @@ function catalogPrice(
 ): FoundPrice | null {
   if (catalog === null) return null;
   const name = base ?? upstreamModel;
-  const known = new KnownModels(catalog, settings["location"] ?? null).find(name);
+  const known = new KnownModels(catalog, settings["location"] ?? settings["region"] ?? null).find(name);
   if (known === null || (known.model.serves?.[0] ?? "generation") !== use) return null;
   const { id, price, upstream_model = id } = known.model;
   return {

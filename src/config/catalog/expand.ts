@@ -46,7 +46,7 @@ export function expandCatalogs(written: JsonObject, stored: StoredPrices | null 
     const patterns = patternsOf(provider.models);
     if (patterns === null) continue;
     const path = `providers.${name}`;
-    const catalog = shippedCatalog(provider.catalog ?? provider.kind, stored);
+    const catalog = shippedCatalog(provider.catalog ?? provider.kind, stored, provider.region ?? null);
     if (catalog === null) {
       problems.push({ path: `${path}.catalog`, message: unknownCatalog(provider) });
       continue;

@@ -26,9 +26,10 @@ export class KnownModels {
   readonly #byUndatedId = new Map<string, PricedModel[]>();
 
   constructor(catalog: string, location: string | null = null) {
+    // What Vertex AI calls a location, Bedrock calls a region.
     this.#catalog = catalog;
     this.#location = location;
-    for (const model of shippedCatalog(catalog) ?? []) {
+    for (const model of shippedCatalog(catalog, null, location) ?? []) {
       const id = model.upstream_model ?? model.id;
       if (!hasPrice(model) || this.#byId.has(id)) continue;
       this.#byId.set(id, model);

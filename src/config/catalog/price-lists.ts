@@ -27,6 +27,8 @@ interface CatalogFacts {
   readonly source: string;
   /** Why the entry differs from its source, or what is left out. */
   readonly note?: string;
+  /** The only regions with this price. The line without regions has the usual one. */
+  readonly regions?: readonly string[];
 }
 
 export type CatalogLine = ModelConfig & CatalogFacts;
@@ -63,6 +65,16 @@ const parsed = new Map<string, readonly CatalogLine[]>();
 
 /** The models of a vendor from public price lists; none if the vendor has no list. */
 export function listedModels(vendor: string): readonly CatalogLine[] {
+  return listedLines(vendor).filter(({ regions }) => regions === undefined);
+}
+
+/** The models that a cloud sells at another price in one region. */
+export function regionalModels(cloud: string, region: string): readonly CatalogLine[] {
+  return listedLines(cloud).filter(({ regions }) => regions?.includes(region));
+}
+
+/** A model may have several lines: the usual one, and others for some regions. */
+export function listedLines(vendor: string): readonly CatalogLine[] {
   return parsed.getOrInsertComputed(vendor, () => parse(Object.hasOwn(texts, vendor) ? texts[vendor] : ""));
 }
 

@@ -2,19 +2,26 @@ import shippedModels from "../../../config/models.toml" with { type: "text" };
 import { assert } from "../../base/assert.ts";
 import { isObject } from "../../base/json.ts";
 import type { ConfigFile, ModelConfig } from "../schema.ts";
-import { type CatalogLine, listedModels, listedVendors } from "./price-lists.ts";
+import { type CatalogLine, listedModels, listedVendors, regionalModels } from "./price-lists.ts";
 import { type StoredPrices, withStoredPrices } from "./stored-prices.ts";
 import { catalogVendors } from "./vendors.ts";
 
-/** The models of one catalog with their list prices; null if the catalog does not exist. */
+/**
+ * The models of one catalog with their list prices; null if the catalog does not exist. A cloud's region has prices of its own, which
+ * stored ones do not replace: no list that is stored tells regions apart.
+ */
 export function shippedCatalog(
   name: string,
   stored: StoredPrices | null = null,
+  region: string | null = null,
 ): readonly ModelConfig[] | null {
   if (!catalogNames().includes(name)) return null;
   const derived = Object.hasOwn(clouds, name) ? (clouds[name]?.(checkedOf) ?? []) : [];
   const shipped = [...checkedOf(name), ...derived, ...listedModels(name).map(modelIn)];
-  return withStoredPrices(shipped, stored?.catalogs[name]);
+  const usual = withStoredPrices(shipped, stored?.catalogs[name]);
+  if (region === null) return usual;
+  const regional = new Map(regionalModels(name, region).map((line) => [line.id, modelIn(line)]));
+  return usual.map((model) => regional.get(model.id) ?? model);
 }
 
 /** The models of one vendor whose prices were compared with the vendor's own list. They stand above the public lists. */
@@ -47,7 +54,7 @@ function parse(): readonly ModelConfig[] {
 }
 
 /** The settings of a line, without what only says where they come from. */
-function modelIn({ source: _, note: __, ...model }: CatalogLine): ModelConfig {
+function modelIn({ source: _, note: __, regions: ___, ...model }: CatalogLine): ModelConfig {
   return model;
 }
 
