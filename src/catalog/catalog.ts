@@ -54,7 +54,7 @@ export class Catalog {
     for (const model of models) {
       const others = model.fallbacks.flatMap((id) => byId.get(id)?.deployments ?? []);
       const deployments = [...model.deployments, ...others];
-      const holdPrice = highestPrice(deployments.map((deployment) => deployment.price));
+      const holdPrice = highestPrice(model.deployments.map((deployment) => deployment.price));
       this.#entries.set(model.id, { model, shown: publicModels(model), holdPrice, deployments });
       for (const alias of model.aliases) this.#aliased.set(alias, model);
     }
@@ -107,8 +107,8 @@ export class Catalog {
   }
 
   /**
-   * The price for holds: the highest rates among the deployments and fallbacks that may answer. Null for a model
-   * that costs nothing.
+   * The price for holds: the highest rates among the model's own deployments. A fallback is held for before it runs. Null for a
+   * model that costs nothing.
    */
   holdPrice(model: ModelSettings): Price | null {
     return this.#entries.get(model.id)?.holdPrice ?? null;

@@ -84,7 +84,7 @@ export async function generate(
 async function answer(generation: Generation, meter: CostMeter): Promise<Response> {
   const { call } = generation;
   const { exchange } = call;
-  const asking = new GenerationCall(generation);
+  const asking = new GenerationCall(generation, meter);
   using _ = watchSilence(asking);
   if (exchange.endedBy !== null) throw exchange.endedBy;
   meter.noteExtras(null);

@@ -26,6 +26,12 @@ export interface SettleParts extends SettleResult {
   readonly owed: number;
 }
 
+/** The caps that a hold falls under before and after it is replaced. */
+export interface ReplacedCaps {
+  readonly before: readonly Cap[];
+  readonly after: readonly Cap[];
+}
+
 /** The part of an account's record that its arithmetic needs. */
 export type AccountTerms = Pick<AccountRecord, "mode" | "isOpen" | "budgetTokens" | "period">;
 
@@ -113,6 +119,29 @@ export class Account {
     this.#held += amount;
     for (const cap of caps) cap.reserve(hold);
     return hold;
+  }
+
+  /** Like `hold`, with what the former hold has reserved. If a limit denies it, the former stays. */
+  replace(former: HeldAmount, amount: number, nowMs: number, caps: ReplacedCaps): HeldAmount {
+    const decided = this.decideInPlace(former, amount, nowMs, caps);
+    if ("denial" in decided) throw limitError(decided, this.terms.mode, amount, nowMs);
+    return decided;
+  }
+
+  /** Like `replace`, but returns the limit that denies it. */
+  decideInPlace(
+    former: HeldAmount,
+    amount: number,
+    nowMs: number,
+    { before, after }: ReplacedCaps,
+  ): HeldAmount | DeniedBy {
+    this.release(former, before);
+    const decided = this.decide(amount, nowMs, after);
+    if ("denial" in decided) {
+      this.reserve(former);
+      for (const cap of before) cap.reserve(former);
+    }
+    return decided;
   }
 
   release(hold: HeldAmount, caps: readonly Cap[] = []): void {

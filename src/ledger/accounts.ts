@@ -1,11 +1,11 @@
 import type { Changes, PricedCharge } from "../store/store.ts";
 import type { SettleResult } from "./account.ts";
-import type { Hold, HoldRequest, Settlement } from "./hold.ts";
+import type { Hold, HoldRequest, ReplacedHold, Settlement } from "./hold.ts";
 import type { AccountSummary } from "./summary.ts";
 
 export type { BoundState } from "../base/money/bound.ts";
 export type { SettleResult } from "./account.ts";
-export type { Hold, HoldRequest, Settlement } from "./hold.ts";
+export type { Hold, HoldRequest, ReplacedHold, Settlement } from "./hold.ts";
 export type { AccountSummary } from "./summary.ts";
 
 /**
@@ -15,7 +15,8 @@ export type { AccountSummary } from "./summary.ts";
  * 2. A hold is decided atomically over every limit that applies: the account's balance or budget, and the caps of the account
  *    and of the key for its model. Nothing can happen between the checks and the reservations. One moment, which never
  *    goes back, decides all its periods; the hold is charged to these, whenever it ends.
- * 3. A hold ends exactly once: settled or released. A second attempt to end it does nothing.
+ * 3. A hold ends exactly once: settled or released. A second attempt to end it does nothing. Before anything is produced, it can be
+ *    replaced in one step by one for another model. If a limit denies that one, the former stays.
  * 4. Charges are written in batches: one transaction and one fsync serve every request that is waiting.
  * 5. What a hold has produced so far is journaled in the background; nothing waits for it.
  * 6. `settle` resolves when the charge is durable. Only then may the bytes that end the response leave.
@@ -34,6 +35,12 @@ export interface Accounts {
    * `service_unavailable`. Then nothing is held.
    */
   hold(request: HoldRequest): Hold | Promise<Hold>;
+
+  /**
+   * Holds for another model in place of what an open hold is for, before anything is produced. Throws or rejects as `hold` does;
+   * then the hold is as before.
+   */
+  replace(hold: Hold, by: ReplacedHold): void | Promise<void>;
 
   /** Cheap enough for every chunk of a stream: notes the amount, which is journaled now and then. */
   progress(hold: Hold, soFar: PricedCharge): void;

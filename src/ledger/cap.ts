@@ -2,8 +2,24 @@ import { coversModel } from "../base/models/model-pattern.ts";
 import type { BoundState, Denial, HeldAmount } from "../base/money/bound.ts";
 import { type LaterUse, laterUseOf, usedFrom } from "../base/money/later-use.ts";
 import { nextPeriodStart, periodStart } from "../base/money/period.ts";
+import { readLabels } from "../base/requests/labels.ts";
 import type { CapSums } from "../store/shared-batch.ts";
-import type { CapRecord, CapTotals } from "../store/store.ts";
+import type { CapRecord, CapTotals, HeldFor } from "../store/store.ts";
+
+/** The models that a hold or a charge counts by. */
+export interface CountedModels {
+  readonly model: string;
+  /** The requested one, if a fallback serves; else null. */
+  readonly fallbackFrom: string | null;
+}
+
+/** What is known of a hold or a charge. */
+export type LabelledItem = Pick<HeldFor, "model" | "labels">;
+
+export function countedModels({ model, labels }: LabelledItem): CountedModels {
+  const fallbackFrom = labels === null ? null : readLabels(labels).fallbackFrom;
+  return { model, fallbackFrom };
+}
 
 /** A cap of a key or an account in memory, with what its current period has used and reserved. */
 export class Cap {
@@ -40,8 +56,10 @@ export class Cap {
     this.#held = 0;
   }
 
-  covers(model: string): boolean {
-    return coversModel(this.record.models, model);
+  /** By the model that serves, or the requested one where a fallback serves. */
+  covers({ model, fallbackFrom }: CountedModels): boolean {
+    const { models } = this.record;
+    return coversModel(models, model) || (fallbackFrom !== null && coversModel(models, fallbackFrom));
   }
 
   /** Only moves forward, so that setting the clock back grants nothing twice. */

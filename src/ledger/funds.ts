@@ -15,14 +15,13 @@ import {
   type Snapshot,
 } from "../store/store.ts";
 import { Account } from "./account.ts";
-import { Cap } from "./cap.ts";
+import { Cap, countedModels, type LabelledItem } from "./cap.ts";
 import { KeyFunds } from "./key-funds.ts";
 
 /** What charges and holds have in common. A new cap counts both. */
-interface BilledItem {
+interface BilledItem extends LabelledItem {
   readonly keyId: string;
   readonly accountId: string;
-  readonly model: string;
 }
 
 /** All keys and accounts in memory, kept up to date with operators' changes. */
@@ -131,8 +130,8 @@ export class Funds {
     }
   }
 
-  #capsFor({ keyId, accountId, model }: BilledItem): readonly Cap[] {
-    return this.of(keyId).capsFor(model, this.account(accountId));
+  #capsFor(item: BilledItem): readonly Cap[] {
+    return this.of(item.keyId).capsFor(item, this.account(item.accountId));
   }
 
   #applyAccount(record: AccountRecord): void {
@@ -175,9 +174,10 @@ export class Funds {
       const totals = counted?.totals.find(({ no }) => no === record.no) ?? nothingCounted;
       const made = new Cap(record, bound, totals);
       for (const charge of counted?.pending ?? []) {
-        if (isOf(charge) && made.covers(charge.model)) made.charge(charge.charged, charge.countedAtMs);
+        if (isOf(charge) && made.covers(countedModels(charge)))
+          made.charge(charge.charged, charge.countedAtMs);
       }
-      const open = Array.from(this.#open).filter((hold) => isOf(hold) && made.covers(hold.model));
+      const open = Array.from(this.#open).filter((hold) => isOf(hold) && made.covers(countedModels(hold)));
       // The operator's clock may still have been in an earlier period.
       for (const hold of open) made.turn(hold.countedAtMs);
       for (const hold of open) made.reserve(hold);

@@ -1,4 +1,4 @@
-import { assertAmount } from "../base/assert.ts";
+import { assert, assertAmount } from "../base/assert.ts";
 import type { ChargedOutcome, HeldFor, PricedCharge, UsageRecord } from "../store/store.ts";
 
 export interface HoldRequest {
@@ -13,25 +13,28 @@ export interface HoldRequest {
   readonly amount: number;
 }
 
+/** What changes when another model runs in place of the one that was held for. */
+export type ReplacedHold = Pick<HoldRequest, "model" | "requestedModel" | "labels" | "amount">;
+
 type HoldState = "open" | "settled" | "released";
 
 type HoldParts = HoldRequest & HeldFor & { readonly openedAtMs: number };
 
 /**
- * An amount set aside for one exchange. It ends exactly once, by `settle` or `release` of its accounts; nothing else
- * changes it.
+ * An amount set aside for one exchange. It ends exactly once, by `settle` or `release` of its accounts. Before anything is
+ * produced, `replace` of its accounts may change what it is for.
  */
 export class Hold implements HeldFor {
   /** The exchange's id: an exchange has one hold. */
   readonly id: string;
   readonly keyId: string;
   /** The account that is charged, even if the key moves meanwhile. */
-  readonly accountId: string;
-  readonly model: string;
-  readonly requestedModel: string | null;
-  readonly labels: string | null;
-  readonly amount: number;
-  readonly openedAtMs: number;
+  accountId: string;
+  model: string;
+  requestedModel: string | null;
+  labels: string | null;
+  amount: number;
+  openedAtMs: number;
   /** Start of the budget period it was admitted in, and is charged to. */
   periodStartMs: number;
   /**
@@ -75,6 +78,12 @@ export class Hold implements HeldFor {
   /** What would be charged if nothing more were produced; null before its first progress. */
   get soFar(): PricedCharge | null {
     return this.#soFar;
+  }
+
+  /** Its accounts have reserved this in place of what it was for. */
+  replaceBy(parts: Omit<HoldParts, "exchangeId" | "keyId">): void {
+    assert(this.#state === "open" && this.#soFar === null, "a hold is replaced before anything is produced");
+    Object.assign(this, parts);
   }
 
   /** False if it has already ended. Then nothing changes. */

@@ -4,7 +4,7 @@ import { totalInput } from "../base/usage/usage.ts";
 import type { KeyFundsSums } from "../store/shared-batch.ts";
 import type { KeyRecord, KeyTotals, UsageRecord } from "../store/store.ts";
 import type { Account } from "./account.ts";
-import type { Cap } from "./cap.ts";
+import { type Cap, countedModels, type LabelledItem } from "./cap.ts";
 import type { AccountSummary } from "./summary.ts";
 
 const noCaps: readonly Cap[] = [];
@@ -42,10 +42,11 @@ export class KeyFunds {
     this.#lastCostNano = totals.lastCostNano;
   }
 
-  /** The caps of the account and the key that apply to a request for this model. */
-  capsFor(model: string, { caps } = this.account): readonly Cap[] {
+  /** The caps of the account and the key that a hold or a charge counts in. */
+  capsFor(item: LabelledItem, { caps } = this.account): readonly Cap[] {
     if (caps.length === 0 && this.caps.length === 0) return noCaps;
-    return [...caps, ...this.caps].filter((cap) => cap.covers(model));
+    const models = countedModels(item);
+    return [...caps, ...this.caps].filter((cap) => cap.covers(models));
   }
 
   /** Whether the key has reached its limit of concurrent requests. */

@@ -14,7 +14,7 @@ import type { Account, SettleParts, SettleResult } from "./account.ts";
 import type { Accounts, HeldSums } from "./accounts.ts";
 import { checkTotals } from "./audit.ts";
 import { Funds } from "./funds.ts";
-import { Hold, type HoldRequest, type Settlement } from "./hold.ts";
+import { Hold, type HoldRequest, type ReplacedHold, type Settlement } from "./hold.ts";
 import { chargeUncertain, journalUnavailable, tooManyInFlight } from "./hold-errors.ts";
 import { ProgressNotes } from "./progress.ts";
 import { recoverHolds } from "./recover.ts";
@@ -75,13 +75,25 @@ export class Ledger implements Accounts {
     const funds = this.#funds.of(request.keyId);
     if (funds.isFull) throw tooManyInFlight(funds.key.maxConcurrent);
     const openedAtMs = this.#now();
-    const held = funds.account.hold(request.amount, openedAtMs, funds.capsFor(request.model));
+    const held = funds.account.hold(request.amount, openedAtMs, funds.capsFor(request));
     const { periodStartMs, countedAtMs } = held;
     const { accountId } = funds.key;
     const hold = new Hold({ ...request, accountId, openedAtMs, periodStartMs, countedAtMs });
     this.#open.add(hold);
     funds.openHolds += 1;
     return hold;
+  }
+
+  replace(hold: Hold, by: ReplacedHold): void {
+    if (!this.#store.healthy || this.#isReturning) throw journalUnavailable();
+    assert(hold.state === "open", "only an open hold is replaced");
+    const { accountId } = hold;
+    const funds = this.#funds.of(hold.keyId);
+    const account = this.#funds.account(accountId);
+    const openedAtMs = this.#now();
+    const caps = { before: funds.capsFor(hold, account), after: funds.capsFor(by, account) };
+    const { periodStartMs, countedAtMs } = account.replace(hold, by.amount, openedAtMs, caps);
+    hold.replaceBy({ ...by, accountId, openedAtMs, periodStartMs, countedAtMs });
   }
 
   progress(hold: Hold, soFar: PricedCharge): void {
@@ -97,7 +109,7 @@ export class Ledger implements Accounts {
     const account = this.#funds.account(hold.accountId);
     const atMs = this.#now();
     const { cost, waived } = settlement;
-    const settled = account.settle(hold, cost, funds.capsFor(hold.model, account), waived);
+    const settled = account.settle(hold, cost, funds.capsFor(hold, account), waived);
     funds.charge(settled.charged, atMs);
     hold.charged = settled.charged;
     this.overrun[account.terms.mode === "credit" ? "nano" : "tokens"] += settled.overrun;
@@ -119,14 +131,14 @@ export class Ledger implements Accounts {
   release(hold: Hold): boolean {
     if (!this.#end(hold, "released")) return false;
     const account = this.#funds.account(hold.accountId);
-    account.release(hold, this.#funds.of(hold.keyId).capsFor(hold.model, account));
+    account.release(hold, this.#funds.of(hold.keyId).capsFor(hold, account));
     if (hold.journaledAtMs !== null) this.#commitUnattended([{ kind: "release", holdId: hold.id }]);
     return true;
   }
 
-  remaining({ keyId, accountId, model }: Hold): number {
-    const account = this.#funds.account(accountId);
-    const caps = this.#funds.of(keyId).capsFor(model, account);
+  remaining(hold: Hold): number {
+    const account = this.#funds.account(hold.accountId);
+    const caps = this.#funds.of(hold.keyId).capsFor(hold, account);
     account.turn(this.#now(), caps);
     let lowest = account.remaining();
     for (const cap of caps) lowest = Math.min(lowest, cap.remaining());
@@ -195,7 +207,7 @@ export class Ledger implements Accounts {
   #interrupt(hold: HoldProgress, atMs: number): SettleParts {
     const funds = this.#funds.of(hold.keyId);
     const account = this.#funds.account(hold.accountId);
-    const settled = account.settleInterrupted(hold.chargeSoFar, hold, funds.capsFor(hold.model, account));
+    const settled = account.settleInterrupted(hold.chargeSoFar, hold, funds.capsFor(hold, account));
     funds.charge(settled.charged, atMs);
     return settled;
   }

@@ -5,6 +5,7 @@ import {
   type AccountState,
   type CapState,
   type HeldVerdict,
+  type HoldOrder,
   type HoldVerdict,
   NodeUnavailable,
   type StoreNode,
@@ -16,6 +17,7 @@ import type {
   Accounts,
   HeldSums,
   HoldRequest,
+  ReplacedHold,
   Settlement,
   SettleResult,
 } from "./accounts.ts";
@@ -46,8 +48,8 @@ export interface SharedAccountsOptions {
 
 /** A hold with its account's number, and the amount that remained in the account when it was granted. */
 class SharedHold extends Hold {
-  readonly accountNo: number;
-  readonly remainingThen: number;
+  accountNo: number;
+  remainingThen: number;
 
   constructor(parts: ConstructorParameters<typeof Hold>[0], { accountNo, remaining }: HeldVerdict) {
     super(parts);
@@ -91,19 +93,38 @@ export class SharedAccounts implements Accounts {
 
   async hold(request: HoldRequest): Promise<Hold> {
     const { keyId, exchangeId, model, requestedModel, labels, amount } = request;
-    assertAmount(amount, "hold");
-    if (this.#node.trouble !== null) throw journalUnavailable();
     const key = this.#key(keyId);
-    const nowMs = this.#clock.wallMs();
-    const order = { holdId: exchangeId, keyId, amount, nowMs, model, requestedModel, labels };
-    const verdict = await this.#node.hold(order).catch(asGatewayError);
-    if (verdict.decision !== "held") throw holdError(verdict, key, amount, nowMs);
+    const order = { holdId: exchangeId, keyId, amount, model, requestedModel, labels };
+    const verdict = await this.#order(order);
     const { periodStartMs, countedAtMs, openedAtMs } = verdict;
     this.#openHolds += 1;
     this.#held[unitOf(key)] += amount;
     const { accountId } = key;
     const parts = { ...request, accountId, openedAtMs, periodStartMs, countedAtMs };
     return new SharedHold(parts, verdict);
+  }
+
+  async replace(hold: Hold, by: ReplacedHold): Promise<void> {
+    assert(hold instanceof SharedHold && hold.state === "open", "only an open hold is replaced");
+    const { id: holdId, keyId, accountId, amount: before } = hold;
+    const verdict = await this.#order({ holdId, keyId, ...by, replaces: true });
+    const { periodStartMs, countedAtMs, openedAtMs, accountNo, remaining } = verdict;
+    // It may have ended meanwhile, and then its end was sent after this.
+    if (hold.state !== "open") return;
+    this.#held[unitOf(this.#key(keyId))] += by.amount - before;
+    hold.replaceBy({ ...by, accountId, openedAtMs, periodStartMs, countedAtMs });
+    hold.accountNo = accountNo;
+    hold.remainingThen = remaining;
+  }
+
+  async #order(asked: Omit<HoldOrder, "nowMs">): Promise<HeldVerdict> {
+    const { amount, keyId } = asked;
+    assertAmount(amount, "hold");
+    if (this.#node.trouble !== null) throw journalUnavailable();
+    const nowMs = this.#clock.wallMs();
+    const verdict = await this.#node.hold({ ...asked, nowMs }).catch(asGatewayError);
+    if (verdict.decision !== "held") throw holdError(verdict, this.#key(keyId), amount, nowMs);
+    return verdict;
   }
 
   progress(hold: Hold, soFar: PricedCharge): void {
@@ -221,5 +242,6 @@ function holdError(
   if ("state" in verdict) {
     return limitError({ denial: verdict.decision, state: verdict.state }, mode, amount, nowMs);
   }
+  if (verdict.decision === "gone") return journalUnavailable();
   return verdict.decision === "too_many" ? tooManyInFlight(maxConcurrent) : unusableKey(verdict.decision);
 }

@@ -88,7 +88,7 @@ class Batch {
     const account = this.#funds.account(hold.accountNo);
     const funds = this.#funds.key(keyId, account);
     if (hold.isInFlight) funds.openHolds -= 1;
-    const caps = funds.capsFor(hold.model, account);
+    const caps = funds.capsFor(hold, account);
     if (charge === null) {
       account.release(hold, caps);
       return nothingCharged;
@@ -112,7 +112,7 @@ class Batch {
     if (isFinal || rest <= 0) return { charged: paid, overrun: unpaid };
     const account = this.#funds.account(charge.accountNo);
     const place = this.#presentOf(charge, account);
-    const caps = this.#funds.key(keyId, account).capsFor(charge.model, account);
+    const caps = this.#funds.key(keyId, account).capsFor(charge, account);
     const settled = account.settleInterrupted(rest, place, caps, Math.min(rest, charge.waived ?? 0));
     const late = { completes: first?.id ?? null, paid };
     this.#book({ id, keyId, charge, place }, settled, late);
@@ -166,6 +166,7 @@ class Batch {
   }
 
   #open(order: HoldOrder): HoldVerdict {
+    if (order.replaces === true) return this.#replace(order);
     const { holdId: id, keyId, amount, model, requestedModel, labels } = order;
     const row = this.#funds.findKey(keyId);
     if (row === undefined) return { decision: "unknown_key" };
@@ -176,7 +177,7 @@ class Batch {
     const unusable = unusableFor(row, this.#funds.accountRow(accountNo).isClosed, openedAtMs);
     if (unusable !== null) return { decision: unusable };
     if (funds.isFull) return { decision: "too_many" };
-    const caps = funds.capsFor(model, account);
+    const caps = funds.capsFor(order, account);
     const decided = account.decide(amount, openedAtMs, caps);
     if ("denial" in decided) return { decision: decided.denial, state: decided.state };
     const { periodStartMs, countedAtMs } = decided;
@@ -185,6 +186,29 @@ class Batch {
     const place = { accountNo, periodStartMs, countedAtMs, openedAtMs };
     this.#opened.push({ id, keyNo, amount, model, requestedModel, labels, isInFlight, ...place });
     const remaining = Math.min(account.remaining(), ...caps.map((cap) => cap.remaining()));
+    return { decision: "held", remaining, ...place };
+  }
+
+  /** The hold stays where it is billed, even if the key has moved or cannot be used any more: it is one request. */
+  #replace(order: HoldOrder): HoldVerdict {
+    const { holdId: id, keyId, amount, model, requestedModel, labels } = order;
+    const former = this.#holds.get(id);
+    if (former === undefined) return { decision: "gone" };
+    const { accountNo, isInFlight } = former;
+    const account = this.#funds.account(accountNo);
+    const funds = this.#funds.key(keyId, account);
+    const caps = { before: funds.capsFor(former, account), after: funds.capsFor(order, account) };
+    const openedAtMs = this.#rows.nowMs ?? order.nowMs;
+    const decided = account.decideInPlace(former, amount, openedAtMs, caps);
+    if ("denial" in decided) return { decision: decided.denial, state: decided.state };
+    const { periodStartMs, countedAtMs } = decided;
+    const place = { accountNo, periodStartMs, countedAtMs, openedAtMs };
+    const { no: keyNo } = this.#funds.keyRow(keyId);
+    const opened = { id, keyNo, amount, model, requestedModel, labels, isInFlight, ...place };
+    this.#holds.set(id, opened);
+    this.#ended.push(id);
+    this.#opened.push(opened);
+    const remaining = Math.min(account.remaining(), ...caps.after.map((cap) => cap.remaining()));
     return { decision: "held", remaining, ...place };
   }
 }

@@ -112,6 +112,8 @@ export interface HoldOrder {
   readonly model: string;
   readonly requestedModel: string | null;
   readonly labels: string | null;
+  /** The exchange has a hold already, which this one replaces. */
+  readonly replaces?: true;
 }
 
 /** What a hold would be charged if it produced nothing more. */
@@ -143,7 +145,9 @@ export type HoldVerdict =
   | HeldVerdict
   /** The limit that denies it. */
   | { readonly decision: Denial; readonly state: BoundState }
-  | { readonly decision: UnusableKey };
+  | { readonly decision: UnusableKey }
+  /** The hold to replace has ended, because the node was taken over. */
+  | { readonly decision: "gone" };
 
 export interface ChargeOrder extends ChargedOutcome, Omit<HeldFor, "accountId"> {
   readonly holdId: string;

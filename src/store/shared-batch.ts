@@ -55,6 +55,7 @@ export interface LockedHold {
   readonly countedAtMs: number;
   readonly openedAtMs: number;
   readonly model: string;
+  readonly labels: string | null;
   /** It counts against its key's limit of concurrent requests. */
   readonly isInFlight: boolean;
 }
@@ -129,7 +130,6 @@ export type CapSums = Pick<CapState, "no" | "periodStartMs" | "used" | "held">;
 export interface OpenedHold extends LockedHold {
   readonly keyNo: number;
   readonly requestedModel: string | null;
-  readonly labels: string | null;
 }
 
 /** A charge in the form that a journal takes, with what only a shared database needs. */

@@ -51,10 +51,13 @@ export class Attempts {
     let nowMs = this.#nowMs();
     this.#selector.countExchange(nowMs);
     const state = new AttemptState(this.#directory.order(plan, nowMs));
+    state.paidModel = plan.model;
     for (;;) {
       const isOtherKey = state.isOtherKey;
       const candidate = await this.#selector.next(plan, state, nowMs);
       if (candidate === null) throw state.error();
+      const isPaid = candidate.deployment.model === state.paidModel;
+      if (!isPaid && !(await this.#mayRun(candidate, plan, state))) continue;
 
       let prepared: PreparedRequest;
       try {
@@ -98,6 +101,19 @@ export class Attempts {
       this.#noteFailure(history, failure, record.said, plan);
       this.#learn(candidate, failure, { key, use }, plan, state);
     }
+  }
+
+  /** Whether the candidate's model is paid for. One that is not is given up without an attempt. */
+  async #mayRun(candidate: Candidate, plan: GenerationPlan, state: AttemptState): Promise<boolean> {
+    const { model } = candidate.deployment;
+    let isPaid = false;
+    try {
+      isPaid = plan.mayRun === undefined || (await plan.mayRun(model));
+    } finally {
+      if (!isPaid) giveUpCandidate(candidate, state);
+    }
+    if (isPaid) state.paidModel = model;
+    return isPaid;
   }
 
   /**

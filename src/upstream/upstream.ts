@@ -66,6 +66,11 @@ export interface CountingPlan extends Plan {
 export interface GenerationPlan extends Plan {
   /** Logged with each failed attempt. */
   readonly requestId: string;
+  /**
+   * Called before an attempt at another model than the one before: sets aside what it may cost there. False if a limit denies it; its
+   * deployments are then not tried. Absent where every attempt is paid for.
+   */
+  mayRun?(model: ModelSettings): boolean | Promise<boolean>;
   /** Strips signatures of earlier reasoning from further attempts. False if there is nothing left to strip. */
   dropSignatures(): boolean;
   /**

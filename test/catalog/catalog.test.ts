@@ -171,7 +171,7 @@ describe("aliases", () => {
 });
 
 describe("the price of a hold", () => {
-  test("is the highest among the deployments and the fallbacks", () => {
+  test("is the highest among its own deployments: a fallback is held for by itself", () => {
     const cheap = model("cheap", {
       deployments: [
         deployment("a", { price: price(1, 2) }),
@@ -181,7 +181,7 @@ describe("the price of a hold", () => {
     });
     const expensive = model("expensive", { deployments: [deployment("a", { price: price(20, 5) })] });
     const both = Catalog.from({ models: [cheap, expensive] });
-    expect(both.holdPrice(cheap)).toEqual(price(20, 8, 20, 20));
+    expect(both.holdPrice(cheap)).toEqual(price(1, 8, 1, 3));
     expect(both.holdPrice(expensive)).toEqual(price(20, 5));
     expect(catalog.holdPrice(shared)).toBeNull();
   });

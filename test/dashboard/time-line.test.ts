@@ -12,7 +12,7 @@ const times = {
 
 function attempt(deployment: string, failure: string | null, durationMs: number): AttemptView {
   const none = { status: null, cause: null, provider_message: null, next: null };
-  return { ...none, deployment, failure, duration_ms: durationMs };
+  return { ...none, deployment, failure, duration_ms: durationMs, denied: [] };
 }
 
 test("a request's time is its queue, its attempts, its stream and its charge, one after the other", () => {

@@ -47,6 +47,7 @@ describe("spend is told apart by", () => {
     const headers = { "x-session-id": "s1", "x-sluice-tags": "project=atlas, env=prod:1@a.b-c_d" };
     world.provider.reset();
     expect(await labelsOf(await asked("chat", {}, headers))).toEqual({
+      fallbackFrom: null,
       owner: null,
       user: null,
       session: "s1",

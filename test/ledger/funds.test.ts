@@ -32,10 +32,10 @@ const cap = { no: 1, limit: 100, period: "day", models: "gpt-*", extra: 0, extra
 function fundsOf(pending: readonly object[], open: readonly object[], totals: readonly CapTotals[] = []) {
   const nothing = { accountTotals: [], keyTotals: [], capTotals: [], openHolds: [], unbalancedId: null };
   const snapshot: Snapshot = { revision: 1, accounts: [account], keys: [key], signIns: [], ...nothing };
-  const drawn = { keyId: key.id, accountId: account.id, periodStartMs: 0, countedAtMs: today };
+  const drawn = { keyId: key.id, accountId: account.id, labels: null, periodStartMs: 0, countedAtMs: today };
   const charges = pending.map((each) => ({ ...drawn, ...each }) as ChargeEntry);
   const store = { countCaps: () => ({ totals, pending: charges }) };
-  const holds = open.map((each) => ({ ...drawn, amount: 0, model: "", ...each }));
+  const holds = open.map((each) => ({ ...drawn, amount: 0, model: "", labels: null, ...each }));
   return new Funds(store, snapshot, holds);
 }
 
@@ -74,7 +74,7 @@ test("a cap that is changed keeps what it has counted", () => {
 
 test("a hold that counts more than an hour ahead counts now, in the running period", () => {
   const funds = fundsOf([], []);
-  const drawn = { keyId: key.id, accountId: account.id, model: "gpt-5" };
+  const drawn = { keyId: key.id, accountId: account.id, model: "gpt-5", labels: null };
   const soon = { periodStartMs: nextMonth, countedAtMs: today + msPerHour };
   expect(funds.presentOf({ ...drawn, ...soon }, today)).toEqual(soon);
   const ahead = { periodStartMs: nextMonth, countedAtMs: nextMonth + msPerDay };

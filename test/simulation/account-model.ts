@@ -6,9 +6,13 @@ export interface BilledItem {
   readonly keyId: string;
   readonly accountId: string;
   readonly model: string;
+  readonly labels: string | null;
   readonly countedAtMs: number;
   readonly periodStartMs: number;
 }
+
+/** What decides about the limits that it falls under. */
+export type Spender = Pick<BilledItem, "keyId" | "accountId" | "model" | "labels">;
 
 export interface ModelHold extends BilledItem {
   readonly id: string;
@@ -50,9 +54,11 @@ export class CapModel {
   }
 
   /** For all models, or for those that begin as its pattern does. */
-  covers({ keyId, accountId, model }: Pick<BilledItem, "keyId" | "accountId" | "model">): boolean {
+  covers({ keyId, accountId, model, labels }: Spender): boolean {
     const start = this.record.models?.replace("*", "") ?? "";
-    return (this.ownerId === keyId || this.ownerId === accountId) && model.startsWith(start);
+    const requested: string = JSON.parse(labels ?? "{}").fallback_from ?? model;
+    const isOwned = this.ownerId === keyId || this.ownerId === accountId;
+    return isOwned && [model, requested].some((name) => name.startsWith(start));
   }
 
   isCurrent({ countedAtMs }: Pick<BilledItem, "countedAtMs">): boolean {

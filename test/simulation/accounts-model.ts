@@ -9,7 +9,14 @@ import type {
   KeyRecord,
   Snapshot,
 } from "../../src/store/store.ts";
-import { AccountModel, type BilledItem, CapModel, endOf, type ModelHold } from "./account-model.ts";
+import {
+  AccountModel,
+  type BilledItem,
+  CapModel,
+  endOf,
+  type ModelHold,
+  type Spender,
+} from "./account-model.ts";
 
 interface Denial {
   /** 1 used up, 2 too little, 3 reserved by other holds. */
@@ -35,8 +42,8 @@ export class AccountsModel {
   readonly holds = new Map<string, ModelHold>();
   /** All that was charged, by exchange: a new cap counts what was taken in its period before. */
   readonly #charged = new Map<string, BilledItem & { readonly amount: number }>();
-  /** When the database let a cap begin, by its number. */
-  readonly #begun = new Map<number, number>();
+  /** When the database let a cap begin, by its number, and how much had been charged by then. */
+  readonly #begun = new Map<number, { readonly periodMs: number; readonly charges: number }>();
 
   account(id: string): AccountModel {
     const account = this.accounts.get(id);
@@ -44,7 +51,7 @@ export class AccountsModel {
     return account;
   }
 
-  capsOf(drawn: Pick<BilledItem, "keyId" | "accountId" | "model">): readonly CapModel[] {
+  capsOf(drawn: Spender): readonly CapModel[] {
     return this.caps.filter((cap) => cap.covers(drawn));
   }
 
@@ -61,16 +68,16 @@ export class AccountsModel {
   }
 
   /** The least that any of the bounds leaves. */
-  remaining(drawn: Pick<BilledItem, "keyId" | "accountId" | "model">): number {
+  remaining(drawn: Spender): number {
     const account = this.account(drawn.accountId);
     const free = this.capsOf(drawn).map((cap) => cap.left - this.heldOf(cap));
     return Math.max(0, Math.min(account.balance - this.heldOf(account), ...free));
   }
 
   /** Moves on to the periods of this moment, and says what a hold must be answered with; null if it is admitted. */
-  ask(key: KeyRecord, model: string, amount: number, nowMs: number): ExpectedRefusal | null {
-    const account = this.account(key.accountId);
-    const caps = this.capsOf({ keyId: key.id, accountId: key.accountId, model });
+  ask(spender: Spender, amount: number, nowMs: number): ExpectedRefusal | null {
+    const account = this.account(spender.accountId);
+    const caps = this.capsOf(spender);
     const countedAtMs = Math.max(nowMs, account.countedAtMs, ...caps.map(({ period }) => period));
     account.see(countedAtMs);
     for (const cap of caps) cap.see(countedAtMs);
@@ -100,6 +107,14 @@ export class AccountsModel {
     if (cap.used >= cap.limit) return { rank: 1, endsMs };
     if (cap.left < amount) return { rank: 2, endsMs };
     return cap.left - this.heldOf(cap) < amount ? { rank: 3, endsMs } : null;
+  }
+
+  /** The same for what replaces a hold, without which it is decided. */
+  askInstead(hold: ModelHold, spender: Spender, amount: number, nowMs: number): ExpectedRefusal | null {
+    this.holds.delete(hold.id);
+    const expected = this.ask(spender, amount, nowMs);
+    this.holds.set(hold.id, hold);
+    return expected;
   }
 
   open(hold: ModelHold): void {
@@ -153,7 +168,9 @@ export class AccountsModel {
 
   /** Caps that the database has just made, and where their periods begin. */
   begin(totals: readonly CapTotals[]): void {
-    for (const { no, periodStartMs } of totals) if (!this.#begun.has(no)) this.#begun.set(no, periodStartMs);
+    const charges = this.#charged.size;
+    for (const { no, periodStartMs: periodMs } of totals)
+      if (!this.#begun.has(no)) this.#begun.set(no, { periodMs, charges });
   }
 
   #setCaps(ownerId: string, records: readonly CapRecord[]): void {
@@ -168,9 +185,12 @@ export class AccountsModel {
   }
 
   #newCap(record: CapRecord, ownerId: string): CapModel {
-    const begun = this.#begun.get(record.no) ?? 0;
-    const cap = new CapModel(record, ownerId, begun, (made) => this.#usedOf(made));
+    const { periodMs, charges } = this.#begun.get(record.no) ?? { periodMs: 0, charges: 0 };
+    const cap = new CapModel(record, ownerId, periodMs, (made) => this.#usedOf(made));
     cap.used = this.#usedOf(cap);
+    // The database knew the cap already when these were charged.
+    for (const charge of [...this.#charged.values()].slice(charges))
+      if (cap.covers(charge)) cap.see(charge.countedAtMs);
     for (const hold of this.holds.values()) if (cap.covers(hold)) cap.see(hold.countedAtMs);
     return cap;
   }

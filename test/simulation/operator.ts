@@ -1,4 +1,5 @@
 import { strict as assert } from "node:assert";
+import type { Hold, ReplacedHold } from "../../src/ledger/accounts.ts";
 import { type CapLimit, type CapOwner, type Entry, type Store, StoreError } from "../../src/store/store.ts";
 import { keyRecord } from "../store/fixtures.ts";
 import type { AccountsModel } from "./accounts-model.ts";
@@ -39,6 +40,14 @@ export async function populate(store: Store, model: AccountsModel, nowMs: number
   for (const account of model.accounts.values()) {
     if (account.isCredit && !account.record.isOpen) account.posted = openingNano;
   }
+}
+
+/** What takes the place of a hold: its model's fallback, or the model itself again. */
+export function replacementOf(random: SeededRandom, { model, labels }: Hold): ReplacedHold {
+  const other = models.find((name) => name !== model) ?? model;
+  const amount = random.between(0, 400);
+  if (labels !== null) return { model: other, requestedModel: null, labels: null, amount };
+  return { model: other, requestedModel: model, labels: JSON.stringify({ fallback_from: model }), amount };
 }
 
 /** Mostly within the hold; sometimes above it, by a little or by more than any limit leaves. */

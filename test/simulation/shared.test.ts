@@ -17,7 +17,7 @@ import { hasPostgres, sharedPostgres, withoutPostgres } from "../support/postgre
 import { summarizeUsage } from "../support/usage.ts";
 import { AccountsModel } from "./accounts-model.ts";
 import { checkRefusal } from "./checks.ts";
-import { costOf, learn, models, operate, populate } from "./operator.ts";
+import { costOf, learn, models, operate, populate, replacementOf } from "./operator.ts";
 import { SeededRandom } from "./random.ts";
 
 /** `SEED=n` replays one run; `SLUICE_SOAK=1` runs through the night. */
@@ -69,7 +69,8 @@ class SharedSimulation {
 
   async #step(): Promise<void> {
     const choice = this.#random.between(1, 100);
-    if (choice <= 45) await this.#hold();
+    if (choice <= 40) await this.#hold();
+    else if (choice <= 45) await this.#replace();
     else if (choice <= 70) await this.#settle();
     else if (choice <= 80) await this.#release();
     else if (choice <= 92) await this.#operate();
@@ -81,7 +82,8 @@ class SharedSimulation {
     const model = this.#random.pick(models);
     assert(key !== undefined && model !== undefined);
     const amount = this.#random.between(0, 400);
-    const expected = this.#model.ask(key, model, amount, this.#clock.wallMs());
+    const spender = { keyId: key.id, accountId: key.accountId, model, labels: null };
+    const expected = this.#model.ask(spender, amount, this.#clock.wallMs());
     const request = {
       keyId: key.id,
       exchangeId: newId("req_"),
@@ -98,6 +100,22 @@ class SharedSimulation {
       const remaining = this.#model.remaining(hold);
       // A bound without a limit has more than a double can count.
       if (remaining < Infinity) assert.equal(this.#accounts.remaining(hold), remaining);
+    } catch (error) {
+      if (!(error instanceof GatewayError)) throw error;
+      checkRefusal(error, expected);
+    }
+  }
+
+  async #replace(): Promise<void> {
+    const hold = this.#random.pick(this.#running);
+    if (hold === undefined) return;
+    const by = replacementOf(this.#random, hold);
+    const spender = { keyId: hold.keyId, accountId: hold.accountId, ...by };
+    const expected = this.#model.askInstead(hold, spender, by.amount, this.#clock.wallMs());
+    try {
+      await this.#accounts.replace(hold, by);
+      assert.equal(null, expected, "replaced what had to stay");
+      this.#model.open(hold);
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
       checkRefusal(error, expected);

@@ -9,7 +9,7 @@ import { costing } from "../support/rates.ts";
 import { AccountsModel } from "./accounts-model.ts";
 import { checkDatabase, checkExchanges, checkMemory, checkRefusal } from "./checks.ts";
 import { type GatewayLife, startGateway } from "./gateway.ts";
-import { costOf, models, operate, populate } from "./operator.ts";
+import { costOf, models, operate, populate, replacementOf } from "./operator.ts";
 import type { SeededRandom } from "./random.ts";
 
 /** What is known of an exchange: whether it still runs, what it was charged, and whether that is on disk for certain. */
@@ -81,7 +81,8 @@ export class Simulation {
 
   async #step(): Promise<void> {
     const choice = this.#random.between(1, 100);
-    if (choice <= 30) this.#hold();
+    if (choice <= 26) this.#hold();
+    else if (choice <= 30) this.#replace();
     else if (choice <= 45) this.#progress();
     else if (choice <= 65) this.#settle();
     else if (choice <= 72) this.#release();
@@ -102,7 +103,8 @@ export class Simulation {
     const model = this.#random.pick(models);
     assert(key !== undefined && model !== undefined);
     const amount = this.#random.between(0, 400);
-    const expected = this.#model.ask(key, model, amount, this.#clock.wallMs());
+    const spender = { keyId: key.id, accountId: key.accountId, model, labels: null };
+    const expected = this.#model.ask(spender, amount, this.#clock.wallMs());
     try {
       const request = {
         keyId: key.id,
@@ -118,6 +120,23 @@ export class Simulation {
       const exchange = { hold, produced: 0, charged: null, isDurable: false };
       this.#running.push(exchange);
       this.#exchanges.push(exchange);
+    } catch (error) {
+      if (!(error instanceof GatewayError)) throw error;
+      checkRefusal(error, expected);
+    }
+  }
+
+  #replace(): void {
+    const exchange = this.#random.pick(this.#running.filter(({ produced }) => produced === 0));
+    if (exchange === undefined) return;
+    const { hold } = exchange;
+    const by = replacementOf(this.#random, hold);
+    const spender = { keyId: hold.keyId, accountId: hold.accountId, ...by };
+    const expected = this.#model.askInstead(hold, spender, by.amount, this.#clock.wallMs());
+    try {
+      this.#life.ledger.replace(hold, by);
+      assert.equal(null, expected, "replaced what had to stay");
+      this.#model.open(hold);
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
       checkRefusal(error, expected);

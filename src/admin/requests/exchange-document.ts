@@ -18,6 +18,7 @@ export function exchangeDocument(exchange: ListedExchange, keyOf: KeyOf): Exchan
   const isCredit = key?.mode !== "token_budget";
   const usage = exchange.usage ?? noUsage;
   const credits = isCredit ? creditsFromNano(exchange.charged) : 0;
+  const { fallbackFrom, ...labels } = exchange.labels;
   return {
     id: exchange.exchangeId,
     entry: exchange.entryId,
@@ -51,7 +52,8 @@ export function exchangeDocument(exchange: ListedExchange, keyOf: KeyOf): Exchan
     first_byte_ms: exchange.firstByteMs,
     total_ms: exchange.totalMs,
     attempts: exchange.attempts,
-    ...exchange.labels,
+    ...labels,
+    fallback_from: fallbackFrom,
   };
 }
 
@@ -106,8 +108,17 @@ export function entryDocument(entry: Entry, keyOf: KeyOf): EntryView {
 }
 
 function attemptDocument(attempt: AttemptRecord): AttemptView {
-  const { deployment, status, failure, cause, said, durationMs, left } = attempt;
+  const { deployment, status, failure, cause, said, durationMs, left, denied = [] } = attempt;
   const next = left === "ended" ? null : left;
   const duration_ms = Math.round(durationMs);
-  return { deployment, status, failure, cause, provider_message: said, duration_ms, next };
+  return {
+    deployment,
+    status,
+    failure,
+    cause,
+    provider_message: said,
+    duration_ms,
+    next,
+    denied: [...denied],
+  };
 }

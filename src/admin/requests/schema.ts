@@ -56,6 +56,7 @@ export const exchangeView = Type.Object({
   first_byte_ms: nullable(durationMs),
   total_ms: nullable(durationMs),
   attempts: count,
+  fallback_from: nullable(text("The model that was requested, if one of its fallbacks ran.")),
   owner: nullable(text("Who the key belonged to. Addresses are in lower case.")),
   user: nullable(text("The end user that the client sent.")),
   session: nullable(text("The conversation id that the client sent.")),
@@ -123,6 +124,9 @@ const attemptView = Type.Object({
   provider_message: nullable(text("The provider's error message, at most 500 characters.")),
   duration_ms: durationMs,
   next: nullable(oneOf(["retry", "other_key", "next_deployment"])),
+  denied: Type.Array(Type.Object({ model: Type.String(), message: Type.String() }), {
+    description: "Fallbacks that did not run after this attempt, because a limit denied them.",
+  }),
 });
 export type AttemptView = Static<typeof attemptView>;
 

@@ -20,6 +20,15 @@ export interface AttemptRecord {
   readonly durationMs: number;
   /** What followed: the next thing that was tried, or that it was the last. */
   readonly left: AttemptEnd;
+  /** Fallbacks that did not run, because a limit denied them. Absent without any. */
+  readonly denied?: readonly DeniedModel[];
+}
+
+/** A model that a limit kept from running. */
+export interface DeniedModel {
+  readonly model: string;
+  /** The limit, as a client is told of it. */
+  readonly message: string;
 }
 
 export type AttemptEnd = "retry" | "other_key" | "next_deployment" | "ended";

@@ -10,6 +10,8 @@ export interface CallerLabels {
 
 /** Labels as they are read back from the store. */
 export interface KeptLabels extends CallerLabels {
+  /** The model that was requested, if one of its fallbacks ran; else null. */
+  readonly fallbackFrom: string | null;
   /** Whether the conversation decided where the request was sent. */
   readonly affinity: "conversation" | "none";
 }
@@ -41,7 +43,8 @@ export function tagsText(tags: Tags): string {
 
 /**
  * Labels as they are kept, in a JSON object: by the names that reports are grouped by (`owner`, `user`, `session`, `tag:project`).
- * A value that reports count among the `other` ones has a plus before its name. `owner` is empty for a key without one, and
+ * A value that reports count among the `other` ones has a plus before its name. `fallback_from` is the model that was requested, where
+ * one of its fallbacks runs. `owner` is empty for a key without one, and
  * missing only where labels were stored before owners were.
  */
 export type LabelColumn = Readonly<Record<string, string>>;
@@ -52,10 +55,16 @@ export const uncounted = "+";
 
 export function readLabels(text: string | null): KeptLabels {
   const kept: LabelColumn = text === null ? {} : JSON.parse(text);
-  const { owner, user, session, affinity, ...tags } = Object.fromEntries(
-    Object.entries(kept).map(([name, value]) => [name.replace(uncounted, ""), value]),
-  );
+  const {
+    owner,
+    user,
+    session,
+    affinity,
+    fallback_from: fallbackFrom,
+    ...tags
+  } = Object.fromEntries(Object.entries(kept).map(([name, value]) => [name.replace(uncounted, ""), value]));
   return {
+    fallbackFrom: fallbackFrom ?? null,
     owner: owner || null,
     user: user ?? null,
     session: session ?? null,

@@ -2,6 +2,8 @@ import type { ModelSettings } from "../../config/settings.ts";
 import { type ClientDialectName, clientDialect } from "../../dialects/registry.ts";
 import type { Deployment, FailedAttempt, GenerationPlan, ReceivedBytes } from "../../upstream/upstream.ts";
 import type { PreparedRequest } from "../../vendors/provider.ts";
+import type { CostMeter } from "../charge/cost-meter.ts";
+import { holdForModel, type WantedHold } from "../charge/hold.ts";
 import { recordUpstream } from "../exchange/content.ts";
 import type { Exchange } from "../exchange/exchange.ts";
 import { conversationHash } from "../request/labels.ts";
@@ -16,9 +18,15 @@ export abstract class ProviderCall {
   readonly scope: string;
   readonly credential: string | null;
   readonly keyId: string;
+  readonly meter: CostMeter;
+  readonly wanted: WantedHold;
+  /** Models that a limit keeps from running. */
+  readonly #denied = new Set<ModelSettings>();
 
-  constructor(call: RoutedCall) {
+  constructor(call: RoutedCall, meter: CostMeter, wanted: WantedHold) {
     this.call = call;
+    this.meter = meter;
+    this.wanted = wanted;
     this.model = call.model;
     this.scope = call.scope;
     this.credential = call.credential;
@@ -54,6 +62,17 @@ export abstract class ProviderCall {
     this.exchange.attempts.addFailed(...failed);
   }
 
+  /** The former hold stays where a limit denies the one for this model. */
+  async mayRun(model: ModelSettings): Promise<boolean> {
+    if (model === this.exchange.runningModel) return true;
+    if (this.#denied.has(model)) return false;
+    const error = await holdForModel(this.call.gateway, this.meter, this.wanted, model);
+    if (error === null) return true;
+    this.#denied.add(model);
+    this.exchange.attempts.addDenied(model.id, error);
+    return false;
+  }
+
   redactRequestText(message: string): string {
     return this.exchange.redactRequestText(message);
   }
@@ -70,8 +89,8 @@ export class GenerationCall extends ProviderCall implements GenerationPlan {
   #sendsSignatures = true;
   #conversation: number | null = null;
 
-  constructor(generation: Generation) {
-    super(generation.call);
+  constructor(generation: Generation, meter: CostMeter) {
+    super(generation.call, meter, generation.wanted);
     this.generation = generation;
     this.clientDialect = generation.clientDialect;
     this.stream = generation.stream;

@@ -53,7 +53,6 @@ export interface CostMeterParts {
   readonly exchange: Exchange;
   readonly key: KeyRecord;
   readonly hold: Hold;
-  /** What the hold was priced for: no estimate is charged above it. */
   readonly held: HoldTokens;
   /** What the request asks for that costs more than its tokens. */
   readonly requestedExtras: RequestedExtras | null;
@@ -70,7 +69,9 @@ export interface ShownCharge {
  * closed and changes nothing.
  */
 export class CostMeter {
-  readonly #parts: CostMeterParts;
+  readonly #parts: Omit<CostMeterParts, "held">;
+  /** What the hold was priced for: no estimate is charged above it. */
+  held: HoldTokens;
   /** The turns that the settle stores together with the charge. */
   turns: readonly TurnRecord[] | undefined = undefined;
   /** What has been used so far that costs more than its tokens. */
@@ -80,17 +81,17 @@ export class CostMeter {
   #estimated: Promise<Usage> | null = null;
   #lowInput: number | null = null;
 
-  constructor(parts: CostMeterParts) {
+  constructor({ held, ...parts }: CostMeterParts) {
     this.#parts = parts;
+    this.held = held;
   }
 
   get isOpen(): boolean {
     return this.#parts.hold.state === "open";
   }
 
-  /** What the hold was priced for. */
-  get held(): HoldTokens {
-    return this.#parts.held;
+  get exchange(): Exchange {
+    return this.#parts.exchange;
   }
 
   get key(): KeyRecord {
@@ -160,7 +161,7 @@ export class CostMeter {
   }
 
   #estimateLow(reported: ReportedUsage, evidence: Evidence, estimatedInput: number): Usage {
-    const { held } = this.#parts;
+    const { held } = this;
     const produced = isOutputSure(reported, evidence) ? 0 : evidence.produced().lowCount();
     const input = reported.isInputDoubtful === true ? this.#countLowInput(evidence, estimatedInput) : 0;
     return atLeast(reported, Math.min(input, held.input), Math.min(produced, held.output));
@@ -233,7 +234,8 @@ export class CostMeter {
 
   #believed(evidence: Evidence): ReportedUsage {
     const { usage, partialUsage } = evidence;
-    const { exchange, held, requestedExtras } = this.#parts;
+    const { held } = this;
+    const { exchange, requestedExtras } = this.#parts;
     const contextWindow = exchange.attempts.deployment?.model.contextWindow ?? null;
     const mayRepeat = requestedExtras?.mayRepeat ?? false;
     const plausible = clampUsage(usage ?? partialUsage ?? unreported, { contextWindow, mayRepeat, held });
@@ -246,7 +248,8 @@ export class CostMeter {
    * that has not been loaded: its low count is charged, which is at least half of the exact one for ordinary text.
    */
   async #estimate(reported: ReportedUsage, evidence: Evidence, isCancelled = false): Promise<Usage> {
-    const { terms, key, held } = this.#parts;
+    const { held } = this;
+    const { terms, key } = this.#parts;
     if (isCancelled && !terms.tokens.isLoaded && isSmall(evidence)) {
       terms.tokens.load();
       return this.#estimateLow(reported, evidence, 0);

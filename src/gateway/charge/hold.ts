@@ -1,4 +1,5 @@
 import { assert } from "../../base/assert.ts";
+import { GatewayError } from "../../base/errors.ts";
 import { unaffordableNano } from "../../base/money/money.ts";
 import { noCalls } from "../../base/usage/usage.ts";
 import { type HoldTokens, holdAmount } from "../../catalog/price.ts";
@@ -69,6 +70,37 @@ export async function holdFor(gateway: Gateway, exchange: Exchange, wanted: Want
   const { microUsdPerCredit } = exchange.configured.settings;
   const { key, extras: requestedExtras } = wanted;
   return new CostMeter({ terms: gateway, microUsdPerCredit, exchange, key, hold, held, requestedExtras });
+}
+
+/**
+ * Sets aside what the call may cost at another model, in place of what is held: one of its fallbacks, or the model itself again. Returns
+ * the error of the limit that denies it; the former hold stays then.
+ */
+export async function holdForModel(
+  { accounts, tokens }: Pick<Gateway, "accounts" | "tokens">,
+  meter: CostMeter,
+  wanted: WantedHold,
+  model: ModelSettings,
+): Promise<GatewayError | null> {
+  const { exchange, hold } = meter;
+  const fallback = model === exchange.model ? null : model;
+  const named = fallback === null ? wanted.requestedModel : (wanted.requestedModel ?? wanted.model.id);
+  const other: WantedHold = { ...wanted, model, requestedModel: named };
+  const replace = async (held: HoldTokens) => {
+    const { keyId: _, exchangeId: __, ...by } = requestFor(exchange, other, held);
+    await accounts.replace(hold, { ...by, labels: exchange.labelsFor(model) });
+    meter.held = held;
+  };
+  try {
+    await replace(meter.held).catch(async (error) =>
+      replace(await countedOrThrow(tokens, exchange, other, error)),
+    );
+  } catch (error) {
+    if (error instanceof GatewayError && error.denied !== undefined) return error;
+    throw error;
+  }
+  exchange.fallback = fallback;
+  return null;
 }
 
 /**

@@ -1,4 +1,4 @@
-import { type AttemptRecord, noAttempts } from "../../base/requests/attempt.ts";
+import { type AttemptRecord, type DeniedModel, noAttempts } from "../../base/requests/attempt.ts";
 import type { Usage } from "../../base/usage/usage.ts";
 import {
   type AttemptCount,
@@ -26,6 +26,8 @@ export class AttemptLog {
   count = 0;
   /** The attempts that failed before one was answered, in order; `records` has them all. */
   failed: readonly AttemptRecord[] = noAttempts;
+  /** Models that a limit kept from running, and why. */
+  denied: readonly DeniedModel[] = noneDenied;
   /** The usage that the provider of the last attempt has reported; null if none. */
   reported: Usage | null = null;
   #earlier = noAttemptCounts;
@@ -42,6 +44,10 @@ export class AttemptLog {
     this.reported = reported;
     this.failed = [...this.failed, record];
     this.count = this.failed.length;
+  }
+
+  addDenied(model: string, { message }: Error): void {
+    this.denied = [...this.denied, { model, message }];
   }
 
   addAnswered({ deployment, credential, attempts, answeredAfterMs }: OpenedCall): void {
@@ -86,8 +92,8 @@ export class AttemptLog {
 
   /** Every attempt in order. `error` is how the exchange ended: an answer may also fail after it has begun. */
   records(error: unknown): readonly AttemptRecord[] {
-    const { deployment } = this;
-    if (deployment === null || this.#answeredAfterMs === null) return this.failed;
+    const { deployment, denied } = this;
+    if (deployment === null || this.#answeredAfterMs === null) return withDenied(this.failed, denied);
     const answered: AttemptRecord = {
       deployment: deployment.name,
       provider: deployment.provider.settings.name,
@@ -100,8 +106,19 @@ export class AttemptLog {
       durationMs: this.#answeredAfterMs,
       left: "ended",
     };
-    return [...this.failed, answered];
+    return withDenied([...this.failed, answered], denied);
   }
+}
+
+const noneDenied: readonly DeniedModel[] = [];
+
+/** They are noted with the last attempt. */
+function withDenied(
+  records: readonly AttemptRecord[],
+  denied: readonly DeniedModel[],
+): readonly AttemptRecord[] {
+  const last = records.at(-1);
+  return denied.length === 0 || last === undefined ? records : [...records.slice(0, -1), { ...last, denied }];
 }
 
 /** Nearly every exchange has one attempt. */

@@ -81,7 +81,10 @@ export class Exchange {
   rate: RateVerdict | null = null;
   /** The counted input of a request whose client disconnected before any output. Its limits of tokens keep it, charged or not. */
   abandonedTokens = 0;
+  /** The requested one. */
   model: ModelSettings | null = null;
+  /** Set while a fallback runs in its place. */
+  fallback: ModelSettings | null = null;
   /** What is stored of the labels that the client sent. */
   callerLabels: LabelColumn | null = null;
   stream = false;
@@ -143,12 +146,26 @@ export class Exchange {
     return this.taken.hold?.charged ?? 0;
   }
 
-  /** The labels as JSON, with the affinity if that is unusual. */
+  /** The labels as JSON, with the affinity if that is unusual, and the requested model if a fallback runs. */
   get labels(): string | null {
+    return this.labelsFor(this.runningModel);
+  }
+
+  /** The labels of a charge for this model. */
+  labelsFor(running: ModelSettings | null): string | null {
     const { callerLabels, model } = this;
-    const affinity = model?.affinity === "none" ? "none" : null;
-    if (affinity === null) return callerLabels && JSON.stringify(callerLabels);
-    return JSON.stringify({ ...callerLabels, affinity });
+    const hasAffinity = model?.affinity !== "none";
+    if (model === running && hasAffinity) return callerLabels && JSON.stringify(callerLabels);
+    return JSON.stringify({
+      ...callerLabels,
+      ...(model === running ? null : { fallback_from: model?.id }),
+      ...(hasAffinity ? null : { affinity: "none" }),
+    });
+  }
+
+  /** The model that the hold is for: the requested one, or the fallback that is tried in its place. */
+  get runningModel(): ModelSettings | null {
+    return this.fallback ?? this.model;
   }
 
   elapsedMs(): number {

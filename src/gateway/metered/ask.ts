@@ -10,7 +10,7 @@ import type { ChosenFormat } from "../../vendors/registry.ts";
 import { isLargeBody, largeBodyBytes } from "../body-worker/is-large.ts";
 import { joinShared } from "../body-worker/join-shared.ts";
 import type { Piece } from "../exchange/client-call.ts";
-import { MeteredCall, type MeteredCallParts, type MeteredPlan } from "./metered-call.ts";
+import { type HeldMeteredCall, MeteredCall, type MeteredPlan } from "./metered-call.ts";
 import { meteredJob } from "./metered-job.ts";
 
 /** Calls of one request at the same time. */
@@ -40,7 +40,7 @@ export interface BegunCall {
 
 /** `part` is null for the whole request, and `pinned` for any deployment. */
 export async function openCall(
-  parts: MeteredCallParts,
+  parts: HeldMeteredCall,
   part: JsonObject | null,
   pinned: Deployment | null,
 ): Promise<BegunCall> {
@@ -54,7 +54,7 @@ export async function openCall(
  * first one fails.
  */
 export async function askForParts(
-  parts: MeteredCallParts,
+  parts: HeldMeteredCall,
   bodies: readonly JsonObject[],
 ): Promise<AnsweredParts> {
   const inputsIn = (place: number) => parts.route.countInputs?.(bodies[place] ?? {}) ?? null;

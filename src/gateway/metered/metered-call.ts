@@ -40,14 +40,14 @@ export class MeteredCall extends ProviderCall implements GenerationPlan {
   readonly dropped = new Set<string>();
   /** The last attempt asked for usage that the client has not asked for. */
   hidesUsage = false;
-  readonly #parts: MeteredCallParts;
+  readonly #parts: HeldMeteredCall;
   /** The body of this part; null if it is the whole request. */
   readonly #part: JsonObject | null;
   /** All parts of one answer come from here. */
   readonly pinned: Deployment | null;
 
-  constructor(parts: MeteredCallParts, part: JsonObject | null, pinned: Deployment | null) {
-    super(parts.call);
+  constructor(parts: HeldMeteredCall, part: JsonObject | null, pinned: Deployment | null) {
+    super(parts.call, parts.meter, parts.wanted);
     this.#parts = parts;
     this.#part = part;
     this.pinned = pinned;

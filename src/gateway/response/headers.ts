@@ -25,6 +25,8 @@ export function commonHeaders(exchange: Exchange): Record<string, string> {
   if (reservedTokens !== null && key?.mode === "credit") {
     addOwnRateLimit(headers, errors, "tokens", reservedTokens.verdict, exchange.atMs);
   }
+  const served = exchange.taken.answer === null ? null : exchange.fallback;
+  if (served !== null) headers["x-sluice-model"] = headerText(served.id);
   const dropped = droppedHeader(exchange);
   if (dropped !== undefined) headers["x-sluice-dropped"] = dropped;
   const content = contentHeader(exchange);
@@ -51,10 +53,11 @@ const maxDroppedLength = 1000;
 /** Field names come from the client; characters that a header cannot carry become question marks. */
 export function droppedHeader({ dropped, unpricedTools }: Exchange): string | undefined {
   if (dropped.length + unpricedTools.length === 0) return undefined;
-  return [...unpricedTools, ...dropped]
-    .join(", ")
-    .slice(0, maxDroppedLength)
-    .replace(/[^\x20-\x7e]/g, "?");
+  return headerText([...unpricedTools, ...dropped].join(", ").slice(0, maxDroppedLength));
+}
+
+function headerText(text: string): string {
+  return text.replace(/[^\x20-\x7e]/g, "?");
 }
 
 /** What a call has cost and what is left, in credits or tokens. */

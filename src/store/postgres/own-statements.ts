@@ -3,6 +3,7 @@ import { msPerDay } from "../../base/clock.ts";
 import { type EntryRow, entryOf, selectEntries } from "../entry-row.ts";
 import type { NumberedOwner, OwnStatements } from "../own-statements.ts";
 import { query } from "../query.ts";
+import { countsModel, heldFallback } from "../tables/cap-table.ts";
 
 export const postgresStatements: OwnStatements = {
   *nextNo() {
@@ -66,14 +67,14 @@ WITH period AS (
   FROM accounts WHERE accounts.no = $6::int
 ), taken AS (
   SELECT sluice_period_start($3, c.counted_at_ms) AS at, sum(c.amount) AS used FROM counted_charges c, period
-  WHERE ${ofOwner} AND c.at_ms >= period.start - ${longestSetBackMs} AND c.counted_at_ms >= period.start AND sluice_covers($4, c.model)
+  WHERE ${ofOwner} AND c.at_ms >= period.start - ${longestSetBackMs} AND c.counted_at_ms >= period.start AND ${countsModel("$4", "c")}
   GROUP BY 1
 )
 INSERT INTO caps (${column}, amount, period, models, period_start_ms, used, later_used, held)
 SELECT $1::int, $2::int8, $3, $4, period.start, coalesce((SELECT sum(taken.used) FROM taken), 0),
   (SELECT json_agg(json_build_object('at', taken.at, 'used', taken.used))::text FROM taken WHERE taken.at > period.start),
   coalesce((SELECT sum(holds.amount) FROM holds WHERE holds.${column} = $1::int
-    AND sluice_period_start($3, holds.counted_at_ms) = period.start AND sluice_covers($4, holds.model)), 0)
+    AND sluice_period_start($3, holds.counted_at_ms) = period.start AND ${countsModel("$4", "holds", heldFallback)}), 0)
 FROM period`;
 }
 
@@ -84,7 +85,7 @@ WHERE no = ANY ($1::int8[])`;
 
 const recountCaps = `
 UPDATE caps SET held = (SELECT coalesce(sum(holds.amount), 0) FROM holds WHERE (holds.account_no = caps.account_no OR holds.key_no = caps.key_no)
-  AND sluice_period_start(caps.period, holds.counted_at_ms) = caps.period_start_ms AND sluice_covers(caps.models, holds.model))
+  AND sluice_period_start(caps.period, holds.counted_at_ms) = caps.period_start_ms AND ${countsModel("caps.models", "holds", heldFallback)})
 WHERE caps.account_no = ANY ($1::int8[]) OR caps.key_no = ANY ($2::int8[])`;
 
 const insertEntry = `

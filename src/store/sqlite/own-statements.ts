@@ -3,6 +3,7 @@ import { periodStart } from "../../base/money/period.ts";
 import { type EntryRow, entryOf, selectEntries } from "../entry-row.ts";
 import type { NumberedOwner, OwnStatements } from "../own-statements.ts";
 import { query } from "../query.ts";
+import { countsModel } from "../tables/cap-table.ts";
 import { otherAccount } from "./writers/entry-writer.ts";
 
 export const sqliteStatements: OwnStatements = {
@@ -69,7 +70,7 @@ function insertCap(column: NumberedOwner["column"]): string {
   return `
 WITH taken AS (
   SELECT sluice_period_start($3, counted_at_ms) AS at, sum(amount) AS used FROM counted_charges
-  WHERE ${ofOwner} AND counted_at_ms >= $5 AND sluice_covers($4, model) GROUP BY 1
+  WHERE ${ofOwner} AND counted_at_ms >= $5 AND ${countsModel("$4", "counted_charges")} GROUP BY 1
 )
 INSERT INTO caps (${column}, amount, period, models, period_start_ms, used, later_used)
 SELECT $1, $2, $3, $4, $5, coalesce(sum(used), 0), json_group_array(json_object('at', at, 'used', used)) FILTER (WHERE at > $5) FROM taken`;

@@ -14,6 +14,14 @@ export function selectCaps(owner: "keys" | "accounts", ...more: readonly string[
   return `(SELECT json_agg(json_build_object(${fields}))::text FROM caps WHERE caps.${column} = ${owner}.no)`;
 }
 
+/** Whether a cap of these models counts a charge or a hold: by the model that serves, or by the requested one where a fallback serves. */
+export function countsModel(models: string, row: string, fallbackFrom = `${row}.fallback_from`): string {
+  return `(sluice_covers(${models}, ${row}.model) OR sluice_covers(${models}, ${fallbackFrom}))`;
+}
+
+/** Of a row of `holds`. */
+export const heldFallback = "holds.labels::json ->> 'fallback_from'";
+
 /** In order of creation. */
 export function capsFrom<Cap extends CapRecord = CapRecord>(text: string | null): readonly Cap[] {
   if (text === null) return [];

@@ -3,6 +3,7 @@ import { plural } from "../../base/text/plural.ts";
 import type { OwnStatements } from "../own-statements.ts";
 import { type Parameter, query, type Work } from "../query.ts";
 import type { ClockReturn } from "../store.ts";
+import { countsModel } from "./cap-table.ts";
 import { lockRevision, raiseRevision } from "./revision.ts";
 
 /**
@@ -102,7 +103,7 @@ const capStart = "sluice_period_start(caps.period, $3::int8)";
 
 const countedBy = (owner: "key_no" | "account_no", owners: string) => `
   SELECT caps.no, sluice_period_start(caps.period, c.counted_at_ms) AS at, c.amount FROM caps JOIN counted_charges c ON c.${owner} = caps.${owner}
-  WHERE caps.${owner} = ANY (${owners}) AND c.counted_at_ms >= ${capStart} AND sluice_covers(caps.models, c.model)`;
+  WHERE caps.${owner} = ANY (${owners}) AND c.counted_at_ms >= ${capStart} AND ${countsModel("caps.models", "c")}`;
 
 /** The extra amount of a future period applies to the current one. */
 const returnCaps = `

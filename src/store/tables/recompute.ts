@@ -1,6 +1,7 @@
 import { query, type Work } from "../query.ts";
 import { columnOf } from "../reporting/total-columns.ts";
 import type { ExactTotals, RecomputedTotals } from "../store.ts";
+import { countsModel } from "./cap-table.ts";
 
 /** Totals as JSON objects of digits: lifetime totals may exceed a double. */
 interface TotalsRow {
@@ -47,7 +48,7 @@ const keyNames = ["daySpend", "spent", "requests", "inputTokens", "outputTokens"
 const countedBy = (owner: "key_no" | "account_no") => `
   SELECT caps.no, c.amount, sluice_period_start(caps.period, c.counted_at_ms) > caps.period_start_ms AS is_later
   FROM caps JOIN counted_charges c ON c.${owner} = caps.${owner}
-  WHERE c.counted_at_ms >= caps.period_start_ms AND sluice_covers(caps.models, c.model)`;
+  WHERE c.counted_at_ms >= caps.period_start_ms AND ${countsModel("caps.models", "c")}`;
 
 /** What is remembered for the periods after a table's own. */
 const keptLater = (column: string, after: string) =>

@@ -1,5 +1,6 @@
 import { GatewayError } from "../../base/errors.ts";
 import { type AttemptRecord, truncateMessage } from "../../base/requests/attempt.ts";
+import type { ModelSettings } from "../../config/settings.ts";
 import type { Failure } from "../failure.ts";
 import type { Candidate } from "../health/deployment-state.ts";
 
@@ -28,6 +29,8 @@ export class AttemptState {
   /** An expired credential was renewed for this exchange. */
   hasRenewedCredential = false;
   hasRetried = false;
+  /** The model that is paid for; null before the first attempt. */
+  paidModel: ModelSettings | null = null;
   /** A failure that no further attempt can fix. */
   finalFailure: Failure | null = null;
   /** The first candidate whose failure may be temporary. */

@@ -16,7 +16,7 @@ const ada = {
   tags: { project: "atlas", "a.b::c": "c:d@e" },
 };
 const bob = { owner: null, user: "bob", session: null, tags: {} };
-const affinity = "conversation";
+const usual = { affinity: "conversation", fallbackFrom: null } as const;
 
 /** As the gateway writes them; of these values reports tell `uncounted` not apart. */
 function textOf(labels: CallerLabels, uncounted?: string): string {
@@ -40,10 +40,10 @@ describe("what a caller says about a request", () => {
       await store.recordOutcomes([rejected]);
 
       const labelsOf = async (id: string) => (await store.reports.exchange(id, null))?.exchange?.labels;
-      expect(await labelsOf(charged.charge.exchangeId)).toEqual({ ...ada, affinity });
+      expect(await labelsOf(charged.charge.exchangeId)).toEqual({ ...ada, ...usual });
       expect(await labelsOf(nameless.charge.exchangeId)).toEqual(readLabels(null));
-      expect(await labelsOf(rejected.exchangeId)).toEqual({ ...bob, affinity });
-      expect(await labelsOf(exchangeId)).toEqual({ ...ada, affinity });
+      expect(await labelsOf(rejected.exchangeId)).toEqual({ ...bob, ...usual });
+      expect(await labelsOf(exchangeId)).toEqual({ ...ada, ...usual });
 
       const found = async (labels: ExchangeQuery["labels"]) => {
         const { rows } = await store.reports.exchanges({ limit: 10, labels });

@@ -86,6 +86,7 @@ async function lock(
   lockMs: number,
 ): Promise<LockedRows | BatchReply> {
   const orderKeys = new Set(orders.map(({ keyId }) => keyId));
+  const replaced = orders.filter(({ replaces }) => replaces === true);
   const responses = ends.flatMap(({ response }) => response ?? []);
   const claims = responses.map(({ id, key, route, idempotency_key, body_hash }) => ({
     id,
@@ -99,8 +100,11 @@ async function lock(
     p_lane: lane,
     p_seq: sequence,
     p_lock_ms: lockMs,
-    p_ends: arrayText(ends.map(({ id }) => id)),
-    p_accounts: arrayText(ends.map(({ charge }) => charge?.accountNo ?? null)),
+    p_ends: arrayText([...ends.map(({ id }) => id), ...replaced.map(({ holdId }) => holdId)]),
+    p_accounts: arrayText([
+      ...ends.map(({ charge }) => charge?.accountNo ?? null),
+      ...replaced.map(() => null),
+    ]),
     p_orders: arrayText([...orderKeys]),
     p_keys: arrayText([...new Set([...orderKeys, ...ends.map(({ key }) => key)])]),
     p_claims: jsonText(claims),

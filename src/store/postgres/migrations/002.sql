@@ -35,3 +35,82 @@ CREATE TABLE sign_ins (
 CREATE INDEX sign_ins_by_person ON sign_ins (person);
 CREATE INDEX sign_ins_by_revision ON sign_ins (revision);
 CREATE INDEX sign_ins_by_use ON sign_ins (used_at_ms);
+
+-- Charges with who and what they were for: a cap of models counts what a fallback serves for the model that was requested, too.
+CREATE OR REPLACE VIEW counted_charges AS
+SELECT id, key_no, account_no, at_ms, -amount AS amount, model, cost_nano,
+  period_start_ms, coalesce(counted_at_ms, at_ms) AS counted_at_ms, at_ms / 86400000 AS day,
+  input_tokens + cached_input_tokens + cache_write_tokens AS input_tokens, output_tokens, labels, labels::json ->> 'fallback_from' AS fallback_from
+FROM entries WHERE kind IN ('charge', 'overrun') AND amount <= 0;
+
+-- As before, with the labels of holds.
+CREATE OR REPLACE FUNCTION sluice_lock_batch(p_node int, p_lock_ms int, p_seq int8, p_lane int DEFAULT NULL, p_ends text[] DEFAULT '{}', p_accounts int[] DEFAULT '{}',
+  p_orders text[] DEFAULT '{}', p_keys text[] DEFAULT '{}', p_claims json DEFAULT '[]') RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  v_reply text; v_accounts int[]; v_keys int[]; v_found int; v_lost text[];
+  v_holds json; v_entries json; v_superseded json; v_locked_accounts json; v_locked_keys json; v_caps json;
+  has_caps bool;
+BEGIN
+  IF p_lane IS NOT NULL THEN
+    v_reply := sluice_take_number(p_node, p_lane, p_seq);
+    IF v_reply IS NOT NULL THEN RETURN v_reply; END IF;
+  END IF;
+  -- A node that stops before it has written must not keep the locks: it loses the connection, and sends the batch again.
+  PERFORM set_config('lock_timeout', p_lock_ms::text, true), set_config('idle_in_transaction_session_timeout', '250', true);
+  v_accounts := ARRAY(SELECT no FROM accounts WHERE no = ANY (ARRAY(
+    SELECT coalesce((SELECT account_no FROM holds WHERE holds.id = e.id), e.account) FROM unnest(p_ends, p_accounts) AS e(id, account)
+    UNION ALL SELECT account_no FROM keys WHERE id = ANY (p_orders)))
+    ORDER BY no FOR NO KEY UPDATE);
+  v_keys := ARRAY(SELECT no FROM keys WHERE id = ANY (p_keys));
+  has_caps := EXISTS (SELECT FROM caps);
+  IF p_ends <> '{}' OR has_caps THEN
+    PERFORM 1 FROM key_sums WHERE key_no = ANY (v_keys) ORDER BY key_no FOR NO KEY UPDATE;
+  END IF;
+  IF p_ends <> '{}' THEN
+    SELECT count(*), json_agg(h) INTO v_found, v_holds FROM (
+      SELECT id, account_no AS "accountNo", amount, period_start_ms AS "periodStartMs", counted_at_ms AS "countedAtMs", opened_at_ms AS "openedAtMs",
+        model, labels, is_in_flight AS "isInFlight" FROM holds WHERE id = ANY (p_ends)) AS h;
+    IF v_found < cardinality(p_ends) THEN
+      v_lost := ARRAY(SELECT unnest(p_ends) EXCEPT SELECT id FROM holds WHERE id = ANY (p_ends));
+      -- From here on no other exchange can claim these Idempotency-Keys.
+      INSERT INTO responses AS r (key_no, route, idempotency_key, body_hash, exchange_id)
+        SELECT k.no, x.route, x.idempotency_key, x.body_hash, x.id
+        FROM json_to_recordset(p_claims) AS x(id text, key text, route text, idempotency_key text, body_hash text), LATERAL (SELECT no FROM keys WHERE id = x.key LIMIT 1) AS k
+        WHERE x.id = ANY (v_lost)
+        ON CONFLICT (key_no, route, idempotency_key) DO UPDATE SET exchange_id = r.exchange_id;
+      v_superseded := (SELECT json_agg(x.id)
+        FROM json_to_recordset(p_claims) AS x(id text, key text, route text, idempotency_key text), LATERAL (SELECT no FROM keys WHERE id = x.key LIMIT 1) AS k,
+          LATERAL (SELECT exchange_id FROM responses WHERE key_no = k.no AND route = x.route AND idempotency_key = x.idempotency_key LIMIT 1) AS r
+        WHERE x.id = ANY (v_lost) AND r.exchange_id <> x.id);
+      -- Each by an index of its own.
+      v_entries := (SELECT json_agg(e ORDER BY e.id) FROM (
+        SELECT id, exchange_id AS "exchangeId", kind, amount, outcome, at_ms AS "atMs", quantities, rates_id AS "ratesId",
+          (SELECT rates FROM rates WHERE rates.id = rates_id) AS rates
+        FROM entries WHERE exchange_id = ANY (v_lost) AND kind = 'charge'
+        UNION ALL SELECT id, exchange_id, kind, amount, outcome, at_ms, NULL, NULL, NULL FROM entries WHERE exchange_id = ANY (v_lost) AND kind <> 'charge') AS e);
+    END IF;
+  END IF;
+  v_locked_accounts := (SELECT json_agg(a) FROM (
+    SELECT no, id, mode, is_open = 1 AS "isOpen", closed_at_ms IS NOT NULL AS "isClosed", budget_tokens AS "budgetTokens", period, posted, held,
+      purchased::text AS "purchasedDigits", used::text AS "usedDigits", period_start_ms AS "periodStartMs", period_used AS "periodUsed", later_used AS "laterUsed",
+      counted_at_ms AS "countedAtMs"
+    FROM accounts WHERE no = ANY (v_accounts)) AS a);
+  v_locked_keys := (SELECT json_agg(k) FROM (
+    SELECT no, id, account_no AS "accountNo", status, expires_at_ms AS "expiresAtMs", max_concurrent AS "maxConcurrent",
+      CASE WHEN max_concurrent IS NULL THEN 0 ELSE (SELECT count(*) FROM holds WHERE holds.key_no = keys.no AND is_in_flight) END AS "inFlight",
+      s.day, s.day_spend::text AS "daySpendDigits", s.later_spend AS "laterSpend", s.spent::text AS "spentDigits", s.requests,
+      s.input_tokens AS "inputTokens", s.output_tokens AS "outputTokens", s.last_cost_nano AS "lastCostNano"
+    FROM keys, LATERAL (SELECT * FROM key_sums WHERE key_no = keys.no LIMIT 1) AS s WHERE no = ANY (v_keys)) AS k);
+  IF has_caps THEN
+    v_caps := (SELECT json_agg(c ORDER BY c.no) FROM (
+      SELECT no, account_no AS "accountNo", key_no AS "keyNo", amount AS "limit", period, models, extra, extra_period_ms AS "extraPeriodMs",
+        period_start_ms AS "periodStartMs", used, later_used AS "laterUsed", held FROM caps WHERE account_no = ANY (v_accounts)
+      UNION ALL SELECT no, account_no, key_no, amount, period, models, extra, extra_period_ms, period_start_ms, used, later_used, held
+        FROM caps WHERE key_no = ANY (v_keys)) AS c);
+  END IF;
+  RETURN json_build_object('transaction', pg_current_xact_id()::text, 'nowMs', sluice_now(NULL), 'accounts', coalesce(v_locked_accounts, '[]'),
+    'keys', coalesce(v_locked_keys, '[]'), 'caps', coalesce(v_caps, '[]'), 'holds', coalesce(v_holds, '[]'), 'entries', coalesce(v_entries, '[]'),
+    'superseded', coalesce(v_superseded, '[]'));
+END $$;
+ALTER FUNCTION sluice_lock_batch SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+  SET plan_cache_mode = force_generic_plan SET jit = off;

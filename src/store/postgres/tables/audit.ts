@@ -1,5 +1,6 @@
 import { query, type Work } from "../../query.ts";
 import type { LedgerFault } from "../../store.ts";
+import { countsModel, heldFallback } from "../../tables/cap-table.ts";
 import { misplacedEntries } from "../../tables/entry-audit.ts";
 import { sumsThatDiffer } from "../../tables/entry-table.ts";
 
@@ -27,7 +28,7 @@ UNION ALL
 SELECT keys.id, 'cap ' || caps.no, 'held', caps.held::float8, h.amount::float8
 FROM caps LEFT JOIN keys ON keys.no = caps.key_no CROSS JOIN LATERAL (
   SELECT coalesce(sum(holds.amount), 0) AS amount FROM holds WHERE (holds.account_no = caps.account_no OR holds.key_no = caps.key_no)
-    AND sluice_period_start(caps.period, holds.counted_at_ms) = caps.period_start_ms AND sluice_covers(caps.models, holds.model)
+    AND sluice_period_start(caps.period, holds.counted_at_ms) = caps.period_start_ms AND ${countsModel("caps.models", "holds", heldFallback)}
 ) h
 WHERE caps.held <> h.amount`;
 

@@ -35,3 +35,11 @@ CREATE TABLE sign_ins (
 CREATE INDEX sign_ins_by_person ON sign_ins (person);
 CREATE INDEX sign_ins_by_revision ON sign_ins (revision);
 CREATE INDEX sign_ins_by_use ON sign_ins (used_at_ms);
+
+-- Charges with who and what they were for: a cap of models counts what a fallback serves for the model that was requested, too.
+DROP VIEW counted_charges;
+CREATE VIEW counted_charges AS
+SELECT id, key_no, coalesce(account_no, key_no) AS account_no, account_no AS other_account_no, -amount AS amount, model, cost_nano,
+  period_start_ms, coalesce(counted_at_ms, at_ms) AS counted_at_ms, at_ms / 86400000 AS day,
+  input_tokens + cached_input_tokens + cache_write_tokens AS input_tokens, output_tokens, labels, labels ->> 'fallback_from' AS fallback_from
+FROM entries WHERE kind IN ('charge', 'overrun') AND amount <= 0;

@@ -130,10 +130,10 @@ export class CapWriter {
     this.#hasCaps = this.#any.get()?.any === 1;
   }
 
-  add({ no, accountNo }: WrittenKey, { model, charged, countedAtMs }: ChargeEntry): void {
+  add({ no, accountNo }: WrittenKey, { model, labels, charged, countedAtMs }: ChargeEntry): void {
     if (!this.#hasCaps) return;
     const starts = (["day", "week", "month"] as const).map((period) => periodStart(period, countedAtMs));
-    this.#count.run(no, accountNo, model, charged, ...starts);
+    this.#count.run(no, accountNo, model, charged, ...starts, labels);
   }
 }
 
@@ -143,4 +143,4 @@ const countCharge = sqliteText(`
 UPDATE caps SET
   used = CASE WHEN ${start} = period_start_ms THEN used + ?4 WHEN ${start} > period_start_ms THEN ?4 + ${laterUsed("later_used", `>= ${start}`)} ELSE used END,
   period_start_ms = max(period_start_ms, ${start})
-WHERE (key_no = ?1 OR account_no = ?2) AND sluice_covers(models, ?3)`);
+WHERE (key_no = ?1 OR account_no = ?2) AND (sluice_covers(models, ?3) OR sluice_covers(models, ?8 ->> 'fallback_from'))`);

@@ -133,7 +133,7 @@ export class History {
     this.lastHoldMs = this.nowMs;
     const funds = this.fundsOf(keyId);
     try {
-      const hold = this.account.hold(amount, this.nowMs, funds.capsFor(model));
+      const hold = this.account.hold(amount, this.nowMs, funds.capsFor({ model, labels: null }));
       const { accountNo, nowMs: openedAtMs } = this;
       this.open.push({ id: holdId, accountNo, funds, model, produced: 0, openedAtMs, ...hold });
       return { decision: "held" as const, error: null, hold };
@@ -145,19 +145,19 @@ export class History {
 
   /** What is left of every bound that it falls under. */
   remaining({ keyId, model }: HoldOrder): number {
-    const caps = this.fundsOf(keyId).capsFor(model);
+    const caps = this.fundsOf(keyId).capsFor({ model, labels: null });
     return Math.min(this.account.remaining(), ...caps.map((cap) => cap.remaining()));
   }
 
   #release(hold: OpenHold): void {
-    this.account.release(hold, hold.funds.capsFor(hold.model));
+    this.account.release(hold, hold.funds.capsFor({ model: hold.model, labels: null }));
   }
 
   settle(hold: OpenHold, cost: number, atMs: number, isLost = false) {
     const { owed: _, ...settled } = this.account.settle(
       { ...hold, isLost, amount: isLost ? 0 : hold.amount },
       cost,
-      hold.funds.capsFor(hold.model),
+      hold.funds.capsFor({ model: hold.model, labels: null }),
     );
     hold.funds.charge(settled.charged, atMs);
     return settled;
