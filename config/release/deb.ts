@@ -46,10 +46,10 @@ Recommends: ca-certificates
 Suggests: postgresql
 Section: net
 Priority: optional
-Description: self-hosted gateway in front of text-generation models
- Every client that speaks the OpenAI or the Anthropic API works against every
- provider, with keys, budgets and rate limits of your own. Every token is
- charged exactly once.
+Description: self-hosted LLM gateway with billing you can audit
+ Every client of the OpenAI or the Anthropic API works with every provider,
+ with your own keys, budgets and rate limits. Every charge is recorded
+ exactly once.
 `;
 }
 

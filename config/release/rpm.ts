@@ -47,12 +47,12 @@ function identity(architecture: string, time: Date, files: readonly ReleaseFile[
     [1000, text("sluice")],
     [1001, text(version)],
     [1002, text("1")],
-    [1004, localized("Self-hosted gateway in front of text-generation models")],
+    [1004, localized("Self-hosted LLM gateway with billing you can audit")],
     [
       1005,
       localized(
-        "Every client that speaks the OpenAI or the Anthropic API works against every\nprovider, with keys, budgets and rate " +
-          "limits of your own. Every token is\ncharged exactly once.",
+        "Every client of the OpenAI or the Anthropic API works with every provider,\nwith your own keys, budgets and rate limits. " +
+          "Every charge is recorded\nexactly once.",
       ),
     ],
     [1006, int32s([seconds(time)])],

@@ -27,13 +27,13 @@ const page = (dashboardRow: string) => `<!doctype html>
 <style>${style}</style>
 <main>
 <h1>Sluice</h1>
-<p>A gateway in front of text-generation models. It is running.</p>
+<p>Sluice is running.</p>
 <table>
-<tr><td><code>/v1</code></td><td>Base URL of OpenAI clients with an API-credit key. Anthropic clients take the bare address.</td></tr>
-<tr><td><code>/token/v1</code></td><td>The same for token-budget keys; Anthropic clients take <code>/token</code>.</td></tr>
+<tr><td><code>/v1</code></td><td>Base URL for OpenAI clients with a credit key. Anthropic clients use it without <code>/v1</code>.</td></tr>
+<tr><td><code>/token/v1</code></td><td>Base URL for OpenAI clients with a token-budget key. Anthropic clients use <code>/token</code>.</td></tr>
 <tr><td><a href="/v1/models"><code>/v1/models</code></a></td><td>The public model catalog.</td></tr>
-<tr><td><a href="/openapi.json"><code>/openapi.json</code></a></td><td>The interface, for programs.</td></tr>
-<tr><td><a href="/usage"><code>/usage</code></a></td><td>What your key can still spend, and what it was spent on.</td></tr>
+<tr><td><a href="/openapi.json"><code>/openapi.json</code></a></td><td>The API as OpenAPI.</td></tr>
+<tr><td><a href="/usage"><code>/usage</code></a></td><td>Usage and remaining balance of your key.</td></tr>
 ${dashboardRow}</table>
 </main>
 </html>
