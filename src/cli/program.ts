@@ -31,12 +31,14 @@ import { requestsShowCommand } from "./commands/requests/show.ts";
 import { responsesDeleteCommand, responsesListCommand } from "./commands/responses.ts";
 import { serveCommand } from "./commands/serve.ts";
 import { sessionsCommands } from "./commands/sessions/index.ts";
+import { signInsCommands } from "./commands/sign-ins.ts";
 import { statementCommand } from "./commands/statement.ts";
 import { statusCommand } from "./commands/status.ts";
 import { storeCheckCommand } from "./commands/store/check.ts";
 import { storeCopyCommand, storeReopenCommand } from "./commands/store/copy.ts";
 import { storeExportCommand, storeImportCommand } from "./commands/store/export.ts";
 import { storeSizeCommand } from "./commands/store/size.ts";
+import { logoutCommand, tokenCommand } from "./commands/token.ts";
 import { usageCommand } from "./commands/usage.ts";
 import { versionCommand } from "./commands/version.ts";
 import { group, helpStyle, SluiceCommand } from "./help.ts";
@@ -51,6 +53,8 @@ const commands: readonly CommandMaker[] = [
   keysCommands,
   connectCommand,
   loginCommand,
+  tokenCommand,
+  logoutCommand,
   accountsCommands,
   usageCommand,
   statementCommand,
@@ -84,6 +88,7 @@ const commands: readonly CommandMaker[] = [
   ]),
   adminTokensCommands,
   sessionsCommands,
+  signInsCommands,
   auditLogCommand,
   backupCommand,
   restoreCommand,

@@ -85,6 +85,25 @@ describe.if(browserPath !== null)("the page that approves a terminal", () => {
     expect((await poll(begun["device_code"] ?? ""))["access_token"]).toStartWith("slu_");
   }, 60_000);
 
+  test("says which program wants to work in your name, and signs it in", async () => {
+    await page.setExtraHTTPHeaders({ "x-forwarded-email": "dora@example.com" });
+    const begun = await send("/oauth/device_authorization", { client_id: "", surface: "claude_code" });
+    await page.goto(begun["verification_uri_complete"] ?? "");
+    await page.getByRole("button", { name: "Continue" }).click();
+    await page.getByText("192.0.2.7").waitFor();
+    const text = await page.locator("main").textContent();
+    expect(text).toContain("Claude Code on 192.0.2.7 wants to work in your name");
+    expect(await violations(page)).toEqual([]);
+    await page.getByRole("button", { name: "Approve" }).click();
+    await page.getByText("it is signed in now").waitFor();
+    const tokens = await send("/oauth/token", {
+      client_id: "",
+      grant_type: "urn:ietf:params:oauth:grant-type:device_code",
+      device_code: begun["device_code"] ?? "",
+    });
+    expect(tokens["refresh_token"]).toStartWith("slr_");
+  }, 60_000);
+
   test("takes a typed code, says that a wrong one is wrong, and denies", async () => {
     const begun = await begin();
     await page.goto(begun["verification_uri"] ?? "");

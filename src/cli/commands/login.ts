@@ -14,10 +14,12 @@ export function loginCommand(terminal: Terminal): Command {
     )
     .option("--url <url>", "the address for clients, if it is not where you sign in")
     .option("--model <model>", "the model to use (default: one that the key can use)")
+    .option("--sign-in", "sign this machine in instead: programs get tokens that expire, from `sluice token`")
     .option("--no-browser", "only print the address to open")
     .examples(
       ["sluice login https://gateway.example.com", "prints the key once"],
       ["sluice login https://gateway.example.com --for claude-code", "writes it to Claude Code's settings"],
+      ["sluice login https://gateway.example.com --sign-in --for codex", "no key in Codex's file"],
     )
     .action(async (url: string, options: LoginOptions) => {
       const { login } = await import("../connect/login.ts");

@@ -21,6 +21,33 @@ export const claudeSettings: ClientFileFormat = {
   remove: removeSettings,
 };
 
+/** Claude Code signs in at the gateway by itself: no key is in the file. */
+export const claudeSignIn: ClientFileFormat = { ...claudeSettings, write: writeSignIn };
+
+export function signInSettings(address: string): Readonly<Record<string, string>> {
+  return { forceLoginMethod: "gateway", forceLoginGatewayUrl: address };
+}
+
+function writeSignIn(content: string, { address }: ClientConnection): EditedFile {
+  let text = content.trim() === "" ? "{}\n" : content;
+  const parsed = parse(text);
+  const settings: WrittenSetting[] = [];
+  for (const [name, value] of Object.entries(signInSettings(address))) {
+    text = setMember(text, [name], value);
+    settings.push({ name, digest: digestOf(JSON.stringify(value)), before: parsed[name] ?? null });
+  }
+  expectSame(text, { ...parsed, ...signInSettings(address) });
+  return { text, settings };
+}
+
+/** Variables with which Claude Code does not sign in, as far as these settings have them. */
+export function variablesInTheWay(text: string): readonly string[] {
+  const variables = text.trim() === "" ? {} : variablesOf(parse(text));
+  return ["ANTHROPIC_BASE_URL", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_API_KEY"].filter(
+    (name) => name in variables,
+  );
+}
+
 function variablesFor({ address, key, model }: ClientConnection): Readonly<Record<string, string>> {
   return {
     ANTHROPIC_BASE_URL: address,

@@ -33,13 +33,30 @@ function topLevelFor({ model }: ClientConnection): Readonly<Record<string, strin
   return { model_provider: "sluice", ...(model === null ? {} : { model }) };
 }
 
-function providerFor({ address, key }: ClientConnection): Readonly<Record<string, string>> {
-  return {
-    name: "Sluice",
-    base_url: `${address}/v1`,
-    wire_api: "responses",
-    experimental_bearer_token: key,
-  };
+type Provider = Readonly<Record<string, string | TokenCommand>>;
+
+/** How Codex gets a token: it runs the command, and again after an interval or a 401. */
+interface TokenCommand {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly timeout_ms: number;
+  readonly refresh_interval_ms: number;
+}
+
+/** The same file for a machine that is signed in: Codex runs `sluice token`, and no key is in the file. */
+export function codexWithToken(command: string, args: readonly string[]): ClientFileFormat {
+  const auth = { command, args, timeout_ms: 30_000, refresh_interval_ms: 300_000 };
+  return { ...codexConfig, write: (text, connection) => writeConfig(text, connection, { auth }) };
+}
+
+function providerFor({ address }: ClientConnection, credential: Provider): Provider {
+  return { name: "Sluice", base_url: `${address}/v1`, wire_api: "responses", ...credential };
+}
+
+function tomlValue(value: string | TokenCommand): string {
+  if (typeof value === "string") return tomlString(value);
+  const { command, args, timeout_ms, refresh_interval_ms } = value;
+  return `{ command = ${tomlString(command)}, args = [${args.map(tomlString).join(", ")}], timeout_ms = ${timeout_ms}, refresh_interval_ms = ${refresh_interval_ms} }`;
 }
 
 function parse(text: string): JsonObject {
@@ -52,7 +69,11 @@ function parse(text: string): JsonObject {
   }
 }
 
-function writeConfig(content: string, connection: ClientConnection): EditedFile {
+function writeConfig(
+  content: string,
+  connection: ClientConnection,
+  credential: Provider = { experimental_bearer_token: connection.key },
+): EditedFile {
   const parsed = parse(content);
   const settings: WrittenSetting[] = [];
   let lines = content.split("\n");
@@ -65,8 +86,8 @@ function writeConfig(content: string, connection: ClientConnection): EditedFile 
   const existing = tableRange(lines);
   const before = existing === null ? null : lines.slice(existing.start, existing.end);
   if (existing !== null) lines = lines.toSpliced(existing.start, existing.end - existing.start);
-  const provider = providerFor(connection);
-  const block = Object.entries(provider).map(([name, value]) => `${name} = ${tomlString(value)}`);
+  const provider = providerFor(connection, credential);
+  const block = Object.entries(provider).map(([name, value]) => `${name} = ${tomlValue(value)}`);
   settings.push({ name: table, digest: digestOf(header), before });
   for (const line of block) {
     const name = `${table}.${line.slice(0, line.indexOf(" "))}`;

@@ -73,7 +73,7 @@ export async function writeIssued(
   );
 }
 
-async function writeFound(
+export async function writeFound(
   client: ClientId,
   format: ClientFileFormat,
   found: FoundConnection,

@@ -7,7 +7,8 @@ import { directSession } from "./find-connection.ts";
 
 /** The client side of RFC 8628. */
 
-const clientId = "sluice-cli";
+/** The gateway issues it a key; other clients are signed in. */
+const keyClientId = "sluice-cli";
 const grantType = "urn:ietf:params:oauth:grant-type:device_code";
 const metadataPath = "/.well-known/oauth-authorization-server";
 const timeoutMs = 10_000;
@@ -15,9 +16,11 @@ const maxWaitSeconds = 900;
 /** RFC 8628: by so much after each `slow_down`, and after a poll that got no response. */
 const slowerBySeconds = 5;
 
-interface Endpoints {
+export interface Endpoints {
   readonly authorization: string;
   readonly token: string;
+  /** Null for a gateway that only issues keys. */
+  readonly revocation: string | null;
 }
 
 export interface DeviceCode {
@@ -29,33 +32,37 @@ export interface DeviceCode {
   readonly intervalSeconds: number;
 }
 
-/** The endpoints must be on the gateway's own host: the key must not pass through a different one. */
-export async function findEndpoints(url: string): Promise<Endpoints> {
-  const { origin } = new URL(url);
-  const metadata = await call(`${origin}${metadataPath}`);
+/**
+ * The endpoints must be on the gateway's own host: the key must not pass through a different one. `base` is an origin, with
+ * `/token` for accounts with a token budget.
+ */
+export async function findEndpoints(base: string): Promise<Endpoints> {
+  const { origin } = new URL(base);
+  const metadata = await call(`${base}${metadataPath}`);
   rejectProxy(metadata, origin, metadataPath);
   if (metadata.status === 404) {
-    throw new CommandError(`${origin} has no sign-in for terminals; ask the operator for a key`);
+    throw new CommandError(`${base} has no sign-in for terminals; ask the operator for a key`);
   }
   const authorization = metadata.body["device_authorization_endpoint"];
   const token = metadata.body["token_endpoint"];
   if (metadata.status !== 200 || typeof authorization !== "string" || typeof token !== "string") {
     throw new CommandError(`${origin} is not a gateway that supports sluice login`);
   }
-  const { issuer } = metadata.body;
-  if (issuer === origin.replace(/^https:/, "http:") && issuer !== origin) {
+  const { issuer, revocation_endpoint: revocation } = metadata.body;
+  if (issuer === base.replace(/^https:/, "http:") && issuer !== base) {
     throw new CommandError(
       `the gateway does not know that it is reached by https; its operator must set \`admin.public_url\` to ${origin}, or add the proxy to \`server.trusted_proxies\` and let it send X-Forwarded-Proto`,
     );
   }
-  if ([authorization, token].some((each) => URL.parse(each)?.origin !== origin)) {
+  const named = [authorization, token, ...(typeof revocation === "string" ? [revocation] : [])];
+  if (named.some((each) => URL.parse(each)?.origin !== origin)) {
     throw new CommandError(`${origin} names ${String(issuer)} as the place to sign in; log in there instead`);
   }
-  return { authorization, token };
+  return { authorization, token, revocation: typeof revocation === "string" ? revocation : null };
 }
 
 /** The page to sign in on must be the gateway's own: a browser is started with it. */
-export async function requestCode({ authorization }: Endpoints): Promise<DeviceCode> {
+export async function requestCode({ authorization }: Endpoints, clientId = keyClientId): Promise<DeviceCode> {
   const answer = await call(authorization, { client_id: clientId, device_name: hostname() });
   rejectProxy(answer, new URL(authorization).origin, new URL(authorization).pathname);
   const { status, body } = answer;
@@ -90,8 +97,19 @@ function ownPage(text: string, endpoint: string): string {
   return page.href;
 }
 
-/** Polls until the person has decided. Returns the key. */
-export async function waitForKey({ token }: Endpoints, code: DeviceCode): Promise<string> {
+/** Waits until the person has decided. Returns the key. */
+export async function waitForKey(endpoints: Endpoints, code: DeviceCode): Promise<string> {
+  const key = (await waitForGrant(endpoints, code, keyClientId))["access_token"];
+  if (typeof key === "string" && hasKeyForm(key)) return key;
+  throw new CommandError("the gateway issued something that is not a Sluice key (slu_…)");
+}
+
+/** Polls until the person has decided. Returns what the token endpoint issued. */
+export async function waitForGrant(
+  { token }: Endpoints,
+  code: DeviceCode,
+  clientId: string,
+): Promise<JsonObject> {
   const endsAtMs = performance.now() + code.expiresInSeconds * 1000;
   let intervalSeconds = code.intervalSeconds;
   while (performance.now() < endsAtMs) {
@@ -101,15 +119,13 @@ export async function waitForKey({ token }: Endpoints, code: DeviceCode): Promis
     const isRestarting = answer.status >= 500 && !answer.isGateways;
     if (!isRestarting) rejectProxy(answer, new URL(token).origin, new URL(token).pathname);
     const { status, body } = answer;
-    const key = body["access_token"];
-    if (status === 200 && typeof key === "string") {
-      if (hasKeyForm(key)) return key;
-      throw new CommandError("the gateway issued something that is not a Sluice key (slu_…)");
-    }
+    if (status === 200 && typeof body["access_token"] === "string") return body;
     if (body["error"] === "slow_down" || isRestarting || status === unanswered.status)
       intervalSeconds += slowerBySeconds;
     else if (body["error"] !== "authorization_pending") {
-      throw new CommandError(`no key was issued: ${reasonIn(body, status)}`);
+      throw new CommandError(
+        `${clientId === keyClientId ? "no key was issued" : "not signed in"}: ${reasonIn(body, status)}`,
+      );
     }
   }
   throw new CommandError("the code has expired; run sluice login again");
@@ -123,7 +139,7 @@ function rejectProxy({ isGateways, status }: Answer, origin: string, path: strin
   );
 }
 
-interface Answer {
+export interface Answer {
   readonly status: number;
   readonly isGateways: boolean;
   readonly body: JsonObject;
@@ -131,8 +147,8 @@ interface Answer {
 
 const unanswered: Answer = { status: 0, isGateways: false, body: {} };
 
-/** With a form it is a POST. */
-async function call(url: string, form?: Readonly<Record<string, string>>): Promise<Answer> {
+/** With a form it is a POST. Redirects are not followed, so that nothing is sent elsewhere. */
+export async function call(url: string, form?: Readonly<Record<string, string>>): Promise<Answer> {
   let response: Response;
   try {
     response = await fetch(url, {

@@ -1,4 +1,5 @@
 import type { ClientId } from "../../base/models/client-snippets.ts";
+import { signInMachine } from "../sign-ins/sign-in-machine.ts";
 import { printJson, type Terminal } from "../terminal/terminal.ts";
 import { checkClientFile } from "./client-file.ts";
 import { canWrite, formatOf, printFound, writeIssued } from "./connect.ts";
@@ -8,9 +9,11 @@ import { baseUrl, type ConnectOptions, findIssuedConnection } from "./find-conne
 export interface LoginOptions extends ConnectOptions {
   readonly for?: ClientId;
   readonly browser: boolean;
+  readonly signIn?: true;
 }
 
 export async function login(address: string, options: LoginOptions, terminal: Terminal): Promise<void> {
+  if (options.signIn) return signInMachine(address, options, terminal);
   const signInUrl = baseUrl(address);
   const url = options.url === undefined ? signInUrl : baseUrl(options.url);
   const client = options.for;
@@ -20,10 +23,9 @@ export async function login(address: string, options: LoginOptions, terminal: Te
     const format = formatOf(client, "--for");
     checkClientFile(format.path(terminal.env), format);
   }
-  const endpoints = await findEndpoints(signInUrl);
+  const endpoints = await findEndpoints(new URL(signInUrl).origin);
   const code = await requestCode(endpoints);
-  printCode(code, terminal);
-  if (options.browser && terminal.interactive) openBrowser(code.completeUri);
+  showCode(code, options, terminal);
   const key = await waitForKey(endpoints, code);
   if (writes) return writeIssued(client, { url, key }, options, terminal);
   if (options.json && client === undefined) {
@@ -38,7 +40,12 @@ export async function login(address: string, options: LoginOptions, terminal: Te
   return printFound(client ?? "curl", await findIssuedConnection(url, key), options, terminal);
 }
 
-function printCode({ uri, completeUri, userCode }: DeviceCode, terminal: Terminal): void {
+/** Prints the code, and opens the page. */
+export function showCode(
+  { uri, completeUri, userCode }: DeviceCode,
+  options: Pick<LoginOptions, "browser">,
+  terminal: Terminal,
+): void {
   const { noteStyle } = terminal;
   terminal.note(
     [
@@ -47,6 +54,7 @@ function printCode({ uri, completeUri, userCode }: DeviceCode, terminal: Termina
       noteStyle.dim(`If the page asks for the code: ${uri}. Waiting for up to 15 minutes …`),
     ].join("\n"),
   );
+  if (options.browser && terminal.interactive) openBrowser(completeUri);
 }
 
 /** If there is no browser, the person opens the address that was printed. */

@@ -98,7 +98,7 @@ function purposeOf(form: Form): "key" | "sign_in" {
 /** Claude Code sends no client id, but a surface. */
 function clientName(form: Form): string | null {
   const surface = form.get("surface");
-  return shownName(form.get("client_id") ?? (surface === "claude_code" ? "Claude Code" : surface));
+  return shownName(form.get("client_id") || (surface === "claude_code" ? "Claude Code" : surface));
 }
 
 async function issueToken({ request }: Received, deps: AdminDeps): Promise<Response> {

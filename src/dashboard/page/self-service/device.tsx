@@ -30,7 +30,7 @@ export function SignInForDevice() {
   );
 }
 
-/** Where the person decides about a terminal that runs `sluice login`. */
+/** Where the person decides about a terminal that requests a key, or a program that wants to sign in. */
 export function ApproveDevice() {
   const typed = useState(path.value.replace(/^device\/?/, ""));
   const [device, setDevice] = useState<DeviceView | null>(null);
@@ -63,18 +63,19 @@ function Decision({ device, onDecided }: { device: DeviceView; onDecided: (devic
     onDecided(await api.post<DeviceView>(`/device/${verb}`, { user_code: device.user_code }));
   const approve = useSubmit(decide("approve"));
   const [isDenying, deny] = useAction(decide("deny"));
-  if (device.state === "approved") {
-    return <Outcome title="Approved">Go back to your terminal: it receives the key now.</Outcome>;
-  }
-  if (device.state === "denied") return <Outcome title="Denied">The terminal receives no key.</Outcome>;
+  const texts = device.purpose === "key" ? keyTexts : signInTexts;
+  if (device.state === "approved") return <Outcome title="Approved">{texts.approved}</Outcome>;
+  if (device.state === "denied") return <Outcome title="Denied">{texts.denied}</Outcome>;
   return (
     <>
-      <PageHead title={`Connect a terminal: ${device.user_code}`} />
+      <PageHead title={`${texts.title}: ${device.user_code}`} />
       <form class="card stack" onSubmit={approve.onSubmit}>
         <p>
-          A terminal at <strong>{device.address}</strong>
-          {device.device === null ? "" : `, which calls itself “${device.device}”,`} requested a key in your
-          name, {moment(device.requested_at)}.
+          {device.purpose === "key" ? "A terminal at " : <strong>{device.client ?? "A program"}</strong>}
+          {device.purpose === "key" ? "" : " on "}
+          <strong>{device.address}</strong>
+          {device.device === null ? "" : `, which calls itself “${device.device}”,`} {texts.wants},{" "}
+          {moment(device.requested_at)}.
         </p>
         {!device.is_own_address && (
           <div class="callout warn" role="alert">
@@ -83,9 +84,9 @@ function Decision({ device, onDecided }: { device: DeviceView; onDecided: (devic
           </div>
         )}
         <p>
-          Approve only if you ran <code>sluice login</code> yourself just now, and your terminal shows the
-          code <strong>{device.user_code}</strong>. If you got this code or link from someone else, deny it:
-          they would get a key that spends your credit.
+          Approve only if you {texts.began} just now, and your terminal shows the code{" "}
+          <strong>{device.user_code}</strong>. If you got this code or link from someone else, deny it:{" "}
+          {texts.risk}
         </p>
         {approve.error && <Failure error={approve.error} />}
         <p class="line">
@@ -100,6 +101,28 @@ function Decision({ device, onDecided }: { device: DeviceView; onDecided: (devic
     </>
   );
 }
+
+const keyTexts = {
+  title: "Connect a terminal",
+  wants: "requested a key in your name",
+  began: (
+    <>
+      ran <code>sluice login</code> yourself
+    </>
+  ),
+  risk: "they would get a key that spends your credit.",
+  approved: "Go back to your terminal: it receives the key now.",
+  denied: "The terminal receives no key.",
+};
+
+const signInTexts = {
+  title: "Sign in a program",
+  wants: "wants to work in your name",
+  began: "signed in there yourself",
+  risk: "they would work in your name and spend your credit.",
+  approved: "Go back to your terminal: it is signed in now.",
+  denied: "It is not signed in.",
+};
 
 function Outcome({ title, children }: { title: string; children: string }) {
   return (

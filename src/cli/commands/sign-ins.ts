@@ -1,0 +1,97 @@
+import type { Command } from "commander";
+import type { RevokeBody, SignInView } from "../../admin/auth/sign-ins/schema.ts";
+import { plural } from "../../base/text/plural.ts";
+import { printable } from "../../base/text/printable.ts";
+import { confirm, type YesOption } from "../confirm.ts";
+import { type CsvOption, type DataOptions, group, newDataCommand, withCsv } from "../help.ts";
+import { auditChange, withStore } from "../open-store.ts";
+import { type ListColumn, printList } from "../terminal/list.ts";
+import { Misuse, moment, printDone, type Terminal } from "../terminal/terminal.ts";
+
+/** Programs that people have signed in, such as coding agents. */
+export function signInsCommands(terminal: Terminal): Command {
+  return group("sign-ins", "See which programs people have signed in, and end their sign-ins", [
+    listCommand(terminal),
+    revokeCommand(terminal),
+    allowCommand(terminal),
+  ]);
+}
+
+interface ListOptions extends DataOptions, CsvOption {
+  readonly person?: string;
+}
+
+function listCommand(terminal: Terminal): Command {
+  return withCsv(newDataCommand("list", "List the programs that people have signed in, the latest first"))
+    .option("--person <name>", "only of this person")
+    .examples("sluice sign-ins list --person ada@example.com")
+    .action(async ({ person, ...options }: ListOptions) => {
+      const { listSignIns } = await import("../../admin/auth/sign-ins/operations.ts");
+      await withStore(terminal, options, {}, async (context) => {
+        const rows = await listSignIns(context, person);
+        printList({ rows, columns, nothing: "No sign-ins." }, options, terminal);
+      });
+    });
+}
+
+const columns: readonly ListColumn<SignInView>[] = [
+  { name: "id", title: "ID", cell: ({ id }) => id },
+  { name: "person", title: "WHO", elastic: true, cell: ({ person }) => printable(person) },
+  { name: "client", title: "PROGRAM", elastic: true, cell: ({ client }) => printable(client ?? "–") },
+  { name: "device", title: "MACHINE", elastic: true, cell: ({ device }) => printable(device ?? "–") },
+  { name: "address", title: "ADDRESS", cell: ({ address }) => address },
+  { name: "key", title: "KEY", cell: ({ key }) => key ?? "–" },
+  { name: "began_at", title: "SINCE (UTC)", cell: ({ began_at: at }) => moment(Date.parse(at)) },
+  { name: "used_at", title: "REFRESHED (UTC)", cell: ({ used_at: at }) => moment(Date.parse(at)) },
+  {
+    name: "ended_at",
+    title: "ENDED (UTC)",
+    cell: ({ ended_at: at }) => (at === null ? "" : moment(Date.parse(at))),
+  },
+  { name: "end_reason", title: "WHY", cell: ({ end_reason: reason }) => reason ?? "" },
+];
+
+interface RevokeOptions extends DataOptions, YesOption {
+  readonly person?: string;
+}
+
+function revokeCommand(terminal: Terminal): Command {
+  return newDataCommand("revoke", "End one sign-in, or all of a person, on every gateway")
+    .argument("[id]", "the sign-in, as in the list")
+    .option("--person <name>", "all sign-ins of this person")
+    .option("--yes", "skip confirmation")
+    .examples(
+      ["sluice sign-ins revoke sgn_2f8K1mQ0xYbT", "asks first"],
+      ["sluice sign-ins revoke --person ada@example.com --yes", "all of a person"],
+    )
+    .action(async (id: string | undefined, { person, ...options }: RevokeOptions) => {
+      if ((id === undefined) === (person === undefined)) throw new Misuse("pass a sign-in or --person");
+      const { revokeSignIns } = await import("../../admin/auth/sign-ins/operations.ts");
+      const body: RevokeBody = {
+        ...(id === undefined ? {} : { id }),
+        ...(person === undefined ? {} : { person }),
+      };
+      await withStore(terminal, options, { writes: true }, async (context) => {
+        await confirm(`${id ?? `All sign-ins of ${person}`} will end. Continue?`, options, terminal);
+        const ended = await revokeSignIns(context, body, { actor: "cli", address: "" });
+        await auditChange(context, "sign_in.revoke", { prefix: id ?? person ?? "" }, `${ended} ended`);
+        printDone(options.json, { ended }, `${plural(ended, "sign-in")} ended.`, terminal);
+      });
+    });
+}
+
+interface AllowOptions extends DataOptions {}
+
+function allowCommand(terminal: Terminal): Command {
+  return newDataCommand("allow", "Let a person sign in again whose key for sign-ins was revoked")
+    .argument("<person>", "the person")
+    .examples("sluice sign-ins allow ada@example.com")
+    .action(async (person: string, options: AllowOptions) => {
+      const { allowSignIns } = await import("../../admin/auth/sign-ins/operations.ts");
+      await withStore(terminal, options, { writes: true }, async (context) => {
+        const allowed = await allowSignIns(context, person);
+        await auditChange(context, "sign_in.allow", { prefix: person }, "");
+        printDone(options.json, { allowed }, printable(`${person} can sign in again.`), terminal);
+      });
+    });
+}
