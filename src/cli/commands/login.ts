@@ -21,7 +21,11 @@ export function loginCommand(terminal: Terminal): Command {
       ["sluice login https://gateway.example.com --for claude-code", "writes it to Claude Code's settings"],
       ["sluice login https://gateway.example.com --sign-in --for codex", "no key in Codex's file"],
     )
-    .action(async (url: string, options: LoginOptions) => {
+    .action(async (url: string, { signIn, ...options }: LoginOptions & { readonly signIn?: true }) => {
+      if (signIn) {
+        const { signInMachine } = await import("../sign-ins/sign-in-machine.ts");
+        return signInMachine(url, options, terminal);
+      }
       const { login } = await import("../connect/login.ts");
       return login(url, options, terminal);
     });

@@ -43,7 +43,7 @@ interface TokenCommand {
   readonly refresh_interval_ms: number;
 }
 
-/** The same file for a machine that is signed in: Codex runs `sluice token`, and no key is in the file. */
+/** Codex's `config.toml` for a machine that is signed in: Codex runs `sluice token`, and no key is in the file. */
 export function codexWithToken(command: string, args: readonly string[]): ClientFileFormat {
   const auth = { command, args, timeout_ms: 30_000, refresh_interval_ms: 300_000 };
   return { ...codexConfig, write: (text, connection) => writeConfig(text, connection, { auth }) };

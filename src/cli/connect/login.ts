@@ -1,19 +1,17 @@
 import type { ClientId } from "../../base/models/client-snippets.ts";
-import { signInMachine } from "../sign-ins/sign-in-machine.ts";
 import { printJson, type Terminal } from "../terminal/terminal.ts";
 import { checkClientFile } from "./client-file.ts";
 import { canWrite, formatOf, printFound, writeIssued } from "./connect.ts";
 import { type DeviceCode, findEndpoints, requestCode, waitForKey } from "./device-login.ts";
 import { baseUrl, type ConnectOptions, findIssuedConnection } from "./find-connection.ts";
 
+/** Options of a login, whether it is for a key or signs the machine in. */
 export interface LoginOptions extends ConnectOptions {
   readonly for?: ClientId;
   readonly browser: boolean;
-  readonly signIn?: true;
 }
 
 export async function login(address: string, options: LoginOptions, terminal: Terminal): Promise<void> {
-  if (options.signIn) return signInMachine(address, options, terminal);
   const signInUrl = baseUrl(address);
   const url = options.url === undefined ? signInUrl : baseUrl(options.url);
   const client = options.for;
